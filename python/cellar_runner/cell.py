@@ -1,0 +1,124 @@
+"""One cell, from its text to code objects."""
+
+from __future__ import annotations
+
+import __future__ as _future
+
+import _ast
+
+from . import magics, repairs
+from .pristine import BUILTINS as __builtins__
+
+_ONLY_AST = _ast.PyCF_ONLY_AST
+_AWAIT = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+_COROUTINE = 0x80
+_FUTURE_FLAGS = 0
+for _name in _future.all_feature_names:
+    _FUTURE_FLAGS |= getattr(_future, _name).compiler_flag
+
+# without a running loop these fail; a cell that starts its own loop must not be run inside one
+_NEEDS_LOOP = ("create_task", "ensure_future", "get_running_loop", "TaskGroup")
+_BRINGS_LOOP = (".run(", "run_until_complete", "run_forever", "Runner(")
+
+
+class Cell:
+    """Compiled code of a cell and how to run it."""
+
+    __slots__ = ("codes", "flags", "around", "in_loop", "uses_asyncio", "shows_value")
+
+    def __init__(self, codes, flags, around, in_loop, uses_asyncio, shows_value):
+        self.codes = codes
+        self.flags = flags
+        self.around = around
+        self.in_loop = in_loop
+        self.uses_asyncio = uses_asyncio
+        self.shows_value = shows_value
+
+
+def build(number, text, flags, sources):
+    """Parse, repair where needed, and compile; SyntaxError if nothing helps."""
+    around = None
+    filename = "<cell {}>".format(number)
+    flags |= _AWAIT
+    try:
+        tree = _parse(text, filename, flags)
+    except (SyntaxError, ValueError) as error:
+        text, tree, around = _mend(text, filename, flags, error, number, sources)
+    sources.add(number, text)
+    codes = []
+    body = tree.body
+    shows_value = bool(body) and type(body[-1]) is _ast.Expr
+    last = body.pop() if shows_value else None
+    if body:
+        codes.append(compile(tree, filename, "exec", flags, True))
+        flags |= codes[0].co_flags & _FUTURE_FLAGS
+    if last is not None:
+        expression = _ast.Expression(body=last.value)
+        codes.append(compile(expression, filename, "eval", flags, True))
+        shows_value = not (";" in text and _silenced(text, last))
+    uses_asyncio = "asyncio" in text
+    in_loop = any(code.co_flags & _COROUTINE for code in codes) or (
+        uses_asyncio
+        and any(word in text for word in _NEEDS_LOOP)
+        and not any(word in text for word in _BRINGS_LOOP)
+    )
+    return Cell(codes, flags & _FUTURE_FLAGS, around, in_loop, uses_asyncio, shows_value)
+
+
+def _parse(text, filename, flags):
+    return compile(text, filename, "exec", flags | _ONLY_AST, True)
+
+
+def _silenced(text, expression):
+    """Whether a semicolon follows the last expression."""
+    lines = text.split("\n")[expression.end_lineno - 1 :]
+    lines[0] = lines[0].encode("utf-8")[expression.end_col_offset :].decode("utf-8")
+    return "\n".join(lines).lstrip(" \t\n)").startswith(";")
+
+
+def _mend(text, filename, flags, error, number, sources):
+    """Try what models really paste, from the most to the least likely; (text, tree, around)."""
+    sources.add(number, text)
+    reported = _unreadable(text, filename) or error
+    if reported is not error:
+        raise reported
+    candidates = repairs.candidates(text)
+    for candidate in candidates:
+        if candidate is not text:
+            tree = _attempt(candidate, filename, flags)
+            if tree is not None:
+                return candidate, tree, None
+        rewritten = magics.rewrite(candidate)
+        if rewritten is None:
+            continue
+        try:
+            return rewritten.text, _parse(rewritten.text, filename, flags), rewritten.around
+        except (SyntaxError, ValueError) as rest:
+            # the magics are fine, so what is still wrong is the mistake to report
+            reported = rest
+            sources.add(number, rewritten.text)
+    raise reported.with_traceback(None) from None
+
+
+def _attempt(text, filename, flags):
+    try:
+        return _parse(text, filename, flags)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _unreadable(text, filename):
+    """A SyntaxError that names the character no Python source can hold, or None."""
+    position = text.find("\0")
+    what = "a null byte"
+    if position < 0:
+        try:
+            text.encode("utf-8")
+            return None
+        except UnicodeEncodeError as error:
+            position = error.start
+            what = "a lone surrogate (U+{:04X})".format(ord(text[position]))
+    line = text.count("\n", 0, position) + 1
+    column = position - (text.rfind("\n", 0, position) + 1) + 1
+    message = "the source contains {} at column {}".format(what, column)
+    return SyntaxError(message, (filename, line, None, None))

@@ -1,0 +1,184 @@
+"""Rich output: the mime bundle of a value, bounded and guarded against its own methods."""
+
+from __future__ import annotations
+
+import sys
+from base64 import b64decode
+from json import dumps
+
+from .pristine import BUILTINS as __builtins__
+from .reprs import cap, exact, guarded_repr, guarded_str, text_of, type_name
+
+RICH_TEXT_LIMIT = 1_000_000
+IMAGE_LIMIT = 20_000_000
+
+_PLAIN = frozenset(
+    (int, float, bool, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range)
+)
+_METHODS = (
+    ("_repr_html_", "text/html"),
+    ("_repr_markdown_", "text/markdown"),
+    ("_repr_latex_", "text/latex"),
+    ("_repr_svg_", "image/svg+xml"),
+    ("_repr_json_", "application/json"),
+    ("_repr_png_", "image/png"),
+    ("_repr_jpeg_", "image/jpeg"),
+)
+
+
+def bundle(value):
+    """The mime bundle of a value: text for text types, bytes for binary images."""
+    kind = type(value)
+    if kind in _PLAIN or isinstance(value, type):
+        return {"text/plain": text_of(value)}
+    notes = []
+    data = {}
+    for name, content in _from_mimebundle(value, kind, notes).items():
+        _add(data, name, content, notes)
+    for method, mime in _METHODS:
+        if mime in data or (mime == "image/jpeg" and "image/png" in data):
+            continue
+        content = _call(value, kind, method, notes)
+        if content is not None:
+            _add(data, mime, content, notes)
+    text = data.pop("text/plain", None)
+    if text is None:
+        text = text_of(value)
+    return dict([("text/plain", "\n".join([text] + notes))], **data)
+
+
+def mime_bundle(content):
+    """A bundle from a dict of mime types that user code made itself."""
+    notes = []
+    data = {}
+    for name, item in content.items():
+        _add(data, name, item, notes)
+    if notes:
+        data["text/plain"] = "\n".join([data.get("text/plain", "")] + notes).lstrip("\n")
+    return data
+
+
+def split_images(data):
+    """(images, rest) of a bundle."""
+    images = {mime: content for mime, content in data.items() if mime.startswith("image/")}
+    return images, {mime: content for mime, content in data.items() if mime not in images}
+
+
+def _call(value, kind, name, notes):
+    # looked up on the type: objects with a catch-all __getattr__ would answer to any name
+    try:
+        method = getattr(kind, name, None)
+        if method is None or not callable(method):
+            return None
+        content = method(value)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        detail = guarded_str(error) or ""
+        notes.append(
+            "[{} of {} failed: {}: {}]".format(
+                name, type_name(kind), type_name(type(error)), detail[:200]
+            )
+        )
+        return None
+    if isinstance(content, tuple) and len(content) == 2 and isinstance(content[1], dict):
+        content = content[0]
+    return content
+
+
+def _from_mimebundle(value, kind, notes):
+    content = _call(value, kind, "_repr_mimebundle_", notes)
+    return content if isinstance(content, dict) else {}
+
+
+def _add(data, mime, content, notes):
+    """Check one representation and add it, or a note on why it is left out."""
+    if not isinstance(mime, str) or not 0 < len(mime) <= 200 or content is None:
+        return
+    mime = exact(mime)
+    if mime == "text/plain":
+        data[mime] = text_of_plain(content)
+        return
+    if mime.startswith("image/") and mime != "image/svg+xml":
+        content = _binary(content)
+        limit = IMAGE_LIMIT
+    else:
+        content = _text(content)
+        limit = RICH_TEXT_LIMIT
+    if content is None:
+        notes.append("[{} left out: not valid content for this type]".format(mime))
+    elif len(content) > limit:
+        notes.append("[{} left out: {:,} characters or bytes]".format(mime, len(content)))
+    else:
+        data[mime] = content
+
+
+def text_of_plain(content):
+    """text/plain that an object gave itself, capped."""
+    from_object = exact(content) if isinstance(content, str) else guarded_repr(content)
+    return cap(from_object)
+
+
+def _text(content):
+    if isinstance(content, str):
+        return exact(content)
+    if isinstance(content, (bytes, bytearray)):
+        return bytes(content).decode("utf-8", "replace")
+    try:
+        return dumps(content)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return None
+
+
+def _binary(content):
+    if isinstance(content, (bytes, bytearray, memoryview)):
+        return bytes(content)
+    if not isinstance(content, str):
+        return None
+    try:
+        return b64decode(content)
+    except ValueError:
+        return None
+
+
+class Displays:
+    """Sends rich outputs of one session; offers the `display` builtin."""
+
+    def __init__(self, send):
+        self._send = send
+
+    def display(self, *values, raw=False, metadata=None, **_options):
+        """Show values as rich output, in order."""
+        if raw:
+            for value in values:
+                if not isinstance(value, dict):
+                    raise TypeError("display(raw=True) takes dicts of mime type to content")
+        for value in values:
+            self.send(mime_bundle(value) if raw else self.bundle(value), metadata)
+
+    def send(self, data, metadata=None):
+        """Send one bundle, after what was printed before it."""
+        _flush(sys.stdout)
+        self._send(data, metadata if isinstance(metadata, dict) else {})
+
+    def bundle(self, value):
+        """The bundle of a value."""
+        return bundle(value)
+
+    def result(self, value):
+        """The result of a cell; images are sent as displays of their own."""
+        images, rest = split_images(self.bundle(value))
+        if images:
+            self.send(dict(images, **{"text/plain": rest["text/plain"]}))
+        return rest
+
+
+def _flush(stream):
+    try:
+        stream.flush()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        pass

@@ -1,0 +1,91 @@
+"""The one asyncio event loop of a session, kept across cells and forks."""
+
+from __future__ import annotations
+
+import sys
+
+from .pristine import BUILTINS as __builtins__
+
+SETTLING_ROUNDS = 50
+
+_modules = sys.modules
+
+
+class EventLoop:
+    """Made when a cell first needs it; background tasks live on it between cells."""
+
+    def __init__(self):
+        self._loop = None
+        # a selector whose descriptor is gone must never be collected: it would close a stranger's
+        self._retired = []
+
+    def attach(self):
+        """Make the session's loop the current one, as asyncio.run() leaves none behind."""
+        import asyncio
+
+        if self._loop is None or self._loop.is_closed():
+            self._loop = asyncio.new_event_loop()
+        asyncio._set_running_loop(None)
+        asyncio.set_event_loop(self._loop)
+        return self._loop
+
+    def reset(self):
+        """Before a cell: repair what the last one did to the current loop."""
+        if self._loop is not None:
+            self.attach()
+
+    def run(self, coroutine):
+        """Run a coroutine to its end; its context variables stay set afterwards."""
+        from contextvars import copy_context
+
+        loop = self.attach()
+        context = copy_context()
+        if sys.version_info >= (3, 11):
+            task = loop.create_task(coroutine, context=context)
+        else:
+            task = context.run(loop.create_task, coroutine)
+        try:
+            return loop.run_until_complete(task)
+        except BaseException:
+            if not task.done():
+                self._abandon(loop, task)
+            raise
+        finally:
+            for variable in context:
+                if variable.get(None) is not context[variable]:
+                    variable.set(context[variable])
+
+    def _abandon(self, loop, task):
+        """Cancel a task that an interrupt left pending, without waiting for one that refuses."""
+        task.cancel()
+        for _ in range(SETTLING_ROUNDS):
+            if task.done() or loop.is_closed():
+                break
+            loop.call_soon(loop.stop)
+            loop.run_forever()
+        if task.done() and not task.cancelled():
+            task.exception()
+
+    def rebuild(self):
+        """After a fork whose copy lost its descriptors: a new selector and self-pipe."""
+        loop = self._loop
+        if loop is None or loop.is_closed():
+            return
+        from selectors import DefaultSelector
+
+        if not hasattr(loop, "_make_self_pipe") or not hasattr(loop, "_selector"):
+            self._retired.append(loop)
+            self._loop = None
+            return
+        self._retired.append(loop._selector)
+        for end in (loop._ssock, loop._csock):
+            if end is not None:
+                end.detach()
+        loop._selector = DefaultSelector()
+        loop._internal_fds = 0
+        loop._default_executor = None
+        loop._make_self_pipe()
+        if getattr(loop, "_signal_handlers", None):
+            import signal
+
+            signal.set_wakeup_fd(loop._csock.fileno())

@@ -1,0 +1,69 @@
+"""What the processes of one session share: descriptor numbers, passing descriptors, interrupts."""
+
+import array
+import mmap
+import os
+import resource
+import socket
+import struct
+
+# Above what `open` hands out, so that user code meets the runner's descriptors only on purpose.
+CHANNEL, LINK, OUT, ERR, WAKE = 1100, 1101, 1102, 1103, 1104
+DESCRIPTOR_CEILING = 1280
+
+MAX_DESCRIPTORS_PER_MESSAGE = 8
+MAX_MESSAGE_BYTES = 16384
+
+
+def socket_pair():
+    return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+
+def send_with_descriptors(connection, data, descriptors):
+    rights = array.array("i", descriptors)
+    connection.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+
+
+def receive_with_descriptors(connection):
+    """(data, descriptors); empty data at the end of the stream."""
+    space = socket.CMSG_LEN(MAX_DESCRIPTORS_PER_MESSAGE * array.array("i").itemsize)
+    data, ancillary, _, _ = connection.recvmsg(MAX_MESSAGE_BYTES, space, socket.MSG_CMSG_CLOEXEC)
+    descriptors = array.array("i")
+    for level, kind, payload in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            usable = len(payload) - len(payload) % descriptors.itemsize
+            descriptors.frombytes(payload[:usable])
+    return data, list(descriptors)
+
+
+def open_descriptor_range():
+    """Lets this process place descriptors at the runner's high numbers."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def close_descriptor_range(soft):
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, hard), hard))
+
+
+def place(descriptor, number):
+    """Moves a descriptor to a fixed number, not inherited by programs."""
+    os.dup2(descriptor, number, inheritable=False)
+    os.close(descriptor)
+
+
+class InterruptBoard:
+    """A page shared by init and the heads: which step of which branch was interrupted."""
+
+    _slot = struct.Struct("=Q")
+
+    def __init__(self):
+        self._page = mmap.mmap(-1, mmap.PAGESIZE)
+        self._slots = mmap.PAGESIZE // self._slot.size
+
+    def post(self, branch, step):
+        self._slot.pack_into(self._page, branch % self._slots * self._slot.size, step)
+
+    def read(self, branch):
+        return self._slot.unpack_from(self._page, branch % self._slots * self._slot.size)[0]

@@ -1,0 +1,91 @@
+"""Control groups of sessions, below the group the host prepared."""
+
+import os
+
+MEBIBYTE = 1 << 20
+
+
+def _put(directory, name, text):
+    descriptor = os.open(name, os.O_WRONLY, dir_fd=directory)
+    try:
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)
+
+
+class SessionGroup:
+    """One session's group; made by the zygote's child, removed by the zygote."""
+
+    def __init__(self, parents, name, limits):
+        self._parents = parents
+        self._name = name
+        self._limits = limits
+        self._usage = None
+        self._events = None
+
+    def join(self):
+        limits = self._limits
+        # What lies in the session's file systems is charged to the same group.
+        memory = (limits["memory_mb"] + limits["workspace_mb"] + 2 * limits["tmp_mb"]) * MEBIBYTE
+        if self._parents["version"] == 2:
+            directory = self._make(self._parents["unified_fd"])
+            _put(directory, "memory.max", str(memory))
+            self._try(directory, "memory.swap.max", "0")
+            _put(directory, "pids.max", str(limits["processes"]))
+            _put(directory, "cgroup.procs", "0")
+            self._usage = os.open("memory.current", os.O_RDONLY, dir_fd=directory)
+            self._events = os.open("memory.events", os.O_RDONLY, dir_fd=directory)
+            os.close(directory)
+            return
+        directory = self._make(self._parents["pids_fd"])
+        _put(directory, "pids.max", str(limits["processes"]))
+        _put(directory, "cgroup.procs", "0")
+        os.close(directory)
+        directory = self._make(self._parents["memory_fd"])
+        _put(directory, "memory.limit_in_bytes", str(memory))
+        self._try(directory, "memory.memsw.limit_in_bytes", str(memory))
+        _put(directory, "cgroup.procs", "0")
+        self._usage = os.open("memory.usage_in_bytes", os.O_RDONLY, dir_fd=directory)
+        self._events = os.open("memory.oom_control", os.O_RDONLY, dir_fd=directory)
+        os.close(directory)
+
+    def _make(self, parent):
+        os.mkdir(self._name, dir_fd=parent)
+        return os.open(self._name, os.O_RDONLY | os.O_DIRECTORY, dir_fd=parent)
+
+    @staticmethod
+    def _try(directory, name, text):
+        try:
+            _put(directory, name, text)
+        except OSError:
+            # Kernels without swap accounting lack the file; then there is no swap to bound.
+            pass
+
+    @property
+    def descriptors(self):
+        return [fd for fd in (self._usage, self._events) if fd is not None]
+
+    def kills(self):
+        """How often the kernel ended a process of this group for memory."""
+        for line in os.pread(self._events, 4096, 0).splitlines():
+            name, _, value = line.partition(b" ")
+            if name == b"oom_kill":
+                return int(value)
+        return 0
+
+    def usage(self):
+        return int(os.pread(self._usage, 64, 0))
+
+    @property
+    def limit(self):
+        return (self._limits["memory_mb"] + self._limits["workspace_mb"]) * MEBIBYTE
+
+
+def remove(parents, name):
+    for key in ("unified_fd", "memory_fd", "pids_fd"):
+        parent = parents.get(key)
+        if parent is not None:
+            try:
+                os.rmdir(name, dir_fd=parent)
+            except OSError:
+                pass

@@ -1,0 +1,424 @@
+"""Pid 1 of a session: trusted, unreadable, never runs user code. It outlives every head."""
+
+import fcntl
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+
+from . import family, linux, wire
+from .branch import Branch, processes
+from .head import Head
+from .messages import PROTOCOL_VERSION
+
+SOCKET_NAME = "host.sock"
+PROMOTION_SECONDS = 20
+PIPE_BYTES = 1 << 20
+WATCH_SECONDS = 0.2
+PRESSURE = 0.9
+ABILITIES = ["checkpoints", "fork", "interrupt", "display"]
+
+
+class Init:
+    """Owns the branches of one session and speaks for them to the host."""
+
+    def __init__(self, session, token, limits, keep, folder, group):
+        self._session = session
+        self._token = token
+        self._limits = limits
+        self._keep = keep
+        self._folder = folder
+        self._group = group
+        self._kills = 0
+        self._branches = {}
+        self._board = family.InterruptBoard()
+        self._channel = wire.Channel(self._connect("init", 0, 0))
+        self._wake = self._watch_children()
+        self._next_watch = 0.0
+
+    def run(self):
+        self._start_pristine(self._new_branch(0))
+        while self._branches:
+            self._turn()
+        os._exit(0)
+
+    def _turn(self):
+        poll = select.poll()
+        poll.register(self._channel.descriptor, select.POLLIN)
+        poll.register(self._wake, select.POLLIN)
+        owners = {}
+        for branch in self._branches.values():
+            for descriptor, handler in branch.inputs():
+                owners[descriptor] = (branch, handler)
+                poll.register(descriptor, select.POLLIN)
+        ready = dict(poll.poll(self._patience()))
+        # Output first: what a head wrote before it died must not be lost.
+        for descriptor, (branch, handler) in owners.items():
+            if descriptor in ready:
+                handler()
+        if self._wake in ready:
+            self._drain_wake()
+            self._reap()
+        if self._channel.descriptor in ready:
+            self._listen()
+        now = time.monotonic()
+        for branch in self._branches.values():
+            branch.capture.tick(now)
+        if now >= self._next_watch:
+            self._watch_memory(now)
+
+    def _patience(self):
+        """Milliseconds until something is due."""
+        now = time.monotonic()
+        times = [branch.capture.next_deadline() for branch in self._branches.values()]
+        if any(branch.capture.step is not None for branch in self._branches.values()):
+            times.append(self._next_watch)
+        times = [moment for moment in times if moment is not None]
+        return None if not times else max(0, (min(times) - now) * 1000 + 1)
+
+    def _listen(self):
+        while True:
+            message = self._channel.receive()
+            if message is None:
+                os._exit(0)
+            self._obey(message)
+            if not self._channel.has_input:
+                return
+
+    def _obey(self, message):
+        method, params = message.get("method"), message.get("params", {})
+        handler = getattr(self, "_on_" + str(method), None)
+        identifier = message.get("id")
+        if handler is None:
+            if identifier is not None:
+                self._channel.refuse(identifier, wire.METHOD_NOT_FOUND, "unknown method")
+            return
+        result = handler(self._branches.get(params.get("branch")), params)
+        if identifier is not None:
+            self._channel.answer(identifier, result)
+
+    def _on_interrupt(self, branch, params):
+        if branch is not None:
+            self._board.post(branch.number, params["step"])
+            branch.signal(signal.SIGINT)
+
+    def _on_kill(self, branch, params):
+        if branch is None or branch.pid is None:
+            return
+        branch.killed = True
+        self._sweep(branch)
+
+    def _on_rollback(self, branch, params):
+        if branch is None or params["checkpoint"] not in branch.known():
+            return {"done": False, "reason": "there is no checkpoint %d" % params["checkpoint"]}
+        branch.forget_after(params["checkpoint"])
+        self._end_head(branch)
+        restored = self._restore(branch)
+        if restored != params["checkpoint"]:
+            reason = "checkpoint %d was gone; %d was restored" % (params["checkpoint"], restored)
+            return {"done": False, "reason": reason}
+        return {"done": True, "generation": branch.generation}
+
+    def _on_fork(self, branch, params):
+        parked = branch.find(params["checkpoint"]) if branch is not None else None
+        if parked is None and params["checkpoint"] != 0:
+            return {"done": False, "reason": "there is no checkpoint of this state"}
+        twin = self._new_branch(params["new_branch"])
+        if parked is None:
+            self._start_pristine(twin)
+        elif not self._promote(twin, parked, True):
+            del self._branches[twin.number]
+            return {"done": False, "reason": "the checkpoint could not be woken"}
+        return {"done": True, "generation": twin.generation}
+
+    def _on_drop(self, branch, _params):
+        if branch is not None:
+            self._end_head(branch)
+            branch.forget_all()
+            branch.close()
+            del self._branches[branch.number]
+        return {}
+
+    def _on_checkpoints(self, branch, _params):
+        alive = [] if branch is None else branch.alive()
+        return {"checkpoints": [{"step": item.step, "pid": item.pid} for item in alive]}
+
+    def _new_branch(self, number):
+        branch = Branch(number, self._keep, self._channel, self._count)
+        self._branches[number] = branch
+        return branch
+
+    def _connect(self, role, branch, generation):
+        """A new link to the host. The hello is sent here: heads never learn the token."""
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        os.fchdir(self._folder)
+        try:
+            connection.connect(SOCKET_NAME)
+        finally:
+            os.chdir("/")
+        descriptor = connection.detach()
+        wire.Channel(descriptor).notify(
+            "hello",
+            {
+                "protocol": PROTOCOL_VERSION,
+                "role": role,
+                "session": self._session,
+                "token": self._token,
+                "branch": branch,
+                "generation": generation,
+                "python": "%d.%d.%d" % sys.version_info[:3],
+                "abilities": ABILITIES,
+            },
+        )
+        return descriptor
+
+    def _open_generation(self, branch):
+        """Fresh pipes, link and channel: a killed writer's streams are never used again."""
+        pipes = [os.pipe(), os.pipe()]
+        for reader, writer in pipes:
+            os.set_blocking(reader, False)
+            try:
+                fcntl.fcntl(writer, 1031, PIPE_BYTES)
+            except OSError:
+                pass
+        mine, theirs = family.socket_pair()
+        mine.setblocking(False)
+        nonce = os.urandom(16)
+        branch.open([reader for reader, _ in pipes], mine, nonce)
+        channel = self._connect("head", branch.number, branch.generation)
+        descriptors = [channel, theirs.detach(), pipes[0][1], pipes[1][1]]
+        return {"branch": branch.number, "nonce": nonce.hex(), "park": False}, descriptors
+
+    def _start_pristine(self, branch):
+        orders, descriptors = self._open_generation(branch)
+        pid = os.fork()
+        if pid == 0:
+            self._become_head(orders, descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        branch.pid = pid
+
+    def _become_head(self, orders, descriptors):
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            linux.close_all_except(descriptors)
+            os.setsid()
+            head = Head(self._board, self._limits["open_files"])
+            head.adopt(orders, descriptors)
+            head.prepare()
+            head.serve()
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+        finally:
+            os._exit(1)
+
+    def _promote(self, branch, parked, park_again):
+        """Asks a parked copy to fork the next head; False when it is dead."""
+        orders, descriptors = self._open_generation(branch)
+        orders["park"] = park_again
+        try:
+            family.send_with_descriptors(parked.link, json.dumps(orders).encode(), descriptors)
+            pid = parked.await_pid(PROMOTION_SECONDS)
+        except OSError:
+            pid = -1
+        for descriptor in descriptors:
+            os.close(descriptor)
+        if pid <= 0:
+            branch.close()
+            return False
+        branch.pid = pid
+        return True
+
+    def _restore(self, branch):
+        """Wakes the newest live checkpoint, or starts anew; gives the step restored."""
+        while branch.parked:
+            parked = branch.parked[-1]
+            branch.generation += 1
+            if self._promote(branch, parked, False):
+                return parked.step
+            branch.forget(parked)
+        branch.generation += 1
+        self._start_pristine(branch)
+        return 0
+
+    def _end_head(self, branch):
+        branch.killed = True
+        self._sweep(branch)
+        deadline = time.monotonic() + PROMOTION_SECONDS
+        while branch.pid is not None and time.monotonic() < deadline:
+            try:
+                pid, _ = os.waitpid(branch.pid, 0)
+            except ChildProcessError:
+                pid = branch.pid
+            if pid == branch.pid:
+                branch.pid = None
+        branch.read_rest()
+        branch.capture.finish()
+        branch.close()
+        branch.killed = False
+
+    def _sweep(self, branch):
+        """Ends every process that belongs to the branch, until none is left."""
+        spared = {1}
+        for other in self._branches.values():
+            spared.update(parked.pid for parked in other.parked)
+            if other is not branch and other.pid is not None:
+                spared.add(other.pid)
+        for _ in range(50):
+            victims = [pid for pid in processes() if pid not in spared]
+            if len(self._branches) > 1:
+                victims = [pid for pid in victims if branch.owns(pid)]
+            if not victims:
+                return
+            for pid in victims:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except OSError:
+                    pass
+            if victims == [branch.pid]:
+                return
+            time.sleep(0.001)
+            self._reap_strangers(branch)
+
+    def _reap_strangers(self, branch):
+        """Collects orphans now; heads are left for the loop, which must report them."""
+        heads = {other.pid for other in self._branches.values()}
+        for pid in processes():
+            if pid not in heads and pid != 1:
+                try:
+                    os.waitpid(pid, os.WNOHANG)
+                except OSError:
+                    pass
+
+    def _watch_children(self):
+        reader, writer = os.pipe()
+        os.set_blocking(reader, False)
+        os.set_blocking(writer, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        return reader
+
+    def _drain_wake(self):
+        try:
+            while os.read(self._wake, 4096):
+                pass
+        except BlockingIOError:
+            pass
+
+    def _reap(self):
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            for branch in list(self._branches.values()):
+                if pid == branch.pid:
+                    branch.pid = None
+                    self._mourn(branch, status)
+                else:
+                    branch.forget_pid(pid)
+
+    def _mourn(self, branch, status):
+        """A head died: tell why, and put the newest checkpoint in its place."""
+        branch.read_rest()
+        step = branch.capture.finish()
+        cause = self._cause(branch, status)
+        branch.killed = False
+        self._sweep(branch)
+        generation = branch.generation
+        branch.close()
+        restored = self._restore(branch)
+        self._channel.notify(
+            "died",
+            {
+                "branch": branch.number,
+                "generation": generation,
+                "step": step,
+                "cause": cause,
+                "restored": restored,
+            },
+        )
+
+    def _cause(self, branch, status):
+        kills = self._group.kills() if self._group is not None else 0
+        starved = kills > self._kills or branch.starved
+        self._kills = kills
+        branch.starved = False
+        if branch.killed:
+            return {"kind": "killed"}
+        if os.WIFSIGNALED(status):
+            number = os.WTERMSIG(status)
+            if starved and number == signal.SIGKILL:
+                return {"kind": "oom"}
+            return {"kind": "signal", "signal": number}
+        return {"kind": "exit", "code": os.WEXITSTATUS(status)}
+
+    def _count(self):
+        """Processes beside init, the heads and their checkpoints."""
+        own = {1}
+        for branch in self._branches.values():
+            own.add(branch.pid)
+            own.update(parked.pid for parked in branch.parked)
+        return sum(1 for pid in processes() if pid not in own)
+
+    def _watch_memory(self, now):
+        """Under pressure the oldest checkpoints go first; without a group, then the head."""
+        self._next_watch = now + WATCH_SECONDS
+        if self._group is not None:
+            if self._group.usage() > PRESSURE * self._group.limit:
+                self._drop_oldest()
+            return
+        limit = self._limits["memory_mb"] << 20
+        if _proportional_bytes() <= limit or self._drop_oldest():
+            return
+        for branch in self._branches.values():
+            if branch.pid is not None:
+                branch.starved = True
+                self._sweep(branch)
+
+    def _drop_oldest(self):
+        """True when a checkpoint other than the newest was let go."""
+        for branch in self._branches.values():
+            if len(branch.parked) > 1:
+                branch.forget(branch.parked[0])
+                return True
+        return False
+
+
+def _proportional_bytes():
+    """What the session's processes hold, shared pages counted by share, preload left out."""
+    total = 0
+    for pid in processes():
+        if pid != 1:
+            try:
+                with open("/proc/%d/smaps_rollup" % pid, "rb") as rollup:
+                    total += _field(rollup.read(), b"Pss_Anon:")
+            except OSError:
+                total += _resident_bytes(pid)
+    return total
+
+
+def _field(text, name):
+    at = text.find(name)
+    return int(text[at + len(name) :].split(None, 1)[0]) * 1024 if at >= 0 else 0
+
+
+def _resident_bytes(pid):
+    """A process may hide its details from init, but not its size."""
+    try:
+        with open("/proc/%d/statm" % pid, "rb") as statm:
+            fields = statm.read().split()
+    except OSError:
+        return 0
+    return (int(fields[1]) - int(fields[2])) * 4096
+
+

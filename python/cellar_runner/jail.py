@@ -1,0 +1,100 @@
+"""The inner wall: what a session's first process does to itself before any user code."""
+
+import os
+import resource
+
+from . import linux
+
+GUEST_UID = 1000
+SOCKET_FOLDER = "/run/cellar"
+WORKSPACE = "/workspace"
+MASKED = ("kcore", "keys", "key-users", "timer_list", "sysrq-trigger", "sched_debug", "kallsyms")
+
+NAMESPACES = (
+    linux.CLONE_NEWPID
+    | linux.CLONE_NEWNS
+    | linux.CLONE_NEWIPC
+    | linux.CLONE_NEWUTS
+    | linux.CLONE_NEWNET
+)
+
+MEBIBYTE = 1 << 20
+_FLAGS = linux.MS_NOSUID | linux.MS_NODEV
+
+
+def _tmpfs(target, mebibytes, mode, extra=0):
+    # A bound on inodes too: empty files cost kernel memory that `size` does not count.
+    options = "size=%dm,nr_inodes=%d,mode=%s" % (mebibytes, 20_000, mode)
+    linux.mount("tmpfs", target, "tmpfs", _FLAGS | extra, options)
+
+
+def _read_only(target, extra=0):
+    flags = linux.MS_BIND | linux.MS_REMOUNT | linux.MS_RDONLY | _FLAGS | extra
+    linux.mount(None, target, None, flags)
+
+
+def _arrange_files(limits):
+    linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
+    linux.mount("proc", "/proc", "proc", _FLAGS | linux.MS_NOEXEC)
+    for name in MASKED:
+        if os.path.exists("/proc/" + name):
+            linux.mount("/dev/null", "/proc/" + name, None, linux.MS_BIND)
+    _read_only("/proc", linux.MS_NOEXEC)
+    _tmpfs("/tmp", limits["tmp_mb"], "1777")
+    _tmpfs("/dev/shm", limits["tmp_mb"], "1777")
+    _tmpfs(WORKSPACE, limits["workspace_mb"], "755")
+    linux.mount(None, "/dev", None, linux.MS_BIND | linux.MS_REMOUNT | linux.MS_RDONLY | linux.MS_NOSUID)
+    linux.unmount(SOCKET_FOLDER)
+
+
+def _map_user(outer_proc):
+    """Becomes an ordinary user; the old /proc is used since the new one is read-only."""
+    linux.unshare(linux.CLONE_NEWUSER)
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", "%d 0 1" % GUEST_UID),
+        ("gid_map", "%d 0 1" % GUEST_UID),
+    ):
+        descriptor = os.open("self/" + name, os.O_WRONLY, dir_fd=outer_proc)
+        try:
+            os.write(descriptor, text.encode())
+        finally:
+            os.close(descriptor)
+
+
+def _data_in_use():
+    with open("/proc/self/status") as status:
+        for line in status:
+            if line.startswith("VmData:"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
+def _limit_resources(limits):
+    memory = _data_in_use() + limits["memory_mb"] * MEBIBYTE
+    file_size = limits["file_mb"] * MEBIBYTE
+    for kind, value in (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_DATA, memory),
+        (resource.RLIMIT_FSIZE, file_size),
+        (resource.RLIMIT_NPROC, limits["processes"]),
+        (resource.RLIMIT_MEMLOCK, 64 * 1024),
+        (resource.RLIMIT_MSGQUEUE, 819200),
+        (resource.RLIMIT_NOFILE, limits["open_files"]),
+    ):
+        resource.setrlimit(kind, (value, value))
+
+
+def enter(limits, seccomp, group):
+    """Everything that needs privileges, in the only order that works."""
+    if group is not None:
+        group.join()
+    outer_proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
+    _arrange_files(limits)
+    linux.raise_loopback()
+    _map_user(outer_proc)
+    os.close(outer_proc)
+    _limit_resources(limits)
+    linux.drop_capabilities()
+    linux.prctl(linux.PR_SET_DUMPABLE, 0)
+    seccomp.install()

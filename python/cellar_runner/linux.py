@@ -1,0 +1,178 @@
+"""The system calls that Python does not offer, through ctypes."""
+
+import ctypes
+import fcntl
+import os
+import platform
+import socket
+import struct
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWUTS = 0x04000000
+CLONE_NEWIPC = 0x08000000
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+CLONE_PARENT = 0x00008000
+CLONE_CHILD_CLEARTID = 0x00200000
+CLONE_CHILD_SETTID = 0x01000000
+SIGCHLD = 17
+
+MS_RDONLY = 1
+MS_NOSUID = 2
+MS_NODEV = 4
+MS_NOEXEC = 8
+MS_REMOUNT = 32
+MS_BIND = 4096
+MS_REC = 16384
+MS_PRIVATE = 1 << 18
+MNT_DETACH = 2
+
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+PR_CAPBSET_DROP = 24
+PR_SET_NO_NEW_PRIVS = 38
+PR_SET_CHILD_SUBREAPER = 36
+PR_GET_TID_ADDRESS = 40
+PR_CAP_AMBIENT = 47
+PR_CAP_AMBIENT_CLEAR_ALL = 4
+
+SECCOMP_SET_MODE_FILTER = 1
+LAST_CAPABILITY = 63
+CAPABILITY_VERSION_3 = 0x20080522
+
+_ARM = platform.machine() in ("aarch64", "arm64")
+_SYS_CLONE = 220 if _ARM else 56
+_SYS_CAPSET = 91 if _ARM else 126
+_SYS_SECCOMP = 277 if _ARM else 317
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.syscall.restype = ctypes.c_long
+_libc.mount.argtypes = [ctypes.c_char_p] * 3 + [ctypes.c_ulong, ctypes.c_char_p]
+_libc.umount2.argtypes = [ctypes.c_char_p, ctypes.c_int]
+_libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
+# PyDLL keeps the interpreter lock, which a raw clone must hold for the child to own it.
+_locked = ctypes.PyDLL(None)
+_locked.syscall.restype = ctypes.c_long
+
+
+def _checked(result, what):
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, "%s: %s" % (what, os.strerror(number)))
+    return result
+
+
+def _bytes(text):
+    return None if text is None else os.fsencode(text)
+
+
+def unshare(flags):
+    _checked(_libc.unshare(flags), "unshare")
+
+
+def mount(source, target, kind=None, flags=0, data=None):
+    result = _libc.mount(_bytes(source), _bytes(target), _bytes(kind), flags, _bytes(data))
+    _checked(result, "mount " + target)
+
+
+def unmount(target, flags=MNT_DETACH):
+    _checked(_libc.umount2(_bytes(target), flags), "umount " + target)
+
+
+def prctl(option, first=0, second=0):
+    return _checked(_libc.prctl(option, first, second, 0, 0), "prctl %d" % option)
+
+
+def drop_capabilities():
+    """Empties the bounding, ambient, permitted, effective and inheritable sets."""
+    for capability in range(LAST_CAPABILITY + 1):
+        if _libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
+            break
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
+    header = struct.pack("=Ii", CAPABILITY_VERSION_3, 0)
+    _checked(_libc.syscall(_SYS_CAPSET, header, bytes(24)), "capset")
+
+
+class SeccompFilter:
+    """A BPF program kept ready, so that installing it is one call."""
+
+    def __init__(self, program):
+        self._program = ctypes.create_string_buffer(program, len(program))
+        self._header = ctypes.create_string_buffer(
+            struct.pack("@HP", len(program) // 8, ctypes.addressof(self._program))
+        )
+
+    def install(self):
+        prctl(PR_SET_NO_NEW_PRIVS, 1)
+        header = ctypes.c_void_p(ctypes.addressof(self._header))
+        result = _libc.syscall(_SYS_SECCOMP, SECCOMP_SET_MODE_FILTER, 0, header)
+        _checked(result, "seccomp")
+
+
+def _thread_id_address():
+    address = ctypes.c_void_p(0)
+    if _libc.prctl(PR_GET_TID_ADDRESS, ctypes.addressof(address), 0, 0, 0) < 0:
+        return 0
+    return address.value or 0
+
+
+def raw_clone(flags):
+    """fork() with clone flags; the child's thread id is kept right for the C library."""
+    address = _thread_id_address()
+    if not address:
+        raise OSError("the kernel does not tell the thread id's address")
+    flags |= CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD
+    tid, zero = ctypes.c_void_p(address), ctypes.c_void_p(0)
+    tail = (zero, zero, tid) if _ARM else (zero, tid, zero)
+    api = ctypes.pythonapi
+    api.PyOS_BeforeFork()
+    try:
+        pid = _locked.syscall(_SYS_CLONE, ctypes.c_long(flags), zero, *tail)
+    except BaseException:
+        api.PyOS_AfterFork_Parent()
+        raise
+    if pid == 0:
+        api.PyOS_AfterFork_Child()
+        return 0
+    api.PyOS_AfterFork_Parent()
+    if pid < 0:
+        raise BlockingIOError("clone failed: too many processes or too little memory")
+    return pid
+
+
+def sibling_fork():
+    """A fork whose child belongs to our parent, so that user code never waits for it."""
+    if _thread_id_address():
+        return raw_clone(CLONE_PARENT)
+    reader, writer = os.pipe()
+    middle = os.fork()
+    if middle == 0:
+        child = os.fork()
+        if child == 0:
+            os.close(reader)
+            os.close(writer)
+            return 0
+        os.write(writer, struct.pack("=i", child))
+        os._exit(0)
+    os.close(writer)
+    os.waitpid(middle, 0)
+    (pid,) = struct.unpack("=i", os.read(reader, 4))
+    os.close(reader)
+    return pid
+
+
+def raise_loopback():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        up_and_running = 0x1 | 0x40
+        fcntl.ioctl(probe, 0x8914, struct.pack("16sh14x", b"lo", up_and_running))
+
+
+def close_all_except(kept):
+    """Closes every descriptor from 3 on that is not in `kept`."""
+    low = 3
+    for descriptor in sorted(kept):
+        if descriptor >= low:
+            os.closerange(low, descriptor)
+            low = descriptor + 1
+    os.closerange(low, 65536)

@@ -1,0 +1,23 @@
+"""Marks in the output pipes: where a cell begins and ends, and in which order streams wrote."""
+
+import struct
+
+NONCE_BYTES = 16
+
+BEGIN = 1
+END = 2
+SYNC = 3
+ASIDE = 4
+RETURN = 5
+
+_layout = struct.Struct(">BIII")
+MARK_BYTES = NONCE_BYTES + _layout.size
+
+
+def encode(nonce, kind, order, step=0, argument=0):
+    return nonce + _layout.pack(kind, order, step, argument)
+
+
+def decode(mark):
+    """(kind, order, step, argument) of the bytes that follow a nonce."""
+    return _layout.unpack(mark[NONCE_BYTES:MARK_BYTES])

@@ -1,0 +1,692 @@
+"""The tables of the protocol.
+
+Generated from src/protocol/messages.ts by "npm run protocol"; not to be edited.
+"""
+
+PROTOCOL_VERSION = 1
+MAX_FRAME_BYTES = 16777216
+MAX_SOURCE_BYTES = 8388608
+MAX_JSON_DEPTH = 256
+MAX_JSON_VALUES = 200000
+
+ENVELOPE = {
+    "anyOf": [
+        {
+            "type": "object",
+            "properties": {
+                "jsonrpc": {"const": "2.0"},
+                "id": {"type": "integer", "minimum": 0},
+                "method": {"type": "string", "maxLength": 4096},
+                "params": {"type": "object", "additionalProperties": {}},
+            },
+            "required": ["jsonrpc", "method", "params"],
+            "additionalProperties": False,
+        },
+        {
+            "type": "object",
+            "properties": {
+                "jsonrpc": {"const": "2.0"},
+                "id": {"type": "integer", "minimum": 0},
+                "result": {},
+            },
+            "required": ["jsonrpc", "id", "result"],
+            "additionalProperties": False,
+        },
+        {
+            "type": "object",
+            "properties": {
+                "jsonrpc": {"const": "2.0"},
+                "id": {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "null"}]},
+                "error": {
+                    "type": "object",
+                    "properties": {
+                        "code": {"type": "integer"},
+                        "message": {"type": "string"},
+                        "data": {},
+                    },
+                    "required": ["code", "message"],
+                    "additionalProperties": False,
+                },
+            },
+            "required": ["jsonrpc", "id", "error"],
+            "additionalProperties": False,
+        },
+    ],
+}
+
+MESSAGES = {
+    "boot": {
+        "link": "zygote",
+        "from": "host",
+        "kind": "notification",
+        "params": {
+            "type": "object",
+            "properties": {
+                "preload": {
+                    "maxItems": 256,
+                    "type": "array",
+                    "items": {"type": "string", "maxLength": 4096},
+                },
+                "seccomp": {"type": "string"},
+                "group": {
+                    "anyOf": [
+                        {
+                            "oneOf": [
+                                {
+                                    "type": "object",
+                                    "properties": {
+                                        "version": {"const": 1},
+                                        "memory_fd": {"type": "integer", "minimum": 0},
+                                        "pids_fd": {"type": "integer", "minimum": 0},
+                                    },
+                                    "required": ["version", "memory_fd", "pids_fd"],
+                                    "additionalProperties": False,
+                                },
+                                {
+                                    "type": "object",
+                                    "properties": {
+                                        "version": {"const": 2},
+                                        "unified_fd": {"type": "integer", "minimum": 0},
+                                    },
+                                    "required": ["version", "unified_fd"],
+                                    "additionalProperties": False,
+                                },
+                            ],
+                        },
+                        {"type": "null"},
+                    ],
+                },
+            },
+            "required": ["preload", "seccomp", "group"],
+            "additionalProperties": False,
+        },
+    },
+    "spawn": {
+        "link": "zygote",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {
+                "session": {"type": "string", "maxLength": 4096},
+                "token": {"type": "string", "maxLength": 4096},
+                "limits": {
+                    "type": "object",
+                    "properties": {
+                        "memory_mb": {"type": "integer", "exclusiveMinimum": 0},
+                        "processes": {"type": "integer", "exclusiveMinimum": 0},
+                        "workspace_mb": {"type": "integer", "exclusiveMinimum": 0},
+                        "tmp_mb": {"type": "integer", "exclusiveMinimum": 0},
+                        "file_mb": {"type": "integer", "exclusiveMinimum": 0},
+                        "open_files": {"type": "integer", "minimum": 32},
+                    },
+                    "required": [
+                        "memory_mb",
+                        "processes",
+                        "workspace_mb",
+                        "tmp_mb",
+                        "file_mb",
+                        "open_files",
+                    ],
+                    "additionalProperties": False,
+                },
+                "keep_checkpoints": {"type": "integer", "minimum": 0},
+            },
+            "required": ["session", "token", "limits", "keep_checkpoints"],
+            "additionalProperties": False,
+        },
+        "result": {"type": "object", "properties": {}, "additionalProperties": False},
+    },
+    "ready": {
+        "link": "zygote",
+        "from": "inside",
+        "kind": "notification",
+        "params": {
+            "type": "object",
+            "properties": {
+                "protocol": {"type": "integer", "minimum": 0},
+                "python": {"type": "string", "maxLength": 4096},
+                "threads": {"type": "integer", "minimum": 0},
+                "preloaded": {
+                    "maxItems": 256,
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "name": {"type": "string", "maxLength": 4096},
+                            "version": {"type": "string", "maxLength": 4096},
+                        },
+                        "required": ["name", "version"],
+                        "additionalProperties": False,
+                    },
+                },
+                "absent": {
+                    "maxItems": 256,
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "name": {"type": "string", "maxLength": 4096},
+                            "reason": {"type": "string", "maxLength": 4096},
+                        },
+                        "required": ["name", "reason"],
+                        "additionalProperties": False,
+                    },
+                },
+                "seconds": {"type": "number", "minimum": 0},
+            },
+            "required": ["protocol", "python", "threads", "preloaded", "absent", "seconds"],
+            "additionalProperties": False,
+        },
+    },
+    "exited": {
+        "link": "zygote",
+        "from": "inside",
+        "kind": "notification",
+        "params": {
+            "type": "object",
+            "properties": {
+                "session": {"type": "string", "maxLength": 4096},
+                "reason": {"type": "string", "maxLength": 4096},
+            },
+            "required": ["session", "reason"],
+            "additionalProperties": False,
+        },
+    },
+    "hello": {
+        "link": "head",
+        "from": "inside",
+        "kind": "notification",
+        "params": {
+            "type": "object",
+            "properties": {
+                "protocol": {"type": "integer", "minimum": 0},
+                "role": {"enum": ["init", "head", "plain"]},
+                "session": {"type": "string", "maxLength": 4096},
+                "token": {"type": "string", "maxLength": 4096},
+                "branch": {"type": "integer", "minimum": 0},
+                "generation": {"type": "integer", "minimum": 0},
+                "python": {"type": "string", "maxLength": 4096},
+                "abilities": {
+                    "maxItems": 64,
+                    "type": "array",
+                    "items": {"type": "string", "maxLength": 4096},
+                },
+            },
+            "required": [
+                "protocol",
+                "role",
+                "session",
+                "token",
+                "branch",
+                "generation",
+                "python",
+                "abilities",
+            ],
+            "additionalProperties": False,
+        },
+    },
+    "initialize": {
+        "link": "head",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {
+                "step": {"type": "integer", "minimum": 0},
+                "variables": {
+                    "type": "object",
+                    "propertyNames": {"type": "string", "maxLength": 4096},
+                    "additionalProperties": {},
+                },
+                "checkpoint": {"enum": ["always", "idle", "off"]},
+            },
+            "required": ["step", "variables", "checkpoint"],
+            "additionalProperties": False,
+        },
+        "result": {
+            "type": "object",
+            "properties": {
+                "checkpoint": {
+                    "type": "object",
+                    "properties": {
+                        "planned": {"type": "boolean"},
+                        "reason": {"type": "string", "maxLength": 4096},
+                    },
+                    "required": ["planned"],
+                    "additionalProperties": False,
+                },
+            },
+            "required": ["checkpoint"],
+            "additionalProperties": False,
+        },
+    },
+    "configure": {
+        "link": "head",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {
+                "environment": {
+                    "type": "object",
+                    "propertyNames": {"type": "string", "maxLength": 4096},
+                    "additionalProperties": {"type": "string"},
+                },
+            },
+            "required": ["environment"],
+            "additionalProperties": False,
+        },
+        "result": {"type": "object", "properties": {}, "additionalProperties": False},
+    },
+    "execute": {
+        "link": "head",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {
+                "step": {"type": "integer", "minimum": 0},
+                "number": {"type": "integer", "minimum": 0},
+                "code": {"type": "string"},
+                "max_output": {"type": "integer", "minimum": 0},
+                "checkpoint": {"enum": ["always", "idle", "off"]},
+            },
+            "required": ["step", "number", "code", "max_output", "checkpoint"],
+            "additionalProperties": False,
+        },
+        "result": {
+            "type": "object",
+            "properties": {
+                "status": {"enum": ["ok", "error", "interrupted"]},
+                "error": {
+                    "anyOf": [
+                        {
+                            "type": "object",
+                            "properties": {
+                                "type": {"type": "string", "minLength": 1, "maxLength": 4096},
+                                "message": {"type": "string", "minLength": 1},
+                                "traceback": {"type": "string"},
+                                "hint": {"type": "string"},
+                            },
+                            "required": ["type", "message", "traceback"],
+                            "additionalProperties": False,
+                        },
+                        {"type": "null"},
+                    ],
+                },
+                "result": {
+                    "anyOf": [
+                        {
+                            "type": "object",
+                            "propertyNames": {"type": "string", "maxLength": 4096},
+                            "additionalProperties": {"type": "string"},
+                        },
+                        {"type": "null"},
+                    ],
+                },
+                "exit_code": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+                "duration_ms": {"type": "number", "minimum": 0},
+                "checkpoint": {
+                    "type": "object",
+                    "properties": {
+                        "planned": {"type": "boolean"},
+                        "reason": {"type": "string", "maxLength": 4096},
+                    },
+                    "required": ["planned"],
+                    "additionalProperties": False,
+                },
+            },
+            "required": ["status", "error", "result", "exit_code", "duration_ms", "checkpoint"],
+            "additionalProperties": False,
+        },
+    },
+    "get_variable": {
+        "link": "head",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {"name": {"type": "string", "maxLength": 4096}},
+            "required": ["name"],
+            "additionalProperties": False,
+        },
+        "result": {
+            "oneOf": [
+                {
+                    "type": "object",
+                    "properties": {"found": {"const": True}, "value": {}},
+                    "required": ["found", "value"],
+                    "additionalProperties": False,
+                },
+                {
+                    "type": "object",
+                    "properties": {"found": {"const": False}},
+                    "required": ["found"],
+                    "additionalProperties": False,
+                },
+            ],
+        },
+    },
+    "variables": {
+        "link": "head",
+        "from": "host",
+        "kind": "request",
+        "params": {"type": "object", "properties": {}, "additionalProperties": False},
+        "result": {
+            "type": "object",
+            "properties": {
+                "variables": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "name": {"type": "string", "maxLength": 4096},
+                            "type": {"type": "string", "maxLength": 4096},
+                            "text": {"type": "string", "maxLength": 4096},
+                            "size": {"type": "integer", "minimum": 0},
+                        },
+                        "required": ["name", "type", "text"],
+                        "additionalProperties": False,
+                    },
+                },
+            },
+            "required": ["variables"],
+            "additionalProperties": False,
+        },
+    },
+    "display": {
+        "link": "head",
+        "from": "inside",
+        "kind": "notification",
+        "params": {
+            "type": "object",
+            "properties": {
+                "step": {"type": "integer", "minimum": 0},
+                "seq": {"type": "integer", "minimum": 0},
+                "data": {
+                    "type": "object",
+                    "propertyNames": {"type": "string", "maxLength": 4096},
+                    "additionalProperties": {"type": "string"},
+                },
+                "attachments": {
+                    "maxItems": 16,
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "mime": {"type": "string", "maxLength": 4096},
+                            "bytes": {"type": "integer", "minimum": 0},
+                        },
+                        "required": ["mime", "bytes"],
+                        "additionalProperties": False,
+                    },
+                },
+                "metadata": {
+                    "type": "object",
+                    "propertyNames": {"type": "string", "maxLength": 4096},
+                    "additionalProperties": {},
+                },
+            },
+            "required": ["step", "seq", "data", "attachments", "metadata"],
+            "additionalProperties": False,
+        },
+    },
+    "interrupt": {
+        "link": "init",
+        "from": "host",
+        "kind": "notification",
+        "params": {
+            "type": "object",
+            "properties": {
+                "branch": {"type": "integer", "minimum": 0},
+                "step": {"type": "integer", "minimum": 0},
+            },
+            "required": ["branch", "step"],
+            "additionalProperties": False,
+        },
+    },
+    "kill": {
+        "link": "init",
+        "from": "host",
+        "kind": "notification",
+        "params": {
+            "type": "object",
+            "properties": {
+                "branch": {"type": "integer", "minimum": 0},
+                "step": {"type": "integer", "minimum": 0},
+            },
+            "required": ["branch", "step"],
+            "additionalProperties": False,
+        },
+    },
+    "rollback": {
+        "link": "init",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {
+                "branch": {"type": "integer", "minimum": 0},
+                "checkpoint": {"type": "integer", "minimum": 0},
+            },
+            "required": ["branch", "checkpoint"],
+            "additionalProperties": False,
+        },
+        "result": {
+            "oneOf": [
+                {
+                    "type": "object",
+                    "properties": {
+                        "done": {"const": True},
+                        "generation": {"type": "integer", "minimum": 0},
+                    },
+                    "required": ["done", "generation"],
+                    "additionalProperties": False,
+                },
+                {
+                    "type": "object",
+                    "properties": {
+                        "done": {"const": False},
+                        "reason": {"type": "string", "maxLength": 4096},
+                    },
+                    "required": ["done", "reason"],
+                    "additionalProperties": False,
+                },
+            ],
+        },
+    },
+    "fork": {
+        "link": "init",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {
+                "branch": {"type": "integer", "minimum": 0},
+                "checkpoint": {"type": "integer", "minimum": 0},
+                "new_branch": {"type": "integer", "minimum": 0},
+            },
+            "required": ["branch", "checkpoint", "new_branch"],
+            "additionalProperties": False,
+        },
+        "result": {
+            "oneOf": [
+                {
+                    "type": "object",
+                    "properties": {
+                        "done": {"const": True},
+                        "generation": {"type": "integer", "minimum": 0},
+                    },
+                    "required": ["done", "generation"],
+                    "additionalProperties": False,
+                },
+                {
+                    "type": "object",
+                    "properties": {
+                        "done": {"const": False},
+                        "reason": {"type": "string", "maxLength": 4096},
+                    },
+                    "required": ["done", "reason"],
+                    "additionalProperties": False,
+                },
+            ],
+        },
+    },
+    "drop": {
+        "link": "init",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {"branch": {"type": "integer", "minimum": 0}},
+            "required": ["branch"],
+            "additionalProperties": False,
+        },
+        "result": {"type": "object", "properties": {}, "additionalProperties": False},
+    },
+    "checkpoints": {
+        "link": "init",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {"branch": {"type": "integer", "minimum": 0}},
+            "required": ["branch"],
+            "additionalProperties": False,
+        },
+        "result": {
+            "type": "object",
+            "properties": {
+                "checkpoints": {
+                    "maxItems": 4096,
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "step": {"type": "integer", "minimum": 0},
+                            "pid": {"type": "integer", "minimum": 0},
+                        },
+                        "required": ["step", "pid"],
+                        "additionalProperties": False,
+                    },
+                },
+            },
+            "required": ["checkpoints"],
+            "additionalProperties": False,
+        },
+    },
+    "output": {
+        "link": "init",
+        "from": "inside",
+        "kind": "notification",
+        "params": {
+            "type": "object",
+            "properties": {
+                "branch": {"type": "integer", "minimum": 0},
+                "generation": {"type": "integer", "minimum": 0},
+                "step": {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "null"}]},
+                "stream": {"enum": ["stdout", "stderr"]},
+                "text": {"type": "string"},
+                "seq": {"type": "integer", "minimum": 0},
+            },
+            "required": ["branch", "generation", "step", "stream", "text", "seq"],
+            "additionalProperties": False,
+        },
+    },
+    "settled": {
+        "link": "init",
+        "from": "inside",
+        "kind": "notification",
+        "params": {
+            "type": "object",
+            "properties": {
+                "branch": {"type": "integer", "minimum": 0},
+                "generation": {"type": "integer", "minimum": 0},
+                "step": {"type": "integer", "minimum": 0},
+                "seq": {"type": "integer", "minimum": 0},
+                "omitted": {
+                    "type": "object",
+                    "properties": {
+                        "stdout": {"type": "integer", "minimum": 0},
+                        "stderr": {"type": "integer", "minimum": 0},
+                    },
+                    "required": ["stdout", "stderr"],
+                    "additionalProperties": False,
+                },
+                "processes": {"type": "integer", "minimum": 0},
+            },
+            "required": ["branch", "generation", "step", "seq", "omitted", "processes"],
+            "additionalProperties": False,
+        },
+    },
+    "parked": {
+        "link": "init",
+        "from": "inside",
+        "kind": "notification",
+        "params": {
+            "type": "object",
+            "properties": {
+                "branch": {"type": "integer", "minimum": 0},
+                "step": {"type": "integer", "minimum": 0},
+                "lost": {
+                    "maxItems": 64,
+                    "type": "array",
+                    "items": {"type": "string", "maxLength": 4096},
+                },
+            },
+            "required": ["branch", "step", "lost"],
+            "additionalProperties": False,
+        },
+    },
+    "died": {
+        "link": "init",
+        "from": "inside",
+        "kind": "notification",
+        "params": {
+            "type": "object",
+            "properties": {
+                "branch": {"type": "integer", "minimum": 0},
+                "generation": {"type": "integer", "minimum": 0},
+                "step": {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "null"}]},
+                "cause": {
+                    "oneOf": [
+                        {
+                            "type": "object",
+                            "properties": {
+                                "kind": {"const": "exit"},
+                                "code": {"type": "integer"},
+                            },
+                            "required": ["kind", "code"],
+                            "additionalProperties": False,
+                        },
+                        {
+                            "type": "object",
+                            "properties": {
+                                "kind": {"const": "signal"},
+                                "signal": {"type": "integer"},
+                            },
+                            "required": ["kind", "signal"],
+                            "additionalProperties": False,
+                        },
+                        {
+                            "type": "object",
+                            "properties": {"kind": {"const": "oom"}},
+                            "required": ["kind"],
+                            "additionalProperties": False,
+                        },
+                        {
+                            "type": "object",
+                            "properties": {"kind": {"const": "killed"}},
+                            "required": ["kind"],
+                            "additionalProperties": False,
+                        },
+                    ],
+                },
+                "restored": {"type": "integer", "minimum": 0},
+            },
+            "required": ["branch", "generation", "step", "cause", "restored"],
+            "additionalProperties": False,
+        },
+    },
+}

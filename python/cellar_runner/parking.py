@@ -1,0 +1,155 @@
+"""Checkpoints: a forked copy of the head that waits until it is asked to become one."""
+
+import fcntl
+import json
+import os
+import select
+import socket
+import struct
+import sys
+import threading
+
+from . import family, linux, memory
+
+REST_SECONDS = 0.001
+MAX_GROWTH_BYTES = 256 << 20
+PARKED = struct.Struct("=II")
+
+_RUNNER = (family.CHANNEL, family.LINK, family.OUT, family.ERR, family.WAKE)
+_REOPENED_FLAGS = os.O_ACCMODE | os.O_APPEND | os.O_NONBLOCK
+
+
+def obstacle(baseline):
+    """Why this process cannot be copied now, in a sentence, or None."""
+    try:
+        threads = len(os.listdir("/proc/self/task"))
+        grown = memory.anonymous_bytes() - baseline
+    except OSError as error:
+        return "no checkpoint: %s" % error
+    if threads > 1:
+        return "no checkpoint: %d threads are running" % (threads - 1)
+    if grown > MAX_GROWTH_BYTES:
+        return "no checkpoint: the session holds %d MB of its own memory" % (grown >> 20)
+    if _uses_cuda():
+        return "no checkpoint: CUDA does not survive a fork"
+    return None
+
+
+def _uses_cuda():
+    torch = sys.modules.get("torch")
+    try:
+        if torch is not None and torch.cuda.is_initialized():
+            return True
+        return "cupy" in sys.modules or "pycuda" in sys.modules
+    except Exception:
+        return False
+
+
+def rest(channel):
+    """Lets the host use the processor first; True when a request is already there."""
+    if channel.has_input:
+        return True
+    poll = select.poll()
+    poll.register(channel.descriptor, select.POLLIN)
+    return bool(poll.poll(REST_SECONDS * 1000))
+
+
+class Checkpointer:
+    """Parks copies of the head. In the head `park` returns None, in a new head its orders."""
+
+    def __init__(self):
+        self._pages = memory.WrittenPages()
+
+    def park(self, step):
+        self._pages.before_fork()
+        mine, theirs = family.socket_pair()
+        try:
+            pid = linux.sibling_fork()
+        except OSError:
+            mine.close()
+            theirs.close()
+            raise
+        if pid:
+            theirs.close()
+            with socket.socket(fileno=os.dup(family.LINK)) as link:
+                family.send_with_descriptors(link, PARKED.pack(step, pid), [mine.fileno()])
+            mine.close()
+            self._pages.after_fork()
+            return None
+        mine.close()
+        return _wait(theirs)
+
+
+def _wait(wake):
+    """The parked copy. Returns only in a new head, with its orders and descriptors."""
+    family.open_descriptor_range()
+    family.place(wake.detach(), family.WAKE)
+    with open(os.devnull, "rb") as null:
+        for number in (0, 1, 2):
+            os.dup2(null.fileno(), number)
+    files, lost = _let_go()
+    wake = socket.socket(fileno=family.WAKE)
+    wake.send(json.dumps({"lost": lost}).encode())
+    while True:
+        data, descriptors = family.receive_with_descriptors(wake)
+        if not data:
+            os._exit(0)
+        try:
+            pid = linux.sibling_fork()
+        except OSError:
+            pid = -1
+        if pid == 0:
+            wake.close()
+            _reopen(files)
+            return json.loads(data.decode()), descriptors
+        for descriptor in descriptors:
+            os.close(descriptor)
+        wake.send(json.dumps({"pid": pid}).encode())
+
+
+def _let_go():
+    """Closes what cannot be shared with the head; remembers where its files stand."""
+    files, lost = [], []
+    dead = os.open(os.devnull, os.O_PATH | os.O_CLOEXEC)
+    for name in os.listdir("/proc/self/fd"):
+        number = int(name)
+        if number <= 2 or number in (dead, family.WAKE):
+            continue
+        try:
+            target = os.readlink("/proc/self/fd/" + name)
+        except OSError:
+            continue
+        if number in _RUNNER:
+            os.close(number)
+        elif target.startswith(("socket:", "pipe:", "anon_inode:")):
+            # The number stays taken, so that an old object never reaches a new file.
+            inheritable = os.get_inheritable(number)
+            os.dup2(dead, number, inheritable)
+            lost.append("%s (descriptor %d)" % (target.partition(":")[0], number))
+        elif target.startswith("/") and not target.startswith("/dev/"):
+            flags = fcntl.fcntl(number, fcntl.F_GETFL)
+            try:
+                files.append((number, flags, os.lseek(number, 0, os.SEEK_CUR)))
+            except OSError:
+                continue
+    os.close(dead)
+    return files, lost[:64]
+
+
+def _reopen(files):
+    """Gives this process its own offsets, as they were at the checkpoint."""
+    for number, flags, offset in files:
+        inheritable = os.get_inheritable(number)
+        try:
+            fresh = os.open("/proc/self/fd/%d" % number, flags & _REOPENED_FLAGS)
+        except OSError:
+            continue
+        os.lseek(fresh, offset, os.SEEK_SET)
+        os.dup2(fresh, number, inheritable)
+        os.close(fresh)
+
+
+def background_threads():
+    """Threads that were there before the cell began."""
+    main = threading.main_thread().ident
+    return frozenset(ident for ident in sys._current_frames() if ident != main)

@@ -1,0 +1,70 @@
+"""Imports the libraries that sessions share, and names those that are not there."""
+
+import importlib
+import os
+import sys
+import time
+
+STANDARD = (
+    "ast asyncio base64 bisect calendar cmath collections concurrent.futures contextlib copy csv "
+    "dataclasses datetime decimal difflib enum fractions functools glob hashlib heapq html inspect "
+    "io itertools json linecache logging math multiprocessing operator os pathlib pickle platform "
+    "pprint random re shutil sqlite3 statistics string struct subprocess tempfile textwrap "
+    "threading time timeit traceback types typing unicodedata urllib.parse uuid warnings zlib"
+).split()
+
+SCIENTIFIC = (
+    "numpy pandas scipy.stats scipy.optimize scipy.interpolate sklearn.linear_model sklearn.tree "
+    "sklearn.ensemble sklearn.cluster sklearn.preprocessing sklearn.model_selection "
+    "sklearn.metrics statsmodels.api matplotlib matplotlib.pyplot seaborn"
+).split()
+
+SERIALISERS = "cloudpickle lz4.frame openpyxl".split()
+
+SETS = {"none": [], "standard": STANDARD, "full": STANDARD + SCIENTIFIC + SERIALISERS}
+
+
+def _import(name):
+    if name == "matplotlib":
+        os.makedirs(os.environ.get("MPLCONFIGDIR", "/tmp/mpl"), exist_ok=True)
+        importlib.import_module(name).use("Agg")
+    else:
+        importlib.import_module(name)
+
+
+def preload(names):
+    """(what was loaded with its version, what was not and why, seconds)."""
+    started = time.monotonic()
+    loaded, absent = {}, {}
+    for name in names:
+        top = name.partition(".")[0]
+        if top in absent:
+            continue
+        try:
+            _import(name)
+        except BaseException as error:  # a broken package must not end the zygote
+            absent[top] = "%s: %s" % (type(error).__name__, error)
+            continue
+        version = getattr(sys.modules[top], "__version__", None)
+        if isinstance(version, str):
+            loaded[top] = version
+    _warm_up()
+    return loaded, absent, time.monotonic() - started
+
+
+def _warm_up():
+    """Runs what first uses pay for, once for all sessions."""
+    pandas = sys.modules.get("pandas")
+    if pandas is not None:
+        frame = pandas.DataFrame({"k": [1, 2, 1], "v": [1.0, 2.0, 3.0]})
+        frame.groupby("k").v.mean()
+        repr(frame)
+        frame.to_html()
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        import io
+
+        figure = pyplot.figure()
+        figure.subplots().plot([0, 1])
+        figure.savefig(io.BytesIO(), format="png")
+        pyplot.close(figure)

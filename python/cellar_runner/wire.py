@@ -1,0 +1,100 @@
+"""Frames and JSON-RPC 2.0 on one descriptor; protocol/README.md is the contract."""
+
+import json
+import os
+import struct
+
+from .messages import MAX_FRAME_BYTES
+
+_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
+_decode = json.JSONDecoder().decode
+_pack_length = struct.Struct(">I").pack
+_read, _write, _len, _str = os.read, os.write, len, str
+
+INTERNAL_ERROR = -32603
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+
+
+class Broken(Exception):
+    """The other side is gone or does not speak the protocol."""
+
+
+def _frame(body):
+    if _len(body) > MAX_FRAME_BYTES:
+        raise ValueError("a message of %d bytes exceeds the frame limit" % _len(body))
+    return _pack_length(_len(body)) + body
+
+
+class Channel:
+    """One end of a link. Sending and receiving block; no state is shared with user code."""
+
+    def __init__(self, descriptor, out=None):
+        self.descriptor = descriptor
+        self._out = descriptor if out is None else out
+        self._held = b""
+
+    @property
+    def has_input(self):
+        return bool(self._held)
+
+    def receive(self):
+        """The next message, or None at the end of the stream."""
+        while True:
+            held = self._held
+            if _len(held) >= 4:
+                size = int.from_bytes(held[:4], "big")
+                if not 0 < size <= MAX_FRAME_BYTES:
+                    raise Broken("a frame announces %d bytes" % size)
+                if _len(held) >= 4 + size:
+                    self._held = held[4 + size :]
+                    return self._parse(held[4 : 4 + size])
+                self._held = held = self._read_exactly(held, 4 + size)
+                continue
+            try:
+                chunk = _read(self.descriptor, 65536)
+            except OSError:
+                chunk = b""
+            if not chunk:
+                return None
+            self._held = held + chunk
+
+    def _read_exactly(self, held, size):
+        pieces, have = [held], _len(held)
+        while have < size:
+            chunk = _read(self.descriptor, min(1 << 20, size - have))
+            if not chunk:
+                raise Broken("the stream ended inside a frame")
+            pieces.append(chunk)
+            have += _len(chunk)
+        return b"".join(pieces)
+
+    @staticmethod
+    def _parse(body):
+        try:
+            message = _decode(_str(body, "utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise Broken("a frame is not JSON: %s" % error)
+        if not isinstance(message, dict):
+            raise Broken("a message is not an object")
+        return message
+
+    def send(self, message, attachments=()):
+        frames = _frame(_encode(message).encode("ascii"))
+        for attachment in attachments:
+            frames += _frame(b"\0" + attachment)
+        self._write_all(frames)
+
+    def _write_all(self, data):
+        written = _write(self._out, data)
+        while written < _len(data):
+            written += _write(self._out, data[written:])
+
+    def notify(self, method, params, attachments=()):
+        self.send({"jsonrpc": "2.0", "method": method, "params": params}, attachments)
+
+    def answer(self, identifier, result):
+        self.send({"jsonrpc": "2.0", "id": identifier, "result": result})
+
+    def refuse(self, identifier, code, text):
+        self.send({"jsonrpc": "2.0", "id": identifier, "error": {"code": code, "message": text}})

@@ -1,0 +1,93 @@
+import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { lastLine, run } from "./command.mjs";
+import { giveToOwner } from "./state.mjs";
+
+const OLDEST_NODE = [20, 19];
+const INSTALL_TIMEOUT = 10 * 60 * 1000;
+
+export function checkNode({ report }) {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const [wantedMajor, wantedMinor] = OLDEST_NODE;
+  if (major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)) {
+    report.ok("node", process.versions.node);
+    return;
+  }
+  const wanted = OLDEST_NODE.join(".");
+  report.missing("node", `${process.versions.node} is too old`, `install Node ${wanted} or newer`);
+}
+
+export async function installNodeModules({ root, report }) {
+  const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
+  const folder = join(root, "node_modules");
+  if (isInstalled(folder, lock)) {
+    report.ok("npm packages", "up to date");
+    return;
+  }
+
+  report.progress("installing npm packages (about ten seconds)");
+  const previous = join(root, "node_modules.previous");
+  rmSync(previous, { recursive: true, force: true });
+  const hadFolder = existsSync(folder);
+  let result;
+  try {
+    // `npm ci` empties the folder before it knows whether the registry answers.
+    if (hadFolder) renameSync(folder, previous);
+    result = await run(...npmCommand(["ci", "--prefer-offline", "--fetch-retries=1"]), {
+      cwd: root,
+      timeout: INSTALL_TIMEOUT,
+    });
+    giveToOwner(root, folder);
+  } catch (error) {
+    result = { ok: false, output: error.message };
+  }
+  if (result.ok) {
+    rmSync(previous, { recursive: true, force: true });
+    report.ok("npm packages", "installed");
+    return;
+  }
+
+  if (hadFolder && existsSync(previous)) {
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(previous, folder);
+  }
+  const cause = lastLine(result.output);
+  const remedy = "check the npm registry and that this folder is yours, then run npm ci";
+  if (hasCompiler(folder)) {
+    report.missing("npm packages", `older ones kept, npm ci failed: ${cause}`, remedy);
+  } else {
+    report.fatal("npm packages", `npm ci failed: ${cause}`, remedy);
+  }
+}
+
+/** Compares npm's own record of the folder with the lock, so that an `npm ci` by hand counts. */
+function isInstalled(folder, lock) {
+  let installed;
+  try {
+    installed = JSON.parse(readFileSync(join(folder, ".package-lock.json"), "utf8"));
+  } catch {
+    return false;
+  }
+  if (!hasCompiler(folder)) return false;
+  return Object.entries(lock.packages).every(([path, wanted]) => {
+    if (path === "") return true;
+    const present = installed.packages[path];
+    if (present === undefined) return wanted.optional === true || wanted.devOptional === true;
+    return present.version === wanted.version;
+  });
+}
+
+function hasCompiler(folder) {
+  return existsSync(join(folder, "typescript", "bin", "tsc"));
+}
+
+function npmCommand(args) {
+  const beside = dirname(process.execPath);
+  const scripts = [
+    process.env.npm_execpath ?? "",
+    join(beside, "..", "lib", "node_modules", "npm", "bin", "npm-cli.js"),
+    join(beside, "node_modules", "npm", "bin", "npm-cli.js"),
+  ];
+  const script = scripts.find((path) => basename(path) === "npm-cli.js" && existsSync(path));
+  return script === undefined ? ["npm", args] : [process.execPath, [script, ...args]];
+}

@@ -1,0 +1,47 @@
+/** Every way Cellar itself can fail. A failed cell is a result, not one of these. */
+export type ErrorCode =
+  | "SANDBOX_UNAVAILABLE"
+  | "INVALID_CONFIG"
+  | "INVALID_INPUT"
+  | "PYTHON_UNSUITABLE"
+  | "START_FAILED"
+  | "SESSION_CLOSED"
+  | "SESSION_LOST"
+  | "CHECKPOINT_GONE"
+  | "UNSUPPORTED"
+  | "PROTOCOL_ERROR"
+  | "REMOTE_ERROR"
+  | "TOO_LARGE"
+  | "INSTALL_FAILED"
+  | "ABORTED"
+  | "IO_ERROR";
+
+export interface ErrorOptions {
+  /** What the reader can do about it. */
+  remedy?: string | undefined;
+  details?: Readonly<Record<string, unknown>> | undefined;
+  cause?: unknown;
+}
+
+export class CellarError extends Error {
+  override readonly name = "CellarError";
+  readonly code: ErrorCode;
+  readonly remedy: string | undefined;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.remedy = options.remedy;
+    this.details = options.details ?? {};
+  }
+}
+
+export function isCellarError(value: unknown, code?: ErrorCode): value is CellarError {
+  return value instanceof CellarError && (code === undefined || value.code === code);
+}
+
+/** The text of anything that was thrown. */
+export function describeError(value: unknown): string {
+  return value instanceof Error ? value.message : String(value);
+}

@@ -1,0 +1,220 @@
+import { posix } from "node:path";
+import { CellarError } from "../errors.js";
+
+/** Where a piece of the host appears inside the wall. */
+export interface Binding {
+  host: string;
+  guest: string;
+}
+
+export interface Mount extends Binding {
+  readonly: boolean;
+}
+
+/** How the host lays out its system folders; `systemLayout` looks it up. */
+export interface SystemLayout {
+  /** Top-level links such as `/lib` to `usr/lib`. */
+  links: readonly { name: string; target: string }[];
+  /** Top-level folders to show as they are, `/usr` among them. */
+  folders: readonly string[];
+  /** Harmless files and folders of `/etc` that exist. */
+  etc: readonly string[];
+}
+
+export interface WallPolicy {
+  python: { executable: string; roots: readonly Binding[] };
+  runner: Binding;
+  /** The folder of the host's listening sockets. */
+  sockets: Binding;
+  mounts: readonly Mount[];
+  hostname: string;
+  /** Small files handed over as open descriptors. */
+  files: readonly { fd: number; guest: string }[];
+  system: SystemLayout;
+  /** Size in MiB of each of `/tmp` and `/dev/shm`. */
+  tmpMb: number;
+  /** False where the zygote must move processes between delegated version 2 cgroups. */
+  cgroupNamespace: boolean;
+  command: readonly string[];
+}
+
+/** A single jailed process: it has no sockets of the host, and its own `/workspace`. */
+export interface OneShotPolicy extends Omit<WallPolicy, "sockets" | "cgroupNamespace"> {
+  /** Where bwrap finds the seccomp program, as it sees its own descriptors. */
+  seccompFd: number;
+}
+
+const ENVIRONMENT: Readonly<Record<string, string>> = {
+  PATH: "/usr/local/bin:/usr/bin:/bin",
+  LANG: "C.UTF-8",
+  HOME: "/workspace",
+  OPENBLAS_NUM_THREADS: "1",
+  OMP_NUM_THREADS: "1",
+  MKL_NUM_THREADS: "1",
+  NUMEXPR_NUM_THREADS: "1",
+  MPLBACKEND: "Agg",
+  MPLCONFIGDIR: "/tmp/mpl",
+  PYTHONDONTWRITEBYTECODE: "1",
+};
+
+const NAMESPACES_BUT_CGROUP = ["ipc", "pid", "net", "uts"].map((name) => `--unshare-${name}`);
+
+/** The kernel's own, and what each session covers: a folder bound there would never be seen. */
+const COVERED_PATHS = ["/proc", "/dev", "/sys", "/tmp"];
+const WORKSPACE = "/workspace";
+
+const GUEST_ADVICE = "Choose a guest path of its own, such as /data.";
+
+/** Every argument of the outer wall, in which the zygote runs as a root of nothing. */
+export function bwrapArguments(policy: WallPolicy): string[] {
+  return [...wallOptions(policy), "--", ...policy.command];
+}
+
+export function wallOptions(policy: WallPolicy): string[] {
+  checkPaths(policy, [policy.sockets, policy.runner], [...COVERED_PATHS, WORKSPACE]);
+  return [
+    ...(policy.cgroupNamespace ? ["--unshare-all"] : NAMESPACES_BUT_CGROUP),
+    ...["--unshare-user", "--uid", "0", "--gid", "0", "--cap-add", "ALL"],
+    ...["--die-with-parent", "--new-session", "--clearenv", "--hostname", policy.hostname],
+    ...systemOptions(policy),
+    ...temporaryFolder("/tmp", policy.tmpMb),
+    ...temporaryFolder("/dev/shm", policy.tmpMb),
+    ...["--dir", WORKSPACE],
+    ...["--bind", policy.sockets.host, policy.sockets.guest],
+    ...mountOptions(policy.mounts),
+    ...["--remount-ro", "/dev", "--remount-ro", "/"],
+    ...environmentOptions(),
+    ...["--chdir", "/"],
+  ];
+}
+
+/** Every argument of a wall around one process that needs nothing but to compute. */
+export function oneShotArguments(policy: OneShotPolicy): string[] {
+  return [...oneShotOptions(policy), "--", ...policy.command];
+}
+
+export function oneShotOptions(policy: OneShotPolicy): string[] {
+  checkPaths(policy, [policy.runner], COVERED_PATHS);
+  return [
+    ...["--unshare-all", "--unshare-user", "--disable-userns", "--uid", "1000", "--gid", "1000"],
+    ...["--cap-drop", "ALL", "--die-with-parent", "--new-session", "--clearenv"],
+    ...["--hostname", policy.hostname],
+    ...systemOptions(policy),
+    ...temporaryFolder("/tmp", policy.tmpMb),
+    ...temporaryFolder("/dev/shm", policy.tmpMb),
+    ...temporaryFolder(WORKSPACE, policy.tmpMb),
+    ...mountOptions(policy.mounts),
+    ...["--remount-ro", "/dev", "--remount-ro", "/proc", "--remount-ro", "/"],
+    ...environmentOptions(),
+    ...["--chdir", "/workspace", "--seccomp", String(policy.seccompFd)],
+  ];
+}
+
+/** Options as `bwrap --args FD` reads them, so that no process list shows them. */
+export function encodeOptions(options: readonly string[]): Buffer {
+  return Buffer.from(options.map((option) => `${option}\0`).join(""));
+}
+
+type SharedPolicy = Pick<WallPolicy, "python" | "runner" | "files" | "system" | "mounts">;
+
+function systemOptions(policy: SharedPolicy): string[] {
+  return [
+    ...policy.system.folders.flatMap((folder) => readOnly({ host: folder, guest: folder })),
+    ...policy.system.links.flatMap(({ name, target }) => ["--symlink", target, name]),
+    ...policy.system.etc.flatMap((path) => readOnly({ host: path, guest: path })),
+    ...policy.files.flatMap(({ fd, guest }) => [
+      ...["--perms", "0644", "--ro-bind-data", String(fd), guest],
+    ]),
+    ...["--proc", "/proc", "--dev", "/dev"],
+    ...["--dir", "/var", "--symlink", "../tmp", "/var/tmp"],
+    ...parentsFirst(policy.python.roots).flatMap(readOnly),
+    ...readOnly(policy.runner),
+  ];
+}
+
+function readOnly({ host, guest }: Binding): string[] {
+  return ["--ro-bind", host, guest];
+}
+
+/** `--size` and `--perms` hold for the next operation only. */
+function temporaryFolder(guest: string, megabytes: number): string[] {
+  return ["--size", String(megabytes * 1024 * 1024), "--perms", "1777", "--tmpfs", guest];
+}
+
+function mountOptions(mounts: readonly Mount[]): string[] {
+  return parentsFirst(mounts).flatMap(({ host, guest, readonly }) => [
+    readonly ? "--ro-bind" : "--bind",
+    host,
+    guest,
+  ]);
+}
+
+function parentsFirst<T extends Binding>(bindings: readonly T[]): T[] {
+  return [...bindings].sort((a, b) => a.guest.split("/").length - b.guest.split("/").length);
+}
+
+function environmentOptions(): string[] {
+  return Object.entries(ENVIRONMENT).flatMap(([name, value]) => ["--setenv", name, value]);
+}
+
+function checkPaths(policy: SharedPolicy, ours: readonly Binding[], reserved: string[]): void {
+  const bindings = [...ours, ...policy.python.roots, ...policy.mounts];
+  for (const path of bindings.flatMap(({ host, guest }) => [host, guest])) {
+    checkAbsolute(path);
+  }
+  for (const { guest } of policy.python.roots) {
+    checkGuest(guest, reserved);
+  }
+  const occupied = [
+    ...reserved,
+    "/var/tmp",
+    ...policy.system.etc,
+    ...policy.files.map(({ guest }) => guest),
+    ...policy.system.folders,
+    ...policy.system.links.map(({ name }) => name),
+    ...ours.map(({ guest }) => guest),
+    ...policy.python.roots.map(({ guest }) => guest),
+  ];
+  const seen = new Set<string>();
+  for (const { guest } of policy.mounts) {
+    checkGuest(guest, occupied);
+    if (seen.has(guest)) {
+      throw invalid(`Two mounts share the guest path ${guest}`, GUEST_ADVICE);
+    }
+    seen.add(guest);
+  }
+}
+
+function checkAbsolute(path: string): void {
+  if (path.includes("\0")) {
+    throw invalid(`The path ${JSON.stringify(path)} contains a NUL`, "Remove the NUL character.");
+  }
+  if (!posix.isAbsolute(path) || posix.normalize(path) !== path || isFolderSpelling(path)) {
+    throw invalid(
+      `The path ${JSON.stringify(path)} is not absolute and normalised`,
+      "Write it from / on, without `.`, `..`, doubled or trailing slashes.",
+    );
+  }
+}
+
+function isFolderSpelling(path: string): boolean {
+  return path !== "/" && path.endsWith("/");
+}
+
+function checkGuest(guest: string, occupied: readonly string[]): void {
+  if (guest === "/") {
+    throw invalid("A mount cannot replace / in the sandbox", GUEST_ADVICE);
+  }
+  const taken = occupied.find((path) => isWithin(guest, path) || isWithin(path, guest));
+  if (taken !== undefined) {
+    throw invalid(`The guest path ${guest} would cover or lie under ${taken}`, GUEST_ADVICE);
+  }
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
+}
+
+function invalid(message: string, remedy: string): CellarError {
+  return new CellarError("INVALID_CONFIG", message, { remedy });
+}

@@ -1,0 +1,241 @@
+import { execFile } from "node:child_process";
+import { lstatSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { promisify } from "node:util";
+import { z } from "zod";
+import { CellarError, describeError } from "../errors.js";
+import type { Binding } from "./bwrap.js";
+import { executablesOn } from "./layout.js";
+
+export interface InterpreterCandidate {
+  path: string;
+  /** Why it is looked at, in words for a person. */
+  reason: string;
+}
+
+export interface Interpreter {
+  /** As the host starts it. */
+  executable: string;
+  /** As it is started inside the wall, where `roots` are bound. */
+  guestExecutable: string;
+  version: string;
+  prefix: string;
+  basePrefix: string;
+  /** Folders, seldom single files, that the wall must show besides `/usr`. */
+  roots: readonly Binding[];
+  /** Where packages are installed, on the host. */
+  site: string;
+  reason: string;
+}
+
+export interface ResolveOptions {
+  signal?: AbortSignal | undefined;
+  /** Version-manager shims may need `HOME`; nothing else of the caller's environment is passed. */
+  environment?: Readonly<Record<string, string>> | undefined;
+}
+
+const OLDEST = [3, 8] as const;
+const ANSWER_TIMEOUT_MS = 20_000;
+const VENV_GUEST = "/opt/venv";
+/** Sessions cover these, or the wall puts something of its own there. */
+const UNUSABLE_GUESTS = ["/tmp", "/workspace", "/proc", "/dev", "/sys", "/run", "/opt/cellar"];
+/** Showing one of these whole would show far more than an interpreter. */
+const TOO_WIDE = ["/", "/home", "/root", "/etc", "/var", "/tmp", "/run", "/opt", "/srv", "/mnt"];
+/** Package stores whose interpreters need their neighbours too. */
+const STORES = ["/nix/store", "/home/linuxbrew/.linuxbrew"];
+
+const QUESTION = `
+import json, sys, sysconfig
+paths = sysconfig.get_paths()
+print(json.dumps({
+    "executable": sys.executable,
+    "version": list(sys.version_info[:3]),
+    "prefixes": [sys.prefix, sys.exec_prefix],
+    "base_prefixes": [getattr(sys, "base_prefix", sys.prefix),
+                      getattr(sys, "base_exec_prefix", sys.exec_prefix)],
+    "library": paths["stdlib"],
+    "site": paths["purelib"],
+}))
+`;
+
+const Path = z.string().startsWith("/").max(4096);
+const Answer = z.object({
+  executable: Path,
+  version: z.tuple([z.int(), z.int(), z.int()]),
+  prefixes: z.tuple([Path, Path]),
+  base_prefixes: z.tuple([Path, Path]),
+  library: Path,
+  site: Path,
+});
+type Answer = z.infer<typeof Answer>;
+
+/** Where to look: the configured one alone, else the package's own, the search path, the system. */
+export function interpreterCandidates(places: {
+  configured?: string | undefined;
+  packageRoot: string;
+  path: string;
+}): InterpreterCandidate[] {
+  if (places.configured !== undefined) {
+    const path = resolve(places.configured);
+    const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+    return [{ path: isFolder ? join(path, "bin", "python") : path, reason: "configured" }];
+  }
+  const found = [
+    { path: join(places.packageRoot, ".venv", "bin", "python"), reason: "Cellar's own .venv" },
+    ...["python3", "python"].flatMap((name) =>
+      executablesOn(places.path, name).map((path) => ({ path, reason: `${name} on the PATH` })),
+    ),
+    { path: "/usr/bin/python3", reason: "the system's python3" },
+  ];
+  return found.filter(({ path }, index) => found.findIndex((one) => one.path === path) === index);
+}
+
+/** The first candidate that answers and is new enough, with what the wall must show of it. */
+export async function resolveInterpreter(
+  candidates: readonly InterpreterCandidate[],
+  options: ResolveOptions = {},
+): Promise<Interpreter> {
+  const refusals: string[] = [];
+  for (const candidate of candidates) {
+    options.signal?.throwIfAborted();
+    try {
+      return describe(await ask(candidate.path, options), candidate.reason);
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      refusals.push(`${candidate.path} (${candidate.reason}): ${describeError(error)}`);
+    }
+  }
+  throw unsuitable(
+    refusals.length === 0
+      ? "No Python was found"
+      : `No suitable Python was found:\n${refusals.map((line) => `  ${line}`).join("\n")}`,
+    { refusals },
+  );
+}
+
+async function ask(path: string, options: ResolveOptions): Promise<Answer> {
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) {
+    throw unsuitable("it does not exist");
+  }
+  const { stdout } = await promisify(execFile)(path, ["-I", "-c", QUESTION], {
+    signal: options.signal,
+    timeout: ANSWER_TIMEOUT_MS,
+    maxBuffer: 64 * 1024,
+    cwd: "/",
+    env: { PATH: "/usr/local/bin:/usr/bin:/bin", ...options.environment },
+  }).catch((error: unknown) => {
+    throw unsuitable(`it could not be run: ${runFailure(error)}`);
+  });
+  const answer = Answer.safeParse(parseJson(stdout));
+  if (!answer.success) {
+    throw unsuitable("it did not answer like Python 3");
+  }
+  return answer.data;
+}
+
+function describe(answer: Answer, reason: string): Interpreter {
+  const [major, minor] = answer.version;
+  const version = answer.version.join(".");
+  if (major !== OLDEST[0] || minor < OLDEST[1]) {
+    throw unsuitable(`it is Python ${version}, and ${OLDEST.join(".")} or newer is needed`);
+  }
+  const [prefix] = answer.prefixes;
+  const [basePrefix] = answer.base_prefixes;
+  const isVenv = prefix !== basePrefix;
+  // A venv is known by the place of its own link; any other interpreter by its real file.
+  const executable = isVenv ? answer.executable : realpathSync(answer.executable);
+  const moved = isVenv && isUnusable(prefix) ? { host: prefix, guest: VENV_GUEST } : undefined;
+  const shown = [
+    ...(moved === undefined ? answer.prefixes : []),
+    ...answer.base_prefixes,
+    answer.library,
+  ];
+  const roots = outermost(shown.flatMap((path) => [path, realpathSync(path)]).map(storeOf));
+  for (const root of roots) {
+    checkRoot(root);
+  }
+  const bindings = roots.map((root) => ({ host: root, guest: root }));
+  return {
+    executable,
+    guestExecutable:
+      moved === undefined ? executable : join(moved.guest, relative(moved.host, executable)),
+    version,
+    prefix,
+    basePrefix,
+    roots: [
+      ...bindings,
+      ...(moved === undefined ? [] : [moved]),
+      ...linksOnTheWay(executable, [...roots, prefix]),
+    ],
+    site: answer.site,
+    reason,
+  };
+}
+
+function checkRoot(root: string): void {
+  if (TOO_WIDE.includes(root)) {
+    throw unsuitable(`it lives in ${root}, too much of the machine to show to a sandbox`);
+  }
+  if (isUnusable(root)) {
+    throw unsuitable(`it lives in ${root}, a place that every session covers with its own`);
+  }
+}
+
+function isUnusable(root: string): boolean {
+  return UNUSABLE_GUESTS.some((folder) => isWithin(root, folder));
+}
+
+/** Folders outside `/usr` with none inside another. */
+function outermost(folders: readonly string[]): string[] {
+  const outside = [...new Set(folders)].filter((folder) => !isWithin(folder, "/usr"));
+  return outside.filter(
+    (folder) => !outside.some((other) => other !== folder && isWithin(folder, other)),
+  );
+}
+
+function storeOf(folder: string): string {
+  return STORES.find((store) => isWithin(folder, store)) ?? folder;
+}
+
+/** A venv's link may pass through places that no root shows; there the real file is shown. */
+function linksOnTheWay(executable: string, shown: readonly string[]): Binding[] {
+  const bindings: Binding[] = [];
+  const real = realpathSync(executable);
+  let path = executable;
+  while (lstatSync(path).isSymbolicLink()) {
+    path = resolve(dirname(path), readlinkSync(path));
+    if (![...shown, "/usr", "/bin"].some((folder) => isWithin(path, folder))) {
+      bindings.push({ host: real, guest: path });
+    }
+  }
+  return bindings;
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What the program said last is more telling than the command line in the error's message. */
+function runFailure(error: unknown): string {
+  if (!(error instanceof Error)) {
+    return String(error);
+  }
+  const said = "stderr" in error ? String(error.stderr).trim().split("\n").at(-1) : "";
+  const code = "code" in error ? String(error.code) : error.name;
+  return said === undefined || said === "" ? code : said;
+}
+
+function unsuitable(message: string, details?: Readonly<Record<string, unknown>>): CellarError {
+  return new CellarError("PYTHON_UNSUITABLE", message, {
+    remedy: `Install Python ${OLDEST.join(".")} or newer, or name one with the option \`python\` (a python binary or a venv folder).`,
+    details,
+  });
+}

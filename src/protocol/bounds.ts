@@ -1,0 +1,51 @@
+/** Arrays and objects inside each other in one message. */
+export const MAX_JSON_DEPTH = 256;
+
+/** Array elements and object members in one message, counted together. */
+export const MAX_JSON_VALUES = 200_000;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/**
+ * What makes a JSON text too expensive to parse and check, or undefined. A few megabytes of `{},`
+ * become gigabytes of objects and schema issues, so this is judged on the bytes.
+ */
+export function excessOf(body: Buffer): string | undefined {
+  let depth = 0;
+  let values = 1;
+  for (let at = 0; at < body.length; at++) {
+    switch (body[at]) {
+      case QUOTE:
+        at = endOfString(body, at);
+        break;
+      case OPEN_ARRAY:
+      case OPEN_OBJECT:
+        depth++;
+        values++;
+        if (depth > MAX_JSON_DEPTH) return `is nested more than ${MAX_JSON_DEPTH} deep`;
+        break;
+      case CLOSE_ARRAY:
+      case CLOSE_OBJECT:
+        depth--;
+        break;
+      case COMMA:
+        values++;
+        break;
+    }
+    if (values > MAX_JSON_VALUES) return `holds more than ${MAX_JSON_VALUES} values`;
+  }
+  return undefined;
+}
+
+/** Where the string that opens at `start` closes; past the text when it never does. */
+function endOfString(body: Buffer, start: number): number {
+  let at = start + 1;
+  while (at < body.length && body[at] !== QUOTE) at += body[at] === BACKSLASH ? 2 : 1;
+  return at;
+}

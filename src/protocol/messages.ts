@@ -1,0 +1,304 @@
+import { z } from "zod";
+
+/** Version of the contract in protocol/README.md, counted apart from the package's version. */
+export const PROTOCOL_VERSION = 1;
+
+/** A frame longer than this ends the link before a byte of it is stored. */
+export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
+
+/** A cell's source longer than this is refused on the host. */
+export const MAX_SOURCE_BYTES = 8 * 1024 * 1024;
+
+const count = z.int().nonnegative();
+const text = z.string();
+const shortText = z.string().max(4096);
+
+export const json: z.ZodType<unknown> = z.unknown();
+
+export const executionErrorSchema = z.strictObject({
+  type: shortText.min(1),
+  message: text.min(1),
+  traceback: text,
+  hint: text.optional(),
+});
+
+export const mimeBundleSchema = z.record(shortText, text);
+
+/** What one process was allowed to use, and how it was cut. */
+export const limitsSchema = z.strictObject({
+  memory_mb: z.int().positive(),
+  processes: z.int().positive(),
+  workspace_mb: z.int().positive(),
+  tmp_mb: z.int().positive(),
+  file_mb: z.int().positive(),
+  open_files: z.int().min(32),
+});
+
+const checkpointMode = z.enum(["always", "idle", "off"]);
+const stream = z.enum(["stdout", "stderr"]);
+
+const hello = z.strictObject({
+  protocol: count,
+  role: z.enum(["init", "head", "plain"]),
+  session: shortText,
+  token: shortText,
+  branch: count,
+  generation: count,
+  python: shortText,
+  abilities: z.array(shortText).max(64),
+});
+
+const deathCause = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("exit"), code: z.int() }),
+  z.strictObject({ kind: z.literal("signal"), signal: z.int() }),
+  z.strictObject({ kind: z.literal("oom") }),
+  z.strictObject({ kind: z.literal("killed") }),
+]);
+
+const checkpointPlan = z.strictObject({ planned: z.boolean(), reason: shortText.optional() });
+
+export const variableSchema = z.strictObject({
+  name: shortText,
+  type: shortText,
+  text: shortText,
+  size: count.optional(),
+});
+
+/** Notifications carry no result. `link` names the channel, `from` who sends. */
+type Link = "zygote" | "init" | "head";
+type Side = "host" | "inside";
+
+interface NotificationSpec<P extends z.ZodType> {
+  readonly kind: "notification";
+  readonly link: Link;
+  readonly from: Side;
+  readonly params: P;
+}
+
+interface RequestSpec<P extends z.ZodType, R extends z.ZodType> {
+  readonly kind: "request";
+  readonly link: Link;
+  readonly from: Side;
+  readonly params: P;
+  readonly result: R;
+}
+
+function notification<P extends z.ZodType>(link: Link, from: Side, params: P): NotificationSpec<P> {
+  return { kind: "notification", link, from, params };
+}
+
+function request<P extends z.ZodType, R extends z.ZodType>(
+  link: Link,
+  from: Side,
+  params: P,
+  result: R,
+): RequestSpec<P, R> {
+  return { kind: "request", link, from, params, result };
+}
+
+const nothing = z.strictObject({});
+const branch = z.strictObject({ branch: count });
+
+/** The one source of the contract; schema.json and the runner's tables are generated from it. */
+export const messages = {
+  boot: notification(
+    "zygote",
+    "host",
+    z.strictObject({
+      preload: z.array(shortText).max(256),
+      seccomp: text,
+      group: z
+        .discriminatedUnion("version", [
+          z.strictObject({ version: z.literal(1), memory_fd: count, pids_fd: count }),
+          z.strictObject({ version: z.literal(2), unified_fd: count }),
+        ])
+        .nullable(),
+    }),
+  ),
+  spawn: request(
+    "zygote",
+    "host",
+    z.strictObject({
+      session: shortText,
+      token: shortText,
+      limits: limitsSchema,
+      keep_checkpoints: count,
+    }),
+    nothing,
+  ),
+  ready: notification(
+    "zygote",
+    "inside",
+    z.strictObject({
+      protocol: count,
+      python: shortText,
+      threads: count,
+      preloaded: z.array(z.strictObject({ name: shortText, version: shortText })).max(256),
+      absent: z.array(z.strictObject({ name: shortText, reason: shortText })).max(256),
+      seconds: z.number().nonnegative(),
+    }),
+  ),
+  exited: notification(
+    "zygote",
+    "inside",
+    z.strictObject({ session: shortText, reason: shortText }),
+  ),
+
+  hello: notification("head", "inside", hello),
+
+  initialize: request(
+    "head",
+    "host",
+    z.strictObject({ step: count, variables: z.record(shortText, json), checkpoint: checkpointMode }),
+    z.strictObject({ checkpoint: checkpointPlan }),
+  ),
+  configure: request(
+    "head",
+    "host",
+    z.strictObject({ environment: z.record(shortText, text) }),
+    nothing,
+  ),
+  execute: request(
+    "head",
+    "host",
+    z.strictObject({
+      step: count,
+      number: count,
+      code: text,
+      max_output: count,
+      checkpoint: checkpointMode,
+    }),
+    z.strictObject({
+      status: z.enum(["ok", "error", "interrupted"]),
+      error: executionErrorSchema.nullable(),
+      result: mimeBundleSchema.nullable(),
+      exit_code: z.int().nullable(),
+      duration_ms: z.number().nonnegative(),
+      checkpoint: checkpointPlan,
+    }),
+  ),
+  get_variable: request(
+    "head",
+    "host",
+    z.strictObject({ name: shortText }),
+    z.discriminatedUnion("found", [
+      z.strictObject({ found: z.literal(true), value: json }),
+      z.strictObject({ found: z.literal(false) }),
+    ]),
+  ),
+  variables: request("head", "host", nothing, z.strictObject({ variables: z.array(variableSchema) })),
+  display: notification(
+    "head",
+    "inside",
+    z.strictObject({
+      step: count,
+      seq: count,
+      data: mimeBundleSchema,
+      attachments: z.array(z.strictObject({ mime: shortText, bytes: count })).max(16),
+      metadata: z.record(shortText, json),
+    }),
+  ),
+
+  interrupt: notification("init", "host", z.strictObject({ branch: count, step: count })),
+  kill: notification("init", "host", z.strictObject({ branch: count, step: count })),
+  rollback: request(
+    "init",
+    "host",
+    z.strictObject({ branch: count, checkpoint: count }),
+    z.discriminatedUnion("done", [
+      z.strictObject({ done: z.literal(true), generation: count }),
+      z.strictObject({ done: z.literal(false), reason: shortText }),
+    ]),
+  ),
+  fork: request(
+    "init",
+    "host",
+    z.strictObject({ branch: count, checkpoint: count, new_branch: count }),
+    z.discriminatedUnion("done", [
+      z.strictObject({ done: z.literal(true), generation: count }),
+      z.strictObject({ done: z.literal(false), reason: shortText }),
+    ]),
+  ),
+  drop: request("init", "host", branch, nothing),
+  checkpoints: request(
+    "init",
+    "host",
+    branch,
+    z.strictObject({ checkpoints: z.array(z.strictObject({ step: count, pid: count })).max(4096) }),
+  ),
+  output: notification(
+    "init",
+    "inside",
+    z.strictObject({
+      branch: count,
+      generation: count,
+      step: count.nullable(),
+      stream,
+      text,
+      seq: count,
+    }),
+  ),
+  settled: notification(
+    "init",
+    "inside",
+    z.strictObject({
+      branch: count,
+      generation: count,
+      step: count,
+      seq: count,
+      omitted: z.strictObject({ stdout: count, stderr: count }),
+      processes: count,
+    }),
+  ),
+  parked: notification(
+    "init",
+    "inside",
+    z.strictObject({ branch: count, step: count, lost: z.array(shortText).max(64) }),
+  ),
+  died: notification(
+    "init",
+    "inside",
+    z.strictObject({
+      branch: count,
+      generation: count,
+      step: count.nullable(),
+      cause: deathCause,
+      restored: count,
+    }),
+  ),
+} as const;
+
+export type Messages = typeof messages;
+export type Method = keyof Messages;
+export type Params<M extends Method> = z.infer<Messages[M]["params"]>;
+export type RequestMethod = {
+  [M in Method]: Messages[M] extends { kind: "request" } ? M : never;
+}[Method];
+export type NotificationMethod = Exclude<Method, RequestMethod>;
+export type Result<M extends RequestMethod> = Messages[M] extends { result: infer R extends z.ZodType }
+  ? z.infer<R>
+  : never;
+
+export type Limits = z.infer<typeof limitsSchema>;
+export type CheckpointMode = z.infer<typeof checkpointMode>;
+export type MimeBundle = z.infer<typeof mimeBundleSchema>;
+export type Variable = z.infer<typeof variableSchema>;
+export type DeathCause = z.infer<typeof deathCause>;
+
+/** The JSON-RPC 2.0 envelope around every message, in the order a reader tries them. */
+export const envelopeSchema = z.union([
+  z.strictObject({
+    jsonrpc: z.literal("2.0"),
+    id: count.optional(),
+    method: shortText,
+    params: z.record(z.string(), json),
+  }),
+  z.strictObject({ jsonrpc: z.literal("2.0"), id: count, result: json }),
+  z.strictObject({
+    jsonrpc: z.literal("2.0"),
+    id: count.nullable(),
+    error: z.strictObject({ code: z.int(), message: text, data: json.optional() }),
+  }),
+]);
+
+export type Envelope = z.infer<typeof envelopeSchema>;

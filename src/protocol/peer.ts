@@ -1,0 +1,187 @@
+import type { Duplex } from "node:stream";
+import { CellarError, describeError } from "../errors.js";
+import { excessOf } from "./bounds.js";
+import { encodeFrame, FrameDecoder } from "./frames.js";
+import {
+  envelopeSchema,
+  MAX_FRAME_BYTES,
+  type Method,
+  messages,
+  type NotificationMethod,
+  type Params,
+  type RequestMethod,
+  type Result,
+} from "./messages.js";
+
+type Handler<M extends Method> = (params: Params<M>, attachments: readonly Buffer[]) => void;
+type Handlers = { [M in NotificationMethod]?: Handler<M> };
+
+interface Pending {
+  readonly method: RequestMethod;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: CellarError) => void;
+}
+
+interface Announced {
+  readonly deliver: (attachments: readonly Buffer[]) => void;
+  readonly sizes: readonly number[];
+  readonly received: Buffer[];
+}
+
+/**
+ * One side of a JSON-RPC link over any duplex stream. What arrives is hostile: it is parsed by
+ * schema, answers nobody asked for are dropped, and the first broken frame ends the link.
+ */
+export class Peer {
+  readonly #stream: Duplex;
+  readonly #decoder = new FrameDecoder();
+  readonly #pending = new Map<number, Pending>();
+  readonly #handlers: Handlers = {};
+  readonly #closed: Promise<CellarError>;
+  #settleClosed: (reason: CellarError) => void = () => {};
+  #announced: Announced | undefined;
+  #nextId = 1;
+  #ended: CellarError | undefined;
+
+  constructor(stream: Duplex) {
+    this.#stream = stream;
+    this.#closed = new Promise((resolve) => {
+      this.#settleClosed = resolve;
+    });
+    stream.on("data", (chunk: Buffer) => this.#receive(chunk));
+    stream.on("error", (error) => this.#end(new CellarError("SESSION_LOST", error.message)));
+    stream.on("end", () => this.#end(new CellarError("SESSION_LOST", "the other side left")));
+    stream.on("close", () => this.#end(new CellarError("SESSION_LOST", "the link was closed")));
+  }
+
+  /** Settles once, with the reason the link ended. */
+  get closed(): Promise<CellarError> {
+    return this.#closed;
+  }
+
+  get isOpen(): boolean {
+    return this.#ended === undefined;
+  }
+
+  on<M extends NotificationMethod>(method: M, handler: Handler<M>): void {
+    (this.#handlers as Record<string, Handler<M>>)[method] = handler;
+  }
+
+  request<M extends RequestMethod>(method: M, params: Params<M>): Promise<Result<M>> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
+    return new Promise((resolve, reject) => {
+      const id = this.#nextId++;
+      const frame = encodeFrame({ jsonrpc: "2.0", id, method, params });
+      this.#pending.set(id, { method, resolve: resolve as (value: unknown) => void, reject });
+      this.#stream.write(frame);
+    });
+  }
+
+  notify<M extends NotificationMethod>(method: M, params: Params<M>): void {
+    if (this.#ended === undefined) {
+      this.#stream.write(encodeFrame({ jsonrpc: "2.0", method, params }));
+    }
+  }
+
+  close(): void {
+    this.#end(new CellarError("SESSION_CLOSED", "the link was closed by the host"));
+  }
+
+  #receive(chunk: Buffer): void {
+    if (this.#ended !== undefined) return;
+    try {
+      for (const frame of this.#decoder.push(chunk)) {
+        if (frame.kind === "binary") this.#attach(frame.body);
+        else this.#dispatch(frame.body);
+        if (this.#ended !== undefined) return;
+      }
+    } catch (error) {
+      this.#end(
+        error instanceof CellarError
+          ? error
+          : new CellarError("PROTOCOL_ERROR", describeError(error), { cause: error }),
+      );
+    }
+  }
+
+  #dispatch(body: Buffer): void {
+    if (this.#announced !== undefined) throw protocolError("attachments are missing");
+    const excess = excessOf(body);
+    if (excess !== undefined) throw protocolError(`a message ${excess}`);
+    const parsed = envelopeSchema.safeParse(JSON.parse(body.toString("utf8")));
+    if (!parsed.success) throw protocolError("a message is not JSON-RPC 2.0");
+    const envelope = parsed.data;
+    if ("method" in envelope) this.#notified(envelope.method, envelope.params);
+    else if ("result" in envelope) this.#answered(envelope.id, envelope.result);
+    else this.#refused(envelope.id, envelope.error.code, envelope.error.message);
+  }
+
+  #notified(method: string, params: unknown): void {
+    if (!Object.hasOwn(messages, method)) return;
+    const spec = messages[method as Method];
+    if (spec.kind !== "notification") return;
+    const parsed = spec.params.safeParse(params);
+    if (!parsed.success) throw protocolError(`the parameters of ${method} do not fit`);
+    const value = parsed.data as Params<Method>;
+    const handler = this.#handlers[method as NotificationMethod] as Handler<Method> | undefined;
+    const deliver = (attachments: readonly Buffer[]) => handler?.(value, attachments);
+    const sizes = "attachments" in value ? value.attachments.map(({ bytes }) => bytes) : [];
+    if (sizes.length === 0) {
+      deliver([]);
+      return;
+    }
+    if (sizes.reduce((sum, size) => sum + size) > MAX_FRAME_BYTES) {
+      throw protocolError(`the attachments of ${method} exceed the frame limit`);
+    }
+    this.#announced = { deliver, sizes, received: [] };
+  }
+
+  #attach(body: Buffer): void {
+    const announced = this.#announced;
+    if (announced === undefined) throw protocolError("a binary frame was not announced");
+    if (body.length !== announced.sizes[announced.received.length]) {
+      throw protocolError("a binary frame has another size than announced");
+    }
+    announced.received.push(body);
+    if (announced.received.length === announced.sizes.length) {
+      this.#announced = undefined;
+      announced.deliver(announced.received);
+    }
+  }
+
+  #answered(id: number, result: unknown): void {
+    const pending = this.#pending.get(id);
+    if (pending === undefined) return;
+    this.#pending.delete(id);
+    const parsed = messages[pending.method].result.safeParse(result);
+    if (parsed.success) {
+      pending.resolve(parsed.data);
+      return;
+    }
+    const error = protocolError(`the answer to ${pending.method} does not fit`);
+    pending.reject(error);
+    throw error;
+  }
+
+  #refused(id: number | null, code: number, message: string): void {
+    const pending = id === null ? undefined : this.#pending.get(id);
+    if (id === null || pending === undefined) return;
+    this.#pending.delete(id);
+    pending.reject(
+      new CellarError("REMOTE_ERROR", message, { details: { method: pending.method, code } }),
+    );
+  }
+
+  #end(reason: CellarError): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = reason;
+    for (const pending of this.#pending.values()) pending.reject(reason);
+    this.#pending.clear();
+    this.#stream.destroy();
+    this.#settleClosed(reason);
+  }
+}
+
+function protocolError(message: string): CellarError {
+  return new CellarError("PROTOCOL_ERROR", message);
+}

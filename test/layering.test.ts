@@ -1,0 +1,238 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, posix } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+
+const LAYERS = [
+  "errors",
+  "config",
+  "protocol",
+  "isolation",
+  "backends",
+  "session",
+  "agent",
+  "rlm",
+  "server",
+  "cli",
+];
+const BANNED_NAMES = ["utils", "util", "helpers", "helper", "common", "types", "manager"];
+const MAX_LINES = 400;
+const GENERATED = /Generated from .*not to be edited/;
+const IMPORT = /\b(?:from|import)\s*\(?\s*["'](\.[^"']*)["']/g;
+const TYPE_IMPORT = /^\s*(?:import|export)\s+type\b[^;]*?\bfrom\s*["'][^"']*["'];?/gm;
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** Paths from the repository's root, with "/" on every platform, to their text. */
+type Sources = ReadonlyMap<string, string>;
+
+function read(folder: string, suffix: string): Sources {
+  const paths = readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .map((path) => posix.join(folder, path.replaceAll("\\", "/")))
+    .filter((path) => path.endsWith(suffix) && !path.includes("__pycache__"))
+    .sort();
+  return new Map(paths.map((path) => [path, readFileSync(join(root, path), "utf8")]));
+}
+
+function importsOf(path: string, text: string): string[] {
+  return [...withoutComments(text).matchAll(IMPORT)].map(([, target = ""]) =>
+    posix.join(posix.dirname(path), target.replace(/\.js$/, ".ts")),
+  );
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "");
+}
+
+/** "src/protocol/frames.ts" is of the layer "protocol", "src/errors.ts" of "errors". */
+function layerOf(path: string): string {
+  const [, first = ""] = path.split("/");
+  return first.replace(/(\.case)?(\.test)?\.ts$/, "");
+}
+
+function wrongImports(sources: Sources): string[] {
+  return [...sources].flatMap(([path, text]) => {
+    const layer = layerOf(path);
+    if (path === "src/index.ts") return [];
+    if (!LAYERS.includes(layer)) return [`${path}: no layer is called ${layer}`];
+    return importsOf(path, text).flatMap((target) => {
+      const rank = LAYERS.indexOf(layerOf(target));
+      const known = target.startsWith("src/") && rank >= 0;
+      return known && rank <= LAYERS.indexOf(layer) ? [] : [`${path} imports ${target}`];
+    });
+  });
+}
+
+/** Loops of imports that exist when the program runs: type imports are gone by then. */
+function importCycles(sources: Sources): string[] {
+  const cycles: string[] = [];
+  const finished = new Set<string>();
+  const visit = (path: string, trail: readonly string[]): void => {
+    if (trail.includes(path)) {
+      cycles.push([...trail.slice(trail.indexOf(path)), path].join(" -> "));
+      return;
+    }
+    const text = sources.get(path);
+    if (finished.has(path) || text === undefined) return;
+    for (const target of importsOf(path, text.replace(TYPE_IMPORT, ""))) {
+      visit(target, [...trail, path]);
+    }
+    finished.add(path);
+  };
+  for (const path of sources.keys()) visit(path, []);
+  return cycles;
+}
+
+function badNames(sources: Sources, pattern: RegExp): string[] {
+  return [...sources.keys()].filter((path) => {
+    const parts = path.split("/").slice(1);
+    const names = parts.map((part) => part.replace(/(\.case)?(\.test)?\.(ts|mjs|py)$/, ""));
+    return names.some((name) => !pattern.test(name) || BANNED_NAMES.includes(name));
+  });
+}
+
+function badCalls(sources: Sources): string[] {
+  return [...sources].flatMap(([path, source]) => {
+    const text = withoutComments(source);
+    const isTest = path.endsWith(".test.ts");
+    const readsEnvironment =
+      /\bprocess\s*(?:\.|\[\s*["'])env\b/.test(text) ||
+      /\benv\b[^;]*from "node:process"/.test(text);
+    const usesShell =
+      /\b(?:child_process|cp)\.exec(?:Sync)?\(/.test(text) ||
+      /\{[^}]*\bexec(?:Sync)?\b[^}]*\}\s*from\s*["'](?:node:)?child_process["']/.test(text) ||
+      /\bshell\s*:\s*(?:true\b|["'`])/.test(text);
+    return [
+      ...(readsEnvironment && !isTest && path !== "src/config.ts" ? [`${path}: process.env`] : []),
+      ...(usesShell ? [`${path}: runs a shell`] : []),
+    ];
+  });
+}
+
+function tooLong(sources: Sources): string[] {
+  return [...sources]
+    .filter(([, text]) => !GENERATED.test(text.slice(0, 300)))
+    .map(([path, text]) => ({ path, lines: text.trimEnd().split("\n").length }))
+    .filter(({ lines }) => lines > MAX_LINES)
+    .map(({ path, lines }) => `${path}: ${lines} lines`);
+}
+
+const source = read("src", ".ts");
+const scripts = read("scripts", ".mjs");
+const python = read("python", ".py");
+const KEBAB = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+const SNAKE = /^_{0,2}[a-z0-9]+(_[a-z0-9]+)*_{0,2}$/;
+
+describe("the source tree", () => {
+  it("imports only from its own layer and those before it", () => {
+    expect(wrongImports(source)).toEqual([]);
+  });
+
+  it("has no import cycles", () => {
+    expect(importCycles(source)).toEqual([]);
+  });
+
+  it("imports files that exist", () => {
+    const missing = [...source].flatMap(([path, text]) =>
+      importsOf(path, text).filter((target) => target.startsWith("src/") && !source.has(target)),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it("names files for nouns of the domain, in one case", () => {
+    expect(badNames(source, KEBAB)).toEqual([]);
+    expect(badNames(scripts, KEBAB)).toEqual([]);
+    expect(badNames(python, SNAKE)).toEqual([]);
+  });
+
+  it("reads the environment in one place and never runs a shell", () => {
+    expect(badCalls(source)).toEqual([]);
+  });
+
+  it("keeps files short", () => {
+    expect([source, scripts, python].flatMap(tooLong)).toEqual([]);
+  });
+});
+
+describe("the checks above", () => {
+  const made = (files: Record<string, string>): Sources => new Map(Object.entries(files));
+
+  it("find an import that points the wrong way", () => {
+    const sources = made({
+      "src/index.ts": 'export { run } from "./cli/main.js";',
+      "src/protocol/frames.ts": 'import { CellarError } from "../errors.js";',
+      "src/protocol/peer.ts": 'import type { Level } from "../isolation/levels.js";',
+      "src/session/cell.ts": 'const all = await import("../index.js");',
+      "src/extra/thing.ts": "export const thing = 1;",
+      "src/cli/main.ts": 'import "../../scripts/setup.mjs";',
+    });
+    expect(wrongImports(sources)).toEqual([
+      "src/protocol/peer.ts imports src/isolation/levels.ts",
+      "src/session/cell.ts imports src/index.ts",
+      "src/extra/thing.ts: no layer is called extra",
+      "src/cli/main.ts imports scripts/setup.mjs",
+    ]);
+  });
+
+  it("find an import over several lines, and none in a comment", () => {
+    const text = 'import {\n  one,\n  two,\n} from "./b.js";\n// from "./c.js"\n';
+    expect(importsOf("src/cli/a.ts", text)).toEqual(["src/cli/b.ts"]);
+  });
+
+  it("find a cycle, and let types point back", () => {
+    const sources = made({
+      "src/rlm/a.ts": 'import { b } from "./b.js";',
+      "src/rlm/b.ts": 'import { c } from "./c.js";',
+      "src/rlm/c.ts": 'import { a } from "./a.js";',
+      "src/cli/d.ts": 'import { e } from "./e.js";',
+      "src/cli/e.ts": 'import type { D } from "./d.js";',
+    });
+    expect(importCycles(sources)).toEqual([
+      "src/rlm/a.ts -> src/rlm/b.ts -> src/rlm/c.ts -> src/rlm/a.ts",
+    ]);
+  });
+
+  it("find bad names", () => {
+    const sources = made({
+      "src/cli/main.ts": "",
+      "src/backends/conformance.case.test.ts": "",
+      "src/cli/utils.ts": "",
+      "src/cli/fooBar.ts": "",
+      "src/helpers/path.ts": "",
+    });
+    const bad = ["src/cli/utils.ts", "src/cli/fooBar.ts", "src/helpers/path.ts"];
+    expect(badNames(sources, KEBAB)).toEqual(bad);
+  });
+
+  it("find the environment and the shell", () => {
+    const sources = made({
+      "src/config.ts": "process.env.HOME",
+      "src/cli/a.ts": "process.env.HOME",
+      "src/cli/b.ts": 'import { exec } from "node:child_process";',
+      "src/cli/c.ts": "spawn(file, args, { shell: true });",
+      "src/cli/d.ts": "pattern.exec(text); spawn(file, args, { shell: false }); // process",
+      "src/cli/e.ts": 'import { execFile, spawn } from "node:child_process";',
+    });
+    expect(badCalls(sources)).toEqual([
+      "src/cli/a.ts: process.env",
+      "src/cli/b.ts: runs a shell",
+      "src/cli/c.ts: runs a shell",
+    ]);
+  });
+
+  it("find a long file", () => {
+    const sources = made({
+      "src/a.ts": "x\n".repeat(400),
+      "src/b.ts": "x\n".repeat(401),
+      "python/c.py": `"""Tables.\n\nGenerated from a.ts; not to be edited.\n"""\n${"x\n".repeat(401)}`,
+    });
+    expect(tooLong(sources)).toEqual(["src/b.ts: 401 lines"]);
+  });
+});
+
+describe("package-lock.json", () => {
+  it("names no download address", () => {
+    const text = readFileSync(join(root, "package-lock.json"), "utf8");
+    expect(text).not.toMatch(/"resolved":\s*"https?:/);
+  });
+});
