@@ -11,7 +11,7 @@ from .pristine import BUILTINS as __builtins__
 
 _ONLY_AST = _ast.PyCF_ONLY_AST
 _AWAIT = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-_COROUTINE = 0x80
+COROUTINE = 0x80
 _FUTURE_FLAGS = 0
 for _name in _future.all_feature_names:
     _FUTURE_FLAGS |= getattr(_future, _name).compiler_flag
@@ -38,13 +38,20 @@ class Cell:
 def build(number, text, flags, sources):
     """Parse, repair where needed, and compile; SyntaxError if nothing helps."""
     around = None
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if text.startswith("In ["):
+        # a pasted prompt is a valid annotation, but never one that was meant
+        text = repairs.without_prompts(text)
     filename = "<cell {}>".format(number)
     flags |= _AWAIT
     try:
         tree = _parse(text, filename, flags)
     except (SyntaxError, ValueError) as error:
-        text, tree, around = _mend(text, filename, flags, error, number, sources)
-    sources.add(number, text)
+        shown, text, tree, around = _mend(text, filename, flags, error, number, sources)
+        sources.add(number, shown)
+    else:
+        sources.add(number, text)
     codes = []
     body = tree.body
     shows_value = bool(body) and type(body[-1]) is _ast.Expr
@@ -57,7 +64,7 @@ def build(number, text, flags, sources):
         codes.append(compile(expression, filename, "eval", flags, True))
         shows_value = not (";" in text and _silenced(text, last))
     uses_asyncio = "asyncio" in text
-    in_loop = any(code.co_flags & _COROUTINE for code in codes) or (
+    in_loop = any(code.co_flags & COROUTINE for code in codes) or (
         uses_asyncio
         and any(word in text for word in _NEEDS_LOOP)
         and not any(word in text for word in _BRINGS_LOOP)
@@ -77,26 +84,25 @@ def _silenced(text, expression):
 
 
 def _mend(text, filename, flags, error, number, sources):
-    """Try what models really paste, from the most to the least likely; (text, tree, around)."""
+    """Try what models really paste, from the most to the least likely."""
     sources.add(number, text)
     reported = _unreadable(text, filename) or error
     if reported is not error:
-        raise reported
-    candidates = repairs.candidates(text)
-    for candidate in candidates:
+        raise reported from None
+    for candidate in repairs.candidates(text):
         if candidate is not text:
             tree = _attempt(candidate, filename, flags)
             if tree is not None:
-                return candidate, tree, None
+                return candidate, candidate, tree, None
         rewritten = magics.rewrite(candidate)
         if rewritten is None:
             continue
         try:
-            return rewritten.text, _parse(rewritten.text, filename, flags), rewritten.around
+            tree = _parse(rewritten.text, filename, flags)
+            return candidate, rewritten.text, tree, rewritten.around
         except (SyntaxError, ValueError) as rest:
             # the magics are fine, so what is still wrong is the mistake to report
             reported = rest
-            sources.add(number, rewritten.text)
     raise reported.with_traceback(None) from None
 
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 import sys
 from base64 import b64decode
 from json import dumps
+from json.encoder import encode_basestring_ascii as _quoted
 
+from .figures import Figures
 from .pristine import BUILTINS as __builtins__
 from .reprs import cap, exact, guarded_repr, guarded_str, text_of, type_name
+from .values import encode
 
 RICH_TEXT_LIMIT = 1_000_000
-IMAGE_LIMIT = 20_000_000
+IMAGE_LIMIT = 12_000_000
+BUNDLE_LIMIT = 10_000_000
+TYPE_LIMIT = 16
+METADATA_LIMIT = 10_000
 
 _PLAIN = frozenset(
     (int, float, bool, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range)
@@ -95,6 +101,8 @@ def _add(data, mime, content, notes):
     """Check one representation and add it, or a note on why it is left out."""
     if not isinstance(mime, str) or not 0 < len(mime) <= 200 or content is None:
         return
+    if len(data) >= TYPE_LIMIT:
+        return
     mime = exact(mime)
     if mime == "text/plain":
         data[mime] = text_of_plain(content)
@@ -107,7 +115,7 @@ def _add(data, mime, content, notes):
         limit = RICH_TEXT_LIMIT
     if content is None:
         notes.append("[{} left out: not valid content for this type]".format(mime))
-    elif len(content) > limit:
+    elif len(content) > limit or _cost(content) + sum(map(_cost, data.values())) > BUNDLE_LIMIT:
         notes.append("[{} left out: {:,} characters or bytes]".format(mime, len(content)))
     else:
         data[mime] = content
@@ -119,13 +127,18 @@ def text_of_plain(content):
     return cap(from_object)
 
 
+def _cost(content):
+    """Bytes on the wire."""
+    return len(_quoted(content)) if isinstance(content, str) else len(content)
+
+
 def _text(content):
     if isinstance(content, str):
         return exact(content)
     if isinstance(content, (bytes, bytearray)):
         return bytes(content).decode("utf-8", "replace")
     try:
-        return dumps(content)
+        return dumps(content, allow_nan=False)
     except KeyboardInterrupt:
         raise
     except BaseException:
@@ -148,6 +161,7 @@ class Displays:
 
     def __init__(self, send):
         self._send = send
+        self.figures = Figures(self.send)
 
     def display(self, *values, raw=False, metadata=None, **_options):
         """Show values as rich output, in order."""
@@ -161,11 +175,27 @@ class Displays:
     def send(self, data, metadata=None):
         """Send one bundle, after what was printed before it."""
         _flush(sys.stdout)
-        self._send(data, metadata if isinstance(metadata, dict) else {})
+        described = {}
+        if isinstance(metadata, dict):
+            described = encode(metadata, METADATA_LIMIT)
+        self._send(data, {} if "$" in described else described)
 
     def bundle(self, value):
-        """The bundle of a value."""
-        return bundle(value)
+        """The bundle of a value; a figure is drawn."""
+        picture = self.figures.draw(value)
+        if picture is None:
+            return bundle(value)
+        return {"text/plain": text_of(value), "image/png": picture}
+
+    def divert(self, outputs):
+        """Append bundles to a list instead of sending them; gives the function that ends this."""
+        before = self._send
+        self._send = lambda data, _metadata: outputs.append(data)
+
+        def restore():
+            self._send = before
+
+        return restore
 
     def result(self, value):
         """The result of a cell; images are sent as displays of their own."""

@@ -9,6 +9,7 @@ import time
 from . import family, jail, linux, memory, parking, streams, values, wire
 from .interpreter import Interpreter
 
+REHEARSAL = "print(1 + 1)\n1 + 1"
 NO_PLAN = {"planned": False}
 
 _clock, _exit, _getpid = time.perf_counter, os._exit, os.getpid
@@ -51,15 +52,15 @@ class Head:
         if self._interpreter is not None:
             self._give_streams()
 
-    def prepare(self):
-        """A rehearsal, so that the first real cell finds its pages and caches warm."""
+    def prepare(self, rehearse):
+        """Makes the namespace; a rehearsal lets the first real cell find everything warm."""
         linux.prctl(linux.PR_SET_DUMPABLE, 1)
         os.chdir(jail.WORKSPACE)
-        self._interpreter = self._new_interpreter()
-        request = {"step": 0, "number": 0, "code": "print(1+1)\n1+1", "max_output": 0}
-        for _ in range(2):
-            self._run(dict(request, checkpoint="off"))
-        self._interpreter = self._new_interpreter()
+        self._new_interpreter()
+        if rehearse:
+            for _ in range(2):
+                self._run({"step": 0, "number": 0, "code": REHEARSAL, "max_output": 0})
+            self._new_interpreter()
         _reseed()
         self._baseline = memory.anonymous_bytes()
 
@@ -68,7 +69,6 @@ class Head:
         interpreter.enter, interpreter.leave = self._arm, self._disarm
         self._interpreter = interpreter
         self._give_streams()
-        return interpreter
 
     def _give_streams(self):
         empty = open(os.devnull, "r")

@@ -25,11 +25,12 @@ ABILITIES = ["checkpoints", "fork", "interrupt", "display"]
 class Init:
     """Owns the branches of one session and speaks for them to the host."""
 
-    def __init__(self, session, token, limits, keep, folder, group):
-        self._session = session
-        self._token = token
-        self._limits = limits
-        self._keep = keep
+    def __init__(self, params, folder, group):
+        self._session = params["session"]
+        self._token = params["token"]
+        self._limits = params["limits"]
+        self._keep = params["keep_checkpoints"]
+        self._rehearse = params["rehearse"]
         self._folder = folder
         self._group = group
         self._kills = 0
@@ -209,7 +210,7 @@ class Init:
             os.setsid()
             head = Head(self._board, self._limits["open_files"])
             head.adopt(orders, descriptors)
-            head.prepare()
+            head.prepare(self._rehearse)
             head.serve()
         except BaseException:
             import traceback
@@ -345,6 +346,7 @@ class Init:
                 "step": step,
                 "cause": cause,
                 "restored": restored,
+                "next_generation": branch.generation,
             },
         )
 

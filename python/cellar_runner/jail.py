@@ -3,7 +3,7 @@
 import os
 import resource
 
-from . import linux
+from . import family, linux
 
 GUEST_UID = 1000
 SOCKET_FOLDER = "/run/cellar"
@@ -80,9 +80,10 @@ def _limit_resources(limits):
         (resource.RLIMIT_NPROC, limits["processes"]),
         (resource.RLIMIT_MEMLOCK, 64 * 1024),
         (resource.RLIMIT_MSGQUEUE, 819200),
-        (resource.RLIMIT_NOFILE, limits["open_files"]),
     ):
         resource.setrlimit(kind, (value, value))
+    files = limits["open_files"]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, max(files, family.DESCRIPTOR_CEILING)))
 
 
 def enter(limits, seccomp, group):

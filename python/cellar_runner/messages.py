@@ -7,7 +7,8 @@ PROTOCOL_VERSION = 1
 MAX_FRAME_BYTES = 16777216
 MAX_SOURCE_BYTES = 8388608
 MAX_JSON_DEPTH = 256
-MAX_JSON_VALUES = 200000
+MAX_JSON_VALUES = 1000000
+MAX_CHECKED_VALUES = 100000
 
 ENVELOPE = {
     "anyOf": [
@@ -131,8 +132,9 @@ MESSAGES = {
                     "additionalProperties": False,
                 },
                 "keep_checkpoints": {"type": "integer", "minimum": 0},
+                "rehearse": {"type": "boolean"},
             },
-            "required": ["session", "token", "limits", "keep_checkpoints"],
+            "required": ["session", "token", "limits", "keep_checkpoints", "rehearse"],
             "additionalProperties": False,
         },
         "result": {"type": "object", "properties": {}, "additionalProperties": False},
@@ -684,8 +686,16 @@ MESSAGES = {
                     ],
                 },
                 "restored": {"type": "integer", "minimum": 0},
+                "next_generation": {"type": "integer", "minimum": 0},
             },
-            "required": ["branch", "generation", "step", "cause", "restored"],
+            "required": [
+                "branch",
+                "generation",
+                "step",
+                "cause",
+                "restored",
+                "next_generation",
+            ],
             "additionalProperties": False,
         },
     },

@@ -100,6 +100,7 @@ def _wait(wake):
             pid = -1
         if pid == 0:
             wake.close()
+            os.setsid()
             _reopen(files)
             return json.loads(data.decode()), descriptors
         for descriptor in descriptors:

@@ -5,25 +5,6 @@ import os
 import sys
 import time
 
-STANDARD = (
-    "ast asyncio base64 bisect calendar cmath collections concurrent.futures contextlib copy csv "
-    "dataclasses datetime decimal difflib enum fractions functools glob hashlib heapq html inspect "
-    "io itertools json linecache logging math multiprocessing operator os pathlib pickle platform "
-    "pprint random re shutil sqlite3 statistics string struct subprocess tempfile textwrap "
-    "threading time timeit traceback types typing unicodedata urllib.parse uuid warnings zlib"
-).split()
-
-SCIENTIFIC = (
-    "numpy pandas scipy.stats scipy.optimize scipy.interpolate sklearn.linear_model sklearn.tree "
-    "sklearn.ensemble sklearn.cluster sklearn.preprocessing sklearn.model_selection "
-    "sklearn.metrics statsmodels.api matplotlib matplotlib.pyplot seaborn"
-).split()
-
-SERIALISERS = "cloudpickle lz4.frame openpyxl".split()
-
-SETS = {"none": [], "standard": STANDARD, "full": STANDARD + SCIENTIFIC + SERIALISERS}
-
-
 def _import(name):
     if name == "matplotlib":
         os.makedirs(os.environ.get("MPLCONFIGDIR", "/tmp/mpl"), exist_ok=True)

@@ -11,6 +11,7 @@ ELEMENT_LIMIT = 10_000
 SHOWN_ELEMENTS = 1_000
 SHOWN_STRING = 2_000
 MAX_DEPTH = 20
+NAME_LIMIT = 200
 INT_BITS_LIMIT = 1_000_000
 
 _type_name = type.__dict__["__name__"].__get__
@@ -38,16 +39,16 @@ _UNNAMED = frozenset((list, tuple, set, dict))
 
 def type_name(kind):
     """The class's own name, whatever its metaclass claims."""
-    return exact(_type_name(kind))
+    return exact(_type_name(kind))[:NAME_LIMIT] or "<unnamed>"
 
 
 def qualified_name(kind):
     """module.qualname, without the module for builtins and cells."""
-    name = exact(_type_qualname(kind))
+    name = exact(_type_qualname(kind))[:NAME_LIMIT] or "<unnamed>"
     module = _type_module(kind)
     if not isinstance(module, str) or module in ("builtins", "__main__"):
         return name
-    return exact(module) + "." + name
+    return exact(module)[:NAME_LIMIT] + "." + name
 
 
 def exact(text):

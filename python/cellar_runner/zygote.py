@@ -74,8 +74,7 @@ class Zygote:
             kept = [self._folder] + (group.descriptors if group is not None else [])
             linux.close_all_except(kept)
             gc.enable()
-            keep = params["keep_checkpoints"]
-            Init(params["session"], params["token"], limits, keep, self._folder, group).run()
+            Init(params, self._folder, group).run()
         except BaseException:
             import traceback
 

@@ -52,7 +52,7 @@ export function findProgram(name) {
 /** The last line that says something, for a one-line report. */
 export function lastLine(output) {
   const lines = output.split("\n").map((line) => line.trim());
-  const errors = lines.filter((line) => /^(npm error|error|e:)/i.test(line));
+  const errors = lines.filter((line) => /^(error|e:)/i.test(line));
   const told = (errors.length > 0 ? errors : lines).filter((line) => line !== "");
   return (told.at(-1) ?? "no output").slice(0, 200);
 }

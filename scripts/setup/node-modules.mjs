@@ -1,10 +1,12 @@
 import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { lastLine, run } from "./command.mjs";
-import { giveToOwner } from "./state.mjs";
+import { giveToOwner, hashOf, triedLately } from "./state.mjs";
 
 const OLDEST_NODE = [20, 19];
 const INSTALL_TIMEOUT = 10 * 60 * 1000;
+const REMEDY =
+  "check the npm registry and that this folder is yours, then npm run setup -- --retry";
 
 export function checkNode({ report }) {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
@@ -17,7 +19,7 @@ export function checkNode({ report }) {
   report.missing("node", `${process.versions.node} is too old`, `install Node ${wanted} or newer`);
 }
 
-export async function installNodeModules({ root, report }) {
+export async function installNodeModules({ root, report, state, retry }) {
   const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
   const folder = join(root, "node_modules");
   if (isInstalled(folder, lock)) {
@@ -25,6 +27,13 @@ export async function installNodeModules({ root, report }) {
     return;
   }
 
+  const { attempts } = state.values;
+  const key = hashOf(JSON.stringify(lock));
+  if (hasCompiler(folder) && triedLately(attempts.npm, key, retry)) {
+    const text = `older ones kept, not tried again for a day: ${attempts.npm.cause}`;
+    report.missing("npm packages", text, REMEDY);
+    return;
+  }
   report.progress("installing npm packages (about ten seconds)");
   const previous = join(root, "node_modules.previous");
   rmSync(previous, { recursive: true, force: true });
@@ -43,6 +52,7 @@ export async function installNodeModules({ root, report }) {
   }
   if (result.ok) {
     rmSync(previous, { recursive: true, force: true });
+    delete attempts.npm;
     report.ok("npm packages", "installed");
     return;
   }
@@ -51,12 +61,12 @@ export async function installNodeModules({ root, report }) {
     rmSync(folder, { recursive: true, force: true });
     renameSync(previous, folder);
   }
-  const cause = lastLine(result.output);
-  const remedy = "check the npm registry and that this folder is yours, then run npm ci";
+  const cause = `npm ci failed: ${npmCause(result.output)}`;
   if (hasCompiler(folder)) {
-    report.missing("npm packages", `older ones kept, npm ci failed: ${cause}`, remedy);
+    attempts.npm = { key, at: Date.now(), cause };
+    report.missing("npm packages", `older ones kept, ${cause}`, REMEDY);
   } else {
-    report.fatal("npm packages", `npm ci failed: ${cause}`, remedy);
+    report.fatal("npm packages", cause, REMEDY);
   }
 }
 
@@ -75,6 +85,12 @@ function isInstalled(folder, lock) {
     if (present === undefined) return wanted.optional === true || wanted.devOptional === true;
     return present.version === wanted.version;
   });
+}
+
+function npmCause(output) {
+  const reason = /request to .* failed, reason: .*/.exec(output)?.[0];
+  const told = /^npm error (?!code |errno |syscall )(.*)$/m.exec(output)?.[1];
+  return (reason ?? told ?? lastLine(output)).slice(0, 200);
 }
 
 function hasCompiler(folder) {

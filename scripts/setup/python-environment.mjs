@@ -49,13 +49,12 @@ export async function preparePython(context) {
 
 async function openVenv(folder, system, context) {
   const { root, report, state, retry } = context;
-  state.values.attempts ??= {};
   const { attempts } = state.values;
   const present = await probePython(insideEnvironment(folder));
   const wanted = process.env.CELLAR_PYTHON;
   if (present !== undefined && (!wanted || present.prefix === system.prefix)) return present;
 
-  const key = hashOf(system.path, system.version);
+  const key = hashOf(system.path, system.version, String(system.ensurepip));
   const remedy = "npm run setup -- --retry; until then the system's Python is used";
   if (triedLately(attempts.venv, key, retry)) {
     report.missing(
@@ -103,8 +102,9 @@ async function installPackages(folder, venv, { root, report, state, retry }) {
     return;
   }
   report.progress(`installing ${names.length} Python packages (about a minute)`);
+  shareSystemPackages(folder, false);
   const { cause, unreachable } = await pipInstall(venv, names);
-  shareSystemPackages(folder, unreachable);
+  if (unreachable) shareSystemPackages(folder, true);
   const installed = await listInstalled(venv, names);
   const missing = names.filter((name) => !installed.includes(name));
   giveToOwner(root, folder);

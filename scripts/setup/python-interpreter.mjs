@@ -5,7 +5,7 @@ import { findProgram, run } from "./command.mjs";
 const OLDEST_PYTHON = [3, 8];
 const PROBE = `
 import importlib.util as u, json, platform, sys
-has = lambda name: u.find_spec(name) is not None
+has = lambda name: getattr(u.find_spec(name), "origin", None) is not None
 print(json.dumps({"version": platform.python_version(), "numbers": sys.version_info[:2],
     "executable": sys.executable,
     "prefix": sys.base_prefix, "ensurepip": has("ensurepip"), "venv": has("venv"), "pip": has("pip")}))

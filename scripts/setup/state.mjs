@@ -34,6 +34,7 @@ export function openState(root) {
   } catch {
     // None yet, or unreadable: every step checks for itself again.
   }
+  values.attempts ??= {};
   return {
     values,
     save() {

@@ -65,7 +65,6 @@ export async function installFromSystem(names, { refresh = true } = {}) {
 }
 
 async function installTool({ program, name, report, state, retry, refresh }) {
-  state.values.attempts ??= {};
   const { attempts } = state.values;
   if (triedLately(attempts[name], name, retry)) {
     report.missing(name, "missing; not tried again for a day", attempts[name].remedy);

@@ -2,7 +2,7 @@ import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { MAX_JSON_DEPTH, MAX_JSON_VALUES } from "./bounds.js";
+import { MAX_CHECKED_VALUES, MAX_JSON_DEPTH, MAX_JSON_VALUES } from "./bounds.js";
 import {
   envelopeSchema,
   MAX_FRAME_BYTES,
@@ -26,6 +26,7 @@ const CONSTANTS = {
   MAX_SOURCE_BYTES,
   MAX_JSON_DEPTH,
   MAX_JSON_VALUES,
+  MAX_CHECKED_VALUES,
 };
 
 /** Keywords that python/cellar_runner/schema.py understands; any other one must not go unseen. */

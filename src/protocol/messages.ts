@@ -123,6 +123,7 @@ export const messages = {
       token: shortText,
       limits: limitsSchema,
       keep_checkpoints: count,
+      rehearse: z.boolean(),
     }),
     nothing,
   ),
@@ -264,6 +265,7 @@ export const messages = {
       step: count.nullable(),
       cause: deathCause,
       restored: count,
+      next_generation: count,
     }),
   ),
 } as const;

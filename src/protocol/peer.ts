@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import { CellarError, describeError } from "../errors.js";
-import { excessOf } from "./bounds.js";
+import { excessOf, MAX_CHECKED_VALUES, MAX_JSON_VALUES } from "./bounds.js";
 import { encodeFrame, FrameDecoder } from "./frames.js";
 import {
   envelopeSchema,
@@ -15,6 +15,9 @@ import {
 
 type Handler<M extends Method> = (params: Params<M>, attachments: readonly Buffer[]) => void;
 type Handlers = { [M in NotificationMethod]?: Handler<M> };
+
+/** Answers that carry a user's value, which no schema walks through. */
+const FREE_ANSWERS: ReadonlySet<RequestMethod> = new Set(["get_variable"]);
 
 interface Pending {
   readonly method: RequestMethod;
@@ -106,11 +109,13 @@ export class Peer {
 
   #dispatch(body: Buffer): void {
     if (this.#announced !== undefined) throw protocolError("attachments are missing");
-    const excess = excessOf(body);
-    if (excess !== undefined) throw protocolError(`a message ${excess}`);
+    const awaitsValue = [...this.#pending.values()].some(carriesValue);
+    refuseExcess(body, awaitsValue ? MAX_JSON_VALUES : MAX_CHECKED_VALUES);
     const parsed = envelopeSchema.safeParse(JSON.parse(body.toString("utf8")));
     if (!parsed.success) throw protocolError("a message is not JSON-RPC 2.0");
     const envelope = parsed.data;
+    const asked = "result" in envelope ? this.#pending.get(envelope.id) : undefined;
+    if (awaitsValue && !carriesValue(asked)) refuseExcess(body, MAX_CHECKED_VALUES);
     if ("method" in envelope) this.#notified(envelope.method, envelope.params);
     else if ("result" in envelope) this.#answered(envelope.id, envelope.result);
     else this.#refused(envelope.id, envelope.error.code, envelope.error.message);
@@ -180,6 +185,15 @@ export class Peer {
     this.#stream.destroy();
     this.#settleClosed(reason);
   }
+}
+
+function carriesValue(pending: Pending | undefined): boolean {
+  return pending !== undefined && FREE_ANSWERS.has(pending.method);
+}
+
+function refuseExcess(body: Buffer, maxValues: number): void {
+  const excess = excessOf(body, maxValues);
+  if (excess !== undefined) throw protocolError(`a message ${excess}`);
 }
 
 function protocolError(message: string): CellarError {

@@ -14,14 +14,17 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** A Python value that has no JavaScript form: what it was, and how it looked. */
+/** A Python value that has no JavaScript form, or not all of it: what it was, and how it looked. */
 export class Opaque {
   readonly type: string;
   readonly text: string;
+  /** What arrived of a collection that was cut; the pairs of a dict. */
+  readonly items: readonly unknown[] | undefined;
 
-  constructor(type: string, text: string) {
+  constructor(type: string, text: string, items?: readonly unknown[]) {
     this.type = type;
     this.text = text;
+    this.items = items;
   }
 
   toString(): string {
@@ -134,6 +137,12 @@ function decodeCollection(
       return items.every(isPair)
         ? new Map(items.map(([key, item]) => [decode(key, depth), decode(item, depth)]))
         : undefined;
+    case "truncated":
+      return describe(
+        tag,
+        tagged,
+        items.map((item) => decode(item, depth)),
+      );
     case "complex": {
       const [re, im] = items.map((item) => decode(item, depth));
       return typeof re === "number" && typeof im === "number" ? { re, im } : undefined;
@@ -182,11 +191,12 @@ function noting(items: unknown[], tagged: Tagged): unknown[] {
   return [...items, new Opaque("truncated", `only the first ${items.length}${whole} are here`)];
 }
 
-function describe(tag: string, tagged: Tagged): Opaque {
+function describe(tag: string, tagged: Tagged, items?: readonly unknown[]): Opaque {
   const { type, text } = tagged;
   return new Opaque(
-    tag === "object" && typeof type === "string" ? type : tag,
+    typeof type === "string" ? type : tag,
     typeof text === "string" ? text : preview(tagged),
+    items,
   );
 }
 

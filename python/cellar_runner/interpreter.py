@@ -1,0 +1,242 @@
+"""Runs cells in one lasting namespace and tells truthfully how each of them ended."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+import types
+import warnings
+
+from . import cell as cells
+from . import interactive, magics
+from .commands import Commands
+from .displays import Displays
+from .event_loop import EventLoop
+from .pristine import BUILTINS as __builtins__
+from .reprs import guarded_str, type_name
+from .sources import Sources
+from .tracebacks import Tracebacks
+
+RECURSION_FLOOR = 1000
+
+_modules = sys.modules
+_eval = eval
+_getpid = os.getpid
+_exit = os._exit
+_gettrace, _settrace = sys.gettrace, sys.settrace
+_getprofile, _setprofile = sys.getprofile, sys.setprofile
+_getlimit, _setlimit = sys.getrecursionlimit, sys.setrecursionlimit
+_code_of = SystemExit.__dict__["code"].__get__
+_monitoring = getattr(sys, "monitoring", None)
+
+
+def _nothing():
+    pass
+
+
+class Interpreter:
+    """One session's Python: its namespace, event loop and outputs."""
+
+    def __init__(self, display):
+        self._main = types.ModuleType("__main__")
+        self.namespace = self._main.__dict__
+        self.namespace["__builtins__"] = builtins
+        self.streams = None
+        self.enter = _nothing
+        self.leave = _nothing
+        self._flags = 0
+        self.sources = Sources()
+        self._tracebacks = Tracebacks(self.sources)
+        self._loop = EventLoop()
+        self.displays = Displays(display)
+        self._figures = self.displays.figures
+        self._commands = Commands(self)
+        self._install()
+
+    @property
+    def network(self):
+        """Whether cells may reach a network; without it, network errors get a hint."""
+        return self._tracebacks.network
+
+    @network.setter
+    def network(self, allowed):
+        self._tracebacks.network = allowed
+
+    def _install(self):
+        _modules["__main__"] = self._main
+        vars(builtins).pop("_", None)
+        interactive.install(self.displays.display)
+        setattr(builtins, magics.BUILTIN, self._commands)
+        self.sources.teach_inspect()
+        warnings.filterwarnings("default", category=DeprecationWarning, module="__main__")
+        warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown")
+
+    def run(self, number, code):
+        """Run one cell; gives status, error, result and exit_code."""
+        outcome = late = None
+        while True:
+            try:
+                if outcome is None and late is None:
+                    outcome = self._attempt(number, code)
+                self.leave()
+                break
+            except KeyboardInterrupt as error:
+                late = error
+            except BaseException as error:
+                if late is not None or outcome is not None:
+                    raise
+                late = error
+        if late is not None:
+            outcome = self._late_outcome(late)
+            late = None
+        return outcome
+
+    def rebuild_event_loop(self):
+        """For a fork-restored copy: the event loop's own descriptors were closed."""
+        self._loop.rebuild()
+
+    def _attempt(self, number, code):
+        try:
+            self._reset()
+            self.enter()
+            outcome = self._ok(self._evaluate(number, code))
+        except BaseException as error:
+            outcome = self._failure(error)
+        try:
+            self._figures.flush()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            sys.stderr.write("[figures not shown: {}]\n".format(self._tracebacks.message(error)))
+        self._flush()
+        return outcome
+
+    def _reset(self):
+        """Undo what an earlier cell did to the things every cell stands on."""
+        namespace = self.namespace
+        _modules["__main__"] = self._main
+        namespace["__name__"] = "__main__"
+        namespace["__builtins__"] = builtins
+        # one registry for all cells would silence a warning on the same line of a later cell
+        namespace.pop("__warningregistry__", None)
+        if self.streams is not None:
+            if self.streams[0].closed:
+                self.streams = (open(os.devnull),) + tuple(self.streams[1:])
+            sys.stdin, sys.stdout, sys.stderr = self.streams
+            sys.__stdin__, sys.__stdout__, sys.__stderr__ = self.streams
+        self._loop.reset()
+        self._figures.watch()
+
+    def _flush(self):
+        for stream in self.streams[1:] if self.streams else (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except KeyboardInterrupt:
+                raise
+            except BaseException:
+                continue
+
+    def _evaluate(self, number, code):
+        """The cell's value, or None where it shows none."""
+        cell = cells.build(number, code, self._flags, self.sources)
+        self._flags = cell.flags
+        if cell.uses_asyncio:
+            self._loop.attach()
+        if cell.around is None:
+            value = self._execute(cell)
+        else:
+            with cell.around(self._commands) as surroundings:
+                value = self._execute(cell)
+            if surroundings.hides_value:
+                return None
+        return value if cell.shows_value else None
+
+    def _execute(self, cell):
+        pid = _getpid()
+        try:
+            if cell.in_loop:
+                return self._loop.run(self._steps(cell, pid))
+            value = None
+            for code in cell.codes:
+                value = _eval(code, self.namespace)
+            return value
+        finally:
+            # no call to a Python function before these: the limit may be nearly reached
+            if _getlimit() < RECURSION_FLOOR:
+                _setlimit(RECURSION_FLOOR)
+            if _gettrace() is not None:
+                _settrace(None)
+            if _getprofile() is not None:
+                _setprofile(None)
+            if _monitoring is not None:
+                _stop_monitoring()
+            if _getpid() != pid:
+                self._end_copy(sys.exc_info()[1])
+
+    async def _steps(self, cell, pid):
+        value = None
+        try:
+            for code in cell.codes:
+                value = _eval(code, self.namespace)
+                if code.co_flags & cells.COROUTINE:
+                    value = await value
+            return value
+        finally:
+            if _getpid() != pid:
+                self._end_copy(sys.exc_info()[1])
+
+    def _end_copy(self, error):
+        """A child that user code forked ends here, as it would at the end of a script."""
+        code = 0
+        try:
+            if isinstance(error, SystemExit):
+                code = _exit_code(error)[0]
+            elif error is not None:
+                code = 1
+                sys.stderr.write(self._tracebacks.describe(error)["traceback"] + "\n")
+            self._flush()
+        finally:
+            _exit(code & 0xFF)
+
+    def _ok(self, value):
+        result = None
+        if value is not None:
+            builtins._ = value
+            result = self.displays.result(value)
+        return {"status": "ok", "error": None, "result": result, "exit_code": None}
+
+    def _failure(self, error):
+        status, exit_code = "error", None
+        described = self._tracebacks.describe(error)
+        if isinstance(error, KeyboardInterrupt) and not self._tracebacks.raised_by_user(error):
+            status = "interrupted"
+            described["type"] = "KeyboardInterrupt"
+        elif isinstance(error, SystemExit):
+            exit_code, described["message"] = _exit_code(error)
+            described["type"] = "SystemExit"
+        return {"status": status, "error": described, "result": None, "exit_code": exit_code}
+
+    def _late_outcome(self, error):
+        """An interrupt struck while the outcome was made: no more user code is called."""
+        described = self._tracebacks.bare(error)
+        interrupted = isinstance(error, KeyboardInterrupt)
+        status = "interrupted" if interrupted else "error"
+        return {"status": status, "error": described, "result": None, "exit_code": None}
+
+
+def _stop_monitoring():
+    for tool in range(6):
+        if _monitoring.get_tool(tool) is not None:
+            _monitoring.set_events(tool, 0)
+
+
+def _exit_code(error):
+    """(code, message) with which Python would end."""
+    code = _code_of(error)
+    if code is None:
+        return 0, "0"
+    if isinstance(code, int):
+        code = int.__index__(code)
+        return (code, str(code)) if code.bit_length() < 32 else (255, "255")
+    return 1, guarded_str(code) or type_name(type(code))

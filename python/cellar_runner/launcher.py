@@ -1,0 +1,41 @@
+"""Started as root: binds what the sandbox needs at readable places, drops root, starts the wall.
+
+Reads {"binds": [[source, target]...], "uid", "gid", "argv"} as JSON from standard input.
+"""
+
+import ctypes
+import json
+import os
+import sys
+
+CLONE_NEWNS = 0x00020000
+MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
+PR_SET_PDEATHSIG, SIGKILL = 1, 9
+
+
+def _checked(libc, result, what):
+    if result != 0:
+        number = ctypes.get_errno()
+        sys.exit("cellar launcher: %s: %s" % (what, os.strerror(number)))
+
+
+def main():
+    plan = json.load(sys.stdin)
+    libc = ctypes.CDLL(None, use_errno=True)
+    _checked(libc, libc.unshare(CLONE_NEWNS), "unshare")
+    _checked(libc, libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "private mounts")
+    for source, target in plan["binds"]:
+        pair = os.fsencode(source), os.fsencode(target)
+        _checked(libc, libc.mount(*pair, None, MS_BIND | MS_REC, None), "bind " + source)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.setgroups([])
+    os.setresgid(plan["gid"], plan["gid"], plan["gid"])
+    os.setresuid(plan["uid"], plan["uid"], plan["uid"])
+    # Changing the uid clears the death signal, so it is set after that.
+    libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
+    os.execve(plan["argv"][0], plan["argv"], {})
+
+
+if __name__ == "__main__":
+    main()

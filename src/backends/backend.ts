@@ -1,0 +1,126 @@
+import type { IsolationLevel, Settings } from "../config.js";
+import type { MimeBundle, Variable } from "../protocol/messages.js";
+
+export type ExecutionStatus = "ok" | "error" | "timeout" | "cancelled" | "oom" | "crashed";
+
+export interface ExecutionError {
+  readonly type: string;
+  readonly message: string;
+  readonly traceback: string;
+  /** What to do about it, where that is known. */
+  readonly hint?: string | undefined;
+}
+
+/** What stands between the code and the host, as probed, not as configured. */
+export interface Isolation {
+  readonly level: IsolationLevel;
+  readonly missing: readonly string[];
+}
+
+/** The truth about the session's variables after a cell. */
+export interface StateReport {
+  /** True when everything before this cell is still there. */
+  readonly survived: boolean;
+  /** The checkpoint that holds the state this result leaves behind; null when none does. */
+  readonly checkpoint: number | null;
+  /** Why there is no checkpoint, or what was lost. */
+  readonly reason?: string | undefined;
+  /** Sockets and pipes that could not come back with a restored checkpoint. */
+  readonly lost?: readonly string[] | undefined;
+}
+
+/** Text and rich results in the order in which they appeared. */
+export type Output =
+  | { readonly type: "stdout" | "stderr"; readonly text: string }
+  | {
+      readonly type: "display";
+      readonly data: MimeBundle;
+      readonly binary: Readonly<Record<string, Uint8Array>>;
+      readonly metadata: Readonly<Record<string, unknown>>;
+    };
+
+export interface CodeExecution {
+  /** Counts the cells of a sandbox from 1; tracebacks name it as `<cell N>`. */
+  readonly number: number;
+  readonly code: string;
+  readonly status: ExecutionStatus;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly error: ExecutionError | null;
+  /** The value of the last expression by MIME type, `text/plain` always among them. */
+  readonly result: MimeBundle | null;
+  readonly outputs: readonly Output[];
+  /** Bytes left out of stdout and stderr; the text carries a notice at that place. */
+  readonly omitted: { readonly stdout: number; readonly stderr: number };
+  /** What `sys.exit` was called with, as a process would end. */
+  readonly exitCode: number | null;
+  /** Processes that the session left running. */
+  readonly background: number;
+  /** Milliseconds. */
+  readonly duration: number;
+  readonly isolation: Isolation;
+  readonly state: StateReport;
+}
+
+export interface Checkpoint {
+  readonly id: number;
+  /** The cell after which it was made; 0 for the start. */
+  readonly cell: number;
+}
+
+export interface SandboxInfo {
+  readonly backend: "native";
+  readonly mode: "zygote" | "plain";
+  readonly isolation: Isolation;
+  readonly python: { readonly version: string; readonly executable: string };
+  /** Why this backend and mode were taken. */
+  readonly reason: string;
+}
+
+export interface Mount {
+  readonly host: string;
+  readonly guest: string;
+  readonly readonly?: boolean | undefined;
+}
+
+/** Settings of one sandbox; everything has a default. */
+export interface REPLConfig extends Partial<Omit<Settings, "limits">> {
+  backend?: "native" | undefined;
+  limits?: Partial<Settings["limits"]> | undefined;
+  /** Folders of the host that the sandbox sees. */
+  mounts?: readonly Mount[] | undefined;
+  /** Variables of the environment inside; nothing of the host's passes in. */
+  env?: Readonly<Record<string, string>> | undefined;
+  /** Called with each line of output as it appears, and with unfinished lines after 100 ms. */
+  onStdout?: ((text: string) => void) | undefined;
+  onStderr?: ((text: string) => void) | undefined;
+  /** Called with output that no cell is waiting for: threads and processes left running. */
+  onBackground?: ((text: string, stream: "stdout" | "stderr") => void) | undefined;
+  onDisplay?: ((output: Output & { type: "display" }) => void) | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface ExecuteOptions {
+  timeout?: number | undefined;
+  maxOutputLength?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** The surface every backend offers. */
+export interface ISandbox extends AsyncDisposable {
+  readonly info: SandboxInfo;
+  /** Makes `context` known to Python under that name. */
+  initialize(context?: unknown): Promise<void>;
+  execute(code: string, options?: ExecuteOptions): Promise<CodeExecution>;
+  getVariable(name: string): Promise<unknown>;
+  setVariable(name: string, value: unknown): Promise<void>;
+  variables(): Promise<readonly Variable[]>;
+  /** Interrupts the running cell and takes back the waiting ones. */
+  cancel(): Promise<void>;
+  checkpoints(): Promise<readonly Checkpoint[]>;
+  /** Goes back to the state before the last `cells` cells. */
+  undo(cells?: number): Promise<Checkpoint>;
+  /** A second sandbox that goes on from the same state, behind the same walls and limits. */
+  fork(): Promise<ISandbox>;
+  destroy(): Promise<void>;
+}

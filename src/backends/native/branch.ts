@@ -1,0 +1,106 @@
+import { CellarError } from "../../errors.js";
+import type { Params, RequestMethod, Result } from "../../protocol/messages.js";
+import type { Peer } from "../../protocol/peer.js";
+import type { BranchEvents, Family } from "./family.js";
+import { Line } from "./line.js";
+
+export type Death = Params<"died">;
+
+/** Told about a death that no cell was waiting for. */
+type Bereaved = (death: Death) => void;
+
+export interface CellListener {
+  output(event: Params<"output">): void;
+  display(event: Params<"display">, attachments: readonly Buffer[]): void;
+  settled(event: Params<"settled">): void;
+  died(death: Death): void;
+}
+
+/** One branch of a session: its present head, its line of states, and who listens to its cell. */
+export class Branch implements BranchEvents {
+  readonly family: Family;
+  readonly number: number;
+  readonly line: Line;
+  /** What the newest checkpoint could not keep. */
+  lost: readonly string[] = [];
+  #generation = 0;
+  #listener: { readonly step: number; readonly cell: CellListener } | undefined;
+  readonly #background: (event: Params<"output">) => void;
+  readonly #bereaved: Bereaved;
+
+  constructor(
+    family: Family,
+    number: number,
+    line: Line,
+    background: (event: Params<"output">) => void,
+    bereaved: Bereaved,
+  ) {
+    this.family = family;
+    this.number = number;
+    this.line = line;
+    this.#background = background;
+    this.#bereaved = bereaved;
+    family.watch(number, this);
+  }
+
+  get generation(): number {
+    return this.#generation;
+  }
+
+  head(): Promise<Peer> {
+    return this.family.head(this.number, this.#generation);
+  }
+
+  listen(step: number, cell: CellListener): Disposable {
+    this.#listener = { step, cell };
+    return {
+      [Symbol.dispose]: () => {
+        if (this.#listener?.step === step) this.#listener = undefined;
+      },
+    };
+  }
+
+  async ask<M extends RequestMethod>(method: M, params: Params<M>): Promise<Result<M>> {
+    const head = await this.head();
+    head.on("display", (event, attachments) => this.display(event, attachments));
+    return head.request(method, params);
+  }
+
+  /** Goes to a checkpoint: init ends the head and wakes the copy. */
+  async rollback(checkpoint: number): Promise<void> {
+    const init = await this.family.init();
+    const answer = await init.request("rollback", { branch: this.number, checkpoint });
+    if (!answer.done) throw new CellarError("CHECKPOINT_GONE", answer.reason);
+    this.#generation = answer.generation;
+    this.line.cut(checkpoint);
+  }
+
+  output(event: Params<"output">): void {
+    if (event.step !== null && event.step === this.#listener?.step) {
+      this.#listener.cell.output(event);
+    } else if (event.step === null) {
+      this.#background(event);
+    }
+  }
+
+  display(event: Params<"display">, attachments: readonly Buffer[]): void {
+    if (event.step === this.#listener?.step) this.#listener.cell.display(event, attachments);
+  }
+
+  settled(event: Params<"settled">): void {
+    if (event.step === this.#listener?.step) this.#listener.cell.settled(event);
+  }
+
+  parked(event: Params<"parked">): void {
+    this.lost = event.lost;
+    this.line.parked(event.step);
+  }
+
+  died(death: Death): void {
+    if (death.generation !== this.#generation) return;
+    this.#generation = death.next_generation;
+    const listener = this.#listener;
+    if (listener !== undefined) listener.cell.died(death);
+    else this.#bereaved(death);
+  }
+}

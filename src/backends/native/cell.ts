@@ -1,0 +1,175 @@
+import { constants } from "node:os";
+import { CellarError, describeError } from "../../errors.js";
+import type { CheckpointMode, Params, Result } from "../../protocol/messages.js";
+import type { ExecutionError, ExecutionStatus, REPLConfig } from "../backend.js";
+import type { Branch, CellListener, Death } from "./branch.js";
+import { Collector } from "./collector.js";
+
+/** A head whose pipes were broken by the cell never reports the end of its output. */
+const SETTLE_MS = 1500;
+/** A kill is carried out by the kernel; when nothing is heard for so long, init is gone too. */
+const KILL_MS = 15_000;
+
+export type StopCause = "timeout" | "cancelled";
+
+export interface CellOrder {
+  readonly step: number;
+  readonly number: number;
+  readonly code: string;
+  readonly timeout: number;
+  readonly grace: number;
+  readonly maxOutputLength: number;
+  readonly checkpoint: CheckpointMode;
+  readonly callbacks: Pick<REPLConfig, "onStdout" | "onStderr" | "onDisplay">;
+}
+
+export type CellEnd =
+  | { readonly kind: "answered"; readonly answer: Result<"execute"> }
+  | { readonly kind: "died"; readonly death: Death; readonly broken: CellarError | undefined }
+  | { readonly kind: "lost"; readonly reason: CellarError };
+
+/** One run of one cell on one head: limits it, gathers its output, and finds out how it ended. */
+export class RunningCell implements CellListener {
+  readonly output: CellListener["output"];
+  readonly display: CellListener["display"];
+  readonly collector: Collector;
+  readonly #branch: Branch;
+  readonly #order: CellOrder;
+  #cause: StopCause | undefined;
+  #timers: NodeJS.Timeout[] = [];
+  #settled: Params<"settled"> | undefined;
+  #wakeSettled: () => void = () => {};
+  #wakeDied: (death: Death) => void = () => {};
+  #broken: CellarError | undefined;
+
+  constructor(branch: Branch, order: CellOrder) {
+    this.#branch = branch;
+    this.#order = order;
+    this.collector = new Collector(order.callbacks, order.maxOutputLength);
+    this.output = (event) => this.collector.text(event);
+    this.display = (event, attachments) => this.collector.display(event, attachments);
+  }
+
+  /** Why it was stopped, when it was; the first cause stays. */
+  get cause(): StopCause | undefined {
+    return this.#cause;
+  }
+
+  get report(): Params<"settled"> | undefined {
+    return this.#settled;
+  }
+
+  settled(event: Params<"settled">): void {
+    this.#settled = event;
+    this.#wakeSettled();
+  }
+
+  died(death: Death): void {
+    this.#wakeDied(death);
+  }
+
+  /** SIGINT now, SIGKILL after the grace. Does nothing once the cell is over. */
+  stop(cause: StopCause): void {
+    if (this.#cause !== undefined) return;
+    this.#cause = cause;
+    const { family, number } = this.#branch;
+    family.interrupt(number, this.#order.step);
+    this.#timers.push(setTimeout(() => this.#kill(), this.#order.grace));
+  }
+
+  async run(): Promise<CellEnd> {
+    const { step, number, code, maxOutputLength, checkpoint, timeout } = this.#order;
+    using _listening = this.#branch.listen(step, this);
+    const died = new Promise<CellEnd>((resolve) => {
+      this.#wakeDied = (death) => resolve({ kind: "died", death, broken: this.#broken });
+    });
+    const lost = this.#branch.family.ended.then((reason): CellEnd => ({ kind: "lost", reason }));
+    this.#timers.push(setTimeout(() => this.stop("timeout"), timeout));
+    try {
+      const answered = this.#branch
+        .ask("execute", { step, number, code, max_output: maxOutputLength, checkpoint })
+        .then((answer): CellEnd => ({ kind: "answered", answer }))
+        .catch((error: unknown): Promise<CellEnd> => this.#linkBroke(error));
+      const end = await Promise.race([answered, died, lost]);
+      if (end.kind === "answered") await this.#untilSettled();
+      return end;
+    } finally {
+      for (const timer of this.#timers) clearTimeout(timer);
+    }
+  }
+
+  #kill(): void {
+    const { family, number } = this.#branch;
+    family.kill(number, this.#order.step);
+    this.#timers.push(setTimeout(() => family.close(), KILL_MS));
+  }
+
+  /** The head's link ended without an answer: it died, or it spoke nonsense and must go. */
+  #linkBroke(error: unknown): Promise<CellEnd> {
+    if (error instanceof CellarError && error.code !== "SESSION_LOST") this.#broken = error;
+    else if (!(error instanceof CellarError)) {
+      this.#broken = new CellarError("PROTOCOL_ERROR", describeError(error));
+    }
+    this.#kill();
+    return new Promise(() => {});
+  }
+
+  async #untilSettled(): Promise<void> {
+    if (this.#settled !== undefined) return;
+    await new Promise<void>((resolve) => {
+      this.#wakeSettled = resolve;
+      this.#timers.push(setTimeout(resolve, SETTLE_MS));
+    });
+  }
+}
+
+/** Status and error of a cell whose process died under it. */
+export function describeDeath(
+  end: Extract<CellEnd, { kind: "died" | "lost" }>,
+  cause: StopCause | undefined,
+  timeout: number,
+): { status: ExecutionStatus; error: ExecutionError } {
+  if (cause !== undefined) return { status: cause, error: stopError(cause, timeout) };
+  if (end.kind === "lost") {
+    return crashed("SessionLost", `The session ended during the cell: ${end.reason.message}`);
+  }
+  if (end.broken !== undefined) {
+    return crashed("ProtocolError", `The cell broke the runner's channel: ${end.broken.message}`);
+  }
+  const { cause: death } = end.death;
+  switch (death.kind) {
+    case "oom":
+      return {
+        status: "oom",
+        error: plain("MemoryError", "The cell exceeded the memory limit and was ended"),
+      };
+    case "signal":
+      return crashed("Crashed", `The process was ended by ${signalName(death.signal)}`);
+    case "exit":
+      return crashed("Crashed", `The process left with exit code ${death.code}`);
+    case "killed":
+      return crashed("Crashed", "The process was ended by the host");
+  }
+}
+
+export function stopError(cause: StopCause, timeout: number): ExecutionError {
+  switch (cause) {
+    case "timeout":
+      return plain("TimeoutError", `The cell exceeded its time limit of ${timeout / 1000} s`);
+    case "cancelled":
+      return plain("Cancelled", "The cell was cancelled");
+  }
+}
+
+function crashed(type: string, message: string): { status: "crashed"; error: ExecutionError } {
+  return { status: "crashed", error: plain(type, message) };
+}
+
+function plain(type: string, message: string): ExecutionError {
+  return { type, message, traceback: `${type}: ${message}` };
+}
+
+function signalName(number: number): string {
+  const name = Object.entries(constants.signals).find(([, value]) => value === number)?.[0];
+  return name === undefined ? `signal ${number}` : `${name} (signal ${number})`;
+}

@@ -1,0 +1,149 @@
+import { CellarError } from "../../errors.js";
+import type { Params } from "../../protocol/messages.js";
+import type { Peer } from "../../protocol/peer.js";
+import type { Hello } from "./listener.js";
+
+/** What a branch's owner hears from init. */
+export interface BranchEvents {
+  output(event: Params<"output">): void;
+  settled(event: Params<"settled">): void;
+  parked(event: Params<"parked">): void;
+  died(event: Params<"died">): void;
+}
+
+interface HeadSlot {
+  readonly generation: number;
+  readonly peer: Promise<Peer>;
+  readonly arrive: (peer: Peer) => void;
+  readonly fail: (error: CellarError) => void;
+}
+
+/** The host's view of one session: init, and the heads that its branches have had. */
+export class Family {
+  readonly session: string;
+  /** Settles when the session is of no more use, with the reason. */
+  readonly ended: Promise<CellarError>;
+  /** Settles when none of its processes is left. */
+  readonly gone: Promise<void>;
+  readonly #init: Promise<Peer>;
+  #arriveInit: (peer: Peer) => void = () => {};
+  #failInit: (error: CellarError) => void = () => {};
+  #end: (error: CellarError) => void = () => {};
+  #vanish: () => void = () => {};
+  readonly #heads = new Map<string, HeadSlot>();
+  readonly #events = new Map<number, BranchEvents>();
+  #lost: CellarError | undefined;
+  #initPeer: Peer | undefined;
+
+  constructor(session: string) {
+    this.session = session;
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+    this.gone = new Promise((resolve) => {
+      this.#vanish = resolve;
+    });
+    this.#init = new Promise((resolve, reject) => {
+      this.#arriveInit = resolve;
+      this.#failInit = reject;
+    });
+    this.#init.catch(() => {});
+  }
+
+  get isAlive(): boolean {
+    return this.#lost === undefined;
+  }
+
+  welcome(hello: Hello, peer: Peer): void {
+    if (this.#lost !== undefined) {
+      peer.close();
+    } else if (hello.role === "init") {
+      this.#adoptInit(peer);
+    } else {
+      this.#slot(hello.branch, hello.generation).arrive(peer);
+    }
+  }
+
+  watch(branch: number, events: BranchEvents): void {
+    this.#events.set(branch, events);
+  }
+
+  init(): Promise<Peer> {
+    return this.#init;
+  }
+
+  /** The channel of one generation of a branch's head, when it has connected. */
+  head(branch: number, generation: number): Promise<Peer> {
+    return this.#slot(branch, generation).peer;
+  }
+
+  interrupt(branch: number, step: number): void {
+    this.#initPeer?.notify("interrupt", { branch, step });
+  }
+
+  kill(branch: number, step: number): void {
+    this.#initPeer?.notify("kill", { branch, step });
+  }
+
+  /** Ends every process of the session: init leaves when its link closes. */
+  close(): void {
+    this.lose(new CellarError("SESSION_CLOSED", "the session was closed"));
+  }
+
+  /** The zygote has seen the end of its last process. */
+  bury(reason: CellarError): void {
+    this.lose(reason);
+    this.#vanish();
+  }
+
+  lose(reason: CellarError): void {
+    if (this.#lost !== undefined) return;
+    this.#lost = reason;
+    this.#failInit(reason);
+    this.#initPeer?.close();
+    for (const slot of this.#heads.values()) {
+      slot.fail(reason);
+      slot.peer.then(
+        (peer) => peer.close(),
+        () => {},
+      );
+    }
+    this.#end(reason);
+  }
+
+  #adoptInit(peer: Peer): void {
+    if (this.#initPeer !== undefined) {
+      peer.close();
+      return;
+    }
+    this.#initPeer = peer;
+    peer.on("output", (event) => this.#events.get(event.branch)?.output(event));
+    peer.on("settled", (event) => this.#events.get(event.branch)?.settled(event));
+    peer.on("parked", (event) => this.#events.get(event.branch)?.parked(event));
+    peer.on("died", (event) => this.#events.get(event.branch)?.died(event));
+    peer.closed.then((reason) => this.lose(reason));
+    this.#arriveInit(peer);
+  }
+
+  #slot(branch: number, generation: number): HeadSlot {
+    const key = `${branch}/${generation}`;
+    const known = this.#heads.get(key);
+    if (known !== undefined) return known;
+    let arrive: (peer: Peer) => void = () => {};
+    let fail: (error: CellarError) => void = () => {};
+    const peer = new Promise<Peer>((resolve, reject) => {
+      arrive = resolve;
+      fail = reject;
+    });
+    peer.catch(() => {});
+    if (this.#lost !== undefined) fail(this.#lost);
+    const slot = { generation, peer, arrive, fail };
+    this.#heads.set(key, slot);
+    for (const old of this.#heads.keys()) {
+      if (old.startsWith(`${branch}/`) && Number(old.split("/")[1]) < generation - 1) {
+        this.#heads.delete(old);
+      }
+    }
+    return slot;
+  }
+}

@@ -1,0 +1,60 @@
+import type { Checkpoint } from "../backend.js";
+
+/** The steps that led to a branch's present state, oldest first; step 0 is the empty start. */
+export class Line {
+  #steps: Checkpoint[];
+  readonly #parked = new Set<number>([0]);
+  readonly #waiting = new Map<number, (() => void)[]>();
+
+  constructor(start: Checkpoint = { id: 0, cell: 0 }) {
+    this.#steps = start.id === 0 ? [start] : [{ id: 0, cell: 0 }, start];
+  }
+
+  get present(): Checkpoint {
+    return this.#steps.at(-1) as Checkpoint;
+  }
+
+  get steps(): readonly Checkpoint[] {
+    return this.#steps;
+  }
+
+  add(step: Checkpoint): void {
+    this.#steps.push(step);
+  }
+
+  /** The state before the last `cells` cells; steps that were no cell go with the next one. */
+  before(cells: number): Checkpoint | undefined {
+    const wanted = this.#steps.filter(({ cell }, index) => cell !== this.#steps[index - 1]?.cell);
+    const target = wanted.at(-1 - cells);
+    return target && this.#steps.findLast(({ cell }) => cell === target.cell);
+  }
+
+  /** Cuts the line after a restored step; gives what was lost. */
+  cut(step: number): readonly Checkpoint[] {
+    const index = this.#steps.findLastIndex(({ id }) => id === step);
+    return this.#steps.splice(Math.max(index, 0) + 1);
+  }
+
+  parked(step: number): void {
+    this.#parked.add(step);
+    for (const wake of this.#waiting.get(step) ?? []) wake();
+    this.#waiting.delete(step);
+  }
+
+  isParked(step: number): boolean {
+    return this.#parked.has(step);
+  }
+
+  /** Resolves to whether the checkpoint was made within that time. */
+  async untilParked(step: number, milliseconds: number): Promise<boolean> {
+    if (this.#parked.has(step)) return true;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(false), milliseconds);
+      const wake = () => {
+        clearTimeout(timer);
+        resolve(true);
+      };
+      this.#waiting.set(step, [...(this.#waiting.get(step) ?? []), wake]);
+    });
+  }
+}

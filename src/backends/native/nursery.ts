@@ -1,0 +1,256 @@
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { Settings, Surroundings } from "../../config.js";
+import { CellarError, describeError } from "../../errors.js";
+import type { Mount } from "../../isolation/bwrap.js";
+import { type Cgroups, prepareCgroups } from "../../isolation/cgroups.js";
+import {
+  type Interpreter,
+  interpreterCandidates,
+  resolveInterpreter,
+} from "../../isolation/interpreter.js";
+import { locateBwrap } from "../../isolation/layout.js";
+import { assess, type IsolationReport } from "../../isolation/levels.js";
+import { diagnose, remedyFor } from "../../isolation/remedies.js";
+import type { Limits } from "../../protocol/messages.js";
+import type { Family } from "./family.js";
+import { Listener } from "./listener.js";
+import { Pool } from "./pool.js";
+import { preloadNames } from "./preload.js";
+import { probeWalls } from "./probe.js";
+import { RunFolder, SANDBOX_IDENTITY } from "./run-folder.js";
+import { machine } from "./machine.js";
+import { raiseWall } from "./wall.js";
+import { Zygote, type ZygoteReport } from "./zygote.js";
+
+/** Address layout and hash seeds are shared by a zygote's sessions, so it does not live for ever. */
+const SESSIONS_PER_ZYGOTE = 1000;
+
+export interface NurseryOptions {
+  readonly settings: Settings;
+  readonly mounts: readonly Mount[];
+  readonly surroundings: Surroundings;
+}
+
+/** One zygote with all it stands on. */
+interface Generation {
+  readonly zygote: Zygote;
+  readonly pool: Pool;
+  readonly report: ZygoteReport;
+  readonly isolation: IsolationReport;
+  readonly interpreter: Interpreter;
+  readonly stamp: string;
+  made: number;
+  close(): Promise<void>;
+}
+
+export interface Placement {
+  readonly family: Family;
+  readonly isolation: IsolationReport;
+  readonly interpreter: Interpreter;
+}
+
+/** Makes sessions of one kind: starts the zygote, repairs it, renews it when packages change. */
+export class Nursery {
+  readonly #options: NurseryOptions;
+  #current: Promise<Generation> | undefined;
+
+  constructor(options: NurseryOptions) {
+    this.#options = options;
+  }
+
+  /** A session, warm when the pool has one. */
+  async acquire(limits: Limits, keepCheckpoints: number): Promise<Placement> {
+    const generation = await this.#generation();
+    generation.made += 1;
+    const family = generation.pool.take(limits, keepCheckpoints);
+    return { family, isolation: generation.isolation, interpreter: generation.interpreter };
+  }
+
+  /** Starts the zygote and fills the pool; what `doctor` and benchmarks want to see. */
+  async warm(): Promise<{
+    report: ZygoteReport;
+    isolation: IsolationReport;
+    interpreter: Interpreter;
+    pid: number;
+  }> {
+    const { report, isolation, interpreter, pool, zygote } = await this.#generation();
+    await pool.fill();
+    return { report, isolation, interpreter, pid: zygote.pid ?? 0 };
+  }
+
+  async pooled(): Promise<number> {
+    return (await this.#generation()).pool.ready;
+  }
+
+  async close(): Promise<void> {
+    const current = this.#current;
+    this.#current = undefined;
+    await current?.then(
+      (generation) => generation.close(),
+      () => {},
+    );
+  }
+
+  async #generation(): Promise<Generation> {
+    const current = this.#current === undefined ? undefined : await this.#current.catch(() => {});
+    if (current?.zygote.isAlive === true && !this.#isStale(current)) return current;
+    if (current !== undefined) this.#retire(current);
+    // Whoever waited for the same end finds the successor that the first one started.
+    const known = await this.#current?.catch(() => {});
+    if (known !== undefined && known !== current && known.zygote.isAlive) return known;
+    this.#current = this.#start();
+    return this.#current;
+  }
+
+  #isStale(generation: Generation): boolean {
+    return (
+      generation.made >= SESSIONS_PER_ZYGOTE ||
+      generation.stamp !== environmentStamp(generation.interpreter)
+    );
+  }
+
+  /** Drains: no new sessions, and the end when the last one is closed. */
+  #retire(generation: Generation): void {
+    this.#current = undefined;
+    generation.pool.close();
+    const closeWhenEmpty = () => {
+      if (generation.zygote.sessions > 0 && generation.zygote.isAlive) return;
+      clearInterval(timer);
+      generation.close();
+    };
+    const timer = setInterval(closeWhenEmpty, 500);
+    timer.unref();
+    closeWhenEmpty();
+  }
+
+  async #start(): Promise<Generation> {
+    const { settings, mounts, surroundings } = this.#options;
+    const bwrap = locateBwrap(surroundings.path);
+    if (bwrap === undefined) throw unavailable("bubblewrap is not installed", "bwrap-missing");
+    const interpreter = await findInterpreter(settings, surroundings);
+    const identity = process.getuid?.() === 0 ? SANDBOX_IDENTITY : undefined;
+    const owner = identity ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+    const folder = new RunFolder(surroundings.temporary, identity);
+    const cgroups = prepareCgroups({ ...owner, name: groupName(folder) });
+    const listener = await Listener.open(folder.sockets, identity);
+    const wall = raiseWall({
+      bwrap,
+      interpreter,
+      runner: join(surroundings.packageRoot, "python", "cellar_runner"),
+      mounts,
+      folder,
+      identity,
+      groupDescriptors: cgroups.version === undefined ? [] : Object.values(cgroups.descriptors),
+      groupProcesses: cgroups.version === 2 ? cgroups.zygoteProcesses : undefined,
+      cgroupNamespace: cgroups.version !== 2,
+    });
+    const group = groupMessage(cgroups, wall.groupNumbers);
+    const zygote = new Zygote(wall, listener, preloadNames(settings.preload), group);
+    const close = async () => {
+      await zygote.close();
+      await listener[Symbol.asyncDispose]();
+      if (cgroups.version !== undefined) cgroups.dispose();
+      folder[Symbol.dispose]();
+    };
+    try {
+      const report = await zygote.report;
+      const limits = wireLimits(settings.limits);
+      const probed = zygote.spawn({ limits, keepCheckpoints: 1, rehearse: false });
+      const facts = await probeWalls({
+        family: probed,
+        zygotePid: zygote.pid ?? 0,
+        cgroups,
+        temporary: surroundings.temporary,
+      });
+      probed.close();
+      const pool = new Pool(zygote, limits, settings.keepCheckpoints, settings.poolSize);
+      pool.fill();
+      return {
+        zygote,
+        pool,
+        report,
+        isolation: assess(facts),
+        interpreter,
+        stamp: environmentStamp(interpreter),
+        made: 0,
+        close: async () => {
+          pool.close();
+          await close();
+        },
+      };
+    } catch (error) {
+      await close();
+      throw fallen(error);
+    }
+  }
+}
+
+export function findInterpreter(
+  settings: Settings,
+  surroundings: Surroundings,
+): Promise<Interpreter> {
+  const { packageRoot, path, home } = surroundings;
+  const candidates = interpreterCandidates({ configured: settings.python, packageRoot, path });
+  return resolveInterpreter(candidates, { environment: { HOME: home, PATH: path } });
+}
+
+export function wireLimits(limits: Settings["limits"]): Limits {
+  return {
+    memory_mb: limits.memoryMb,
+    processes: limits.processes,
+    workspace_mb: limits.workspaceMb,
+    tmp_mb: limits.tmpMb,
+    file_mb: limits.fileMb,
+    open_files: limits.openFiles,
+  };
+}
+
+function groupName(folder: RunFolder): string {
+  return `cellar-${process.pid}-${folder.suffix}`;
+}
+
+function groupMessage(
+  cgroups: Cgroups,
+  numbers: readonly number[],
+): ConstructorParameters<typeof Zygote>[3] {
+  const [first = 0, second = 0] = numbers;
+  switch (cgroups.version) {
+    case 1:
+      return { version: 1, memory_fd: first, pids_fd: second };
+    case 2:
+      return { version: 2, unified_fd: first };
+    case undefined:
+      return null;
+  }
+}
+
+/** Changes whenever a package is added to or taken from the environment. */
+function environmentStamp(interpreter: Interpreter): string {
+  try {
+    return String(statSync(interpreter.site).mtimeMs);
+  } catch {
+    return "";
+  }
+}
+
+function unavailable(message: string, cause?: Parameters<typeof remedyFor>[0]): CellarError {
+  const remedy = cause === undefined ? undefined : remedyFor(cause, osRelease());
+  return new CellarError("SANDBOX_UNAVAILABLE", `The sandbox cannot be made: ${message}`, {
+    remedy,
+    details: { cause: cause ?? "unknown", option: "minIsolation" },
+  });
+}
+
+function fallen(error: unknown): CellarError {
+  const said = describeError(error);
+  return unavailable(said, diagnose(said, machine()));
+}
+
+function osRelease(): string {
+  try {
+    return readFileSync("/etc/os-release", "utf8");
+  } catch {
+    return "";
+  }
+}

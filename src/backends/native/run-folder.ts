@@ -1,0 +1,97 @@
+import {
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { CellarError, describeError } from "../../errors.js";
+
+/** Who the sandbox is on the host. */
+export interface Identity {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** An id that nobody else has: between the ranges of containers and of signed overflow. */
+export const SANDBOX_IDENTITY: Identity = { uid: 1_900_000_001, gid: 1_900_000_001 };
+
+const ETC: Readonly<Record<string, string>> = {
+  passwd: "root:x:0:0::/:/bin/sh\nsandbox:x:1000:1000::/workspace:/bin/sh\n",
+  group: "root:x:0:\nsandbox:x:1000:\n",
+  hosts: "127.0.0.1 localhost cellar\n::1 localhost\n",
+  "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+};
+
+/** A private folder of one zygote: its sockets, small files, and places to bind things at. */
+export class RunFolder implements Disposable {
+  readonly path: string;
+  readonly sockets: string;
+
+  constructor(temporary: string, identity: Identity | undefined) {
+    try {
+      sweep(temporary);
+      this.path = mkdtempSync(join(temporary, `cellar-${process.pid}-`));
+      this.sockets = join(this.path, "sockets");
+      mkdirSync(this.sockets, { mode: 0o700 });
+      mkdirSync(join(this.path, "etc"), { mode: 0o755 });
+      for (const [name, text] of Object.entries(ETC)) writeFileSync(this.etc(name), text);
+      if (identity !== undefined) {
+        for (const folder of [this.path, this.sockets]) {
+          chownSync(folder, identity.uid, identity.gid);
+        }
+      }
+    } catch (error) {
+      throw new CellarError("IO_ERROR", `no folder could be made in ${temporary}`, {
+        remedy: "Set TMPDIR to a folder that can be written.",
+        details: { reason: describeError(error) },
+        cause: error,
+      });
+    }
+  }
+
+  /** Tells this folder from others of the same process. */
+  get suffix(): string {
+    return this.path.slice(this.path.lastIndexOf("-") + 1);
+  }
+
+  etc(name: string): string {
+    return join(this.path, "etc", name);
+  }
+
+  get files(): { host: string; guest: string }[] {
+    return Object.keys(ETC).map((name) => ({ host: this.etc(name), guest: `/etc/${name}` }));
+  }
+
+  /** An empty place for the launcher to bind something at. */
+  place(index: number, isFolder: boolean): string {
+    const path = join(this.path, `bound-${index}`);
+    if (isFolder) mkdirSync(path);
+    else writeFileSync(path, "");
+    return path;
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}
+
+const OUR_FOLDER = /^cellar-(\d+)-\w{6}$/;
+
+/** Removes what a process left that had no time to do so. Folders of other users are not touched. */
+function sweep(temporary: string): void {
+  const owners = [process.getuid?.(), SANDBOX_IDENTITY.uid];
+  for (const name of readdirSync(temporary)) {
+    const pid = OUR_FOLDER.exec(name)?.[1];
+    if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
+    const path = join(temporary, name);
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (stats?.isDirectory() === true && owners.includes(stats.uid)) {
+      rmSync(path, { recursive: true, force: true });
+    }
+  }
+}

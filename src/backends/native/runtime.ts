@@ -1,0 +1,112 @@
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { resolveSettings, type Settings, surroundings } from "../../config.js";
+import { CellarError } from "../../errors.js";
+import type { Mount } from "../../isolation/bwrap.js";
+import { meets } from "../../isolation/levels.js";
+import type { REPLConfig, SandboxInfo } from "../backend.js";
+import { lodge } from "./lodging.js";
+import { Nursery, type Placement, wireLimits } from "./nursery.js";
+import { NativePythonSandbox } from "./sandbox.js";
+
+/** Holds the zygotes of a process; sandboxes that are alike share one. */
+export class NativeRuntime implements AsyncDisposable {
+  readonly #nurseries = new Map<string, Nursery>();
+
+  async createSandbox(config: REPLConfig = {}): Promise<NativePythonSandbox> {
+    const { settings, mounts, callbacks } = splitConfig(config);
+    config.signal?.throwIfAborted();
+    const nursery = this.nursery(settings, mounts);
+    const birthplace = async () => {
+      const placement = await nursery.acquire(
+        wireLimits(settings.limits),
+        settings.keepCheckpoints,
+      );
+      refuseBelow(settings, placement);
+      return lodge(placement.family, describe(placement));
+    };
+    return keepingAlive(NativePythonSandbox.open(birthplace, settings, callbacks));
+  }
+
+  /** The maker of sessions of this kind. */
+  nursery(settings: Settings, mounts: readonly Mount[] = []): Nursery {
+    const { python, preload, limits, poolSize, keepCheckpoints } = settings;
+    const key = JSON.stringify([python, preload, mounts, limits, poolSize, keepCheckpoints]);
+    const known = this.#nurseries.get(key);
+    if (known !== undefined) return known;
+    const made = new Nursery({ settings, mounts, surroundings: surroundings() });
+    this.#nurseries.set(key, made);
+    return made;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const nurseries = [...this.#nurseries.values()];
+    this.#nurseries.clear();
+    await Promise.all(nurseries.map((nursery) => nursery.close()));
+  }
+}
+
+function describe({ isolation, interpreter }: Placement): SandboxInfo {
+  return {
+    backend: "native",
+    mode: "zygote",
+    isolation: { level: isolation.level, missing: isolation.missing },
+    python: { version: interpreter.version, executable: interpreter.executable },
+    reason: `bubblewrap and user namespaces work; Python: ${interpreter.reason}`,
+  };
+}
+
+function refuseBelow(settings: Settings, { isolation, family }: Placement): void {
+  if (meets(isolation.level, settings.minIsolation)) return;
+  family.close();
+  const failed = isolation.checks.filter(({ ok, name }) => !ok && isolation.missing.includes(name));
+  throw new CellarError(
+    "SANDBOX_UNAVAILABLE",
+    `This machine offers isolation ${isolation.level}, below the minimum ${settings.minIsolation}: ` +
+      failed.map(({ name, detail }) => `${name}: ${detail}`).join("; "),
+    {
+      remedy:
+        failed.find(({ fix }) => fix !== undefined)?.fix ??
+        `Lower the option minIsolation to "${isolation.level}" if that is enough for you.`,
+      details: { level: isolation.level, missing: isolation.missing, option: "minIsolation" },
+    },
+  );
+}
+
+function splitConfig(config: REPLConfig) {
+  const { backend, mounts, env, onStdout, onStderr, onBackground, onDisplay, signal, ...options } =
+    config;
+  const settings = resolveSettings(options);
+  return {
+    settings,
+    mounts: (mounts ?? []).map(checkMount),
+    callbacks: { env: checkEnvironment(env), onStdout, onStderr, onBackground, onDisplay },
+  };
+}
+
+function checkMount({ host, guest, readonly = true }: Mount | NonNullable<REPLConfig["mounts"]>[number]): Mount {
+  const path = resolve(host);
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) {
+    throw new CellarError("INVALID_CONFIG", `the mount's folder ${path} does not exist`);
+  }
+  return { host: path, guest, readonly };
+}
+
+function checkEnvironment(env: REPLConfig["env"]): REPLConfig["env"] {
+  for (const [name, value] of Object.entries(env ?? {})) {
+    if (!/^[A-Za-z_]\w*$/.test(name) || typeof value !== "string" || value.includes("\0")) {
+      throw new CellarError("INVALID_CONFIG", `env: ${JSON.stringify(name)} cannot be set`);
+    }
+  }
+  return env;
+}
+
+/** Children and sockets do not hold the process, so a start that is awaited must. */
+async function keepingAlive<T>(work: Promise<T>): Promise<T> {
+  const timer = setInterval(() => {}, 2 ** 30);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+  }
+}

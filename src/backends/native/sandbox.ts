@@ -1,0 +1,437 @@
+import type { Settings } from "../../config.js";
+import { CellarError } from "../../errors.js";
+import { MAX_SOURCE_BYTES, type Result, type Variable } from "../../protocol/messages.js";
+import { decodeValue, encodeValue } from "../../protocol/values.js";
+import type {
+  Checkpoint,
+  CodeExecution,
+  ExecuteOptions,
+  ISandbox,
+  REPLConfig,
+  SandboxInfo,
+  StateReport,
+} from "../backend.js";
+import { Branch, type Death } from "./branch.js";
+import { type CellEnd, describeDeath, RunningCell, stopError } from "./cell.js";
+import { Line } from "./line.js";
+import { TaskQueue } from "./queue.js";
+import type { Birthplace, Lodging } from "./lodging.js";
+
+/** A checkpoint is parked within milliseconds; a loaded machine may take longer. */
+const PARKING_MS = 5_000;
+const CLOSING_MS = 5_000;
+
+type Callbacks = Pick<
+  REPLConfig,
+  "onStdout" | "onStderr" | "onDisplay" | "onBackground" | "env"
+>;
+
+interface Waiting {
+  cancelled: boolean;
+  running: RunningCell | undefined;
+}
+
+/** A Python of one's own: cells run one at a time, and their state stays. */
+export class NativePythonSandbox implements ISandbox {
+  readonly #birthplace: Birthplace;
+  readonly #settings: Settings;
+  readonly #callbacks: Callbacks;
+  readonly #queue = new TaskQueue();
+  readonly #waiting = new Set<Waiting>();
+  #lodging: Lodging;
+  #branch: Branch;
+  #context: { readonly value: unknown } | undefined;
+  #nextStep: number;
+  #number: number;
+  #notice: StateReport | undefined;
+  #destroyed = false;
+
+  private constructor(
+    birthplace: Birthplace,
+    lodging: Lodging,
+    settings: Settings,
+    callbacks: Callbacks,
+    start: { branch: number; line: Line; step: number; number: number },
+  ) {
+    this.#birthplace = birthplace;
+    this.#lodging = lodging;
+    this.#settings = settings;
+    this.#callbacks = callbacks;
+    this.#nextStep = start.step;
+    this.#number = start.number;
+    this.#branch = this.#adopt(start.branch, start.line);
+  }
+
+  static async open(
+    birthplace: Birthplace,
+    settings: Settings,
+    callbacks: Callbacks,
+  ): Promise<NativePythonSandbox> {
+    const lodging = await birthplace();
+    const start = { branch: 0, line: new Line(), step: 1, number: 0 };
+    const sandbox = new NativePythonSandbox(birthplace, lodging, settings, callbacks, start);
+    await sandbox.#queue.run(() => sandbox.#furnish());
+    return sandbox;
+  }
+
+  get info(): SandboxInfo {
+    return this.#lodging.info;
+  }
+
+  initialize(context?: unknown): Promise<void> {
+    return this.#task(async () => {
+      this.#context = { value: context };
+      await this.#assign({ context: encodeValue(context ?? null) });
+    });
+  }
+
+  async execute(code: string, options: ExecuteOptions = {}): Promise<CodeExecution> {
+    checkSource(code);
+    checkLimit("timeout", options.timeout, 1);
+    checkLimit("maxOutputLength", options.maxOutputLength, 0);
+    const waiting: Waiting = { cancelled: options.signal?.aborted === true, running: undefined };
+    const abort = () => cancelOne(waiting);
+    options.signal?.addEventListener("abort", abort, { once: true });
+    this.#waiting.add(waiting);
+    try {
+      return await this.#task(() => this.#run(code, options, waiting));
+    } finally {
+      this.#waiting.delete(waiting);
+      options.signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  getVariable(name: string): Promise<unknown> {
+    return this.#task(async () => {
+      const answer = await this.#ask("get_variable", { name: String(name) });
+      return answer.found ? decodeValue(answer.value) : undefined;
+    });
+  }
+
+  setVariable(name: string, value: unknown): Promise<void> {
+    if (!/^[\p{L}_][\p{L}\p{N}_]*$/u.test(name)) {
+      return Promise.reject(
+        new CellarError("INVALID_INPUT", `"${name}" is not a Python variable name`),
+      );
+    }
+    return this.#task(() => this.#assign({ [name]: encodeValue(value) }));
+  }
+
+  variables(): Promise<readonly Variable[]> {
+    return this.#task(async () => (await this.#ask("variables", {})).variables);
+  }
+
+  async cancel(): Promise<void> {
+    for (const waiting of this.#waiting) cancelOne(waiting);
+  }
+
+  checkpoints(): Promise<readonly Checkpoint[]> {
+    return this.#task(async () => {
+      const alive = await this.#alive();
+      return this.#branch.line.steps.filter(({ id }) => id === 0 || alive.has(id));
+    });
+  }
+
+  undo(cells = 1): Promise<Checkpoint> {
+    checkLimit("cells", cells, 1);
+    return this.#task(async () => {
+      const { line } = this.#branch;
+      const target = line.before(cells);
+      if (target === undefined) {
+        throw new CellarError("CHECKPOINT_GONE", `only ${line.present.cell} cells can be undone`);
+      }
+      const alive = await this.#alive();
+      if (target.id !== 0 && !alive.has(target.id)) {
+        throw new CellarError(
+          "CHECKPOINT_GONE",
+          `the state after cell ${target.cell} is not kept any more`,
+          {
+            remedy: "checkpoints() lists the states that are; keepCheckpoints keeps more.",
+            details: { available: line.steps.filter(({ id }) => id === 0 || alive.has(id)) },
+          },
+        );
+      }
+      await this.#branch.rollback(target.id);
+      if (target.id === 0) await this.#furnish();
+      return target;
+    });
+  }
+
+  fork(): Promise<NativePythonSandbox> {
+    return this.#task(async () => {
+      const { line, family, number } = this.#branch;
+      const { present } = line;
+      if (!(await line.untilParked(present.id, PARKING_MS))) {
+        throw new CellarError("CHECKPOINT_GONE", "there is no checkpoint of this state to fork", {
+          remedy: 'Sessions with threads, much memory or checkpoints: "off" cannot be forked.',
+        });
+      }
+      const twin = this.#lodging.share();
+      const init = await family.init();
+      const answer = await init.request("fork", {
+        branch: number,
+        checkpoint: present.id,
+        new_branch: twin.branch,
+      });
+      if (!answer.done) {
+        await twin.leave();
+        throw new CellarError("CHECKPOINT_GONE", answer.reason);
+      }
+      const start = {
+        branch: twin.branch,
+        line: new Line(present),
+        step: this.#nextStep,
+        number: this.#number,
+      };
+      const fork = new NativePythonSandbox(
+        this.#birthplace,
+        twin,
+        this.#settings,
+        this.#callbacks,
+        start,
+      );
+      fork.#context = this.#context;
+      if (present.id === 0) await fork.#furnish();
+      return fork;
+    });
+  }
+
+  async destroy(): Promise<void> {
+    if (this.#destroyed) return;
+    this.#destroyed = true;
+    await this.cancel();
+    await this.#queue.run(() => this.#lodging.leave(CLOSING_MS));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.destroy();
+  }
+
+  #task<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#destroyed) return Promise.reject(closedError());
+    return this.#queue.run(async () => {
+      if (!this.#lodging.family.isAlive) await this.#moveIn();
+      return work();
+    });
+  }
+
+  #adopt(number: number, line: Line): Branch {
+    return new Branch(
+      this.#lodging.family,
+      number,
+      line,
+      ({ text, stream }) => this.#callbacks.onBackground?.(text, stream),
+      (death) => this.#mourn(death),
+    );
+  }
+
+  /** The session is gone as a whole: a new, empty one takes its place, and the next result says so. */
+  async #moveIn(): Promise<void> {
+    const reason = (await this.#lodging.family.ended).details.reason ?? "session";
+    this.#lodging = await this.#birthplace();
+    this.#branch = this.#adopt(this.#lodging.branch, new Line());
+    this.#notice = { survived: false, checkpoint: 0, reason: String(reason) };
+    await this.#furnish();
+  }
+
+  /** What a new, empty head needs before the first cell. */
+  async #furnish(): Promise<void> {
+    const { env } = this.#callbacks;
+    if (env !== undefined) await this.#branch.ask("configure", { environment: { ...env } });
+    if (this.#context !== undefined) {
+      await this.#assign({ context: encodeValue(this.#context.value ?? null) });
+    }
+  }
+
+  async #assign(variables: Record<string, unknown>): Promise<void> {
+    const step = this.#nextStep++;
+    const { checkpoints } = this.#settings;
+    await this.#ask("initialize", { step, variables, checkpoint: checkpoints });
+    this.#branch.line.add({ id: step, cell: this.#branch.line.present.cell });
+  }
+
+  /** A question about the state; one that hangs in user code costs the head, not the caller. */
+  async #ask<M extends "get_variable" | "variables" | "initialize">(
+    method: M,
+    params: Parameters<Branch["ask"]>[1] & object,
+  ): Promise<Result<M>> {
+    const { family, number } = this.#branch;
+    const timer = setTimeout(() => family.kill(number, 0), this.#settings.timeout);
+    try {
+      return (await this.#branch.ask(method, params as never)) as Result<M>;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #alive(): Promise<ReadonlySet<number>> {
+    const { line, family, number } = this.#branch;
+    if (this.#settings.checkpoints === "always") await line.untilParked(line.present.id, 1000);
+    const init = await family.init();
+    const { checkpoints } = await init.request("checkpoints", { branch: number });
+    return new Set(checkpoints.map(({ step }) => step));
+  }
+
+  async #run(code: string, options: ExecuteOptions, waiting: Waiting): Promise<CodeExecution> {
+    const timeout = options.timeout ?? this.#settings.timeout;
+    const number = ++this.#number;
+    const step = this.#nextStep++;
+    const cell = new RunningCell(this.#branch, {
+      step,
+      number,
+      code,
+      timeout,
+      grace: this.#settings.grace,
+      maxOutputLength: options.maxOutputLength ?? this.#settings.maxOutputLength,
+      checkpoint: this.#settings.checkpoints,
+      callbacks: this.#callbacks,
+    });
+    if (waiting.cancelled) return this.#unrun(number, code, cell);
+    waiting.running = cell;
+    const started = performance.now();
+    const end = await cell.run();
+    waiting.running = undefined;
+    const duration = performance.now() - started;
+    const notice = this.#notice;
+    this.#notice = undefined;
+    return {
+      number,
+      code,
+      ...(await this.#conclude(end, cell, { step, number, timeout, notice })),
+      stdout: cell.collector.whole("stdout"),
+      stderr: cell.collector.whole("stderr"),
+      outputs: cell.collector.outputs(),
+      omitted: cell.report?.omitted ?? { stdout: 0, stderr: 0 },
+      background: cell.report?.processes ?? 0,
+      duration,
+      isolation: this.info.isolation,
+    };
+  }
+
+  async #conclude(
+    end: CellEnd,
+    cell: RunningCell,
+    run: { step: number; number: number; timeout: number; notice: StateReport | undefined },
+  ): Promise<Pick<CodeExecution, "status" | "error" | "result" | "exitCode" | "state">> {
+    if (end.kind === "answered") {
+      const { answer } = end;
+      this.#branch.line.add({ id: run.step, cell: run.number });
+      const stopped = cell.cause !== undefined;
+      return {
+        status: stopped ? (cell.cause ?? "ok") : answeredStatus(answer),
+        error: stopped ? stopError(cell.cause ?? "cancelled", run.timeout) : answer.error,
+        result: answer.result,
+        exitCode: answer.exit_code,
+        state: this.#stateAfter(run.step, answer, run.notice),
+      };
+    }
+    const { status, error } = describeDeath(end, cell.cause, run.timeout);
+    const state = end.kind === "died" ? await this.#restored(end.death) : await this.#bereft();
+    return { status, error, result: null, exitCode: null, state };
+  }
+
+  #stateAfter(
+    step: number,
+    answer: Result<"execute">,
+    notice: StateReport | undefined,
+  ): StateReport {
+    const { planned, reason } = answer.checkpoint;
+    const checkpoint = planned && this.#settings.checkpoints === "always" ? step : null;
+    const off = checkpoint === null ? (reason ?? this.#whyNone()) : undefined;
+    if (notice === undefined) return { survived: true, checkpoint, ...(off && { reason: off }) };
+    return { ...notice, checkpoint };
+  }
+
+  #whyNone(): string {
+    return this.#settings.checkpoints === "idle"
+      ? "checkpoints are made only when the session rests"
+      : "checkpoints are off";
+  }
+
+  /** A checkpoint took the place of the dead head: is it the state before the cell? */
+  async #restored(death: Death): Promise<StateReport> {
+    const { line, lost } = this.#branch;
+    const expected = line.present;
+    const gone = line.cut(death.restored);
+    if (death.restored === 0) await this.#furnish();
+    const base = { checkpoint: line.present.id, ...(lost.length > 0 && { lost }) };
+    if (line.present.id === expected.id || gone.length === 0) return { survived: true, ...base };
+    const cells = gone.map(({ cell }) => cell).join(", ");
+    const kept = line.present.cell === 0 ? "an empty session" : `the state after cell ${line.present.cell}`;
+    return { survived: false, ...base, reason: `restored ${kept}; lost what these cells did: ${cells}` };
+  }
+
+  async #bereft(): Promise<StateReport> {
+    const { details } = await this.#lodging.family.ended;
+    return { survived: false, checkpoint: null, reason: String(details.reason ?? "session") };
+  }
+
+  /** The head died between cells. */
+  #mourn(death: Death): void {
+    this.#notice = undefined;
+    this.#queue.run(async () => {
+      const report = await this.#restored(death);
+      const reason = report.reason ?? "the process ended between two cells and was restored";
+      this.#notice = { ...report, reason };
+    });
+  }
+
+  #unrun(number: number, code: string, cell: RunningCell): CodeExecution {
+    const { present } = this.#branch.line;
+    return {
+      number,
+      code,
+      status: "cancelled",
+      error: stopError("cancelled", 0),
+      result: null,
+      exitCode: null,
+      stdout: "",
+      stderr: "",
+      outputs: cell.collector.outputs(),
+      omitted: { stdout: 0, stderr: 0 },
+      background: 0,
+      duration: 0,
+      isolation: this.info.isolation,
+      state: { survived: true, checkpoint: present.id, reason: "the cell was not begun" },
+    };
+  }
+}
+
+function answeredStatus(answer: Result<"execute">): CodeExecution["status"] {
+  switch (answer.status) {
+    case "ok":
+      return "ok";
+    case "error":
+      return answer.error?.type === "MemoryError" ? "oom" : "error";
+    case "interrupted":
+      return "error";
+  }
+}
+
+function cancelOne(waiting: Waiting): void {
+  waiting.cancelled = true;
+  waiting.running?.stop("cancelled");
+}
+
+function checkSource(code: string): void {
+  if (typeof code !== "string") {
+    throw new CellarError("INVALID_INPUT", `the code must be a string, not ${typeof code}`);
+  }
+  const bytes = Buffer.byteLength(code);
+  if (bytes > MAX_SOURCE_BYTES) {
+    throw new CellarError("TOO_LARGE", `the code has ${bytes} bytes; ${MAX_SOURCE_BYTES} are allowed`, {
+      remedy: "Pass data with setVariable, initialize or a mounted file, not as source.",
+    });
+  }
+}
+
+function checkLimit(name: string, value: number | undefined, least: number): void {
+  if (value === undefined || (Number.isInteger(value) && value >= least)) return;
+  throw new CellarError("INVALID_INPUT", `${name} must be a whole number from ${least} on`);
+}
+
+function closedError(): CellarError {
+  return new CellarError("SESSION_CLOSED", "the sandbox was destroyed", {
+    remedy: "Make a new one with createSandbox().",
+  });
+}

@@ -1,0 +1,116 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync, statSync, writeFileSync } from "node:fs";
+import type { Duplex, Readable } from "node:stream";
+import { encodeOptions, type Mount, wallOptions } from "../../isolation/bwrap.js";
+import type { Interpreter } from "../../isolation/interpreter.js";
+import { systemLayout } from "../../isolation/layout.js";
+import type { Identity, RunFolder } from "./run-folder.js";
+
+export const RUNNER_GUEST = "/opt/cellar/cellar_runner";
+const BOOT = [
+  "import sys",
+  "sys.path.insert(0, '/opt/cellar')",
+  "from cellar_runner.zygote import main",
+  "sys.path.remove('/opt/cellar')",
+  "main()",
+].join("\n");
+const WALL_TMP_MB = 64;
+/** stdin, stdout, stderr, the control channel, and the arguments of bwrap. */
+const CONTROL_FD = 3;
+const ARGUMENTS_FD = 4;
+const FIRST_FREE_FD = 5;
+
+export interface WallPlan {
+  readonly bwrap: string;
+  readonly interpreter: Interpreter;
+  /** python/cellar_runner of this package. */
+  readonly runner: string;
+  readonly mounts: readonly Mount[];
+  readonly folder: RunFolder;
+  readonly identity: Identity | undefined;
+  /** Descriptors of control groups to hand over, in order. */
+  readonly groupDescriptors: readonly number[];
+  /** Where the wall's process must be written before it forks. */
+  readonly groupProcesses: string | undefined;
+  readonly cgroupNamespace: boolean;
+}
+
+export interface Wall {
+  readonly process: ChildProcess;
+  readonly control: Duplex;
+  /** What the wall and the zygote said, cut to its end. */
+  readonly said: () => string;
+  /** The numbers under which the zygote finds `groupDescriptors`. */
+  readonly groupNumbers: readonly number[];
+}
+
+/** Starts the outer wall with the zygote in it: as root through the launcher, else directly. */
+export function raiseWall(plan: WallPlan): Wall {
+  const files = plan.folder.files.map(({ host, guest }) => ({ fd: openSync(host, "r"), guest }));
+  const binds: [string, string][] = [];
+  const readable = (host: string): string => {
+    if (plan.identity === undefined) return host;
+    const place = plan.folder.place(binds.length, statSync(host).isDirectory());
+    binds.push([host, place]);
+    return place;
+  };
+  const options = wallOptions({
+    python: {
+      executable: plan.interpreter.guestExecutable,
+      roots: plan.interpreter.roots.map(({ host, guest }) => ({ host: readable(host), guest })),
+    },
+    runner: { host: readable(plan.runner), guest: RUNNER_GUEST },
+    sockets: { host: plan.folder.sockets, guest: "/run/cellar" },
+    mounts: plan.mounts.map((mount) => ({ ...mount, host: readable(mount.host) })),
+    hostname: "cellar",
+    files: files.map(({ guest }, index) => ({ fd: FIRST_FREE_FD + index, guest })),
+    system: systemLayout(),
+    tmpMb: WALL_TMP_MB,
+    cgroupNamespace: plan.cgroupNamespace,
+    command: [],
+  });
+  const command = [plan.interpreter.guestExecutable, "-I", "-c", BOOT];
+  const argv = [plan.bwrap, "--args", String(ARGUMENTS_FD), "--", ...command];
+  const handed = [...files.map(({ fd }) => fd), ...plan.groupDescriptors];
+  const [program = "", ...rest] =
+    plan.identity === undefined
+      ? argv
+      : [plan.interpreter.executable, "-I", "-S", `${plan.runner}/launcher.py`];
+  const child = spawn(program, rest, {
+    env: {},
+    cwd: "/",
+    stdio: ["pipe", "ignore", "pipe", "pipe", "pipe", ...handed],
+  });
+  child.on("error", () => {});
+  for (const { fd } of files) closeSync(fd);
+  // bwrap waits for its arguments, so it has not forked yet.
+  if (plan.groupProcesses !== undefined && child.pid !== undefined) {
+    writeFileSync(plan.groupProcesses, String(child.pid));
+  }
+  const orders = plan.identity === undefined ? "" : JSON.stringify({ ...plan.identity, binds, argv });
+  endQuietly(child.stdin, orders);
+  endQuietly(child.stdio[ARGUMENTS_FD] as Duplex, encodeOptions(options));
+  return {
+    process: child,
+    control: child.stdio[CONTROL_FD] as Duplex,
+    said: remember(child.stderr),
+    groupNumbers: plan.groupDescriptors.map((_, index) => FIRST_FREE_FD + files.length + index),
+  };
+}
+
+/** A wall that fell early closes its pipes; its exit says why, not a write error here. */
+function endQuietly(stream: NodeJS.WritableStream | null, data: string | Buffer): void {
+  stream?.on("error", () => {});
+  stream?.end(data);
+}
+
+const REMEMBERED_CHARACTERS = 8192;
+
+function remember(stream: Readable | null): () => string {
+  let text = "";
+  stream?.setEncoding("utf8");
+  stream?.on("data", (chunk: string) => {
+    text = (text + chunk).slice(-REMEMBERED_CHARACTERS);
+  });
+  return () => text.trim();
+}

@@ -1,0 +1,261 @@
+import { describe, expect, it } from "vitest";
+import { isCellarError } from "../errors.js";
+import {
+  bwrapArguments,
+  encodeOptions,
+  type Mount,
+  type OneShotPolicy,
+  oneShotArguments,
+  type WallPolicy,
+} from "./bwrap.js";
+
+const WALL: WallPolicy = {
+  python: {
+    executable: "/opt/venv/bin/python",
+    roots: [
+      { host: "/home/u/py", guest: "/home/u/py" },
+      { host: "/srv/venv", guest: "/opt/venv" },
+    ],
+  },
+  runner: { host: "/srv/runner", guest: "/opt/cellar" },
+  sockets: { host: "/srv/sockets", guest: "/run/cellar" },
+  mounts: [],
+  hostname: "cellar",
+  files: [{ fd: 5, guest: "/etc/passwd" }],
+  system: {
+    links: [{ name: "/lib", target: "usr/lib" }],
+    folders: ["/usr"],
+    etc: ["/etc/fonts"],
+  },
+  tmpMb: 64,
+  cgroupNamespace: true,
+  command: ["/opt/venv/bin/python", "-I", "/opt/cellar/zygote.py"],
+};
+
+const { sockets: _sockets, cgroupNamespace: _namespace, ...shared } = WALL;
+const ONE_SHOT: OneShotPolicy = { ...shared, seccompFd: 4 };
+
+function withMounts(...mounts: Mount[]): WallPolicy {
+  return { ...WALL, mounts };
+}
+
+function mount(guest: string, readonly = true): Mount {
+  return { host: "/srv/data", guest, readonly };
+}
+
+/** Where a run of arguments stands, or -1. */
+function position(all: readonly string[], ...run: string[]): number {
+  return all.findIndex((_, index) => run.every((one, offset) => all[index + offset] === one));
+}
+
+describe("the outer wall", () => {
+  const all = bwrapArguments(WALL);
+
+  it("shares no namespace, dies with its parent and starts from an empty environment", () => {
+    for (const flag of [
+      "--unshare-all",
+      "--unshare-user",
+      "--die-with-parent",
+      "--new-session",
+      "--clearenv",
+    ]) {
+      expect(all).toContain(flag);
+    }
+    expect(position(all, "--uid", "0", "--gid", "0", "--cap-add", "ALL")).toBeGreaterThan(0);
+    expect(position(all, "--hostname", "cellar")).toBeGreaterThan(0);
+  });
+
+  it("keeps the cgroup namespace alone when processes must move between groups", () => {
+    const kept = bwrapArguments({ ...WALL, cgroupNamespace: false });
+    expect(kept.filter((one) => one.startsWith("--unshare-")).sort()).toEqual(
+      ["ipc", "net", "pid", "user", "uts"].map((name) => `--unshare-${name}`),
+    );
+  });
+
+  it("binds nothing of the host for writing but the sockets", () => {
+    const writable = all.flatMap((one, index) => (one === "--bind" ? [all[index + 1]] : []));
+    expect(writable).toEqual(["/srv/sockets"]);
+    for (const one of ["--dev-bind", "--bind-try", "--dev-bind-try", "--share-net"]) {
+      expect(all).not.toContain(one);
+    }
+  });
+
+  it("shows the system, the interpreter and the runner read-only", () => {
+    for (const [host, guest] of [
+      ["/usr", "/usr"],
+      ["/etc/fonts", "/etc/fonts"],
+      ["/home/u/py", "/home/u/py"],
+      ["/srv/venv", "/opt/venv"],
+      ["/srv/runner", "/opt/cellar"],
+    ] as const) {
+      expect(position(all, "--ro-bind", host, guest)).toBeGreaterThan(0);
+    }
+    expect(position(all, "--symlink", "usr/lib", "/lib")).toBeGreaterThan(0);
+    expect(position(all, "--ro-bind-data", "5", "/etc/passwd")).toBeGreaterThan(0);
+  });
+
+  it("gives each temporary file system a size of its own", () => {
+    for (const [index, one] of all.entries()) {
+      if (one === "--tmpfs") {
+        expect(all.slice(index - 4, index)).toEqual(["--size", "67108864", "--perms", "1777"]);
+      }
+    }
+    expect(position(all, "--tmpfs", "/tmp")).toBeGreaterThan(0);
+    expect(position(all, "--tmpfs", "/dev/shm")).toBeGreaterThan(position(all, "--dev", "/dev"));
+  });
+
+  it("closes the root for writing after everything else is in place", () => {
+    const arranged = bwrapArguments(withMounts(mount("/data")));
+    const closing = position(arranged, "--remount-ro", "/");
+    const placing = ["--bind", "--ro-bind", "--tmpfs", "--dir", "--symlink", "--ro-bind-data"];
+    for (const [index, one] of arranged.entries()) {
+      if (placing.includes(one)) {
+        expect(index).toBeLessThan(closing);
+      }
+    }
+    expect(position(arranged, "--remount-ro", "/dev")).toBeGreaterThan(0);
+  });
+
+  it("ends with the command, behind the end of the options", () => {
+    expect(all.slice(all.indexOf("--"))).toEqual(["--", ...WALL.command]);
+  });
+
+  it("sets a small environment and nothing from the caller", () => {
+    const names = all.flatMap((one, index) => (one === "--setenv" ? [all[index + 1]] : []));
+    expect(names).toEqual([
+      "PATH",
+      "LANG",
+      "HOME",
+      "OPENBLAS_NUM_THREADS",
+      "OMP_NUM_THREADS",
+      "MKL_NUM_THREADS",
+      "NUMEXPR_NUM_THREADS",
+      "MPLBACKEND",
+      "MPLCONFIGDIR",
+      "PYTHONDONTWRITEBYTECODE",
+    ]);
+  });
+});
+
+describe("mounts", () => {
+  it("are bound read-only or writable as asked, parents before what lies in them", () => {
+    const all = bwrapArguments(withMounts(mount("/data/out", false), mount("/data")));
+    const parent = position(all, "--ro-bind", "/srv/data", "/data");
+    expect(parent).toBeGreaterThan(0);
+    expect(position(all, "--bind", "/srv/data", "/data/out")).toBeGreaterThan(parent);
+  });
+
+  it.each(["/data", "/mnt/a b", "/home/u/project", "/opt/models", "/etc/app", "/run/app", "/ünï"])(
+    "may appear at %s",
+    (guest) => {
+      expect(() => bwrapArguments(withMounts(mount(guest)))).not.toThrow();
+    },
+  );
+
+  it.each([
+    ["/"],
+    [""],
+    ["data"],
+    ["./data"],
+    ["/data/"],
+    ["/data/../etc"],
+    ["/data//x"],
+    ["/data/."],
+    ["/da\0ta"],
+    ["/proc"],
+    ["/proc/self"],
+    ["/dev"],
+    ["/dev/shm"],
+    ["/sys/fs"],
+    ["/run"],
+    ["/run/cellar"],
+    ["/run/cellar/x"],
+    ["/opt"],
+    ["/opt/cellar"],
+    ["/opt/cellar/x"],
+    ["/opt/venv/lib"],
+    ["/home"],
+    ["/home/u/py"],
+    ["/usr"],
+    ["/usr/share/x"],
+    ["/lib"],
+    ["/etc"],
+    ["/etc/fonts/x"],
+    ["/etc/passwd"],
+    ["/tmp"],
+    ["/tmp/x"],
+    ["/var"],
+    ["/workspace/x"],
+  ])("may not appear at %j", (guest) => {
+    expectInvalid(() => bwrapArguments(withMounts(mount(guest))));
+  });
+
+  it("may not share a guest path", () => {
+    expectInvalid(() => bwrapArguments(withMounts(mount("/data"), mount("/data", false))));
+  });
+
+  it("need an absolute host path", () => {
+    expectInvalid(() =>
+      bwrapArguments(withMounts({ host: "data", guest: "/data", readonly: true })),
+    );
+    expectInvalid(() =>
+      bwrapArguments(withMounts({ host: "/a\0b", guest: "/data", readonly: true })),
+    );
+  });
+
+  it("never become options, however they are spelled", () => {
+    expectInvalid(() => bwrapArguments(withMounts(mount("--share-net"))));
+  });
+});
+
+describe("the interpreter's folders", () => {
+  it("may not lie where each session has its own", () => {
+    const python = { executable: "/x", roots: [{ host: "/tmp/v", guest: "/tmp/v" }] };
+    expectInvalid(() => bwrapArguments({ ...WALL, python }));
+    expectInvalid(() => oneShotArguments({ ...ONE_SHOT, python }));
+  });
+});
+
+describe("the wall around one process", () => {
+  const all = oneShotArguments(ONE_SHOT);
+
+  it("leaves no capability, no user namespace and no unfiltered call", () => {
+    for (const flag of ["--unshare-all", "--unshare-user", "--disable-userns", "--new-session"]) {
+      expect(all).toContain(flag);
+    }
+    expect(position(all, "--cap-drop", "ALL")).toBeGreaterThan(0);
+    expect(all).not.toContain("--cap-add");
+    expect(position(all, "--uid", "1000", "--gid", "1000")).toBeGreaterThan(0);
+    expect(position(all, "--seccomp", "4")).toBeGreaterThan(0);
+  });
+
+  it("closes /dev, /proc and the root, and binds nothing for writing", () => {
+    for (const path of ["/dev", "/proc", "/"]) {
+      expect(position(all, "--remount-ro", path)).toBeGreaterThan(0);
+    }
+    expect(all).not.toContain("--bind");
+  });
+
+  it("may have the workspace mounted from the host", () => {
+    const mounted = oneShotArguments({ ...ONE_SHOT, mounts: [mount("/workspace", false)] });
+    expect(position(mounted, "--bind", "/srv/data", "/workspace")).toBeGreaterThan(
+      position(mounted, "--tmpfs", "/workspace"),
+    );
+  });
+});
+
+describe("encoded options", () => {
+  it("end each with a NUL", () => {
+    expect(encodeOptions(["--dir", "/ü"]).toString()).toBe("--dir\0/ü\0");
+  });
+});
+
+function expectInvalid(action: () => unknown): void {
+  try {
+    action();
+  } catch (error) {
+    expect(isCellarError(error, "INVALID_CONFIG") && error.remedy).toBeTruthy();
+    return;
+  }
+  expect.unreachable("it was accepted");
+}

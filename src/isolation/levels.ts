@@ -1,0 +1,91 @@
+/** From none to hostile multi-tenant, weakest first. */
+export const ISOLATION_LEVELS = ["L0", "L1", "L2", "L3-", "L3", "L4"] as const;
+
+export type IsolationLevel = (typeof ISOLATION_LEVELS)[number];
+
+/** What one probe saw; `fix` tells what would make it green. */
+export interface Finding {
+  ok: boolean;
+  detail: string;
+  fix?: string | undefined;
+}
+
+/** What was tried on this machine, by name. A probe that was not run counts as failed. */
+export const PROBES = {
+  limits: "rlimits, kill and an empty environment",
+  "host-uid": "the sandbox is not root on the host",
+  seccomp: "the system call filter is in force",
+  landlock: "Landlock confines files",
+  "outer-wall": "bubblewrap holds the zygote",
+  "inner-wall": "each session has namespaces of its own",
+  canary: "a file of the host cannot be read",
+  network: "no network can be reached",
+  "cgroup.memory": "a memory cgroup for each session",
+  "cgroup.pids": "a pids cgroup for each session",
+  "guest-kernel": "a kernel of its own around everything",
+} as const;
+
+export type ProbeName = keyof typeof PROBES;
+
+export type ProbeFacts = Partial<Readonly<Record<ProbeName, Finding>>>;
+
+export interface IsolationCheck {
+  name: ProbeName;
+  ok: boolean;
+  detail: string;
+  fix?: string | undefined;
+}
+
+export interface IsolationReport {
+  level: IsolationLevel;
+  /** All that may be said of this level, in one sentence. */
+  claims: string;
+  /** What is not there of the level L3. */
+  missing: string[];
+  checks: IsolationCheck[];
+}
+
+const CLAIMS: Readonly<Record<IsolationLevel, string>> = {
+  L0: "No isolation: code runs as you.",
+  L1: "Protection from accidents, not from hostile code.",
+  L2: "File and network confinement, with no wall between tenants.",
+  "L3-": "OS sandbox on a shared kernel, without cgroup limits.",
+  L3: "OS sandbox on a shared kernel.",
+  L4: "Fit for hostile tenants: a kernel of its own around an OS sandbox.",
+};
+
+const CONFINED: readonly ProbeName[] = ["limits", "host-uid", "seccomp", "canary", "network"];
+const WALLED: readonly ProbeName[] = [...CONFINED, "outer-wall", "inner-wall"];
+const LIMITED: readonly ProbeName[] = [...WALLED, "cgroup.memory", "cgroup.pids"];
+
+/** Strongest first, for the first whose needs are met is the one in force. */
+const NEEDS: readonly (readonly [IsolationLevel, readonly ProbeName[]])[] = [
+  ["L4", [...LIMITED, "guest-kernel"]],
+  ["L3", LIMITED],
+  ["L3-", WALLED],
+  ["L2", [...CONFINED, "landlock"]],
+  ["L1", ["limits"]],
+];
+
+export function meets(level: IsolationLevel, minimum: IsolationLevel): boolean {
+  return ISOLATION_LEVELS.indexOf(level) >= ISOLATION_LEVELS.indexOf(minimum);
+}
+
+/** The level that the probes prove, and what stands between it and the next ones. */
+export function assess(facts: ProbeFacts): IsolationReport {
+  const holds = (name: ProbeName) => facts[name]?.ok === true;
+  const level = NEEDS.find(([, needs]) => needs.every(holds))?.[0] ?? "L0";
+  return {
+    level,
+    claims: CLAIMS[level],
+    missing: LIMITED.filter((name) => !holds(name)),
+    checks: probeNames().map((name) => {
+      const finding = facts[name] ?? { ok: false, detail: "not probed" };
+      return { name, ...finding };
+    }),
+  };
+}
+
+function probeNames(): ProbeName[] {
+  return Object.keys(PROBES).filter((name): name is ProbeName => name in PROBES);
+}
