@@ -9,7 +9,7 @@ from json.encoder import encode_basestring_ascii as _quoted
 
 from .figures import Figures
 from .pristine import BUILTINS as __builtins__
-from .reprs import cap, exact, guarded_repr, guarded_str, text_of, type_name
+from .reprs import cap, exact, guarded_repr, guarded_str, is_a, text_of, type_name
 from .values import encode
 
 RICH_TEXT_LIMIT = 1_000_000
@@ -35,7 +35,7 @@ _METHODS = (
 def bundle(value):
     """The mime bundle of a value: text for text types, bytes for binary images."""
     kind = type(value)
-    if kind in _PLAIN or isinstance(value, type):
+    if kind in _PLAIN or is_a(value, type):
         return {"text/plain": text_of(value)}
     notes = []
     data = {}
@@ -87,19 +87,19 @@ def _call(value, kind, name, notes):
             )
         )
         return None
-    if isinstance(content, tuple) and len(content) == 2 and isinstance(content[1], dict):
+    if is_a(content, tuple) and len(content) == 2 and is_a(content[1], dict):
         content = content[0]
     return content
 
 
 def _from_mimebundle(value, kind, notes):
     content = _call(value, kind, "_repr_mimebundle_", notes)
-    return content if isinstance(content, dict) else {}
+    return content if is_a(content, dict) else {}
 
 
 def _add(data, mime, content, notes):
     """Check one representation and add it, or a note on why it is left out."""
-    if not isinstance(mime, str) or not 0 < len(mime) <= 200 or content is None:
+    if not is_a(mime, str) or not 0 < len(mime) <= 200 or content is None:
         return
     if len(data) >= TYPE_LIMIT:
         return
@@ -123,19 +123,19 @@ def _add(data, mime, content, notes):
 
 def text_of_plain(content):
     """text/plain that an object gave itself, capped."""
-    from_object = exact(content) if isinstance(content, str) else guarded_repr(content)
+    from_object = exact(content) if is_a(content, str) else guarded_repr(content)
     return cap(from_object)
 
 
 def _cost(content):
     """Bytes on the wire."""
-    return len(_quoted(content)) if isinstance(content, str) else len(content)
+    return len(_quoted(content)) if is_a(content, str) else len(content)
 
 
 def _text(content):
-    if isinstance(content, str):
+    if is_a(content, str):
         return exact(content)
-    if isinstance(content, (bytes, bytearray)):
+    if is_a(content, (bytes, bytearray)):
         return bytes(content).decode("utf-8", "replace")
     try:
         return dumps(content, allow_nan=False)
@@ -146,9 +146,9 @@ def _text(content):
 
 
 def _binary(content):
-    if isinstance(content, (bytes, bytearray, memoryview)):
+    if is_a(content, (bytes, bytearray, memoryview)):
         return bytes(content)
-    if not isinstance(content, str):
+    if not is_a(content, str):
         return None
     try:
         return b64decode(content)
@@ -167,7 +167,7 @@ class Displays:
         """Show values as rich output, in order."""
         if raw:
             for value in values:
-                if not isinstance(value, dict):
+                if not is_a(value, dict):
                     raise TypeError("display(raw=True) takes dicts of mime type to content")
         for value in values:
             self.send(mime_bundle(value) if raw else self.bundle(value), metadata)
@@ -176,7 +176,7 @@ class Displays:
         """Send one bundle, after what was printed before it."""
         _flush(sys.stdout)
         described = {}
-        if isinstance(metadata, dict):
+        if is_a(metadata, dict):
             described = encode(metadata, METADATA_LIMIT)
         self._send(data, {} if "$" in described else described)
 

@@ -7,6 +7,7 @@ import sys
 from .pristine import BUILTINS as __builtins__
 
 SETTLING_ROUNDS = 50
+FRAME_LIMIT = 50
 
 _modules = sys.modules
 
@@ -18,6 +19,7 @@ class EventLoop:
         self._loop = None
         # a selector whose descriptor is gone must never be collected: it would close a stranger's
         self._retired = []
+        self.awaited = []
 
     def attach(self):
         """Make the session's loop the current one, as asyncio.run() leaves none behind."""
@@ -31,6 +33,7 @@ class EventLoop:
 
     def reset(self):
         """Before a cell: repair what the last one did to the current loop."""
+        self.awaited = []
         if self._loop is not None:
             self.attach()
 
@@ -57,6 +60,7 @@ class EventLoop:
 
     def _abandon(self, loop, task):
         """Cancel a task that an interrupt left pending, without waiting for one that refuses."""
+        self.awaited = _awaited_frames(task)
         task.cancel()
         for _ in range(SETTLING_ROUNDS):
             if task.done() or loop.is_closed():
@@ -89,3 +93,17 @@ class EventLoop:
             import signal
 
             signal.set_wakeup_fd(loop._csock.fileno())
+
+
+def _awaited_frames(task):
+    """(file, line, name) of each coroutine from the task's own down to the one that waits."""
+    frames = []
+    coroutine = task.get_coro()
+    while coroutine is not None and len(frames) < FRAME_LIMIT:
+        frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "gi_frame", None)
+        if frame is None:
+            break
+        frames.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
+        inner = getattr(coroutine, "cr_await", None)
+        coroutine = inner if inner is not None else getattr(coroutine, "gi_yieldfrom", None)
+    return frames

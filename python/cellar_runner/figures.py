@@ -6,7 +6,7 @@ import io
 import sys
 
 from .pristine import BUILTINS as __builtins__
-from .reprs import guarded_repr
+from .reprs import guarded_repr, is_a
 
 FIGURE_LIMIT = 50
 
@@ -26,15 +26,18 @@ class Figures:
         """Make plt.show() show; without this a figure waits for the end of the cell."""
         pyplot = _modules.get("matplotlib.pyplot")
         if pyplot is not None and pyplot is not self._patched:
-            pyplot.show = self._show
             self._patched = pyplot
+            pyplot.show = self._show
 
     def draw(self, value):
         """The PNG of a figure, or None for any other value."""
-        module = _modules.get("matplotlib.figure")
-        if module is None or not isinstance(value, getattr(module, "Figure", ())):
+        kind = getattr(_modules.get("matplotlib.figure"), "Figure", None)
+        if not is_a(kind, type) or not is_a(value, kind):
             return None
-        picture = _png(value)
+        try:
+            picture = _png(value)
+        except Exception:
+            return None
         self._shown.append(value)
         return picture
 

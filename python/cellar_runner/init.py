@@ -107,7 +107,7 @@ class Init:
             branch.signal(signal.SIGINT)
 
     def _on_kill(self, branch, params):
-        if branch is None or branch.pid is None:
+        if branch is None or branch.pid is None or branch.generation != params["generation"]:
             return
         branch.killed = True
         self._sweep(branch)

@@ -14,13 +14,14 @@ from .commands import Commands
 from .displays import Displays
 from .event_loop import EventLoop
 from .pristine import BUILTINS as __builtins__
-from .reprs import guarded_str, type_name
+from .reprs import guarded_str, is_a, type_name
 from .sources import Sources
 from .tracebacks import Tracebacks
 
 RECURSION_FLOOR = 1000
 
 _modules = sys.modules
+_builtin_names = vars(builtins)
 _eval = eval
 _getpid = os.getpid
 _exit = os._exit
@@ -65,9 +66,8 @@ class Interpreter:
 
     def _install(self):
         _modules["__main__"] = self._main
-        vars(builtins).pop("_", None)
+        _builtin_names.pop("_", None)
         interactive.install(self.displays.display)
-        setattr(builtins, magics.BUILTIN, self._commands)
         self.sources.teach_inspect()
         warnings.filterwarnings("default", category=DeprecationWarning, module="__main__")
         warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown")
@@ -108,7 +108,7 @@ class Interpreter:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            sys.stderr.write("[figures not shown: {}]\n".format(self._tracebacks.message(error)))
+            self._note("[figures not shown: {}]\n".format(self._tracebacks.message(error)))
         self._flush()
         return outcome
 
@@ -125,8 +125,21 @@ class Interpreter:
                 self.streams = (open(os.devnull),) + tuple(self.streams[1:])
             sys.stdin, sys.stdout, sys.stderr = self.streams
             sys.__stdin__, sys.__stdout__, sys.__stderr__ = self.streams
-        self._loop.reset()
-        self._figures.watch()
+        _builtin_names[magics.BUILTIN] = self._commands
+        for repair in (self._loop.reset, self._figures.watch):
+            try:
+                repair()
+            except Exception:
+                # asyncio or matplotlib is broken by the user: cells that use it will tell
+                continue
+
+    def _note(self, text):
+        try:
+            (self.streams[2] if self.streams else sys.stderr).write(text)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            pass
 
     def _flush(self):
         for stream in self.streams[1:] if self.streams else (sys.stdout, sys.stderr):
@@ -190,7 +203,7 @@ class Interpreter:
         """A child that user code forked ends here, as it would at the end of a script."""
         code = 0
         try:
-            if isinstance(error, SystemExit):
+            if is_a(error, SystemExit):
                 code = _exit_code(error)[0]
             elif error is not None:
                 code = 1
@@ -208,11 +221,11 @@ class Interpreter:
 
     def _failure(self, error):
         status, exit_code = "error", None
-        described = self._tracebacks.describe(error)
-        if isinstance(error, KeyboardInterrupt) and not self._tracebacks.raised_by_user(error):
+        described = self._tracebacks.describe(error, self._loop.awaited)
+        if is_a(error, KeyboardInterrupt) and not self._tracebacks.raised_by_user(error):
             status = "interrupted"
             described["type"] = "KeyboardInterrupt"
-        elif isinstance(error, SystemExit):
+        elif is_a(error, SystemExit):
             exit_code, described["message"] = _exit_code(error)
             described["type"] = "SystemExit"
         return {"status": status, "error": described, "result": None, "exit_code": exit_code}
@@ -220,7 +233,7 @@ class Interpreter:
     def _late_outcome(self, error):
         """An interrupt struck while the outcome was made: no more user code is called."""
         described = self._tracebacks.bare(error)
-        interrupted = isinstance(error, KeyboardInterrupt)
+        interrupted = is_a(error, KeyboardInterrupt)
         status = "interrupted" if interrupted else "error"
         return {"status": status, "error": described, "result": None, "exit_code": None}
 
@@ -236,7 +249,7 @@ def _exit_code(error):
     code = _code_of(error)
     if code is None:
         return 0, "0"
-    if isinstance(code, int):
+    if is_a(code, int):
         code = int.__index__(code)
         return (code, str(code)) if code.bit_length() < 32 else (255, "255")
     return 1, guarded_str(code) or type_name(type(code))

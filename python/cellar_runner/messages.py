@@ -456,9 +456,9 @@ MESSAGES = {
             "type": "object",
             "properties": {
                 "branch": {"type": "integer", "minimum": 0},
-                "step": {"type": "integer", "minimum": 0},
+                "generation": {"type": "integer", "minimum": 0},
             },
-            "required": ["branch", "step"],
+            "required": ["branch", "generation"],
             "additionalProperties": False,
         },
     },

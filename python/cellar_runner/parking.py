@@ -27,7 +27,7 @@ def obstacle(baseline):
     except OSError as error:
         return "no checkpoint: %s" % error
     if threads > 1:
-        return "no checkpoint: %d threads are running" % (threads - 1)
+        return "no checkpoint: threads are running (%d beside the main one)" % (threads - 1)
     if grown > MAX_GROWTH_BYTES:
         return "no checkpoint: the session holds %d MB of its own memory" % (grown >> 20)
     if _uses_cuda():

@@ -37,6 +37,11 @@ for _view in _DICT_VIEWS:
 _UNNAMED = frozenset((list, tuple, set, dict))
 
 
+def is_a(value, kind):
+    """isinstance without asking the value, whose __class__ may lie or raise."""
+    return issubclass(type(value), kind)
+
+
 def type_name(kind):
     """The class's own name, whatever its metaclass claims."""
     return exact(_type_name(kind))[:NAME_LIMIT] or "<unnamed>"
@@ -46,7 +51,7 @@ def qualified_name(kind):
     """module.qualname, without the module for builtins and cells."""
     name = exact(_type_qualname(kind))[:NAME_LIMIT] or "<unnamed>"
     module = _type_module(kind)
-    if not isinstance(module, str) or module in ("builtins", "__main__"):
+    if not is_a(module, str) or module in ("builtins", "__main__"):
         return name
     return exact(module)[:NAME_LIMIT] + "." + name
 
@@ -98,7 +103,7 @@ def guarded_repr(value):
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        if isinstance(value, int) and isinstance(error, ValueError):
+        if is_a(value, int) and is_a(error, ValueError):
             return "<int of {:,} bits>".format(int.bit_length(value))
         return _failed(value, error)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from .pristine import BUILTINS as __builtins__
+from .reprs import is_a
 
 ROW_LIMIT = 1_000
 
@@ -15,15 +16,15 @@ def encode_library_value(encoder, value, depth):
     """The tagged form of an array, scalar, table or series, or None for anything else."""
     numpy = _modules.get("numpy")
     if numpy is not None:
-        if isinstance(value, numpy.generic):
+        if is_a(value, numpy.generic):
             return _scalar(encoder, value, depth)
-        if isinstance(value, numpy.ndarray):
+        if is_a(value, numpy.ndarray):
             return _array(encoder, value, depth)
     pandas = _modules.get("pandas")
     if pandas is not None:
-        if isinstance(value, pandas.DataFrame):
+        if is_a(value, pandas.DataFrame):
             return _table(encoder, value, depth)
-        if isinstance(value, pandas.Series):
+        if is_a(value, pandas.Series):
             return _series(encoder, value, depth)
     return None
 

@@ -7,7 +7,7 @@ import sys
 
 from .hints import hint_for
 from .pristine import BUILTINS as __builtins__
-from .reprs import cap, exact, guarded_str, qualified_name, type_name
+from .reprs import cap, exact, guarded_str, is_a, qualified_name, type_name
 
 TRACEBACK_LIMIT = 20_000
 MESSAGE_LIMIT = 10_000
@@ -39,12 +39,14 @@ class Tracebacks:
     def __init__(self, sources):
         self._sources = sources
         self._files = {}
+        self._awaited = ()
         self.network = False
 
-    def describe(self, error):
-        """The error of an outcome: type, message, traceback and perhaps a hint."""
+    def describe(self, error, awaited=()):
+        """The error of an outcome; `awaited` are the frames it found waiting in the event loop."""
         name = type_name(type(error))
         self._files = {}
+        self._awaited = awaited
         try:
             message = self.message(error)
             text = cap("".join(self._chain(error, set(), 0)).rstrip("\n"), TRACEBACK_LIMIT)
@@ -57,6 +59,7 @@ class Tracebacks:
             return self.bare(error)
         finally:
             self._files = {}
+            self._awaited = ()
 
     def bare(self, error):
         """The same without calling any user code."""
@@ -99,7 +102,7 @@ class Tracebacks:
     def _single(self, error, seen, depth):
         frames = self._stack(error, depth == 0)
         parts = [_HEADER] + frames if frames else []
-        if isinstance(error, SyntaxError):
+        if is_a(error, SyntaxError):
             parts += _syntax_location(error)
         parts.append(self._last_line(error))
         parts += _notes(error)
@@ -111,7 +114,7 @@ class Tracebacks:
         name = qualified_name(kind)
         if name.startswith(_RUNNER_PACKAGE):
             name = type_name(kind)
-        if isinstance(error, SyntaxError):
+        if is_a(error, SyntaxError):
             text = guarded_str(getattr(error, "msg", None)) or "invalid syntax"
         else:
             text = guarded_str(error)
@@ -122,7 +125,7 @@ class Tracebacks:
 
     def _group(self, error, seen, depth):
         group = __builtins__.get("BaseExceptionGroup")
-        if group is None or not isinstance(error, group) or depth >= CHAIN_LIMIT:
+        if group is None or not is_a(error, group) or depth >= CHAIN_LIMIT:
             return []
         parts = []
         members = group.exceptions.__get__(error)
@@ -154,6 +157,9 @@ class Tracebacks:
                 other.append(entry)
                 innermost = entry
             step = step.tb_next
+        if not user and is_a(error, KeyboardInterrupt):
+            user = [entry for entry in self._awaited if self._is_user(entry[0])]
+            whole = False
         lines = self._frame_lines(user or (other if whole else []))
         if (user or not whole) and innermost is not None:
             place = "  [raised in {}:{} {}]\n"
@@ -233,7 +239,7 @@ def _short(filename):
     """A library's path from its package on."""
     best = 0
     for entry in sys.path:
-        if not isinstance(entry, str) or not entry:
+        if not is_a(entry, str) or not entry:
             continue
         folder = entry.rstrip(os.sep) + os.sep
         if filename.startswith(folder):
@@ -244,21 +250,21 @@ def _short(filename):
 def _syntax_location(error):
     """The File line, the source and the caret of a SyntaxError."""
     filename, number = getattr(error, "filename", None), getattr(error, "lineno", None)
-    if not isinstance(number, int):
+    if not is_a(number, int):
         return []
-    shown = filename if isinstance(filename, str) else "<string>"
+    shown = filename if is_a(filename, str) else "<string>"
     parts = ['  File "{}", line {}\n'.format(exact(shown), number)]
     text, offset = getattr(error, "text", None), getattr(error, "offset", None)
-    if not isinstance(text, str):
+    if not is_a(text, str):
         return parts
     text = exact(text).rstrip("\n")
     stripped = text.lstrip(" \t\f")
     shift = len(text) - len(stripped)
     parts.append("    {}\n".format(stripped[:LINE_LIMIT]))
-    if isinstance(offset, int) and 0 < offset - shift <= LINE_LIMIT:
+    if is_a(offset, int) and 0 < offset - shift <= LINE_LIMIT:
         end = getattr(error, "end_offset", None)
         same_line = getattr(error, "end_lineno", None) in (None, number)
-        width = end - offset if isinstance(end, int) and same_line else 1
+        width = end - offset if is_a(end, int) and same_line else 1
         width = max(1, min(width, len(stripped) - (offset - shift) + 1))
         parts.append("    {}{}\n".format(" " * (offset - shift - 1), "^" * width))
     return parts
@@ -271,7 +277,7 @@ def _notes(error):
         raise
     except BaseException:
         return []
-    if not isinstance(notes, (list, tuple)):
+    if not is_a(notes, (list, tuple)):
         return []
     texts = [guarded_str(note) for note in list(notes)[:GROUP_LIMIT]]
     return [cap(text, MESSAGE_LIMIT) + "\n" for text in texts if text]

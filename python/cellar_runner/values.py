@@ -10,7 +10,7 @@ from base64 import b64decode, b64encode
 from json.encoder import encode_basestring_ascii as _quoted
 
 from .pristine import BUILTINS as __builtins__
-from .reprs import exact, guarded_repr, qualified_name, text_of
+from .reprs import exact, guarded_repr, is_a, qualified_name, text_of
 from .tables import encode_library_value
 
 TAG = "$"
@@ -25,6 +25,9 @@ SAFE_INT = 2**53
 DECODE_DEPTH_LIMIT = 200
 
 _modules = sys.modules
+_mro_of = type.__dict__["__mro__"].__get__
+_total_seconds = datetime.timedelta.total_seconds
+_decimal_text = decimal.Decimal.__str__
 _INT_DIGIT_LIMIT = 4_000
 
 
@@ -63,10 +66,10 @@ class Encoder:
             return self._truncated(value)
         self._open.add(id(value))
         try:
-            if isinstance(value, dict):
+            if is_a(value, dict):
                 return self._dict(value, depth)
             for kind, tag in _SEQUENCES:
-                if isinstance(value, kind):
+                if is_a(value, kind):
                     items, whole = self.items(kind.__iter__(value), kind.__len__(value), depth)
                     if not whole:
                         return self._cut(value, items, kind.__len__(value))
@@ -159,7 +162,7 @@ class Encoder:
 
     def _iso(self, value):
         for base, tag in _ISO:
-            if isinstance(value, base):
+            if is_a(value, base):
                 if value is getattr(_modules.get("pandas"), "NaT", None):
                     break
                 return self.tagged(tag, exact(base.isoformat(value)))
@@ -167,11 +170,11 @@ class Encoder:
 
     def _timedelta(self, value):
         self._characters -= 20
-        seconds = datetime.timedelta.total_seconds(value)
+        seconds = _total_seconds(value)
         return self.tagged("timedelta", seconds)
 
     def _decimal(self, value):
-        text = exact(decimal.Decimal.__str__(value))
+        text = exact(_decimal_text(value))
         self._characters -= len(text)
         return self.tagged("decimal", text)
 
@@ -219,7 +222,7 @@ _ISO = (
 
 def _scalar_base(value):
     """The encoder of a subclass of a scalar, found without asking the value."""
-    for kind in type(value).__mro__[1:-1]:
+    for kind in _mro_of(type(value))[1:-1]:
         if kind in _SCALARS:
             return _SCALARS[kind]
     return None
@@ -233,18 +236,18 @@ def decode(tagged):
 def _decode(tagged, depth):
     if depth > DECODE_DEPTH_LIMIT:
         raise ValueError("the value is nested too deep")
-    if isinstance(tagged, list):
+    if is_a(tagged, list):
         return [_decode(item, depth + 1) for item in tagged]
-    if not isinstance(tagged, dict):
+    if not is_a(tagged, dict):
         return tagged
     if TAG not in tagged:
         return {key: _decode(item, depth + 1) for key, item in tagged.items()}
-    decoder = _DECODERS.get(tagged[TAG]) if isinstance(tagged[TAG], str) else None
+    decoder = _DECODERS.get(tagged[TAG]) if is_a(tagged[TAG], str) else None
     if decoder is None:
         raise ValueError("a value tagged {!r} cannot be set".format(tagged[TAG]))
     try:
         content = tagged["v"]
-        if isinstance(content, list):
+        if is_a(content, list):
             content = [_decode(item, depth + 1) for item in content]
         return decoder(content)
     except (KeyError, TypeError, ArithmeticError, AttributeError) as error:
@@ -283,7 +286,7 @@ def describe(namespace):
         if len(described) >= VARIABLE_LIMIT:
             break
         kind = type(value)
-        is_module = isinstance(value, types.ModuleType)
+        is_module = is_a(value, types.ModuleType)
         entry = {
             "name": exact(name),
             "type": "module" if is_module else qualified_name(kind)[:200],
@@ -297,7 +300,7 @@ def describe(namespace):
 
 
 def _short(value):
-    if type(value) in _SCALARS and isinstance(value, (str, bytes, bytearray)):
+    if type(value) in _SCALARS and is_a(value, (str, bytes, bytearray)):
         text = guarded_repr(value[:SHORT_TEXT])
     else:
         text = text_of(value, 4 * SHORT_TEXT)
@@ -308,11 +311,11 @@ def _short(value):
 def _size(value):
     """len() of the kinds whose len() is known to be cheap and honest."""
     for kind in (str, bytes, bytearray, list, tuple, dict, set, frozenset, range):
-        if isinstance(value, kind):
+        if is_a(value, kind):
             return kind.__len__(value)
     for module, name in (("numpy", "ndarray"), ("pandas", "DataFrame"), ("pandas", "Series")):
         kind = getattr(_modules.get(module), name, None)
-        if isinstance(kind, type) and isinstance(value, kind):
+        if is_a(kind, type) and is_a(value, kind):
             try:
                 size = len(value)
                 return size if type(size) is int and size >= 0 else None

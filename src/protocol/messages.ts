@@ -201,7 +201,7 @@ export const messages = {
   ),
 
   interrupt: notification("init", "host", z.strictObject({ branch: count, step: count })),
-  kill: notification("init", "host", z.strictObject({ branch: count, step: count })),
+  kill: notification("init", "host", z.strictObject({ branch: count, generation: count })),
   rollback: request(
     "init",
     "host",

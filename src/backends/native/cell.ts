@@ -35,6 +35,7 @@ export class RunningCell implements CellListener {
   readonly collector: Collector;
   readonly #branch: Branch;
   readonly #order: CellOrder;
+  readonly #generation: number;
   #cause: StopCause | undefined;
   #timers: NodeJS.Timeout[] = [];
   #settled: Params<"settled"> | undefined;
@@ -45,6 +46,7 @@ export class RunningCell implements CellListener {
   constructor(branch: Branch, order: CellOrder) {
     this.#branch = branch;
     this.#order = order;
+    this.#generation = branch.generation;
     this.collector = new Collector(order.callbacks, order.maxOutputLength);
     this.output = (event) => this.collector.text(event);
     this.display = (event, attachments) => this.collector.display(event, attachments);
@@ -100,7 +102,7 @@ export class RunningCell implements CellListener {
 
   #kill(): void {
     const { family, number } = this.#branch;
-    family.kill(number, this.#order.step);
+    family.kill(number, this.#generation);
     this.#timers.push(setTimeout(() => family.close(), KILL_MS));
   }
 

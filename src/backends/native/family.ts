@@ -81,8 +81,8 @@ export class Family {
     this.#initPeer?.notify("interrupt", { branch, step });
   }
 
-  kill(branch: number, step: number): void {
-    this.#initPeer?.notify("kill", { branch, step });
+  kill(branch: number, generation: number): void {
+    this.#initPeer?.notify("kill", { branch, generation });
   }
 
   /** Ends every process of the session: init leaves when its link closes. */

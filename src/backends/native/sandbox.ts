@@ -255,8 +255,8 @@ export class NativePythonSandbox implements ISandbox {
     method: M,
     params: Parameters<Branch["ask"]>[1] & object,
   ): Promise<Result<M>> {
-    const { family, number } = this.#branch;
-    const timer = setTimeout(() => family.kill(number, 0), this.#settings.timeout);
+    const { family, number, generation } = this.#branch;
+    const timer = setTimeout(() => family.kill(number, generation), this.#settings.timeout);
     try {
       return (await this.#branch.ask(method, params as never)) as Result<M>;
     } finally {
