@@ -11,11 +11,6 @@ from .capture import Capture
 READ_BYTES = 1 << 18
 
 
-def processes():
-    """Pids of the session, as this pid namespace shows them."""
-    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
-
-
 class Parked:
     """A checkpoint as init sees it."""
 
@@ -111,6 +106,14 @@ class Branch:
         while len(self.parked) > self._keep:
             self.forget(self.parked[0])
 
+    def expect_parked(self, milliseconds):
+        """Waits a moment for the word of a checkpoint that is being made."""
+        if self._link is not None:
+            poll = select.poll()
+            poll.register(self._link, select.POLLIN)
+            if poll.poll(milliseconds):
+                self._accept_parked()
+
     def _hear(self, parked):
         """The first word of a checkpoint says what it had to let go; its end says it is dead."""
         try:
@@ -167,18 +170,6 @@ class Branch:
                 os.kill(self.pid, number)
             except ProcessLookupError:
                 pass
-
-    def owns(self, pid):
-        """Whether a process descends from this branch's head or shares its session."""
-        try:
-            with open("/proc/%d/stat" % pid) as stat:
-                fields = stat.read().rpartition(")")[2].split()
-        except OSError:
-            return False
-        parent, session = int(fields[1]), int(fields[3])
-        if pid == self.pid or session == self.pid:
-            return True
-        return parent > 1 and self.owns(parent)
 
     def _emit(self, step, stream, text, order):
         self._host.notify(

@@ -9,16 +9,16 @@ import socket
 import sys
 import time
 
-from . import family, linux, wire
-from .branch import Branch, processes
+from . import family, linux, processes, wire
+from .branch import Branch
 from .head import Head
+from .memory_watch import MemoryWatch
 from .messages import PROTOCOL_VERSION
 
 SOCKET_NAME = "host.sock"
 PROMOTION_SECONDS = 20
 PIPE_BYTES = 1 << 20
-WATCH_SECONDS = 0.2
-PRESSURE = 0.9
+PARKING_MILLISECONDS = 20
 ABILITIES = ["checkpoints", "fork", "interrupt", "display"]
 
 
@@ -32,13 +32,12 @@ class Init:
         self._keep = params["keep_checkpoints"]
         self._rehearse = params["rehearse"]
         self._folder = folder
-        self._group = group
-        self._kills = 0
         self._branches = {}
+        self._watch = MemoryWatch(self._limits, group, self._branches)
+        self._known_strangers = set()
         self._board = family.InterruptBoard()
         self._channel = wire.Channel(self._connect("init", 0, 0))
         self._wake = self._watch_children()
-        self._next_watch = 0.0
 
     def run(self):
         self._start_pristine(self._new_branch(0))
@@ -68,15 +67,16 @@ class Init:
         now = time.monotonic()
         for branch in self._branches.values():
             branch.capture.tick(now)
-        if now >= self._next_watch:
-            self._watch_memory(now)
+        if now >= self._watch.due:
+            self._watch.look(now, self._sweep)
 
     def _patience(self):
         """Milliseconds until something is due."""
         now = time.monotonic()
         times = [branch.capture.next_deadline() for branch in self._branches.values()]
-        if any(branch.capture.step is not None for branch in self._branches.values()):
-            times.append(self._next_watch)
+        running = any(branch.capture.step is not None for branch in self._branches.values())
+        if running or self._known_strangers:
+            times.append(self._watch.due)
         times = [moment for moment in times if moment is not None]
         return None if not times else max(0, (min(times) - now) * 1000 + 1)
 
@@ -264,39 +264,6 @@ class Init:
         branch.close()
         branch.killed = False
 
-    def _sweep(self, branch):
-        """Ends every process that belongs to the branch, until none is left."""
-        spared = {1}
-        for other in self._branches.values():
-            spared.update(parked.pid for parked in other.parked)
-            if other is not branch and other.pid is not None:
-                spared.add(other.pid)
-        for _ in range(50):
-            victims = [pid for pid in processes() if pid not in spared]
-            if len(self._branches) > 1:
-                victims = [pid for pid in victims if branch.owns(pid)]
-            if not victims:
-                return
-            for pid in victims:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except OSError:
-                    pass
-            if victims == [branch.pid]:
-                return
-            time.sleep(0.001)
-            self._reap_strangers(branch)
-
-    def _reap_strangers(self, branch):
-        """Collects orphans now; heads are left for the loop, which must report them."""
-        heads = {other.pid for other in self._branches.values()}
-        for pid in processes():
-            if pid not in heads and pid != 1:
-                try:
-                    os.waitpid(pid, os.WNOHANG)
-                except OSError:
-                    pass
-
     def _watch_children(self):
         reader, writer = os.pipe()
         os.set_blocking(reader, False)
@@ -351,76 +318,38 @@ class Init:
         )
 
     def _cause(self, branch, status):
-        kills = self._group.kills() if self._group is not None else 0
-        starved = kills > self._kills or branch.starved
-        self._kills = kills
+        starved = self._watch.kernel_killed() or branch.starved
         branch.starved = False
-        if branch.killed:
-            return {"kind": "killed"}
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
-            if starved and number == signal.SIGKILL:
-                return {"kind": "oom"}
+            if number == signal.SIGKILL and (starved or branch.killed):
+                return {"kind": "killed" if branch.killed else "oom"}
             return {"kind": "signal", "signal": number}
         return {"kind": "exit", "code": os.WEXITSTATUS(status)}
 
+    def _sweep(self, branch):
+        """Ends every process of a branch; init, the checkpoints and other heads are spared."""
+        others = [other for other in self._branches.values() if other is not branch]
+        heads = {other.pid for other in self._branches.values()}
+        spared = {1, *(other.pid for other in others if other.pid is not None)}
+        for each in self._branches.values():
+            spared.update(parked.pid for parked in each.parked)
+        processes.end(branch.pid, spared, heads, bool(others))
+
     def _count(self):
         """Processes beside init, the heads and their checkpoints."""
+        strangers = self._strangers()
+        if strangers - self._known_strangers:
+            # One of them may be a checkpoint in the making: its head tells at once.
+            for branch in self._branches.values():
+                branch.expect_parked(PARKING_MILLISECONDS)
+            strangers = self._strangers()
+        self._known_strangers = strangers
+        return len(strangers)
+
+    def _strangers(self):
         own = {1}
         for branch in self._branches.values():
             own.add(branch.pid)
             own.update(parked.pid for parked in branch.parked)
-        return sum(1 for pid in processes() if pid not in own)
-
-    def _watch_memory(self, now):
-        """Under pressure the oldest checkpoints go first; without a group, then the head."""
-        self._next_watch = now + WATCH_SECONDS
-        if self._group is not None:
-            if self._group.usage() > PRESSURE * self._group.limit:
-                self._drop_oldest()
-            return
-        limit = self._limits["memory_mb"] << 20
-        if _proportional_bytes() <= limit or self._drop_oldest():
-            return
-        for branch in self._branches.values():
-            if branch.pid is not None:
-                branch.starved = True
-                self._sweep(branch)
-
-    def _drop_oldest(self):
-        """True when a checkpoint other than the newest was let go."""
-        for branch in self._branches.values():
-            if len(branch.parked) > 1:
-                branch.forget(branch.parked[0])
-                return True
-        return False
-
-
-def _proportional_bytes():
-    """What the session's processes hold, shared pages counted by share, preload left out."""
-    total = 0
-    for pid in processes():
-        if pid != 1:
-            try:
-                with open("/proc/%d/smaps_rollup" % pid, "rb") as rollup:
-                    total += _field(rollup.read(), b"Pss_Anon:")
-            except OSError:
-                total += _resident_bytes(pid)
-    return total
-
-
-def _field(text, name):
-    at = text.find(name)
-    return int(text[at + len(name) :].split(None, 1)[0]) * 1024 if at >= 0 else 0
-
-
-def _resident_bytes(pid):
-    """A process may hide its details from init, but not its size."""
-    try:
-        with open("/proc/%d/statm" % pid, "rb") as statm:
-            fields = statm.read().split()
-    except OSError:
-        return 0
-    return (int(fields[1]) - int(fields[2])) * 4096
-
-
+        return set(processes.listed()) - own

@@ -7,6 +7,8 @@ import { Collector } from "./collector.js";
 
 /** A head whose pipes were broken by the cell never reports the end of its output. */
 const SETTLE_MS = 1500;
+/** A closed link is mostly a dead head, of which init tells by itself. */
+const DEATH_NOTICE_MS = 250;
 /** A kill is carried out by the kernel; when nothing is heard for so long, init is gone too. */
 const KILL_MS = 15_000;
 
@@ -108,11 +110,16 @@ export class RunningCell implements CellListener {
 
   /** The head's link ended without an answer: it died, or it spoke nonsense and must go. */
   #linkBroke(error: unknown): Promise<CellEnd> {
-    if (error instanceof CellarError && error.code !== "SESSION_LOST") this.#broken = error;
-    else if (!(error instanceof CellarError)) {
-      this.#broken = new CellarError("PROTOCOL_ERROR", describeError(error));
+    const isLost = error instanceof CellarError && error.code === "SESSION_LOST";
+    if (isLost) {
+      this.#timers.push(setTimeout(() => this.#kill(), DEATH_NOTICE_MS));
+    } else {
+      this.#broken =
+        error instanceof CellarError
+          ? error
+          : new CellarError("PROTOCOL_ERROR", describeError(error), { cause: error });
+      this.#kill();
     }
-    this.#kill();
     return new Promise(() => {});
   }
 

@@ -356,7 +356,7 @@ export class NativePythonSandbox implements ISandbox {
     if (death.restored === 0) await this.#furnish();
     const base = { checkpoint: line.present.id, ...(lost.length > 0 && { lost }) };
     if (line.present.id === expected.id || gone.length === 0) return { survived: true, ...base };
-    const cells = gone.map(({ cell }) => cell).join(", ");
+    const cells = [...new Set(gone.map(({ cell }) => cell))].join(", ");
     const kept = line.present.cell === 0 ? "an empty session" : `the state after cell ${line.present.cell}`;
     return { survived: false, ...base, reason: `restored ${kept}; lost what these cells did: ${cells}` };
   }

@@ -1,0 +1,75 @@
+"""Holds a session to its memory limit: old checkpoints go first, then the running head."""
+
+from . import processes
+
+WATCH_SECONDS = 0.2
+PRESSURE = 0.9
+
+
+class MemoryWatch:
+    """With a control group the kernel enforces the limit; without one this does."""
+
+    def __init__(self, limits, group, branches):
+        self._limit = limits["memory_mb"] << 20
+        self._group = group
+        self._branches = branches
+        self._kills = 0
+        self.due = 0.0
+
+    def look(self, now, end):
+        """`end(branch)` kills a head that holds too much."""
+        self.due = now + WATCH_SECONDS
+        if self._group is not None:
+            if self._group.usage() > PRESSURE * self._group.limit:
+                self._drop_oldest()
+            return
+        if _proportional_bytes() <= self._limit or self._drop_oldest():
+            return
+        for branch in self._branches.values():
+            if branch.pid is not None:
+                branch.starved = True
+                end(branch)
+
+    def kernel_killed(self):
+        """Whether the kernel ended a process of this session for memory since the last look."""
+        if self._group is None:
+            return False
+        kills = self._group.kills()
+        grown, self._kills = kills > self._kills, kills
+        return grown
+
+    def _drop_oldest(self):
+        """True when a checkpoint other than the newest was let go."""
+        for branch in self._branches.values():
+            if len(branch.parked) > 1:
+                branch.forget(branch.parked[0])
+                return True
+        return False
+
+
+def _proportional_bytes():
+    """What the session's processes hold, shared pages counted by share."""
+    total = 0
+    for pid in processes.listed():
+        if pid != 1:
+            try:
+                with open("/proc/%d/smaps_rollup" % pid, "rb") as rollup:
+                    total += _field(rollup.read(), b"Pss_Anon:")
+            except OSError:
+                total += _resident_bytes(pid)
+    return total
+
+
+def _field(text, name):
+    at = text.find(name)
+    return int(text[at + len(name) :].split(None, 1)[0]) * 1024 if at >= 0 else 0
+
+
+def _resident_bytes(pid):
+    """A process may hide its details from init, but not its size."""
+    try:
+        with open("/proc/%d/statm" % pid, "rb") as statm:
+            fields = statm.read().split()
+    except OSError:
+        return 0
+    return (int(fields[1]) - int(fields[2])) * 4096

@@ -1,0 +1,54 @@
+"""The processes of a session, as its pid namespace shows them."""
+
+import os
+import signal
+import time
+
+ROUNDS = 200
+
+
+def listed():
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def end(head, spared, heads, shared):
+    """Kills until none is left. Where branches share a session, only what descends from `head`."""
+    for _ in range(ROUNDS):
+        victims = [pid for pid in listed() if pid not in spared]
+        if shared:
+            victims = [pid for pid in victims if _descends(pid, head)]
+        if not victims:
+            return
+        for pid in victims:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        if victims == [head]:
+            return
+        time.sleep(0.001)
+        _reap(victims, heads)
+
+
+def _reap(victims, heads):
+    """Collects orphans now; heads are left for the loop, which must report them."""
+    for pid in victims:
+        if pid not in heads:
+            try:
+                os.waitpid(pid, os.WNOHANG)
+            except OSError:
+                pass
+
+
+def _descends(pid, head):
+    """Whether a process is the head, its descendant, or of its session."""
+    while pid > 1:
+        try:
+            with open("/proc/%d/stat" % pid) as stat:
+                fields = stat.read().rpartition(")")[2].split()
+        except OSError:
+            return False
+        if head in (pid, int(fields[3])):
+            return True
+        pid = int(fields[1])
+    return False
