@@ -59,6 +59,8 @@ export interface Surroundings {
   readonly temporary: string;
   /** The installed package: its python/ folder and its own environment lie here. */
   readonly packageRoot: string;
+  /** Names of the host's environment variables, none of which may appear inside. */
+  readonly environmentNames: readonly string[];
 }
 
 export function surroundings(): Surroundings {
@@ -67,6 +69,7 @@ export function surroundings(): Surroundings {
     home: homedir(),
     temporary: tmpdir(),
     packageRoot: dirname(dirname(fileURLToPath(import.meta.url))),
+    environmentNames: Object.keys(process.env),
   };
 }
 

@@ -27,7 +27,7 @@ class Figures:
         pyplot = _modules.get("matplotlib.pyplot")
         if pyplot is not None and pyplot is not self._patched:
             self._patched = pyplot
-            pyplot.show = self._show
+            pyplot.show = self._showing_function()
 
     def draw(self, value):
         """The PNG of a figure, or None for any other value."""
@@ -59,9 +59,13 @@ class Figures:
         finally:
             pylab.Gcf.destroy_all()
 
-    def _show(self, *_arguments, **_options):
-        """Show the open figures now."""
-        self.flush()
+    def _showing_function(self):
+        # matplotlib sets attributes on it, which a bound method would refuse
+        def show(*_arguments, **_options):
+            """Show the open figures now."""
+            self.flush()
+
+        return show
 
 
 def _png(figure):

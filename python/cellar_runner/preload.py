@@ -5,6 +5,9 @@ import os
 import sys
 import time
 
+THREADED = ("polars",)
+
+
 def _import(name):
     if name == "matplotlib":
         os.makedirs(os.environ.get("MPLCONFIGDIR", "/tmp/mpl"), exist_ok=True)
@@ -17,6 +20,10 @@ def preload(names):
     """(what was loaded with its version, what was not and why, seconds)."""
     started = time.monotonic()
     loaded, absent = {}, {}
+    # Imported by others on the side, these start threads, which a fork does not survive.
+    hidden = [name for name in THREADED if name not in names and name not in sys.modules]
+    for name in hidden:
+        sys.modules[name] = None
     for name in names:
         top = name.partition(".")[0]
         if top in absent:
@@ -29,6 +36,8 @@ def preload(names):
         version = getattr(sys.modules[top], "__version__", None)
         if isinstance(version, str):
             loaded[top] = version
+    for name in hidden:
+        del sys.modules[name]
     _warm_up()
     return loaded, absent, time.monotonic() - started
 

@@ -60,6 +60,7 @@ class Encoder:
         return self._compound(value, depth)
 
     def _compound(self, value, depth):
+        self._nodes -= 1
         if id(value) in self._open:
             return {TAG: "cycle"}
         if depth >= DEPTH_LIMIT or self.room() == 0:
@@ -112,7 +113,7 @@ class Encoder:
             self._nodes -= 0 if plain else 2
             pairs.append([name, self.encode(item, depth + 1)])
         if len(pairs) < length:
-            return self._cut(value, pairs, length)
+            return self._cut(value, dict(pairs) if plain else pairs, length)
         return dict(pairs) if plain else self.tagged("dict", pairs)
 
     def _text(self, value):

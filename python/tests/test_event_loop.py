@@ -24,6 +24,7 @@ class EventLoopTest(CellCase):
         self.value("await asyncio.sleep(0)\nbefore = ticks")
         self.value("for _ in range(5): await asyncio.sleep(0)")
         self.assertEqual(self.value("before < ticks and not task.done()"), "True")
+        self.value("task.cancel()\nawait asyncio.sleep(0)")
 
     def test_asyncio_run_works_without_await(self):
         self.value("import asyncio\nasync def main():\n    await asyncio.sleep(0)\n    return 8")
@@ -34,6 +35,7 @@ class EventLoopTest(CellCase):
         self.value("import asyncio\nasync def main(): return 1")
         error = self.error("await main()\nc = main()\nasyncio.run(c)", "RuntimeError")
         self.assertIn("await", error["hint"])
+        self.value("c.close()")
 
     def test_the_current_loop_is_the_session_s(self):
         code = "import asyncio\nloop = asyncio.get_event_loop()\nawait asyncio.sleep(0)"
@@ -70,6 +72,7 @@ class EventLoopTest(CellCase):
             finally:
                 os._exit(code)
         self.assertEqual(os.waitpid(pid, 0)[1], 0)
+        self.value("task.cancel()\nawait asyncio.sleep(0)")
 
 
 if __name__ == "__main__":

@@ -188,11 +188,10 @@ class DamageTest(CellCase):
         )
         for damage in damages:
             with self.subTest(damage=damage):
-                case = DamageTest("check_alive")
                 read, write = os.pipe()
                 pid = os.fork()
                 if pid == 0:
-                    os._exit(case.survive(damage, write))
+                    os._exit(self.survive(damage, write))
                 os.close(write)
                 with os.fdopen(read, "rb") as report:
                     text = report.read()
@@ -202,7 +201,6 @@ class DamageTest(CellCase):
         """In a child of its own: 0 if cells are still reported truthfully after the damage."""
         encode, put = str.encode, os.write
         try:
-            self.setUp()
             self.run_cell(damage)
             outcomes = [self.run_cell(code) for code in ("[1, 'two']", "1 / 0", "x = = 1")]
             texts = [

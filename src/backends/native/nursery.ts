@@ -147,7 +147,10 @@ export class Nursery {
     });
     const group = groupMessage(cgroups, wall.groupNumbers);
     const zygote = new Zygote(wall, listener, preloadNames(settings.preload), group);
+    const sweepAtExit = () => folder[Symbol.dispose]();
+    process.once("exit", sweepAtExit);
     const close = async () => {
+      process.off("exit", sweepAtExit);
       await zygote.close();
       await listener[Symbol.asyncDispose]();
       if (cgroups.version !== undefined) cgroups.dispose();
@@ -162,6 +165,7 @@ export class Nursery {
         zygotePid: zygote.pid ?? 0,
         cgroups,
         temporary: surroundings.temporary,
+        environmentNames: surroundings.environmentNames,
       });
       probed.close();
       const pool = new Pool(zygote, limits, settings.keepCheckpoints, settings.poolSize);

@@ -66,14 +66,17 @@ const answerSchema = z.object({
   namespaces: z.record(z.string(), z.string()),
 });
 
-const ALLOWED_ENVIRONMENT =
-  /^(PATH|LANG|LC_CTYPE|HOME|PWD|MPL\w+|PYTHON\w+|\w+_NUM_THREADS|TMPDIR|USER)$/;
+/** What the wall sets itself, under names that the host may have too. */
+const GIVEN_ENVIRONMENT =
+  /^(PATH|LANG|LC_CTYPE|HOME|PWD|MPL\w+|PYTHON\w+|\w+_NUM_THREADS|KMP_\w+)$/;
 
 export interface ProbeSubject {
   readonly family: Family;
   readonly zygotePid: number;
   readonly cgroups: Cgroups;
   readonly temporary: string;
+  /** What the host's environment has: finding one of these inside means that it leaks. */
+  readonly environmentNames: readonly string[];
 }
 
 /** Tries the walls of a live session from inside and looks at them from outside. */
@@ -111,7 +114,9 @@ export async function probeWalls(subject: ProbeSubject): Promise<ProbeFacts> {
 }
 
 function facts(answer: z.infer<typeof answerSchema>, subject: ProbeSubject): ProbeFacts {
-  const strange = answer.environment.filter((name) => !ALLOWED_ENVIRONMENT.test(name));
+  const strange = answer.environment.filter(
+    (name) => subject.environmentNames.includes(name) && !GIVEN_ENVIRONMENT.test(name),
+  );
   const shared = NAMESPACES.filter(
     (name) => answer.namespaces[name] === readlinkSync(`/proc/self/ns/${name}`),
   );
@@ -119,7 +124,7 @@ function facts(answer: z.infer<typeof answerSchema>, subject: ProbeSubject): Pro
   return {
     limits: finding(
       answer.core_limit === 0 && answer.process_limit > 0 && strange.length === 0,
-      `rlimits set, environment of ${answer.environment.length} known names`,
+      "rlimits set, nothing of the host's environment",
       strange.length > 0 ? `the environment shows ${strange.join(", ")}` : "rlimits are not set",
     ),
     "host-uid": finding(uid > 0, `uid ${uid} on the host`, "root of the host maps in"),

@@ -1,0 +1,20 @@
+import { burst } from "./rows/burst.mjs";
+import { checkpointCost } from "./rows/checkpoint-cost.mjs";
+import { checkpointedCell } from "./rows/checkpointed-cell.mjs";
+import { coldStart } from "./rows/cold-start.mjs";
+import { liveCell } from "./rows/live-cell.mjs";
+import { newSession } from "./rows/new-session.mjs";
+import { rollback } from "./rows/rollback.mjs";
+import { sessionMemory } from "./rows/session-memory.mjs";
+
+/** In the order of a run: what needs a calm machine comes first. Those with a target have a ratio. */
+export const BENCHMARKS = [
+  newSession,
+  liveCell,
+  checkpointedCell,
+  checkpointCost,
+  rollback,
+  burst,
+  sessionMemory,
+  coldStart,
+];

@@ -1,0 +1,37 @@
+import { resolveSettings } from "../dist/config.js";
+import { NativeRuntime } from "../dist/index.js";
+
+/** A measurement takes the machine as it is; the report names the level that was in force. */
+const AS_FOUND = { minIsolation: "L0" };
+
+export function openRuntime() {
+  return new NativeRuntime();
+}
+
+/** Starts the zygote of that kind and fills its pool; tells what stands there. */
+export function warm(runtime, config) {
+  return runtime.nursery(resolveSettings({ ...AS_FOUND, ...config })).warm();
+}
+
+export function open(runtime, config) {
+  return runtime.createSandbox({ ...AS_FOUND, ...config });
+}
+
+/** Runs a cell that must succeed: a failed one would be measured as a fast one. */
+export async function run(sandbox, code, expected) {
+  const execution = await sandbox.execute(code);
+  if (execution.status !== "ok") {
+    throw new Error(`a cell ended with ${execution.status}: ${execution.error?.traceback}`);
+  }
+  if (expected !== undefined && execution.stdout !== expected) {
+    throw new Error(`a cell printed ${JSON.stringify(execution.stdout)}`);
+  }
+  return execution;
+}
+
+export const TRIVIAL = "print(1+1)";
+export const TRIVIAL_OUTPUT = "2\n";
+
+export function runTrivial(sandbox) {
+  return run(sandbox, TRIVIAL, TRIVIAL_OUTPUT);
+}

@@ -1,0 +1,79 @@
+#!/usr/bin/env node
+import { parseArgs } from "node:util";
+import { BENCHMARKS } from "./catalogue.mjs";
+import { openRuntime } from "./cellar.mjs";
+import { describeEnd, describeMachine, describeZygote } from "./machine.mjs";
+import { Report } from "./report.mjs";
+import { Scope } from "./scope.mjs";
+import { Unavailable } from "./unavailable.mjs";
+
+const USAGE_ERROR = 2;
+
+function readArguments() {
+  const { values } = parseArgs({
+    options: {
+      json: { type: "boolean", default: false },
+      quick: { type: "boolean", default: false },
+      only: { type: "string", multiple: true, default: [] },
+    },
+  });
+  const only = values.only.flatMap((names) => names.split(",")).filter((name) => name !== "");
+  const unknown = only.filter((name) => !BENCHMARKS.some(({ key }) => key === name));
+  if (unknown.length > 0) {
+    const known = BENCHMARKS.map(({ key }) => key).join(", ");
+    throw new TypeError(`no benchmark is called ${unknown.join(", ")}; there are: ${known}`);
+  }
+  return { ...values, only };
+}
+
+async function measure({ quick, only }) {
+  const report = new Report(BENCHMARKS, describeMachine());
+  const runtime = openRuntime();
+  const bench = {
+    runtime,
+    count: (full, few) => (quick ? few : full),
+    observe: (zygote) => Object.assign(report.machine, describeZygote(zygote)),
+  };
+  let failures = 0;
+  for (const benchmark of BENCHMARKS) {
+    if (only.length > 0 && !only.includes(benchmark.key)) {
+      report.skip(benchmark, "not asked for");
+      continue;
+    }
+    progress(benchmark.key);
+    const scope = new Scope();
+    try {
+      report.add(benchmark, await benchmark.run({ ...bench, use: scope.use }));
+    } catch (error) {
+      report.skip(benchmark, error.message);
+      if (!(error instanceof Unavailable)) failures += 1;
+    } finally {
+      await scope.close();
+    }
+  }
+  await runtime[Symbol.asyncDispose]();
+  Object.assign(report.machine, describeEnd());
+  return { report, failures };
+}
+
+function progress(key) {
+  if (process.stderr.isTTY) process.stderr.write(`measuring ${key}\n`);
+}
+
+async function main() {
+  let options;
+  try {
+    options = readArguments();
+  } catch (error) {
+    process.stderr.write(`cellar bench: ${error.message}\n`);
+    return USAGE_ERROR;
+  }
+  // Sessions do not hold the process by themselves.
+  const hold = setInterval(() => {}, 2 ** 30);
+  const { report, failures } = await measure(options);
+  clearInterval(hold);
+  process.stdout.write(`${options.json ? JSON.stringify(report, null, 2) : report.toText()}\n`);
+  return failures > 0 ? 1 : 0;
+}
+
+process.exitCode = await main();

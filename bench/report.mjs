@@ -1,0 +1,87 @@
+import { round, summarise } from "./statistics.mjs";
+
+/** All results of a run in the shape that `--json` prints. */
+export class Report {
+  ratios = {};
+  targets = {};
+  rows = [];
+  skipped = {};
+  machine;
+
+  constructor(benchmarks, machine) {
+    this.machine = machine;
+    for (const { key, target } of benchmarks) {
+      if (target === undefined) continue;
+      this.ratios[key] = null;
+      this.targets[key] = target;
+    }
+  }
+
+  add({ key, target }, { ratio, rows }) {
+    if (target !== undefined) this.ratios[key] = round(ratio);
+    for (const { name, unit = "ms", samples, note } of rows) {
+      const row = { benchmark: key, name, unit, ...summarise(samples) };
+      this.rows.push(note === undefined ? row : { ...row, note });
+    }
+  }
+
+  skip({ key }, reason) {
+    this.skipped[key] = reason;
+  }
+
+  /** True or false, and null where there is no figure to judge. */
+  isMet(key) {
+    const ratio = this.ratios[key];
+    const { at_least: least, at_most: most } = this.targets[key];
+    if (ratio === null) return null;
+    return least === undefined ? ratio <= most : ratio >= least;
+  }
+
+  toText() {
+    return [
+      ...this.#machineLines(),
+      "",
+      line("", "median", "p95", "n"),
+      ...this.rows.flatMap(rowLines),
+      "",
+      ...Object.keys(this.ratios).map((key) => this.#ratioLine(key)),
+      ...this.#skippedLines(),
+    ].join("\n");
+  }
+
+  #machineLines() {
+    const { processors, model, kernel, node, python, isolation } = this.machine;
+    return [
+      `${processors} x ${model}, kernel ${kernel}, Node ${node}, Python ${python ?? "-"}`,
+      `isolation ${isolation ?? "-"}; load ${this.machine.load_before.toFixed(1)} before`,
+    ];
+  }
+
+  #ratioLine(key) {
+    const { at_least: least, at_most: most } = this.targets[key];
+    const wanted = least === undefined ? `at most ${most}` : `at least ${least}`;
+    const met = this.isMet(key);
+    const verdict = met === null ? "not measured" : met ? "met" : "missed";
+    return `${key.padEnd(34)}${String(this.ratios[key] ?? "-").padStart(9)}  ${wanted}: ${verdict}`;
+  }
+
+  #skippedLines() {
+    const entries = Object.entries(this.skipped);
+    return entries.length === 0 ? [] : ["", ...entries.map(([key, why]) => `${key}: ${why}`)];
+  }
+}
+
+const NAME_WIDTH = 56;
+
+function line(name, ...cells) {
+  return name.padEnd(NAME_WIDTH) + cells.map((cell) => String(cell).padStart(11)).join("");
+}
+
+function rowLines({ name, unit, median, p95, n, note }) {
+  const shown = line(name, `${figure(median)} ${unit}`, `${figure(p95)} ${unit}`, n);
+  return note === undefined ? [shown] : [shown, `    ${note}`];
+}
+
+function figure(value) {
+  return value >= 100 ? value.toFixed(0) : value.toFixed(2);
+}

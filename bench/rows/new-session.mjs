@@ -1,0 +1,50 @@
+import { open, runTrivial, TRIVIAL, TRIVIAL_OUTPUT, warm } from "../cellar.mjs";
+import { PickleCells } from "../peers/bwrap.mjs";
+import { median } from "../statistics.mjs";
+import { interleave, time } from "../stopwatch.mjs";
+
+const POOLED = { preload: "full", poolSize: 4 };
+const UNPOOLED = { preload: "full", poolSize: 0 };
+const PAUSE_MS = 100;
+
+/** A new session and its first cell, against a fresh process for each cell. */
+export const newSession = {
+  key: "new_session_vs_bwrap_pickle",
+  target: { at_least: 30 },
+  async run({ runtime, count, observe, use }) {
+    const cells = use(new PickleCells());
+    observe(await warm(runtime, POOLED));
+    await warm(runtime, UNPOOLED);
+    const samples = await interleave(
+      {
+        pooled: () => timeSession(runtime, POOLED),
+        demanded: () => timeSession(runtime, UNPOOLED),
+        pickled: () => time(() => runPickled(cells)),
+      },
+      { rounds: count(60, 5), pause: PAUSE_MS },
+    );
+    return {
+      ratio: median(samples.pickled) / median(samples.pooled),
+      rows: [
+        { name: "Cellar, pool full: new session + first cell", samples: samples.pooled },
+        { name: "bwrap python3, pickle files in and out, no libraries", samples: samples.pickled },
+        { name: "Cellar, no pool: forked on demand + first cell", samples: samples.demanded },
+      ],
+    };
+  },
+};
+
+async function timeSession(runtime, config) {
+  let sandbox;
+  const taken = await time(async () => {
+    sandbox = await open(runtime, config);
+    await runTrivial(sandbox);
+  });
+  await sandbox.destroy();
+  return taken;
+}
+
+async function runPickled(cells) {
+  const printed = await cells.run(TRIVIAL);
+  if (printed !== TRIVIAL_OUTPUT) throw new Error(`the peer printed ${JSON.stringify(printed)}`);
+}

@@ -1,0 +1,62 @@
+import { setTimeout as rest } from "node:timers/promises";
+import { open, run } from "../cellar.mjs";
+import { time } from "../stopwatch.mjs";
+
+const CONFIG = { preload: "full", poolSize: 4, checkpoints: "always" };
+const PAUSE_MS = 50;
+const CRASH = "import os\nx = -1\nos._exit(1)";
+
+/** Ways back and aside: a crash survived, an undo, a twin. Each one's state is looked at. */
+export const rollback = {
+  key: "rollback",
+  async run({ runtime, count, use }) {
+    const rounds = count(20, 3);
+    const times = { crash: [], undo: [], fork: [], twin: [] };
+    const sandbox = use(await open(runtime, CONFIG));
+    for (let round = 0; round < rounds; round += 1) {
+      await run(sandbox, `x = ${round}`);
+      await parked(sandbox);
+      times.crash.push(await time(() => survive(sandbox)));
+      await expectState(sandbox, round);
+      await parked(sandbox);
+      await run(sandbox, "x = -2");
+      await parked(sandbox);
+      times.undo.push(await time(() => sandbox.undo()));
+      await expectState(sandbox, round);
+      await run(sandbox, `x = ${round}`);
+      await parked(sandbox);
+      let twin;
+      times.fork.push(await time(async () => (twin = await sandbox.fork())));
+      times.twin.push(await time(() => expectState(twin, round)));
+      await twin.destroy();
+    }
+    return {
+      rows: [
+        {
+          name: "Cellar, a cell that crashes, until its result",
+          samples: times.crash,
+          note: "the state before the cell is back by then",
+        },
+        { name: "Cellar, undo()", samples: times.undo },
+        { name: "Cellar, fork()", samples: times.fork },
+        { name: "Cellar, the twin's first cell", samples: times.twin },
+      ],
+    };
+  },
+};
+
+async function parked(sandbox) {
+  await sandbox.checkpoints();
+  await rest(PAUSE_MS);
+}
+
+async function survive(sandbox) {
+  const { status, state } = await sandbox.execute(CRASH);
+  if (status !== "crashed" || !state.survived) {
+    throw new Error(`the crash ended with ${status}: ${state.reason}`);
+  }
+}
+
+async function expectState(sandbox, value) {
+  await run(sandbox, "print(x)", `${value}\n`);
+}

@@ -1,0 +1,192 @@
+"""Rich outputs: bounded, guarded, and images apart from the result."""
+import sys
+import unittest
+
+from cell_case import CellCase
+from cellar_runner import displays, reprs
+
+try:
+    import matplotlib.pyplot as pyplot
+except ImportError:
+    pyplot = None
+
+
+class BundleTest(CellCase):
+    def result(self, code):
+        outcome = self.run_cell(code)
+        self.assertEqual(outcome["status"], "ok", outcome["error"])
+        return outcome["result"]
+
+    def test_methods_of_an_object(self):
+        code = (
+            "class Rich:\n"
+            "    def __repr__(self): return 'plain'\n"
+            "    def _repr_html_(self): return '<p>'\n"
+            "    def _repr_markdown_(self): return ('# m', {'meta': 1})\n"
+            "    def _repr_json_(self): return {'a': [1]}\n"
+            "    def _repr_latex_(self): return None\n"
+            "Rich()"
+        )
+        expected = {
+            "text/plain": "plain",
+            "text/html": "<p>",
+            "text/markdown": "# m",
+            "application/json": '{"a": [1]}',
+        }
+        self.assertEqual(self.result(code), expected)
+
+    def test_a_mimebundle_comes_first(self):
+        code = (
+            "class B:\n"
+            "    def _repr_mimebundle_(self, include=None, exclude=None):\n"
+            "        return {'text/plain': 'mine', 'text/html': '<i>', 'application/x+json': {'k': 1}}\n"
+            "    def _repr_html_(self): return '<b>'\n"
+            "B()"
+        )
+        expected = {"text/plain": "mine", "text/html": "<i>", "application/x+json": '{"k": 1}'}
+        self.assertEqual(self.result(code), expected)
+
+    def test_images_are_displayed_and_not_in_the_result(self):
+        code = "class P:\n    def _repr_png_(self): return b'\\x89PNG'\n    def __repr__(self): return 'p'\nP()"
+        self.assertEqual(self.result(code), {"text/plain": "p"})
+        self.assertEqual(self.shown, [{"image/png": b"\x89PNG", "text/plain": "p"}])
+
+    def test_failing_methods_are_notes(self):
+        code = "class F:\n    def __repr__(self): return 'f'\n    def _repr_html_(self): raise %s('no')\nF()"
+        for kind in ("ValueError", "SystemExit", "GeneratorExit"):
+            with self.subTest(kind=kind):
+                note = "f\n[_repr_html_ of F failed: %s: no]" % kind
+                self.assertEqual(self.result(code % kind), {"text/plain": note})
+
+    def test_failing_and_odd_reprs(self):
+        cases = {
+            "def __repr__(self): raise ValueError('no')": "its __repr__ raised ValueError: no",
+            "def __repr__(self): return 5": "its __repr__ raised TypeError",
+            "def __repr__(self): return repr(self)": "its __repr__ raised RecursionError",
+            "def __repr__(self): return '\\ud800'": "\\ud800",
+            "__class__ = property(lambda self: 1 / 0)": "O object",
+        }
+        for body, text in cases.items():
+            with self.subTest(body=body):
+                self.assertIn(text, self.result("class O:\n    %s\nO()" % body)["text/plain"])
+
+    def test_catch_all_attributes_are_not_representations(self):
+        code = "class Any:\n    def __getattr__(self, name): return lambda *a, **k: name\nAny()"
+        self.assertEqual(list(self.result(code)), ["text/plain"])
+        self.assertEqual(list(self.result("import unittest.mock as m\nm.MagicMock()")), ["text/plain"])
+
+    def test_large_html_is_left_out_with_a_note(self):
+        code = "class H:\n    def _repr_html_(self): return 'x' * %d\nH()"
+        result = self.result(code % (displays.RICH_TEXT_LIMIT + 1))
+        self.assertNotIn("text/html", result)
+        self.assertIn("[text/html left out: 1,000,001", result["text/plain"])
+        self.assertIn("text/html", self.result(code % displays.RICH_TEXT_LIMIT))
+
+    def test_a_bundle_is_bounded_as_a_whole(self):
+        code = (
+            "class M:\n    def _repr_mimebundle_(self, **k):\n"
+            "        return {'x/%d' % i: '\\u1234' * 900_000 for i in range(30)}\nM()"
+        )
+        result = self.result(code)
+        self.assertLess(sum(map(displays._cost, result.values())), 16 * 1024 * 1024)
+        self.assertIn("left out", result["text/plain"])
+
+    def test_display(self):
+        self.value("display(1, 'two')\ndisplay({'text/html': '<b>'}, raw=True, metadata={'a': {1}})")
+        self.assertEqual(
+            self.shown, [{"text/plain": "1"}, {"text/plain": "'two'"}, {"text/html": "<b>"}]
+        )
+        self.error("display(1, raw=True)", "TypeError")
+
+
+class BoundedTextTest(unittest.TestCase):
+    def test_small_values_are_plain_reprs(self):
+        for value in (1, "a", [1, {"b": (2,)}], {3}, frozenset([4]), b"x", None, range(5), 1.5, (1,)):
+            self.assertEqual(reprs.text_of(value), repr(value))
+
+    def test_huge_containers_are_cut(self):
+        text = reprs.text_of(list(range(10**6)))
+        self.assertTrue(text.startswith("[0, 1, 2, "))
+        self.assertTrue(text.endswith(", ... 999,000 more]"))
+        text = reprs.text_of({index: [index] * 3 for index in range(20_000)})
+        self.assertTrue(text.startswith("{0: [0, 0, 0], 1: "))
+        self.assertTrue(text.endswith("more}"))
+
+    def test_huge_strings_are_cut(self):
+        text = reprs.text_of("x" * 10**7)
+        self.assertLess(len(text), reprs.TEXT_LIMIT + 200)
+        self.assertIn("more", text)
+
+    def test_shared_parts_do_not_explode(self):
+        value = [0]
+        for _ in range(60):
+            value = [value, value]
+        self.assertLess(len(reprs.text_of(value)), reprs.TEXT_LIMIT + 200)
+
+    def test_cycles(self):
+        value = []
+        value.append(value)
+        self.assertIn("...", reprs.text_of(value))
+
+    def test_a_subclass_with_its_own_repr_is_asked(self):
+        class Named(list):
+            def __repr__(self):
+                return "named"
+
+        self.assertEqual(reprs.text_of(Named(range(20_000))), "named")
+
+    def test_huge_ints(self):
+        self.assertEqual(reprs.text_of(1 << 2_000_000), "<int of 2,000,001 bits>")
+
+
+@unittest.skipIf(pyplot is None, "needs matplotlib")
+class FigureTest(CellCase):
+    def setUp(self):
+        super().setUp()
+        pyplot.switch_backend("Agg")
+        self.addCleanup(setattr, pyplot, "show", pyplot.show)
+        self.addCleanup(pyplot.close, "all")
+        self.value("import matplotlib.pyplot as plt")
+
+    def test_figures_left_open_are_shown_once_and_closed(self):
+        self.value("plt.plot([1, 2])\nprint('x')")
+        self.assertEqual(len(self.shown), 1)
+        self.assertTrue(self.shown[0]["image/png"].startswith(b"\x89PNG"))
+        self.assertIn("Figure", self.shown[0]["text/plain"])
+        self.assertEqual(pyplot.get_fignums(), [])
+        self.value("1")
+        self.assertEqual(len(self.shown), 1)
+
+    def test_the_backend_can_still_be_chosen(self):
+        self.value("import matplotlib\nmatplotlib.use('Agg')\nplt.switch_backend('Agg')")
+
+    def test_show_shows_at_once(self):
+        self.value("plt.plot([1])\nplt.show()\ndisplay('after')")
+        self.assertEqual([list(data)[0] for data in self.shown], ["image/png", "text/plain"])
+
+    def test_a_figure_as_value_is_shown_once(self):
+        self.assertIn("Figure", self.value("fig, ax = plt.subplots()\nax.plot([1])\nfig"))
+        self.assertEqual(len(self.shown), 1)
+        self.value("fig")
+        self.assertEqual(len(self.shown), 2)
+
+    def test_an_error_still_shows_what_was_drawn(self):
+        self.error("plt.plot([1])\n1 / 0", "ZeroDivisionError")
+        self.assertEqual(len(self.shown), 1)
+
+    def test_a_figure_that_cannot_be_drawn_is_a_note(self):
+        self.value("plt.figure()\nplt.title('$\\\\bad{$')")
+        self.assertEqual(self.shown, [])
+        self.assertIn("figures not shown", self.stderr.getvalue())
+        self.assertEqual(pyplot.get_fignums(), [])
+
+
+class WithoutLibrariesTest(CellCase):
+    def test_nothing_is_imported(self):
+        absent = [name for name in ("pandas", "matplotlib", "numpy") if name not in sys.modules]
+        self.value("[1]\n")
+        self.assertEqual([name for name in absent if name in sys.modules], [])
+
+
+if __name__ == "__main__":
+    unittest.main()

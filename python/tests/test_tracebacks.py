@@ -1,0 +1,149 @@
+"""Errors show the user's frames, are bounded, and are never lost to their own text."""
+import os
+import sys
+import unittest
+
+from cell_case import CellCase
+from cellar_runner import tracebacks
+
+
+class FrameTest(CellCase):
+    def test_user_frames_with_source_and_the_library_that_raised(self):
+        self.value("import json\ndef parse(text):\n    return json.loads(text)")
+        text = self.error("parse('{')", "JSONDecodeError")["traceback"]
+        lines = text.split("\n")
+        self.assertEqual(lines[0], "Traceback (most recent call last):")
+        self.assertIn('  File "<cell 2>", line 1, in <module>', lines)
+        self.assertIn("    return json.loads(text)", lines)
+        self.assertRegex(lines[-2], r"^  \[raised in json/decoder\.py:\d+ raw_decode\]$")
+        self.assertTrue(lines[-1].startswith("json.decoder.JSONDecodeError: "))
+        self.assertEqual(text.count("File "), 2)
+        self.assertNotIn("cellar_runner", text)
+
+    def test_a_file_of_the_working_folder_is_the_user_s(self):
+        with open("mine.py", "w") as file:
+            file.write("def f():\n    return {}['k']\n")
+        self.addCleanup(sys.modules.pop, "mine", None)
+        self.value("import sys; sys.path.insert(0, '.')")
+        self.addCleanup(sys.path.remove, ".")
+        self.assertIn("return {}['k']", self.error("import mine; mine.f()")["traceback"])
+
+    def test_an_older_cell_keeps_its_source(self):
+        self.value("def boom():\n    raise ValueError('old')")
+        self.value("import linecache; linecache.clearcache()")
+        self.assertIn("raise ValueError('old')", self.error("boom()")["traceback"])
+
+    def test_repeated_frames_are_collapsed(self):
+        error = self.error("def f(n):\n    return f(n + 1)\nf(0)", "RecursionError")
+        self.assertRegex(error["traceback"], r"repeated [\d,]+ more times")
+        self.assertLess(len(error["traceback"]), 2000)
+        code = "def a(n):\n    return b(n)\ndef b(n):\n    return a(n)\na(0)"
+        text = self.error(code, "RecursionError")["traceback"]
+        self.assertRegex(text, r"\[\.\.\. [\d,]+ frames left out \.\.\.\]")
+        self.assertLess(len(text), 5000)
+
+    def test_long_messages_keep_head_and_tail(self):
+        error = self.error("raise ValueError('a' * 100_000 + 'end')")
+        self.assertLess(len(error["message"]), tracebacks.MESSAGE_LIMIT + 200)
+        self.assertTrue(error["message"].endswith("end"))
+        self.assertIn("characters left out", error["message"])
+        self.assertLess(len(error["traceback"]), tracebacks.TRACEBACK_LIMIT + 200)
+
+
+class KindTest(CellCase):
+    def test_syntax_errors_have_a_caret(self):
+        error = self.error("x = 1\nif x\n    y", "SyntaxError")
+        self.assertIn('  File "<cell 1>", line 2\n    if x\n', error["traceback"])
+        self.assertIn("^", error["traceback"])
+        self.assertNotIn("Traceback", error["traceback"])
+
+    def test_chains(self):
+        code = "try:\n    1 / 0\nexcept Exception as e:\n    raise KeyError('k') from e"
+        text = self.error(code, "KeyError")["traceback"]
+        self.assertLess(text.index("ZeroDivisionError"), text.index("direct cause"))
+        self.assertLess(text.index("direct cause"), text.index("KeyError: 'k'"))
+        text = self.error("try:\n    1 / 0\nexcept Exception:\n    {}['k']")["traceback"]
+        self.assertIn("During handling", text)
+        text = self.error("try:\n    1 / 0\nexcept Exception:\n    raise KeyError from None")
+        self.assertNotIn("ZeroDivisionError", text["traceback"])
+
+    def test_a_chain_that_bites_its_tail(self):
+        self.error("a, b = ValueError('a'), ValueError('b')\na.__cause__ = b\nb.__cause__ = a\nraise a")
+
+    @unittest.skipUnless(sys.version_info >= (3, 11), "needs Python 3.11")
+    def test_groups_and_notes(self):
+        code = "e = ExceptionGroup('two', [ValueError('one'), KeyError('k')])\ne.add_note('a note')\nraise e"
+        text = self.error(code, "ExceptionGroup")["traceback"]
+        for part in ("two (2 sub-exceptions)", "  | ValueError: one", "  | KeyError: 'k'", "a note"):
+            self.assertIn(part, text)
+
+    def test_empty_messages_and_names(self):
+        self.assertEqual(self.error("raise ValueError")["message"], "ValueError")
+        self.assertEqual(self.error("raise type('', (Exception,), {})")["type"], "<unnamed>")
+        self.assertEqual(self.error("raise MemoryError", "MemoryError")["message"], "MemoryError")
+
+    def test_hostile_exceptions(self):
+        bodies = (
+            "def __str__(self): raise SystemExit",
+            "def __str__(self): return 5",
+            "def __str__(self): return str(self)",
+            "__class__ = property(lambda self: 1 / 0)",
+            "__cause__ = __context__ = __traceback__ = property(lambda self: 1 / 0)",
+            "__notes__ = property(lambda self: 1 / 0)",
+            "def __getattribute__(self, name): raise MemoryError",
+        )
+        for body in bodies:
+            for base in ("Exception", "BaseException", "OSError", "SyntaxError"):
+                with self.subTest(body=body, base=base):
+                    error = self.error("class Evil(%s):\n    %s\nraise Evil('x')" % (base, body), "Evil")
+                    self.assertTrue(error["message"])
+                    self.assertIn("raise Evil('x')", error["traceback"])
+
+    def test_a_metaclass_that_lies_about_the_name(self):
+        code = (
+            "class M(type):\n    __name__ = property(lambda c: 1 / 0)\n"
+            "class E(Exception, metaclass=M): pass\nraise E('x')"
+        )
+        self.error(code, "E")
+
+    def test_text_is_always_valid_utf_8(self):
+        error = self.error("raise ValueError('\\ud800')")
+        error["message"].encode("utf-8")
+        error["traceback"].encode("utf-8")
+
+
+class HintTest(CellCase):
+    def hint(self, code):
+        return self.error(code).get("hint", "")
+
+    def test_missing_packages(self):
+        self.assertIn("cellar install nopkg", self.hint("import nopkg.part"))
+        self.assertEqual(self.hint("import json.nopart"), "")
+        self.assertIn("beautifulsoup4", self.hint("raise ModuleNotFoundError(name='bs4')"))
+
+    def test_files_outside(self):
+        self.assertIn("/workspace", self.hint("open('/nowhere/x')"))
+        self.assertEqual(self.hint("open('/tmp/nothing-here/x')"), "")
+        self.assertEqual(self.hint("open('relative')"), "")
+
+    def test_network(self):
+        code = "import urllib.error, socket\nraise urllib.error.URLError(socket.gaierror(-2, 'x'))"
+        self.assertIn("no network", self.hint(code))
+        self.assertIn("no network", self.hint("import errno\nraise OSError(errno.ENETUNREACH, 'x')"))
+        self.interpreter.network = True
+        self.assertEqual(self.hint(code), "")
+
+    def test_a_lost_error_while_formatting_is_still_told(self):
+        formatter = self.interpreter._tracebacks
+        formatter._chain = lambda *arguments: (_ for _ in ()).throw(MemoryError)
+        error = self.error("raise ValueError('x')", "ValueError")
+        self.assertIn("raise ValueError", error["traceback"])
+
+
+class PathTest(unittest.TestCase):
+    def test_library_paths_are_short(self):
+        self.assertEqual(tracebacks._short(os.path.join(os.path.dirname(os.__file__), "a", "b.py")), "a/b.py")
+
+
+if __name__ == "__main__":
+    unittest.main()
