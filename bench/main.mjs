@@ -46,7 +46,7 @@ async function measure({ quick, only }) {
       report.add(benchmark, await benchmark.run({ ...bench, use: scope.use }));
     } catch (error) {
       report.skip(benchmark, error.message);
-      if (!(error instanceof Unavailable)) failures += 1;
+      if (!isUnavailable(error)) failures += 1;
     } finally {
       await scope.close();
     }
@@ -54,6 +54,10 @@ async function measure({ quick, only }) {
   await runtime[Symbol.asyncDispose]();
   Object.assign(report.machine, describeEnd());
   return { report, failures };
+}
+
+function isUnavailable(error) {
+  return error instanceof Unavailable || error.code === "SANDBOX_UNAVAILABLE";
 }
 
 function progress(key) {

@@ -15,17 +15,12 @@ export const burst = {
   async run({ runtime, count, observe }) {
     const peer = new BwrapPeer();
     observe(await warm(runtime, UNPOOLED));
-    const rounds = { ours: [], peers: [] };
     const samples = await interleave(
-      {
-        ours: async () => keep(rounds.ours, await burstOfSessions(runtime)),
-        peers: async () => keep(rounds.peers, await atOnce(() => peer.runBare())),
-      },
+      { ours: () => burstOfSessions(runtime), peers: () => atOnce(() => peer.runBare()) },
       { rounds: count(6, 1), warmups: count(1, 0), pause: REST_MS },
     );
-    const measured = count(6, 1);
     return {
-      ratio: typicalP95(rounds.peers, measured) / typicalP95(rounds.ours, measured),
+      ratio: typicalP95(samples.peers) / typicalP95(samples.ours),
       rows: [
         {
           name: "Cellar, no pool: 64 x (new session + first cell)",
@@ -38,13 +33,11 @@ export const burst = {
   },
 };
 
-function keep(rounds, times) {
-  rounds.push(times);
-  return times;
-}
-
-function typicalP95(rounds, measured) {
-  return median(rounds.slice(-measured).map((times) => percentile(times, 0.95)));
+function typicalP95(samples) {
+  const rounds = Array.from({ length: samples.length / SESSIONS }, (_, round) =>
+    samples.slice(round * SESSIONS, (round + 1) * SESSIONS),
+  );
+  return median(rounds.map((times) => percentile(times, 0.95)));
 }
 
 /** Completion times, counted from the one moment at which all were asked for. */

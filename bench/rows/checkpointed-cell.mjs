@@ -1,5 +1,5 @@
 import { setTimeout as rest } from "node:timers/promises";
-import { open, runTrivial } from "../cellar.mjs";
+import { open, runTrivial, warm } from "../cellar.mjs";
 import { median } from "../statistics.mjs";
 import { interleave, time } from "../stopwatch.mjs";
 
@@ -12,7 +12,8 @@ const SETTLE_MS = 100;
 export const checkpointedCell = {
   key: "checkpointed_vs_live",
   target: { at_most: 1.2 },
-  async run({ runtime, count, use }) {
+  async run({ runtime, count, observe, use }) {
+    observe(await warm(runtime, BASE));
     const live = use(await open(runtime, { ...BASE, checkpoints: "off" }));
     const kept = use(await open(runtime, { ...BASE, checkpoints: "always" }));
     const apart = await measure({ live, kept }, { rounds: count(10, 2), gap: APART_MS });

@@ -1,4 +1,4 @@
-import { open, runTrivial, TRIVIAL } from "../cellar.mjs";
+import { open, runTrivial, TRIVIAL, warm } from "../cellar.mjs";
 import { IpykernelPeer } from "../peers/ipykernel.mjs";
 import { median } from "../statistics.mjs";
 import { interleave, time } from "../stopwatch.mjs";
@@ -11,7 +11,8 @@ const PAUSE_MS = 50;
 export const liveCell = {
   key: "live_cell_vs_ipykernel",
   target: { at_least: 12 },
-  async run({ runtime, count, use }) {
+  async run({ runtime, count, observe, use }) {
+    observe(await warm(runtime, LIVE));
     const sandbox = use(await open(runtime, LIVE));
     const kernel = use(await IpykernelPeer.start(sandbox.info.python.executable, TRIVIAL));
     const samples = await interleave(

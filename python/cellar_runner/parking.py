@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import random
 import select
 import socket
 import struct
@@ -15,6 +16,7 @@ REST_SECONDS = 0.001
 MAX_GROWTH_BYTES = 256 << 20
 PARKED = struct.Struct("=II")
 
+_random_state, _set_random_state = random.getstate, random.setstate
 _RUNNER = (family.CHANNEL, family.LINK, family.OUT, family.ERR, family.WAKE)
 _REOPENED_FLAGS = os.O_ACCMODE | os.O_APPEND | os.O_NONBLOCK
 
@@ -62,6 +64,8 @@ class Checkpointer:
 
     def park(self, step):
         self._pages.before_fork()
+        # The random module reseeds itself in a forked child; a checkpoint must not.
+        randomness = _random_state()
         mine, theirs = family.socket_pair()
         try:
             pid = linux.sibling_fork()
@@ -77,10 +81,10 @@ class Checkpointer:
             self._pages.after_fork()
             return None
         mine.close()
-        return _wait(theirs)
+        return _wait(theirs, randomness)
 
 
-def _wait(wake):
+def _wait(wake, randomness):
     """The parked copy. Returns only in a new head, with its orders and descriptors."""
     family.open_descriptor_range()
     family.place(wake.detach(), family.WAKE)
@@ -101,6 +105,7 @@ def _wait(wake):
         if pid == 0:
             wake.close()
             os.setsid()
+            _set_random_state(randomness)
             _reopen(files)
             return json.loads(data.decode()), descriptors
         for descriptor in descriptors:

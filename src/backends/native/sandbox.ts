@@ -132,9 +132,9 @@ export class NativePythonSandbox implements ISandbox {
     });
   }
 
-  undo(cells = 1): Promise<Checkpoint> {
+  async undo(cells = 1): Promise<Checkpoint> {
     checkLimit("cells", cells, 1);
-    return this.#task(async () => {
+    return await this.#task(async () => {
       const { line } = this.#branch;
       const target = line.before(cells);
       if (target === undefined) {
@@ -161,7 +161,8 @@ export class NativePythonSandbox implements ISandbox {
     return this.#task(async () => {
       const { line, family, number } = this.#branch;
       const { present } = line;
-      if (!(await line.untilParked(present.id, PARKING_MS))) {
+      const patience = this.#settings.checkpoints === "off" ? 0 : PARKING_MS;
+      if (!(await line.untilParked(present.id, patience))) {
         throw new CellarError("CHECKPOINT_GONE", "there is no checkpoint of this state to fork", {
           remedy: 'Sessions with threads, much memory or checkpoints: "off" cannot be forked.',
         });

@@ -1,0 +1,255 @@
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import type { CodeExecution, REPLConfig } from "../backend.js";
+import type { NativePythonSandbox } from "./sandbox.js";
+import { openWalls } from "./walls.case.test.js";
+
+const { runtime, unavailable } = await openWalls();
+const open: NativePythonSandbox[] = [];
+const text = (run: CodeExecution): string | undefined => run.result?.["text/plain"];
+
+async function create(config: REPLConfig = {}): Promise<NativePythonSandbox> {
+  const sandbox = await runtime.createSandbox({
+    preload: "standard",
+    poolSize: 1,
+    timeout: 10_000,
+    grace: 300,
+    ...config,
+  });
+  open.push(sandbox);
+  return sandbox;
+}
+
+function check(name: string, body: () => Promise<void>): void {
+  it(name, async (context) => {
+    if (unavailable !== undefined) context.skip(unavailable);
+    await body();
+  });
+}
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((sandbox) => sandbox.destroy()));
+});
+
+afterAll(() => runtime[Symbol.asyncDispose]());
+
+describe("a cell that fails loses only itself", () => {
+  const endings: readonly (readonly [name: string, code: string, status: string])[] = [
+    ["a segmentation fault", "import ctypes; ctypes.string_at(0)", "crashed"],
+    ["os._exit(0)", "import os; os._exit(0)", "crashed"],
+    ["abort", "import os; os.abort()", "crashed"],
+    ["SIGKILL to itself", "import os; os.kill(os.getpid(), 9)", "crashed"],
+    [
+      "a loop that ignores signals",
+      "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass",
+      "timeout",
+    ],
+    ["a C call that never checks signals", "sum(range(10**12))", "timeout"],
+    [
+      "a stopped process",
+      "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)",
+      "timeout",
+    ],
+  ];
+  for (const [name, code, status] of endings) {
+    check(name, async () => {
+      const sandbox = await create();
+      await sandbox.execute("k = 41\nlst = [1]\ngen = (i * i for i in range(10))\nnext(gen)");
+      await sandbox.execute("next(gen)");
+      const run = await sandbox.execute(`k = -1\nlst.clear()\nlist(gen)\n${code}`, { timeout: 500 });
+      expect(run.status).toBe(status);
+      expect(run.error?.message).not.toBe("");
+      expect(run.state).toMatchObject({ survived: true, checkpoint: 2 });
+      expect(text(await sandbox.execute("(k, lst, next(gen))"))).toBe("(41, [1], 4)");
+    });
+  }
+
+  check("the first cell too", async () => {
+    const sandbox = await create();
+    const run = await sandbox.execute("x = 1\nimport os; os.abort()");
+    expect(run.state).toEqual({ survived: true, checkpoint: 0 });
+    expect(text(await sandbox.execute("'x' in globals()"))).toBe("False");
+  });
+
+  check("output before the crash is kept", async () => {
+    const sandbox = await create();
+    const run = await sandbox.execute("print('before')\nimport os; os.abort()");
+    expect(run.stdout).toBe("before\n");
+  });
+
+  check("memory beyond the limit", async () => {
+    const sandbox = await create({ limits: { memoryMb: 200 } });
+    await sandbox.execute("k = 1");
+    const eager = await sandbox.execute("x = bytearray(1 << 30)");
+    expect(eager).toMatchObject({ status: "oom", state: { survived: true } });
+    const shared = await sandbox.execute(
+      [
+        "import mmap, os",
+        "kids = []",
+        "for _ in range(8):",
+        "    if os.fork() == 0:",
+        "        b = bytearray(b'x') * (150 << 20)",
+        "        import time; time.sleep(20)",
+        "        os._exit(0)",
+        "big = bytearray(b'y') * (150 << 20)",
+        "import time; time.sleep(20)",
+      ].join("\n"),
+      { timeout: 8000 },
+    );
+    expect(shared.status).toMatch(/oom|timeout/);
+    expect(text(await sandbox.execute("k"))).toBe("1");
+  });
+});
+
+describe("going back and forking", () => {
+  check("undo restores what no pickle can", async () => {
+    const sandbox = await create();
+    await sandbox.execute("f = lambda: 1\nit = iter([1, 2, 3])");
+    await sandbox.execute("next(it)");
+    await sandbox.execute("next(it)");
+    expect(await sandbox.undo(1)).toEqual({ id: 2, cell: 2 });
+    expect(text(await sandbox.execute("(f(), next(it))"))).toBe("(1, 2)");
+    expect(await sandbox.undo(3)).toEqual({ id: 0, cell: 0 });
+    expect(text(await sandbox.execute("'f' in globals()"))).toBe("False");
+    await expect(sandbox.undo(9)).rejects.toMatchObject({ code: "CHECKPOINT_GONE" });
+    await expect(sandbox.undo(0)).rejects.toMatchObject({ code: "INVALID_INPUT" });
+  });
+
+  check("lists checkpoints, bounded, and refuses those that are gone", async () => {
+    const sandbox = await create({ keepCheckpoints: 3 });
+    for (let cell = 1; cell <= 6; cell += 1) await sandbox.execute(`n = ${cell}`);
+    expect((await sandbox.checkpoints()).map(({ cell }) => cell)).toEqual([0, 4, 5, 6]);
+    await expect(sandbox.undo(4)).rejects.toMatchObject({ code: "CHECKPOINT_GONE" });
+    await sandbox.undo(2);
+    expect(text(await sandbox.execute("n"))).toBe("4");
+  });
+
+  check("random state is kept by a rollback and new in a session", async () => {
+    const sandbox = await create();
+    await sandbox.execute("import random; random.seed(42)");
+    const first = await sandbox.execute("random.random()");
+    await sandbox.undo(1);
+    expect(text(await sandbox.execute("random.random()"))).toBe(text(first));
+    const draws = new Set<string | undefined>();
+    for (let index = 0; index < 3; index += 1) {
+      const other = await create();
+      draws.add(text(await other.execute("import random; random.random()")));
+    }
+    expect(draws.size).toBe(3);
+  });
+
+  check("a process started in an earlier cell is still a child", async () => {
+    const sandbox = await create();
+    await sandbox.execute(
+      "import subprocess; p = subprocess.Popen(['/bin/sh', '-c', 'sleep 0.05; exit 7'])",
+    );
+    const run = await sandbox.execute(
+      "import os\nr = p.wait()\ntry: os.waitpid(-1, 0)\nexcept ChildProcessError: r = (r, 'none')\nr",
+    );
+    expect(text(run)).toBe("(7, 'none')");
+  });
+
+  check("open files come back at their offsets, sockets as lost", async () => {
+    const sandbox = await create();
+    await sandbox.execute(
+      "f = open('/workspace/t', 'w+'); f.write('abcdef'); f.seek(0)\nimport socket; a, b = socket.socketpair()\nf.read(2)",
+    );
+    const crash = await sandbox.execute("f.read(2)\nimport os; os.abort()");
+    expect(crash.state.lost?.join()).toMatch(/socket/);
+    expect(text(await sandbox.execute("f.read(2)"))).toBe("'cd'");
+    expect((await sandbox.execute("a.send(b'x')")).error?.type).toBe("OSError");
+  });
+
+  check("live threads switch the checkpoint off, and the result says so", async () => {
+    const sandbox = await create();
+    const run = await sandbox.execute(
+      "import threading, time\nt = threading.Thread(target=time.sleep, args=(0.5,))\nt.start()",
+    );
+    expect(run.state).toMatchObject({ survived: true, checkpoint: null });
+    expect(run.state.reason).toMatch(/thread/);
+    const after = await sandbox.execute("t.join()\nx = 5");
+    expect(after.state.checkpoint).toBe(2);
+  });
+
+  check("large memory switches it off, and a later crash tells what is lost", async () => {
+    const sandbox = await create();
+    await sandbox.execute("small = 1");
+    const run = await sandbox.execute("big = bytearray(b'x') * (400 << 20)");
+    expect(run.state.checkpoint).toBeNull();
+    expect(run.state.reason).toMatch(/memory/);
+    const crash = await sandbox.execute("import os; os.abort()");
+    expect(crash.state).toMatchObject({ survived: false, checkpoint: 1 });
+    expect(crash.state.reason).toMatch(/2/);
+    expect(text(await sandbox.execute("(small, 'big' in globals())"))).toBe("(1, False)");
+  });
+
+  check("a cell that kills its checkpoints is told that state was lost", async () => {
+    const sandbox = await create();
+    await sandbox.execute("x = 1");
+    const run = await sandbox.execute("import os; os.kill(-1, 9); os._exit(1)");
+    expect(run).toMatchObject({ status: "crashed", state: { survived: false, checkpoint: 0 } });
+    expect((await sandbox.execute("1")).status).toBe("ok");
+  });
+
+  check("checkpoints can be off, and say so", async () => {
+    const sandbox = await create({ checkpoints: "off" });
+    const run = await sandbox.execute("x = 1");
+    expect(run.state).toMatchObject({ survived: true, checkpoint: null });
+    await expect(sandbox.fork()).rejects.toMatchObject({ code: "CHECKPOINT_GONE" });
+    const crash = await sandbox.execute("import os; os.abort()");
+    expect(crash.state).toMatchObject({ survived: false, checkpoint: 0 });
+  });
+
+  check("idle checkpoints are made when the session rests", async () => {
+    const sandbox = await create({ checkpoints: "idle" });
+    const run = await sandbox.execute("x = 1");
+    expect(run.state.reason).toMatch(/rests/);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect((await sandbox.checkpoints()).map(({ cell }) => cell)).toEqual([0, 1]);
+  });
+
+  check("fork gives a twin that goes its own way", async () => {
+    const sandbox = await create();
+    await sandbox.execute("x = [1]");
+    const twin = await sandbox.fork();
+    open.push(twin);
+    await Promise.all([sandbox.execute("x.append('a')"), twin.execute("x.append('b')")]);
+    expect(text(await sandbox.execute("x"))).toBe("[1, 'a']");
+    expect(text(await twin.execute("x"))).toBe("[1, 'b']");
+    const crash = await twin.execute("import os; os.abort()");
+    expect(crash.state.survived).toBe(true);
+    expect(text(await twin.execute("x"))).toBe("[1, 'b']");
+    await twin.undo(3);
+    expect(text(await twin.execute("x"))).toBe("[1]");
+    const slow = sandbox.execute("import time; time.sleep(0.4); 'whole'");
+    await twin.execute("while True: pass", { timeout: 100 });
+    expect(text(await slow)).toBe("'whole'");
+    await sandbox.destroy();
+    expect(text(await twin.execute("x"))).toBe("[1]");
+  });
+
+  check("a restart from nothing sets the environment and the context again", async () => {
+    const sandbox = await create({ checkpoints: "off", env: { COLOUR: "green" } });
+    await sandbox.initialize("the context");
+    await sandbox.execute("import os; os.abort()");
+    expect(text(await sandbox.execute("(os.environ['COLOUR'], context)"))).toBe(undefined);
+    expect(text(await sandbox.execute("import os; (os.environ['COLOUR'], context)"))).toBe(
+      "('green', 'the context')",
+    );
+  });
+
+  check("an event loop works after a rollback", async () => {
+    const sandbox = await create();
+    await sandbox.execute("import asyncio\nawait asyncio.sleep(0)");
+    await sandbox.execute("import os; os.abort()");
+    const run = await sandbox.execute("await asyncio.sleep(0.01)\nawait asyncio.to_thread(len, [1])");
+    expect(run.error).toBeNull();
+  });
+
+  check("workspace files are not rolled back", async () => {
+    const sandbox = await create();
+    await sandbox.execute("open('a.txt', 'w').write('1')");
+    await sandbox.execute("open('a.txt', 'w').write('2')");
+    await sandbox.undo(1);
+    expect(text(await sandbox.execute("open('a.txt').read()"))).toBe("'2'");
+  });
+});
