@@ -7,7 +7,10 @@ import { CellarError, describeError } from "./errors.js";
 
 export const isolationLevelSchema = z.enum(["L0", "L1", "L2", "L3-", "L3", "L4"]);
 
-const megabytes = z.int().positive().max(1 << 20);
+const megabytes = z
+  .int()
+  .positive()
+  .max(1 << 20);
 
 export const limitSettingsSchema = z.strictObject({
   /** Memory of all processes of a session together, in MB. */
@@ -80,7 +83,11 @@ export function terminalEnvironment(): Readonly<Record<string, string | undefine
 }
 
 /** Where a user's own files of Cellar live. */
-export function userFolders(): { readonly config: string; readonly state: string; readonly cache: string } {
+export function userFolders(): {
+  readonly config: string;
+  readonly state: string;
+  readonly cache: string;
+} {
   const home = homedir();
   return {
     config: join(process.env.XDG_CONFIG_HOME ?? join(home, ".config"), "cellar"),
@@ -92,14 +99,18 @@ export function userFolders(): { readonly config: string; readonly state: string
 const CONFIG_FILE = "cellar.config.json";
 
 /** Options given in code, then `CELLAR_*`, then the project's file, then the user's, then defaults. */
-export function resolveSettings(options: object = {}, folder = process.cwd()): Settings {
+export function resolveSettings(options: object = {}, below = settingLayers()): Settings {
+  return parseSettings(mergeLayer(below, options as Record<string, unknown>));
+}
+
+/** Everything that is set outside the code, read at this moment. */
+export function settingLayers(folder = process.cwd()): Record<string, unknown> {
   const layers = [
     readFile(join(userFolders().config, "config.json")),
     readFile(join(folder, CONFIG_FILE)),
     readEnvironment(),
-    options as Record<string, unknown>,
   ];
-  return parseSettings(layers.reduce(mergeLayer, {}));
+  return layers.reduce(mergeLayer, {});
 }
 
 function parseSettings(value: unknown): Settings {
@@ -164,7 +175,8 @@ function readEnvironment(): Record<string, unknown> {
   for (const [name, value] of Object.entries(process.env)) {
     if (!name.startsWith("CELLAR_") || value === undefined || value === "") continue;
     const key = name.slice("CELLAR_".length);
-    if (key.startsWith("LIMITS_")) limits[camelCase(key.slice("LIMITS_".length))] = readValue(value);
+    if (key.startsWith("LIMITS_"))
+      limits[camelCase(key.slice("LIMITS_".length))] = readValue(value);
     else if (camelCase(key) in settingsSchema.shape) settings[camelCase(key)] = readValue(value);
   }
   return Object.keys(limits).length > 0 ? { ...settings, limits } : settings;

@@ -263,8 +263,14 @@ export function describeConformance(options: ConformanceOptions): void {
     });
 
     check("reads and writes variables", async () => {
-      await sandbox.setVariable("given", { a: [1, 2.5, null, "ü"], big: 2n ** 70n, nan: Number.NaN });
-      expect(text(await sandbox.execute("given['a'][3], given['big'] == 2**70"))).toBe("('ü', True)");
+      await sandbox.setVariable("given", {
+        a: [1, 2.5, null, "ü"],
+        big: 2n ** 70n,
+        nan: Number.NaN,
+      });
+      expect(text(await sandbox.execute("given['a'][3], given['big'] == 2**70"))).toBe(
+        "('ü', True)",
+      );
       expect(await sandbox.getVariable("given")).toEqual({
         a: [1, 2.5, null, "ü"],
         big: 2n ** 70n,
@@ -288,7 +294,9 @@ export function describeConformance(options: ConformanceOptions): void {
 
     check("runs many cells one at a time in the order they came", async () => {
       await sandbox.execute("seen = []");
-      const runs = Array.from({ length: 20 }, (_, index) => sandbox.execute(`seen.append(${index})`));
+      const runs = Array.from({ length: 20 }, (_, index) =>
+        sandbox.execute(`seen.append(${index})`),
+      );
       await Promise.all(runs);
       expect(text(await sandbox.execute("seen == list(range(20))"))).toBe("True");
     });

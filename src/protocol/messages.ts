@@ -150,7 +150,11 @@ export const messages = {
   initialize: request(
     "head",
     "host",
-    z.strictObject({ step: count, variables: z.record(shortText, json), checkpoint: checkpointMode }),
+    z.strictObject({
+      step: count,
+      variables: z.record(shortText, json),
+      checkpoint: checkpointMode,
+    }),
     z.strictObject({ checkpoint: checkpointPlan }),
   ),
   configure: request(
@@ -187,7 +191,12 @@ export const messages = {
       z.strictObject({ found: z.literal(false) }),
     ]),
   ),
-  variables: request("head", "host", nothing, z.strictObject({ variables: z.array(variableSchema) })),
+  variables: request(
+    "head",
+    "host",
+    nothing,
+    z.strictObject({ variables: z.array(variableSchema) }),
+  ),
   display: notification(
     "head",
     "inside",
@@ -277,7 +286,9 @@ export type RequestMethod = {
   [M in Method]: Messages[M] extends { kind: "request" } ? M : never;
 }[Method];
 export type NotificationMethod = Exclude<Method, RequestMethod>;
-export type Result<M extends RequestMethod> = Messages[M] extends { result: infer R extends z.ZodType }
+export type Result<M extends RequestMethod> = Messages[M] extends {
+  result: infer R extends z.ZodType;
+}
   ? z.infer<R>
   : never;
 

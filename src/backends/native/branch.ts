@@ -2,7 +2,7 @@ import { CellarError } from "../../errors.js";
 import type { Params, RequestMethod, Result } from "../../protocol/messages.js";
 import type { Peer } from "../../protocol/peer.js";
 import type { BranchEvents, Family } from "./family.js";
-import { Line } from "./line.js";
+import type { Line } from "./line.js";
 
 export type Death = Params<"died">;
 

@@ -44,18 +44,16 @@ describe("a cell that fails loses only itself", () => {
       "timeout",
     ],
     ["a C call that never checks signals", "sum(range(10**12))", "timeout"],
-    [
-      "a stopped process",
-      "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)",
-      "timeout",
-    ],
+    ["a stopped process", "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)", "timeout"],
   ];
   for (const [name, code, status] of endings) {
     check(name, async () => {
       const sandbox = await create();
       await sandbox.execute("k = 41\nlst = [1]\ngen = (i * i for i in range(10))\nnext(gen)");
       await sandbox.execute("next(gen)");
-      const run = await sandbox.execute(`k = -1\nlst.clear()\nlist(gen)\n${code}`, { timeout: 500 });
+      const run = await sandbox.execute(`k = -1\nlst.clear()\nlist(gen)\n${code}`, {
+        timeout: 500,
+      });
       expect(run.status).toBe(status);
       expect(run.error?.message).not.toBe("");
       expect(run.state).toMatchObject({ survived: true, checkpoint: 2 });
@@ -241,7 +239,9 @@ describe("going back and forking", () => {
     const sandbox = await create();
     await sandbox.execute("import asyncio\nawait asyncio.sleep(0)");
     await sandbox.execute("import os; os.abort()");
-    const run = await sandbox.execute("await asyncio.sleep(0.01)\nawait asyncio.to_thread(len, [1])");
+    const run = await sandbox.execute(
+      "await asyncio.sleep(0.01)\nawait asyncio.to_thread(len, [1])",
+    );
     expect(run.error).toBeNull();
   });
 

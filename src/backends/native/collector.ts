@@ -70,9 +70,7 @@ export class Collector {
   }
 
   whole(stream: StreamName): string {
-    return this.#entries
-      .map(({ output }) => (output.type === stream ? output.text : ""))
-      .join("");
+    return this.#entries.map(({ output }) => (output.type === stream ? output.text : "")).join("");
   }
 }
 

@@ -1,9 +1,9 @@
 import { chmodSync, chownSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
-import type { Identity } from "./run-folder.js";
 import { type Params, PROTOCOL_VERSION } from "../../protocol/messages.js";
 import { Peer } from "../../protocol/peer.js";
+import type { Identity } from "./run-folder.js";
 
 export type Hello = Params<"hello">;
 type Arrival = (hello: Hello, peer: Peer) => void;
@@ -65,4 +65,3 @@ export class Listener implements AsyncDisposable {
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
   }
 }
-

@@ -15,11 +15,11 @@ import { diagnose, remedyFor } from "../../isolation/remedies.js";
 import type { Limits } from "../../protocol/messages.js";
 import type { Family } from "./family.js";
 import { Listener } from "./listener.js";
+import { machine } from "./machine.js";
 import { Pool } from "./pool.js";
 import { preloadNames } from "./preload.js";
 import { probeWalls } from "./probe.js";
 import { RunFolder, SANDBOX_IDENTITY } from "./run-folder.js";
-import { machine } from "./machine.js";
 import { raiseWall } from "./wall.js";
 import { Zygote, type ZygoteReport } from "./zygote.js";
 

@@ -1,7 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { join } from "node:path";
-import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { Cgroups } from "../../isolation/cgroups.js";
 import type { Finding, ProbeFacts } from "../../isolation/levels.js";

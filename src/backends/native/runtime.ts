@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { resolveSettings, type Settings, surroundings } from "../../config.js";
+import { resolveSettings, type Settings, settingLayers, surroundings } from "../../config.js";
 import { CellarError } from "../../errors.js";
 import type { Mount } from "../../isolation/bwrap.js";
 import { meets } from "../../isolation/levels.js";
@@ -9,13 +9,17 @@ import { lodge } from "./lodging.js";
 import { Nursery, type Placement, wireLimits } from "./nursery.js";
 import { NativePythonSandbox } from "./sandbox.js";
 
+const MAX_REMEMBERED = 100;
+
 /** Holds the zygotes of a process; sandboxes that are alike share one. */
 export class NativeRuntime implements AsyncDisposable {
   readonly #nurseries = new Map<string, Nursery>();
+  readonly #layers = settingLayers();
+  readonly #resolved = new Map<string, Settings>();
 
   async createSandbox(config: REPLConfig = {}): Promise<NativePythonSandbox> {
-    const { settings, mounts, callbacks } = splitConfig(config);
-    config.signal?.throwIfAborted();
+    const { options, mounts, callbacks } = splitConfig(config);
+    const settings = this.#settings(options);
     const nursery = this.nursery(settings, mounts);
     const birthplace = async () => {
       const placement = await nursery.acquire(
@@ -26,6 +30,16 @@ export class NativeRuntime implements AsyncDisposable {
       return lodge(placement.family, describe(placement));
     };
     return keepingAlive(NativePythonSandbox.open(birthplace, settings, callbacks));
+  }
+
+  /** Sandboxes are mostly made alike, and checking their settings anew would cost as much as a cell. */
+  #settings(options: object): Settings {
+    const key = JSON.stringify(options);
+    const known = this.#resolved.get(key);
+    if (known !== undefined) return known;
+    const settings = resolveSettings(options, this.#layers);
+    if (this.#resolved.size < MAX_REMEMBERED) this.#resolved.set(key, settings);
+    return settings;
   }
 
   /** The maker of sessions of this kind. */
@@ -76,15 +90,24 @@ function refuseBelow(settings: Settings, { isolation, family }: Placement): void
 function splitConfig(config: REPLConfig) {
   const { backend, mounts, env, onStdout, onStderr, onBackground, onDisplay, signal, ...options } =
     config;
-  const settings = resolveSettings(options);
+  signal?.throwIfAborted();
+  if (backend !== undefined && backend !== "native") {
+    throw new CellarError("INVALID_CONFIG", `there is no backend "${String(backend)}"`, {
+      remedy: 'Use "native".',
+    });
+  }
   return {
-    settings,
+    options,
     mounts: (mounts ?? []).map(checkMount),
     callbacks: { env: checkEnvironment(env), onStdout, onStderr, onBackground, onDisplay },
   };
 }
 
-function checkMount({ host, guest, readonly = true }: Mount | NonNullable<REPLConfig["mounts"]>[number]): Mount {
+function checkMount({
+  host,
+  guest,
+  readonly = true,
+}: Mount | NonNullable<REPLConfig["mounts"]>[number]): Mount {
   const path = resolve(host);
   if (statSync(path, { throwIfNoEntry: false }) === undefined) {
     throw new CellarError("INVALID_CONFIG", `the mount's folder ${path} does not exist`);

@@ -1,6 +1,6 @@
 import type { Settings } from "../../config.js";
 import { CellarError } from "../../errors.js";
-import { MAX_SOURCE_BYTES, type Result, type Variable } from "../../protocol/messages.js";
+import type { Result, Variable } from "../../protocol/messages.js";
 import { decodeValue, encodeValue } from "../../protocol/values.js";
 import type {
   Checkpoint,
@@ -13,18 +13,17 @@ import type {
 } from "../backend.js";
 import { Branch, type Death } from "./branch.js";
 import { type CellEnd, describeDeath, RunningCell, stopError } from "./cell.js";
+import { checkLimit, checkSource, checkVariableName } from "./input.js";
 import { Line } from "./line.js";
-import { TaskQueue } from "./queue.js";
 import type { Birthplace, Lodging } from "./lodging.js";
+import { TaskQueue } from "./queue.js";
+import { restoredState, stateAfter } from "./state.js";
 
 /** A checkpoint is parked within milliseconds; a loaded machine may take longer. */
 const PARKING_MS = 5_000;
 const CLOSING_MS = 5_000;
 
-type Callbacks = Pick<
-  REPLConfig,
-  "onStdout" | "onStderr" | "onDisplay" | "onBackground" | "env"
->;
+type Callbacks = Pick<REPLConfig, "onStdout" | "onStderr" | "onDisplay" | "onBackground" | "env">;
 
 interface Waiting {
   cancelled: boolean;
@@ -108,13 +107,9 @@ export class NativePythonSandbox implements ISandbox {
     });
   }
 
-  setVariable(name: string, value: unknown): Promise<void> {
-    if (!/^[\p{L}_][\p{L}\p{N}_]*$/u.test(name)) {
-      return Promise.reject(
-        new CellarError("INVALID_INPUT", `"${name}" is not a Python variable name`),
-      );
-    }
-    return this.#task(() => this.#assign({ [name]: encodeValue(value) }));
+  async setVariable(name: string, value: unknown): Promise<void> {
+    checkVariableName(name);
+    await this.#task(() => this.#assign({ [name]: encodeValue(value) }));
   }
 
   variables(): Promise<readonly Variable[]> {
@@ -323,7 +318,7 @@ export class NativePythonSandbox implements ISandbox {
         error: stopped ? stopError(cell.cause ?? "cancelled", run.timeout) : answer.error,
         result: answer.result,
         exitCode: answer.exit_code,
-        state: this.#stateAfter(run.step, answer, run.notice),
+        state: stateAfter(run.step, answer, this.#settings.checkpoints, run.notice),
       };
     }
     const { status, error } = describeDeath(end, cell.cause, run.timeout);
@@ -331,35 +326,10 @@ export class NativePythonSandbox implements ISandbox {
     return { status, error, result: null, exitCode: null, state };
   }
 
-  #stateAfter(
-    step: number,
-    answer: Result<"execute">,
-    notice: StateReport | undefined,
-  ): StateReport {
-    const { planned, reason } = answer.checkpoint;
-    const checkpoint = planned && this.#settings.checkpoints === "always" ? step : null;
-    const off = checkpoint === null ? (reason ?? this.#whyNone()) : undefined;
-    if (notice === undefined) return { survived: true, checkpoint, ...(off && { reason: off }) };
-    return { ...notice, checkpoint };
-  }
-
-  #whyNone(): string {
-    return this.#settings.checkpoints === "idle"
-      ? "checkpoints are made only when the session rests"
-      : "checkpoints are off";
-  }
-
-  /** A checkpoint took the place of the dead head: is it the state before the cell? */
   async #restored(death: Death): Promise<StateReport> {
-    const { line, lost } = this.#branch;
-    const expected = line.present;
-    const gone = line.cut(death.restored);
+    const report = restoredState(this.#branch.line, death.restored, this.#branch.lost);
     if (death.restored === 0) await this.#furnish();
-    const base = { checkpoint: line.present.id, ...(lost.length > 0 && { lost }) };
-    if (line.present.id === expected.id || gone.length === 0) return { survived: true, ...base };
-    const cells = [...new Set(gone.map(({ cell }) => cell))].join(", ");
-    const kept = line.present.cell === 0 ? "an empty session" : `the state after cell ${line.present.cell}`;
-    return { survived: false, ...base, reason: `restored ${kept}; lost what these cells did: ${cells}` };
+    return { ...report, checkpoint: this.#branch.line.present.id };
   }
 
   async #bereft(): Promise<StateReport> {
@@ -412,23 +382,6 @@ function answeredStatus(answer: Result<"execute">): CodeExecution["status"] {
 function cancelOne(waiting: Waiting): void {
   waiting.cancelled = true;
   waiting.running?.stop("cancelled");
-}
-
-function checkSource(code: string): void {
-  if (typeof code !== "string") {
-    throw new CellarError("INVALID_INPUT", `the code must be a string, not ${typeof code}`);
-  }
-  const bytes = Buffer.byteLength(code);
-  if (bytes > MAX_SOURCE_BYTES) {
-    throw new CellarError("TOO_LARGE", `the code has ${bytes} bytes; ${MAX_SOURCE_BYTES} are allowed`, {
-      remedy: "Pass data with setVariable, initialize or a mounted file, not as source.",
-    });
-  }
-}
-
-function checkLimit(name: string, value: number | undefined, least: number): void {
-  if (value === undefined || (Number.isInteger(value) && value >= least)) return;
-  throw new CellarError("INVALID_INPUT", `${name} must be a whole number from ${least} on`);
 }
 
 function closedError(): CellarError {

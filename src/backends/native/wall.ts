@@ -87,7 +87,8 @@ export function raiseWall(plan: WallPlan): Wall {
   if (plan.groupProcesses !== undefined && child.pid !== undefined) {
     writeFileSync(plan.groupProcesses, String(child.pid));
   }
-  const orders = plan.identity === undefined ? "" : JSON.stringify({ ...plan.identity, binds, argv });
+  const orders =
+    plan.identity === undefined ? "" : JSON.stringify({ ...plan.identity, binds, argv });
   endQuietly(child.stdin, orders);
   endQuietly(child.stdio[ARGUMENTS_FD] as Duplex, encodeOptions(options));
   return {

@@ -1,0 +1,166 @@
+"""What a process that runs cells does for the host, whatever stands around it."""
+
+import ctypes
+import os
+import signal
+import threading
+import time
+
+from . import streams, values, wire
+from .interpreter import Interpreter
+from .pristine import BUILTINS as __builtins__
+
+_clock, _exit, _get_ident = time.perf_counter, os._exit, threading.get_ident
+_set_mask = getattr(signal, "pthread_sigmask", None)
+_c_library = ctypes.CDLL("ucrtbase" if os.name == "nt" else None)
+_flush_c_streams = _c_library.fflush
+
+
+class Service:
+    """Answers requests with one interpreter. Subclasses say where output and interrupts pass."""
+
+    def __init__(self):
+        self._main = _get_ident()
+        self._step = 0
+        self._armed = False
+        self._channel = None
+        self._pipes = None
+        self._stdout = None
+        self._stderr = None
+        self._interpreter = None
+
+    def _connect(self, channel, pipes):
+        """Takes a channel to the host and the ends of the output pipes into use."""
+        self._channel = channel
+        self._pipes = pipes
+        self._stdout = streams.CellStream(pipes, 0)
+        self._stderr = streams.CellStream(pipes, 1)
+        self._restore_descriptors()
+        if self._interpreter is not None:
+            self._give_streams()
+
+    def _new_interpreter(self):
+        interpreter = Interpreter(self._display)
+        interpreter.enter, interpreter.leave = self._arm, self._disarm
+        self._interpreter = interpreter
+        self._give_streams()
+
+    def _give_streams(self):
+        empty = open(os.devnull, "r")
+        self._interpreter.streams = (empty, self._stdout, self._stderr)
+
+    def _restore_descriptors(self):
+        """Descriptors 1 and 2 lead to the output pipes again."""
+        for number, descriptor in enumerate(self._pipes.descriptors, 1):
+            os.dup2(descriptor, number)
+
+    def _interrupted_step(self):
+        """The step that the host last wanted to interrupt."""
+        raise NotImplementedError
+
+    def _plan(self, mode):
+        """Whether a checkpoint follows, and if not, why."""
+        raise NotImplementedError
+
+    def _answered(self, params, result):
+        """Called after an answer is out."""
+
+    def _handle(self, message):
+        identifier, method = message.get("id"), message.get("method")
+        handler = self._methods.get(method)
+        if identifier is None:
+            return
+        if handler is None:
+            self._channel.refuse(identifier, wire.METHOD_NOT_FOUND, "unknown method %r" % method)
+            return
+        params = message.get("params")
+        try:
+            result = handler(self, params)
+            self._channel.answer(identifier, result)
+        except (OSError, wire.Broken):
+            _exit(1)
+        except BaseException as error:
+            text = "%s: %s" % (type(error).__name__, error)
+            self._channel.refuse(identifier, wire.INTERNAL_ERROR, text[:4000])
+            return
+        self._answered(params, result)
+
+    def _execute(self, params):
+        outcome = self._run(params)
+        outcome["checkpoint"] = self._plan(params["checkpoint"])
+        return outcome
+
+    def _run(self, params):
+        self._step = step = params["step"]
+        signal.signal(signal.SIGINT, self._on_interrupt)
+        if _set_mask is not None:
+            _set_mask(signal.SIG_SETMASK, ())
+        self._restore_descriptors()
+        self._pipes.begin(step, params["max_output"], streams.background_threads())
+        started = _clock()
+        outcome = self._interpreter.run(params["number"], params["code"])
+        outcome["duration_ms"] = (_clock() - started) * 1000
+        _flush_c_streams(None)
+        self._stdout.finish()
+        self._stderr.finish()
+        self._pipes.end(step)
+        return outcome
+
+    def _initialize(self, params):
+        for name, value in params["variables"].items():
+            self._interpreter.namespace[name] = values.decode(value)
+        return {"checkpoint": self._plan(params["checkpoint"])}
+
+    def _configure(self, params):
+        os.environ.update(params["environment"])
+        return {}
+
+    def _get_variable(self, params):
+        namespace = self._interpreter.namespace
+        if params["name"] not in namespace:
+            return {"found": False}
+        return {"found": True, "value": values.encode(namespace[params["name"]])}
+
+    def _variables(self, _params):
+        return {"variables": values.describe(self._interpreter.namespace)}
+
+    _methods = {
+        "execute": _execute,
+        "initialize": _initialize,
+        "configure": _configure,
+        "get_variable": _get_variable,
+        "variables": _variables,
+    }
+
+    def _display(self, data, metadata):
+        seq = self._pipes.sync()
+        texts = {mime: body for mime, body in data.items() if isinstance(body, str)}
+        binaries = [(mime, body) for mime, body in data.items() if isinstance(body, bytes)]
+        params = {
+            "step": self._step,
+            "seq": seq,
+            "data": texts,
+            "attachments": [{"mime": mime, "bytes": len(body)} for mime, body in binaries],
+            "metadata": metadata,
+        }
+        bodies = [body for _, body in binaries]
+        if not self._armed or _get_ident() != self._main:
+            self._channel.notify("display", params, bodies)
+            return
+        self._armed = False
+        try:
+            self._channel.notify("display", params, bodies)
+        finally:
+            # An interrupt that came meanwhile strikes now.
+            self._arm()
+
+    def _arm(self):
+        self._armed = True
+        self._on_interrupt()
+
+    def _disarm(self):
+        self._armed = False
+
+    def _on_interrupt(self, _number=None, _frame=None):
+        if self._armed and self._step and self._interrupted_step() == self._step:
+            raise KeyboardInterrupt

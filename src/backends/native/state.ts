@@ -1,0 +1,38 @@
+import type { CheckpointMode, Result } from "../../protocol/messages.js";
+import type { StateReport } from "../backend.js";
+import type { Line } from "./line.js";
+
+/** The state that an answered cell left behind. A notice of an earlier loss goes with it. */
+export function stateAfter(
+  step: number,
+  answer: Result<"execute">,
+  mode: CheckpointMode,
+  notice: StateReport | undefined,
+): StateReport {
+  const { planned, reason } = answer.checkpoint;
+  const checkpoint = planned && mode === "always" ? step : null;
+  if (notice !== undefined) return { ...notice, checkpoint };
+  if (checkpoint !== null) return { survived: true, checkpoint };
+  return { survived: true, checkpoint, reason: reason ?? whyNone(mode) };
+}
+
+function whyNone(mode: CheckpointMode): string {
+  return mode === "idle"
+    ? "checkpoints are made only when the session rests"
+    : "checkpoints are off";
+}
+
+/** A checkpoint took the place of a dead head: is it the state that was there before the cell? */
+export function restoredState(line: Line, restored: number, lost: readonly string[]): StateReport {
+  const gone = line.cut(restored);
+  const { id, cell } = line.present;
+  const base = { checkpoint: id, ...(lost.length > 0 && { lost }) };
+  if (gone.length === 0) return { survived: true, ...base };
+  const cells = [...new Set(gone.map((step) => step.cell))].join(", ");
+  const kept = cell === 0 ? "an empty session" : `the state after cell ${cell}`;
+  return {
+    survived: false,
+    ...base,
+    reason: `restored ${kept}; lost what these cells did: ${cells}`,
+  };
+}

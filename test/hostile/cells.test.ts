@@ -1,0 +1,93 @@
+import { readFileSync } from "node:fs";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { Arena, SECRET } from "./arena.js";
+import { attack, expectNextCell } from "./attack.js";
+import { EXPECTATIONS } from "./expectations.js";
+
+const cellSchema = z.array(z.object({ id: z.string(), category: z.string(), code: z.string() }));
+type HostileCell = z.infer<typeof cellSchema>[number];
+
+/** Cells about features that have tests of their own. */
+const ELSEWHERE = /^(pyo-|brg-|prot-1[1-4]$|prot-18$)/;
+const POLICY = /^ast-/;
+
+const cells: readonly HostileCell[] = cellSchema.parse(
+  JSON.parse(readFileSync(new URL("cells.json", import.meta.url), "utf8")),
+);
+const asserted = cells.filter(({ id }) => !ELSEWHERE.test(id) && !POLICY.test(id));
+const groups = [...new Set(asserted.map(({ category }) => category))].map(
+  (category) => [category, asserted.filter((cell) => cell.category === category)] as const,
+);
+
+let arena: Arena;
+beforeAll(async () => {
+  arena = await Arena.open();
+});
+afterAll(() => arena[Symbol.asyncDispose]());
+
+it("has an expectation for every cell, and a cell for every expectation", () => {
+  expect(Object.keys(EXPECTATIONS).sort()).toEqual(asserted.map(({ id }) => id).sort());
+});
+
+describe.each(groups)("%s", (_category, group) => {
+  afterAll(() => arena.expectHealth());
+  afterEach(() => arena.expectNeighbour());
+
+  it.each(group.map((cell) => [cell.id, cell.code] as const))("%s", async (id, code) => {
+    const expectation = EXPECTATIONS[id];
+    if (expectation === undefined) throw new Error(`no expectation for ${id}`);
+    await attack(arena, code, expectation);
+  });
+});
+
+describe("ways around a policy", () => {
+  afterAll(() => arena.expectHealth());
+
+  const policyCells = cells.filter(({ id }) => POLICY.test(id));
+  it.each(policyCells.map(({ id, code }) => [id, code] as const))("%s", async (_id, code) => {
+    await using sandbox = await arena.sandbox();
+    const run = await sandbox.execute(code);
+    expect(run.stdout).toContain("REACHED");
+    expect(run.stdout + run.stderr).not.toContain("PWNED");
+    expect(run.stdout + run.stderr).not.toContain("root:");
+    await expectNextCell(sandbox);
+  });
+});
+
+describe("with a target that is really there", () => {
+  afterAll(() => arena.expectHealth());
+
+  it("refuses the host's port, where something listens", async () => {
+    const code = `import socket; socket.create_connection(('127.0.0.1', ${arena.port}), 2); print('PWNED')`;
+    await attack(arena, code, {
+      check: ({ last }) => expect(last.error?.type).toBe("ConnectionRefusedError"),
+    });
+  });
+
+  it("does not show a file of the host", async () => {
+    await attack(arena, `print(open(${JSON.stringify(arena.canary)}).read())`, {
+      check: ({ last }) => expect(last.error?.type).toBe("FileNotFoundError"),
+    });
+  });
+
+  it("does not show the host's environment", async () => {
+    const code = "import os, subprocess\nprint(dict(os.environ), subprocess.getoutput('env'))";
+    await attack(arena, code, { check: ({ last }) => expect(last.stdout).not.toContain(SECRET) });
+  });
+
+  it("had a shared memory segment to find, where the host can make one", () => {
+    if (!arena.holdsSharedMemory) console.warn("no python3 on the host: iso-04 had no target");
+  });
+
+  it("ends what a cell left running together with a cell that must be killed", async () => {
+    await using sandbox = await arena.sandbox({ timeout: 800, grace: 200 });
+    const spun = await sandbox.execute(
+      "import subprocess\nfor _ in range(3): subprocess.Popen(['sh', '-c', 'while :; do :; done'])",
+    );
+    expect(spun.background).toBe(3);
+    const stuck = await sandbox.execute("sum(range(10**12))");
+    expect(stuck.status).toBe("timeout");
+    expect((await sandbox.execute("1")).background).toBe(0);
+  });
+});
