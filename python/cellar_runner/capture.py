@@ -5,6 +5,7 @@ import time
 from collections import deque
 
 from . import marks
+from .pristine import BUILTINS as __builtins__
 
 PARTIAL_LINE_SECONDS = 0.1
 BARRIER_SECONDS = 0.25

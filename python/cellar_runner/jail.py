@@ -62,7 +62,7 @@ def _map_user(outer_proc):
             os.close(descriptor)
 
 
-def _data_in_use():
+def data_in_use():
     with open("/proc/self/status") as status:
         for line in status:
             if line.startswith("VmData:"):
@@ -71,7 +71,7 @@ def _data_in_use():
 
 
 def _limit_resources(limits):
-    memory = _data_in_use() + limits["memory_mb"] * MEBIBYTE
+    memory = data_in_use() + limits["memory_mb"] * MEBIBYTE
     file_size = limits["file_mb"] * MEBIBYTE
     for kind, value in (
         (resource.RLIMIT_CORE, 0),

@@ -2,6 +2,8 @@
 
 import struct
 
+from .pristine import BUILTINS as __builtins__
+
 NONCE_BYTES = 16
 
 BEGIN = 1

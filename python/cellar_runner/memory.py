@@ -3,6 +3,8 @@
 import ctypes
 import os
 import re
+import sys
+import tempfile
 
 PAGE = 4096
 HUGE_PAGE = 2 << 20
@@ -17,6 +19,9 @@ MAX_MAPPING_PAGES = 60_000
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 _libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+
+# Only the GNU C library has it.
+_trim = getattr(_libc, "malloc_trim", None)
 
 # A page that is present and mapped by this process alone: written since the last fork.
 _written = re.compile(b"[\x81\x83]+")
@@ -64,6 +69,43 @@ def collapse_heap():
         start = -(-low // HUGE_PAGE) * HUGE_PAGE
         for address in range(start, high - HUGE_PAGE + 1, HUGE_PAGE):
             _libc.madvise(address, HUGE_PAGE, MADV_COLLAPSE)
+
+
+def trim():
+    """Gives freed memory back to the kernel, or every later copy would hold it too."""
+    if _trim is not None:
+        _trim(0)
+
+
+def fill_holes():
+    """Takes the free blocks that lie between preloaded objects, and keeps them.
+
+    New objects of a session then lie close together instead of touching a page each all over
+    the heap, so a fork costs fewer copies.
+    """
+    plugs = []
+    for size, free in _free_blocks():
+        content = size - sys.getsizeof(b"")
+        if content > 0:
+            plugs.extend(bytes(content) for _ in range(free))
+    return plugs
+
+
+def _free_blocks():
+    """(block size, number of free blocks in pools that are in use), as the allocator tells."""
+    with tempfile.TemporaryFile() as report:
+        saved = os.dup(2)
+        os.dup2(report.fileno(), 2)
+        try:
+            sys._debugmallocstats()
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+        report.seek(0)
+        for line in report.read().decode("ascii", "replace").splitlines():
+            fields = line.split()
+            if len(fields) == 5 and all(field.isdigit() for field in fields):
+                yield int(fields[1]), int(fields[4])
 
 
 def anonymous_bytes():

@@ -195,6 +195,40 @@ MESSAGES = {
             "additionalProperties": False,
         },
     },
+    "plain_boot": {
+        "link": "plain",
+        "from": "host",
+        "kind": "notification",
+        "params": {
+            "type": "object",
+            "properties": {
+                "session": {"type": "string", "maxLength": 4096},
+                "token": {"type": "string", "maxLength": 4096},
+                "limits": {
+                    "type": "object",
+                    "properties": {
+                        "memory_mb": {"type": "integer", "exclusiveMinimum": 0},
+                        "processes": {"type": "integer", "exclusiveMinimum": 0},
+                        "workspace_mb": {"type": "integer", "exclusiveMinimum": 0},
+                        "tmp_mb": {"type": "integer", "exclusiveMinimum": 0},
+                        "file_mb": {"type": "integer", "exclusiveMinimum": 0},
+                        "open_files": {"type": "integer", "minimum": 32},
+                    },
+                    "required": [
+                        "memory_mb",
+                        "processes",
+                        "workspace_mb",
+                        "tmp_mb",
+                        "file_mb",
+                        "open_files",
+                    ],
+                    "additionalProperties": False,
+                },
+            },
+            "required": ["session", "token", "limits"],
+            "additionalProperties": False,
+        },
+    },
     "hello": {
         "link": "head",
         "from": "inside",

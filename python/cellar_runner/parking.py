@@ -8,12 +8,12 @@ import select
 import socket
 import struct
 import sys
-import threading
 
 from . import family, linux, memory
 
 REST_SECONDS = 0.001
 MAX_GROWTH_BYTES = 256 << 20
+TRIM_BYTES = 1 << 20
 PARKED = struct.Struct("=II")
 
 _random_state, _set_random_state = random.getstate, random.setstate
@@ -61,8 +61,12 @@ class Checkpointer:
 
     def __init__(self):
         self._pages = memory.WrittenPages()
+        self._held = 0
 
     def park(self, step):
+        if memory.anonymous_bytes() - self._held > TRIM_BYTES:
+            memory.trim()
+            self._held = memory.anonymous_bytes()
         self._pages.before_fork()
         # The random module reseeds itself in a forked child; a checkpoint must not.
         randomness = _random_state()
@@ -153,9 +157,3 @@ def _reopen(files):
         os.lseek(fresh, offset, os.SEEK_SET)
         os.dup2(fresh, number, inheritable)
         os.close(fresh)
-
-
-def background_threads():
-    """Threads that were there before the cell began."""
-    main = threading.main_thread().ident
-    return frozenset(ident for ident in sys._current_frames() if ident != main)

@@ -11,7 +11,9 @@ from .interpreter import Interpreter
 from .pristine import BUILTINS as __builtins__
 
 _clock, _exit, _get_ident = time.perf_counter, os._exit, threading.get_ident
+_signal, _SIGINT = signal.signal, signal.SIGINT
 _set_mask = getattr(signal, "pthread_sigmask", None)
+_dup2 = os.dup2
 _c_library = ctypes.CDLL("ucrtbase" if os.name == "nt" else None)
 _flush_c_streams = _c_library.fflush
 
@@ -52,7 +54,7 @@ class Service:
     def _restore_descriptors(self):
         """Descriptors 1 and 2 lead to the output pipes again."""
         for number, descriptor in enumerate(self._pipes.descriptors, 1):
-            os.dup2(descriptor, number)
+            _dup2(descriptor, number)
 
     def _interrupted_step(self):
         """The step that the host last wanted to interrupt."""
@@ -92,7 +94,7 @@ class Service:
 
     def _run(self, params):
         self._step = step = params["step"]
-        signal.signal(signal.SIGINT, self._on_interrupt)
+        _signal(_SIGINT, self._on_interrupt)
         if _set_mask is not None:
             _set_mask(signal.SIG_SETMASK, ())
         self._restore_descriptors()

@@ -2,15 +2,24 @@
 
 import io
 import os
+import sys
 import threading
 
 from . import marks
+from .pristine import BUILTINS as __builtins__
 
 _write, _get_ident = os.write, threading.get_ident
+_running_frames, _main_thread = sys._current_frames, threading.main_thread
+
+
+def background_threads():
+    """Threads that were there before the cell began."""
+    main = _main_thread().ident
+    return frozenset(ident for ident in _running_frames() if ident != main)
 
 
 class OutputPipes:
-    """The head's ends of the pipes that init reads."""
+    """The writing ends of a cell's output, which another process or thread reads."""
 
     def __init__(self, descriptors, nonce):
         self.descriptors = descriptors

@@ -5,6 +5,7 @@ import os
 import struct
 
 from .messages import MAX_FRAME_BYTES
+from .pristine import BUILTINS as __builtins__
 
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 _decode = json.JSONDecoder().decode

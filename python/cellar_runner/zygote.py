@@ -113,7 +113,9 @@ def main():
     zygote = Zygote(channel, boot)
     memory.merge_mappings()
     gc.collect()
+    memory.trim()
     gc.disable()
+    zygote.plugs = memory.fill_holes()
     gc.freeze()
     memory.collapse_heap()
     channel.notify(

@@ -65,7 +65,7 @@ export const variableSchema = z.strictObject({
 });
 
 /** Notifications carry no result. `link` names the channel, `from` who sends. */
-type Link = "zygote" | "init" | "head";
+type Link = "zygote" | "init" | "head" | "plain";
 type Side = "host" | "inside";
 
 interface NotificationSpec<P extends z.ZodType> {
@@ -143,6 +143,12 @@ export const messages = {
     "zygote",
     "inside",
     z.strictObject({ session: shortText, reason: shortText }),
+  ),
+
+  plain_boot: notification(
+    "plain",
+    "host",
+    z.strictObject({ session: shortText, token: shortText, limits: limitsSchema }),
   ),
 
   hello: notification("head", "inside", hello),

@@ -167,7 +167,7 @@ describe("the end of a link", () => {
     for (const outcome of await pending) expect(outcome).toMatchObject({ reason: { code } });
     await expect(peer.closed).resolves.toMatchObject({ code });
     await expect(peer.request("variables", {})).rejects.toMatchObject({ code });
-    peer.notify("kill", { branch: 0, step: 1 });
+    peer.notify("kill", { branch: 0, generation: 1 });
     peer.close();
     await expect(peer.closed).resolves.toMatchObject({ code });
   });

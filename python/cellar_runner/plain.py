@@ -1,0 +1,285 @@
+"""A session in one process without walls: no init, no copies, the same cells.
+
+Runs on every platform, so what only some of them have is asked for where it is used.
+"""
+
+import _thread
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+
+from . import streams, wire
+from .capture import Capture
+from .messages import PROTOCOL_VERSION
+from .pristine import BUILTINS as __builtins__
+from .service import Service
+
+READ_BYTES = 1 << 18
+PIPE_BYTES = 1 << 20
+STACK_BYTES = 1 << 20
+MEBIBYTE = 1 << 20
+# Above what `open` hands out, so that user code meets the runner's descriptors only on purpose.
+FIRST_DESCRIPTOR = 1100
+DESCRIPTOR_CEILING = 1280
+ABILITIES = ["interrupt", "display"]
+NO_CHECKPOINTS = {"planned": False, "reason": "no checkpoints: plain process"}
+
+_exit, _now, _read, _listdir = os._exit, time.monotonic, os.read, os.listdir
+_kill_thread = getattr(signal, "pthread_kill", None)
+_raise_signal, _SIGINT = signal.raise_signal, signal.SIGINT
+
+
+class SharedChannel(wire.Channel):
+    """A channel on which several threads send."""
+
+    def __init__(self, descriptor, out):
+        super().__init__(descriptor, out)
+        self._sending = threading.Lock()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._renew)
+
+    def _renew(self):
+        # In a copy made by user code, the thread that held the lock does not exist.
+        self._sending = threading.Lock()
+
+    def _write_all(self, data):
+        with self._sending:
+            super()._write_all(data)
+
+
+class Outlet:
+    """Reads what cells write to descriptors 1 and 2, in threads of its own."""
+
+    def __init__(self, channel, nonce):
+        self._channel = channel
+        self._capture = Capture(nonce, self._emit, self._settle)
+        self._changed = threading.Condition()
+        self._resting = False
+        self._stalled = 0
+        pipes = [os.pipe(), os.pipe()]
+        self._readers = [_aside(reader) for reader, _ in pipes]
+        self.writers = tuple(_aside(writer) for _, writer in pipes)
+        for writer in self.writers:
+            _enlarge(writer)
+
+    def start(self):
+        for which in (0, 1):
+            _start(lambda which=which: self._drain(which))
+        _start(self._watch_clock)
+
+    def _drain(self, which):
+        while True:
+            data = _read(self._readers[which], READ_BYTES)
+            if not data:
+                return
+            with self._changed:
+                self._capture.feed(which, data)
+                if self._stalled or (self._resting and self._capture.next_deadline()):
+                    self._changed.notify_all()
+                while not self._capture.wants(which):
+                    self._stalled += 1
+                    self._changed.wait()
+                    self._stalled -= 1
+
+    def _watch_clock(self):
+        with self._changed:
+            while True:
+                due = self._capture.next_deadline()
+                self._resting = due is None
+                self._changed.wait(None if due is None else max(0, due - _now()))
+                self._capture.tick(_now())
+                if self._stalled:
+                    self._changed.notify_all()
+
+    def _emit(self, step, stream, text, order):
+        about = {"step": step, "stream": stream, "text": text, "seq": order}
+        self._channel.notify("output", {"branch": 0, "generation": 0, **about})
+
+    def _settle(self, step, order, omitted):
+        about = {"step": step, "seq": order, "omitted": omitted, "processes": _count_children()}
+        self._channel.notify("settled", {"branch": 0, "generation": 0, **about})
+
+
+class Plain(Service):
+    """Cells run in the main thread; the others listen to the host and read the output."""
+
+    def __init__(self, channel):
+        super().__init__()
+        nonce = os.urandom(16)
+        self._requests = queue.SimpleQueue()
+        self._posted = 0
+        self._outlet = Outlet(channel, nonce)
+        self._connect(channel, streams.OutputPipes(self._outlet.writers, nonce))
+        self._new_interpreter()
+
+    def serve(self):
+        signal.signal(_SIGINT, self._on_interrupt)
+        # Full stacks would count toward the memory limit.
+        usual = _thread.stack_size(STACK_BYTES)
+        self._outlet.start()
+        _start(self._listen)
+        _thread.stack_size(usual)
+        while True:
+            self._handle(self._requests.get())
+
+    def _listen(self):
+        while True:
+            message = self._channel.receive()
+            if message is None:
+                _exit(0)
+            if message.get("method") == "interrupt":
+                self._interrupt(message["params"]["step"])
+            else:
+                self._requests.put(message)
+
+    def _interrupt(self, step):
+        self._posted = step
+        if _kill_thread is not None:
+            _kill_thread(self._main, _SIGINT)
+        else:
+            _raise_signal(_SIGINT)
+
+    def _interrupted_step(self):
+        return self._posted
+
+    def _plan(self, mode):
+        return NO_CHECKPOINTS
+
+
+def _start(work):
+    """A thread that user code does not meet in `threading`; without it nothing can go on."""
+
+    def run():
+        try:
+            work()
+        finally:
+            _exit(1)
+
+    _thread.start_new_thread(run, ())
+
+
+def _open_channel():
+    """Moves the link to the host away from standard input and output."""
+    if os.name == "posix":
+        os.closerange(3, FIRST_DESCRIPTOR)
+        _raise_ceiling()
+    near, far = _aside(os.dup(0)), _aside(os.dup(1))
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1):
+        os.dup2(null, number)
+    os.close(null)
+    return SharedChannel(near, far)
+
+
+def _aside(descriptor):
+    """The same file under a high number where that can be had, never inherited by programs."""
+    if os.name == "nt":
+        import msvcrt
+
+        msvcrt.setmode(descriptor, os.O_BINARY)
+        return descriptor
+    import fcntl
+
+    try:
+        moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR)
+    except OSError:
+        return descriptor
+    os.close(descriptor)
+    return moved
+
+
+def _raise_ceiling():
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    ceiling = DESCRIPTOR_CEILING if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTOR_CEILING)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (ceiling, hard))
+    except (OSError, ValueError):
+        pass
+
+
+def _enlarge(writer):
+    """C code that prints while it holds the interpreter lock blocks when the pipe is full."""
+    if sys.platform == "linux":
+        import fcntl
+
+        try:
+            fcntl.fcntl(writer, 1031, PIPE_BYTES)
+        except OSError:
+            pass
+
+
+def _limit(limits):
+    """Limits this process and tells what is in force."""
+    try:
+        import resource
+    except ImportError:
+        return []
+    wanted = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: limits["file_mb"] * MEBIBYTE,
+        resource.RLIMIT_NOFILE: limits["open_files"],
+    }
+    if sys.platform == "linux":
+        from . import jail
+
+        # Elsewhere the kernel takes a limit on memory and does not enforce it.
+        wanted[resource.RLIMIT_DATA] = jail.data_in_use() + limits["memory_mb"] * MEBIBYTE
+    for kind, value in wanted.items():
+        _, hard = resource.getrlimit(kind)
+        if hard != resource.RLIM_INFINITY:
+            value = min(value, hard)
+        # The runner's own descriptors lie above the soft limit on files.
+        kept = hard if kind == resource.RLIMIT_NOFILE else value
+        try:
+            resource.setrlimit(kind, (value, kept))
+        except (OSError, ValueError):
+            pass
+    in_force = {kind for kind in wanted if 0 <= resource.getrlimit(kind)[0] <= wanted[kind]}
+    names = ["limits"] if in_force == set(wanted) else []
+    return names + (["memory-limit"] if resource.RLIMIT_DATA in in_force else [])
+
+
+def _count_children():
+    """Processes that cells left running, where the system tells."""
+    count = 0
+    try:
+        for thread in _listdir("/proc/self/task"):
+            with open("/proc/self/task/%s/children" % thread) as children:
+                count += len(children.read().split())
+    except OSError:
+        pass
+    return count
+
+
+def main():
+    signal.signal(_SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        from . import linux
+
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+    channel = _open_channel()
+    message = channel.receive()
+    if message is None or message.get("method") != "plain_boot":
+        sys.exit("the first message must be plain_boot")
+    boot = message["params"]
+    plain = Plain(channel)
+    abilities = ABILITIES + _limit(boot["limits"])
+    channel.notify(
+        "hello",
+        {
+            "protocol": PROTOCOL_VERSION,
+            "role": "plain",
+            "session": boot["session"],
+            "token": boot["token"],
+            "branch": 0,
+            "generation": 0,
+            "python": "%d.%d.%d" % sys.version_info[:3],
+            "abilities": abilities,
+        },
+    )
+    plain.serve()
