@@ -82,6 +82,11 @@ export function terminalEnvironment(): Readonly<Record<string, string | undefine
   return { TERM, TERM_PROGRAM, KITTY_WINDOW_ID, NO_COLOR, LC_TERMINAL };
 }
 
+/** A variable of the caller that the caller asked to pass on by name. */
+export function callerVariable(name: string): string | undefined {
+  return process.env[name];
+}
+
 /** Where a user's own files of Cellar live. */
 export function userFolders(): {
   readonly config: string;

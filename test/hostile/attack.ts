@@ -39,7 +39,7 @@ export async function attack(
     await expectNextCell(sandbox);
     const survived = runs.every(({ state }) => state.survived);
     expect(await sandbox.getVariable("kept")).toBe(survived ? KEPT : undefined);
-    expectation.check({ runs, last, background });
+    await expectation.check({ runs, last, background: () => background });
   } finally {
     await sandbox.destroy();
   }

@@ -1,5 +1,5 @@
 import { CellarError } from "../../errors.js";
-import type { Params } from "../../protocol/messages.js";
+import type { DeathCause, Params } from "../../protocol/messages.js";
 import type { Peer } from "../../protocol/peer.js";
 import type { Hello } from "./listener.js";
 
@@ -32,11 +32,14 @@ export class Family {
   #vanish: () => void = () => {};
   readonly #heads = new Map<string, HeadSlot>();
   readonly #events = new Map<number, BranchEvents>();
+  readonly #endProcess: (() => void) | undefined;
   #lost: CellarError | undefined;
   #initPeer: Peer | undefined;
 
-  constructor(session: string) {
+  /** A session of a single process has no init that could end it: then `endProcess` does. */
+  constructor(session: string, endProcess?: () => void) {
     this.session = session;
+    this.#endProcess = endProcess;
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -57,10 +60,18 @@ export class Family {
   welcome(hello: Hello, peer: Peer): void {
     if (this.#lost !== undefined) {
       peer.close();
-    } else if (hello.role === "init") {
-      this.#adoptInit(peer);
-    } else {
-      this.#slot(hello.branch, hello.generation).arrive(peer);
+      return;
+    }
+    switch (hello.role) {
+      case "init":
+        this.#adoptInit(peer);
+        break;
+      case "head":
+        this.#slot(hello.branch, hello.generation).arrive(peer);
+        break;
+      case "plain":
+        this.#adoptPlain(peer);
+        break;
     }
   }
 
@@ -82,7 +93,8 @@ export class Family {
   }
 
   kill(branch: number, generation: number): void {
-    this.#initPeer?.notify("kill", { branch, generation });
+    if (this.#endProcess !== undefined) this.#endProcess();
+    else this.#initPeer?.notify("kill", { branch, generation });
   }
 
   /** Ends every process of the session: init leaves when its link closes. */
@@ -94,6 +106,13 @@ export class Family {
   bury(reason: CellarError): void {
     this.lose(reason);
     this.#vanish();
+  }
+
+  /** The only process of the session is dead: its branch hears how, and nothing is left. */
+  perish(cause: DeathCause, reason: CellarError): void {
+    const death = { generation: 0, step: null, cause, restored: 0, next_generation: 0 };
+    for (const [branch, events] of this.#events) events.died({ branch, ...death });
+    this.bury(reason);
   }
 
   lose(reason: CellarError): void {
@@ -123,6 +142,20 @@ export class Family {
     peer.on("died", (event) => this.#events.get(event.branch)?.died(event));
     peer.closed.then((reason) => this.lose(reason));
     this.#arriveInit(peer);
+  }
+
+  /** Here user code shares the link, so what only init may tell is not listened to. */
+  #adoptPlain(peer: Peer): void {
+    if (this.#endProcess === undefined || this.#initPeer !== undefined) {
+      peer.close();
+      return;
+    }
+    this.#initPeer = peer;
+    peer.on("output", (event) => this.#events.get(event.branch)?.output(event));
+    peer.on("settled", (event) => this.#events.get(event.branch)?.settled(event));
+    peer.closed.then(this.#endProcess);
+    this.#arriveInit(peer);
+    this.#slot(0, 0).arrive(peer);
   }
 
   #slot(branch: number, generation: number): HeadSlot {

@@ -1,6 +1,5 @@
 import {
   chownSync,
-  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -83,15 +82,24 @@ export class RunFolder implements Disposable {
 const OUR_FOLDER = /^cellar-(\d+)-\w{6}$/;
 
 /** Removes what a process left that had no time to do so. Folders of other users are not touched. */
-function sweep(temporary: string): void {
+export function sweep(temporary: string): void {
   const owners = [process.getuid?.(), SANDBOX_IDENTITY.uid];
   for (const name of readdirSync(temporary)) {
     const pid = OUR_FOLDER.exec(name)?.[1];
-    if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
+    if (pid === undefined || isRunning(Number(pid))) continue;
     const path = join(temporary, name);
     const stats = lstatSync(path, { throwIfNoEntry: false });
     if (stats?.isDirectory() === true && owners.includes(stats.uid)) {
       rmSync(path, { recursive: true, force: true });
     }
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

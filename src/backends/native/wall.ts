@@ -107,7 +107,8 @@ function endQuietly(stream: NodeJS.WritableStream | null, data: string | Buffer)
 
 const REMEMBERED_CHARACTERS = 8192;
 
-function remember(stream: Readable | null): () => string {
+/** Keeps the end of what a stream says. */
+export function remember(stream: Readable | null): () => string {
   let text = "";
   stream?.setEncoding("utf8");
   stream?.on("data", (chunk: string) => {

@@ -1,0 +1,62 @@
+import type { CodeExecution } from "../backends/backend.js";
+import type { ErrorCode } from "../errors.js";
+
+/** What `cellar` leaves with when no `sys.exit` of the guest decides. Stable. */
+export const EXIT = {
+  ok: 0,
+  /** The code raised, a check failed, or a part of the demo did not happen. */
+  failed: 1,
+  /** Nothing was run: the command line, the settings or an input file cannot be used. */
+  usage: 2,
+  timeout: 124,
+  /** Cellar could not do its work, for one because the sandbox is unavailable. */
+  cellar: 125,
+  cancelled: 130,
+  crashed: 134,
+  oom: 137,
+  /** The reader of our output went away. */
+  brokenPipe: 141,
+  terminated: 143,
+} as const;
+
+export function exitCodeOf({ status, exitCode }: CodeExecution): number {
+  if (exitCode !== null) return exitCode & 0xff;
+  switch (status) {
+    case "ok":
+      return EXIT.ok;
+    case "error":
+      return EXIT.failed;
+    case "timeout":
+      return EXIT.timeout;
+    case "cancelled":
+      return EXIT.cancelled;
+    case "oom":
+      return EXIT.oom;
+    case "crashed":
+      return EXIT.crashed;
+  }
+}
+
+export function exitCodeFor(code: ErrorCode): number {
+  switch (code) {
+    case "INVALID_CONFIG":
+    case "INVALID_INPUT":
+    case "TOO_LARGE":
+      return EXIT.usage;
+    case "ABORTED":
+      return EXIT.cancelled;
+    case "INSTALL_FAILED":
+      return EXIT.failed;
+    case "SANDBOX_UNAVAILABLE":
+    case "PYTHON_UNSUITABLE":
+    case "START_FAILED":
+    case "SESSION_CLOSED":
+    case "SESSION_LOST":
+    case "CHECKPOINT_GONE":
+    case "UNSUPPORTED":
+    case "PROTOCOL_ERROR":
+    case "REMOTE_ERROR":
+    case "IO_ERROR":
+      return EXIT.cellar;
+  }
+}
