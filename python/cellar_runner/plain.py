@@ -9,25 +9,22 @@ import queue
 import signal
 import sys
 import threading
-import time
 
-from . import streams, wire
-from .capture import Capture
+from . import wire
 from .messages import PROTOCOL_VERSION
+from .outlet import Outlet
 from .pristine import BUILTINS as __builtins__
 from .service import Service
 
-READ_BYTES = 1 << 18
-PIPE_BYTES = 1 << 20
-STACK_BYTES = 1 << 20
 MEBIBYTE = 1 << 20
+STACK_BYTES = 1 << 20
 # Above what `open` hands out, so that user code meets the runner's descriptors only on purpose.
 FIRST_DESCRIPTOR = 1100
 DESCRIPTOR_CEILING = 1280
 ABILITIES = ["interrupt", "display"]
 NO_CHECKPOINTS = {"planned": False, "reason": "no checkpoints: plain process"}
 
-_exit, _now, _read, _listdir = os._exit, time.monotonic, os.read, os.listdir
+_exit = os._exit
 _kill_thread = getattr(signal, "pthread_kill", None)
 _raise_signal, _SIGINT = signal.raise_signal, signal.SIGINT
 
@@ -50,76 +47,22 @@ class SharedChannel(wire.Channel):
             super()._write_all(data)
 
 
-class Outlet:
-    """Reads what cells write to descriptors 1 and 2, in threads of its own."""
-
-    def __init__(self, channel, nonce):
-        self._channel = channel
-        self._capture = Capture(nonce, self._emit, self._settle)
-        self._changed = threading.Condition()
-        self._resting = False
-        self._stalled = 0
-        pipes = [os.pipe(), os.pipe()]
-        self._readers = [_aside(reader) for reader, _ in pipes]
-        self.writers = tuple(_aside(writer) for _, writer in pipes)
-        for writer in self.writers:
-            _enlarge(writer)
-
-    def start(self):
-        for which in (0, 1):
-            _start(lambda which=which: self._drain(which))
-        _start(self._watch_clock)
-
-    def _drain(self, which):
-        while True:
-            data = _read(self._readers[which], READ_BYTES)
-            if not data:
-                return
-            with self._changed:
-                self._capture.feed(which, data)
-                if self._stalled or (self._resting and self._capture.next_deadline()):
-                    self._changed.notify_all()
-                while not self._capture.wants(which):
-                    self._stalled += 1
-                    self._changed.wait()
-                    self._stalled -= 1
-
-    def _watch_clock(self):
-        with self._changed:
-            while True:
-                due = self._capture.next_deadline()
-                self._resting = due is None
-                self._changed.wait(None if due is None else max(0, due - _now()))
-                self._capture.tick(_now())
-                if self._stalled:
-                    self._changed.notify_all()
-
-    def _emit(self, step, stream, text, order):
-        about = {"step": step, "stream": stream, "text": text, "seq": order}
-        self._channel.notify("output", {"branch": 0, "generation": 0, **about})
-
-    def _settle(self, step, order, omitted):
-        about = {"step": step, "seq": order, "omitted": omitted, "processes": _count_children()}
-        self._channel.notify("settled", {"branch": 0, "generation": 0, **about})
-
-
 class Plain(Service):
-    """Cells run in the main thread; the others listen to the host and read the output."""
+    """Cells run in the main thread; the others listen to the host and watch the output."""
 
     def __init__(self, channel):
         super().__init__()
-        nonce = os.urandom(16)
         self._requests = queue.SimpleQueue()
         self._posted = 0
-        self._outlet = Outlet(channel, nonce)
-        self._connect(channel, streams.OutputPipes(self._outlet.writers, nonce))
+        outlet = Outlet(channel, os.urandom(16), self._undisturbed, _place)
+        self._connect(channel, outlet)
         self._new_interpreter()
 
     def serve(self):
         signal.signal(_SIGINT, self._on_interrupt)
         # Full stacks would count toward the memory limit.
         usual = _thread.stack_size(STACK_BYTES)
-        self._outlet.start()
+        _start(self._pipes.watch)
         _start(self._listen)
         _thread.stack_size(usual)
         while True:
@@ -166,15 +109,26 @@ def _open_channel():
     if os.name == "posix":
         os.closerange(3, FIRST_DESCRIPTOR)
         _raise_ceiling()
-    near, far = _aside(os.dup(0)), _aside(os.dup(1))
+    incoming, outgoing = _place(os.dup(0)), _place(os.dup(1))
     null = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1):
         os.dup2(null, number)
     os.close(null)
-    return SharedChannel(near, far)
+    return SharedChannel(incoming, outgoing)
 
 
-def _aside(descriptor):
+def _raise_ceiling():
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    ceiling = DESCRIPTOR_CEILING if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTOR_CEILING)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (ceiling, hard))
+    except (OSError, ValueError):
+        pass
+
+
+def _place(descriptor):
     """The same file under a high number where that can be had, never inherited by programs."""
     if os.name == "nt":
         import msvcrt
@@ -191,30 +145,8 @@ def _aside(descriptor):
     return moved
 
 
-def _raise_ceiling():
-    import resource
-
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    ceiling = DESCRIPTOR_CEILING if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTOR_CEILING)
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (ceiling, hard))
-    except (OSError, ValueError):
-        pass
-
-
-def _enlarge(writer):
-    """C code that prints while it holds the interpreter lock blocks when the pipe is full."""
-    if sys.platform == "linux":
-        import fcntl
-
-        try:
-            fcntl.fcntl(writer, 1031, PIPE_BYTES)
-        except OSError:
-            pass
-
-
 def _limit(limits):
-    """Limits this process and tells what is in force."""
+    """Limits this process; gives the abilities that tell what is in force."""
     try:
         import resource
     except ImportError:
@@ -244,18 +176,6 @@ def _limit(limits):
     return names + (["memory-limit"] if resource.RLIMIT_DATA in in_force else [])
 
 
-def _count_children():
-    """Processes that cells left running, where the system tells."""
-    count = 0
-    try:
-        for thread in _listdir("/proc/self/task"):
-            with open("/proc/self/task/%s/children" % thread) as children:
-                count += len(children.read().split())
-    except OSError:
-        pass
-    return count
-
-
 def main():
     signal.signal(_SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
@@ -267,8 +187,8 @@ def main():
     if message is None or message.get("method") != "plain_boot":
         sys.exit("the first message must be plain_boot")
     boot = message["params"]
-    plain = Plain(channel)
     abilities = ABILITIES + _limit(boot["limits"])
+    plain = Plain(channel)
     channel.notify(
         "hello",
         {

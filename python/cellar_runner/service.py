@@ -146,15 +146,19 @@ class Service:
             "metadata": metadata,
         }
         bodies = [body for _, body in binaries]
+        self._undisturbed(self._channel.notify, "display", params, bodies)
+
+    def _undisturbed(self, work, *arguments):
+        """Does what must not be broken off; an interrupt that comes meanwhile strikes after it."""
         if not self._armed or _get_ident() != self._main:
-            self._channel.notify("display", params, bodies)
-            return
+            return work(*arguments)
         self._armed = False
         try:
-            self._channel.notify("display", params, bodies)
+            return work(*arguments)
         finally:
-            # An interrupt that came meanwhile strikes now.
-            self._arm()
+            # No call before this: the recursion limit may be nearly reached.
+            self._armed = True
+            self._on_interrupt()
 
     def _arm(self):
         self._armed = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import types
@@ -63,36 +64,25 @@ def run(command, through_pipe):
     """Run a command; it writes to the cell's own descriptors unless Python's stdout is diverted."""
     _flush()
     if not through_pipe:
-        return _finish(subprocess.Popen(_argv(command), stdin=subprocess.DEVNULL))
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    process = subprocess.Popen(_argv(command), stdin=subprocess.DEVNULL, **pipes)
-    with process.stdout as output:
-        for line in output:
-            sys.stdout.write(line.decode("utf-8", "replace"))
-    return _finish(process)
+        return _finish(_start(_argv(command)))
+    process = _start(_argv(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return _finish(process, lambda: _copy(process.stdout))
 
 
 def lines(command):
     """(lines of a command's stdout, exit code)."""
     _flush()
-    process = subprocess.Popen(
-        _argv(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
-    )
-    with process.stdout as output:
-        text = output.read().decode("utf-8", "replace")
-    return text.splitlines(), _finish(process)
+    process = _start(_argv(command), stdout=subprocess.PIPE)
+    parts = []
+    code = _finish(process, lambda: parts.append(process.stdout.read()))
+    return b"".join(parts).decode("utf-8", "replace").splitlines(), code
 
 
 def script(program, text):
     """Give a text to a program's stdin and wait for its end."""
     _flush()
-    process = subprocess.Popen(program, stdin=subprocess.PIPE)
-    try:
-        process.stdin.write(text.encode("utf-8", "surrogateescape"))
-        process.stdin.close()
-    except BrokenPipeError:
-        pass
-    return _finish(process)
+    process = _start(program, stdin=subprocess.PIPE)
+    return _finish(process, lambda: _feed(process.stdin, text))
 
 
 def installs(command):
@@ -122,13 +112,41 @@ def _argv(command):
     return [SHELL, "-c", command]
 
 
-def _finish(process):
+def _start(argv, stdin=subprocess.DEVNULL, **pipes):
+    # a session of its own, so that an interrupt can end the command with all its children
+    return subprocess.Popen(argv, stdin=stdin, start_new_session=True, **pipes)
+
+
+def _finish(process, exchange=None):
+    """Do the exchange with a command and wait for its end; an interrupt ends it."""
     try:
+        if exchange is not None:
+            exchange()
         return process.wait()
     except BaseException:
-        process.kill()
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except OSError:
+            process.kill()
         process.wait()
         raise
+    finally:
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+def _copy(output):
+    for line in output:
+        sys.stdout.write(line.decode("utf-8", "replace"))
+
+
+def _feed(stdin, text):
+    try:
+        stdin.write(text.encode("utf-8", "surrogateescape"))
+        stdin.close()
+    except BrokenPipeError:
+        pass
 
 
 def _flush():

@@ -53,6 +53,7 @@ class EventLoopTest(CellCase):
     @unittest.skipUnless(hasattr(os, "fork"), "needs fork")
     def test_a_copy_whose_descriptors_were_closed(self):
         self.value(TICKER + "task = asyncio.create_task(tick())\nawait asyncio.sleep(0)")
+        self.value("await asyncio.get_running_loop().run_in_executor(None, int)")
         pid = os.fork()
         if pid == 0:
             code = 1

@@ -3,6 +3,7 @@ import os
 import pickle
 import signal
 import sys
+import time
 import unittest
 
 from cell_case import CellCase
@@ -180,7 +181,7 @@ class DamageTest(CellCase):
             "import sys; sys.displayhook = sys.excepthook = None",
             "__name__ = 'gone'; __builtins__ = {}",
             "import sys; del sys.modules['__main__']",
-            "import sys; sys.setrecursionlimit(60)",
+            "import sys, inspect; sys.setrecursionlimit(len(inspect.stack(0)) + 8)",
             "import sys; sys.settrace(lambda *a: 1 / 0)",
             "import traceback, linecache, ast, json, io\nfor m in (traceback, linecache, ast, io):"
             "\n    for n in list(vars(m)):\n        if n[0] != '_': setattr(m, n, None)",
@@ -213,6 +214,22 @@ class DamageTest(CellCase):
         except BaseException as error:
             put(write, encode("{!r}".format(error)))
             return 2
+
+    def test_main_is_registered_again(self):
+        self.value("import sys, pickle\nclass C: pass\nsys.modules['__main__'] = sys")
+        self.assertEqual(self.value("type(pickle.loads(pickle.dumps(C()))) is C"), "True")
+
+    def test_tracers_and_low_limits_end_with_their_cell(self):
+        self.value("import sys, inspect\nsys.settrace(lambda *a: None)")
+        self.assertIsNone(sys.gettrace())
+        self.value("sys.setrecursionlimit(len(inspect.stack(0)) + 8)")
+        self.assertGreaterEqual(sys.getrecursionlimit(), 1000)
+        self.value("sys.setrecursionlimit(5000)")
+        self.assertEqual(self.value("sys.getrecursionlimit()"), "5000")
+
+    def test_a_failure_of_the_runner_is_an_outcome(self):
+        self.interpreter._failure = None
+        self.assertEqual(self.error("1 / 0")["type"], "TypeError")
 
     def test_a_profiler_that_raises_is_taken_off(self):
         self.run_cell("import sys; sys.setprofile(lambda *a: 1 / 0)")
@@ -253,8 +270,22 @@ class InterruptTest(CellCase):
             with self.subTest(code=code):
                 self.interrupted(code)
 
-    def test_a_shell_command_is_ended(self):
-        self.interrupted("!sleep 60")
+    def test_a_shell_command_is_ended_with_its_children(self):
+        self.interrupted("!sleep 60 & echo $! > pid; wait")
+        with open("pid") as file:
+            pid = int(file.read())
+        self.assertTrue(self.is_gone(pid))
+
+    def is_gone(self, pid):
+        for _ in range(100):
+            try:
+                with open("/proc/%d/stat" % pid) as file:
+                    if file.read().rpartition(")")[2].split()[0] == "Z":
+                        return True
+            except OSError:
+                return True
+            time.sleep(0.05)
+        return False
 
     def test_a_caught_interrupt_is_the_user_s(self):
         self.arm(0.1)

@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { Line } from "./line.js";
+
+describe("the line of states", () => {
+  it("goes back by cells, with what was set between them", () => {
+    const line = new Line();
+    line.add({ id: 1, cell: 0 });
+    line.add({ id: 2, cell: 1 });
+    line.add({ id: 3, cell: 2 });
+    line.add({ id: 4, cell: 2 });
+    line.add({ id: 5, cell: 3 });
+    expect(line.before(1)).toEqual({ id: 4, cell: 2 });
+    expect(line.before(2)).toEqual({ id: 2, cell: 1 });
+    expect(line.before(3)).toEqual({ id: 1, cell: 0 });
+    expect(line.before(4)).toBeUndefined();
+  });
+
+  it("is cut after a restored step and tells what is gone", () => {
+    const line = new Line();
+    line.add({ id: 1, cell: 1 });
+    line.add({ id: 2, cell: 2 });
+    expect(line.cut(1)).toEqual([{ id: 2, cell: 2 }]);
+    expect(line.present).toEqual({ id: 1, cell: 1 });
+    expect(line.cut(0)).toEqual([{ id: 1, cell: 1 }]);
+  });
+
+  it("waits for a checkpoint, and not for ever", async () => {
+    const line = new Line();
+    const made = line.untilParked(3, 5000);
+    line.parked(3);
+    expect(await made).toBe(true);
+    expect(await line.untilParked(4, 1)).toBe(false);
+  });
+});

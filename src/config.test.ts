@@ -1,0 +1,68 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { resolveSettings, settingLayers } from "./config.js";
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "cellar-config-test-"));
+  vi.stubEnv("XDG_CONFIG_HOME", join(folder, "config"));
+});
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const resolve = (options: object = {}) => resolveSettings(options, settingLayers(folder));
+
+describe("settings", () => {
+  it("have defaults", () => {
+    expect(resolve()).toMatchObject({
+      timeout: 30_000,
+      maxOutputLength: 50_000,
+      minIsolation: "L3-",
+      checkpoints: "always",
+      keepCheckpoints: 10,
+    });
+  });
+
+  it("take options before the environment, the project's file and the user's file", () => {
+    mkdirSync(join(folder, "config", "cellar"), { recursive: true });
+    writeFileSync(
+      join(folder, "config", "cellar", "config.json"),
+      JSON.stringify({ timeout: 1, grace: 1, poolSize: 1, limits: { memoryMb: 1, tmpMb: 1 } }),
+    );
+    writeFileSync(
+      join(folder, "cellar.config.json"),
+      JSON.stringify({ timeout: 2, grace: 2, poolSize: 2, limits: { memoryMb: 2 } }),
+    );
+    vi.stubEnv("CELLAR_TIMEOUT", "3");
+    vi.stubEnv("CELLAR_POOL_SIZE", "3");
+    vi.stubEnv("CELLAR_LIMITS_MEMORY_MB", "3");
+    vi.stubEnv("CELLAR_PRELOAD", "standard");
+    expect(resolve({ timeout: 4 })).toMatchObject({
+      timeout: 4,
+      poolSize: 3,
+      grace: 2,
+      preload: "standard",
+      limits: { memoryMb: 3, tmpMb: 1 },
+    });
+  });
+
+  it("name what does not fit, and what is known", () => {
+    expect(() => resolve({ timeuot: 5 })).toThrow(/unknown option "timeuot"/);
+    expect(() => resolve({ limits: { memory: 5 } })).toThrow(/unknown option "limits.memory"/);
+    expect(() => resolve({ timeout: "soon" })).toThrow(/timeout/);
+    expect(() => resolve({ timeout: -1 })).toThrowError(
+      expect.objectContaining({ code: "INVALID_CONFIG" }),
+    );
+  });
+
+  it("refuse a broken file instead of passing over it", () => {
+    writeFileSync(join(folder, "cellar.config.json"), "{ not json");
+    expect(() => resolve()).toThrow(/cellar\.config\.json/);
+  });
+});
