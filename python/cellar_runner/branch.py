@@ -3,7 +3,9 @@
 import json
 import os
 import select
+import signal
 import socket
+import time
 
 from . import family, parking
 from .capture import Capture
@@ -19,18 +21,36 @@ class Parked:
         self.pid = pid
         self.link = link
 
-    def await_pid(self, seconds):
-        """The pid of the head it forked; earlier messages on the link are passed over."""
+    def wake(self, orders, descriptors, deadline):
+        """The pid of the head it forked, or -1. A cell may have stopped or replaced the copy."""
+        try:
+            os.kill(self.pid, signal.SIGCONT)
+            data = json.dumps(orders).encode()
+            family.send_with_descriptors(self.link, data, descriptors, socket.MSG_DONTWAIT)
+            return self._await_pid(deadline)
+        except OSError:
+            return -1
+
+    def _await_pid(self, deadline):
+        """Other messages on the link are passed over."""
         poll = select.poll()
         poll.register(self.link, select.POLLIN)
-        while poll.poll(seconds * 1000):
-            data = self.link.recv(family.MAX_MESSAGE_BYTES)
-            if not data:
+        while poll.poll(max(0, deadline - time.monotonic()) * 1000):
+            data = self.link.recv(family.MAX_MESSAGE_BYTES, socket.MSG_DONTWAIT)
+            if not data or time.monotonic() > deadline:
                 break
-            answer = json.loads(data.decode())
-            if "pid" in answer:
-                return answer["pid"]
+            pid = _member(data, "pid")
+            if isinstance(pid, int):
+                return pid
         return -1
+
+
+def _member(data, name):
+    """A member of a JSON object that user code may have written, or None."""
+    try:
+        return json.loads(data.decode())[name]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
 
 
 class Branch:
@@ -48,10 +68,13 @@ class Branch:
         self._host = host
         self._count = count
         self._pipes = []
+        self._ended = set()
         self._link = None
+        self._spare = None
 
     def open(self, pipes, link, nonce):
         self._pipes = pipes
+        self._ended = set()
         self._link = link
         self.capture = Capture(nonce, self._emit, self._settle)
 
@@ -62,13 +85,14 @@ class Branch:
         if self._link is not None:
             self._link.close()
             self._link = None
+        self._drop_spare()
 
     def inputs(self):
         """(descriptor, what to do when it is readable)."""
         if self._link is not None:
             yield self._link.fileno(), self._accept_parked
         for which, descriptor in enumerate(self._pipes):
-            if self.capture.wants(which):
+            if which not in self._ended and self.capture.wants(which):
                 yield descriptor, lambda which=which: self._read(which)
         for parked in self.parked:
             yield parked.link.fileno(), lambda parked=parked: self._hear(parked)
@@ -80,6 +104,8 @@ class Branch:
             return 0
         if data:
             self.capture.feed(which, data)
+        else:
+            self._ended.add(which)
         return len(data)
 
     def read_rest(self):
@@ -89,22 +115,42 @@ class Branch:
                 if not self._read(which):
                     break
 
+    def new_spare(self):
+        """The far end of the link that the next checkpoint will wait on."""
+        self._drop_spare()
+        self._spare, theirs = family.socket_pair()
+        return theirs
+
+    def _drop_spare(self):
+        if self._spare is not None:
+            self._spare.close()
+            self._spare = None
+
     def _accept_parked(self):
         try:
-            data, descriptors = family.receive_with_descriptors(self._link)
+            data = self._link.recv(parking.PARKED.size + 1, socket.MSG_DONTWAIT)
         except BlockingIOError:
             return
-        if len(data) != parking.PARKED.size or len(descriptors) != 1:
-            for descriptor in descriptors:
-                os.close(descriptor)
-            if not data:
-                self._link.close()
-                self._link = None
-            return
-        step, pid = parking.PARKED.unpack(data)
-        self.parked.append(Parked(step, pid, socket.socket(fileno=descriptors[0])))
+        except OSError:
+            data = b""
+        if not data:
+            self._link.close()
+            self._link = None
+        elif len(data) == parking.PARKED.size:
+            self._park(*parking.PARKED.unpack(data))
+
+    def _park(self, step, pid):
+        self.parked.append(Parked(step, pid, self._spare))
+        self._spare = None
         while len(self.parked) > self._keep:
             self.forget(self.parked[0])
+        with self.new_spare() as theirs:
+            try:
+                descriptors = [theirs.fileno()]
+                family.send_with_descriptors(self._link, b"spare", descriptors, socket.MSG_DONTWAIT)
+            except OSError:
+                # A head that does not take them gets no more checkpoints.
+                pass
 
     def expect_parked(self, milliseconds):
         """Waits a moment for the word of a checkpoint that is being made."""
@@ -125,23 +171,30 @@ class Branch:
         if not data:
             self.forget(parked)
             return
-        try:
-            lost = [str(item)[:200] for item in json.loads(data.decode())["lost"]][:64]
-        except (ValueError, KeyError, TypeError):
+        lost = _member(data, "lost")
+        if not isinstance(lost, list):
             return
+        lost = [str(item)[:200] for item in lost[:64]]
         params = {"branch": self.number, "step": parked.step, "lost": lost}
         self._host.notify("parked", params)
 
     def forget(self, parked):
-        """Closing the link is what ends a parked copy."""
+        """A copy leaves when its link ends; one that a cell has stopped or replaced does not."""
         if parked in self.parked:
-            self.parked.remove(parked)
-            parked.link.close()
+            self._remove(parked)
+            try:
+                os.kill(parked.pid, signal.SIGKILL)
+            except OSError:
+                pass
 
     def forget_pid(self, pid):
         for parked in list(self.parked):
             if parked.pid == pid:
-                self.forget(parked)
+                self._remove(parked)
+
+    def _remove(self, parked):
+        self.parked.remove(parked)
+        parked.link.close()
 
     def forget_after(self, step):
         for parked in list(self.parked):

@@ -211,7 +211,8 @@ class Commands:
         print("   ".join(names) or "no variables yet")
 
     def _whos(self, _rest):
-        rows = [(entry["name"], entry["type"], entry["text"]) for entry in describe(self._namespace)]
+        described = describe(self._namespace)
+        rows = [(entry["name"], entry["type"], entry["text"]) for entry in described]
         rows.insert(0, ("Variable", "Type", "Value"))
         widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
         for row in rows:

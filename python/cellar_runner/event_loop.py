@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 from .pristine import BUILTINS as __builtins__
 
 SETTLING_ROUNDS = 50
 FRAME_LIMIT = 50
-
-_modules = sys.modules
 
 
 class EventLoop:
@@ -41,22 +37,27 @@ class EventLoop:
         """Run a coroutine to its end; its context variables stay set afterwards."""
         from contextvars import copy_context
 
+        contexts = []
+
+        async def noting_its_context():
+            try:
+                return await coroutine
+            finally:
+                contexts.append(copy_context())
+
         loop = self.attach()
-        context = copy_context()
-        if sys.version_info >= (3, 11):
-            task = loop.create_task(coroutine, context=context)
-        else:
-            task = context.run(loop.create_task, coroutine)
+        task = loop.create_task(noting_its_context())
         try:
             return loop.run_until_complete(task)
         except BaseException:
             if not task.done():
                 self._abandon(loop, task)
+            if task.done():
+                coroutine.close()
             raise
         finally:
-            for variable in context:
-                if variable.get(None) is not context[variable]:
-                    variable.set(context[variable])
+            for context in contexts:
+                _adopt(context)
 
     def _abandon(self, loop, task):
         """Cancel a task that an interrupt left pending, without waiting for one that refuses."""
@@ -93,6 +94,12 @@ class EventLoop:
             import signal
 
             signal.set_wakeup_fd(loop._csock.fileno())
+
+
+def _adopt(context):
+    for variable, value in context.items():
+        if variable.get(None) is not value:
+            variable.set(value)
 
 
 def _awaited_frames(task):

@@ -8,8 +8,11 @@ import socket
 import struct
 
 # Above what `open` hands out, so that user code meets the runner's descriptors only on purpose.
-CHANNEL, LINK, OUT, ERR, WAKE = 1100, 1101, 1102, 1103, 1104
-DESCRIPTOR_CEILING = 1280
+CHANNEL, LINK, OUT, ERR, SPARE, WAKE = 600, 601, 602, 603, 604, 605
+DESCRIPTOR_CEILING = 640
+# Descriptors in flight are counted for all sessions of a user together, and a sender fails when
+# they exceed its own limit. Only init sends any, with a limit that no cell can reach.
+INIT_DESCRIPTORS = 2048
 
 MAX_DESCRIPTORS_PER_MESSAGE = 8
 MAX_MESSAGE_BYTES = 16384
@@ -19,9 +22,9 @@ def socket_pair():
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
-def send_with_descriptors(connection, data, descriptors):
+def send_with_descriptors(connection, data, descriptors, flags=0):
     rights = array.array("i", descriptors)
-    connection.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+    connection.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)], flags)
 
 
 def receive_with_descriptors(connection):
@@ -44,7 +47,8 @@ def open_descriptor_range():
 
 def close_descriptor_range(soft):
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, hard), hard))
+    ceiling = min(hard, max(soft, DESCRIPTOR_CEILING))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, ceiling), ceiling))
 
 
 def place(descriptor, number):

@@ -28,7 +28,7 @@ class Head(Service):
         """Takes over the channel, the link to init and the output pipes of a generation."""
         family.open_descriptor_range()
         for descriptor, number in zip(
-            descriptors, (family.CHANNEL, family.LINK, family.OUT, family.ERR)
+            descriptors, (family.CHANNEL, family.LINK, family.OUT, family.ERR, family.SPARE)
         ):
             family.place(descriptor, number)
         family.close_descriptor_range(self._soft_files)

@@ -1,7 +1,6 @@
 """Pid 1 of a session: trusted, unreadable, never runs user code. It outlives every head."""
 
 import fcntl
-import json
 import os
 import select
 import signal
@@ -16,7 +15,9 @@ from .memory_watch import MemoryWatch
 from .messages import PROTOCOL_VERSION
 
 SOCKET_NAME = "host.sock"
-PROMOTION_SECONDS = 20
+PROMOTION_SECONDS = 4
+RESTORATION_SECONDS = 10
+FORK_ATTEMPTS = 50
 PIPE_BYTES = 1 << 20
 PARKING_MILLISECONDS = 20
 ABILITIES = ["checkpoints", "fork", "interrupt", "display"]
@@ -190,17 +191,28 @@ class Init:
         nonce = os.urandom(16)
         branch.open([reader for reader, _ in pipes], mine, nonce)
         channel = self._connect("head", branch.number, branch.generation)
-        descriptors = [channel, theirs.detach(), pipes[0][1], pipes[1][1]]
+        spare = branch.new_spare().detach()
+        descriptors = [channel, theirs.detach(), pipes[0][1], pipes[1][1], spare]
         return {"branch": branch.number, "nonce": nonce.hex(), "park": False}, descriptors
 
     def _start_pristine(self, branch):
         orders, descriptors = self._open_generation(branch)
-        pid = os.fork()
+        pid = self._fork(branch)
         if pid == 0:
             self._become_head(orders, descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
         branch.pid = pid
+
+    def _fork(self, branch):
+        """What a cell left running may hold every place; it has to give way."""
+        for _ in range(FORK_ATTEMPTS):
+            try:
+                return os.fork()
+            except OSError:
+                self._sweep(branch)
+                time.sleep(0.01)
+        return os.fork()
 
     def _become_head(self, orders, descriptors):
         try:
@@ -223,11 +235,7 @@ class Init:
         """Asks a parked copy to fork the next head; False when it is dead."""
         orders, descriptors = self._open_generation(branch)
         orders["park"] = park_again
-        try:
-            family.send_with_descriptors(parked.link, json.dumps(orders).encode(), descriptors)
-            pid = parked.await_pid(PROMOTION_SECONDS)
-        except OSError:
-            pid = -1
+        pid = parked.wake(orders, descriptors, time.monotonic() + PROMOTION_SECONDS)
         for descriptor in descriptors:
             os.close(descriptor)
         if pid <= 0:
@@ -238,12 +246,14 @@ class Init:
 
     def _restore(self, branch):
         """Wakes the newest live checkpoint, or starts anew; gives the step restored."""
-        while branch.parked:
+        deadline = time.monotonic() + RESTORATION_SECONDS
+        while branch.parked and time.monotonic() < deadline:
             parked = branch.parked[-1]
             branch.generation += 1
             if self._promote(branch, parked, False):
                 return parked.step
             branch.forget(parked)
+        branch.forget_all()
         branch.generation += 1
         self._start_pristine(branch)
         return 0

@@ -75,6 +75,11 @@ class Interpreter:
     def run(self, number, code):
         """Run one cell; gives status, error, result and exit_code."""
         outcome = late = None
+        # user code also runs after a cell's own code, in a __repr__ or a background thread
+        if _getlimit() < RECURSION_FLOOR:
+            _setlimit(RECURSION_FLOOR)
+        if _gettrace() is not None:
+            _settrace(None)
         while True:
             try:
                 if outcome is None and late is None:

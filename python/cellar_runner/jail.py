@@ -19,6 +19,9 @@ NAMESPACES = (
 )
 
 MEBIBYTE = 1 << 20
+TERMINALS = 16
+# Parts of what the host grants a user, so that one session cannot take it all.
+SHARES = (("inotify_instances", 8), ("inotify_watches", 4096), ("user_namespaces", 0))
 _FLAGS = linux.MS_NOSUID | linux.MS_NODEV
 
 
@@ -42,6 +45,9 @@ def _arrange_files(limits):
     _read_only("/proc", linux.MS_NOEXEC)
     _tmpfs("/tmp", limits["tmp_mb"], "1777")
     _tmpfs("/dev/shm", limits["tmp_mb"], "1777")
+    # The wall's terminals are shared; every session of the same user could open them.
+    options = "newinstance,ptmxmode=0666,mode=620,max=%d" % TERMINALS
+    linux.mount("devpts", "/dev/pts", "devpts", linux.MS_NOSUID | linux.MS_NOEXEC, options)
     _tmpfs(WORKSPACE, limits["workspace_mb"], "755")
     linux.mount(None, "/dev", None, linux.MS_BIND | linux.MS_REMOUNT | linux.MS_RDONLY | linux.MS_NOSUID)
     linux.unmount(SOCKET_FOLDER)
@@ -51,15 +57,25 @@ def _map_user(outer_proc):
     """Becomes an ordinary user; the old /proc is used since the new one is read-only."""
     linux.unshare(linux.CLONE_NEWUSER)
     for name, text in (
-        ("setgroups", "deny"),
-        ("uid_map", "%d 0 1" % GUEST_UID),
-        ("gid_map", "%d 0 1" % GUEST_UID),
+        ("self/setgroups", "deny"),
+        ("self/uid_map", "%d 0 1" % GUEST_UID),
+        ("self/gid_map", "%d 0 1" % GUEST_UID),
     ):
-        descriptor = os.open("self/" + name, os.O_WRONLY, dir_fd=outer_proc)
+        _put(outer_proc, name, text)
+    for name, most in SHARES:
         try:
-            os.write(descriptor, text.encode())
-        finally:
-            os.close(descriptor)
+            _put(outer_proc, "sys/user/max_" + name, str(most))
+        except OSError:
+            # An older kernel, or one without the feature: then the host's own bound stands.
+            pass
+
+
+def _put(directory, name, text):
+    descriptor = os.open(name, os.O_WRONLY, dir_fd=directory)
+    try:
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)
 
 
 def data_in_use():
@@ -79,11 +95,14 @@ def _limit_resources(limits):
         (resource.RLIMIT_FSIZE, file_size),
         (resource.RLIMIT_NPROC, limits["processes"]),
         (resource.RLIMIT_MEMLOCK, 64 * 1024),
-        (resource.RLIMIT_MSGQUEUE, 819200),
+        # These two are counted for all sessions of a user together.
+        (resource.RLIMIT_SIGPENDING, 512),
+        (resource.RLIMIT_MSGQUEUE, 0),
     ):
         resource.setrlimit(kind, (value, value))
-    files = limits["open_files"]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (files, max(files, family.DESCRIPTOR_CEILING)))
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files = min(hard, limits["open_files"] + family.INIT_DESCRIPTORS)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 
 
 def enter(limits, seccomp, group):

@@ -38,11 +38,18 @@ class Outlet(streams.OutputPipes):
         self._watcher = _Watcher(self._readers, place)
         for writer in self.descriptors:
             _enlarge(writer)
+        self._is_copy = False
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._become_copy)
+
+    def _become_copy(self):
+        """A child that user code forked has no part in the link: its output takes the pipes."""
+        self._is_copy = True
 
     def write(self, which, data):
         thread = _get_ident()
-        if thread in self._inside:
-            # A finaliser or a signal handler prints in the middle of a print.
+        # A finaliser or a signal handler may print in the middle of a print.
+        if self._is_copy or thread in self._inside:
             super()._push(self.descriptors[which], data)
             return
         self._inside.add(thread)
@@ -53,7 +60,7 @@ class Outlet(streams.OutputPipes):
 
     def sync(self):
         thread = _get_ident()
-        if thread in self._inside:
+        if self._is_copy or thread in self._inside:
             return self._order
         self._inside.add(thread)
         try:
@@ -118,7 +125,7 @@ class _Watcher:
     """Waits for the reading ends of pipes, as this system lets one."""
 
     def __init__(self, readers, place):
-        self.rests = False
+        self.rests = True
         self._readers = readers
         self._bell = None
         if os.name == "nt":

@@ -4,7 +4,9 @@ import fcntl
 import json
 import os
 import random
+import resource
 import select
+import signal
 import socket
 import struct
 import sys
@@ -12,12 +14,14 @@ import sys
 from . import family, linux, memory
 
 REST_SECONDS = 0.001
+SPARE_SECONDS = 0.2
 MAX_GROWTH_BYTES = 256 << 20
 TRIM_BYTES = 1 << 20
 PARKED = struct.Struct("=II")
 
+_set_signal_mask, _SIGNALS = signal.pthread_sigmask, signal.valid_signals()
 _random_state, _set_random_state = random.getstate, random.setstate
-_RUNNER = (family.CHANNEL, family.LINK, family.OUT, family.ERR, family.WAKE)
+_RUNNER = (family.CHANNEL, family.LINK, family.OUT, family.ERR, family.SPARE, family.WAKE)
 _REOPENED_FLAGS = os.O_ACCMODE | os.O_APPEND | os.O_NONBLOCK
 
 
@@ -62,6 +66,7 @@ class Checkpointer:
     def __init__(self):
         self._pages = memory.WrittenPages()
         self._held = 0
+        self._has_spare = True
 
     def park(self, step):
         if memory.anonymous_bytes() - self._held > TRIM_BYTES:
@@ -70,28 +75,44 @@ class Checkpointer:
         self._pages.before_fork()
         # The random module reseeds itself in a forked child; a checkpoint must not.
         randomness = _random_state()
-        mine, theirs = family.socket_pair()
-        try:
+        with socket.socket(fileno=os.dup(family.LINK)) as link:
+            if not self._has_spare:
+                _take_spare(link)
+                self._has_spare = True
             pid = linux.sibling_fork()
-        except OSError:
-            mine.close()
-            theirs.close()
-            raise
+            if pid:
+                link.send(PARKED.pack(step, pid))
         if pid:
-            theirs.close()
-            with socket.socket(fileno=os.dup(family.LINK)) as link:
-                family.send_with_descriptors(link, PARKED.pack(step, pid), [mine.fileno()])
-            mine.close()
+            os.close(family.SPARE)
+            self._has_spare = False
             self._pages.after_fork()
             return None
-        mine.close()
-        return _wait(theirs, randomness)
+        self._has_spare = True
+        return _wait(randomness)
 
 
-def _wait(wake, randomness):
+def _take_spare(link):
+    """Init sends the end of a new link for each one used, so that heads pass no descriptors."""
+    poll = select.poll()
+    poll.register(link, select.POLLIN)
+    if not poll.poll(SPARE_SECONDS * 1000):
+        raise OSError("no link for a checkpoint")
+    _, descriptors = family.receive_with_descriptors(link)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    try:
+        for descriptor in descriptors[:1]:
+            family.place(descriptor, family.SPARE)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def _wait(randomness):
     """The parked copy. Returns only in a new head, with its orders and descriptors."""
+    # A handler that a cell installed would run here, in a process that outlives the cell.
+    _set_signal_mask(signal.SIG_BLOCK, _SIGNALS)
     family.open_descriptor_range()
-    family.place(wake.detach(), family.WAKE)
+    family.place(family.SPARE, family.WAKE)
     with open(os.devnull, "rb") as null:
         for number in (0, 1, 2):
             os.dup2(null.fileno(), number)

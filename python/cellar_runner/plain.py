@@ -187,8 +187,9 @@ def main():
     if message is None or message.get("method") != "plain_boot":
         sys.exit("the first message must be plain_boot")
     boot = message["params"]
-    abilities = ABILITIES + _limit(boot["limits"])
     plain = Plain(channel)
+    # After its descriptors are in place: the limits close the range in which they lie.
+    abilities = ABILITIES + _limit(boot["limits"])
     channel.notify(
         "hello",
         {

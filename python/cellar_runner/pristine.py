@@ -1,4 +1,4 @@
-"""The builtins as they were at start: runner modules bind these, so user code cannot replace them."""
+"""The builtins as they were at start; runner modules bind them, so cells cannot replace them."""
 
 import builtins
 

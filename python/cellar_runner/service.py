@@ -25,6 +25,7 @@ class Service:
         self._main = _get_ident()
         self._step = 0
         self._armed = False
+        self._missed = False
         self._channel = None
         self._pipes = None
         self._stdout = None
@@ -158,15 +159,23 @@ class Service:
         finally:
             # No call before this: the recursion limit may be nearly reached.
             self._armed = True
-            self._on_interrupt()
+            if self._missed:
+                self._arm()
 
     def _arm(self):
         self._armed = True
-        self._on_interrupt()
+        self._missed = False
+        self._strike()
 
     def _disarm(self):
         self._armed = False
 
-    def _on_interrupt(self, _number=None, _frame=None):
-        if self._armed and self._step and self._interrupted_step() == self._step:
+    def _on_interrupt(self, _number, _frame):
+        if self._armed:
+            self._strike()
+        else:
+            self._missed = True
+
+    def _strike(self):
+        if self._step and self._interrupted_step() == self._step:
             raise KeyboardInterrupt

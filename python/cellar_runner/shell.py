@@ -19,7 +19,8 @@ _EXPANSION = re.compile(
     r"\{\{|\}\}|\{(?P<expression>[^{}]+)\}|\$\$(?P<escaped>[\w.]*)|\$(?P<name>[A-Za-z_][\w.]*)"
 )
 _INSTALL = re.compile(
-    r"^(?:sudo\s+)?(?:\S*python[\d.]*\s+-m\s+|uv\s+)?(?P<tool>\S*pip[\d.]*|conda|mamba|apt|apt-get|uv)"
+    r"^(?:sudo\s+)?(?:\S*python[\d.]*\s+-m\s+|uv\s+)?"
+    r"(?P<tool>\S*pip[\d.]*|conda|mamba|apt|apt-get|uv)"
     r"\s+(?:-\S+\s+)*(?:install|add)\b(?P<rest>.*)$",
     re.S,
 )

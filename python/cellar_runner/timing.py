@@ -34,7 +34,8 @@ def clock():
 def report(start):
     """Print what passed since a point in time."""
     wall, spent = clock()
-    print("CPU times: total: {}\nWall time: {}".format(span(spent - start[1]), span(wall - start[0])))
+    lines = "CPU times: total: {}\nWall time: {}"
+    print(lines.format(span(spent - start[1]), span(wall - start[0])))
 
 
 class Timing:

@@ -39,7 +39,8 @@ class BundleTest(CellCase):
         code = (
             "class B:\n"
             "    def _repr_mimebundle_(self, include=None, exclude=None):\n"
-            "        return {'text/plain': 'mine', 'text/html': '<i>', 'application/x+json': {'k': 1}}\n"
+            "        return {'text/plain': 'mine', 'text/html': '<i>',\n"
+            "                'application/x+json': {'k': 1}}\n"
             "    def _repr_html_(self): return '<b>'\n"
             "B()"
         )
@@ -47,12 +48,18 @@ class BundleTest(CellCase):
         self.assertEqual(self.result(code), expected)
 
     def test_images_are_displayed_and_not_in_the_result(self):
-        code = "class P:\n    def _repr_png_(self): return b'\\x89PNG'\n    def __repr__(self): return 'p'\nP()"
+        code = (
+            "class P:\n    def _repr_png_(self): return b'\\x89PNG'\n"
+            "    def __repr__(self): return 'p'\nP()"
+        )
         self.assertEqual(self.result(code), {"text/plain": "p"})
         self.assertEqual(self.shown, [{"image/png": b"\x89PNG", "text/plain": "p"}])
 
     def test_failing_methods_are_notes(self):
-        code = "class F:\n    def __repr__(self): return 'f'\n    def _repr_html_(self): raise %s('no')\nF()"
+        code = (
+            "class F:\n    def __repr__(self): return 'f'\n"
+            "    def _repr_html_(self): raise %s('no')\nF()"
+        )
         for kind in ("ValueError", "SystemExit", "GeneratorExit"):
             with self.subTest(kind=kind):
                 note = "f\n[_repr_html_ of F failed: %s: no]" % kind
@@ -73,7 +80,8 @@ class BundleTest(CellCase):
     def test_catch_all_attributes_are_not_representations(self):
         code = "class Any:\n    def __getattr__(self, name): return lambda *a, **k: name\nAny()"
         self.assertEqual(list(self.result(code)), ["text/plain"])
-        self.assertEqual(list(self.result("import unittest.mock as m\nm.MagicMock()")), ["text/plain"])
+        mock = "import unittest.mock as m\nm.MagicMock()"
+        self.assertEqual(list(self.result(mock)), ["text/plain"])
 
     def test_large_html_is_left_out_with_a_note(self):
         code = "class H:\n    def _repr_html_(self): return 'x' * %d\nH()"
@@ -92,7 +100,8 @@ class BundleTest(CellCase):
         self.assertIn("left out", result["text/plain"])
 
     def test_display(self):
-        self.value("display(1, 'two')\ndisplay({'text/html': '<b>'}, raw=True, metadata={'a': {1}})")
+        self.value("display(1, 'two')")
+        self.value("display({'text/html': '<b>'}, raw=True, metadata={'a': {1}})")
         self.assertEqual(
             self.shown, [{"text/plain": "1"}, {"text/plain": "'two'"}, {"text/html": "<b>"}]
         )
@@ -101,7 +110,8 @@ class BundleTest(CellCase):
 
 class BoundedTextTest(unittest.TestCase):
     def test_small_values_are_plain_reprs(self):
-        for value in (1, "a", [1, {"b": (2,)}], {3}, frozenset([4]), b"x", None, range(5), 1.5, (1,)):
+        nested = [1, {"b": (2,)}]
+        for value in (1, "a", nested, {3}, frozenset([4]), b"x", None, range(5), 1.5, (1,)):
             self.assertEqual(reprs.text_of(value), repr(value))
 
     def test_huge_containers_are_cut(self):

@@ -54,6 +54,8 @@ class EventLoopTest(CellCase):
     def test_a_copy_whose_descriptors_were_closed(self):
         self.value(TICKER + "task = asyncio.create_task(tick())\nawait asyncio.sleep(0)")
         self.value("await asyncio.get_running_loop().run_in_executor(None, int)")
+        # loops of earlier tests would close their descriptors' numbers in the child
+        gc.collect()
         pid = os.fork()
         if pid == 0:
             code = 1

@@ -8,6 +8,11 @@ import unittest
 
 from cell_case import CellCase
 
+LOWEST_LIMIT = (
+    "import sys\nfor limit in range(5, 500):\n    try:\n"
+    "        sys.setrecursionlimit(limit)\n        break\n    except RecursionError:\n        pass"
+)
+
 
 class ValueTest(CellCase):
     def test_the_last_expression_is_the_result(self):
@@ -181,7 +186,7 @@ class DamageTest(CellCase):
             "import sys; sys.displayhook = sys.excepthook = None",
             "__name__ = 'gone'; __builtins__ = {}",
             "import sys; del sys.modules['__main__']",
-            "import sys, inspect; sys.setrecursionlimit(len(inspect.stack(0)) + 8)",
+            LOWEST_LIMIT,
             "import sys; sys.settrace(lambda *a: 1 / 0)",
             "import traceback, linecache, ast, json, io\nfor m in (traceback, linecache, ast, io):"
             "\n    for n in list(vars(m)):\n        if n[0] != '_': setattr(m, n, None)",
@@ -219,13 +224,25 @@ class DamageTest(CellCase):
         self.value("import sys, pickle\nclass C: pass\nsys.modules['__main__'] = sys")
         self.assertEqual(self.value("type(pickle.loads(pickle.dumps(C()))) is C"), "True")
 
+    def test_dunder_names_are_set_again(self):
+        self.value("__name__ = 'gone'; __builtins__ = {}")
+        self.assertEqual(self.value("(len(__name__), __name__)"), "(8, '__main__')")
+
     def test_tracers_and_low_limits_end_with_their_cell(self):
-        self.value("import sys, inspect\nsys.settrace(lambda *a: None)")
+        self.value("import sys\nsys.settrace(lambda *a: None)")
         self.assertIsNone(sys.gettrace())
-        self.value("sys.setrecursionlimit(len(inspect.stack(0)) + 8)")
+        self.value(LOWEST_LIMIT)
         self.assertGreaterEqual(sys.getrecursionlimit(), 1000)
         self.value("sys.setrecursionlimit(5000)")
         self.assertEqual(self.value("sys.getrecursionlimit()"), "5000")
+
+    def test_a_repr_that_lowers_the_limit(self):
+        self.value(
+            "class R:\n    def __repr__(self):\n        exec(LOWEST)\n"
+            "        sys.settrace(lambda *a: None)\n        return 'low'\n"
+            "import sys\nLOWEST = %r\nR()" % LOWEST_LIMIT
+        )
+        self.check_alive()
 
     def test_a_failure_of_the_runner_is_an_outcome(self):
         self.interpreter._failure = None
@@ -289,7 +306,8 @@ class InterruptTest(CellCase):
 
     def test_a_caught_interrupt_is_the_user_s(self):
         self.arm(0.1)
-        code = "import time\ntry:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    x = 'caught'\nx"
+        caught = "except KeyboardInterrupt:\n    x = 'caught'\nx"
+        code = "import time\ntry:\n    time.sleep(60)\n" + caught
         self.assertEqual(self.value(code), "'caught'")
 
     def test_at_any_moment_it_is_one_outcome(self):

@@ -10,7 +10,8 @@ from cellar_runner import magics, shell
 
 class RewriteTest(unittest.TestCase):
     def test_lines_inside_strings_and_brackets_stay(self):
-        for text in ("x = '''\n!ls\n%time\n'''", "y = (a\n%b)", "z = 1 + \\\n  2", "# !ls", "a != b"):
+        texts = ("x = '''\n!ls\n%time\n'''", "y = (a\n%b)", "z = 1 + \\\n  2", "# !ls", "a != b")
+        for text in texts:
             with self.subTest(text=text):
                 self.assertIsNone(magics.rewrite(text))
 
@@ -61,7 +62,8 @@ class MagicTest(CellCase):
 
     def test_packages_are_added_from_outside(self):
         self.assertIn("already installed: json", self.printed("%pip install json"))
-        for code in ("%pip install -q nopkg==1.0", "!pip install nopkg", "!python3 -m pip install nopkg"):
+        in_shell = ("!pip install nopkg", "!python3 -m pip install nopkg")
+        for code in ("%pip install -q nopkg==1.0",) + in_shell:
             with self.subTest(code=code):
                 error = self.error(code, "PackageUnavailable")
                 self.assertIn("cellar install nopkg", error["message"])
@@ -115,7 +117,8 @@ class MagicTest(CellCase):
     def test_files(self):
         self.assertIn("Writing part.py", self.printed("%%writefile part.py\nv = __name__"))
         self.value("%%writefile -a part.py\nw = 2")
-        self.assertEqual(self.value("%run part.py\n(v, w, '__file__' in globals())"), "('__main__', 2, False)")
+        ran = self.value("%run part.py\n(v, w, '__file__' in globals())")
+        self.assertEqual(ran, "('__main__', 2, False)")
 
     def test_history(self):
         self.value("first = 1")
@@ -135,7 +138,8 @@ class MagicTest(CellCase):
         self.assertEqual(self.shown, [{"text/html": "<b>x</b>"}, {"text/markdown": "# t"}])
 
     def test_inside_a_function(self):
-        self.value("def f(word):\n    got = !echo {word} $word\n    %time n = len(got)\n    return got, n")
+        body = "    got = !echo {word} $word\n    %time n = len(got)\n    return got, n"
+        self.value("def f(word):\n" + body)
         self.assertEqual(self.value("f('hey')"), "(['hey hey'], 1)")
 
 

@@ -16,7 +16,8 @@ class RepairTest(CellCase):
                 self.assertEqual(self.value(code), "7")
 
     def test_prompts(self):
-        self.assertEqual(self.value(">>> x = 2\n>>> for i in range(3):\n...     x += i\n>>> x"), "5")
+        loop = ">>> for i in range(3):\n...     x += i\n"
+        self.assertEqual(self.value(">>> x = 2\n" + loop + ">>> x"), "5")
         self.assertEqual(self.value(">>> 1 + 1\n2\n>>> 'b'\n'b'"), "'b'")
         self.assertEqual(self.value("In [3]: y = 4"), None)
         self.assertEqual(self.value("In [3]: y = 4\nIn [4]: y + 1\nOut[4]: 5"), "5")

@@ -68,13 +68,15 @@ class KindTest(CellCase):
         self.assertNotIn("ZeroDivisionError", text["traceback"])
 
     def test_a_chain_that_bites_its_tail(self):
-        self.error("a, b = ValueError('a'), ValueError('b')\na.__cause__ = b\nb.__cause__ = a\nraise a")
+        make = "a, b = ValueError('a'), ValueError('b')\n"
+        self.error(make + "a.__cause__ = b\nb.__cause__ = a\nraise a", "ValueError")
 
     @unittest.skipUnless(sys.version_info >= (3, 11), "needs Python 3.11")
     def test_groups_and_notes(self):
-        code = "e = ExceptionGroup('two', [ValueError('one'), KeyError('k')])\ne.add_note('a note')\nraise e"
+        make = "e = ExceptionGroup('two', [ValueError('one'), KeyError('k')])\n"
+        code = make + "e.add_note('a note')\nraise e"
         text = self.error(code, "ExceptionGroup")["traceback"]
-        for part in ("two (2 sub-exceptions)", "  | ValueError: one", "  | KeyError: 'k'", "a note"):
+        for part in ("two (2 sub-exceptions)", "| ValueError: one", "| KeyError: 'k'", "a note"):
             self.assertIn(part, text)
 
     def test_empty_messages_and_names(self):
@@ -95,7 +97,8 @@ class KindTest(CellCase):
         for body in bodies:
             for base in ("Exception", "BaseException", "OSError", "SyntaxError"):
                 with self.subTest(body=body, base=base):
-                    error = self.error("class Evil(%s):\n    %s\nraise Evil('x')" % (base, body), "Evil")
+                    code = "class Evil(%s):\n    %s\nraise Evil('x')" % (base, body)
+                    error = self.error(code, "Evil")
                     self.assertTrue(error["message"])
                     self.assertIn("raise Evil('x')", error["traceback"])
 
@@ -129,7 +132,8 @@ class HintTest(CellCase):
     def test_network(self):
         code = "import urllib.error, socket\nraise urllib.error.URLError(socket.gaierror(-2, 'x'))"
         self.assertIn("no network", self.hint(code))
-        self.assertIn("no network", self.hint("import errno\nraise OSError(errno.ENETUNREACH, 'x')"))
+        unreachable = "import errno\nraise OSError(errno.ENETUNREACH, 'x')"
+        self.assertIn("no network", self.hint(unreachable))
         self.interpreter.network = True
         self.assertEqual(self.hint(code), "")
 
@@ -142,7 +146,8 @@ class HintTest(CellCase):
 
 class PathTest(unittest.TestCase):
     def test_library_paths_are_short(self):
-        self.assertEqual(tracebacks._short(os.path.join(os.path.dirname(os.__file__), "a", "b.py")), "a/b.py")
+        path = os.path.join(os.path.dirname(os.__file__), "a", "b.py")
+        self.assertEqual(tracebacks._short(path), "a/b.py")
 
 
 if __name__ == "__main__":

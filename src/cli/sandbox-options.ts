@@ -22,9 +22,10 @@ export function addSandboxOptions(command: Command, preloadNote: string): Comman
     .option("--python <path>", "a python binary or a venv folder")
     .option("--memory <mb>", "memory limit of the session in MB (default: 1024)", parseCount(1))
     .addOption(
-      new Option("--min-isolation <level>", "the weakest isolation to accept (default: L3-)").choices(
-        isolationLevelSchema.options,
-      ),
+      new Option(
+        "--min-isolation <level>",
+        "the weakest isolation to accept (default: L3-)",
+      ).choices(isolationLevelSchema.options),
     )
     .option(
       "--mount <host:guest[:rw]>",
@@ -51,16 +52,14 @@ export function addSandboxOptions(command: Command, preloadNote: string): Comman
 }
 
 export function toConfig(options: SandboxOptions): REPLConfig {
-  return {
-    timeout: options.timeout,
-    python: options.python,
-    minIsolation: options.minIsolation,
-    preload: options.preload,
-    maxOutputLength: options.maxOutput,
-    mounts: options.mount,
-    env: options.env,
-    ...(options.memory !== undefined && { limits: { memoryMb: options.memory } }),
-  };
+  const config: REPLConfig = { mounts: options.mount, env: options.env };
+  if (options.timeout !== undefined) config.timeout = options.timeout;
+  if (options.python !== undefined) config.python = options.python;
+  if (options.minIsolation !== undefined) config.minIsolation = options.minIsolation;
+  if (options.preload !== undefined) config.preload = options.preload;
+  if (options.maxOutput !== undefined) config.maxOutputLength = options.maxOutput;
+  if (options.memory !== undefined) config.limits = { memoryMb: options.memory };
+  return config;
 }
 
 /** Milliseconds. */

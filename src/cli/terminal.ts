@@ -2,9 +2,10 @@ import type { WriteStream } from "node:tty";
 import { terminalEnvironment } from "../config.js";
 
 /** Colours are harmless; everything else that begins like this could move, write or report. */
-const COLOUR = String.raw`\u001b\[[0-9;:]{0,64}m`;
-const UNSAFE = new RegExp(String.raw`(${COLOUR})|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]`, "g");
-const UNFINISHED_COLOUR = /\u001b(?:\[[0-9;:]{0,64})?$/;
+const COLOUR_START = String.raw`\u001b\[[0-9;:]{0,64}`;
+const CONTROL = String.raw`[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]`;
+const UNSAFE = new RegExp(`(${COLOUR_START}m)|${CONTROL}`, "g");
+const UNFINISHED_COLOUR = new RegExp(`(?:${COLOUR_START}|${String.raw`\u001b`})$`);
 const RESET = "\u001b[0m";
 
 /** Text that a terminal shows and does not obey; colours, tabs and line ends pass. */

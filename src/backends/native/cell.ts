@@ -6,7 +6,7 @@ import type { Branch, CellListener, Death } from "./branch.js";
 import { Collector } from "./collector.js";
 
 /** A head whose pipes were broken by the cell never reports the end of its output. */
-const SETTLE_MS = 1500;
+const SETTLE_MS = 5_000;
 /** A closed link is mostly a dead head, of which init tells by itself. */
 const DEATH_NOTICE_MS = 250;
 /** A kill is carried out by the kernel; when nothing is heard for so long, init is gone too. */
@@ -39,10 +39,12 @@ export class RunningCell implements CellListener {
   readonly #order: CellOrder;
   readonly #generation: number;
   #cause: StopCause | undefined;
+  #answered = false;
   #timers: NodeJS.Timeout[] = [];
   #settled: Params<"settled"> | undefined;
   #wakeSettled: () => void = () => {};
-  #wakeDied: (death: Death) => void = () => {};
+  #death: CellEnd | undefined;
+  #wakeDied: (end: CellEnd) => void = () => {};
   #broken: CellarError | undefined;
 
   constructor(branch: Branch, order: CellOrder) {
@@ -65,16 +67,17 @@ export class RunningCell implements CellListener {
 
   settled(event: Params<"settled">): void {
     this.#settled = event;
-    this.#wakeSettled();
+    if (this.#broken === undefined) this.#wakeSettled();
   }
 
   died(death: Death): void {
-    this.#wakeDied(death);
+    this.#death = { kind: "died", death, broken: this.#broken };
+    this.#wakeDied(this.#death);
   }
 
   /** SIGINT now, SIGKILL after the grace. Does nothing once the cell is over. */
   stop(cause: StopCause): void {
-    if (this.#cause !== undefined) return;
+    if (this.#answered || this.#cause !== undefined) return;
     this.#cause = cause;
     const { family, number } = this.#branch;
     family.interrupt(number, this.#order.step);
@@ -85,7 +88,7 @@ export class RunningCell implements CellListener {
     const { step, number, code, maxOutputLength, checkpoint, timeout } = this.#order;
     using _listening = this.#branch.listen(step, this);
     const died = new Promise<CellEnd>((resolve) => {
-      this.#wakeDied = (death) => resolve({ kind: "died", death, broken: this.#broken });
+      this.#wakeDied = resolve;
     });
     const lost = this.#branch.family.ended.then((reason): CellEnd => ({ kind: "lost", reason }));
     this.#timers.push(setTimeout(() => this.stop("timeout"), timeout));
@@ -95,8 +98,11 @@ export class RunningCell implements CellListener {
         .then((answer): CellEnd => ({ kind: "answered", answer }))
         .catch((error: unknown): Promise<CellEnd> => this.#linkBroke(error));
       const end = await Promise.race([answered, died, lost]);
-      if (end.kind === "answered") await this.#untilSettled();
-      return end;
+      if (end.kind !== "answered") return end;
+      this.#answered = true;
+      const settled = await Promise.race([this.#untilSettled(end), died, lost]);
+      // Its last output and its death may have come in one breath.
+      return this.#death ?? settled;
     } finally {
       for (const timer of this.#timers) clearTimeout(timer);
     }
@@ -114,20 +120,27 @@ export class RunningCell implements CellListener {
     if (isLost) {
       this.#timers.push(setTimeout(() => this.#kill(), DEATH_NOTICE_MS));
     } else {
-      this.#broken =
+      this.#breakOff(
         error instanceof CellarError
           ? error
-          : new CellarError("PROTOCOL_ERROR", describeError(error), { cause: error });
-      this.#kill();
+          : new CellarError("PROTOCOL_ERROR", describeError(error), { cause: error }),
+      );
     }
     return new Promise(() => {});
   }
 
-  async #untilSettled(): Promise<void> {
-    if (this.#settled !== undefined) return;
-    await new Promise<void>((resolve) => {
-      this.#wakeSettled = resolve;
-      this.#timers.push(setTimeout(resolve, SETTLE_MS));
+  #breakOff(reason: CellarError): void {
+    this.#broken = reason;
+    this.#kill();
+  }
+
+  /** An answer counts when all output is there; a head that cannot deliver it must go. */
+  #untilSettled(end: CellEnd): Promise<CellEnd> {
+    if (this.#settled !== undefined) return Promise.resolve(end);
+    return new Promise((resolve) => {
+      this.#wakeSettled = () => resolve(end);
+      const silent = new CellarError("PROTOCOL_ERROR", "the end of its output never came");
+      this.#timers.push(setTimeout(() => this.#breakOff(silent), SETTLE_MS));
     });
   }
 }

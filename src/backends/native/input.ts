@@ -1,5 +1,6 @@
 import { CellarError } from "../../errors.js";
 import { MAX_SOURCE_BYTES } from "../../protocol/messages.js";
+import type { SandboxInfo } from "../backend.js";
 
 export function checkSource(code: string): void {
   if (typeof code !== "string") {
@@ -23,4 +24,14 @@ export function checkLimit(name: string, value: number | undefined, least: numbe
 export function checkVariableName(name: string): void {
   if (/^[\p{L}_][\p{L}\p{N}_]*$/u.test(name)) return;
   throw new CellarError("INVALID_INPUT", `${JSON.stringify(name)} is not a Python variable name`);
+}
+
+/** Going back and forking stand on checkpoints, which a plain process cannot have. */
+export function checkAbility({ mode, reason }: SandboxInfo, what: string): void {
+  if (mode !== "plain") return;
+  throw new CellarError("UNSUPPORTED", `${what} needs checkpoints, and a plain process has none`, {
+    remedy:
+      "Run where bubblewrap works (Linux with user namespaces); `info.reason` tells why not here.",
+    details: { reason },
+  });
 }

@@ -1,35 +1,89 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { resolveSettings, type Settings, settingLayers, surroundings } from "../../config.js";
-import { CellarError } from "../../errors.js";
+import {
+  resolveSettings,
+  type Settings,
+  type Surroundings,
+  settingLayers,
+  surroundings,
+} from "../../config.js";
+import { CellarError, isCellarError } from "../../errors.js";
 import type { Mount } from "../../isolation/bwrap.js";
-import { meets } from "../../isolation/levels.js";
+import { assess, meets } from "../../isolation/levels.js";
 import type { REPLConfig, SandboxInfo } from "../backend.js";
-import { lodge } from "./lodging.js";
-import { Nursery, type Placement, wireLimits } from "./nursery.js";
+import { type Birthplace, lodge } from "./lodging.js";
+import { findInterpreter, Nursery, type Placement, wireLimits } from "./nursery.js";
+import { PLAIN_LEVEL, startPlain } from "./plain.js";
 import { NativePythonSandbox } from "./sandbox.js";
 
 const MAX_REMEMBERED = 100;
 
+export interface RuntimeOptions {
+  /** False for a machine that is to be taken for one without bubblewrap. */
+  readonly walls?: boolean;
+  readonly surroundings?: Surroundings;
+}
+
 /** Holds the zygotes of a process; sandboxes that are alike share one. */
 export class NativeRuntime implements AsyncDisposable {
+  readonly #hasWalls: boolean;
+  readonly #surroundings: Surroundings;
   readonly #nurseries = new Map<string, Nursery>();
   readonly #layers = settingLayers();
   readonly #resolved = new Map<string, Settings>();
 
+  constructor(options: RuntimeOptions = {}) {
+    this.#hasWalls = options.walls ?? process.platform === "linux";
+    this.#surroundings = options.surroundings ?? surroundings();
+  }
+
   async createSandbox(config: REPLConfig = {}): Promise<NativePythonSandbox> {
     const { options, mounts, callbacks } = splitConfig(config);
     const settings = this.#settings(options);
+    const birthplace = this.#hasWalls
+      ? this.#walled(settings, mounts)
+      : this.#plain(settings, mounts, withoutWalls());
+    return keepingAlive(NativePythonSandbox.open(birthplace, settings, callbacks));
+  }
+
+  /** Behind walls. Only a first start that finds none may go without, where that was allowed. */
+  #walled(settings: Settings, mounts: readonly Mount[]): Birthplace {
     const nursery = this.nursery(settings, mounts);
-    const birthplace = async () => {
-      const placement = await nursery.acquire(
-        wireLimits(settings.limits),
-        settings.keepCheckpoints,
-      );
+    let plain: Birthplace | undefined;
+    let hadWalls = false;
+    return async () => {
+      if (plain !== undefined) return plain();
+      let placement: Placement;
+      try {
+        placement = await nursery.acquire(wireLimits(settings.limits), settings.keepCheckpoints);
+      } catch (error) {
+        if (hadWalls || !isCellarError(error, "SANDBOX_UNAVAILABLE")) throw error;
+        plain = this.#plain(settings, mounts, error);
+        return plain();
+      }
+      hadWalls = true;
       refuseBelow(settings, placement);
       return lodge(placement.family, describe(placement));
     };
-    return keepingAlive(NativePythonSandbox.open(birthplace, settings, callbacks));
+  }
+
+  #plain(settings: Settings, mounts: readonly Mount[], why: CellarError): Birthplace {
+    return async () => {
+      refuseWithoutWalls(settings, mounts, why);
+      const interpreter = await findInterpreter(settings, this.#surroundings);
+      const limits = wireLimits(settings.limits);
+      const plan = { interpreter, limits, surroundings: this.#surroundings };
+      const { family, facts } = await startPlain(plan);
+      const isolation = assess(facts);
+      refuseBelow(settings, { isolation, family, interpreter });
+      return lodge(family, {
+        backend: "native",
+        mode: "plain",
+        isolation: { level: isolation.level, missing: isolation.missing },
+        python: { version: interpreter.version, executable: interpreter.executable },
+        reason: `${why.message}; Python: ${interpreter.reason}`,
+      });
+    };
   }
 
   /** Sandboxes are mostly made alike, and checking their settings anew would cost as much as a cell. */
@@ -48,7 +102,7 @@ export class NativeRuntime implements AsyncDisposable {
     const key = JSON.stringify([python, preload, mounts, limits, poolSize, keepCheckpoints]);
     const known = this.#nurseries.get(key);
     if (known !== undefined) return known;
-    const made = new Nursery({ settings, mounts, surroundings: surroundings() });
+    const made = new Nursery({ settings, mounts, surroundings: this.#surroundings });
     this.#nurseries.set(key, made);
     return made;
   }
@@ -68,6 +122,38 @@ function describe({ isolation, interpreter }: Placement): SandboxInfo {
     python: { version: interpreter.version, executable: interpreter.executable },
     reason: `bubblewrap and user namespaces work; Python: ${interpreter.reason}`,
   };
+}
+
+function withoutWalls(): CellarError {
+  const message = `The sandbox cannot be made: bubblewrap needs Linux, and this is ${process.platform}`;
+  return new CellarError("SANDBOX_UNAVAILABLE", message);
+}
+
+function refuseWithoutWalls(
+  { minIsolation }: Settings,
+  mounts: readonly Mount[],
+  why: CellarError,
+): void {
+  if (!meets(PLAIN_LEVEL, minIsolation)) {
+    const lowering =
+      `lower the option minIsolation to "${PLAIN_LEVEL}" to run without walls: ` +
+      "the code then runs as you, with limits against accidents at best.";
+    throw new CellarError(
+      "SANDBOX_UNAVAILABLE",
+      `${why.message}. Without it this machine offers ${PLAIN_LEVEL}, below the minimum ${minIsolation}`,
+      {
+        remedy: why.remedy === undefined ? `L${lowering.slice(1)}` : `${why.remedy} Or ${lowering}`,
+        details: { ...why.details, level: PLAIN_LEVEL, option: "minIsolation" },
+        cause: why,
+      },
+    );
+  }
+  if (mounts.length > 0) {
+    throw new CellarError("UNSUPPORTED", "mounts need walls, and this session has none", {
+      remedy: "Leave them out: a plain process sees the host's folders where they are.",
+      details: { reason: why.message },
+    });
+  }
 }
 
 function refuseBelow(settings: Settings, { isolation, family }: Placement): void {

@@ -13,11 +13,11 @@ import type {
 } from "../backend.js";
 import { Branch, type Death } from "./branch.js";
 import { type CellEnd, describeDeath, RunningCell, stopError } from "./cell.js";
-import { checkLimit, checkSource, checkVariableName } from "./input.js";
+import { checkAbility, checkLimit, checkSource, checkVariableName } from "./input.js";
 import { Line } from "./line.js";
 import type { Birthplace, Lodging } from "./lodging.js";
 import { TaskQueue } from "./queue.js";
-import { restoredState, stateAfter } from "./state.js";
+import { joinReports, restoredState, stateAfter } from "./state.js";
 
 /** A checkpoint is parked within milliseconds; a loaded machine may take longer. */
 const PARKING_MS = 5_000;
@@ -43,6 +43,7 @@ export class NativePythonSandbox implements ISandbox {
   #nextStep: number;
   #number: number;
   #notice: StateReport | undefined;
+  #isLossTold = false;
   #destroyed = false;
 
   private constructor(
@@ -122,6 +123,7 @@ export class NativePythonSandbox implements ISandbox {
 
   checkpoints(): Promise<readonly Checkpoint[]> {
     return this.#task(async () => {
+      checkAbility(this.info, "checkpoints()");
       const alive = await this.#alive();
       return this.#branch.line.steps.filter(({ id }) => id === 0 || alive.has(id));
     });
@@ -130,6 +132,7 @@ export class NativePythonSandbox implements ISandbox {
   async undo(cells = 1): Promise<Checkpoint> {
     checkLimit("cells", cells, 1);
     return await this.#task(async () => {
+      checkAbility(this.info, "undo()");
       const { line } = this.#branch;
       const target = line.before(cells);
       if (target === undefined) {
@@ -154,6 +157,7 @@ export class NativePythonSandbox implements ISandbox {
 
   fork(): Promise<NativePythonSandbox> {
     return this.#task(async () => {
+      checkAbility(this.info, "fork()");
       const { line, family, number } = this.#branch;
       const { present } = line;
       const patience = this.#settings.checkpoints === "off" ? 0 : PARKING_MS;
@@ -221,12 +225,13 @@ export class NativePythonSandbox implements ISandbox {
     );
   }
 
-  /** The session is gone as a whole: a new, empty one takes its place, and the next result says so. */
+  /** The session is gone as a whole: a new, empty one takes its place, and one result says so. */
   async #moveIn(): Promise<void> {
-    const reason = (await this.#lodging.family.ended).details.reason ?? "session";
+    const loss = this.#isLossTold ? undefined : await this.#bereft();
     this.#lodging = await this.#birthplace();
+    this.#isLossTold = false;
     this.#branch = this.#adopt(this.#lodging.branch, new Line());
-    this.#notice = { survived: false, checkpoint: 0, reason: String(reason) };
+    if (loss !== undefined) this.#notice = joinReports(this.#notice, loss);
     await this.#furnish();
   }
 
@@ -322,8 +327,11 @@ export class NativePythonSandbox implements ISandbox {
       };
     }
     const { status, error } = describeDeath(end, cell.cause, run.timeout);
-    const state = end.kind === "died" ? await this.#restored(end.death) : await this.#bereft();
-    return { status, error, result: null, exitCode: null, state };
+    const isRestored = end.kind === "died" && this.#lodging.family.isAlive;
+    this.#isLossTold = !isRestored;
+    const state = isRestored ? await this.#restored(end.death) : await this.#bereft();
+    const told = joinReports(run.notice, state);
+    return { status, error, result: null, exitCode: null, state: told };
   }
 
   async #restored(death: Death): Promise<StateReport> {
@@ -339,16 +347,17 @@ export class NativePythonSandbox implements ISandbox {
 
   /** The head died between cells. */
   #mourn(death: Death): void {
-    this.#notice = undefined;
     this.#queue.run(async () => {
+      // Where nothing took its place, the next session tells.
+      if (!this.#lodging.family.isAlive) return;
       const report = await this.#restored(death);
       const reason = report.reason ?? "the process ended between two cells and was restored";
-      this.#notice = { ...report, reason };
+      this.#notice = joinReports(this.#notice, { ...report, reason });
     });
   }
 
   #unrun(number: number, code: string, cell: RunningCell): CodeExecution {
-    const { present } = this.#branch.line;
+    const checkpoint = this.info.mode === "plain" ? null : this.#branch.line.present.id;
     return {
       number,
       code,
@@ -363,7 +372,7 @@ export class NativePythonSandbox implements ISandbox {
       background: 0,
       duration: 0,
       isolation: this.info.isolation,
-      state: { survived: true, checkpoint: present.id, reason: "the cell was not begun" },
+      state: { survived: true, checkpoint, reason: "the cell was not begun" },
     };
   }
 }

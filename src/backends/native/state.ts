@@ -16,6 +16,17 @@ export function stateAfter(
   return { survived: true, checkpoint, reason: reason ?? whyNone(mode) };
 }
 
+/** A loss stays told until a result has told it. */
+export function joinReports(earlier: StateReport | undefined, later: StateReport): StateReport {
+  if (earlier === undefined) return later;
+  const reasons = new Set([earlier.reason, later.reason].filter((text) => text !== undefined));
+  return {
+    ...later,
+    survived: earlier.survived && later.survived,
+    ...(reasons.size > 0 && { reason: [...reasons].join("; ") }),
+  };
+}
+
 function whyNone(mode: CheckpointMode): string {
   return mode === "idle"
     ? "checkpoints are made only when the session rests"

@@ -79,6 +79,8 @@ export function raiseWall(plan: WallPlan): Wall {
   const child = spawn(program, rest, {
     env: {},
     cwd: "/",
+    // A Ctrl-C at the host's terminal is for the host, not for the wall.
+    detached: true,
     stdio: ["pipe", "ignore", "pipe", "pipe", "pipe", ...handed],
   });
   child.on("error", () => {});

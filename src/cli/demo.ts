@@ -1,0 +1,86 @@
+import type { Command } from "commander";
+import type { ISandbox } from "../backends/backend.js";
+import { createSandbox, sharedRuntime } from "../backends/select.js";
+import { resolveSettings } from "../config.js";
+import { isCellarError } from "../errors.js";
+import { ACTS, type Act, Bait } from "./demo-acts.js";
+import { EXIT } from "./exit-codes.js";
+import { complain } from "./failures.js";
+import { escapeControls, painterFor, withProgress } from "./terminal.js";
+
+const CONFIG = { preload: "none", poolSize: 0 } as const;
+const NEXT = [
+  ["npx cellar repl", "a Python prompt in the sandbox"],
+  ['npx cellar exec -c "sum(range(10))"', "one cell from the command line"],
+  ["npx cellar doctor", "every check behind the isolation level"],
+] as const;
+
+export function registerDemo(program: Command, finish: (code: number) => void): void {
+  program
+    .command("demo")
+    .description("show in a few seconds what Cellar does; each line is checked")
+    .action(async () => finish(await demo()));
+}
+
+async function demo(): Promise<number> {
+  const paint = painterFor(process.stdout);
+  const say = (line: string) => process.stdout.write(`${line}\n`);
+  const started = performance.now();
+  await using sandbox = await withProgress("starting Python…", openAtAnyLevel());
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  const { isolation, python } = sandbox.info;
+  say(paint("bold", "Cellar runs Python that you do not trust, and keeps its state."));
+  say(`  isolation  ${isolation.level}: ${await claim()}`);
+  say(`  python     ${python.version}, ready in ${seconds} s`);
+  using bait = await Bait.lay();
+  let failed = false;
+  for (const act of ACTS) {
+    const outcome = await play(act, sandbox, bait);
+    failed ||= outcome.mark === "✗";
+    const colour = outcome.mark === "✓" ? "green" : outcome.mark === "✗" ? "red" : "dim";
+    say(`${paint(colour, outcome.mark)} ${act.name.padEnd(9)}  ${escapeControls(outcome.text)}`);
+  }
+  say(paint("bold", "Next:"));
+  const width = Math.max(...NEXT.map(([command]) => command.length));
+  for (const [command, what] of NEXT) say(`  ${command.padEnd(width)}  ${paint("dim", what)}`);
+  if (failed) complain("something shown above did not happen as promised");
+  return failed ? EXIT.failed : EXIT.ok;
+}
+
+async function play(
+  act: Act,
+  sandbox: ISandbox,
+  bait: Bait,
+): Promise<{ mark: "✓" | "✗" | "-"; text: string }> {
+  const lacking = act.needs.filter((name) => sandbox.info.isolation.missing.includes(name));
+  if (lacking.length > 0) {
+    return { mark: "-", text: `not shown: this machine offers no ${lacking.join(", ")}` };
+  }
+  try {
+    return { mark: "✓", text: await act.play(sandbox, bait) };
+  } catch (error) {
+    return { mark: "✗", text: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+async function claim(): Promise<string> {
+  const { isolation } = await sharedRuntime().nursery(resolveSettings(CONFIG)).warm();
+  return isolation.claims;
+}
+
+/** Below the usual minimum the demo goes on, and says so first. */
+async function openAtAnyLevel(): Promise<ISandbox> {
+  try {
+    return await createSandbox(CONFIG);
+  } catch (error) {
+    if (!isCellarError(error, "SANDBOX_UNAVAILABLE")) throw error;
+    const sandbox = await createSandbox({ ...CONFIG, minIsolation: "L0" });
+    const paint = painterFor(process.stdout);
+    process.stdout.write(
+      paint("yellow", `! Less isolation than Cellar asks for by default. ${error.message}\n`) +
+        `  For this demo alone the minimum was lowered to ${sandbox.info.isolation.level}.\n` +
+        (error.remedy === undefined ? "" : `  fix: ${error.remedy}\n`),
+    );
+    return sandbox;
+  }
+}

@@ -1,0 +1,252 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { release } from "node:os";
+import { promisify } from "node:util";
+import { machine } from "../backends/native/machine.js";
+import { findInterpreter } from "../backends/native/nursery.js";
+import { sharedRuntime } from "../backends/select.js";
+import { type IsolationLevel, type Settings, surroundings } from "../config.js";
+import { describeError } from "../errors.js";
+import { locateBwrap } from "../isolation/layout.js";
+import { type IsolationCheck, meets } from "../isolation/levels.js";
+import { remedyFor } from "../isolation/remedies.js";
+import { describeFailure } from "./failures.js";
+
+/** `info` is neither good nor bad; `warn` costs comfort or a level, `fail` the sandbox. */
+export interface HealthCheck {
+  readonly name: string;
+  readonly status: "ok" | "warn" | "fail" | "info";
+  readonly detail: string;
+  readonly fix?: string | undefined;
+}
+
+export interface Diagnosis {
+  /** A sandbox can be made and its level is at least the minimum. */
+  readonly ok: boolean;
+  /** Null when no sandbox can be made. */
+  readonly level: IsolationLevel | null;
+  readonly claims: string | null;
+  readonly minimum: IsolationLevel;
+  /** What stands between this machine and L3. */
+  readonly missing: readonly string[];
+  readonly python: {
+    readonly executable: string;
+    readonly version: string;
+    readonly reason: string;
+  } | null;
+  readonly checks: readonly HealthCheck[];
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly remedy: string | null;
+  } | null;
+}
+
+type Live = Awaited<ReturnType<ReturnType<ReturnType<typeof sharedRuntime>["nursery"]>["warm"]>>;
+type Attempt<T> = { readonly value: T } | { readonly error: unknown };
+
+/** Not needed for L3, so their absence is no fault. */
+const BEYOND: readonly string[] = ["landlock", "guest-kernel"];
+const OLDEST_NODE = [20, 19] as const;
+
+/** Looks at everything the sandbox stands on; whatever is missing becomes a line, never a throw. */
+export async function diagnose(settings: Settings): Promise<Diagnosis> {
+  const python = await attempt(findInterpreter(settings, surroundings()));
+  const live = await attempt(
+    sharedRuntime()
+      .nursery({ ...settings, poolSize: 0 })
+      .warm(),
+  );
+  const isolation = "value" in live ? live.value.isolation : undefined;
+  const checks = [
+    nodeCheck(),
+    platformCheck(),
+    pythonCheck(python),
+    ...("value" in live ? packageChecks(live.value) : []),
+    await bwrapCheck(),
+    ...machineChecks(),
+    ...(isolation?.checks ?? []).map(probeCheck),
+    isolationCheck(live, settings.minIsolation),
+  ];
+  return {
+    ok: isolation !== undefined && meets(isolation.level, settings.minIsolation),
+    level: isolation?.level ?? null,
+    claims: isolation?.claims ?? null,
+    minimum: settings.minIsolation,
+    missing: isolation?.missing ?? [],
+    python:
+      "value" in python
+        ? {
+            executable: python.value.executable,
+            version: python.value.version,
+            reason: python.value.reason,
+          }
+        : null,
+    checks,
+    error: "error" in live ? describeFailure(live.error) : null,
+  };
+}
+
+async function attempt<T>(work: Promise<T>): Promise<Attempt<T>> {
+  try {
+    return { value: await work };
+  } catch (error) {
+    return { error };
+  }
+}
+
+function nodeCheck(): HealthCheck {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const fits = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
+  const detail = `${process.versions.node}, ${process.execPath}`;
+  return fits
+    ? { name: "node", status: "ok", detail }
+    : {
+        name: "node",
+        status: "fail",
+        detail,
+        fix: `Install Node ${OLDEST_NODE.join(".")} or newer.`,
+      };
+}
+
+function platformCheck(): HealthCheck {
+  const detail = `${process.platform} ${release()} ${process.arch}`;
+  return process.platform === "linux"
+    ? { name: "platform", status: "ok", detail }
+    : {
+        name: "platform",
+        status: "fail",
+        detail,
+        fix: "The sandbox needs Linux: use a virtual machine, WSL 2 or a container.",
+      };
+}
+
+function pythonCheck(python: Attempt<Awaited<ReturnType<typeof findInterpreter>>>): HealthCheck {
+  if ("value" in python) {
+    const { version, executable, reason } = python.value;
+    return { name: "python", status: "ok", detail: `${version}, ${executable} (${reason})` };
+  }
+  const { message, remedy } = describeFailure(python.error);
+  return { name: "python", status: "fail", detail: message, fix: remedy ?? remedyFor("python") };
+}
+
+function packageChecks({ report }: Live): HealthCheck[] {
+  const versions = report.preloaded.filter(({ version }) => version !== "");
+  const named = versions.map(({ name, version }) => `${name} ${version}`).join(", ");
+  const preloaded: HealthCheck = {
+    name: "preload",
+    status: "ok",
+    detail:
+      `${report.preloaded.length} modules in ${report.seconds.toFixed(1)} s` +
+      (named === "" ? "" : `: ${named}`),
+  };
+  if (report.absent.length === 0) return [preloaded];
+  const packages = [...new Set(report.absent.map(({ name }) => name.split(".")[0] ?? name))];
+  return [
+    preloaded,
+    {
+      name: "absent",
+      status: "warn",
+      detail: report.absent.map(({ name, reason }) => `${name} (${reason})`).join(", "),
+      fix: `cellar install ${packages.map(distributionOf).join(" ")}`,
+    },
+  ];
+}
+
+function distributionOf(module: string): string {
+  return module === "sklearn" ? "scikit-learn" : module;
+}
+
+async function bwrapCheck(): Promise<HealthCheck> {
+  const path = locateBwrap(surroundings().path);
+  if (path === undefined) {
+    const fix = remedyFor("bwrap-missing", readText("/etc/os-release"));
+    return { name: "bwrap", status: "fail", detail: "bubblewrap is not installed", fix };
+  }
+  try {
+    const { stdout } = await promisify(execFile)(path, ["--version"], { timeout: 10_000 });
+    return {
+      name: "bwrap",
+      status: "ok",
+      detail: `${stdout.trim().replace(/^\w+ /, "")}, ${path}`,
+    };
+  } catch (error) {
+    const fix = remedyFor("bwrap-missing", readText("/etc/os-release"));
+    const detail = `${path} cannot be run: ${describeError(error)}`;
+    return { name: "bwrap", status: "fail", detail, fix };
+  }
+}
+
+function machineChecks(): HealthCheck[] {
+  const { namespacesDisabled, appArmorRestricts, inContainer } = machine();
+  const root = process.getuid?.() === 0;
+  return [
+    namespacesDisabled
+      ? {
+          name: "user-namespaces",
+          status: "fail",
+          detail: "switched off by a kernel setting",
+          fix: remedyFor("user-namespaces-off"),
+        }
+      : { name: "user-namespaces", status: "ok", detail: "no kernel setting forbids them" },
+    appArmorRestricts
+      ? {
+          name: "apparmor",
+          // Root is not held by that restriction.
+          status: root ? "info" : "warn",
+          detail: "keeps user namespaces from programs without a profile",
+          ...(!root && { fix: remedyFor("apparmor") }),
+        }
+      : { name: "apparmor", status: "ok", detail: "does not restrict user namespaces" },
+    {
+      name: "container",
+      status: "info",
+      detail: inContainer ? "this machine is a container" : "no sign of a container",
+    },
+    {
+      name: "started-as",
+      status: "info",
+      detail: root
+        ? "root: an unprivileged uid is taken before the sandbox starts"
+        : `uid ${process.getuid?.() ?? "unknown"}`,
+    },
+  ];
+}
+
+function probeCheck({ name, ok, detail, fix }: IsolationCheck): HealthCheck {
+  if (ok) return { name, status: "ok", detail };
+  if (BEYOND.includes(name)) return { name, status: "info", detail };
+  const status = name.startsWith("cgroup.") ? "warn" : "fail";
+  return { name, status, detail, fix: fix ?? "Tell the maintainers: this wall should have held." };
+}
+
+function isolationCheck(live: Attempt<Live>, minimum: IsolationLevel): HealthCheck {
+  if ("error" in live) {
+    const { message, remedy } = describeFailure(live.error);
+    return {
+      name: "isolation",
+      status: "fail",
+      detail: message,
+      fix: remedy ?? "Mend the lines above, then run cellar doctor again.",
+    };
+  }
+  const { level, claims, missing } = live.value.isolation;
+  const without = missing.length === 0 ? "" : ` Missing: ${missing.join(", ")}.`;
+  const detail = `${level} (at least ${minimum} is asked for): ${claims}${without}`;
+  return meets(level, minimum)
+    ? { name: "isolation", status: "ok", detail }
+    : {
+        name: "isolation",
+        status: "fail",
+        detail,
+        fix: `Mend the lines above, or accept less with --min-isolation ${level}.`,
+      };
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,52 @@
+import { describeError } from "../errors.js";
+import { complain } from "./failures.js";
+import { type Display, type ImageProtocol, imageOf, inlineImage, saveImage } from "./images.js";
+import type { GuestText } from "./terminal.js";
+
+export interface DisplayPlace {
+  readonly stdout: GuestText;
+  readonly stream: NodeJS.WritableStream;
+  readonly protocol: ImageProtocol | undefined;
+  /** Where images go that the terminal cannot show. */
+  readonly folder: string | undefined;
+  readonly onSaved: (path: string) => void;
+}
+
+/** Shows rich results: images in the terminal or as files, everything else as text. */
+export class Displays {
+  readonly #place: DisplayPlace;
+  #unshown = 0;
+
+  constructor(place: DisplayPlace) {
+    this.#place = place;
+  }
+
+  /** Images that could neither be shown nor saved. */
+  get unshown(): number {
+    return this.#unshown;
+  }
+
+  show(display: Display): void {
+    const { stdout, stream, protocol, folder, onSaved } = this.#place;
+    const image = imageOf(display);
+    if (image !== undefined) {
+      const inline = protocol === undefined ? undefined : inlineImage(protocol, image);
+      if (inline !== undefined) {
+        stdout.finish(true);
+        stream.write(inline);
+        return;
+      }
+      if (folder !== undefined) {
+        try {
+          onSaved(saveImage(folder, image));
+          return;
+        } catch (error) {
+          complain(describeError(error));
+        }
+      }
+      this.#unshown += 1;
+    }
+    const text = display.data["text/plain"];
+    if (text !== undefined) stdout.write(`${text}\n`);
+  }
+}

@@ -1,0 +1,49 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { shutdown } from "../backends/select.js";
+import { EXIT } from "./exit-codes.js";
+
+/** The sessions end with this process anyway; this long it waits to see them tidy up. */
+const SHUTDOWN_MS = 3_000;
+
+/** Ends the sessions, lets written output out, and leaves. */
+export async function leave(code: number): Promise<never> {
+  await Promise.race([shutdown().catch(() => {}), delay(SHUTDOWN_MS)]);
+  await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
+  process.exit(code);
+}
+
+/** A reader that goes away and a request to end both end everything in order. */
+export function watchProcess(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", () => void leave(EXIT.brokenPipe));
+  }
+  for (const signal of ["SIGTERM", "SIGHUP"] as const) {
+    process.once(signal, () => void leave(EXIT.terminated));
+  }
+}
+
+function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  if (stream.destroyed || !stream.writable) return Promise.resolve();
+  return new Promise((resolve) => stream.write("", () => resolve()));
+}
+
+/** The first Ctrl-C asks for an end, the second one does not wait for it. */
+export class Interruption implements Disposable {
+  readonly #controller = new AbortController();
+  readonly #onSignal = () => {
+    if (this.#controller.signal.aborted) process.exit(EXIT.cancelled);
+    this.#controller.abort();
+  };
+
+  constructor() {
+    process.on("SIGINT", this.#onSignal);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  [Symbol.dispose](): void {
+    process.off("SIGINT", this.#onSignal);
+  }
+}

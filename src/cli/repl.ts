@@ -1,0 +1,100 @@
+import { accessSync, constants } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Command } from "commander";
+import { createSandbox } from "../backends/select.js";
+import { surroundings, userFolders } from "../config.js";
+import { Conversation } from "./conversation.js";
+import { EXIT } from "./exit-codes.js";
+import { History } from "./history.js";
+import { imageProtocol } from "./images.js";
+import { CellCutter } from "./input-rule.js";
+import { Interruption } from "./process-end.js";
+import { Prompt } from "./prompt.js";
+import { addSandboxOptions, type SandboxOptions, toConfig } from "./sandbox-options.js";
+import { isTerminal, withProgress } from "./terminal.js";
+
+const NOTES = `
+At the prompt: %help, %undo, %vars, %checkpoints, %timeout, %info, %save, %quit.
+
+Without a terminal, cells are read from stdin, separated by blank lines; once a line begins
+with #%% only such lines separate them. The exit code is 1 when a cell failed.
+
+Examples:
+  cellar repl
+  cellar repl --preload none --timeout 300
+  cellar repl < cells.py`;
+
+export function registerRepl(program: Command, finish: (code: number) => void): void {
+  const command = program.command("repl").description("a Python prompt in a sandbox");
+  addSandboxOptions(command, "full")
+    .addHelpText("after", NOTES)
+    .action(async (options: SandboxOptions) => finish(await repl(options)));
+}
+
+async function repl(options: SandboxOptions): Promise<number> {
+  const interactive = isTerminal(process.stdin) && isTerminal(process.stdout);
+  const conversation = new Conversation({
+    interactive,
+    protocol: imageProtocol(process.stdout),
+    imageFolder: imageFolder(),
+  });
+  const starting = createSandbox({
+    ...toConfig(options),
+    ...conversation.callbacks,
+    poolSize: 0,
+  });
+  const sandbox = await withProgress("starting Python…", starting);
+  conversation.begin(sandbox, options.timeout);
+  return interactive ? talk(conversation) : readPipe(conversation);
+}
+
+async function talk(conversation: Conversation): Promise<number> {
+  const { python, isolation } = conversation.sandbox.info;
+  process.stdout.write(
+    `Python ${python.version} in Cellar, isolation ${isolation.level}. %help tells more.\n`,
+  );
+  const prompt = new Prompt(new History(join(userFolders().state, "history")));
+  conversation.aroundOutput = (write) => prompt.interject(write);
+  try {
+    for (;;) {
+      const text = await prompt.read(conversation.nextNumber);
+      if (text === undefined) break;
+      const goesOn = await prompt.duringRun(
+        () => conversation.cancel(),
+        () => conversation.take(text),
+      );
+      if (!goesOn) break;
+    }
+  } finally {
+    prompt.close();
+  }
+  return EXIT.ok;
+}
+
+async function readPipe(conversation: Conversation): Promise<number> {
+  using interruption = new Interruption();
+  interruption.signal.addEventListener("abort", () => conversation.cancel());
+  const cutter = new CellCutter();
+  const lines = createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY });
+  const run = async (cell: string | undefined) =>
+    cell === undefined || (await conversation.take(cell));
+  let goesOn = true;
+  for await (const line of lines) {
+    goesOn = await run(cutter.feed(line));
+    if (!goesOn || interruption.signal.aborted) break;
+  }
+  if (goesOn && !interruption.signal.aborted) await run(cutter.flush());
+  if (interruption.signal.aborted) return EXIT.cancelled;
+  return conversation.failures > 0 ? EXIT.failed : EXIT.ok;
+}
+
+/** Images that the terminal cannot show lie where the user works, if that can be written. */
+function imageFolder(): string {
+  try {
+    accessSync(process.cwd(), constants.W_OK);
+    return "cellar-images";
+  } catch {
+    return join(surroundings().temporary, "cellar-images");
+  }
+}
