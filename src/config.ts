@@ -64,8 +64,6 @@ export interface Surroundings {
   readonly packageRoot: string;
   /** Names of the host's environment variables, none of which may appear inside. */
   readonly environmentNames: readonly string[];
-  /** What programs of this system do not start without; empty but on Windows. */
-  readonly variables?: Readonly<Record<string, string>>;
 }
 
 export function surroundings(): Surroundings {
@@ -75,13 +73,7 @@ export function surroundings(): Surroundings {
     temporary: tmpdir(),
     packageRoot: dirname(dirname(fileURLToPath(import.meta.url))),
     environmentNames: Object.keys(process.env),
-    variables: systemVariables(),
   };
-}
-
-function systemVariables(): Record<string, string> {
-  const names = process.platform === "win32" ? ["SYSTEMROOT", "COMSPEC", "PATHEXT"] : [];
-  return Object.fromEntries(names.map((name) => [name, process.env[name] ?? ""]));
 }
 
 /** `TERM_PROGRAM` and its like, for programs that draw on a terminal. */

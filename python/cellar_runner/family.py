@@ -8,8 +8,8 @@ import socket
 import struct
 
 # Above what `open` hands out, so that user code meets the runner's descriptors only on purpose.
-CHANNEL, LINK, OUT, ERR, SPARE, WAKE = 600, 601, 602, 603, 604, 605
-DESCRIPTOR_CEILING = 640
+CHANNEL, LINK, OUT, ERR, SPARE, WAKE = 1100, 1101, 1102, 1103, 1104, 1105
+DESCRIPTOR_CEILING = 1110
 # Descriptors in flight are counted for all sessions of a user together, and a sender fails when
 # they exceed its own limit. Only init sends any, with a limit that no cell can reach.
 INIT_DESCRIPTORS = 2048

@@ -3,6 +3,7 @@
 import os
 
 MEBIBYTE = 1 << 20
+SOCKET_MEBIBYTES = 32
 
 
 def _put(directory, name, text):
@@ -44,6 +45,8 @@ class SessionGroup:
         directory = self._make(self._parents["memory_fd"])
         _put(directory, "memory.limit_in_bytes", str(memory))
         self._try(directory, "memory.memsw.limit_in_bytes", str(memory))
+        # Version 1 counts what lies in sockets apart from the rest, and only when told to.
+        self._try(directory, "memory.kmem.tcp.limit_in_bytes", str(SOCKET_MEBIBYTES * MEBIBYTE))
         _put(directory, "cgroup.procs", "0")
         self._usage = os.open("memory.usage_in_bytes", os.O_RDONLY, dir_fd=directory)
         self._events = os.open("memory.oom_control", os.O_RDONLY, dir_fd=directory)

@@ -362,4 +362,4 @@ class Init:
         for branch in self._branches.values():
             own.add(branch.pid)
             own.update(parked.pid for parked in branch.parked)
-        return set(processes.listed()) - own
+        return {pid for pid in processes.listed() if pid not in own and processes.runs(pid)}

@@ -14,9 +14,9 @@ from .commands import Commands
 from .displays import Displays
 from .event_loop import EventLoop
 from .pristine import BUILTINS as __builtins__
-from .reprs import guarded_str, is_a, type_name
+from .reprs import cap, guarded_str, is_a, type_name
 from .sources import Sources
-from .tracebacks import Tracebacks
+from .tracebacks import MESSAGE_LIMIT, Tracebacks
 
 RECURSION_FLOOR = 1000
 
@@ -257,4 +257,4 @@ def _exit_code(error):
     if is_a(code, int):
         code = int.__index__(code)
         return (code, str(code)) if code.bit_length() < 32 else (255, "255")
-    return 1, guarded_str(code) or type_name(type(code))
+    return 1, cap(guarded_str(code) or type_name(type(code)), MESSAGE_LIMIT)

@@ -1,5 +1,6 @@
 """Marks in the output pipes: where a cell begins and ends, and in which order streams wrote."""
 
+import os
 import struct
 
 from .pristine import BUILTINS as __builtins__
@@ -14,6 +15,11 @@ RETURN = 5
 
 _layout = struct.Struct(">BIII")
 MARK_BYTES = NONCE_BYTES + _layout.size
+
+
+def new_nonce():
+    """Begins with a byte that UTF-8 never has: text need not wait for what may follow it."""
+    return b"\xff" + os.urandom(NONCE_BYTES - 1)
 
 
 def encode(nonce, kind, order, step=0, argument=0):

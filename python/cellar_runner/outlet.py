@@ -46,25 +46,30 @@ class Outlet(streams.OutputPipes):
         """A child that user code forked has no part in the link: its output takes the pipes."""
         self._is_copy = True
 
+    def begin(self, step, max_output, background_threads):
+        self._enter(super().begin, step, max_output, background_threads)
+
+    def end(self, step):
+        self._enter(super().end, step)
+
     def write(self, which, data):
-        thread = _get_ident()
-        # A finaliser or a signal handler may print in the middle of a print.
-        if self._is_copy or thread in self._inside:
+        if self._is_shut():
             super()._push(self.descriptors[which], data)
-            return
-        self._inside.add(thread)
-        try:
-            self._undisturbed(super().write, which, data)
-        finally:
-            self._inside.discard(thread)
+        else:
+            self._enter(super().write, which, data)
 
     def sync(self):
+        return self._order if self._is_shut() else self._enter(super().sync)
+
+    def _is_shut(self):
+        """A finaliser or a signal handler may print in the middle of all this, in any thread."""
+        return self._is_copy or _get_ident() in self._inside
+
+    def _enter(self, work, *arguments):
         thread = _get_ident()
-        if self._is_copy or thread in self._inside:
-            return self._order
         self._inside.add(thread)
         try:
-            return self._undisturbed(super().sync)
+            return self._undisturbed(work, *arguments)
         finally:
             self._inside.discard(thread)
 
@@ -80,20 +85,22 @@ class Outlet(streams.OutputPipes):
         seconds = None
         while True:
             came = self._watcher.wait(seconds)
-            with self._taking:
-                try:
-                    self._drain()
-                    self._pass_on(self._capture.tick, _now())
-                except MemoryError:
-                    # The cell has taken all there is: later, or with the next cell, there is more.
-                    seconds = PARTIAL_LINE_SECONDS
-                    continue
-                due = self._capture.next_deadline()
-                if due is not None:
-                    seconds = max(0, due - _now())
-                else:
-                    seconds = PARTIAL_LINE_SECONDS if came else None
-                self._watcher.rests = seconds is None
+            try:
+                seconds = self._enter(self._look, came)
+            except MemoryError:
+                # The cell has taken all there is: later, or with the next cell, there is more.
+                seconds = PARTIAL_LINE_SECONDS
+
+    def _look(self, came):
+        """Passes on what has come or is due; gives the seconds until the next look."""
+        with self._taking:
+            self._drain()
+            self._pass_on(self._capture.tick, _now())
+            due = self._capture.next_deadline()
+            if due is not None:
+                return max(0, due - _now())
+            self._watcher.rests = not came
+            return PARTIAL_LINE_SECONDS if came else None
 
     def _drain(self):
         for _ in range(ROUNDS):

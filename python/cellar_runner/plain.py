@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 
-from . import wire
+from . import marks, wire
 from .messages import PROTOCOL_VERSION
 from .outlet import Outlet
 from .pristine import BUILTINS as __builtins__
@@ -24,27 +24,41 @@ DESCRIPTOR_CEILING = 1280
 ABILITIES = ["interrupt", "display"]
 NO_CHECKPOINTS = {"planned": False, "reason": "no checkpoints: plain process"}
 
-_exit = os._exit
+_exit, _get_ident = os._exit, threading.get_ident
 _kill_thread = getattr(signal, "pthread_kill", None)
 _raise_signal, _SIGINT = signal.raise_signal, signal.SIGINT
 
 
 class SharedChannel(wire.Channel):
-    """A channel on which several threads send."""
+    """A channel on which several threads send, and what interrupts one of them may too."""
 
     def __init__(self, descriptor, out):
         super().__init__(descriptor, out)
         self._sending = threading.Lock()
+        self._inside = set()
+        self._late = []
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._renew)
 
     def _renew(self):
         # In a copy made by user code, the thread that held the lock does not exist.
         self._sending = threading.Lock()
+        self._inside.clear()
+        self._late.clear()
 
     def _write_all(self, data):
-        with self._sending:
-            super()._write_all(data)
+        thread = _get_ident()
+        if thread in self._inside:
+            self._late.append(data)
+            return
+        self._inside.add(thread)
+        try:
+            with self._sending:
+                super()._write_all(data)
+                while self._late:
+                    super()._write_all(self._late.pop(0))
+        finally:
+            self._inside.discard(thread)
 
 
 class Plain(Service):
@@ -54,7 +68,7 @@ class Plain(Service):
         super().__init__()
         self._requests = queue.SimpleQueue()
         self._posted = 0
-        outlet = Outlet(channel, os.urandom(16), self._undisturbed, _place)
+        outlet = Outlet(channel, marks.new_nonce(), self._undisturbed, _place)
         self._connect(channel, outlet)
         self._new_interpreter()
 

@@ -40,15 +40,29 @@ def _reap(victims, heads):
                 pass
 
 
+def runs(pid):
+    """False for one that has ended and only waits to be collected by its parent."""
+    fields = _fields(pid)
+    return fields is not None and fields[0] not in ("Z", "X")
+
+
 def _descends(pid, head):
     """Whether a process is the head, its descendant, or of its session."""
     while pid > 1:
-        try:
-            with open("/proc/%d/stat" % pid) as stat:
-                fields = stat.read().rpartition(")")[2].split()
-        except OSError:
+        fields = _fields(pid)
+        if fields is None:
             return False
         if head in (pid, int(fields[3])):
             return True
         pid = int(fields[1])
     return False
+
+
+def _fields(pid):
+    """State, parent, group, session and so on, or None."""
+    try:
+        # A name may hold any byte.
+        with open("/proc/%d/stat" % pid, "rb") as stat:
+            return stat.read().decode("latin-1").rpartition(")")[2].split()
+    except OSError:
+        return None

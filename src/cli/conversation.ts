@@ -120,11 +120,10 @@ export class Conversation {
 
   /** One line when the state is not what one would think, and again only when the reason changes. */
   #showState({ state }: CodeExecution): void {
+    const reason = (state.reason ?? "unknown").replace(/^no checkpoint: /, "");
     const notices = [
-      ...(state.survived ? [] : [`state was lost: ${state.reason ?? "unknown"}`]),
-      ...(state.survived && state.checkpoint === null
-        ? [`no checkpoint of this state: ${state.reason ?? "unknown"}`]
-        : []),
+      ...(state.survived ? [] : [`state was lost: ${reason}`]),
+      ...(state.survived && state.checkpoint === null ? [`no checkpoint: ${reason}`] : []),
       ...(state.lost === undefined ? [] : [`closed by going back: ${state.lost.join(", ")}`]),
     ];
     const notice = notices.join("; ");

@@ -1,14 +1,18 @@
 import type { Command } from "commander";
 import type { ISandbox } from "../backends/backend.js";
-import { createSandbox, sharedRuntime } from "../backends/select.js";
-import { resolveSettings } from "../config.js";
+import { createSandbox } from "../backends/select.js";
 import { isCellarError } from "../errors.js";
+import { claimOf } from "../isolation/levels.js";
 import { ACTS, type Act, Bait } from "./demo-acts.js";
 import { EXIT } from "./exit-codes.js";
 import { complain } from "./failures.js";
 import { escapeControls, painterFor, withProgress } from "./terminal.js";
 
 const CONFIG = { preload: "none", poolSize: 0 } as const;
+const TITLES = {
+  zygote: "Cellar runs Python that you do not trust, and keeps its state.",
+  plain: "Cellar keeps the state of Python cells; here without the walls around them.",
+} as const;
 const NEXT = [
   ["npx cellar repl", "a Python prompt in the sandbox"],
   ['npx cellar exec -c "sum(range(10))"', "one cell from the command line"],
@@ -28,9 +32,9 @@ async function demo(): Promise<number> {
   const started = performance.now();
   await using sandbox = await withProgress("starting Python…", openAtAnyLevel());
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  const { isolation, python } = sandbox.info;
-  say(paint("bold", "Cellar runs Python that you do not trust, and keeps its state."));
-  say(`  isolation  ${isolation.level}: ${await claim()}`);
+  const { isolation, python, mode } = sandbox.info;
+  say(paint("bold", TITLES[mode]));
+  say(`  isolation  ${isolation.level}: ${claimOf(isolation.level)}`);
   say(`  python     ${python.version}, ready in ${seconds} s`);
   using bait = await Bait.lay();
   let failed = false;
@@ -52,20 +56,16 @@ async function play(
   sandbox: ISandbox,
   bait: Bait,
 ): Promise<{ mark: "✓" | "✗" | "-"; text: string }> {
-  const lacking = act.needs.filter((name) => sandbox.info.isolation.missing.includes(name));
-  if (lacking.length > 0) {
-    return { mark: "-", text: `not shown: this machine offers no ${lacking.join(", ")}` };
+  const { isolation, mode } = sandbox.info;
+  const absent = [...isolation.missing, ...(mode === "plain" ? ["checkpoints"] : [])];
+  if (act.need !== undefined && absent.includes(act.need)) {
+    return { mark: "-", text: `not shown: ${act.otherwise}` };
   }
   try {
     return { mark: "✓", text: await act.play(sandbox, bait) };
   } catch (error) {
     return { mark: "✗", text: error instanceof Error ? error.message : String(error) };
   }
-}
-
-async function claim(): Promise<string> {
-  const { isolation } = await sharedRuntime().nursery(resolveSettings(CONFIG)).warm();
-  return isolation.claims;
 }
 
 /** Below the usual minimum the demo goes on, and says so first. */

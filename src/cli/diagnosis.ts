@@ -2,13 +2,15 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { release } from "node:os";
 import { promisify } from "node:util";
+import type { Isolation } from "../backends/backend.js";
 import { machine } from "../backends/native/machine.js";
 import { findInterpreter } from "../backends/native/nursery.js";
-import { sharedRuntime } from "../backends/select.js";
+import { preloadNames } from "../backends/native/preload.js";
+import { createSandbox, sharedRuntime } from "../backends/select.js";
 import { type IsolationLevel, type Settings, surroundings } from "../config.js";
 import { describeError } from "../errors.js";
 import { locateBwrap } from "../isolation/layout.js";
-import { type IsolationCheck, meets } from "../isolation/levels.js";
+import { claimOf, type IsolationCheck, meets } from "../isolation/levels.js";
 import { remedyFor } from "../isolation/remedies.js";
 import { describeFailure } from "./failures.js";
 
@@ -57,7 +59,7 @@ export async function diagnose(settings: Settings): Promise<Diagnosis> {
       .nursery({ ...settings, poolSize: 0 })
       .warm(),
   );
-  const isolation = "value" in live ? live.value.isolation : undefined;
+  const isolation = "value" in live ? live.value.isolation : await withoutWalls(settings);
   const checks = [
     nodeCheck(),
     platformCheck(),
@@ -65,13 +67,13 @@ export async function diagnose(settings: Settings): Promise<Diagnosis> {
     ...("value" in live ? packageChecks(live.value) : []),
     await bwrapCheck(),
     ...machineChecks(),
-    ...(isolation?.checks ?? []).map(probeCheck),
-    isolationCheck(live, settings.minIsolation),
+    ...("value" in live ? live.value.isolation.checks.map(probeCheck) : [wallsCheck(live.error)]),
+    isolationCheck(isolation, settings.minIsolation),
   ];
   return {
     ok: isolation !== undefined && meets(isolation.level, settings.minIsolation),
     level: isolation?.level ?? null,
-    claims: isolation?.claims ?? null,
+    claims: isolation === undefined ? null : claimOf(isolation.level),
     minimum: settings.minIsolation,
     missing: isolation?.missing ?? [],
     python:
@@ -131,26 +133,30 @@ function pythonCheck(python: Attempt<Awaited<ReturnType<typeof findInterpreter>>
 }
 
 function packageChecks({ report }: Live): HealthCheck[] {
-  const versions = report.preloaded.filter(({ version }) => version !== "");
-  const named = versions.map(({ name, version }) => `${name} ${version}`).join(", ");
+  const standard = new Set(preloadNames("standard"));
+  const packages = report.preloaded.filter(({ name }) => !standard.has(name));
+  const named = packages.map(({ name, version }) => `${name} ${version}`).join(", ");
   const preloaded: HealthCheck = {
     name: "preload",
     status: "ok",
-    detail:
-      `${report.preloaded.length} modules in ${report.seconds.toFixed(1)} s` +
-      (named === "" ? "" : `: ${named}`),
+    detail: `${named || "no packages"} (in ${report.seconds.toFixed(1)} s)`,
   };
   if (report.absent.length === 0) return [preloaded];
-  const packages = [...new Set(report.absent.map(({ name }) => name.split(".")[0] ?? name))];
+  const modules = report.absent.map(({ name }) => name.split(".")[0] ?? name);
+  const names = [...new Set(modules.map(distributionOf))];
   return [
     preloaded,
     {
       name: "absent",
       status: "warn",
-      detail: report.absent.map(({ name, reason }) => `${name} (${reason})`).join(", "),
-      fix: `cellar install ${packages.map(distributionOf).join(" ")}`,
+      detail: report.absent.map(describeAbsence).join(", "),
+      fix: `cellar install ${names.join(" ")}`,
     },
   ];
+}
+
+function describeAbsence({ name, reason }: Live["report"]["absent"][number]): string {
+  return reason.startsWith("ModuleNotFoundError") ? name : `${name} (${reason})`;
 }
 
 function distributionOf(module: string): string {
@@ -220,27 +226,42 @@ function probeCheck({ name, ok, detail, fix }: IsolationCheck): HealthCheck {
   return { name, status, detail, fix: fix ?? "Tell the maintainers: this wall should have held." };
 }
 
-function isolationCheck(live: Attempt<Live>, minimum: IsolationLevel): HealthCheck {
-  if ("error" in live) {
-    const { message, remedy } = describeFailure(live.error);
+function wallsCheck(error: unknown): HealthCheck {
+  const { code, message, remedy } = describeFailure(error);
+  const fix = remedy ?? "Mend the lines above, then run cellar doctor again.";
+  const detail = code === "PYTHON_UNSUITABLE" ? "not tried without a Python" : message;
+  return { name: "walls", status: "fail", detail, fix };
+}
+
+function isolationCheck(isolation: Isolation | undefined, minimum: IsolationLevel): HealthCheck {
+  if (isolation === undefined) {
     return {
       name: "isolation",
       status: "fail",
-      detail: message,
-      fix: remedy ?? "Mend the lines above, then run cellar doctor again.",
+      detail: "no session can be started at all",
+      fix: "Mend the lines above, then run cellar doctor again.",
     };
   }
-  const { level, claims, missing } = live.value.isolation;
+  const { level, missing } = isolation;
   const without = missing.length === 0 ? "" : ` Missing: ${missing.join(", ")}.`;
-  const detail = `${level} (at least ${minimum} is asked for): ${claims}${without}`;
+  const detail = `${level} (at least ${minimum} is asked for): ${claimOf(level)}${without}`;
   return meets(level, minimum)
     ? { name: "isolation", status: "ok", detail }
     : {
         name: "isolation",
         status: "fail",
         detail,
-        fix: `Mend the lines above, or accept less with --min-isolation ${level}.`,
+        fix: `Mend the lines above, or accept less: --min-isolation ${level} of exec and repl, or the setting minIsolation.`,
       };
+}
+
+/** What a session would have that goes without walls, tried out. */
+async function withoutWalls(settings: Settings): Promise<Isolation | undefined> {
+  const plain = { ...settings, preload: "none", poolSize: 0, minIsolation: "L0" } as const;
+  const session = await attempt(createSandbox(plain));
+  if ("error" in session) return undefined;
+  await session.value.destroy();
+  return session.value.info.isolation;
 }
 
 function readText(path: string): string {

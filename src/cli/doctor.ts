@@ -61,7 +61,7 @@ function rows({ name, status, detail, fix }: HealthCheck, width: number): string
 function verdict({ ok, level, claims, minimum }: Diagnosis): string {
   const paint = painterFor(process.stdout);
   if (level === null) {
-    return paint("red", "No sandbox can be made here. Cellar refuses to run code until it can.");
+    return paint("red", "No session can be started here.");
   }
   const text = `Isolation ${level}: ${claims}`;
   return ok

@@ -86,7 +86,8 @@ export class Prompt {
   }
 
   async #line(): Promise<string | undefined> {
-    if (this.#typed.length === 0 && !this.#closed) {
+    // Ctrl-C may take back a line that has just been heard.
+    while (this.#typed.length === 0 && !this.#closed) {
       this.#ask();
       this.#waiting = true;
       await new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { lstatSync, readlinkSync, realpathSync, statSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
 import { CellarError, describeError } from "../errors.js";
@@ -37,6 +37,8 @@ export interface ResolveOptions {
 const OLDEST = [3, 8] as const;
 const ANSWER_TIMEOUT_MS = 20_000;
 const VENV_GUEST = "/opt/venv";
+/** Where an environment keeps its interpreter, and how that is called. */
+const [BIN, SUFFIX] = process.platform === "win32" ? ["Scripts", ".exe"] : ["bin", ""];
 /** Sessions cover these, or the wall puts something of its own there. */
 const UNUSABLE_GUESTS = ["/tmp", "/workspace", "/proc", "/dev", "/sys", "/run", "/opt/cellar"];
 /** Showing one of these whole would show far more than an interpreter. */
@@ -58,7 +60,7 @@ print(json.dumps({
 }))
 `;
 
-const Path = z.string().startsWith("/").max(4096);
+const Path = z.string().max(4096).refine(isAbsolute);
 const Answer = z.object({
   executable: Path,
   version: z.tuple([z.int(), z.int(), z.int()]),
@@ -78,16 +80,23 @@ export function interpreterCandidates(places: {
   if (places.configured !== undefined) {
     const path = resolve(places.configured);
     const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-    return [{ path: isFolder ? join(path, "bin", "python") : path, reason: "configured" }];
+    return [{ path: isFolder ? pythonOf(path) : path, reason: "configured" }];
   }
   const found = [
-    { path: join(places.packageRoot, ".venv", "bin", "python"), reason: "Cellar's own .venv" },
+    { path: pythonOf(join(places.packageRoot, ".venv")), reason: "Cellar's own .venv" },
     ...["python3", "python"].flatMap((name) =>
-      executablesOn(places.path, name).map((path) => ({ path, reason: `${name} on the PATH` })),
+      executablesOn(places.path, `${name}${SUFFIX}`).map((path) => ({
+        path,
+        reason: `${name} on the PATH`,
+      })),
     ),
     { path: "/usr/bin/python3", reason: "the system's python3" },
   ];
   return found.filter(({ path }, index) => found.findIndex((one) => one.path === path) === index);
+}
+
+function pythonOf(environment: string): string {
+  return join(environment, BIN, `python${SUFFIX}`);
 }
 
 /** The first candidate that answers and is new enough, with what the wall must show of it. */

@@ -71,13 +71,18 @@ export function meets(level: IsolationLevel, minimum: IsolationLevel): boolean {
   return ISOLATION_LEVELS.indexOf(level) >= ISOLATION_LEVELS.indexOf(minimum);
 }
 
+/** All that may be said of a level, in one sentence. */
+export function claimOf(level: IsolationLevel): string {
+  return CLAIMS[level];
+}
+
 /** The level that the probes prove, and what stands between it and the next ones. */
 export function assess(facts: ProbeFacts): IsolationReport {
   const holds = (name: ProbeName) => facts[name]?.ok === true;
   const level = NEEDS.find(([, needs]) => needs.every(holds))?.[0] ?? "L0";
   return {
     level,
-    claims: CLAIMS[level],
+    claims: claimOf(level),
     missing: LIMITED.filter((name) => !holds(name)),
     checks: probeNames().map((name) => {
       const finding = facts[name] ?? { ok: false, detail: "not probed" };

@@ -6,6 +6,9 @@ import type { Line } from "./line.js";
 
 export type Death = Params<"died">;
 
+/** When nothing is heard of a new head for so long, init is gone too. */
+const REPLACE_MS = 15_000;
+
 /** Told about a death that no cell was waiting for. */
 type Bereaved = (death: Death) => void;
 
@@ -24,6 +27,7 @@ export class Branch implements BranchEvents {
   /** What the newest checkpoint could not keep. */
   lost: readonly string[] = [];
   #generation = 0;
+  #heirs: (() => void)[] = [];
   #listener: { readonly step: number; readonly cell: CellListener } | undefined;
   readonly #background: (event: Params<"output">) => void;
   readonly #bereaved: Bereaved;
@@ -66,6 +70,18 @@ export class Branch implements BranchEvents {
     return head.request(method, params);
   }
 
+  /** Ends a head that no longer answers, dead or not, and waits until another is in its place. */
+  async replaceHead(generation: number): Promise<void> {
+    const succession = new Promise<void>((resolve) => {
+      if (this.#generation === generation) this.#heirs.push(resolve);
+      else resolve();
+    });
+    this.family.kill(this.number, generation);
+    const timer = setTimeout(() => this.family.close(), REPLACE_MS);
+    await Promise.race([succession, this.family.ended]);
+    clearTimeout(timer);
+  }
+
   /** Goes to a checkpoint: init ends the head and wakes the copy. */
   async rollback(checkpoint: number): Promise<void> {
     const init = await this.family.init();
@@ -99,6 +115,7 @@ export class Branch implements BranchEvents {
   died(death: Death): void {
     if (death.generation !== this.#generation) return;
     this.#generation = death.next_generation;
+    for (const wake of this.#heirs.splice(0)) wake();
     const listener = this.#listener;
     if (listener !== undefined) listener.cell.died(death);
     else this.#bereaved(death);

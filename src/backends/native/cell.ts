@@ -81,7 +81,11 @@ export class RunningCell implements CellListener {
     this.#cause = cause;
     const { family, number } = this.#branch;
     family.interrupt(number, this.#order.step);
-    this.#timers.push(setTimeout(() => this.#kill(), this.#order.grace));
+    this.#timers.push(
+      setTimeout(() => {
+        if (!this.#answered) this.#kill();
+      }, this.#order.grace),
+    );
   }
 
   async run(): Promise<CellEnd> {

@@ -5,6 +5,7 @@ import type { Output, REPLConfig } from "../backend.js";
 const SLACK_CHARACTERS = 1024;
 const MAX_DISPLAYS = 256;
 const MAX_DISPLAY_BYTES = 64 * 1024 * 1024;
+const MAX_METADATA_CHARACTERS = 1024 * 1024;
 
 type Callbacks = Pick<REPLConfig, "onStdout" | "onStderr" | "onDisplay">;
 type StreamName = "stdout" | "stderr";
@@ -23,6 +24,7 @@ export class Collector {
   readonly #length: Record<StreamName, number> = { stdout: 0, stderr: 0 };
   #displays = 0;
   #displayBytes = 0;
+  #metadataCharacters = 0;
 
   constructor(callbacks: Callbacks, maxOutputLength: number) {
     this.#callbacks = callbacks;
@@ -48,10 +50,15 @@ export class Collector {
       const body = attachments[index];
       if (body !== undefined) binary[mime] = Uint8Array.from(body);
     });
-    const { data, metadata } = params;
-    const output = { type: "display", data, binary, metadata } as const;
+    const metadata = this.#boundedMetadata(params.metadata);
+    const output = { type: "display", data: params.data, binary, metadata } as const;
     this.#entries.push({ rank: 2 * params.seq, output });
     this.#callbacks.onDisplay?.(output);
+  }
+
+  #boundedMetadata(metadata: Params<"display">["metadata"]): Params<"display">["metadata"] {
+    this.#metadataCharacters += JSON.stringify(metadata).length;
+    return this.#metadataCharacters > MAX_METADATA_CHARACTERS ? {} : metadata;
   }
 
   /** Everything in order, neighbouring pieces of one stream joined. */

@@ -3,6 +3,9 @@ import type { DeathCause, Params } from "../../protocol/messages.js";
 import type { Peer } from "../../protocol/peer.js";
 import type { Hello } from "./listener.js";
 
+/** How long the news of a session's end may take behind the end itself. */
+const OBITUARY_MS = 500;
+
 /** What a branch's owner hears from init. */
 export interface BranchEvents {
   output(event: Params<"output">): void;
@@ -140,7 +143,8 @@ export class Family {
     peer.on("settled", (event) => this.#events.get(event.branch)?.settled(event));
     peer.on("parked", (event) => this.#events.get(event.branch)?.parked(event));
     peer.on("died", (event) => this.#events.get(event.branch)?.died(event));
-    peer.closed.then((reason) => this.lose(reason));
+    // The zygote knows why, and tells it when it has seen the end; unless it is what ended.
+    peer.closed.then((reason) => setTimeout(() => this.lose(reason), OBITUARY_MS));
     this.#arriveInit(peer);
   }
 

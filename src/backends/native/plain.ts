@@ -143,15 +143,14 @@ function linkOf({ stdin, stdout }: ChildProcess): Duplex {
   return Duplex.from({ readable: stdout, writable: stdin });
 }
 
-/** Nothing of the caller's environment but the search path, and what the system itself needs. */
+/** Nothing of the caller's environment but the search path; Node adds what Windows needs to start. */
 function environment(
   { executable }: Interpreter,
-  { path, variables }: Surroundings,
+  { path }: Surroundings,
   folder: string,
 ): Record<string, string> {
   const temporary = join(folder, "tmp");
   return {
-    ...process.env as Record<string, string>,
     PATH: `${dirname(executable)}${delimiter}${path}`,
     HOME: join(folder, "workspace"),
     TMPDIR: temporary,

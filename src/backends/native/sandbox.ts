@@ -1,5 +1,5 @@
 import type { Settings } from "../../config.js";
-import { CellarError } from "../../errors.js";
+import { CellarError, isCellarError } from "../../errors.js";
 import type { Result, Variable } from "../../protocol/messages.js";
 import { decodeValue, encodeValue } from "../../protocol/values.js";
 import type {
@@ -260,6 +260,15 @@ export class NativePythonSandbox implements ISandbox {
     const timer = setTimeout(() => family.kill(number, generation), this.#settings.timeout);
     try {
       return (await this.#branch.ask(method, params as never)) as Result<M>;
+    } catch (error) {
+      if (!isCellarError(error, "SESSION_LOST") && !isCellarError(error, "PROTOCOL_ERROR")) {
+        throw error;
+      }
+      await this.#branch.replaceHead(generation);
+      throw new CellarError("SESSION_LOST", "the process ended before it could answer", {
+        remedy: "A checkpoint took its place; the next result tells what was lost.",
+        cause: error,
+      });
     } finally {
       clearTimeout(timer);
     }

@@ -1,0 +1,145 @@
+"""What every process that runs cells does with requests and interrupts."""
+import threading
+import unittest
+
+from cellar_runner import wire
+from cellar_runner.service import Service
+
+
+class Recorder:
+    """A channel that keeps what is sent; `during` happens in the middle of a notification."""
+
+    def __init__(self):
+        self.sent = []
+        self.during = None
+
+    def answer(self, identifier, result):
+        self.sent.append((identifier, result))
+
+    def refuse(self, identifier, code, _text):
+        self.sent.append((identifier, code))
+
+    def notify(self, method, _params, _attachments=()):
+        if self.during is not None:
+            self.during()
+        self.sent.append(method)
+
+
+class Pipes:
+    """Output that goes nowhere."""
+
+    def sync(self):
+        return 1
+
+
+class Small(Service):
+    """A service whose interrupts are posted by the test."""
+
+    def __init__(self):
+        super().__init__()
+        self.posted = 0
+        self.after = []
+        self._channel = Recorder()
+        self._pipes = Pipes()
+        self._methods = {"work": lambda _self, params: params["do"]()}
+
+    @property
+    def sent(self):
+        return self._channel.sent
+
+    def handle(self, method, do=dict, identifier=1):
+        self._handle({"id": identifier, "method": method, "params": {"do": do}})
+
+    def begin(self, step):
+        self._step = step
+        self._arm()
+
+    def signal(self):
+        self._on_interrupt(2, None)
+
+    def _interrupted_step(self):
+        return self.posted
+
+    def _answered(self, params, result):
+        self.after.append((list(self.sent), result))
+
+
+def fail():
+    raise ValueError("no")
+
+
+class RequestTest(unittest.TestCase):
+    def setUp(self):
+        self.service = Small()
+
+    def test_answers_and_then_tells_the_subclass(self):
+        self.service.handle("work", lambda: {"done": True})
+        self.assertEqual(self.service.sent, [(1, {"done": True})])
+        self.assertEqual(self.service.after, [([(1, {"done": True})], {"done": True})])
+
+    def test_refuses_what_it_does_not_know_and_what_fails(self):
+        self.service.handle("unknown")
+        self.service.handle("work", fail, identifier=2)
+        expected = [(1, wire.METHOD_NOT_FOUND), (2, wire.INTERNAL_ERROR)]
+        self.assertEqual(self.service.sent, expected)
+        self.assertEqual(self.service.after, [])
+
+    def test_notifications_get_no_answer(self):
+        self.service.handle("work", fail, identifier=None)
+        self.service.handle("unknown", identifier=None)
+        self.assertEqual(self.service.sent, [])
+
+
+class InterruptTest(unittest.TestCase):
+    def setUp(self):
+        self.service = Small()
+        self.service.posted = 7
+
+    def test_strikes_only_the_step_it_names_and_only_inside_it(self):
+        self.service.signal()
+        self.service.begin(6)
+        self.service.signal()
+        self.service._disarm()
+        with self.assertRaises(KeyboardInterrupt):
+            self.service.begin(7)
+        with self.assertRaises(KeyboardInterrupt):
+            self.service.signal()
+        self.service._disarm()
+        self.service.signal()
+
+    def test_waits_for_a_message_to_be_whole(self):
+        self.service.posted = 0
+        self.service.begin(7)
+
+        def interrupt():
+            self.service.posted = 7
+            self.service.signal()
+
+        self.service._channel.during = interrupt
+        with self.assertRaises(KeyboardInterrupt):
+            self.service._display({"text/plain": "x"}, {})
+        self.assertEqual(self.service.sent, ["display"])
+
+    def test_strikes_once(self):
+        self.service.posted = 0
+        self.service.begin(7)
+        self.service.posted = 7
+        with self.assertRaises(KeyboardInterrupt):
+            self.service.signal()
+        self.service._display({"text/plain": "x"}, {})
+        self.assertEqual(self.service.sent, ["display"])
+
+    def test_a_message_of_another_thread_does_not_hold_it_up(self):
+        self.service.posted = 0
+        self.service.begin(7)
+        self.service.posted = 7
+        armed = []
+        self.service._channel.during = lambda: armed.append(self.service._armed)
+        thread = threading.Thread(target=self.service._display, args=({"text/plain": "x"}, {}))
+        thread.start()
+        thread.join()
+        self.assertEqual(armed, [True])
+
+
+if __name__ == "__main__":
+    unittest.main()
