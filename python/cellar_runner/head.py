@@ -4,10 +4,9 @@ import os
 import signal
 import sys
 
-from . import family, jail, linux, memory, parking, streams, wire
+from . import family, jail, linux, memory, parking, rehearsal, streams, wire
 from .service import Service
 
-REHEARSAL = "print(1 + 1)\n1 + 1"
 NO_PLAN = {"planned": False}
 
 _exit = os._exit
@@ -44,7 +43,7 @@ class Head(Service):
         self._new_interpreter()
         if rehearse:
             for _ in range(2):
-                self._run({"step": 0, "number": 0, "code": REHEARSAL, "max_output": 0})
+                self._run({"step": 0, "number": 0, "code": rehearsal.CODE, "max_output": 0})
             self._new_interpreter()
         _reseed()
         self._baseline = memory.anonymous_bytes()
@@ -59,12 +58,10 @@ class Head(Service):
 
     def _answered(self, params, result):
         if result.get("checkpoint", NO_PLAN)["planned"]:
-            self._checkpoint(params["step"], params["checkpoint"])
-
-    def _checkpoint(self, step, mode):
-        if parking.rest(self._channel) and mode == "idle":
-            return
-        self.park(step)
+            patience = params.get("rest_ms", parking.REST_MILLISECONDS)
+            arrived = parking.rest(self._channel, patience)
+            if not arrived or params["checkpoint"] == "always":
+                self.park(params["step"])
 
     def park(self, step):
         """Parks a copy; in a copy that was woken, goes on as the new head."""

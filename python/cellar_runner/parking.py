@@ -13,7 +13,7 @@ import sys
 
 from . import family, linux, memory
 
-REST_SECONDS = 0.001
+REST_MILLISECONDS = 1
 SPARE_SECONDS = 0.2
 MAX_GROWTH_BYTES = 256 << 20
 TRIM_BYTES = 1 << 20
@@ -51,13 +51,13 @@ def _uses_cuda():
         return False
 
 
-def rest(channel):
-    """Lets the host use the processor first; True when a request is already there."""
+def rest(channel, milliseconds):
+    """Lets others use the processor first; True when a request is already there."""
     if channel.has_input:
         return True
     poll = select.poll()
     poll.register(channel.descriptor, select.POLLIN)
-    return bool(poll.poll(REST_SECONDS * 1000))
+    return bool(poll.poll(milliseconds))
 
 
 class Checkpointer:

@@ -12,6 +12,7 @@ from . import groups, jail, linux, memory, wire
 from .init import Init
 from .messages import PROTOCOL_VERSION
 from .preload import preload
+from .rehearsal import rehearse
 
 CONTROL = 3
 
@@ -111,6 +112,7 @@ def main():
     boot = message["params"]
     loaded, absent, seconds = preload(boot["preload"])
     zygote = Zygote(channel, boot)
+    rehearse()
     memory.merge_mappings()
     gc.collect()
     memory.trim()

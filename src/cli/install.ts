@@ -8,6 +8,7 @@ import type { Interpreter } from "../isolation/interpreter.js";
 import { EXIT } from "./exit-codes.js";
 import { invalidInput, writeJson } from "./failures.js";
 import { installedVersions, installPackages, makeEnvironment } from "./python-packages.js";
+import { withProgress } from "./terminal.js";
 
 interface InstallOptions {
   readonly json?: true;
@@ -92,8 +93,7 @@ async function environmentFor(
     );
   }
   const folder = join(packageRoot, ".venv");
-  process.stderr.write(`cellar: making the environment ${folder}\n`);
-  await makeEnvironment(interpreter.executable, folder);
+  await withProgress(`making ${folder}…`, makeEnvironment(interpreter.executable, folder));
   return { interpreter: await findInterpreter(settings, surroundings()), created: true };
 }
 

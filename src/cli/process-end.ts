@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { shutdown } from "../backends/select.js";
 import { EXIT } from "./exit-codes.js";
+import { reportFailure } from "./failures.js";
 
 /** The sessions end with this process anyway; this long it waits to see them tidy up. */
 const SHUTDOWN_MS = 3_000;
@@ -20,6 +21,8 @@ export function watchProcess(): void {
   for (const signal of ["SIGTERM", "SIGHUP"] as const) {
     process.once(signal, () => void leave(EXIT.terminated));
   }
+  // Node would leave with 1, which is the code of the guest's exceptions.
+  process.on("uncaughtException", (error) => void leave(reportFailure(error)));
 }
 
 function flushed(stream: NodeJS.WriteStream): Promise<void> {

@@ -160,6 +160,7 @@ export const messages = {
       step: count,
       variables: z.record(shortText, json),
       checkpoint: checkpointMode,
+      rest_ms: count.optional(),
     }),
     z.strictObject({ checkpoint: checkpointPlan }),
   ),
@@ -178,6 +179,7 @@ export const messages = {
       code: text,
       max_output: count,
       checkpoint: checkpointMode,
+      rest_ms: count.optional(),
     }),
     z.strictObject({
       status: z.enum(["ok", "error", "interrupted"]),

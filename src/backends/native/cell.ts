@@ -12,6 +12,9 @@ const DEATH_NOTICE_MS = 250;
 /** A kill is carried out by the kernel; when nothing is heard for so long, init is gone too. */
 const KILL_MS = 15_000;
 
+/** Checkpoints wait until a rush of new sessions is served; a further cell still finds its own. */
+const CROWDED_REST_MS = 1000;
+
 export type StopCause = "timeout" | "cancelled";
 
 export interface CellOrder {
@@ -98,7 +101,14 @@ export class RunningCell implements CellListener {
     this.#timers.push(setTimeout(() => this.stop("timeout"), timeout));
     try {
       const answered = this.#branch
-        .ask("execute", { step, number, code, max_output: maxOutputLength, checkpoint })
+        .ask("execute", {
+          step,
+          number,
+          code,
+          max_output: maxOutputLength,
+          checkpoint,
+          ...(this.#branch.family.isCrowded && { rest_ms: CROWDED_REST_MS }),
+        })
         .then((answer): CellEnd => ({ kind: "answered", answer }))
         .catch((error: unknown): Promise<CellEnd> => this.#linkBroke(error));
       const end = await Promise.race([answered, died, lost]);
@@ -146,6 +156,17 @@ export class RunningCell implements CellListener {
       const silent = new CellarError("PROTOCOL_ERROR", "the end of its output never came");
       this.#timers.push(setTimeout(() => this.#breakOff(silent), SETTLE_MS));
     });
+  }
+}
+
+export function answeredStatus(answer: Result<"execute">): ExecutionStatus {
+  switch (answer.status) {
+    case "ok":
+      return "ok";
+    case "error":
+      return answer.error?.type === "MemoryError" ? "oom" : "error";
+    case "interrupted":
+      return "error";
   }
 }
 

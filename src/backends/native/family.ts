@@ -36,13 +36,15 @@ export class Family {
   readonly #heads = new Map<string, HeadSlot>();
   readonly #events = new Map<number, BranchEvents>();
   readonly #endProcess: (() => void) | undefined;
+  readonly #isCrowded: () => boolean;
   #lost: CellarError | undefined;
   #initPeer: Peer | undefined;
 
   /** A session of a single process has no init that could end it: then `endProcess` does. */
-  constructor(session: string, endProcess?: () => void) {
+  constructor(session: string, around: { endProcess?: () => void; isCrowded?: () => boolean }) {
     this.session = session;
-    this.#endProcess = endProcess;
+    this.#endProcess = around.endProcess;
+    this.#isCrowded = around.isCrowded ?? (() => false);
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -54,6 +56,11 @@ export class Family {
       this.#failInit = reject;
     });
     this.#init.catch(() => {});
+  }
+
+  /** Many sessions are being made: what can wait should. */
+  get isCrowded(): boolean {
+    return this.#isCrowded();
   }
 
   get isAlive(): boolean {

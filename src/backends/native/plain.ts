@@ -63,7 +63,7 @@ export async function startPlain(plan: PlainPlan): Promise<PlainSession> {
   };
   const session = randomBytes(12).toString("hex");
   const token = randomBytes(24).toString("base64url");
-  const family = new Family(session, end);
+  const family = new Family(session, { endProcess: end });
   family.ended.then(end);
   const over = new Promise<DeathCause>((resolve) => {
     child.once("error", (error) => {

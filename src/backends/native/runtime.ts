@@ -125,8 +125,11 @@ function describe({ isolation, interpreter }: Placement): SandboxInfo {
 }
 
 function withoutWalls(): CellarError {
-  const message = `The sandbox cannot be made: bubblewrap needs Linux, and this is ${process.platform}`;
-  return new CellarError("SANDBOX_UNAVAILABLE", message);
+  const why =
+    process.platform === "linux"
+      ? "bubblewrap was left out by the caller"
+      : `bubblewrap needs Linux, and this is ${process.platform}`;
+  return new CellarError("SANDBOX_UNAVAILABLE", `The sandbox cannot be made: ${why}`);
 }
 
 function refuseWithoutWalls(

@@ -12,7 +12,7 @@ import type {
   StateReport,
 } from "../backend.js";
 import { Branch, type Death } from "./branch.js";
-import { type CellEnd, describeDeath, RunningCell, stopError } from "./cell.js";
+import { answeredStatus, type CellEnd, describeDeath, RunningCell, stopError } from "./cell.js";
 import { checkAbility, checkLimit, checkSource, checkVariableName } from "./input.js";
 import { Line } from "./line.js";
 import type { Birthplace, Lodging } from "./lodging.js";
@@ -383,17 +383,6 @@ export class NativePythonSandbox implements ISandbox {
       isolation: this.info.isolation,
       state: { survived: true, checkpoint, reason: "the cell was not begun" },
     };
-  }
-}
-
-function answeredStatus(answer: Result<"execute">): CodeExecution["status"] {
-  switch (answer.status) {
-    case "ok":
-      return "ok";
-    case "error":
-      return answer.error?.type === "MemoryError" ? "oom" : "error";
-    case "interrupted":
-      return "error";
   }
 }
 

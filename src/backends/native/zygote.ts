@@ -18,6 +18,9 @@ export type ZygoteReport = Params<"ready">;
 
 type Group = Params<"boot">["group"];
 
+/** So many sessions being made at once keep the processors busy. */
+const CROWD = 2;
+
 /** The host's side of one preloaded interpreter behind the outer wall. */
 export class Zygote {
   readonly report: Promise<ZygoteReport>;
@@ -28,6 +31,8 @@ export class Zygote {
   readonly #listener: Listener;
   readonly #families = new Map<string, Family>();
   #closing = false;
+  /** Sessions asked for whose head has not come yet. */
+  #starting = 0;
 
   constructor(wall: Wall, listener: Listener, preload: readonly string[], group: Group) {
     this.#wall = wall;
@@ -74,8 +79,13 @@ export class Zygote {
   spawn(order: SpawnOrder): Family {
     const session = randomBytes(12).toString("hex");
     const token = randomBytes(24).toString("base64url");
-    const family = new Family(session);
+    const family = new Family(session, { isCrowded: () => this.#starting > CROWD });
     this.#families.set(session, family);
+    this.#starting += 1;
+    const started = () => {
+      this.#starting -= 1;
+    };
+    family.head(0, 0).then(started, started);
     this.#listener.expect(session, token, (hello, peer) => family.welcome(hello, peer));
     family.ended.then(() => this.#listener.forget(session));
     this.#peer
