@@ -7,10 +7,10 @@ import signal
 import socket
 import time
 
-from . import family, parking
+from . import family, parking, processes
 from .capture import Capture
 
-READ_BYTES = 1 << 18
+READ_BYTES = 1 << 16
 
 
 class Parked:
@@ -56,7 +56,7 @@ def _member(data, name):
 class Branch:
     """`generation` counts the heads: each has its own pipes, link and channel."""
 
-    def __init__(self, number, keep, host, count):
+    def __init__(self, number, keep, host, board, count):
         self.number = number
         self.generation = 0
         self.pid = None
@@ -66,14 +66,19 @@ class Branch:
         self.capture = None
         self._keep = keep
         self._host = host
+        self._board = board
         self._count = count
         self._pipes = []
         self._ended = set()
         self._link = None
         self._spare = None
+        self._listens = False
+        self.alarm = None
 
-    def open(self, pipes, link, nonce):
+    def open(self, pipes, link, alarm, nonce):
         self._pipes = pipes
+        self.alarm = alarm
+        self._rest()
         self._ended = set()
         self._link = link
         self.capture = Capture(nonce, self._emit, self._settle)
@@ -85,13 +90,28 @@ class Branch:
         if self._link is not None:
             self._link.close()
             self._link = None
+        if self.alarm is not None:
+            os.close(self.alarm.descriptor)
+            self.alarm = None
         self._drop_spare()
+
+    def _rest(self):
+        """The head is alone: it delivers what short cells write, and calls when one is not short."""
+        self._listens = False
+        self._board.set_quiet(self.number, True)
+
+    def _wake_up(self):
+        self.alarm.acknowledge()
+        self._listens = True
+        self._board.set_quiet(self.number, False)
 
     def inputs(self):
         """(descriptor, what to do when it is readable)."""
         if self._link is not None:
             yield self._link.fileno(), self._accept_parked
-        for which, descriptor in enumerate(self._pipes):
+        if self.alarm is not None:
+            yield self.alarm.descriptor, self._wake_up
+        for which, descriptor in enumerate(self._pipes if self._listens else ()):
             if which not in self._ended and self.capture.wants(which):
                 yield descriptor, lambda which=which: self._read(which)
         for parked in self.parked:
@@ -238,6 +258,9 @@ class Branch:
         )
 
     def _settle(self, step, order, omitted):
+        strangers = self._count()
+        if not strangers and processes.threads(self.pid) == 1:
+            self._rest()
         self._host.notify(
             "settled",
             {
@@ -246,6 +269,6 @@ class Branch:
                 "step": step,
                 "seq": order,
                 "omitted": omitted,
-                "processes": self._count(),
+                "processes": strangers,
             },
         )

@@ -8,7 +8,8 @@ import socket
 import struct
 
 # Above what `open` hands out, so that user code meets the runner's descriptors only on purpose.
-CHANNEL, LINK, OUT, ERR, SPARE, WAKE = 1100, 1101, 1102, 1103, 1104, 1105
+CHANNEL, LINK, OUT, ERR, SPARE, ALARM, OUT_READER, ERR_READER = range(1100, 1108)
+WAKE, LAST_PID = 1108, 1109
 DESCRIPTOR_CEILING = 1110
 # Descriptors in flight are counted for all sessions of a user together, and a sender fails when
 # they exceed its own limit. Only init sends any, with a limit that no cell can reach.
@@ -57,17 +58,30 @@ def place(descriptor, number):
     os.close(descriptor)
 
 
-class InterruptBoard:
-    """A page shared by init and the heads: which step of which branch was interrupted."""
+class Board:
+    """A page shared by init and the heads, with two words for each branch.
 
-    _slot = struct.Struct("=Q")
+    One is the step that was interrupted. The other says that nothing but the head can write to
+    the output pipes: then a short cell's output need not pass through init.
+    """
+
+    _word = struct.Struct("=Q")
 
     def __init__(self):
         self._page = mmap.mmap(-1, mmap.PAGESIZE)
-        self._slots = mmap.PAGESIZE // self._slot.size
+        self._slots = mmap.PAGESIZE // (2 * self._word.size)
 
-    def post(self, branch, step):
-        self._slot.pack_into(self._page, branch % self._slots * self._slot.size, step)
+    def _at(self, branch):
+        return branch % self._slots * 2 * self._word.size
 
-    def read(self, branch):
-        return self._slot.unpack_from(self._page, branch % self._slots * self._slot.size)[0]
+    def interrupt(self, branch, step):
+        self._word.pack_into(self._page, self._at(branch), step)
+
+    def interrupted(self, branch):
+        return self._word.unpack_from(self._page, self._at(branch))[0]
+
+    def set_quiet(self, branch, quiet):
+        self._word.pack_into(self._page, self._at(branch) + self._word.size, int(quiet))
+
+    def is_quiet(self, branch):
+        return bool(self._word.unpack_from(self._page, self._at(branch) + self._word.size)[0])

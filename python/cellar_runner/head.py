@@ -4,8 +4,9 @@ import os
 import signal
 import sys
 
-from . import family, jail, linux, memory, parking, rehearsal, streams, wire
+from . import family, jail, linux, parking, rehearsal, streams, wire
 from .service import Service
+from .short_cells import ShortCells
 
 NO_PLAN = {"planned": False}
 
@@ -20,20 +21,21 @@ class Head(Service):
         self._board = board
         self._soft_files = soft_files
         self._branch = 0
+        self._short_cells = None
         self._checkpointer = parking.Checkpointer()
-        self._baseline = 0
+        self._obstacles = None
 
     def adopt(self, orders, descriptors):
         """Takes over the channel, the link to init and the output pipes of a generation."""
         family.open_descriptor_range()
-        for descriptor, number in zip(
-            descriptors, (family.CHANNEL, family.LINK, family.OUT, family.ERR, family.SPARE)
-        ):
+        for number, descriptor in enumerate(descriptors, family.CHANNEL):
             family.place(descriptor, number)
+        family.place(os.open("/proc/loadavg", os.O_RDONLY), family.LAST_PID)
         family.close_descriptor_range(self._soft_files)
         self._branch = orders["branch"]
         nonce = bytes.fromhex(orders["nonce"])
         pipes = streams.OutputPipes((family.OUT, family.ERR), nonce)
+        self._short_cells = ShortCells(self._board, self._branch, nonce)
         self._connect(wire.Channel(family.CHANNEL), pipes)
 
     def prepare(self, rehearse):
@@ -46,7 +48,7 @@ class Head(Service):
                 self._run({"step": 0, "number": 0, "code": rehearsal.CODE, "max_output": 0})
             self._new_interpreter()
         _reseed()
-        self._baseline = memory.anonymous_bytes()
+        self._obstacles = parking.Obstacles()
 
     def serve(self):
         signal.signal(signal.SIGINT, self._on_interrupt)
@@ -83,11 +85,17 @@ class Head(Service):
     def _plan(self, mode):
         if mode == "off":
             return NO_PLAN
-        reason = parking.obstacle(self._baseline)
+        reason = self._obstacles.find(self._short_cells.is_alone)
         return {"planned": True} if reason is None else {"planned": False, "reason": reason}
 
     def _interrupted_step(self):
-        return self._board.read(self._branch)
+        return self._board.interrupted(self._branch)
+
+    def _expect_output(self):
+        self._short_cells.begin()
+
+    def _take_output(self):
+        return self._short_cells.end()
 
 
 def _reseed():

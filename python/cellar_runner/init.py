@@ -8,7 +8,7 @@ import socket
 import sys
 import time
 
-from . import family, linux, processes, wire
+from . import family, linux, marks, processes, wire
 from .branch import Branch
 from .head import Head
 from .memory_watch import MemoryWatch
@@ -36,7 +36,7 @@ class Init:
         self._branches = {}
         self._watch = MemoryWatch(self._limits, group, self._branches)
         self._known_strangers = set()
-        self._board = family.InterruptBoard()
+        self._board = family.Board()
         self._channel = wire.Channel(self._connect("init", 0, 0))
         self._wake = self._watch_children()
 
@@ -104,7 +104,7 @@ class Init:
 
     def _on_interrupt(self, branch, params):
         if branch is not None:
-            self._board.post(branch.number, params["step"])
+            self._board.interrupt(branch.number, params["step"])
             branch.signal(signal.SIGINT)
 
     def _on_kill(self, branch, params):
@@ -149,7 +149,7 @@ class Init:
         return {"checkpoints": [{"step": item.step, "pid": item.pid} for item in alive]}
 
     def _new_branch(self, number):
-        branch = Branch(number, self._keep, self._channel, self._count)
+        branch = Branch(number, self._keep, self._channel, self._board, self._count)
         self._branches[number] = branch
         return branch
 
@@ -188,11 +188,13 @@ class Init:
                 pass
         mine, theirs = family.socket_pair()
         mine.setblocking(False)
-        nonce = os.urandom(16)
-        branch.open([reader for reader, _ in pipes], mine, nonce)
+        nonce = marks.new_nonce()
+        readers = [reader for reader, _ in pipes]
+        branch.open(readers, mine, linux.Alarm.create(), nonce)
         channel = self._connect("head", branch.number, branch.generation)
         spare = branch.new_spare().detach()
-        descriptors = [channel, theirs.detach(), pipes[0][1], pipes[1][1], spare]
+        shared = [os.dup(descriptor) for descriptor in [branch.alarm.descriptor, *readers]]
+        descriptors = [channel, theirs.detach(), pipes[0][1], pipes[1][1], spare, *shared]
         return {"branch": branch.number, "nonce": nonce.hex(), "park": False}, descriptors
 
     def _start_pristine(self, branch):

@@ -20,6 +20,8 @@ NAMESPACES = (
 
 MEBIBYTE = 1 << 20
 TERMINALS = 16
+# Shared memory in pages, queues, sets of semaphores.
+IPC_LIMITS = (("shmall", "4096"), ("shmmni", "64"), ("msgmni", "32"), ("sem", "250 8000 100 32"))
 # Parts of what the host grants a user, so that one session cannot take it all.
 SHARES = (("inotify_instances", 8), ("inotify_watches", 4096), ("user_namespaces", 0))
 _FLAGS = linux.MS_NOSUID | linux.MS_NODEV
@@ -42,6 +44,7 @@ def _arrange_files(limits):
     for name in MASKED:
         if os.path.exists("/proc/" + name):
             linux.mount("/dev/null", "/proc/" + name, None, linux.MS_BIND)
+    _limit_ipc()
     _read_only("/proc", linux.MS_NOEXEC)
     _tmpfs("/tmp", limits["tmp_mb"], "1777")
     _tmpfs("/dev/shm", limits["tmp_mb"], "1777")
@@ -51,6 +54,16 @@ def _arrange_files(limits):
     _tmpfs(WORKSPACE, limits["workspace_mb"], "755")
     linux.mount(None, "/dev", None, linux.MS_BIND | linux.MS_REMOUNT | linux.MS_RDONLY | linux.MS_NOSUID)
     linux.unmount(SOCKET_FOLDER)
+
+
+def _limit_ipc():
+    """What System V keeps outlives its processes, and with them the end of a cell."""
+    proc = os.open("/proc/sys/kernel", os.O_PATH | os.O_DIRECTORY)
+    try:
+        for name, text in IPC_LIMITS:
+            _try(proc, name, text)
+    finally:
+        os.close(proc)
 
 
 def _map_user(outer_proc):
@@ -63,11 +76,15 @@ def _map_user(outer_proc):
     ):
         _put(outer_proc, name, text)
     for name, most in SHARES:
-        try:
-            _put(outer_proc, "sys/user/max_" + name, str(most))
-        except OSError:
-            # An older kernel, or one without the feature: then the host's own bound stands.
-            pass
+        _try(outer_proc, "sys/user/max_" + name, str(most))
+
+
+def _try(directory, name, text):
+    try:
+        _put(directory, name, text)
+    except OSError:
+        # An older kernel, or one without the feature: then the host's own bound stands.
+        pass
 
 
 def _put(directory, name, text):

@@ -124,10 +124,10 @@ class WrittenPages:
         self._learning = False
 
     def before_fork(self):
-        if self._learning:
+        if self._learning or self._forks == 0:
             self._learn()
         self._forks += 1
-        self._learning = self._forks <= 2 or self._forks % LEARN_EVERY == 0
+        self._learning = self._forks % LEARN_EVERY == 0
 
     def after_fork(self):
         if self._learning:

@@ -374,6 +374,42 @@ MESSAGES = {
                     "required": ["planned"],
                     "additionalProperties": False,
                 },
+                "output": {
+                    "type": "object",
+                    "properties": {
+                        "pieces": {
+                            "maxItems": 10000,
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "properties": {
+                                    "step": {
+                                        "anyOf": [
+                                            {"type": "integer", "minimum": 0},
+                                            {"type": "null"},
+                                        ],
+                                    },
+                                    "stream": {"enum": ["stdout", "stderr"]},
+                                    "text": {"type": "string"},
+                                    "seq": {"type": "integer", "minimum": 0},
+                                },
+                                "required": ["step", "stream", "text", "seq"],
+                                "additionalProperties": False,
+                            },
+                        },
+                        "omitted": {
+                            "type": "object",
+                            "properties": {
+                                "stdout": {"type": "integer", "minimum": 0},
+                                "stderr": {"type": "integer", "minimum": 0},
+                            },
+                            "required": ["stdout", "stderr"],
+                            "additionalProperties": False,
+                        },
+                    },
+                    "required": ["pieces", "omitted"],
+                    "additionalProperties": False,
+                },
             },
             "required": ["status", "error", "result", "exit_code", "duration_ms", "checkpoint"],
             "additionalProperties": False,

@@ -20,25 +20,39 @@ TRIM_BYTES = 1 << 20
 PARKED = struct.Struct("=II")
 
 _set_signal_mask, _SIGNALS = signal.pthread_sigmask, signal.valid_signals()
+_usage, _SELF = resource.getrusage, resource.RUSAGE_SELF
 _random_state, _set_random_state = random.getstate, random.setstate
-_RUNNER = (family.CHANNEL, family.LINK, family.OUT, family.ERR, family.SPARE, family.WAKE)
+_RUNNER = range(family.CHANNEL, family.DESCRIPTOR_CEILING)
 _REOPENED_FLAGS = os.O_ACCMODE | os.O_APPEND | os.O_NONBLOCK
 
 
-def obstacle(baseline):
-    """Why this process cannot be copied now, in a sentence, or None."""
-    try:
-        threads = len(os.listdir("/proc/self/task"))
-        grown = memory.anonymous_bytes() - baseline
-    except OSError as error:
-        return "no checkpoint: %s" % error
-    if threads > 1:
-        return "no checkpoint: threads are running (%d beside the main one)" % (threads - 1)
-    if grown > MAX_GROWTH_BYTES:
-        return "no checkpoint: the session holds %d MB of its own memory" % (grown >> 20)
-    if _uses_cuda():
-        return "no checkpoint: CUDA does not survive a fork"
-    return None
+class Obstacles:
+    """What keeps a head from being copied, measured from the moment it is made."""
+
+    def __init__(self):
+        self._start = memory.anonymous_bytes()
+        self._peak = _peak_bytes()
+
+    def find(self, is_alone):
+        """The reason in a sentence, or None. `is_alone` spares counting the threads."""
+        try:
+            threads = 1 if is_alone else len(os.listdir("/proc/self/task"))
+            grown = _peak_bytes() - self._peak
+            if grown > MAX_GROWTH_BYTES:
+                grown = memory.anonymous_bytes() - self._start
+        except OSError as error:
+            return "no checkpoint: %s" % error
+        if threads > 1:
+            return "no checkpoint: threads are running (%d beside the main one)" % (threads - 1)
+        if grown > MAX_GROWTH_BYTES:
+            return "no checkpoint: the session holds %d MB of its own memory" % (grown >> 20)
+        if _uses_cuda():
+            return "no checkpoint: CUDA does not survive a fork"
+        return None
+
+
+def _peak_bytes():
+    return _usage(_SELF).ru_maxrss * 1024
 
 
 def _uses_cuda():

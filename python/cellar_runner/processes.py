@@ -40,6 +40,13 @@ def _reap(victims, heads):
                 pass
 
 
+def threads(pid):
+    try:
+        return len(os.listdir("/proc/%d/task" % pid))
+    except (OSError, TypeError):
+        return 0
+
+
 def runs(pid):
     """False for one that has ended and only waits to be collected by its parent."""
     fields = _fields(pid)

@@ -18,7 +18,7 @@ export function isComplete(text: string): boolean {
   const first = lines.find((line) => line.trim() !== "") ?? "";
   const endsBlank = lines.length > 1 && (lines.at(-1) ?? "").trim() === "";
   if (/^\s*%%/.test(first)) return endsBlank;
-  if (/^\s*[%!?]/.test(first)) return !first.endsWith("\\");
+  if (/^\s*[%!?]/.test(first)) return !lines.at(-1)?.endsWith("\\");
   const { open, announces, statement } = scan(text);
   if (open) return false;
   if (endsBlank) return true;

@@ -55,6 +55,8 @@ const deathCause = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("killed") }),
 ]);
 
+const omittedBytes = z.strictObject({ stdout: count, stderr: count });
+
 const checkpointPlan = z.strictObject({ planned: z.boolean(), reason: shortText.optional() });
 
 export const variableSchema = z.strictObject({
@@ -188,6 +190,14 @@ export const messages = {
       exit_code: z.int().nullable(),
       duration_ms: z.number().nonnegative(),
       checkpoint: checkpointPlan,
+      output: z
+        .strictObject({
+          pieces: z
+            .array(z.strictObject({ step: count.nullable(), stream, text, seq: count }))
+            .max(10_000),
+          omitted: omittedBytes,
+        })
+        .optional(),
     }),
   ),
   get_variable: request(
@@ -264,7 +274,7 @@ export const messages = {
       generation: count,
       step: count,
       seq: count,
-      omitted: z.strictObject({ stdout: count, stderr: count }),
+      omitted: omittedBytes,
       processes: count,
     }),
   ),

@@ -97,7 +97,11 @@ export class RunningCell implements CellListener {
     const died = new Promise<CellEnd>((resolve) => {
       this.#wakeDied = resolve;
     });
-    const lost = this.#branch.family.ended.then((reason): CellEnd => ({ kind: "lost", reason }));
+    let wakeLost: (end: CellEnd) => void = () => {};
+    const lost = new Promise<CellEnd>((resolve) => {
+      wakeLost = resolve;
+    });
+    using _attending = this.#branch.family.onEnd((reason) => wakeLost({ kind: "lost", reason }));
     this.#timers.push(setTimeout(() => this.stop("timeout"), timeout));
     try {
       const answered = this.#branch
@@ -114,12 +118,22 @@ export class RunningCell implements CellListener {
       const end = await Promise.race([answered, died, lost]);
       if (end.kind !== "answered") return end;
       this.#answered = true;
+      if (end.answer.output !== undefined) this.#takeOutput(end.answer.output);
       const settled = await Promise.race([this.#untilSettled(end), died, lost]);
       // Its last output and its death may have come in one breath.
       return this.#death ?? settled;
     } finally {
       for (const timer of this.#timers) clearTimeout(timer);
     }
+  }
+
+  /** A short cell brings its whole output along. */
+  #takeOutput({ pieces, omitted }: NonNullable<Result<"execute">["output"]>): void {
+    const { number: branch } = this.#branch;
+    const source = { branch, generation: this.#generation };
+    for (const piece of pieces) this.#branch.output({ ...source, ...piece });
+    const { step } = this.#order;
+    this.settled({ ...source, step, seq: pieces.at(-1)?.seq ?? 0, omitted, processes: 0 });
   }
 
   #kill(): void {

@@ -37,6 +37,7 @@ export class Family {
   readonly #events = new Map<number, BranchEvents>();
   readonly #endProcess: (() => void) | undefined;
   readonly #isCrowded: () => boolean;
+  readonly #attending = new Set<(reason: CellarError) => void>();
   #lost: CellarError | undefined;
   #initPeer: Peer | undefined;
 
@@ -83,6 +84,13 @@ export class Family {
         this.#adoptPlain(peer);
         break;
     }
+  }
+
+  /** Calls back at the session's end, unless disposed of before. */
+  onEnd(callback: (reason: CellarError) => void): Disposable {
+    if (this.#lost !== undefined) callback(this.#lost);
+    else this.#attending.add(callback);
+    return { [Symbol.dispose]: () => this.#attending.delete(callback) };
   }
 
   watch(branch: number, events: BranchEvents): void {
@@ -137,6 +145,8 @@ export class Family {
         () => {},
       );
     }
+    for (const callback of this.#attending) callback(reason);
+    this.#attending.clear();
     this.#end(reason);
   }
 

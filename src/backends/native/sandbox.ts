@@ -336,6 +336,10 @@ export class NativePythonSandbox implements ISandbox {
       };
     }
     const { status, error } = describeDeath(end, cell.cause, run.timeout);
+    // It had answered and was copied before it died: what came back holds this cell's work too.
+    if (end.kind === "died" && end.death.restored === run.step) {
+      this.#branch.line.add({ id: run.step, cell: run.number });
+    }
     const isRestored = end.kind === "died" && this.#lodging.family.isAlive;
     this.#isLossTold = !isRestored;
     const state = isRestored ? await this.#restored(end.death) : await this.#bereft();

@@ -1,0 +1,58 @@
+import { readFileSync } from "node:fs";
+import { beforeAll, describe, expect, it } from "vitest";
+import { cellar, sandboxAbsence } from "./command-line.case.test.js";
+
+const COMMANDS = ["exec", "repl", "doctor", "demo", "install", "bench"];
+
+describe("cellar", () => {
+  it("tells its version and its commands", async () => {
+    const { version } = JSON.parse(
+      readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
+    );
+    expect((await cellar(["--version"])).stdout).toBe(`${version}\n`);
+    const { code, stdout } = await cellar(["--help"]);
+    expect(code).toBe(0);
+    for (const name of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${name} `, "m"));
+    expect((await cellar([])).stdout).toBe(stdout);
+  });
+
+  it.each(COMMANDS)("explains %s", async (name) => {
+    const { code, stdout } = await cellar([name, "--help"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^Usage: cellar ${name}`));
+  });
+
+  it("refuses what it does not know with code 2 and a suggestion", async () => {
+    const command = await cellar(["exce"]);
+    expect(command).toMatchObject({ code: 2, stdout: "" });
+    expect(command.stderr).toMatch(/^cellar: unknown command 'exce'.*exec/);
+    const option = await cellar(["doctor", "--jsn"]);
+    expect(option).toMatchObject({ code: 2, stdout: "" });
+    expect(option.stderr).toMatch(/^cellar: unknown option '--jsn'.*--json/);
+    const json = await cellar(["doctor", "--json", "--nonsense"]);
+    expect(json.code).toBe(2);
+    expect(JSON.parse(json.stdout).error.message).toContain("--nonsense");
+  });
+
+  it("refuses settings that do not fit", async () => {
+    const { code, stderr } = await cellar(["exec", "-c", "1"], { env: { CELLAR_TIMEOUT: "soon" } });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/timeout/);
+  });
+});
+
+describe("cellar demo", () => {
+  let absence: string | undefined;
+  beforeAll(async () => {
+    absence = await sandboxAbsence();
+  });
+
+  it("shows that everything it promises happens", async () => {
+    const { code, stdout, stderr } = await cellar(["demo"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).not.toContain("✗");
+    for (const act of ["state", "endless", "speed"]) expect(stdout).toMatch(new RegExp(`✓ ${act}`));
+    const walled = absence === undefined ? "✓" : "-";
+    for (const act of ["file", "network"]) expect(stdout).toMatch(new RegExp(`${walled} ${act}`));
+  });
+});

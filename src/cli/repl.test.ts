@@ -1,0 +1,91 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { cellar, Screen, sandboxAbsence } from "./command-line.case.test.js";
+
+const REPL = ["repl", "--preload", "none"];
+
+describe("cellar repl", () => {
+  let absence: string | undefined;
+  let folder = "";
+  beforeAll(async () => {
+    absence = await sandboxAbsence();
+    folder = mkdtempSync(join(tmpdir(), "cellar-test-"));
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  beforeEach((ctx) => {
+    if (absence !== undefined) ctx.skip(`no sandbox: ${absence}`);
+  });
+
+  it("runs cells from a pipe without prompts", async () => {
+    const input = "x = 20\n\ndef f(a):\n    return a + x\n\nf(22)\n\n%vars\n";
+    const { code, stdout } = await cellar(REPL, { input });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^42\nx +int +20\nf +function /);
+  });
+
+  it("goes on after a failed cell, says so in its exit code, and keeps the state", async () => {
+    const input = "x = 7\n\n1/0\n\nimport ctypes; ctypes.string_at(0)\n\nx\n";
+    const { code, stdout, stderr } = await cellar(REPL, { input });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "7\n" });
+    expect(stderr).toMatch(/ZeroDivisionError[\s\S]*SIGSEGV/);
+  });
+
+  it("goes back, lists checkpoints and saves cells", async () => {
+    const saved = join(folder, "cells.py");
+    const input = `x = 1\n\nx = 2\n\n%undo\n\nx\n\n%checkpoints\n\n%save ${saved}\n\n%undo zero\n`;
+    const { code, stdout, stderr } = await cellar(REPL, { input });
+    expect(code).toBe(1);
+    expect(stdout).toBe(
+      "back to the state after cell 1\n1\nthe start\nafter cell 1\nafter cell 3\n" +
+        `3 cells written to ${saved}\n`,
+    );
+    expect(stderr).toContain("%undo takes a whole number");
+    expect(readFileSync(saved, "utf8")).toBe("#%%\nx = 1\n\n#%%\nx = 2\n\n#%%\nx\n");
+  });
+
+  it("tells when a state has no checkpoint, once for a reason", async () => {
+    const start =
+      "import threading; e = threading.Event(); threading.Thread(target=e.wait).start()";
+    const { stderr } = await cellar(REPL, { input: `${start}\n\n1\n\n2\n\ne.set()\n` });
+    expect(stderr.match(/no checkpoint: threads/g)).toHaveLength(1);
+  });
+
+  it("leaves at quit", async () => {
+    expect((await cellar(REPL, { input: "1\n\nquit()\n\n2\n" })).stdout).toBe("1\n");
+  });
+
+  it("talks on a terminal: blocks, values, Ctrl-C, Ctrl-D and history", async () => {
+    const env = { XDG_STATE_HOME: folder, NO_COLOR: "1" };
+    using screen = new Screen(REPL, { env, cwd: folder });
+    await screen.sees(/In \[1\]: /);
+    screen.type("def f(a):\r    return a * 2\r\r");
+    await screen.sees(/In \[2\]: /);
+    screen.type("f(21)\r");
+    await screen.sees(/Out\[2\]: 42\r\n/);
+    await screen.sees(/In \[3\]: /);
+    screen.type("import time; print('go'); time.sleep(600)\r");
+    await screen.sees(/\ngo\r\n/);
+    screen.type("\u0003");
+    await screen.sees(/cancelled/);
+    await screen.sees(/In \[4\]: /);
+    screen.type("(1,\r");
+    await screen.sees(/\.\.\.: /);
+    screen.type("2\u0003");
+    await screen.sees(/\^C\r\n.*In \[4\]: /);
+    screen.type("print('\\x1b]0;t\\x07', end='')\r");
+    await screen.sees(/\n\\x1b\]0;t\\x07\r\n/);
+    await screen.sees(/In \[5\]: /);
+    screen.type("\u001b[A\u001b[A\u001b[A\u001b[A");
+    await screen.sees(/f\(21\)/);
+    screen.type("\r");
+    await screen.sees(/Out\[5\]: 42\r\n/);
+    await screen.sees(/In \[6\]: /);
+    screen.type("\u0004");
+    expect(await screen.ended()).toBe(0);
+    const history = join(folder, "cellar", "history");
+    expect(readFileSync(history, "utf8")).toContain("f(21)\n");
+    expect(statSync(history).mode & 0o777).toBe(0o600);
+  });
+});

@@ -1,0 +1,184 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, parse, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { SANDBOX_IDENTITY } from "../src/backends/native/run-folder.js";
+import { limitSettingsSchema, settingsSchema } from "../src/config.js";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const PRELUDE = 'import type { ISandbox } from "cellar";\ndeclare const sandbox: ISandbox;\n';
+
+const text = (path: string) => readFileSync(join(root, path), "utf8");
+
+function documents(folder = "."): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    if (entry.name.startsWith(".") || entry.name.startsWith("node_modules")) return [];
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return ["dist", "coverage"].includes(path) ? [] : documents(path);
+    return path.endsWith(".md") ? [path] : [];
+  });
+}
+
+function withoutCode(markdown: string): string {
+  return markdown.replace(/^```[\s\S]*?^```/gm, "").replace(/`[^`\n]*`/g, "");
+}
+
+function linksOf(markdown: string): string[] {
+  return [...withoutCode(markdown).matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target = ""]) => target)
+    .filter((target) => !/^[a-z]+:/.test(target));
+}
+
+/** As GitHub names them. */
+function anchorsOf(markdown: string): string[] {
+  const seen = new Map<string, number>();
+  const headings = markdown.replace(/^```[\s\S]*?^```/gm, "").matchAll(/^#+ +(.+)$/gm);
+  return [...headings].map(([, heading = ""]) => {
+    const name = heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+      .trim()
+      .replace(/\s/g, "-");
+    const times = seen.get(name) ?? 0;
+    seen.set(name, times + 1);
+    return times === 0 ? name : `${name}-${times}`;
+  });
+}
+
+function brokenLinks(path: string, markdown: string): string[] {
+  return linksOf(markdown).flatMap((target) => {
+    const [file = "", anchor] = target.split("#");
+    const aim = resolve(root, dirname(path), file);
+    const exists = file === "" || statSync(aim, { throwIfNoEntry: false }) !== undefined;
+    if (!exists) return [`${path}: ${target}`];
+    if (anchor === undefined) return [];
+    const aimed = file === "" ? markdown : readFileSync(aim, "utf8");
+    return anchorsOf(aimed).includes(anchor) ? [] : [`${path}: ${target}`];
+  });
+}
+
+function examplesOf(markdown: string): string[] {
+  return [...markdown.matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(([, code = ""]) =>
+    code.startsWith("import ") ? code : `${PRELUDE}${code}export {};\n`,
+  );
+}
+
+/** What the compiler has to say about these modules; empty when they are right. */
+async function complaints(modules: readonly string[]): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "cellar-docs-"));
+  try {
+    const files = modules.map((code, index) => {
+      const file = `example-${index + 1}.ts`;
+      writeFileSync(join(folder, file), code);
+      return file;
+    });
+    const compilerOptions = {
+      noEmit: true,
+      declaration: false,
+      rootDir: parse(folder).root,
+      typeRoots: [join(root, "node_modules", "@types")],
+      paths: { cellar: [join(root, "src", "index.ts")] },
+    };
+    const project = { extends: join(root, "tsconfig.json"), compilerOptions, files, include: [] };
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(project));
+    writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+    const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
+    await promisify(execFile)(process.execPath, [compiler, "-p", folder]);
+    return "";
+  } catch (error) {
+    return error instanceof Error && "stdout" in error ? String(error.stdout) : String(error);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function rowsOf(markdown: string): Map<string, string> {
+  const rows = markdown.matchAll(/^\| (`.+?) \| (.+) \|$/gm);
+  return new Map(
+    [...rows].flatMap(([, names = "", rest = ""]) =>
+      names.split(", ").map((name): [string, string] => [name.replaceAll("`", ""), rest]),
+    ),
+  );
+}
+
+/** The named parts of a piece of source that must be told in a document. */
+function wordsIn(path: string, piece: RegExp, word: RegExp): string[] {
+  const found = piece.exec(text(path))?.[1] ?? "";
+  const words = [...found.matchAll(word)].map(([, name = ""]) => name);
+  expect(words, `${path} has no ${piece}`).not.toEqual([]);
+  return words;
+}
+
+describe("the documents", () => {
+  it.each(documents())("%s links to files and headings that exist", (path) => {
+    expect(brokenLinks(path, text(path))).toEqual([]);
+  });
+
+  it("show examples that type-check", async () => {
+    const examples = ["README.md", "docs/library.md"].flatMap((path) => examplesOf(text(path)));
+    expect(examples.length).toBeGreaterThan(10);
+    expect(await complaints(examples)).toBe("");
+  });
+
+  it("name every setting with its default", () => {
+    const rows = rowsOf(text("docs/library.md"));
+    const { limits, ...settings } = settingsSchema.parse({});
+    const defaults = [
+      ...Object.keys(settingsSchema.shape).map((name) => [name, { ...settings }[name]] as const),
+      ...Object.keys(limitSettingsSchema.shape).map(
+        (name) => [`limits.${name}`, { ...limits }[name]] as const,
+      ),
+    ];
+    const untold = defaults.filter(
+      ([name, value]) =>
+        !rows.get(name)?.includes(value === undefined ? "" : `\`${JSON.stringify(value)}\``),
+    );
+    expect(untold).toEqual([]);
+  });
+
+  it("name every option that stands in code only, and every error code", () => {
+    const rows = rowsOf(text("docs/library.md"));
+    const options = wordsIn(
+      "src/backends/backend.ts",
+      /interface REPLConfig[^{]*\{([\s\S]*?)\n\}/,
+      /^ {2}(\w+)\?:/gm,
+    );
+    const codes = wordsIn("src/errors.ts", /type ErrorCode =([\s\S]*?);/, /"(\w+)"/g);
+    expect([...options, ...codes].filter((name) => !rows.has(name))).toEqual([]);
+  });
+
+  it("tell what a session sees", () => {
+    const runner = "python/cellar_runner";
+    const facts = [
+      ...wordsIn(`${runner}/jail.py`, /MASKED = \((.*)\)/, /"([\w-]+)"/g),
+      ...wordsIn("src/isolation/layout.ts", /HARMLESS_ETC = \[([\s\S]*?)\]/, /"(.+?)"/g),
+      ...wordsIn("src/isolation/bwrap.ts", /ENVIRONMENT:.*?\{([\s\S]*?)\}/, /^ {2}(\w+):/gm),
+      ...wordsIn(`${runner}/family.py`, /CHANNEL, .* = (\d+),/, /(\d+)/g),
+      ...wordsIn(`${runner}/family.py`, /DESCRIPTOR_CEILING = (\d+)/, /(\d+)/g),
+      String(SANDBOX_IDENTITY.uid),
+    ];
+    const told = text("docs/security.md");
+    expect(facts.filter((fact) => !told.includes(fact))).toEqual([]);
+  });
+});
+
+describe("the checks above", () => {
+  it("find broken links and anchors", () => {
+    const markdown = [
+      "# One & two",
+      "[a](README.md) [b](#one--two) [c](README.md#cellar) [d](https://example.com)",
+      "[e](nowhere.md) [f](#three) [g](README.md#nothing) `[h](no.md)`",
+      "```text\n[i](no.md)\n# Three\n```",
+    ].join("\n");
+    const broken = ["nowhere.md", "#three", "README.md#nothing"].map((link) => `a.md: ${link}`);
+    expect(brokenLinks("a.md", markdown)).toEqual(broken);
+  });
+
+  it("find an example that does not type-check", async () => {
+    const markdown = '```ts\nawait sandbox.execute("1", { timeuot: 1 });\n```\n';
+    expect(await complaints(examplesOf(markdown))).toContain("timeuot");
+  });
+});
