@@ -98,12 +98,21 @@ class Branch:
     def _rest(self):
         """The head is alone: it delivers what short cells write, and calls when one is not short."""
         self._listens = False
+        self._board.set_cell(self.number, 0, 0)
         self._board.set_quiet(self.number, True)
 
     def _wake_up(self):
         self.alarm.acknowledge()
         self._listens = True
         self._board.set_quiet(self.number, False)
+        self._learn_cell()
+
+    def _learn_cell(self):
+        """A cell that was begun as a short one told its step on the board only."""
+        step, max_output = self._board.cell(self.number)
+        if step:
+            self.capture.open(step, max_output)
+            self._board.set_cell(self.number, 0, 0)
 
     def inputs(self):
         """(descriptor, what to do when it is readable)."""
@@ -130,6 +139,7 @@ class Branch:
 
     def read_rest(self):
         """Everything still in the pipes of a dead head, bounded by what a pipe holds."""
+        self._learn_cell()
         for which in range(len(self._pipes)):
             for _ in range(64):
                 if not self._read(which):

@@ -124,6 +124,11 @@ class Capture:
             if stream.partial and now - stream.partial_since >= PARTIAL_LINE_SECONDS:
                 self._send_partial(which, stream)
 
+    def open(self, step, max_output):
+        """Begins a cell of which no mark tells."""
+        if self.step is None:
+            self._open_step(step, max_output)
+
     def finish(self):
         """The writer is dead: everything held goes out; gives the open step."""
         for which, stream in enumerate(self._streams):

@@ -59,20 +59,21 @@ def place(descriptor, number):
 
 
 class Board:
-    """A page shared by init and the heads, with two words for each branch.
+    """A page shared by init and the heads, with a few words for each branch.
 
-    One is the step that was interrupted. The other says that nothing but the head can write to
-    the output pipes: then a short cell's output need not pass through init.
+    The step that was interrupted; whether nothing but the head can write to the output pipes, so
+    that a short cell's output need not pass through init; and the cell that runs under that rule.
     """
 
+    _slot = struct.Struct("=QQQQ")
     _word = struct.Struct("=Q")
+    _pair = struct.Struct("=QQ")
 
     def __init__(self):
         self._page = mmap.mmap(-1, mmap.PAGESIZE)
-        self._slots = mmap.PAGESIZE // (2 * self._word.size)
 
     def _at(self, branch):
-        return branch % self._slots * 2 * self._word.size
+        return branch % (mmap.PAGESIZE // self._slot.size) * self._slot.size
 
     def interrupt(self, branch, step):
         self._word.pack_into(self._page, self._at(branch), step)
@@ -81,7 +82,14 @@ class Board:
         return self._word.unpack_from(self._page, self._at(branch))[0]
 
     def set_quiet(self, branch, quiet):
-        self._word.pack_into(self._page, self._at(branch) + self._word.size, int(quiet))
+        self._word.pack_into(self._page, self._at(branch) + 8, int(quiet))
 
     def is_quiet(self, branch):
-        return bool(self._word.unpack_from(self._page, self._at(branch) + self._word.size)[0])
+        return bool(self._word.unpack_from(self._page, self._at(branch) + 8)[0])
+
+    def set_cell(self, branch, step, max_output):
+        self._pair.pack_into(self._page, self._at(branch) + 16, step, max_output)
+
+    def cell(self, branch):
+        """(step, max_output) of an unmarked cell; step 0 when there is none."""
+        return self._pair.unpack_from(self._page, self._at(branch) + 16)

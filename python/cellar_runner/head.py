@@ -91,11 +91,17 @@ class Head(Service):
     def _interrupted_step(self):
         return self._board.interrupted(self._branch)
 
-    def _expect_output(self):
-        self._short_cells.begin()
+    def _begin_output(self, step, max_output):
+        self._pipes.begin(streams.background_threads())
+        if not self._short_cells.begin(step, max_output):
+            self._pipes.mark_begin(step, max_output)
 
-    def _take_output(self):
-        return self._short_cells.end()
+    def _end_output(self, step):
+        output = self._short_cells.end()
+        if output is None:
+            self._pipes.mark_end(step)
+            self._short_cells.hand_over()
+        return output
 
 
 def _reseed():

@@ -193,6 +193,8 @@ class Alarm:
             os.read(self.descriptor, 8)
         except BlockingIOError:
             pass
+        # A cell may have set it to go off for ever.
+        _libc.timerfd_settime(self.descriptor, 0, self._never, None)
 
 
 def raise_loopback():

@@ -46,11 +46,11 @@ class Outlet(streams.OutputPipes):
         """A child that user code forked has no part in the link: its output takes the pipes."""
         self._is_copy = True
 
-    def begin(self, step, max_output, background_threads):
-        self._enter(super().begin, step, max_output, background_threads)
+    def mark_begin(self, step, max_output):
+        self._enter(super().mark_begin, step, max_output)
 
-    def end(self, step):
-        self._enter(super().end, step)
+    def mark_end(self, step):
+        self._enter(super().mark_end, step)
 
     def write(self, which, data):
         if self._is_shut():

@@ -99,25 +99,25 @@ class Service:
         if _set_mask is not None:
             _set_mask(signal.SIG_SETMASK, ())
         self._restore_descriptors()
-        self._expect_output()
-        self._pipes.begin(step, params["max_output"], streams.background_threads())
+        self._begin_output(step, params["max_output"])
         started = _clock()
         outcome = self._interpreter.run(params["number"], params["code"])
         outcome["duration_ms"] = (_clock() - started) * 1000
         _flush_c_streams(None)
         self._stdout.finish()
         self._stderr.finish()
-        self._pipes.end(step)
-        output = self._take_output()
+        output = self._end_output(step)
         if output is not None:
             outcome["output"] = output
         return outcome
 
-    def _expect_output(self):
-        """Called right before a cell's first byte."""
+    def _begin_output(self, step, max_output):
+        self._pipes.begin(streams.background_threads())
+        self._pipes.mark_begin(step, max_output)
 
-    def _take_output(self):
-        """The whole output of a cell that is over, or None when somebody else delivers it."""
+    def _end_output(self, step):
+        """The whole output of the cell, or None when somebody else delivers it."""
+        self._pipes.mark_end(step)
         return None
 
     def _initialize(self, params):

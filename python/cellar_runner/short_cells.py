@@ -6,12 +6,14 @@ the head dies, and as long as a thread or a process is left that could write too
 
 import os
 
-from . import family, linux
+from . import family, linux, wire
 from .capture import Capture
 
 SHORT_NANOSECONDS = 5_000_000
 AT_ONCE = 1
 READ_BYTES = 1 << 16
+
+_NOTHING_OMITTED = {"stdout": 0, "stderr": 0}
 
 _read, _pread = os.read, os.pread
 
@@ -27,50 +29,76 @@ class ShortCells:
     def __init__(self, board, branch, nonce):
         self._board = board
         self._branch = branch
+        self._nonce = nonce
         self._alarm = linux.Alarm(family.ALARM)
         self._capture = Capture(nonce, self._emit, self._settle)
+        self._cell = None
         self._pieces = []
-        self._omitted = None
+        self._omitted = _NOTHING_OMITTED
         self._before = None
         self.is_alone = False
 
-    def begin(self):
+    def begin(self, step, max_output):
+        """True when the cell's output needs no marks."""
         self.is_alone = False
+        self._cell = None
         try:
             self._before = _last_pid() if self._board.is_quiet(self._branch) else None
         except (OSError, IndexError):
             self._before = None
-        self._alarm.set(AT_ONCE if self._before is None else SHORT_NANOSECONDS)
+        if self._before is None:
+            self._alarm.set(AT_ONCE)
+            return False
+        self._cell = step, max_output
+        self._board.set_cell(self._branch, step, max_output)
+        self._alarm.set(SHORT_NANOSECONDS)
+        return True
 
     def end(self):
-        """The output, or None: then init has it or gets it now."""
+        """The output, or None: then it must be marked and handed over."""
         try:
             self.is_alone = self._before is not None and _last_pid() == self._before
         except (OSError, IndexError):
             self.is_alone = False
-        if self.is_alone and self._alarm.cancel():
-            return self._collect()
-        self._alarm.set(AT_ONCE)
-        return None
+        if not self.is_alone or not self._alarm.cancel():
+            return None
+        output = self._collect(*self._cell)
+        self._board.set_cell(self._branch, 0, 0)
+        return output
 
-    def _collect(self):
-        self._pieces, self._omitted = [], None
-        for which, reader in enumerate((family.OUT_READER, family.ERR_READER)):
-            try:
-                while True:
-                    data = _read(reader, READ_BYTES)
-                    if not data:
-                        break
-                    self._capture.feed(which, data)
-            except OSError:
-                # Empty, or closed by the cell.
-                continue
-        if self._omitted is None:
+    def hand_over(self):
+        self._alarm.set(AT_ONCE)
+
+    def _collect(self, step, max_output):
+        """Reads what the pipes hold: nobody else can write, so a short read is the last."""
+        out, err = _drain(family.OUT_READER), _drain(family.ERR_READER)
+        self._pieces, self._omitted = [], _NOTHING_OMITTED
+        if not err and len(out) <= max_output // 2 and self._nonce not in out:
+            if out:
+                self._emit(step, "stdout", out.decode("utf-8", "replace"), 0)
+        else:
+            self._capture.open(step, max_output)
+            self._capture.feed(0, out)
+            self._capture.feed(1, err)
             self._capture.finish()
-        return {"pieces": self._pieces, "omitted": self._omitted or {"stdout": 0, "stderr": 0}}
+        return {"pieces": self._pieces, "omitted": self._omitted}
 
     def _emit(self, step, stream, text, order):
         self._pieces.append({"step": step, "stream": stream, "text": text, "seq": order})
 
     def _settle(self, _step, _order, omitted):
         self._omitted = omitted
+
+
+def _drain(reader):
+    pieces = []
+    try:
+        while True:
+            data = _read(reader, READ_BYTES)
+            pieces.append(data)
+            if len(data) < READ_BYTES:
+                break
+    except OSError:
+        # Empty, or closed by the cell.
+        pass
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)

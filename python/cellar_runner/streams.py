@@ -45,13 +45,15 @@ class OutputPipes:
             # User code closed the pipe: the output is lost, the cell is not.
             pass
 
-    def begin(self, step, max_output, background_threads):
+    def begin(self, background_threads):
         self._aside = background_threads
         self._lock = threading.Lock()
         self._last = 0
+
+    def mark_begin(self, step, max_output):
         self._mark_both(marks.BEGIN, step, max_output)
 
-    def end(self, step):
+    def mark_end(self, step):
         self._mark_both(marks.END, step)
 
     def sync(self):

@@ -44,6 +44,9 @@ status = pty.spawn(sys.argv[1:])
 sys.exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 255)
 `;
 
+/** Before the test is given up, so that the screen is shown and closed. */
+const HANGING_MS = 40_000;
+
 /** The command line on a terminal of its own. */
 export class Screen implements Disposable {
   readonly #child: ChildProcess;
@@ -83,16 +86,24 @@ export class Screen implements Disposable {
     this.#ended.then(() => {
       over = true;
     });
-    for (;;) {
-      const found = pattern.exec(this.#text.slice(this.#from));
-      if (found !== null) {
-        this.#from += found.index + found[0].length;
-        return;
+    const timer = setTimeout(() => {
+      over = true;
+      this.#look();
+    }, HANGING_MS);
+    try {
+      for (;;) {
+        const found = pattern.exec(this.#text.slice(this.#from));
+        if (found !== null) {
+          this.#from += found.index + found[0].length;
+          return;
+        }
+        if (over) throw new Error(`${pattern} did not appear:\n${this.#text}`);
+        await new Promise<void>((resolve) => {
+          this.#look = resolve;
+        });
       }
-      if (over) throw new Error(`${pattern} did not appear:\n${this.#text}`);
-      await new Promise<void>((resolve) => {
-        this.#look = resolve;
-      });
+    } finally {
+      clearTimeout(timer);
     }
   }
 

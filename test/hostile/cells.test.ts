@@ -1,24 +1,14 @@
-import { readFileSync } from "node:fs";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { z } from "zod";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Arena, SECRET } from "./arena.js";
 import { attack, expectNextCell } from "./attack.js";
+import { campaign, readCells } from "./campaign.js";
 import { EXPECTATIONS } from "./expectations.js";
-
-const cellSchema = z.array(z.object({ id: z.string(), category: z.string(), code: z.string() }));
-type HostileCell = z.infer<typeof cellSchema>[number];
 
 /** Cells about features that have tests of their own. */
 const ELSEWHERE = /^(pyo-|brg-|prot-1[1-4]$|prot-18$)/;
 const POLICY = /^ast-/;
 
-const cells: readonly HostileCell[] = cellSchema.parse(
-  JSON.parse(readFileSync(new URL("cells.json", import.meta.url), "utf8")),
-);
-const asserted = cells.filter(({ id }) => !ELSEWHERE.test(id) && !POLICY.test(id));
-const groups = [...new Set(asserted.map(({ category }) => category))].map(
-  (category) => [category, asserted.filter((cell) => cell.category === category)] as const,
-);
+const cells = readCells("cells.json");
 
 let arena: Arena;
 beforeAll(async () => {
@@ -26,20 +16,11 @@ beforeAll(async () => {
 });
 afterAll(() => arena[Symbol.asyncDispose]());
 
-it("has an expectation for every cell, and a cell for every expectation", () => {
-  expect(Object.keys(EXPECTATIONS).sort()).toEqual(asserted.map(({ id }) => id).sort());
-});
-
-describe.each(groups)("%s", (_category, group) => {
-  afterAll(() => arena.expectHealth());
-  afterEach(() => arena.expectNeighbour());
-
-  it.each(group.map((cell) => [cell.id, cell.code] as const))("%s", async (id, code) => {
-    const expectation = EXPECTATIONS[id];
-    if (expectation === undefined) throw new Error(`no expectation for ${id}`);
-    await attack(arena, code, expectation);
-  });
-});
+campaign(
+  cells.filter(({ id }) => !ELSEWHERE.test(id) && !POLICY.test(id)),
+  EXPECTATIONS,
+  () => arena,
+);
 
 describe("ways around a policy", () => {
   afterAll(() => arena.expectHealth());

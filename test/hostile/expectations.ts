@@ -18,6 +18,8 @@ export interface Expectation {
   readonly config?: REPLConfig;
   /** Parts that run in sessions of their own. */
   readonly freshSessions?: boolean;
+  /** What the cell did to its own session may still end the next cell or take its variables. */
+  readonly spoilsSession?: boolean;
 }
 
 const EPERM = 1;
