@@ -54,7 +54,8 @@ def _proportional_bytes():
         if pid != 1:
             try:
                 with open("/proc/%d/smaps_rollup" % pid, "rb") as rollup:
-                    total += _field(rollup.read(), b"Pss_Anon:")
+                    text = rollup.read()
+                total += _field(text, b"Pss_Anon:") + _field(text, b"Pss_Shmem:")
             except OSError:
                 total += _resident_bytes(pid)
     return total

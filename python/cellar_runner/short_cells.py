@@ -15,7 +15,9 @@ READ_BYTES = 1 << 16
 
 _NOTHING_OMITTED = {"stdout": 0, "stderr": 0}
 
-_read, _pread = os.read, os.pread
+_PIPES = (family.OUT, family.ERR, family.OUT_READER, family.ERR_READER)
+
+_read, _pread, _fstat = os.read, os.pread, os.fstat
 
 
 def _last_pid():
@@ -32,6 +34,7 @@ class ShortCells:
         self._nonce = nonce
         self._alarm = linux.Alarm(family.ALARM)
         self._capture = Capture(nonce, self._emit, self._settle)
+        self._inodes = [_fstat(descriptor).st_ino for descriptor in _PIPES]
         self._cell = None
         self._pieces = []
         self._omitted = _NOTHING_OMITTED
@@ -62,6 +65,8 @@ class ShortCells:
             self.is_alone = False
         if not self.is_alone or not self._alarm.cancel():
             return None
+        if [_fstat(descriptor).st_ino for descriptor in _PIPES] != self._inodes:
+            raise wire.Broken("the cell has replaced its output pipes")
         output = self._collect(*self._cell)
         self._board.set_cell(self._branch, 0, 0)
         return output
@@ -98,7 +103,6 @@ def _drain(reader):
             pieces.append(data)
             if len(data) < READ_BYTES:
                 break
-    except OSError:
-        # Empty, or closed by the cell.
+    except BlockingIOError:
         pass
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)

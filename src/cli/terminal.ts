@@ -1,4 +1,3 @@
-import type { WriteStream } from "node:tty";
 import { terminalEnvironment } from "../config.js";
 
 /** Colours are harmless; everything else that begins like this could move, write or report. */
@@ -96,8 +95,4 @@ export async function withProgress<T>(
     clearTimeout(timer);
     if (shown) stream.write("\r\u001b[K");
   }
-}
-
-export function columnsOf(stream: NodeJS.WritableStream): number {
-  return isTerminal(stream) ? ((stream as WriteStream).columns ?? 80) : 80;
 }
