@@ -121,7 +121,8 @@ class Init:
         restored = self._restore(branch)
         if restored != params["checkpoint"]:
             reason = "checkpoint %d was gone; %d was restored" % (params["checkpoint"], restored)
-            return {"done": False, "reason": reason}
+            instead = {"restored": restored, "generation": branch.generation}
+            return {"done": False, "reason": reason, "instead": instead}
         return {"done": True, "generation": branch.generation}
 
     def _on_fork(self, branch, params):

@@ -563,6 +563,15 @@ MESSAGES = {
                     "properties": {
                         "done": {"const": False},
                         "reason": {"type": "string", "maxLength": 4096},
+                        "instead": {
+                            "type": "object",
+                            "properties": {
+                                "restored": {"type": "integer", "minimum": 0},
+                                "generation": {"type": "integer", "minimum": 0},
+                            },
+                            "required": ["restored", "generation"],
+                            "additionalProperties": False,
+                        },
                     },
                     "required": ["done", "reason"],
                     "additionalProperties": False,

@@ -235,7 +235,12 @@ export const messages = {
     z.strictObject({ branch: count, checkpoint: count }),
     z.discriminatedUnion("done", [
       z.strictObject({ done: z.literal(true), generation: count }),
-      z.strictObject({ done: z.literal(false), reason: shortText }),
+      z.strictObject({
+        done: z.literal(false),
+        reason: shortText,
+        /** Where another state than the wanted one came back: which, and under which head. */
+        instead: z.strictObject({ restored: count, generation: count }).optional(),
+      }),
     ]),
   ),
   fork: request(

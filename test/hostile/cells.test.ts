@@ -66,7 +66,7 @@ describe("with a target that is really there", () => {
     const spun = await sandbox.execute(
       "import subprocess\nfor _ in range(3): subprocess.Popen(['sh', '-c', 'while :; do :; done'])",
     );
-    expect(spun.background).toBe(3);
+    expect(spun.background).toBeGreaterThanOrEqual(3);
     const stuck = await sandbox.execute("sum(range(10**12))");
     expect(stuck.status).toBe("timeout");
     expect((await sandbox.execute("1")).background).toBe(0);

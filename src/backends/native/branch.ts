@@ -86,9 +86,16 @@ export class Branch implements BranchEvents {
   async rollback(checkpoint: number): Promise<void> {
     const init = await this.family.init();
     const answer = await init.request("rollback", { branch: this.number, checkpoint });
-    if (!answer.done) throw new CellarError("CHECKPOINT_GONE", answer.reason);
-    this.#generation = answer.generation;
-    this.line.cut(checkpoint);
+    if (answer.done) {
+      this.#generation = answer.generation;
+      this.line.cut(checkpoint);
+      return;
+    }
+    if (answer.instead !== undefined) {
+      this.#generation = answer.instead.generation;
+      this.line.cut(answer.instead.restored);
+    }
+    throw new CellarError("CHECKPOINT_GONE", answer.reason);
   }
 
   output(event: Params<"output">): void {

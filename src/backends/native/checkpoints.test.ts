@@ -61,6 +61,27 @@ describe("a cell that fails loses only itself", () => {
     });
   }
 
+  check("a loop that the time limit interrupts", async () => {
+    const sandbox = await create();
+    await sandbox.execute("k = 1");
+    const run = await sandbox.execute("k = 2\nprint('seen')\nwhile True: pass", { timeout: 300 });
+    expect(run).toMatchObject({ status: "timeout", stdout: "seen\n" });
+    expect(run.state).toEqual({ survived: true, checkpoint: 1 });
+    expect(text(await sandbox.execute("k"))).toBe("1");
+    const live = await create({ checkpoints: "off" });
+    await live.execute("k = 1");
+    await live.execute("k = 2\nwhile True: pass", { timeout: 300 });
+    expect(text(await live.execute("k"))).toBe("2");
+  });
+
+  check("a cell that is cancelled keeps what it had done", async () => {
+    const sandbox = await create();
+    const running = sandbox.execute("k = 2\nimport time\ntime.sleep(30)");
+    setTimeout(() => sandbox.cancel(), 200);
+    expect((await running).status).toBe("cancelled");
+    expect(text(await sandbox.execute("k"))).toBe("2");
+  });
+
   check("the first cell too", async () => {
     const sandbox = await create();
     const run = await sandbox.execute("x = 1\nimport os; os.abort()");

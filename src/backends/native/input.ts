@@ -35,3 +35,9 @@ export function checkAbility({ mode, reason }: SandboxInfo, what: string): void 
     details: { reason },
   });
 }
+
+export function closedError(): CellarError {
+  return new CellarError("SESSION_CLOSED", "the sandbox was destroyed", {
+    remedy: "Make a new one with createSandbox().",
+  });
+}

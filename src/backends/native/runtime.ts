@@ -10,7 +10,7 @@ import {
 import { CellarError, isCellarError } from "../../errors.js";
 import type { Mount } from "../../isolation/bwrap.js";
 import { assess, meets } from "../../isolation/levels.js";
-import type { REPLConfig, SandboxInfo } from "../backend.js";
+import type { ISandbox, REPLConfig, SandboxInfo } from "../backend.js";
 import { type Birthplace, lodge } from "./lodging.js";
 import { findInterpreter, Nursery, type Placement, wireLimits } from "./nursery.js";
 import { PLAIN_LEVEL, startPlain } from "./plain.js";
@@ -43,7 +43,7 @@ export class NativeRuntime implements AsyncDisposable {
     const birthplace = this.#hasWalls
       ? this.#walled(settings, mounts)
       : this.#plain(settings, mounts, withoutWalls());
-    return keepingAlive(NativePythonSandbox.open(birthplace, settings, callbacks));
+    return abortable(NativePythonSandbox.open(birthplace, settings, callbacks), config.signal);
   }
 
   /** Behind walls. Only a first start that finds none may go without, where that was allowed. */
@@ -165,8 +165,10 @@ function refuseBelow(settings: Settings, { isolation, family }: Placement): void
   const failed = isolation.checks.filter(({ ok, name }) => !ok && isolation.missing.includes(name));
   throw new CellarError(
     "SANDBOX_UNAVAILABLE",
-    `This machine offers isolation ${isolation.level}, below the minimum ${settings.minIsolation}: ` +
-      failed.map(({ name, detail }) => `${name}: ${detail}`).join("; "),
+    [
+      `This machine offers isolation ${isolation.level}, below the minimum ${settings.minIsolation}`,
+      ...failed.map(({ name, detail }) => `${name}: ${detail}`),
+    ].join("; "),
     {
       remedy:
         failed.find(({ fix }) => fix !== undefined)?.fix ??
@@ -179,7 +181,9 @@ function refuseBelow(settings: Settings, { isolation, family }: Placement): void
 function splitConfig(config: REPLConfig) {
   const { backend, mounts, env, onStdout, onStderr, onBackground, onDisplay, signal, ...options } =
     config;
-  signal?.throwIfAborted();
+  if (signal?.aborted === true) {
+    throw new CellarError("ABORTED", "the start was aborted", { cause: signal.reason });
+  }
   if (backend !== undefined && backend !== "native") {
     throw new CellarError("INVALID_CONFIG", `there is no backend "${String(backend)}"`, {
       remedy: 'Use "native".',
@@ -213,12 +217,27 @@ function checkEnvironment(env: REPLConfig["env"]): REPLConfig["env"] {
   return env;
 }
 
-/** Children and sockets do not hold the process, so a start that is awaited must. */
-async function keepingAlive<T>(work: Promise<T>): Promise<T> {
+/** Waits for a start, holding the process meanwhile; one that is not wanted any more is ended. */
+async function abortable<T extends ISandbox>(
+  start: Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
   const timer = setInterval(() => {}, 2 ** 30);
+  let abort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => {
+      start.then(
+        (sandbox) => sandbox.destroy(),
+        () => {},
+      );
+      reject(new CellarError("ABORTED", "the start was aborted", { cause: signal?.reason }));
+    };
+  });
+  signal?.addEventListener("abort", abort, { once: true });
   try {
-    return await work;
+    return await Promise.race([start, aborted]);
   } finally {
+    signal?.removeEventListener("abort", abort);
     clearInterval(timer);
   }
 }

@@ -1,5 +1,5 @@
 import type { Settings } from "../../config.js";
-import { CellarError, isCellarError } from "../../errors.js";
+import { CellarError, describeError, isCellarError } from "../../errors.js";
 import type { Result, Variable } from "../../protocol/messages.js";
 import { decodeValue, encodeValue } from "../../protocol/values.js";
 import type {
@@ -13,7 +13,14 @@ import type {
 } from "../backend.js";
 import { Branch, type Death } from "./branch.js";
 import { answeredStatus, type CellEnd, describeDeath, RunningCell, stopError } from "./cell.js";
-import { checkAbility, checkLimit, checkSource, checkVariableName } from "./input.js";
+import { gathered, unrun } from "./execution.js";
+import {
+  checkAbility,
+  checkLimit,
+  checkSource,
+  checkVariableName,
+  closedError,
+} from "./input.js";
 import { Line } from "./line.js";
 import type { Birthplace, Lodging } from "./lodging.js";
 import { TaskQueue } from "./queue.js";
@@ -296,7 +303,11 @@ export class NativePythonSandbox implements ISandbox {
       checkpoint: this.#settings.checkpoints,
       callbacks: this.#callbacks,
     });
-    if (waiting.cancelled) return this.#unrun(number, code, cell);
+    const { isolation, mode } = this.info;
+    if (waiting.cancelled) {
+      const checkpoint = mode === "plain" ? null : this.#branch.line.present.id;
+      return unrun(cell, { number, code, isolation, checkpoint });
+    }
     waiting.running = cell;
     const started = performance.now();
     const end = await cell.run();
@@ -308,13 +319,8 @@ export class NativePythonSandbox implements ISandbox {
       number,
       code,
       ...(await this.#conclude(end, cell, { step, number, timeout, notice })),
-      stdout: cell.collector.whole("stdout"),
-      stderr: cell.collector.whole("stderr"),
-      outputs: cell.collector.outputs(),
-      omitted: cell.report?.omitted ?? { stdout: 0, stderr: 0 },
-      background: cell.report?.processes ?? 0,
+      ...gathered(cell, isolation),
       duration,
-      isolation: this.info.isolation,
     };
   }
 
@@ -325,15 +331,18 @@ export class NativePythonSandbox implements ISandbox {
   ): Promise<Pick<CodeExecution, "status" | "error" | "result" | "exitCode" | "state">> {
     if (end.kind === "answered") {
       const { answer } = end;
-      this.#branch.line.add({ id: run.step, cell: run.number });
-      const stopped = cell.cause !== undefined;
-      return {
-        status: stopped ? (cell.cause ?? "ok") : answeredStatus(answer),
-        error: stopped ? stopError(cell.cause ?? "cancelled", run.timeout) : answer.error,
-        result: answer.result,
-        exitCode: answer.exit_code,
-        state: stateAfter(run.step, answer, this.#settings.checkpoints, run.notice),
-      };
+      const { cause } = cell;
+      const status = cause ?? answeredStatus(answer);
+      const error = cause === undefined ? answer.error : stopError(cause, run.timeout);
+      const failed = status === "timeout" || status === "oom";
+      const undone = failed ? await this.#takeBack() : undefined;
+      if (undone === undefined) this.#branch.line.add({ id: run.step, cell: run.number });
+      const { checkpoints } = this.#settings;
+      const state =
+        undone === undefined
+          ? stateAfter(run.step, answer, checkpoints, run.notice)
+          : joinReports(run.notice, undone);
+      return { status, error, result: answer.result, exitCode: answer.exit_code, state };
     }
     const { status, error } = describeDeath(end, cell.cause, run.timeout);
     // It had answered and was copied before it died: what came back holds this cell's work too.
@@ -345,6 +354,23 @@ export class NativePythonSandbox implements ISandbox {
     const state = isRestored ? await this.#restored(end.death) : await this.#bereft();
     const told = joinReports(run.notice, state);
     return { status, error, result: null, exitCode: null, state: told };
+  }
+
+  /** Time or memory ran out, but the head lives: the state before the cell comes back all the same. */
+  async #takeBack(): Promise<StateReport | undefined> {
+    if (this.info.mode === "plain" || this.#settings.checkpoints === "off") return undefined;
+    const { id } = this.#branch.line.present;
+    if (id !== 0 && !(await this.#alive()).has(id)) return undefined;
+    let reason: string | undefined;
+    await this.#branch.rollback(id).catch((error: unknown) => {
+      reason = describeError(error);
+    });
+    const { line } = this.#branch;
+    if (line.present.id === 0) await this.#furnish();
+    const checkpoint = line.present.id;
+    return reason === undefined
+      ? { survived: true, checkpoint }
+      : { survived: false, checkpoint, reason };
   }
 
   async #restored(death: Death): Promise<StateReport> {
@@ -368,35 +394,9 @@ export class NativePythonSandbox implements ISandbox {
       this.#notice = joinReports(this.#notice, { ...report, reason });
     });
   }
-
-  #unrun(number: number, code: string, cell: RunningCell): CodeExecution {
-    const checkpoint = this.info.mode === "plain" ? null : this.#branch.line.present.id;
-    return {
-      number,
-      code,
-      status: "cancelled",
-      error: stopError("cancelled", 0),
-      result: null,
-      exitCode: null,
-      stdout: "",
-      stderr: "",
-      outputs: cell.collector.outputs(),
-      omitted: { stdout: 0, stderr: 0 },
-      background: 0,
-      duration: 0,
-      isolation: this.info.isolation,
-      state: { survived: true, checkpoint, reason: "the cell was not begun" },
-    };
-  }
 }
 
 function cancelOne(waiting: Waiting): void {
   waiting.cancelled = true;
   waiting.running?.stop("cancelled");
-}
-
-function closedError(): CellarError {
-  return new CellarError("SESSION_CLOSED", "the sandbox was destroyed", {
-    remedy: "Make a new one with createSandbox().",
-  });
 }

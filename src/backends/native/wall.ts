@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, statSync, writeFileSync } from "node:fs";
+import type { Socket } from "node:net";
 import type { Duplex, Readable } from "node:stream";
 import { encodeOptions, type Mount, wallOptions } from "../../isolation/bwrap.js";
 import type { Interpreter } from "../../isolation/interpreter.js";
@@ -91,6 +92,8 @@ export function raiseWall(plan: WallPlan): Wall {
   }
   const orders =
     plan.identity === undefined ? "" : JSON.stringify({ ...plan.identity, binds, argv });
+  // Only somebody who waits for a session keeps the process alive, not the wall itself.
+  for (const stream of [child.stderr, child.stdio[CONTROL_FD]]) (stream as Socket).unref();
   endQuietly(child.stdin, orders);
   endQuietly(child.stdio[ARGUMENTS_FD] as Duplex, encodeOptions(options));
   return {

@@ -1,0 +1,38 @@
+import type { CodeExecution, Isolation } from "../backend.js";
+import { type RunningCell, stopError } from "./cell.js";
+
+type Gathered = Pick<
+  CodeExecution,
+  "stdout" | "stderr" | "outputs" | "omitted" | "background" | "isolation"
+>;
+
+/** What a cell wrote and left running. */
+export function gathered(cell: RunningCell, isolation: Isolation): Gathered {
+  return {
+    stdout: cell.collector.whole("stdout"),
+    stderr: cell.collector.whole("stderr"),
+    outputs: cell.collector.outputs(),
+    omitted: cell.report?.omitted ?? { stdout: 0, stderr: 0 },
+    background: cell.report?.processes ?? 0,
+    isolation,
+  };
+}
+
+/** The result of a cell that was cancelled before its turn came. */
+export function unrun(
+  cell: RunningCell,
+  run: { number: number; code: string; isolation: Isolation; checkpoint: number | null },
+): CodeExecution {
+  const { number, code, isolation, checkpoint } = run;
+  return {
+    number,
+    code,
+    status: "cancelled",
+    error: stopError("cancelled", 0),
+    result: null,
+    exitCode: null,
+    ...gathered(cell, isolation),
+    duration: 0,
+    state: { survived: true, checkpoint, reason: "the cell was not begun" },
+  };
+}
