@@ -40,7 +40,8 @@ class OutletTest(unittest.TestCase):
         self.outlet = Outlet(self.channel, new_nonce(), at_once, lambda number: number)
 
     def begin(self):
-        self.outlet.begin(1, 1000, frozenset())
+        self.outlet.begin(frozenset())
+        self.outlet.mark_begin(1, 1000)
 
     def until(self, expected):
         deadline = time.monotonic() + SECONDS
@@ -61,16 +62,17 @@ class OutletTest(unittest.TestCase):
         subprocess.run(command, stdout=self.outlet.descriptors[0], check=True)
         self.outlet.write(1, b"four\n")
         os.write(self.outlet.descriptors[0], b"five\n")
-        self.outlet.end(1)
+        self.outlet.mark_end(1)
         texts = [text for _, _, text in self.channel.sent[:-1]]
         self.assertEqual("".join(texts), "one\ntwo\nthree\nfour\nfive\n")
         self.assertEqual(self.channel.sent[-1], ("settled", 1, 0))
 
     def test_is_bounded_with_a_notice(self):
-        self.outlet.begin(1, 10, frozenset())
+        self.outlet.begin(frozenset())
+        self.outlet.mark_begin(1, 10)
         for _ in range(1000):
             self.outlet.write(0, b"0123456789\n")
-        self.outlet.end(1)
+        self.outlet.mark_end(1)
         text = "".join(text for _, stream, text in self.channel.sent if stream == "stdout")
         self.assertIn("bytes omitted", text)
         self.assertLess(len(text), 100)
@@ -80,7 +82,7 @@ class OutletTest(unittest.TestCase):
         self.begin()
         self.channel.during = lambda: self.outlet.write(0, b"inner\n")
         self.outlet.write(0, b"outer\n")
-        self.outlet.end(1)
+        self.outlet.mark_end(1)
         texts = [text for _, _, text in self.channel.sent[:-1]]
         self.assertEqual(texts, ["outer\n", "inner\n"])
 
@@ -88,7 +90,7 @@ class OutletTest(unittest.TestCase):
         self.begin()
         self.outlet.write(0, b"outer")
         self.channel.during = lambda: self.outlet.write(0, b"inner\n")
-        self.outlet.end(1)
+        self.outlet.mark_end(1)
         self.outlet.sync()
         expected = [(1, "stdout", "outer"), ("settled", 1, 0), (None, "stdout", "inner\n")]
         self.assertEqual(self.channel.sent, expected)
@@ -119,7 +121,7 @@ class OutletTest(unittest.TestCase):
 
     def test_between_cells_output_belongs_to_none(self):
         self.begin()
-        self.outlet.end(1)
+        self.outlet.mark_end(1)
         self.outlet.write(0, b"late\n")
         self.assertEqual(self.channel.sent[-1], (None, "stdout", "late\n"))
 
@@ -132,7 +134,7 @@ class OutletTest(unittest.TestCase):
             os._exit(0 if self.channel.sent == [] else 1)
         self.assertEqual(os.waitpid(pid, 0)[1], 0)
         self.outlet._taking.release()
-        self.outlet.end(1)
+        self.outlet.mark_end(1)
         self.assertEqual(self.channel.sent[0], (1, "stdout", "from the copy\n"))
 
 

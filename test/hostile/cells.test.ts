@@ -69,6 +69,9 @@ describe("with a target that is really there", () => {
     expect(spun.background).toBeGreaterThanOrEqual(3);
     const stuck = await sandbox.execute("sum(range(10**12))");
     expect(stuck.status).toBe("timeout");
-    expect((await sandbox.execute("1")).background).toBe(0);
+    const left = await sandbox.execute(
+      "import os\n[p for p in os.listdir('/proc') if p.isdigit() and 'while' in open(f'/proc/{p}/cmdline').read()]",
+    );
+    expect(left.result).toEqual({ "text/plain": "[]" });
   });
 });

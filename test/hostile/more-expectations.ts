@@ -164,7 +164,6 @@ export const MORE_EXPECTATIONS: Readonly<Record<string, Expectation>> = {
   "wire-16": shows("2"),
   "wire-18": shows("2"),
   "wire-19": { ...shows("2"), spoilsSession: true },
-  "wire-17": prints("idle\n"),
   "wire-20": crashes(),
   "out-01": also(({ last }) => {
     expect(last.status).toBe("ok");

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ISandbox, isCellarError } from "../../src/index.js";
 import { Arena } from "./arena.js";
@@ -88,6 +89,17 @@ describe("orders to a session under attack", () => {
     );
     await sandbox.destroy();
     expect((await running).status).toBe("cancelled");
+  });
+
+  it("init rests although a process that is gone set its alarm for ever", async () => {
+    await using sandbox = await arena.sandbox();
+    const ticks = "sum(map(int, open('/proc/1/stat').read().split()[13:15]))";
+    await sandbox.execute(
+      "import ctypes, os, time\nif os.fork() == 0:\n    time.sleep(0.1)\n    ctypes.CDLL(None).timerfd_settime(1105, 0, (ctypes.c_long * 4)(0, 1, 0, 1), None)\n    os._exit(0)",
+    );
+    await sleep(1500);
+    const spent = Number((await sandbox.execute(ticks)).result?.["text/plain"]);
+    expect(spent).toBeLessThan(60);
   });
 
   it("cancel() takes back a whole queue", async () => {

@@ -14,6 +14,7 @@ import { assess, type IsolationReport } from "../../isolation/levels.js";
 import { diagnose, remedyFor } from "../../isolation/remedies.js";
 import type { Limits } from "../../protocol/messages.js";
 import type { Family } from "./family.js";
+import { keepingAlive } from "./keep-alive.js";
 import { Listener } from "./listener.js";
 import { machine } from "./machine.js";
 import { Pool } from "./pool.js";
@@ -74,8 +75,9 @@ export class Nursery {
     interpreter: Interpreter;
     pid: number;
   }> {
-    const { report, isolation, interpreter, pool, zygote } = await this.#generation();
-    await pool.fill();
+    const generation = await keepingAlive(this.#generation());
+    const { report, isolation, interpreter, pool, zygote } = generation;
+    await keepingAlive(pool.fill());
     return { report, isolation, interpreter, pid: zygote.pid ?? 0 };
   }
 
@@ -86,10 +88,12 @@ export class Nursery {
   async close(): Promise<void> {
     const current = this.#current;
     this.#current = undefined;
-    await current?.then(
+    if (current === undefined) return;
+    const closed = current.then(
       (generation) => generation.close(),
       () => {},
     );
+    await keepingAlive(closed);
   }
 
   async #generation(): Promise<Generation> {

@@ -11,6 +11,7 @@ import { CellarError, isCellarError } from "../../errors.js";
 import type { Mount } from "../../isolation/bwrap.js";
 import { assess, meets } from "../../isolation/levels.js";
 import type { ISandbox, REPLConfig, SandboxInfo } from "../backend.js";
+import { keepingAlive } from "./keep-alive.js";
 import { type Birthplace, lodge } from "./lodging.js";
 import { findInterpreter, Nursery, type Placement, wireLimits } from "./nursery.js";
 import { PLAIN_LEVEL, startPlain } from "./plain.js";
@@ -217,12 +218,11 @@ function checkEnvironment(env: REPLConfig["env"]): REPLConfig["env"] {
   return env;
 }
 
-/** Waits for a start, holding the process meanwhile; one that is not wanted any more is ended. */
+/** Waits for a start; one that is not wanted any more is ended. */
 async function abortable<T extends ISandbox>(
   start: Promise<T>,
   signal: AbortSignal | undefined,
 ): Promise<T> {
-  const timer = setInterval(() => {}, 2 ** 30);
   let abort = () => {};
   const aborted = new Promise<never>((_, reject) => {
     abort = () => {
@@ -235,9 +235,8 @@ async function abortable<T extends ISandbox>(
   });
   signal?.addEventListener("abort", abort, { once: true });
   try {
-    return await Promise.race([start, aborted]);
+    return await keepingAlive(Promise.race([start, aborted]));
   } finally {
     signal?.removeEventListener("abort", abort);
-    clearInterval(timer);
   }
 }

@@ -14,13 +14,7 @@ import type {
 import { Branch, type Death } from "./branch.js";
 import { answeredStatus, type CellEnd, describeDeath, RunningCell, stopError } from "./cell.js";
 import { gathered, unrun } from "./execution.js";
-import {
-  checkAbility,
-  checkLimit,
-  checkSource,
-  checkVariableName,
-  closedError,
-} from "./input.js";
+import { checkAbility, checkLimit, checkSource, checkVariableName, closedError } from "./input.js";
 import { Line } from "./line.js";
 import type { Birthplace, Lodging } from "./lodging.js";
 import { TaskQueue } from "./queue.js";
