@@ -93,7 +93,7 @@ class Checkpointer:
             if not self._has_spare:
                 _take_spare(link)
                 self._has_spare = True
-            pid = linux.sibling_fork()
+            pid = _fork_deaf()
             if pid:
                 link.send(PARKED.pack(step, pid))
         if pid:
@@ -103,6 +103,17 @@ class Checkpointer:
             return None
         self._has_spare = True
         return _wait(randomness)
+
+
+def _fork_deaf():
+    """A copy without signals: a cell's handlers must not run in what outlives the cell."""
+    mask, pid = _set_signal_mask(signal.SIG_BLOCK, _SIGNALS), None
+    try:
+        pid = linux.sibling_fork()
+    finally:
+        if pid != 0:
+            _set_signal_mask(signal.SIG_SETMASK, mask)
+    return pid
 
 
 def _take_spare(link):
@@ -123,8 +134,6 @@ def _take_spare(link):
 
 def _wait(randomness):
     """The parked copy. Returns only in a new head, with its orders and descriptors."""
-    # A handler that a cell installed would run here, in a process that outlives the cell.
-    _set_signal_mask(signal.SIG_BLOCK, _SIGNALS)
     family.open_descriptor_range()
     family.place(family.SPARE, family.WAKE)
     with open(os.devnull, "rb") as null:
