@@ -1,8 +1,10 @@
 """The process behind the walls that runs cells, and of which checkpoints are copies."""
 
 import os
+import select
 import signal
 import sys
+import time
 
 from . import family, jail, linux, parking, rehearsal, streams, wire
 from .service import Service
@@ -10,7 +12,9 @@ from .short_cells import ShortCells
 
 NO_PLAN = {"planned": False}
 
-_exit = os._exit
+AWAKE_NANOSECONDS = 400_000
+
+_exit, _now = os._exit, time.monotonic_ns
 
 
 class Head(Service):
@@ -24,6 +28,7 @@ class Head(Service):
         self._short_cells = None
         self._checkpointer = parking.Checkpointer()
         self._obstacles = None
+        self._is_busy = False
 
     def adopt(self, orders, descriptors):
         """Takes over the channel, the link to init and the output pipes of a generation."""
@@ -36,6 +41,7 @@ class Head(Service):
         nonce = bytes.fromhex(orders["nonce"])
         pipes = streams.OutputPipes((family.OUT, family.ERR), nonce)
         self._short_cells = ShortCells(self._board, self._branch, nonce)
+        self._short_cells.look()
         self._connect(wire.Channel(family.CHANNEL), pipes)
 
     def prepare(self, rehearse):
@@ -53,10 +59,21 @@ class Head(Service):
     def serve(self):
         signal.signal(signal.SIGINT, self._on_interrupt)
         while True:
+            began = _now()
+            if self._is_busy and not self._channel.has_input:
+                self._look_out(began + AWAKE_NANOSECONDS)
             message = self._channel.receive()
             if message is None:
                 _exit(0)
+            self._is_busy = _now() - began < AWAKE_NANOSECONDS
             self._handle(message)
+
+    def _look_out(self, until):
+        """Where requests follow each other at once, being awake spares the next a wake-up."""
+        poll = select.poll()
+        poll.register(family.CHANNEL, select.POLLIN)
+        while not poll.poll(0) and _now() < until:
+            pass
 
     def _answered(self, params, result):
         if result.get("checkpoint", NO_PLAN)["planned"]:
@@ -64,6 +81,7 @@ class Head(Service):
             arrived = parking.rest(self._channel, patience)
             if not arrived or params["checkpoint"] == "always":
                 self.park(params["step"])
+        self._short_cells.look()
 
     def park(self, step):
         """Parks a copy; in a copy that was woken, goes on as the new head."""

@@ -8,7 +8,7 @@ from .capture import Capture
 from .service import Service
 
 ROUNDS = 40
-CODE = "print(1 + 1)\n1 + 1"
+CODE = "print(1 + 1)"
 _NONCE = bytes(16)
 
 

@@ -1,5 +1,6 @@
 """What a process that runs cells does for the host, whatever stands around it."""
 
+import _signal as _signals
 import ctypes
 import os
 import signal
@@ -11,8 +12,10 @@ from .interpreter import Interpreter
 from .pristine import BUILTINS as __builtins__
 
 _clock, _exit, _get_ident = time.perf_counter, os._exit, threading.get_ident
-_signal, _SIGINT = signal.signal, signal.SIGINT
-_set_mask = getattr(signal, "pthread_sigmask", None)
+# The functions behind the ones of `signal`, which would make enumerations of their results.
+_signal, _SIGINT = _signals.signal, int(signal.SIGINT)
+_set_mask = getattr(_signals, "pthread_sigmask", None)
+_SET_MASK = int(getattr(signal, "SIG_SETMASK", 0))
 _dup2 = os.dup2
 _c_library = ctypes.CDLL("ucrtbase" if os.name == "nt" else None)
 _flush_c_streams = _c_library.fflush
@@ -97,7 +100,7 @@ class Service:
         self._step = step = params["step"]
         _signal(_SIGINT, self._on_interrupt)
         if _set_mask is not None:
-            _set_mask(signal.SIG_SETMASK, ())
+            _set_mask(_SET_MASK, ())
         self._restore_descriptors()
         self._begin_output(step, params["max_output"])
         started = _clock()

@@ -15,14 +15,17 @@ READ_BYTES = 1 << 16
 
 _NOTHING_OMITTED = {"stdout": 0, "stderr": 0}
 
-_PIPES = (family.OUT, family.ERR, family.OUT_READER, family.ERR_READER)
+_PIPES = (family.OUT, family.ERR)
 
 _read, _pread, _fstat = os.read, os.pread, os.fstat
 
 
 def _last_pid():
     """The newest pid of the session: unchanged means that no process or thread was made."""
-    return _pread(family.LAST_PID, 64, 0).rsplit(None, 1)[-1]
+    try:
+        return _pread(family.LAST_PID, 64, 0).rsplit(None, 1)[-1]
+    except (OSError, IndexError):
+        return None
 
 
 class ShortCells:
@@ -38,18 +41,18 @@ class ShortCells:
         self._cell = None
         self._pieces = []
         self._omitted = _NOTHING_OMITTED
-        self._before = None
+        self._newest = None
         self.is_alone = False
+
+    def look(self):
+        """Between cells: notes which process is the newest, of those that are known."""
+        self._newest = _last_pid()
 
     def begin(self, step, max_output):
         """True when the cell's output needs no marks."""
         self.is_alone = False
         self._cell = None
-        try:
-            self._before = _last_pid() if self._board.is_quiet(self._branch) else None
-        except (OSError, IndexError):
-            self._before = None
-        if self._before is None:
+        if self._newest is None or not self._board.is_quiet(self._branch):
             self._alarm.set(AT_ONCE)
             return False
         self._cell = step, max_output
@@ -59,10 +62,7 @@ class ShortCells:
 
     def end(self):
         """The output, or None: then it must be marked and handed over."""
-        try:
-            self.is_alone = self._before is not None and _last_pid() == self._before
-        except (OSError, IndexError):
-            self.is_alone = False
+        self.is_alone = self._cell is not None and self._newest == _last_pid()
         if not self.is_alone or not self._alarm.cancel():
             return None
         if [_fstat(descriptor).st_ino for descriptor in _PIPES] != self._inodes:

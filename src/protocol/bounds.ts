@@ -7,6 +7,9 @@ export const MAX_JSON_VALUES = 1_000_000;
 /** The same in a message whose values a schema checks one by one, at a cost for each that is wrong. */
 export const MAX_CHECKED_VALUES = 100_000;
 
+/** So little text holds nothing that could cost much. */
+export const SURELY_CHEAP_BYTES = 1024;
+
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const BACKSLASH = 0x5c;

@@ -321,20 +321,28 @@ export type MimeBundle = z.infer<typeof mimeBundleSchema>;
 export type Variable = z.infer<typeof variableSchema>;
 export type DeathCause = z.infer<typeof deathCause>;
 
+const calledEnvelope = z.strictObject({
+  jsonrpc: z.literal("2.0"),
+  id: count.optional(),
+  method: shortText,
+  params: z.record(z.string(), json),
+});
+const answerEnvelope = z.strictObject({ jsonrpc: z.literal("2.0"), id: count, result: json });
+const errorEnvelope = z.strictObject({
+  jsonrpc: z.literal("2.0"),
+  id: count.nullable(),
+  error: z.strictObject({ code: z.int(), message: text, data: json.optional() }),
+});
+
 /** The JSON-RPC 2.0 envelope around every message, in the order a reader tries them. */
-export const envelopeSchema = z.union([
-  z.strictObject({
-    jsonrpc: z.literal("2.0"),
-    id: count.optional(),
-    method: shortText,
-    params: z.record(z.string(), json),
-  }),
-  z.strictObject({ jsonrpc: z.literal("2.0"), id: count, result: json }),
-  z.strictObject({
-    jsonrpc: z.literal("2.0"),
-    id: count.nullable(),
-    error: z.strictObject({ code: z.int(), message: text, data: json.optional() }),
-  }),
-]);
+export const envelopeSchema = z.union([calledEnvelope, answerEnvelope, errorEnvelope]);
 
 export type Envelope = z.infer<typeof envelopeSchema>;
+
+/** As `envelopeSchema`, without trying what a look at the members rules out. */
+export function parseEnvelope(value: unknown): Envelope | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const schema =
+    "method" in value ? calledEnvelope : "result" in value ? answerEnvelope : errorEnvelope;
+  return schema.safeParse(value).data;
+}

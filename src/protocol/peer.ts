@@ -1,14 +1,14 @@
 import type { Duplex } from "node:stream";
 import { CellarError, describeError } from "../errors.js";
-import { excessOf, MAX_CHECKED_VALUES, MAX_JSON_VALUES } from "./bounds.js";
+import { excessOf, MAX_CHECKED_VALUES, MAX_JSON_VALUES, SURELY_CHEAP_BYTES } from "./bounds.js";
 import { encodeFrame, FrameDecoder } from "./frames.js";
 import {
-  envelopeSchema,
   MAX_FRAME_BYTES,
   type Method,
   messages,
   type NotificationMethod,
   type Params,
+  parseEnvelope,
   type RequestMethod,
   type Result,
 } from "./messages.js";
@@ -111,9 +111,8 @@ export class Peer {
     if (this.#announced !== undefined) throw protocolError("attachments are missing");
     const awaitsValue = [...this.#pending.values()].some(carriesValue);
     refuseExcess(body, awaitsValue ? MAX_JSON_VALUES : MAX_CHECKED_VALUES);
-    const parsed = envelopeSchema.safeParse(JSON.parse(body.toString("utf8")));
-    if (!parsed.success) throw protocolError("a message is not JSON-RPC 2.0");
-    const envelope = parsed.data;
+    const envelope = parseEnvelope(JSON.parse(body.toString("utf8")));
+    if (envelope === undefined) throw protocolError("a message is not JSON-RPC 2.0");
     const asked = "result" in envelope ? this.#pending.get(envelope.id) : undefined;
     if (awaitsValue && !carriesValue(asked)) refuseExcess(body, MAX_CHECKED_VALUES);
     if ("method" in envelope) this.#notified(envelope.method, envelope.params);
@@ -192,6 +191,7 @@ function carriesValue(pending: Pending | undefined): boolean {
 }
 
 function refuseExcess(body: Buffer, maxValues: number): void {
+  if (body.length < SURELY_CHEAP_BYTES) return;
   const excess = excessOf(body, maxValues);
   if (excess !== undefined) throw protocolError(`a message ${excess}`);
 }

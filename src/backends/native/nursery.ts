@@ -27,6 +27,9 @@ import { Zygote, type ZygoteReport } from "./zygote.js";
 /** Address layout and hash seeds are shared by a zygote's sessions, so it does not live for ever. */
 const SESSIONS_PER_ZYGOTE = 1000;
 
+/** Looking at the environment for each new session would cost as much as handing one out. */
+const STAMP_MS = 1000;
+
 export interface NurseryOptions {
   readonly settings: Settings;
   readonly mounts: readonly Mount[];
@@ -42,6 +45,8 @@ interface Generation {
   readonly interpreter: Interpreter;
   readonly stamp: string;
   made: number;
+  /** When to look at the environment again. */
+  checkAfter: number;
   close(): Promise<void>;
 }
 
@@ -97,26 +102,27 @@ export class Nursery {
   }
 
   async #generation(): Promise<Generation> {
-    const current = this.#current === undefined ? undefined : await this.#current.catch(() => {});
+    const awaited = this.#current;
+    const current = await awaited?.catch(() => undefined);
     if (current?.zygote.isAlive === true && !this.#isStale(current)) return current;
+    // Of all who waited for the same one, the first starts the successor.
+    if (this.#current !== awaited) return this.#generation();
     if (current !== undefined) this.#retire(current);
-    // Whoever waited for the same end finds the successor that the first one started.
-    const known = await this.#current?.catch(() => {});
-    if (known !== undefined && known !== current && known.zygote.isAlive) return known;
-    this.#current = this.#start();
-    return this.#current;
+    const next = this.#start();
+    this.#current = next;
+    return next;
   }
 
   #isStale(generation: Generation): boolean {
-    return (
-      generation.made >= SESSIONS_PER_ZYGOTE ||
-      generation.stamp !== environmentStamp(generation.interpreter)
-    );
+    if (generation.made >= SESSIONS_PER_ZYGOTE) return true;
+    const now = performance.now();
+    if (now < generation.checkAfter) return false;
+    generation.checkAfter = now + STAMP_MS;
+    return generation.stamp !== environmentStamp(generation.interpreter);
   }
 
   /** Drains: no new sessions, and the end when the last one is closed. */
   #retire(generation: Generation): void {
-    this.#current = undefined;
     generation.pool.close();
     const closeWhenEmpty = () => {
       if (generation.zygote.sessions > 0 && generation.zygote.isAlive) return;
@@ -182,6 +188,7 @@ export class Nursery {
         interpreter,
         stamp: environmentStamp(interpreter),
         made: 0,
+        checkAfter: 0,
         close: async () => {
           pool.close();
           await close();

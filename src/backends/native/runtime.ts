@@ -32,6 +32,7 @@ export class NativeRuntime implements AsyncDisposable {
   readonly #nurseries = new Map<string, Nursery>();
   readonly #layers = settingLayers();
   readonly #resolved = new Map<string, Settings>();
+  readonly #usual = new WeakMap<Settings, Nursery>();
 
   constructor(options: RuntimeOptions = {}) {
     this.#hasWalls = options.walls ?? process.platform === "linux";
@@ -99,18 +100,22 @@ export class NativeRuntime implements AsyncDisposable {
 
   /** The maker of sessions of this kind. */
   nursery(settings: Settings, mounts: readonly Mount[] = []): Nursery {
+    const usual = mounts.length === 0 ? this.#usual.get(settings) : undefined;
+    if (usual !== undefined) return usual;
     const { python, preload, limits, poolSize, keepCheckpoints } = settings;
     const key = JSON.stringify([python, preload, mounts, limits, poolSize, keepCheckpoints]);
     const known = this.#nurseries.get(key);
     if (known !== undefined) return known;
     const made = new Nursery({ settings, mounts, surroundings: this.#surroundings });
     this.#nurseries.set(key, made);
+    if (mounts.length === 0) this.#usual.set(settings, made);
     return made;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     const nurseries = [...this.#nurseries.values()];
     this.#nurseries.clear();
+    this.#resolved.clear();
     await Promise.all(nurseries.map((nursery) => nursery.close()));
   }
 }
