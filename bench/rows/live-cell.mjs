@@ -17,7 +17,7 @@ export const liveCell = {
     const kernel = use(await IpykernelPeer.start(sandbox.info.python.executable, TRIVIAL));
     const samples = await interleave(
       { live: () => timeBatch(sandbox), kernel: () => kernel.time(BATCH) },
-      { rounds: count(8, 2), warmups: count(3, 1), pause: PAUSE_MS },
+      { rounds: count(8, 2), warmups: count(20, 1), pause: PAUSE_MS },
     );
     return {
       ratio: median(samples.kernel) / median(samples.live),

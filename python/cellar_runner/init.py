@@ -1,6 +1,7 @@
 """Pid 1 of a session: trusted, unreadable, never runs user code. It outlives every head."""
 
 import fcntl
+import gc
 import os
 import select
 import signal
@@ -223,6 +224,7 @@ class Init:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             linux.close_all_except(descriptors)
             os.setsid()
+            gc.enable()
             head = Head(self._board, self._limits["open_files"])
             head.adopt(orders, descriptors)
             head.prepare(self._rehearse)

@@ -88,7 +88,8 @@ class Checkpointer:
             self._held = memory.anonymous_bytes()
         self._pages.before_fork()
         # The random module reseeds itself in a forked child; a checkpoint must not.
-        randomness = _random_state()
+        # What can be found out before the fork is: whatever the copy does costs it pages.
+        holdings = _Holdings(_random_state())
         with socket.socket(fileno=os.dup(family.LINK)) as link:
             if not self._has_spare:
                 _take_spare(link)
@@ -102,7 +103,7 @@ class Checkpointer:
             self._pages.after_fork()
             return None
         self._has_spare = True
-        return _wait(randomness)
+        return _wait(holdings)
 
 
 def _fork_deaf():
@@ -132,16 +133,13 @@ def _take_spare(link):
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def _wait(randomness):
+def _wait(holdings):
     """The parked copy. Returns only in a new head, with its orders and descriptors."""
     family.open_descriptor_range()
     family.place(family.SPARE, family.WAKE)
-    with open(os.devnull, "rb") as null:
-        for number in (0, 1, 2):
-            os.dup2(null.fileno(), number)
-    files, lost = _let_go()
+    holdings.let_go()
     wake = socket.socket(fileno=family.WAKE)
-    wake.send(json.dumps({"lost": lost}).encode())
+    wake.send(holdings.farewell)
     while True:
         data, descriptors = family.receive_with_descriptors(wake)
         if not data:
@@ -153,51 +151,65 @@ def _wait(randomness):
         if pid == 0:
             wake.close()
             os.setsid()
-            _set_random_state(randomness)
-            _reopen(files)
+            holdings.take_up()
             return json.loads(data.decode()), descriptors
         for descriptor in descriptors:
             os.close(descriptor)
         wake.send(json.dumps({"pid": pid}).encode())
 
 
-def _let_go():
-    """Closes what cannot be shared with the head; remembers where its files stand."""
-    files, lost = [], []
-    dead = os.open(os.devnull, os.O_PATH | os.O_CLOEXEC)
-    for name in os.listdir("/proc/self/fd"):
-        number = int(name)
-        if number <= 2 or number in (dead, family.WAKE):
-            continue
-        try:
-            target = os.readlink("/proc/self/fd/" + name)
-        except OSError:
-            continue
-        if number in _RUNNER:
-            os.close(number)
-        elif target.startswith(("socket:", "pipe:", "anon_inode:")):
-            # The number stays taken, so that an old object never reaches a new file.
-            inheritable = os.get_inheritable(number)
-            os.dup2(dead, number, inheritable)
-            lost.append("%s (descriptor %d)" % (target.partition(":")[0], number))
-        elif target.startswith("/") and not target.startswith("/dev/"):
-            flags = fcntl.fcntl(number, fcntl.F_GETFL)
+class _Holdings:
+    """What a head has that a copy must change: random state, and descriptors by their kind."""
+
+    def __init__(self, randomness):
+        self._randomness = randomness
+        self._files = []
+        self._dead = []
+        lost = []
+        for name in os.listdir("/proc/self/fd"):
+            number = int(name)
+            if number <= 2 or number in _RUNNER:
+                continue
             try:
-                files.append((number, flags, os.lseek(number, 0, os.SEEK_CUR)))
+                target = os.readlink("/proc/self/fd/" + name)
             except OSError:
                 continue
-    os.close(dead)
-    return files, lost[:64]
+            if target.startswith(("socket:", "pipe:", "anon_inode:")):
+                self._dead.append((number, os.get_inheritable(number)))
+                lost.append("%s (descriptor %d)" % (target.partition(":")[0], number))
+            elif target.startswith("/") and not target.startswith("/dev/"):
+                flags = fcntl.fcntl(number, fcntl.F_GETFL)
+                try:
+                    self._files.append((number, flags, os.lseek(number, 0, os.SEEK_CUR)))
+                except OSError:
+                    continue
+        self.farewell = json.dumps({"lost": lost[:64]}).encode()
 
+    def let_go(self):
+        """Closes what cannot be shared with the head."""
+        null = os.open(os.devnull, os.O_RDONLY)
+        for number in (0, 1, 2):
+            os.dup2(null, number)
+        os.close(null)
+        for number in _RUNNER:
+            if number != family.WAKE:
+                os.closerange(number, number + 1)
+        if self._dead:
+            # The number stays taken, so that an old object never reaches a new file.
+            dead = os.open(os.devnull, os.O_PATH | os.O_CLOEXEC)
+            for number, inheritable in self._dead:
+                os.dup2(dead, number, inheritable)
+            os.close(dead)
 
-def _reopen(files):
-    """Gives this process its own offsets, as they were at the checkpoint."""
-    for number, flags, offset in files:
-        inheritable = os.get_inheritable(number)
-        try:
-            fresh = os.open("/proc/self/fd/%d" % number, flags & _REOPENED_FLAGS)
-        except OSError:
-            continue
-        os.lseek(fresh, offset, os.SEEK_SET)
-        os.dup2(fresh, number, inheritable)
-        os.close(fresh)
+    def take_up(self):
+        """In a new head: random state and offsets of its own, as they were at the checkpoint."""
+        _set_random_state(self._randomness)
+        for number, flags, offset in self._files:
+            inheritable = os.get_inheritable(number)
+            try:
+                fresh = os.open("/proc/self/fd/%d" % number, flags & _REOPENED_FLAGS)
+            except OSError:
+                continue
+            os.lseek(fresh, offset, os.SEEK_SET)
+            os.dup2(fresh, number, inheritable)
+            os.close(fresh)

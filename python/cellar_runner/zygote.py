@@ -74,7 +74,6 @@ class Zygote:
             jail.enter(limits, self._seccomp, group)
             kept = [self._folder] + (group.descriptors if group is not None else [])
             linux.close_all_except(kept)
-            gc.enable()
             Init(params, self._folder, group).run()
         except BaseException:
             import traceback

@@ -93,7 +93,7 @@ export class RunningCell implements CellListener {
 
   async run(): Promise<CellEnd> {
     const { step, number, code, maxOutputLength, checkpoint, timeout } = this.#order;
-    using _listening = this.#branch.listen(step, this);
+    const listening = this.#branch.listen(step, this);
     const died = new Promise<CellEnd>((resolve) => {
       this.#wakeDied = resolve;
     });
@@ -101,7 +101,7 @@ export class RunningCell implements CellListener {
     const lost = new Promise<CellEnd>((resolve) => {
       wakeLost = resolve;
     });
-    using _attending = this.#branch.family.onEnd((reason) => wakeLost({ kind: "lost", reason }));
+    const attending = this.#branch.family.onEnd((reason) => wakeLost({ kind: "lost", reason }));
     this.#timers.push(setTimeout(() => this.stop("timeout"), timeout));
     try {
       const answered = this.#branch
@@ -118,12 +118,17 @@ export class RunningCell implements CellListener {
       const end = await Promise.race([answered, died, lost]);
       if (end.kind !== "answered") return end;
       this.#answered = true;
-      if (end.answer.output !== undefined) this.#takeOutput(end.answer.output);
+      if (end.answer.output !== undefined) {
+        this.#takeOutput(end.answer.output);
+        return this.#death ?? end;
+      }
       const settled = await Promise.race([this.#untilSettled(end), died, lost]);
       // Its last output and its death may have come in one breath.
       return this.#death ?? settled;
     } finally {
       for (const timer of this.#timers) clearTimeout(timer);
+      listening[Symbol.dispose]();
+      attending[Symbol.dispose]();
     }
   }
 

@@ -7,22 +7,25 @@ export class TaskQueue {
   run<T>(task: () => Promise<T>): Promise<T> {
     this.#hold();
     const result = this.#tail.then(task);
-    this.#tail = result.catch(() => {});
     const release = () => this.#release();
-    result.then(release, release);
+    this.#tail = result.then(release, release);
     return result;
+  }
+
+  close(): void {
+    clearInterval(this.#keeper);
+    this.#keeper = undefined;
   }
 
   /** Sessions do not keep the process alive, but somebody who waits for one does. */
   #hold(): void {
     this.#waiting += 1;
-    this.#keeper ??= setInterval(() => {}, 2 ** 30);
+    if (this.#keeper === undefined) this.#keeper = setInterval(() => {}, 2 ** 30);
+    else if (this.#waiting === 1) this.#keeper.ref();
   }
 
   #release(): void {
     this.#waiting -= 1;
-    if (this.#waiting > 0) return;
-    clearInterval(this.#keeper);
-    this.#keeper = undefined;
+    if (this.#waiting === 0) this.#keeper?.unref();
   }
 }

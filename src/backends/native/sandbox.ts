@@ -202,6 +202,7 @@ export class NativePythonSandbox implements ISandbox {
     this.#destroyed = true;
     await this.cancel();
     await this.#queue.run(() => this.#lodging.leave(CLOSING_MS));
+    this.#queue.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
