@@ -14,11 +14,17 @@ MADV_POPULATE_WRITE = 23
 MADV_COLLAPSE = 25
 LEARN_EVERY = 16
 MAX_PREFAULT_PAGES = 1280
+LARGEST_HOLE = 1 << 20
+SMALLEST_HOLE = 24
 MAX_MAPPING_PAGES = 60_000
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 _libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+
+class _HeapInfo(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in "abcdefghi"] + [("keepcost", ctypes.c_size_t)]
+
 
 # Only the GNU C library has it.
 _trim = getattr(_libc, "malloc_trim", None)
@@ -78,17 +84,35 @@ def trim():
 
 
 def fill_holes():
-    """Takes the free blocks that lie between preloaded objects, and keeps them.
+    """Takes the free blocks that lie between preloaded objects, for good.
 
     New objects of a session then lie close together instead of touching a page each all over
-    the heap, so a fork costs fewer copies.
+    the heap, so that copies share more. Returns what must be kept.
     """
     plugs = []
     for size, free in _free_blocks():
         content = size - sys.getsizeof(b"")
         if content > 0:
             plugs.extend(bytes(content) for _ in range(free))
+    _fill_c_heap()
     return plugs
+
+
+def _fill_c_heap():
+    """The same for the C library's heap: takes blocks until they come from its end."""
+    if not hasattr(_libc, "mallinfo2"):
+        return
+    _libc.mallinfo2.restype = _HeapInfo
+    _libc.sbrk.restype = _libc.malloc.restype = ctypes.c_void_p
+    _libc.free.argtypes = [ctypes.c_void_p]
+    size = LARGEST_HOLE
+    while size >= SMALLEST_HOLE:
+        end = _libc.sbrk(0) - _libc.mallinfo2().keepcost
+        block = _libc.malloc(size)
+        while block is not None and block < end:
+            block = _libc.malloc(size)
+        _libc.free(block)
+        size = size * 3 // 4
 
 
 def _free_blocks():
