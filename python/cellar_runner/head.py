@@ -20,15 +20,21 @@ _exit, _now = os._exit, time.monotonic_ns
 class Head(Service):
     """Serves one branch of a session over its channel."""
 
-    def __init__(self, board, soft_files):
+    def __init__(self):
         super().__init__()
-        self._board = board
-        self._soft_files = soft_files
+        self._board = None
+        self._soft_files = 0
         self._branch = 0
         self._short_cells = None
         self._checkpointer = parking.Checkpointer()
         self._obstacles = None
         self._is_busy = False
+        # Made in the zygote, so that sessions share its pages.
+        self._new_interpreter()
+
+    def move_in(self, board, soft_files):
+        self._board = board
+        self._soft_files = soft_files
 
     def adopt(self, orders, descriptors):
         """Takes over the channel, the link to init and the output pipes of a generation."""
@@ -45,10 +51,9 @@ class Head(Service):
         self._connect(wire.Channel(family.CHANNEL), pipes)
 
     def prepare(self, rehearse):
-        """Makes the namespace; a rehearsal lets the first real cell find everything warm."""
+        """Makes ready for user code; a rehearsal lets the first real cell find everything warm."""
         linux.prctl(linux.PR_SET_DUMPABLE, 1)
         os.chdir(jail.WORKSPACE)
-        self._new_interpreter()
         if rehearse:
             for _ in range(2):
                 self._run({"step": 0, "number": 0, "code": rehearsal.CODE, "max_output": 0})
@@ -88,8 +93,8 @@ class Head(Service):
         while True:
             try:
                 woken = self._checkpointer.park(step)
-            except OSError:
-                # No process or descriptor left: the next result tells that there is none.
+            except Exception:
+                # No process or descriptor left, or a cell broke what this needs: then there is none.
                 return
             if woken is None:
                 return

@@ -11,7 +11,6 @@ import time
 
 from . import family, linux, marks, processes, wire
 from .branch import Branch
-from .head import Head
 from .memory_watch import MemoryWatch
 from .messages import PROTOCOL_VERSION
 
@@ -27,7 +26,8 @@ ABILITIES = ["checkpoints", "fork", "interrupt", "display"]
 class Init:
     """Owns the branches of one session and speaks for them to the host."""
 
-    def __init__(self, params, folder, group):
+    def __init__(self, params, folder, group, head):
+        self._head = head
         self._session = params["session"]
         self._token = params["token"]
         self._limits = params["limits"]
@@ -225,7 +225,8 @@ class Init:
             linux.close_all_except(descriptors)
             os.setsid()
             gc.enable()
-            head = Head(self._board, self._limits["open_files"])
+            head = self._head
+            head.move_in(self._board, self._limits["open_files"])
             head.adopt(orders, descriptors)
             head.prepare(self._rehearse)
             head.serve()

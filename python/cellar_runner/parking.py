@@ -20,6 +20,8 @@ TRIM_BYTES = 1 << 20
 PARKED = struct.Struct("=II")
 
 _set_signal_mask, _SIGNALS = signal.pthread_sigmask, signal.valid_signals()
+# Bound before a cell can replace them.
+_encode, _decode = json.JSONEncoder().encode, json.JSONDecoder().decode
 _usage, _SELF = resource.getrusage, resource.RUSAGE_SELF
 _random_state, _set_random_state = random.getstate, random.setstate
 _RUNNER = range(family.CHANNEL, family.DESCRIPTOR_CEILING)
@@ -103,7 +105,11 @@ class Checkpointer:
             self._pages.after_fork()
             return None
         self._has_spare = True
-        return _wait(holdings)
+        try:
+            return _wait(holdings)
+        except BaseException:
+            # Nothing but a new head may go on from here.
+            os._exit(1)
 
 
 def _fork_deaf():
@@ -152,10 +158,10 @@ def _wait(holdings):
             wake.close()
             os.setsid()
             holdings.take_up()
-            return json.loads(data.decode()), descriptors
+            return _decode(data.decode()), descriptors
         for descriptor in descriptors:
             os.close(descriptor)
-        wake.send(json.dumps({"pid": pid}).encode())
+        wake.send(_encode({"pid": pid}).encode())
 
 
 class _Holdings:
@@ -183,7 +189,7 @@ class _Holdings:
                     self._files.append((number, flags, os.lseek(number, 0, os.SEEK_CUR)))
                 except OSError:
                     continue
-        self.farewell = json.dumps({"lost": lost[:64]}).encode()
+        self.farewell = _encode({"lost": lost[:64]}).encode()
 
     def let_go(self):
         """Closes what cannot be shared with the head."""

@@ -49,7 +49,8 @@ class Service:
         interpreter = Interpreter(self._display)
         interpreter.enter, interpreter.leave = self._arm, self._disarm
         self._interpreter = interpreter
-        self._give_streams()
+        if self._stdout is not None:
+            self._give_streams()
 
     def _give_streams(self):
         empty = open(os.devnull, "r")

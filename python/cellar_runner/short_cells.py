@@ -9,7 +9,7 @@ import os
 from . import family, linux, wire
 from .capture import Capture
 
-SHORT_NANOSECONDS = 5_000_000
+SHORT_NANOSECONDS = 20_000_000
 AT_ONCE = 1
 READ_BYTES = 1 << 16
 

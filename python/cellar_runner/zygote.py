@@ -9,6 +9,7 @@ import signal
 import sys
 
 from . import groups, jail, linux, memory, wire
+from .head import Head
 from .init import Init
 from .messages import PROTOCOL_VERSION
 from .preload import preload
@@ -21,6 +22,8 @@ class Zygote:
     """Forks sessions on request until the host goes away."""
 
     def __init__(self, channel, boot):
+        self._main_module = sys.modules["__main__"]
+        self._head = Head()
         self._channel = channel
         self._parents = boot["group"]
         self._seccomp = linux.SeccompFilter(base64.b64decode(boot["seccomp"]))
@@ -74,7 +77,7 @@ class Zygote:
             jail.enter(limits, self._seccomp, group)
             kept = [self._folder] + (group.descriptors if group is not None else [])
             linux.close_all_except(kept)
-            Init(params, self._folder, group).run()
+            Init(params, self._folder, group, self._head).run()
         except BaseException:
             import traceback
 
@@ -110,8 +113,8 @@ def main():
         sys.exit("the first message must be boot")
     boot = message["params"]
     loaded, absent, seconds = preload(boot["preload"])
-    zygote = Zygote(channel, boot)
     rehearse()
+    zygote = Zygote(channel, boot)
     memory.merge_mappings()
     gc.collect()
     memory.trim()
