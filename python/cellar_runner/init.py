@@ -212,11 +212,11 @@ class Init:
         """What a cell left running may hold every place; it has to give way."""
         for _ in range(FORK_ATTEMPTS):
             try:
-                return os.fork()
+                return linux.fork()
             except OSError:
                 self._sweep(branch)
                 time.sleep(0.01)
-        return os.fork()
+        return linux.fork()
 
     def _become_head(self, orders, descriptors):
         try:

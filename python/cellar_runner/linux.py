@@ -141,6 +141,11 @@ def raw_clone(flags):
     return pid
 
 
+def fork():
+    """os.fork() without the handlers of C libraries, which have nothing to hand over here."""
+    return raw_clone(0) if _thread_id_address() else os.fork()
+
+
 def sibling_fork():
     """A fork whose child belongs to our parent, so that user code never waits for it."""
     if _thread_id_address():
