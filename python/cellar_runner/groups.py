@@ -38,6 +38,10 @@ class SessionGroup:
             self._events = os.open("memory.events", os.O_RDONLY, dir_fd=directory)
             os.close(directory)
             return
+        if self._parents.get("cpu_fd") is not None:
+            directory = self._make(self._parents["cpu_fd"])
+            _put(directory, "cgroup.procs", "0")
+            os.close(directory)
         directory = self._make(self._parents["pids_fd"])
         _put(directory, "pids.max", str(limits["processes"]))
         _put(directory, "cgroup.procs", "0")
@@ -85,7 +89,7 @@ class SessionGroup:
 
 
 def remove(parents, name):
-    for key in ("unified_fd", "memory_fd", "pids_fd"):
+    for key in ("unified_fd", "memory_fd", "pids_fd", "cpu_fd"):
         parent = parents.get(key)
         if parent is not None:
             try:

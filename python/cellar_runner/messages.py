@@ -79,6 +79,7 @@ MESSAGES = {
                                         "version": {"const": 1},
                                         "memory_fd": {"type": "integer", "minimum": 0},
                                         "pids_fd": {"type": "integer", "minimum": 0},
+                                        "cpu_fd": {"type": "integer", "minimum": 0},
                                     },
                                     "required": ["version", "memory_fd", "pids_fd"],
                                     "additionalProperties": False,

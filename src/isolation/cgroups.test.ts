@@ -107,8 +107,8 @@ describe("cgroups of a made-up machine", () => {
     const group = join(own, "cellar-1");
     expect(cgroups.directories.unified).toBe(group);
     expect(cgroups.zygoteProcesses).toBe(join(group, "zygote", "cgroup.procs"));
-    expect(readFileSync(join(own, "cgroup.subtree_control"), "utf8")).toBe("+memory +pids");
-    expect(readFileSync(join(group, "cgroup.subtree_control"), "utf8")).toBe("+memory +pids");
+    expect(readFileSync(join(own, "cgroup.subtree_control"), "utf8")).toBe("+memory +pids +cpu");
+    expect(readFileSync(join(group, "cgroup.subtree_control"), "utf8")).toBe("+memory +pids +cpu");
     expect(statSync(join(group, "zygote")).isDirectory()).toBe(true);
     dispose(cgroups);
     expect(existsSync(join(group, "zygote"))).toBe(false);

@@ -10,6 +10,7 @@ import {
   rmdirSync,
   writeFileSync,
 } from "node:fs";
+import { availableParallelism } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { locateHierarchies, type Placement } from "./hierarchies.js";
 import { remedyFor } from "./remedies.js";
@@ -31,9 +32,9 @@ interface Delegation {
 
 export interface SplitCgroups extends Delegation {
   version: 1;
-  directories: { memory: string; pids: string };
+  directories: { memory: string; pids: string; cpu?: string };
   /** Open folders to hand to the zygote, which cannot see the hierarchy. */
-  descriptors: { memory: number; pids: number };
+  descriptors: { memory: number; pids: number; cpu?: number };
 }
 
 export interface UnifiedCgroups extends Delegation {
@@ -63,7 +64,7 @@ export function prepareCgroups(options: CgroupOptions): Cgroups {
   try {
     const places = locateHierarchies(options.processFolder ?? "/proc/self");
     if (places.memory !== undefined && places.pids !== undefined) {
-      return prepareSplit(places.memory, places.pids, options);
+      return prepareSplit(places.memory, places.pids, places.cpu, options);
     }
     if (places.unified !== undefined) {
       return prepareUnified(places.unified, options);
@@ -74,7 +75,12 @@ export function prepareCgroups(options: CgroupOptions): Cgroups {
   }
 }
 
-function prepareSplit(memory: Placement, pids: Placement, options: CgroupOptions): SplitCgroups {
+function prepareSplit(
+  memory: Placement,
+  pids: Placement,
+  cpu: Placement | undefined,
+  options: CgroupOptions,
+): SplitCgroups {
   const undo = new Undo();
   try {
     const open = (place: Placement) => {
@@ -84,10 +90,20 @@ function prepareSplit(memory: Placement, pids: Placement, options: CgroupOptions
       return { folder, descriptor: openFolder(folder, undo) };
     };
     const [memoryGroup, pidsGroup] = [open(memory), open(pids)];
+    const cpuGroup = cpu === undefined ? undefined : open(cpu);
+    if (cpuGroup !== undefined) shareProcessors(cpuGroup.folder);
     return {
       version: 1,
-      directories: { memory: memoryGroup.folder, pids: pidsGroup.folder },
-      descriptors: { memory: memoryGroup.descriptor, pids: pidsGroup.descriptor },
+      directories: {
+        memory: memoryGroup.folder,
+        pids: pidsGroup.folder,
+        ...(cpuGroup && { cpu: cpuGroup.folder }),
+      },
+      descriptors: {
+        memory: memoryGroup.descriptor,
+        pids: pidsGroup.descriptor,
+        ...(cpuGroup && { cpu: cpuGroup.descriptor }),
+      },
       dispose: () => undo.run(),
     };
   } catch (error) {
@@ -106,10 +122,10 @@ function prepareUnified(place: Placement, options: CgroupOptions): UnifiedCgroup
   const undo = new Undo();
   try {
     sweep(parent);
-    enableControllers(parent, join(parent, `cellar-${process.pid}-host`));
+    enableControllers(parent, join(parent, `cellar-${process.pid}-host`), offered);
     const folder = makeGroup(join(parent, options.name), undo);
     const zygote = makeGroup(join(folder, ZYGOTE_GROUP), undo);
-    writeFileSync(join(folder, "cgroup.subtree_control"), enabling());
+    writeFileSync(join(folder, "cgroup.subtree_control"), enabling(offered));
     delegate(folder, options);
     delegate(zygote, options);
     return {
@@ -125,20 +141,26 @@ function prepareUnified(place: Placement, options: CgroupOptions): UnifiedCgroup
   }
 }
 
+/** All sessions together weigh as much as one busy process of the host on each processor. */
+function shareProcessors(folder: string): void {
+  const shares = join(folder, "cpu.shares");
+  if (existsSync(shares)) writeFileSync(shares, String(1024 * availableParallelism()));
+}
+
 /** A group with processes of its own cannot divide its controllers, so this one moves to a leaf. */
-function enableControllers(parent: string, leaf: string): void {
+function enableControllers(parent: string, leaf: string, offered: readonly string[]): void {
   const control = join(parent, "cgroup.subtree_control");
   const enabled = words(readFileSync(control, "utf8"));
   if (CONTROLLERS.every((controller) => enabled.includes(controller))) {
     return;
   }
   try {
-    writeFileSync(control, enabling());
+    writeFileSync(control, enabling(offered));
   } catch (error) {
     if (errorCode(error) !== "EBUSY") {
       throw error;
     }
-    moveToLeaf(parent, leaf, () => writeFileSync(control, enabling()));
+    moveToLeaf(parent, leaf, () => writeFileSync(control, enabling(offered)));
   }
 }
 
@@ -155,8 +177,10 @@ function moveToLeaf(parent: string, leaf: string, divide: () => void): void {
   }
 }
 
-function enabling(): string {
-  return CONTROLLERS.map((controller) => `+${controller}`).join(" ");
+/** The processor is divided by groups too, where that can be had. */
+function enabling(offered: readonly string[]): string {
+  const wanted = offered.includes("cpu") ? [...CONTROLLERS, "cpu"] : CONTROLLERS;
+  return wanted.map((controller) => `+${controller}`).join(" ");
 }
 
 function makeGroup(folder: string, undo: Undo): string {

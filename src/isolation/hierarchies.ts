@@ -9,6 +9,7 @@ export interface Placement {
 export interface Hierarchies {
   memory: Placement | undefined;
   pids: Placement | undefined;
+  cpu: Placement | undefined;
   unified: Placement | undefined;
 }
 
@@ -32,6 +33,7 @@ export function locateHierarchies(processFolder: string): Hierarchies {
   return {
     memory: split("memory"),
     pids: split("pids"),
+    cpu: split("cpu"),
     unified: placement(
       mounts.find(({ type }) => type === "cgroup2"),
       groups.get(""),

@@ -117,9 +117,8 @@ const FILES = `
   newfstatat statx sendfile splice tee vmsplice copy_file_range close_range cachestat setxattr
   lsetxattr fsetxattr getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr removexattr
   lremovexattr fremovexattr setxattrat getxattrat listxattrat removexattrat inotify_init
-  inotify_init1 inotify_add_watch inotify_rm_watch memfd_create io_setup io_destroy io_getevents
-  io_pgetevents io_submit io_cancel landlock_create_ruleset landlock_add_rule
-  landlock_restrict_self`;
+  inotify_init1 inotify_add_watch inotify_rm_watch memfd_create landlock_create_ruleset
+  landlock_add_rule landlock_restrict_self`;
 
 const WAITING = `
   poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait

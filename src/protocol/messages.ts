@@ -111,7 +111,12 @@ export const messages = {
       seccomp: text,
       group: z
         .discriminatedUnion("version", [
-          z.strictObject({ version: z.literal(1), memory_fd: count, pids_fd: count }),
+          z.strictObject({
+            version: z.literal(1),
+            memory_fd: count,
+            pids_fd: count,
+            cpu_fd: count.optional(),
+          }),
           z.strictObject({ version: z.literal(2), unified_fd: count }),
         ])
         .nullable(),

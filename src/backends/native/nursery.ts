@@ -229,10 +229,15 @@ function groupMessage(
   cgroups: Cgroups,
   numbers: readonly number[],
 ): ConstructorParameters<typeof Zygote>[3] {
-  const [first = 0, second = 0] = numbers;
+  const [first = 0, second = 0, third] = numbers;
   switch (cgroups.version) {
     case 1:
-      return { version: 1, memory_fd: first, pids_fd: second };
+      return {
+        version: 1,
+        memory_fd: first,
+        pids_fd: second,
+        ...(third !== undefined && { cpu_fd: third }),
+      };
     case 2:
       return { version: 2, unified_fd: first };
     case undefined:
