@@ -45,6 +45,12 @@ const CONTESTS: readonly Contest[] = [
     got: "got 0\n",
   },
   {
+    name: "processors",
+    take: "import os\nfor _ in range(60):\n    if os.fork() == 0:\n        os.setsid()\n        while True: pass\nprint('spinning')",
+    need: "n = 0\nfor i in range(10**6): n += 1\nprint('got')",
+    got: "got\n",
+  },
+  {
     name: "message queues",
     take: `${LIBC}n = 0\nwhile n < 1000 and l.msgget(0, 0o1600) >= 0: n += 1\nprint(n)`,
     need: `${LIBC}print('got' if l.msgget(0, 0o1600) >= 0 else ctypes.get_errno())`,

@@ -24,6 +24,23 @@ describe("the line of states", () => {
     expect(line.cut(0)).toEqual([{ id: 1, cell: 1 }]);
   });
 
+  it("forgets steps that are long past, not the start", () => {
+    const line = new Line();
+    for (let id = 1; id <= 5000; id += 1) {
+      line.add({ id, cell: id });
+      line.parked(id);
+    }
+    expect(line.steps.length).toBeLessThan(500);
+    expect(line.steps[0]).toEqual({ id: 0, cell: 0 });
+    expect(line.before(100)).toEqual({ id: 4900, cell: 4900 });
+  });
+
+  it("knows at once when none will come", async () => {
+    const line = new Line();
+    line.unparkable(2);
+    expect(await line.untilParked(2, 60_000)).toBe(false);
+  });
+
   it("waits for a checkpoint, and not for ever", async () => {
     const line = new Line();
     const made = line.untilParked(3, 5000);

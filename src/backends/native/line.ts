@@ -1,9 +1,13 @@
 import type { Checkpoint } from "../backend.js";
 
+/** More than a session can keep checkpoints of. */
+const REMEMBERED_STEPS = 200;
+
 /** The steps that led to a branch's present state, oldest first; step 0 is the empty start. */
 export class Line {
   #steps: Checkpoint[];
   readonly #parked = new Set<number>([0]);
+  readonly #unparkable = new Set<number>();
   readonly #waiting = new Map<number, (() => void)[]>();
 
   constructor(start: Checkpoint = { id: 0, cell: 0 }) {
@@ -20,6 +24,16 @@ export class Line {
 
   add(step: Checkpoint): void {
     this.#steps.push(step);
+    if (this.#steps.length > 2 * REMEMBERED_STEPS) this.#prune();
+  }
+
+  /** Steps that no checkpoint can be left of are forgotten, but for the start. */
+  #prune(): void {
+    this.#steps.splice(1, this.#steps.length - 1 - REMEMBERED_STEPS);
+    const oldest = this.#steps[1]?.id ?? 0;
+    for (const steps of [this.#parked, this.#unparkable]) {
+      for (const id of steps) if (id !== 0 && id < oldest) steps.delete(id);
+    }
   }
 
   /** The state before the last `cells` cells; steps that were no cell go with the next one. */
@@ -35,6 +49,11 @@ export class Line {
     return this.#steps.splice(Math.max(index, 0) + 1);
   }
 
+  /** No checkpoint of this step will come. */
+  unparkable(step: number): void {
+    this.#unparkable.add(step);
+  }
+
   parked(step: number): void {
     this.#parked.add(step);
     for (const wake of this.#waiting.get(step) ?? []) wake();
@@ -48,6 +67,7 @@ export class Line {
   /** Resolves to whether the checkpoint was made within that time. */
   async untilParked(step: number, milliseconds: number): Promise<boolean> {
     if (this.#parked.has(step)) return true;
+    if (this.#unparkable.has(step)) return false;
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(false), milliseconds);
       const wake = () => {

@@ -161,8 +161,7 @@ export class NativePythonSandbox implements ISandbox {
       checkAbility(this.info, "fork()");
       const { line, family, number } = this.#branch;
       const { present } = line;
-      const patience = this.#settings.checkpoints === "off" ? 0 : PARKING_MS;
-      if (!(await line.untilParked(present.id, patience))) {
+      if (!(await line.untilParked(present.id, PARKING_MS))) {
         throw new CellarError("CHECKPOINT_GONE", "there is no checkpoint of this state to fork", {
           remedy: 'Sessions with threads, much memory or checkpoints: "off" cannot be forked.',
         });
@@ -248,9 +247,11 @@ export class NativePythonSandbox implements ISandbox {
 
   async #assign(variables: Record<string, unknown>): Promise<void> {
     const step = this.#nextStep++;
-    const { checkpoints } = this.#settings;
-    await this.#ask("initialize", { step, variables, checkpoint: checkpoints });
-    this.#branch.line.add({ id: step, cell: this.#branch.line.present.cell });
+    const order = { step, variables, checkpoint: this.#settings.checkpoints };
+    const { checkpoint } = await this.#ask("initialize", order);
+    const { line } = this.#branch;
+    line.add({ id: step, cell: line.present.cell });
+    if (!checkpoint.planned) line.unparkable(step);
   }
 
   /** A question about the state; one that hangs in user code costs the head, not the caller. */
@@ -332,6 +333,7 @@ export class NativePythonSandbox implements ISandbox {
       const failed = status === "timeout" || status === "oom";
       const undone = failed ? await this.#takeBack() : undefined;
       if (undone === undefined) this.#branch.line.add({ id: run.step, cell: run.number });
+      if (!answer.checkpoint.planned) this.#branch.line.unparkable(run.step);
       const { checkpoints } = this.#settings;
       const state =
         undone === undefined
