@@ -11,6 +11,7 @@ from .service import Service
 from .short_cells import ShortCells
 
 NO_PLAN = {"planned": False}
+NO_THREADS = frozenset()
 
 AWAKE_NANOSECONDS = 400_000
 
@@ -115,8 +116,10 @@ class Head(Service):
         return self._board.interrupted(self._branch)
 
     def _begin_output(self, step, max_output):
-        self._pipes.begin(streams.background_threads())
-        if not self._short_cells.begin(step, max_output):
+        if self._short_cells.begin(step, max_output):
+            self._pipes.begin(NO_THREADS)
+        else:
+            self._pipes.begin(streams.background_threads())
             self._pipes.mark_begin(step, max_output)
 
     def _end_output(self, step):

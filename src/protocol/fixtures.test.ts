@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { z } from "zod";
-import { envelopeSchema, messages } from "./messages.js";
+import { envelopeSchema, messages, parseEnvelope } from "./messages.js";
 
 const fixtures = new URL("../../protocol/fixtures/", import.meta.url);
 const MIN_FIXTURES = { accept: 1, reject: 2 } as const;
@@ -36,4 +36,26 @@ describe.each(verdicts)("%s", (verdict) => {
     });
     expect(wrong).toEqual([]);
   });
+});
+
+test("the quick reading of an envelope agrees with its schema", () => {
+  const whole: unknown[] = verdicts.flatMap((verdict) =>
+    names(`${verdict}/envelope/`).map((file) =>
+      JSON.parse(readFileSync(new URL(`${verdict}/envelope/${file}`, fixtures), "utf8")),
+    ),
+  );
+  const values = [-1, 0, 1, 1.5, 2 ** 53, "2.0", null, true, {}, []];
+  const members = ["jsonrpc", "id", "result", "method", "params", "error", "other"];
+  const mutated = whole.flatMap((value) =>
+    typeof value === "object" && value !== null
+      ? members.flatMap((member) => [
+          ...values.map((other) => ({ ...value, [member]: other })),
+          Object.fromEntries(Object.entries(value).filter(([key]) => key !== member)),
+        ])
+      : [],
+  );
+  const disagreeing = [...whole, ...values, ...mutated].filter(
+    (value) => (parseEnvelope(value) !== undefined) !== envelopeSchema.safeParse(value).success,
+  );
+  expect(disagreeing).toEqual([]);
 });

@@ -347,7 +347,18 @@ export type Envelope = z.infer<typeof envelopeSchema>;
 /** As `envelopeSchema`, without trying what a look at the members rules out. */
 export function parseEnvelope(value: unknown): Envelope | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const schema =
-    "method" in value ? calledEnvelope : "result" in value ? answerEnvelope : errorEnvelope;
-  return schema.safeParse(value).data;
+  if (isAnswer(value)) return value;
+  return ("method" in value ? calledEnvelope : errorEnvelope).safeParse(value).data;
+}
+
+/** By hand, for it is asked once for every cell. */
+function isAnswer(value: object): value is z.infer<typeof answerEnvelope> {
+  const { jsonrpc, id } = value as { jsonrpc?: unknown; id?: unknown };
+  return (
+    "result" in value &&
+    jsonrpc === "2.0" &&
+    Number.isSafeInteger(id) &&
+    (id as number) >= 0 &&
+    Object.keys(value).length === 3
+  );
 }
