@@ -125,8 +125,9 @@ class Head(Service):
     def _end_output(self, step):
         output = self._short_cells.end()
         if output is None:
-            self._pipes.mark_end(step)
+            # In this order: the end of the cell lets init rest again, the alarm must not come after it.
             self._short_cells.hand_over()
+            self._pipes.mark_end(step)
         return output
 
 

@@ -11,8 +11,11 @@ import { CellarError, isCellarError } from "../../errors.js";
 import type { Mount } from "../../isolation/bwrap.js";
 import { assess, meets } from "../../isolation/levels.js";
 import type { ISandbox, REPLConfig, SandboxInfo } from "../backend.js";
+import { guardCallbacks } from "./callbacks.js";
+import type { Family } from "./family.js";
 import { keepingAlive } from "./keep-alive.js";
 import { type Birthplace, lodge } from "./lodging.js";
+import { closedError } from "./input.js";
 import { findInterpreter, Nursery, type Placement, wireLimits } from "./nursery.js";
 import { PLAIN_LEVEL, startPlain } from "./plain.js";
 import { NativePythonSandbox } from "./sandbox.js";
@@ -33,6 +36,12 @@ export class NativeRuntime implements AsyncDisposable {
   readonly #layers = settingLayers();
   readonly #resolved = new Map<string, Settings>();
   readonly #usual = new WeakMap<Settings, Nursery>();
+  readonly #plainFamilies = new Set<Family>();
+  readonly #folders = new Set<Disposable>();
+  readonly #sweep = () => {
+    for (const folder of this.#folders) folder[Symbol.dispose]();
+  };
+  #isClosed = false;
 
   constructor(options: RuntimeOptions = {}) {
     this.#hasWalls = options.walls ?? process.platform === "linux";
@@ -75,7 +84,14 @@ export class NativeRuntime implements AsyncDisposable {
       const interpreter = await findInterpreter(settings, this.#surroundings);
       const limits = wireLimits(settings.limits);
       const plan = { interpreter, limits, surroundings: this.#surroundings };
+      if (this.#isClosed) throw shutDown();
       const { family, facts } = await startPlain(plan);
+      this.#plainFamilies.add(family);
+      family.gone.then(() => this.#plainFamilies.delete(family));
+      if (this.#isClosed) {
+        family.close();
+        throw shutDown();
+      }
       const isolation = assess(facts);
       refuseBelow(settings, { isolation, family, interpreter });
       return lodge(family, {
@@ -100,23 +116,32 @@ export class NativeRuntime implements AsyncDisposable {
 
   /** The maker of sessions of this kind. */
   nursery(settings: Settings, mounts: readonly Mount[] = []): Nursery {
+    if (this.#isClosed) throw shutDown();
     const usual = mounts.length === 0 ? this.#usual.get(settings) : undefined;
     if (usual !== undefined) return usual;
     const { python, preload, limits, poolSize, keepCheckpoints } = settings;
     const key = JSON.stringify([python, preload, mounts, limits, poolSize, keepCheckpoints]);
     const known = this.#nurseries.get(key);
     if (known !== undefined) return known;
-    const made = new Nursery({ settings, mounts, surroundings: this.#surroundings });
+    const made = new Nursery({
+      settings,
+      mounts,
+      surroundings: this.#surroundings,
+      folders: this.#folders,
+    });
+    if (this.#nurseries.size === 0) process.on("exit", this.#sweep);
     this.#nurseries.set(key, made);
     if (mounts.length === 0) this.#usual.set(settings, made);
     return made;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const nurseries = [...this.#nurseries.values()];
-    this.#nurseries.clear();
-    this.#resolved.clear();
-    await Promise.all(nurseries.map((nursery) => nursery.close()));
+    this.#isClosed = true;
+    const plain = [...this.#plainFamilies];
+    for (const family of plain) family.close();
+    const gone = plain.map((family) => keepingAlive(family.gone));
+    await Promise.all([...[...this.#nurseries.values()].map((nursery) => nursery.close()), ...gone]);
+    process.off("exit", this.#sweep);
   }
 }
 
@@ -198,7 +223,10 @@ function splitConfig(config: REPLConfig) {
   return {
     options,
     mounts: (mounts ?? []).map(checkMount),
-    callbacks: { env: checkEnvironment(env), onStdout, onStderr, onBackground, onDisplay },
+    callbacks: {
+      env: checkEnvironment(env),
+      ...guardCallbacks({ onStdout, onStderr, onBackground, onDisplay }),
+    },
   };
 }
 
