@@ -10,18 +10,21 @@ import signal
 import socket
 import struct
 import sys
+import time
 
 from . import family, linux, memory
 
 REST_MILLISECONDS = 1
 SPARE_SECONDS = 0.2
 MAX_GROWTH_BYTES = 256 << 20
+LEAVING_MILLISECONDS = 5
 TRIM_BYTES = 1 << 20
 PARKED = struct.Struct("=II")
 
 _set_signal_mask, _SIGNALS = signal.pthread_sigmask, signal.valid_signals()
 # Bound before a cell can replace them.
 _encode, _decode = json.JSONEncoder().encode, json.JSONDecoder().decode
+_running_frames = sys._current_frames
 _usage, _SELF = resource.getrusage, resource.RUSAGE_SELF
 _random_state, _set_random_state = random.getstate, random.setstate
 _RUNNER = range(family.CHANNEL, family.DESCRIPTOR_CEILING)
@@ -38,7 +41,7 @@ class Obstacles:
     def find(self, is_alone):
         """The reason in a sentence, or None. `is_alone` spares counting the threads."""
         try:
-            threads = 1 if is_alone else len(os.listdir("/proc/self/task"))
+            threads = 1 if is_alone else _threads()
             grown = _peak_bytes() - self._peak
             if grown > MAX_GROWTH_BYTES:
                 grown = memory.anonymous_bytes() - self._start
@@ -51,6 +54,16 @@ class Obstacles:
         if _uses_cuda():
             return "no checkpoint: CUDA does not survive a fork"
         return None
+
+
+def _threads():
+    """Threads of this process; one that Python has joined may take a moment to be gone."""
+    for _ in range(LEAVING_MILLISECONDS):
+        threads = len(os.listdir("/proc/self/task"))
+        if threads == 1 or len(_running_frames()) > 1:
+            break
+        time.sleep(0.001)
+    return threads
 
 
 def _peak_bytes():

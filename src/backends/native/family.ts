@@ -97,6 +97,12 @@ export class Family {
     this.#events.set(branch, events);
   }
 
+  /** A branch that was dropped keeps nothing here. */
+  forget(branch: number): void {
+    this.#events.delete(branch);
+    this.#forgetHeads(branch, Number.POSITIVE_INFINITY);
+  }
+
   init(): Promise<Peer> {
     return this.#init;
   }
@@ -107,12 +113,12 @@ export class Family {
   }
 
   interrupt(branch: number, step: number): void {
-    this.#initPeer?.notify("interrupt", { branch, step });
+    this.#tellInit((init) => init.notify("interrupt", { branch, step }));
   }
 
   kill(branch: number, generation: number): void {
     if (this.#endProcess !== undefined) this.#endProcess();
-    else this.#initPeer?.notify("kill", { branch, generation });
+    else this.#tellInit((init) => init.notify("kill", { branch, generation }));
   }
 
   /** Ends every process of the session: init leaves when its link closes. */
@@ -150,6 +156,12 @@ export class Family {
     this.#end(reason);
   }
 
+  /** At once, or when it has come: a cell may reach its limit while its session is still made. */
+  #tellInit(message: (init: Peer) => void): void {
+    if (this.#initPeer !== undefined) message(this.#initPeer);
+    else this.#init.then(message, () => {});
+  }
+
   #adoptInit(peer: Peer): void {
     if (this.#initPeer !== undefined) {
       peer.close();
@@ -161,7 +173,9 @@ export class Family {
     peer.on("parked", (event) => this.#events.get(event.branch)?.parked(event));
     peer.on("died", (event) => this.#events.get(event.branch)?.died(event));
     // The zygote knows why, and tells it when it has seen the end; unless it is what ended.
-    peer.closed.then((reason) => setTimeout(() => this.lose(reason), OBITUARY_MS));
+    peer.closed.then((reason) => {
+      if (this.isAlive) setTimeout(() => this.lose(reason), OBITUARY_MS);
+    });
     this.#arriveInit(peer);
   }
 
@@ -193,11 +207,13 @@ export class Family {
     if (this.#lost !== undefined) fail(this.#lost);
     const slot = { generation, peer, arrive, fail };
     this.#heads.set(key, slot);
-    for (const old of this.#heads.keys()) {
-      if (old.startsWith(`${branch}/`) && Number(old.split("/")[1]) < generation - 1) {
-        this.#heads.delete(old);
-      }
-    }
+    this.#forgetHeads(branch, generation - 1);
     return slot;
+  }
+
+  #forgetHeads(branch: number, below: number): void {
+    for (const [key, slot] of this.#heads) {
+      if (key.startsWith(`${branch}/`) && slot.generation < below) this.#heads.delete(key);
+    }
   }
 }

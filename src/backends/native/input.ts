@@ -36,8 +36,8 @@ export function checkAbility({ mode, reason }: SandboxInfo, what: string): void 
   });
 }
 
-export function closedError(): CellarError {
-  return new CellarError("SESSION_CLOSED", "the sandbox was destroyed", {
+export function closedError(why: string): CellarError {
+  return new CellarError("SESSION_CLOSED", why, {
     remedy: "Make a new one with createSandbox().",
   });
 }

@@ -60,16 +60,15 @@ export class Line {
     this.#waiting.delete(step);
   }
 
-  isParked(step: number): boolean {
-    return this.#parked.has(step);
-  }
-
   /** Resolves to whether the checkpoint was made within that time. */
   async untilParked(step: number, milliseconds: number): Promise<boolean> {
     if (this.#parked.has(step)) return true;
     if (this.#unparkable.has(step)) return false;
     return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(false), milliseconds);
+      const timer = setTimeout(() => {
+        this.#waiting.delete(step);
+        resolve(false);
+      }, milliseconds);
       const wake = () => {
         clearTimeout(timer);
         resolve(true);

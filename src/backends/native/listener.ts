@@ -1,6 +1,7 @@
 import { chmodSync, chownSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
+import { CellarError, describeError } from "../../errors.js";
 import { type Params, PROTOCOL_VERSION } from "../../protocol/messages.js";
 import { Peer } from "../../protocol/peer.js";
 import type { Identity } from "./run-folder.js";
@@ -27,8 +28,14 @@ export class Listener implements AsyncDisposable {
     const listener = new Listener(server);
     server.on("connection", (socket) => listener.#accept(socket));
     await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
+      // It stays: a connection that cannot be accepted later on fails for itself alone.
+      server.on("error", reject);
       server.listen({ path, backlog: 511 }, resolve);
+    }).catch((error: unknown) => {
+      throw new CellarError("IO_ERROR", `no socket could be made: ${describeError(error)}`, {
+        remedy: "Set TMPDIR to a folder whose path is short and that can be written.",
+        cause: error,
+      });
     });
     chmodSync(path, 0o600);
     if (identity !== undefined) chownSync(path, identity.uid, identity.gid);

@@ -48,8 +48,9 @@ function enter(house: House, family: Family, info: SandboxInfo): Lodging {
         family.close();
         await withinTime(family.gone, milliseconds);
       } else if (family.isAlive) {
-        const init = await family.init();
-        await init.request("drop", { branch }).catch(() => {});
+        const dropped = family.init().then((init) => init.request("drop", { branch }));
+        await dropped.catch(() => {});
+        family.forget(branch);
       }
     },
   };

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Settings, Surroundings } from "../../config.js";
-import { CellarError, describeError } from "../../errors.js";
+import { CellarError, describeError, isCellarError } from "../../errors.js";
 import type { Mount } from "../../isolation/bwrap.js";
 import { type Cgroups, prepareCgroups } from "../../isolation/cgroups.js";
 import {
@@ -14,6 +14,7 @@ import { assess, type IsolationReport } from "../../isolation/levels.js";
 import { diagnose, remedyFor } from "../../isolation/remedies.js";
 import type { Limits } from "../../protocol/messages.js";
 import type { Family } from "./family.js";
+import { closedError } from "./input.js";
 import { keepingAlive } from "./keep-alive.js";
 import { Listener } from "./listener.js";
 import { machine } from "./machine.js";
@@ -34,6 +35,8 @@ export interface NurseryOptions {
   readonly settings: Settings;
   readonly mounts: readonly Mount[];
   readonly surroundings: Surroundings;
+  /** What must not be left behind when the process ends. */
+  readonly folders: Set<Disposable>;
 }
 
 /** One zygote with all it stands on. */
@@ -59,7 +62,9 @@ export interface Placement {
 /** Makes sessions of one kind: starts the zygote, repairs it, renews it when packages change. */
 export class Nursery {
   readonly #options: NurseryOptions;
+  readonly #retired = new Set<Generation>();
   #current: Promise<Generation> | undefined;
+  #isClosed = false;
 
   constructor(options: NurseryOptions) {
     this.#options = options;
@@ -86,24 +91,18 @@ export class Nursery {
     return { report, isolation, interpreter, pid: zygote.pid ?? 0 };
   }
 
-  async pooled(): Promise<number> {
-    return (await this.#generation()).pool.ready;
-  }
-
+  /** Ends every session of this kind; none is made any more. */
   async close(): Promise<void> {
-    const current = this.#current;
-    this.#current = undefined;
-    if (current === undefined) return;
-    const closed = current.then(
-      (generation) => generation.close(),
-      () => {},
-    );
-    await keepingAlive(closed);
+    this.#isClosed = true;
+    const current = await keepingAlive(Promise.resolve(this.#current).catch(() => undefined));
+    const generations = current === undefined ? this.#retired : [current, ...this.#retired];
+    await keepingAlive(Promise.all([...generations].map((generation) => generation.close())));
   }
 
   async #generation(): Promise<Generation> {
     const awaited = this.#current;
     const current = await awaited?.catch(() => undefined);
+    if (this.#isClosed) throw closedError("the runtime was shut down");
     if (current?.zygote.isAlive === true && !this.#isStale(current)) return current;
     // Of all who waited for the same one, the first starts the successor.
     if (this.#current !== awaited) return this.#generation();
@@ -124,9 +123,11 @@ export class Nursery {
   /** Drains: no new sessions, and the end when the last one is closed. */
   #retire(generation: Generation): void {
     generation.pool.close();
+    this.#retired.add(generation);
     const closeWhenEmpty = () => {
       if (generation.zygote.sessions > 0 && generation.zygote.isAlive) return;
       clearInterval(timer);
+      this.#retired.delete(generation);
       generation.close();
     };
     const timer = setInterval(closeWhenEmpty, 500);
@@ -135,38 +136,42 @@ export class Nursery {
   }
 
   async #start(): Promise<Generation> {
-    const { settings, mounts, surroundings } = this.#options;
+    const { settings, mounts, surroundings, folders } = this.#options;
     const bwrap = locateBwrap(surroundings.path);
     if (bwrap === undefined) throw unavailable("bubblewrap is not installed", "bwrap-missing");
     const interpreter = await findInterpreter(settings, surroundings);
     const identity = process.getuid?.() === 0 ? SANDBOX_IDENTITY : undefined;
     const owner = identity ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
     const folder = new RunFolder(surroundings.temporary, identity);
-    const cgroups = prepareCgroups({ ...owner, name: groupName(folder) });
-    const listener = await Listener.open(folder.sockets, identity);
-    const wall = raiseWall({
-      bwrap,
-      interpreter,
-      runner: join(surroundings.packageRoot, "python", "cellar_runner"),
-      mounts,
-      folder,
-      identity,
-      groupDescriptors: cgroups.version === undefined ? [] : Object.values(cgroups.descriptors),
-      groupProcesses: cgroups.version === 2 ? cgroups.zygoteProcesses : undefined,
-      cgroupNamespace: cgroups.version !== 2,
-    });
-    const group = groupMessage(cgroups, wall.groupNumbers);
-    const zygote = new Zygote(wall, listener, preloadNames(settings.preload), group);
-    const sweepAtExit = () => folder[Symbol.dispose]();
-    process.once("exit", sweepAtExit);
+    folders.add(folder);
+    const undo = [
+      () => {
+        folder[Symbol.dispose]();
+        folders.delete(folder);
+      },
+    ] as (() => unknown)[];
     const close = async () => {
-      process.off("exit", sweepAtExit);
-      await zygote.close();
-      await listener[Symbol.asyncDispose]();
-      if (cgroups.version !== undefined) cgroups.dispose();
-      folder[Symbol.dispose]();
+      for (const step of undo.splice(0).reverse()) await step();
     };
     try {
+      const cgroups = prepareCgroups({ ...owner, name: groupName(folder) });
+      if (cgroups.version !== undefined) undo.push(() => cgroups.dispose());
+      const listener = await Listener.open(folder.sockets, identity);
+      undo.push(() => listener[Symbol.asyncDispose]());
+      const wall = raiseWall({
+        bwrap,
+        interpreter,
+        runner: join(surroundings.packageRoot, "python", "cellar_runner"),
+        mounts,
+        folder,
+        identity,
+        groupDescriptors: cgroups.version === undefined ? [] : Object.values(cgroups.descriptors),
+        groupProcesses: cgroups.version === 2 ? cgroups.zygoteProcesses : undefined,
+        cgroupNamespace: cgroups.version !== 2,
+      });
+      const group = groupMessage(cgroups, wall.groupNumbers);
+      const zygote = new Zygote(wall, listener, preloadNames(settings.preload), group);
+      undo.push(() => zygote.close());
       const report = await zygote.report;
       const limits = wireLimits(settings.limits);
       const probed = zygote.spawn({ limits, keepCheckpoints: 1, rehearse: false });
@@ -189,9 +194,9 @@ export class Nursery {
         stamp: environmentStamp(interpreter),
         made: 0,
         checkAfter: 0,
-        close: async () => {
+        close: () => {
           pool.close();
-          await close();
+          return close();
         },
       };
     } catch (error) {
@@ -263,6 +268,7 @@ function unavailable(message: string, cause?: Parameters<typeof remedyFor>[0]): 
 }
 
 function fallen(error: unknown): CellarError {
+  if (isCellarError(error, "IO_ERROR")) return error;
   const said = describeError(error);
   return unavailable(said, diagnose(said, machine()));
 }

@@ -13,9 +13,9 @@ import { assess, meets } from "../../isolation/levels.js";
 import type { ISandbox, REPLConfig, SandboxInfo } from "../backend.js";
 import { guardCallbacks } from "./callbacks.js";
 import type { Family } from "./family.js";
+import { closedError } from "./input.js";
 import { keepingAlive } from "./keep-alive.js";
 import { type Birthplace, lodge } from "./lodging.js";
-import { closedError } from "./input.js";
 import { findInterpreter, Nursery, type Placement, wireLimits } from "./nursery.js";
 import { PLAIN_LEVEL, startPlain } from "./plain.js";
 import { NativePythonSandbox } from "./sandbox.js";
@@ -84,13 +84,13 @@ export class NativeRuntime implements AsyncDisposable {
       const interpreter = await findInterpreter(settings, this.#surroundings);
       const limits = wireLimits(settings.limits);
       const plan = { interpreter, limits, surroundings: this.#surroundings };
-      if (this.#isClosed) throw shutDown();
+      if (this.#isClosed) throw closedError("the runtime was shut down");
       const { family, facts } = await startPlain(plan);
       this.#plainFamilies.add(family);
       family.gone.then(() => this.#plainFamilies.delete(family));
       if (this.#isClosed) {
         family.close();
-        throw shutDown();
+        throw closedError("the runtime was shut down");
       }
       const isolation = assess(facts);
       refuseBelow(settings, { isolation, family, interpreter });
@@ -116,7 +116,7 @@ export class NativeRuntime implements AsyncDisposable {
 
   /** The maker of sessions of this kind. */
   nursery(settings: Settings, mounts: readonly Mount[] = []): Nursery {
-    if (this.#isClosed) throw shutDown();
+    if (this.#isClosed) throw closedError("the runtime was shut down");
     const usual = mounts.length === 0 ? this.#usual.get(settings) : undefined;
     if (usual !== undefined) return usual;
     const { python, preload, limits, poolSize, keepCheckpoints } = settings;
@@ -140,7 +140,10 @@ export class NativeRuntime implements AsyncDisposable {
     const plain = [...this.#plainFamilies];
     for (const family of plain) family.close();
     const gone = plain.map((family) => keepingAlive(family.gone));
-    await Promise.all([...[...this.#nurseries.values()].map((nursery) => nursery.close()), ...gone]);
+    await Promise.all([
+      ...[...this.#nurseries.values()].map((nursery) => nursery.close()),
+      ...gone,
+    ]);
     process.off("exit", this.#sweep);
   }
 }

@@ -45,7 +45,7 @@ export class NativePythonSandbox implements ISandbox {
   #number: number;
   #notice: StateReport | undefined;
   #isLossTold = false;
-  #destroyed = false;
+  #ending: Promise<void> | undefined;
 
   private constructor(
     birthplace: Birthplace,
@@ -71,18 +71,24 @@ export class NativePythonSandbox implements ISandbox {
     const lodging = await birthplace();
     const start = { branch: 0, line: new Line(), step: 1, number: 0 };
     const sandbox = new NativePythonSandbox(birthplace, lodging, settings, callbacks, start);
-    await sandbox.#queue.run(() => sandbox.#furnish());
-    return sandbox;
+    try {
+      await sandbox.#queue.run(() => sandbox.#furnish());
+      return sandbox;
+    } catch (error) {
+      await sandbox.destroy();
+      throw error;
+    }
   }
 
   get info(): SandboxInfo {
     return this.#lodging.info;
   }
 
-  initialize(context?: unknown): Promise<void> {
-    return this.#task(async () => {
-      this.#context = { value: context };
-      await this.#assign({ context: encodeValue(context ?? null) });
+  async initialize(context?: unknown): Promise<void> {
+    const value = encodeValue(context ?? null);
+    await this.#task(async () => {
+      this.#context = { value };
+      await this.#assign({ context: value });
     });
   }
 
@@ -111,7 +117,8 @@ export class NativePythonSandbox implements ISandbox {
 
   async setVariable(name: string, value: unknown): Promise<void> {
     checkVariableName(name);
-    await this.#task(() => this.#assign({ [name]: encodeValue(value) }));
+    const encoded = encodeValue(value);
+    await this.#task(() => this.#assign({ [name]: encoded }));
   }
 
   variables(): Promise<readonly Variable[]> {
@@ -150,8 +157,7 @@ export class NativePythonSandbox implements ISandbox {
           },
         );
       }
-      await this.#branch.rollback(target.id);
-      if (target.id === 0) await this.#furnish();
+      await this.#goTo(target.id);
       return target;
     });
   }
@@ -167,16 +173,6 @@ export class NativePythonSandbox implements ISandbox {
         });
       }
       const twin = this.#lodging.share();
-      const init = await family.init();
-      const answer = await init.request("fork", {
-        branch: number,
-        checkpoint: present.id,
-        new_branch: twin.branch,
-      });
-      if (!answer.done) {
-        await twin.leave();
-        throw new CellarError("CHECKPOINT_GONE", answer.reason);
-      }
       const start = {
         branch: twin.branch,
         line: new Line(present),
@@ -191,14 +187,28 @@ export class NativePythonSandbox implements ISandbox {
         start,
       );
       fork.#context = this.#context;
+      // It listens before it is made, for its first checkpoint may be told with the answer.
+      const init = await family.init();
+      const answer = await init.request("fork", {
+        branch: number,
+        checkpoint: present.id,
+        new_branch: twin.branch,
+      });
+      if (!answer.done) {
+        await fork.destroy();
+        throw new CellarError("CHECKPOINT_GONE", answer.reason);
+      }
       if (present.id === 0) await fork.#furnish();
       return fork;
     });
   }
 
-  async destroy(): Promise<void> {
-    if (this.#destroyed) return;
-    this.#destroyed = true;
+  destroy(): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  async #end(): Promise<void> {
     await this.cancel();
     await this.#queue.run(() => this.#lodging.leave(CLOSING_MS));
     this.#queue.close();
@@ -209,7 +219,7 @@ export class NativePythonSandbox implements ISandbox {
   }
 
   #task<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#destroyed) return Promise.reject(closedError());
+    if (this.#ending !== undefined) return Promise.reject(closedError("the sandbox was destroyed"));
     return this.#queue.run(async () => {
       if (!this.#lodging.family.isAlive) await this.#moveIn();
       return work();
@@ -240,9 +250,7 @@ export class NativePythonSandbox implements ISandbox {
   async #furnish(): Promise<void> {
     const { env } = this.#callbacks;
     if (env !== undefined) await this.#branch.ask("configure", { environment: { ...env } });
-    if (this.#context !== undefined) {
-      await this.#assign({ context: encodeValue(this.#context.value ?? null) });
-    }
+    if (this.#context !== undefined) await this.#assign({ context: this.#context.value });
   }
 
   async #assign(variables: Record<string, unknown>): Promise<void> {
@@ -359,15 +367,22 @@ export class NativePythonSandbox implements ISandbox {
     const { id } = this.#branch.line.present;
     if (id !== 0 && !(await this.#alive()).has(id)) return undefined;
     let reason: string | undefined;
-    await this.#branch.rollback(id).catch((error: unknown) => {
+    await this.#goTo(id).catch((error: unknown) => {
       reason = describeError(error);
     });
-    const { line } = this.#branch;
-    if (line.present.id === 0) await this.#furnish();
-    const checkpoint = line.present.id;
+    const checkpoint = this.#branch.line.present.id;
     return reason === undefined
       ? { survived: true, checkpoint }
       : { survived: false, checkpoint, reason };
+  }
+
+  /** Also when another state than the one asked for came back. */
+  async #goTo(checkpoint: number): Promise<void> {
+    try {
+      await this.#branch.rollback(checkpoint);
+    } finally {
+      if (this.#branch.line.present.id === 0) await this.#furnish();
+    }
   }
 
   async #restored(death: Death): Promise<StateReport> {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { CellarError, describeError } from "../../errors.js";
+import { CellarError, describeError, isCellarError } from "../../errors.js";
 import { seccompProgram } from "../../isolation/seccomp.js";
 import type { Limits, Params } from "../../protocol/messages.js";
 import { Peer } from "../../protocol/peer.js";
@@ -97,11 +97,17 @@ export class Zygote {
         rehearse: order.rehearse,
       })
       .catch((error: unknown) => {
-        family.lose(
-          new CellarError("START_FAILED", `no session could be made: ${describeError(error)}`, {
-            cause: error,
-          }),
+        const failure = new CellarError(
+          "START_FAILED",
+          `no session could be made: ${describeError(error)}`,
+          { cause: error },
         );
+        if (!isCellarError(error, "REMOTE_ERROR")) {
+          family.lose(failure);
+          return;
+        }
+        family.bury(failure);
+        this.#families.delete(session);
       });
     return family;
   }
