@@ -7,6 +7,10 @@ import { CellarError, describeError } from "./errors.js";
 
 export const isolationLevelSchema = z.enum(["L0", "L1", "L2", "L3-", "L3", "L4"]);
 
+/** What a timer can hold. */
+export const LONGEST_TIMEOUT_MS = 2_147_483_647;
+export const LONGEST_OUTPUT = 100_000_000;
+
 const megabytes = z
   .int()
   .positive()
@@ -39,11 +43,11 @@ export const settingsSchema = z.strictObject({
   /** The weakest isolation that is accepted. */
   minIsolation: isolationLevelSchema.default("L3-"),
   /** Time limit of a cell in milliseconds. */
-  timeout: z.int().positive().max(2_147_483_647).default(30_000),
+  timeout: z.int().positive().max(LONGEST_TIMEOUT_MS).default(30_000),
   /** How long a cell may go on after its interrupt, in milliseconds. */
   grace: z.int().min(0).max(600_000).default(2_000),
   /** Characters of each of stdout and stderr that a result keeps. */
-  maxOutputLength: z.int().min(0).max(100_000_000).default(50_000),
+  maxOutputLength: z.int().min(0).max(LONGEST_OUTPUT).default(50_000),
   /** When copies are parked: after each cell, only when the session rests, or never. */
   checkpoints: z.enum(["always", "idle", "off"]).default("always"),
   /** How many checkpoints a session keeps. */

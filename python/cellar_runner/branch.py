@@ -21,18 +21,18 @@ class Parked:
         self.pid = pid
         self.link = link
 
-    def wake(self, orders, descriptors, deadline):
+    def wake(self, orders, descriptors, deadline, hear):
         """The pid of the head it forked, or -1. A cell may have stopped or replaced the copy."""
         try:
             os.kill(self.pid, signal.SIGCONT)
             data = json.dumps(orders).encode()
             family.send_with_descriptors(self.link, data, descriptors, socket.MSG_DONTWAIT)
-            return self._await_pid(deadline)
+            return self._await_pid(deadline, hear)
         except OSError:
             return -1
 
-    def _await_pid(self, deadline):
-        """Other messages on the link are passed over."""
+    def _await_pid(self, deadline, hear):
+        """`hear` gets what the copy still had to say before."""
         poll = select.poll()
         poll.register(self.link, select.POLLIN)
         while poll.poll(max(0, deadline - time.monotonic()) * 1000):
@@ -42,6 +42,7 @@ class Parked:
             pid = _member(data, "pid")
             if isinstance(pid, int):
                 return pid
+            hear(self, data)
         return -1
 
 
@@ -56,8 +57,9 @@ def _member(data, name):
 class Branch:
     """`generation` counts the heads: each has its own pipes, link and channel."""
 
-    def __init__(self, number, keep, host, board, count):
+    def __init__(self, number, slot, keep, host, board, count):
         self.number = number
+        self.slot = slot
         self.generation = 0
         self.pid = None
         self.killed = False
@@ -98,21 +100,21 @@ class Branch:
     def _rest(self):
         """The head is alone: it delivers what short cells write, and calls when one is not short."""
         self._listens = False
-        self._board.set_cell(self.number, 0, 0)
-        self._board.set_quiet(self.number, True)
+        self._board.set_cell(self.slot, 0, 0)
+        self._board.set_quiet(self.slot, True)
 
     def _wake_up(self):
         self.alarm.acknowledge()
         self._listens = True
-        self._board.set_quiet(self.number, False)
+        self._board.set_quiet(self.slot, False)
         self._learn_cell()
 
     def _learn_cell(self):
         """A cell that was begun as a short one told its step on the board only."""
-        step, max_output = self._board.cell(self.number)
+        step, max_output = self._board.cell(self.slot)
         if step:
             self.capture.open(step, max_output)
-            self._board.set_cell(self.number, 0, 0)
+            self._board.set_cell(self.slot, 0, 0)
 
     def inputs(self):
         """(descriptor, what to do when it is readable)."""
@@ -201,6 +203,9 @@ class Branch:
         if not data:
             self.forget(parked)
             return
+        self.tell_lost(parked, data)
+
+    def tell_lost(self, parked, data):
         lost = _member(data, "lost")
         if not isinstance(lost, list):
             return

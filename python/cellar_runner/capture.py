@@ -240,6 +240,7 @@ class Capture:
         text = stream.decoder.decode(data)
         if not text:
             return
+        is_new = not stream.partial
         stream.partial += text
         cut = max(stream.partial.rfind("\n"), stream.partial.rfind("\r")) + 1
         if len(stream.partial) - cut > PIECE_CHARACTERS:
@@ -247,7 +248,7 @@ class Capture:
         if cut:
             ready, stream.partial = stream.partial[:cut], stream.partial[cut:]
             self._send(which, stream, window.add(ready))
-        if stream.partial:
+        if stream.partial and (is_new or cut):
             stream.partial_since = time.monotonic()
 
     def _flush_text(self, which, stream, final=False):

@@ -59,7 +59,7 @@ def place(descriptor, number):
 
 
 class Board:
-    """A page shared by init and the heads, with a few words for each branch.
+    """A page shared by init and the heads, with a slot of a few words for each branch.
 
     The step that was interrupted; whether nothing but the head can write to the output pipes, so
     that a short cell's output need not pass through init; and the cell that runs under that rule.
@@ -71,25 +71,34 @@ class Board:
 
     def __init__(self):
         self._page = mmap.mmap(-1, mmap.PAGESIZE)
+        self._free = list(range(0, mmap.PAGESIZE, self._slot.size))
 
-    def _at(self, branch):
-        return branch % (mmap.PAGESIZE // self._slot.size) * self._slot.size
+    def take(self):
+        """A slot that no living branch has, emptied; None when there is none."""
+        if not self._free:
+            return None
+        slot = self._free.pop(0)
+        self._slot.pack_into(self._page, slot, 0, 0, 0, 0)
+        return slot
 
-    def interrupt(self, branch, step):
-        self._word.pack_into(self._page, self._at(branch), step)
+    def give_back(self, slot):
+        self._free.append(slot)
 
-    def interrupted(self, branch):
-        return self._word.unpack_from(self._page, self._at(branch))[0]
+    def interrupt(self, slot, step):
+        self._word.pack_into(self._page, slot, step)
 
-    def set_quiet(self, branch, quiet):
-        self._word.pack_into(self._page, self._at(branch) + 8, int(quiet))
+    def interrupted(self, slot):
+        return self._word.unpack_from(self._page, slot)[0]
 
-    def is_quiet(self, branch):
-        return bool(self._word.unpack_from(self._page, self._at(branch) + 8)[0])
+    def set_quiet(self, slot, quiet):
+        self._word.pack_into(self._page, slot + 8, int(quiet))
 
-    def set_cell(self, branch, step, max_output):
-        self._pair.pack_into(self._page, self._at(branch) + 16, step, max_output)
+    def is_quiet(self, slot):
+        return bool(self._word.unpack_from(self._page, slot + 8)[0])
 
-    def cell(self, branch):
+    def set_cell(self, slot, step, max_output):
+        self._pair.pack_into(self._page, slot + 16, step, max_output)
+
+    def cell(self, slot):
         """(step, max_output) of an unmarked cell; step 0 when there is none."""
-        return self._pair.unpack_from(self._page, self._at(branch) + 16)
+        return self._pair.unpack_from(self._page, slot + 16)

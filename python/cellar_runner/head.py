@@ -25,7 +25,7 @@ class Head(Service):
         super().__init__()
         self._board = None
         self._soft_files = 0
-        self._branch = 0
+        self._slot = 0
         self._short_cells = None
         self._checkpointer = parking.Checkpointer()
         self._obstacles = None
@@ -44,10 +44,10 @@ class Head(Service):
             family.place(descriptor, number)
         family.place(os.open("/proc/loadavg", os.O_RDONLY), family.LAST_PID)
         family.close_descriptor_range(self._soft_files)
-        self._branch = orders["branch"]
+        self._slot = orders["slot"]
         nonce = bytes.fromhex(orders["nonce"])
         pipes = streams.OutputPipes((family.OUT, family.ERR), nonce)
-        self._short_cells = ShortCells(self._board, self._branch, nonce)
+        self._short_cells = ShortCells(self._board, self._slot, nonce)
         self._short_cells.look()
         self._connect(wire.Channel(family.CHANNEL), pipes)
 
@@ -113,7 +113,7 @@ class Head(Service):
         return {"planned": True} if reason is None else {"planned": False, "reason": reason}
 
     def _interrupted_step(self):
-        return self._board.interrupted(self._branch)
+        return self._board.interrupted(self._slot)
 
     def _begin_output(self, step, max_output):
         if self._short_cells.begin(step, max_output):

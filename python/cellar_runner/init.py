@@ -26,8 +26,9 @@ ABILITIES = ["checkpoints", "fork", "interrupt", "display"]
 class Init:
     """Owns the branches of one session and speaks for them to the host."""
 
-    def __init__(self, params, folder, group, head):
+    def __init__(self, params, folder, group, head, precedence):
         self._head = head
+        self._precedence = precedence
         self._session = params["session"]
         self._token = params["token"]
         self._limits = params["limits"]
@@ -105,7 +106,7 @@ class Init:
 
     def _on_interrupt(self, branch, params):
         if branch is not None:
-            self._board.interrupt(branch.number, params["step"])
+            self._board.interrupt(branch.slot, params["step"])
             branch.signal(signal.SIGINT)
 
     def _on_kill(self, branch, params):
@@ -131,10 +132,12 @@ class Init:
         if parked is None and params["checkpoint"] != 0:
             return {"done": False, "reason": "there is no checkpoint of this state"}
         twin = self._new_branch(params["new_branch"])
+        if twin is None:
+            return {"done": False, "reason": "the session has too many branches"}
         if parked is None:
             self._start_pristine(twin)
         elif not self._promote(twin, parked, True):
-            del self._branches[twin.number]
+            self._remove_branch(twin)
             return {"done": False, "reason": "the checkpoint could not be woken"}
         return {"done": True, "generation": twin.generation}
 
@@ -143,7 +146,7 @@ class Init:
             self._end_head(branch)
             branch.forget_all()
             branch.close()
-            del self._branches[branch.number]
+            self._remove_branch(branch)
         return {}
 
     def _on_checkpoints(self, branch, _params):
@@ -151,12 +154,19 @@ class Init:
         return {"checkpoints": [{"step": item.step, "pid": item.pid} for item in alive]}
 
     def _new_branch(self, number):
-        branch = Branch(number, self._keep, self._channel, self._board, self._count)
+        slot = self._board.take()
+        if slot is None:
+            return None
+        branch = Branch(number, slot, self._keep, self._channel, self._board, self._count)
         self._branches[number] = branch
         return branch
 
+    def _remove_branch(self, branch):
+        del self._branches[branch.number]
+        self._board.give_back(branch.slot)
+
     def _connect(self, role, branch, generation):
-        """A new link to the host. The hello is sent here: heads never learn the token."""
+        """A new link to the host. The hello is sent here, so that a head has only its own link."""
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         os.fchdir(self._folder)
         try:
@@ -197,7 +207,7 @@ class Init:
         spare = branch.new_spare().detach()
         shared = [os.dup(descriptor) for descriptor in [branch.alarm.descriptor, *readers]]
         descriptors = [channel, theirs.detach(), pipes[0][1], pipes[1][1], spare, *shared]
-        return {"branch": branch.number, "nonce": nonce.hex(), "park": False}, descriptors
+        return {"slot": branch.slot, "nonce": nonce.hex(), "park": False}, descriptors
 
     def _start_pristine(self, branch):
         orders, descriptors = self._open_generation(branch)
@@ -212,11 +222,11 @@ class Init:
         """What a cell left running may hold every place; it has to give way."""
         for _ in range(FORK_ATTEMPTS):
             try:
-                return linux.fork()
+                return self._precedence.below(linux.fork)
             except OSError:
                 self._sweep(branch)
                 time.sleep(0.01)
-        return linux.fork()
+        return self._precedence.below(linux.fork)
 
     def _become_head(self, orders, descriptors):
         try:
@@ -241,7 +251,8 @@ class Init:
         """Asks a parked copy to fork the next head; False when it is dead."""
         orders, descriptors = self._open_generation(branch)
         orders["park"] = park_again
-        pid = parked.wake(orders, descriptors, time.monotonic() + PROMOTION_SECONDS)
+        deadline = time.monotonic() + PROMOTION_SECONDS
+        pid = parked.wake(orders, descriptors, deadline, branch.tell_lost)
         for descriptor in descriptors:
             os.close(descriptor)
         if pid <= 0:

@@ -31,9 +31,9 @@ def _last_pid():
 class ShortCells:
     """`is_alone` tells after a cell whether nothing but the head's main thread can run on."""
 
-    def __init__(self, board, branch, nonce):
+    def __init__(self, board, slot, nonce):
         self._board = board
-        self._branch = branch
+        self._slot = slot
         self._nonce = nonce
         self._alarm = linux.Alarm(family.ALARM)
         self._capture = Capture(nonce, self._emit, self._settle)
@@ -52,11 +52,11 @@ class ShortCells:
         """True when the cell's output needs no marks."""
         self.is_alone = False
         self._cell = None
-        if self._newest is None or not self._board.is_quiet(self._branch):
+        if self._newest is None or not self._board.is_quiet(self._slot):
             self._alarm.set(AT_ONCE)
             return False
         self._cell = step, max_output
-        self._board.set_cell(self._branch, step, max_output)
+        self._board.set_cell(self._slot, step, max_output)
         self._alarm.set(SHORT_NANOSECONDS)
         return True
 
@@ -68,7 +68,7 @@ class ShortCells:
         if [_fstat(descriptor).st_ino for descriptor in _PIPES] != self._inodes:
             raise wire.Broken("the cell has replaced its output pipes")
         output = self._collect(*self._cell)
-        self._board.set_cell(self._branch, 0, 0)
+        self._board.set_cell(self._slot, 0, 0)
         return output
 
     def hand_over(self):

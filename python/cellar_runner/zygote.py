@@ -74,10 +74,10 @@ class Zygote:
             limits, group = params["limits"], None
             if self._parents is not None:
                 group = groups.SessionGroup(self._parents, params["session"], limits)
-            jail.enter(limits, self._seccomp, group)
-            kept = [self._folder] + (group.descriptors if group is not None else [])
-            linux.close_all_except(kept)
-            Init(params, self._folder, group, self._head).run()
+            precedence = jail.enter(limits, self._seccomp, group)
+            kept = [self._folder, precedence.descriptor]
+            linux.close_all_except(kept + (group.descriptors if group is not None else []))
+            Init(params, self._folder, group, self._head, precedence).run()
         except BaseException:
             import traceback
 

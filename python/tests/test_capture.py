@@ -104,6 +104,15 @@ class CaptureTest(unittest.TestCase):
         recorder.capture.tick(due + PARTIAL_LINE_SECONDS)
         self.assertEqual(recorder.text(None, "stdout"), "half")
 
+    def test_what_is_added_to_a_partial_line_does_not_hold_it_back(self):
+        recorder = Recorder()
+        recorder.capture.feed(0, b".")
+        due = recorder.capture.next_deadline()
+        recorder.capture.feed(0, b".")
+        self.assertEqual(recorder.capture.next_deadline(), due)
+        recorder.capture.feed(0, b"\n.")
+        self.assertGreater(recorder.capture.next_deadline(), due)
+
     def test_a_redrawn_line_is_sent_at_once(self):
         recorder = Recorder()
         recorder.capture.feed(0, b"10%\r20%")

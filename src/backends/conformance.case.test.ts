@@ -321,6 +321,55 @@ export function describeConformance(options: ConformanceOptions): void {
       }
     });
 
+    check("outlives callbacks that throw, and tells of them once", async () => {
+      const warnings: string[] = [];
+      const listen = ({ message }: Error) => warnings.push(message);
+      process.on("warning", listen);
+      const throwing = () => {
+        throw new Error("not mine");
+      };
+      await using careless = await options.create({
+        onStdout: throwing,
+        onStderr: async () => throwing(),
+        onDisplay: throwing,
+      });
+      const code = "import sys, time\nprint('a'); time.sleep(0.1); print('b', file=sys.stderr)";
+      for (const source of [code, "print('a'); x = 1", code]) {
+        expect(await careless.execute(source)).toMatchObject({ status: "ok", stdout: "a\n" });
+      }
+      expect(text(await careless.execute("x"))).toBe("1");
+      process.off("warning", listen);
+      expect(warnings).toEqual(["an output callback failed: not mine"]);
+    });
+
+    check("serves a cell that a callback asks for", async () => {
+      let inner: Promise<CodeExecution> | undefined;
+      await using nested: ISandbox = await options.create({
+        onStdout: () => {
+          inner ??= nested.execute("6 * 7");
+        },
+      });
+      expect((await nested.execute("print('go')")).status).toBe("ok");
+      expect(await inner).toMatchObject({ status: "ok", result: { "text/plain": "42" } });
+    });
+
+    check("refuses limits that no timer can hold", async () => {
+      for (const timeout of [0, -1, 1.5, 2 ** 31, Number.NaN]) {
+        await expect(sandbox.execute("1", { timeout })).rejects.toMatchObject({
+          code: "INVALID_INPUT",
+        });
+      }
+    });
+
+    check("destroy does not wait for a question that hangs", async () => {
+      const stuck = await options.create({ timeout: 600_000, grace: 100 });
+      await stuck.execute("class A:\n  def __repr__(self):\n    while True: pass\na = A()");
+      const question = stuck.getVariable("a");
+      const lost = expect(question).rejects.toMatchObject({ code: "SESSION_LOST" });
+      await Promise.all([stuck.destroy(), stuck.destroy()]);
+      await lost;
+    });
+
     check("refuses use after destroy with a code", async () => {
       const gone = await options.create();
       await gone.destroy();

@@ -2,7 +2,7 @@ import type { ISandbox, REPLConfig } from "./backend.js";
 import { NativeRuntime } from "./native/runtime.js";
 
 /** Zygotes are worth sharing by everything in a process, so there is one runtime for it. */
-const shared: { runtime?: NativeRuntime } = {};
+const shared: { runtime?: NativeRuntime; ending?: Promise<unknown> } = {};
 
 export function sharedRuntime(): NativeRuntime {
   shared.runtime ??= new NativeRuntime();
@@ -16,7 +16,9 @@ export function createSandbox(config: REPLConfig = {}): Promise<ISandbox> {
 
 /** Ends every zygote and session of this process; without it they end with the process. */
 export async function shutdown(): Promise<void> {
-  const { runtime } = shared;
+  const { runtime, ending } = shared;
   delete shared.runtime;
-  await runtime?.[Symbol.asyncDispose]();
+  // A second call must not say that all is over while the first is still at work.
+  shared.ending = Promise.all([ending?.catch(() => {}), runtime?.[Symbol.asyncDispose]()]);
+  await shared.ending;
 }

@@ -83,7 +83,7 @@ describe("cellar exec, before anything runs", () => {
       env: { CELLAR_PYTHON: join(folder, "no-python") },
     });
     expect(code).toBe(125);
-    expect(JSON.parse(stdout).error.remedy).toMatch(/Python/);
+    expect(JSON.parse(stdout).error.remedy).toMatch(/Python|bubblewrap/);
   });
 });
 
@@ -235,6 +235,17 @@ describe("cellar exec", () => {
     child.stdout.destroy();
     const [code] = await once(child, "exit");
     expect(code).toBe(141);
+  });
+
+  it("ends when it is asked to", async () => {
+    const child = spawn(process.execPath, [MAIN, "exec", "-c", "while True: print(1)"], {
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    await once(child.stdout, "data");
+    child.stdout.resume();
+    child.kill("SIGTERM");
+    const [code] = await once(child, "exit");
+    expect(code).toBe(143);
   });
 
   it("is cancelled by Ctrl-C, also when the code will not hear of it", async () => {

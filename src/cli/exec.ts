@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import type { CodeExecution, ISandbox, REPLConfig } from "../backends/backend.js";
 import { createSandbox } from "../backends/select.js";
-import { CellarError } from "../errors.js";
 import { readCells } from "./cell-sources.js";
 import { Displays } from "./displays.js";
 import { executionJson, showError, showOmission } from "./execution-view.js";
@@ -121,14 +120,7 @@ async function open(
     ...callbacks,
     poolSize: 0,
     checkpoints: "off",
+    signal,
   });
-  return withProgress("starting Python…", Promise.race([starting, interrupted(signal)]));
-}
-
-function interrupted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const stop = () => reject(new CellarError("ABORTED", "cancelled before the code was run"));
-    if (signal.aborted) stop();
-    else signal.addEventListener("abort", stop, { once: true });
-  });
+  return withProgress("starting Python…", starting);
 }

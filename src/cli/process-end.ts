@@ -6,11 +6,13 @@ import { reportFailure } from "./failures.js";
 /** The sessions end with this process anyway; this long it waits to see them tidy up. */
 const SHUTDOWN_MS = 3_000;
 
-/** Ends the sessions, lets written output out, and leaves. */
+/** Ends the sessions, lets written output out, and leaves. The first cause decides the code. */
 export async function leave(code: number): Promise<never> {
+  // Ending the sessions makes a running cell fail, which is no cause of its own.
+  process.exitCode ??= code;
   await Promise.race([shutdown().catch(() => {}), delay(SHUTDOWN_MS)]);
   await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
-  process.exit(code);
+  process.exit();
 }
 
 /** A reader that goes away and a request to end both end everything in order. */

@@ -59,6 +59,7 @@ describe("remedies", () => {
     ["user-namespaces-off", "kernel.unprivileged_userns_clone"],
     ["container-seccomp", "--security-opt seccomp="],
     ["container-proc", "--security-opt systempaths=unconfined"],
+    ["one-id", "/etc/subuid"],
     ["cgroups", "systemd-run --user --scope -p Delegate=yes"],
     ["python", "3.8"],
   ])("for %s name %s", (cause, words) => {

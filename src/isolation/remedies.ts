@@ -6,6 +6,7 @@ export type Cause =
   | "apparmor"
   | "container-seccomp"
   | "container-proc"
+  | "one-id"
   | "cgroups"
   | "python";
 
@@ -93,6 +94,11 @@ export function remedyFor(cause: Cause, osRelease = ""): string {
       return [
         "The container's masked /proc refuses nested mounts. Start it with",
         "--security-opt systempaths=unconfined.",
+      ].join(" ");
+    case "one-id":
+      return [
+        "Start Cellar as an ordinary user, or give the user namespace a range of ids",
+        "(rootless containers take theirs from /etc/subuid and /etc/subgid).",
       ].join(" ");
     case "cgroups":
       return [

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { Arena } from "./arena.js";
 import { attack } from "./attack.js";
 import type { Expectation } from "./expectations.js";
+import type { Grounds } from "./grounds.js";
 
 const cellSchema = z.array(z.object({ id: z.string(), category: z.string(), code: z.string() }));
 export type HostileCell = z.infer<typeof cellSchema>[number];
@@ -16,7 +16,7 @@ export function readCells(name: string): readonly HostileCell[] {
 export function campaign(
   cells: readonly HostileCell[],
   expectations: Readonly<Record<string, Expectation>>,
-  arena: () => Arena,
+  grounds: Grounds,
 ): void {
   it("has an expectation for every cell, and a cell for every expectation", () => {
     expect(Object.keys(expectations).sort()).toEqual(cells.map(({ id }) => id).sort());
@@ -24,14 +24,14 @@ export function campaign(
 
   for (const category of new Set(cells.map((cell) => cell.category))) {
     describe(category, () => {
-      afterAll(() => arena().expectHealth());
-      afterEach(() => arena().expectNeighbour());
+      grounds.keepHost();
+      grounds.keepNeighbour();
 
       for (const { id, code } of cells.filter((cell) => cell.category === category)) {
         it(id, async () => {
           const expectation = expectations[id];
           if (expectation === undefined) throw new Error(`no expectation for ${id}`);
-          await attack(arena(), code, expectation);
+          await attack(grounds.arena, code, expectation);
         });
       }
     });

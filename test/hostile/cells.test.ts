@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Arena, SECRET } from "./arena.js";
+import { describe, expect, it } from "vitest";
+import { SECRET } from "./arena.js";
 import { attack, expectNextCell } from "./attack.js";
 import { campaign, readCells } from "./campaign.js";
 import { EXPECTATIONS } from "./expectations.js";
+import { Grounds } from "./grounds.js";
 
 /** Cells about features that have tests of their own. */
 const ELSEWHERE = /^(pyo-|brg-|prot-1[1-4]$|prot-18$)/;
@@ -10,24 +11,20 @@ const POLICY = /^ast-/;
 
 const cells = readCells("cells.json");
 
-let arena: Arena;
-beforeAll(async () => {
-  arena = await Arena.open();
-});
-afterAll(() => arena[Symbol.asyncDispose]());
+const grounds = new Grounds();
 
 campaign(
   cells.filter(({ id }) => !ELSEWHERE.test(id) && !POLICY.test(id)),
   EXPECTATIONS,
-  () => arena,
+  grounds,
 );
 
 describe("ways around a policy", () => {
-  afterAll(() => arena.expectHealth());
+  grounds.keepHost();
 
   const policyCells = cells.filter(({ id }) => POLICY.test(id));
   it.each(policyCells.map(({ id, code }) => [id, code] as const))("%s", async (_id, code) => {
-    await using sandbox = await arena.sandbox();
+    await using sandbox = await grounds.arena.sandbox();
     const run = await sandbox.execute(code);
     expect(run.stdout).toContain("REACHED");
     expect(run.stdout + run.stderr).not.toContain("PWNED");
@@ -37,32 +34,35 @@ describe("ways around a policy", () => {
 });
 
 describe("with a target that is really there", () => {
-  afterAll(() => arena.expectHealth());
+  grounds.keepHost();
 
   it("refuses the host's port, where something listens", async () => {
-    const code = `import socket; socket.create_connection(('127.0.0.1', ${arena.port}), 2); print('PWNED')`;
-    await attack(arena, code, {
+    const code = `import socket; socket.create_connection(('127.0.0.1', ${grounds.arena.port}), 2); print('PWNED')`;
+    await attack(grounds.arena, code, {
       check: ({ last }) => expect(last.error?.type).toBe("ConnectionRefusedError"),
     });
   });
 
   it("does not show a file of the host", async () => {
-    await attack(arena, `print(open(${JSON.stringify(arena.canary)}).read())`, {
+    await attack(grounds.arena, `print(open(${JSON.stringify(grounds.arena.canary)}).read())`, {
       check: ({ last }) => expect(last.error?.type).toBe("FileNotFoundError"),
     });
   });
 
   it("does not show the host's environment", async () => {
     const code = "import os, subprocess\nprint(dict(os.environ), subprocess.getoutput('env'))";
-    await attack(arena, code, { check: ({ last }) => expect(last.stdout).not.toContain(SECRET) });
+    await attack(grounds.arena, code, {
+      check: ({ last }) => expect(last.stdout).not.toContain(SECRET),
+    });
   });
 
   it("had a shared memory segment to find, where the host can make one", () => {
-    if (!arena.holdsSharedMemory) console.warn("no python3 on the host: iso-04 had no target");
+    if (!grounds.arena.holdsSharedMemory)
+      console.warn("no python3 on the host: iso-04 had no target");
   });
 
   it("ends what a cell left running together with a cell that must be killed", async () => {
-    await using sandbox = await arena.sandbox({ timeout: 800, grace: 200 });
+    await using sandbox = await grounds.arena.sandbox({ timeout: 800, grace: 200 });
     const spun = await sandbox.execute(
       "import subprocess\nfor _ in range(3): subprocess.Popen(['sh', '-c', 'while :; do :; done'])",
     );

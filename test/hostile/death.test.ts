@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { NativeRuntime } from "../../src/index.js";
 import { CONFIG, descendants } from "./arena.js";
+import { needWalls } from "./grounds.js";
 
 const PATIENCE_MS = 20_000;
 
@@ -26,6 +27,8 @@ sandboxes[0].execute("while True: pass");
 console.log("ready");
 setInterval(() => {}, 1000);
 `;
+
+needWalls();
 
 describe("kill -9 of the host", () => {
   it("leaves no process", async () => {

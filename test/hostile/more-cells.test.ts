@@ -1,12 +1,7 @@
-import { afterAll, beforeAll } from "vitest";
-import { Arena } from "./arena.js";
 import { campaign, readCells } from "./campaign.js";
+import { Grounds } from "./grounds.js";
 import { MORE_EXPECTATIONS } from "./more-expectations.js";
 
-let arena: Arena;
-beforeAll(async () => {
-  arena = await Arena.open();
-});
-afterAll(() => arena[Symbol.asyncDispose]());
+const grounds = new Grounds();
 
-campaign(readCells("more-cells.json"), MORE_EXPECTATIONS, () => arena);
+campaign(readCells("more-cells.json"), MORE_EXPECTATIONS, grounds);

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { CodeExecution, ISandbox } from "../../src/index.js";
-import { Arena } from "./arena.js";
+import { Grounds } from "./grounds.js";
 
 /** One session takes what it can of something, then another one needs a little of it. */
 interface Contest {
@@ -93,18 +93,14 @@ except OSError as error:
     print(error.errno)
 `;
 
-let arena: Arena;
-beforeAll(async () => {
-  arena = await Arena.open();
-});
-afterAll(() => arena[Symbol.asyncDispose]());
+const grounds = new Grounds();
 
 describe("what one session takes, another still has", () => {
-  afterAll(() => arena.expectHealth());
+  grounds.keepHost();
 
   it.each(CONTESTS)("$name", async ({ take, need, got }) => {
-    await using greedy = await arena.sandbox();
-    await using modest = await arena.sandbox();
+    await using greedy = await grounds.arena.sandbox();
+    await using modest = await grounds.arena.sandbox();
     expect((await greedy.execute(take)).status).toBe("ok");
     const run = await modest.execute(need);
     expect(run.status, run.error?.message).toBe("ok");
@@ -112,8 +108,8 @@ describe("what one session takes, another still has", () => {
   });
 
   it("checkpoints, when descriptors in flight are used up", async () => {
-    await using greedy = await arena.sandbox();
-    await using modest = await arena.sandbox();
+    await using greedy = await grounds.arena.sandbox();
+    await using modest = await grounds.arena.sandbox();
     const flood = await greedy.execute(IN_FLIGHT);
     expect(flood.stdout).toBe("109\n");
     await modest.execute("first = 1");
@@ -133,7 +129,7 @@ describe("a pool that hostile sessions came from", () => {
     ].join("\n");
     const draws = new Set<string>();
     for (let round = 0; round < 6; round += 1) {
-      await using sandbox: ISandbox = await arena.sandbox();
+      await using sandbox: ISandbox = await grounds.arena.sandbox();
       const seen = await sandbox.execute(
         "import builtins, json, os, random, sys\nprint(hasattr(builtins, 'leak'), hasattr(sys, 'leak'), hasattr(json, 'leak'), 'LEAK' in os.environ, os.listdir('/tmp'), sys.getrecursionlimit() > 500)\nrandom.random()",
       );
@@ -142,7 +138,7 @@ describe("a pool that hostile sessions came from", () => {
       await sandbox.execute(spoil);
     }
     expect(draws.size).toBe(6);
-    await arena.expectHealth();
+    await grounds.arena.expectHealth();
   });
 });
 

@@ -1,4 +1,4 @@
-import { CellarError } from "../../errors.js";
+import { CellarError, isCellarError } from "../../errors.js";
 import type { Params, RequestMethod, Result } from "../../protocol/messages.js";
 import type { Peer } from "../../protocol/peer.js";
 import type { BranchEvents, Family } from "./family.js";
@@ -11,6 +11,8 @@ const REPLACE_MS = 15_000;
 
 /** Told about a death that no cell was waiting for. */
 type Bereaved = (death: Death) => void;
+
+type Question = "get_variable" | "variables" | "initialize";
 
 export interface CellListener {
   output(event: Params<"output">): void;
@@ -27,6 +29,8 @@ export class Branch implements BranchEvents {
   /** What the newest checkpoint could not keep. */
   lost: readonly string[] = [];
   #generation = 0;
+  /** The generation that a question was put to. */
+  #asked: number | undefined;
   #heirs: (() => void)[] = [];
   #listener: { readonly step: number; readonly cell: CellListener } | undefined;
   readonly #background: (event: Params<"output">) => void;
@@ -70,8 +74,39 @@ export class Branch implements BranchEvents {
     return head.request(method, params);
   }
 
+  /** Asks about the state. What hangs in user code costs the head, not the caller. */
+  async question<M extends Question>(
+    method: M,
+    params: Params<M>,
+    timeout: number,
+  ): Promise<Result<M>> {
+    const generation = this.#generation;
+    this.#asked = generation;
+    const timer = setTimeout(() => this.breakOff(), timeout);
+    try {
+      return await this.ask(method, params);
+    } catch (error) {
+      if (!isCellarError(error, "SESSION_LOST") && !isCellarError(error, "PROTOCOL_ERROR")) {
+        throw error;
+      }
+      await this.#replaceHead(generation);
+      throw new CellarError("SESSION_LOST", "the process ended before it could answer", {
+        remedy: "A checkpoint took its place; the next result tells what was lost.",
+        cause: error,
+      });
+    } finally {
+      clearTimeout(timer);
+      this.#asked = undefined;
+    }
+  }
+
+  /** Ends the head of a question that is still open. */
+  breakOff(): void {
+    if (this.#asked !== undefined) this.family.kill(this.number, this.#asked);
+  }
+
   /** Ends a head that no longer answers, dead or not, and waits until another is in its place. */
-  async replaceHead(generation: number): Promise<void> {
+  async #replaceHead(generation: number): Promise<void> {
     const succession = new Promise<void>((resolve) => {
       if (this.#generation === generation) this.#heirs.push(resolve);
       else resolve();

@@ -12,7 +12,10 @@ export function guardCallbacks(callbacks: OutputCallbacks): OutputCallbacks {
   const warn = (error: unknown) => {
     if (isTold) return;
     isTold = true;
-    process.emitWarning(`an output callback failed: ${describeError(error)}`, "CellarWarning");
+    process.emitWarning(`an output callback failed: ${describeError(error)}`, {
+      type: "CellarWarning",
+      detail: error instanceof Error ? (error.stack ?? "") : "",
+    });
   };
   const guard = <A extends unknown[]>(
     name: string,

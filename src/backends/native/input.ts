@@ -16,9 +16,15 @@ export function checkSource(code: string): void {
   }
 }
 
-export function checkLimit(name: string, value: number | undefined, least: number): void {
-  if (value === undefined || (Number.isInteger(value) && value >= least)) return;
-  throw new CellarError("INVALID_INPUT", `${name} must be a whole number from ${least} on`);
+export function checkLimit(
+  name: string,
+  value: number | undefined,
+  least: number,
+  most = Number.MAX_SAFE_INTEGER,
+): void {
+  if (value === undefined || (Number.isInteger(value) && value >= least && value <= most)) return;
+  const range = most === Number.MAX_SAFE_INTEGER ? `${least} on` : `${least} to ${most}`;
+  throw new CellarError("INVALID_INPUT", `${name} must be a whole number from ${range}`);
 }
 
 export function checkVariableName(name: string): void {

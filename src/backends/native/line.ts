@@ -1,3 +1,4 @@
+import { CellarError } from "../../errors.js";
 import type { Checkpoint } from "../backend.js";
 
 /** More than a session can keep checkpoints of. */
@@ -8,7 +9,7 @@ export class Line {
   #steps: Checkpoint[];
   readonly #parked = new Set<number>([0]);
   readonly #unparkable = new Set<number>();
-  readonly #waiting = new Map<number, (() => void)[]>();
+  readonly #waiting = new Map<number, Set<() => void>>();
 
   constructor(start: Checkpoint = { id: 0, cell: 0 }) {
     this.#steps = start.id === 0 ? [start] : [{ id: 0, cell: 0 }, start];
@@ -18,8 +19,9 @@ export class Line {
     return this.#steps.at(-1) as Checkpoint;
   }
 
-  get steps(): readonly Checkpoint[] {
-    return this.#steps;
+  /** The states that can be gone back to, given which checkpoints are alive. */
+  kept(alive: ReadonlySet<number>): readonly Checkpoint[] {
+    return this.#steps.filter(({ id }) => id === 0 || alive.has(id));
   }
 
   add(step: Checkpoint): void {
@@ -41,6 +43,23 @@ export class Line {
     const wanted = this.#steps.filter(({ cell }, index) => cell !== this.#steps[index - 1]?.cell);
     const target = wanted.at(-1 - cells);
     return target && this.#steps.findLast(({ cell }) => cell === target.cell);
+  }
+
+  /** The state to go back to; fails when it is not kept. */
+  undoing(cells: number, alive: ReadonlySet<number>): Checkpoint {
+    const target = this.before(cells);
+    if (target === undefined) {
+      throw new CellarError("CHECKPOINT_GONE", `only ${this.present.cell} cells can be undone`);
+    }
+    if (target.id === 0 || alive.has(target.id)) return target;
+    throw new CellarError(
+      "CHECKPOINT_GONE",
+      `the state after cell ${target.cell} is not kept any more`,
+      {
+        remedy: "checkpoints() lists the states that are; keepCheckpoints keeps more.",
+        details: { available: this.kept(alive) },
+      },
+    );
   }
 
   /** Cuts the line after a restored step; gives what was lost. */
@@ -65,15 +84,17 @@ export class Line {
     if (this.#parked.has(step)) return true;
     if (this.#unparkable.has(step)) return false;
     return new Promise((resolve) => {
+      const waiting = this.#waiting.get(step) ?? new Set();
       const timer = setTimeout(() => {
-        this.#waiting.delete(step);
+        waiting.delete(wake);
+        if (waiting.size === 0) this.#waiting.delete(step);
         resolve(false);
       }, milliseconds);
       const wake = () => {
         clearTimeout(timer);
         resolve(true);
       };
-      this.#waiting.set(step, [...(this.#waiting.get(step) ?? []), wake]);
+      this.#waiting.set(step, waiting.add(wake));
     });
   }
 }

@@ -12,6 +12,9 @@ type Arrival = (hello: Hello, peer: Peer) => void;
 /** A link that says nothing is not kept. */
 const HELLO_TIMEOUT_MS = 10_000;
 
+/** What the kernel takes; a longer path would be cut without a word. */
+const MAX_PATH_BYTES = 107;
+
 /** Where sessions connect to. The folder is private; a session must also know its token. */
 export class Listener implements AsyncDisposable {
   readonly #server: Server;
@@ -27,15 +30,13 @@ export class Listener implements AsyncDisposable {
     const server = createServer();
     const listener = new Listener(server);
     server.on("connection", (socket) => listener.#accept(socket));
+    if (Buffer.byteLength(path) > MAX_PATH_BYTES) throw noSocket(`${path} is too long for one`);
     await new Promise<void>((resolve, reject) => {
       // It stays: a connection that cannot be accepted later on fails for itself alone.
       server.on("error", reject);
       server.listen({ path, backlog: 511 }, resolve);
     }).catch((error: unknown) => {
-      throw new CellarError("IO_ERROR", `no socket could be made: ${describeError(error)}`, {
-        remedy: "Set TMPDIR to a folder whose path is short and that can be written.",
-        cause: error,
-      });
+      throw noSocket(describeError(error), error);
     });
     chmodSync(path, 0o600);
     if (identity !== undefined) chownSync(path, identity.uid, identity.gid);
@@ -71,4 +72,11 @@ export class Listener implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
   }
+}
+
+function noSocket(why: string, cause?: unknown): CellarError {
+  return new CellarError("IO_ERROR", `no socket could be made: ${why}`, {
+    remedy: "Set TMPDIR to a folder whose path is short and that can be written.",
+    cause,
+  });
 }

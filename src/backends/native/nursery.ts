@@ -14,6 +14,7 @@ import { assess, type IsolationReport } from "../../isolation/levels.js";
 import { diagnose, remedyFor } from "../../isolation/remedies.js";
 import type { Limits } from "../../protocol/messages.js";
 import type { Family } from "./family.js";
+import { sandboxIdentity } from "./identity.js";
 import { closedError } from "./input.js";
 import { keepingAlive } from "./keep-alive.js";
 import { Listener } from "./listener.js";
@@ -21,7 +22,7 @@ import { machine } from "./machine.js";
 import { Pool } from "./pool.js";
 import { preloadNames } from "./preload.js";
 import { probeWalls } from "./probe.js";
-import { RunFolder, SANDBOX_IDENTITY } from "./run-folder.js";
+import { RunFolder } from "./run-folder.js";
 import { raiseWall } from "./wall.js";
 import { Zygote, type ZygoteReport } from "./zygote.js";
 
@@ -140,7 +141,11 @@ export class Nursery {
     const bwrap = locateBwrap(surroundings.path);
     if (bwrap === undefined) throw unavailable("bubblewrap is not installed", "bwrap-missing");
     const interpreter = await findInterpreter(settings, surroundings);
-    const identity = process.getuid?.() === 0 ? SANDBOX_IDENTITY : undefined;
+    const isRoot = process.getuid?.() === 0;
+    const identity = isRoot ? sandboxIdentity() : undefined;
+    if (isRoot && identity === undefined) {
+      throw unavailable("root has no other id to take in this user namespace", "one-id");
+    }
     const owner = identity ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
     const folder = new RunFolder(surroundings.temporary, identity);
     folders.add(folder);
@@ -268,7 +273,7 @@ function unavailable(message: string, cause?: Parameters<typeof remedyFor>[0]): 
 }
 
 function fallen(error: unknown): CellarError {
-  if (isCellarError(error, "IO_ERROR")) return error;
+  if (isCellarError(error, "IO_ERROR") || isCellarError(error, "INVALID_CONFIG")) return error;
   const said = describeError(error);
   return unavailable(said, diagnose(said, machine()));
 }

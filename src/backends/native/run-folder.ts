@@ -33,7 +33,7 @@ export class RunFolder implements Disposable {
 
   constructor(temporary: string, identity: Identity | undefined) {
     try {
-      sweep(temporary);
+      sweep(temporary, identity);
       this.path = mkdtempSync(join(temporary, `cellar-${process.pid}-`));
       this.sockets = join(this.path, "sockets");
       mkdirSync(this.sockets, { mode: 0o700 });
@@ -82,16 +82,22 @@ export class RunFolder implements Disposable {
 const OUR_FOLDER = /^cellar-(\d+)-\w{6}$/;
 
 /** Removes what a process left that had no time to do so. Folders of other users are not touched. */
-export function sweep(temporary: string): void {
-  const owners = [process.getuid?.(), SANDBOX_IDENTITY.uid];
+export function sweep(temporary: string, identity?: Identity): void {
+  const owners = [process.getuid?.(), identity?.uid];
   for (const name of readdirSync(temporary)) {
     const pid = OUR_FOLDER.exec(name)?.[1];
     if (pid === undefined || isRunning(Number(pid))) continue;
     const path = join(temporary, name);
     const stats = lstatSync(path, { throwIfNoEntry: false });
-    if (stats?.isDirectory() === true && owners.includes(stats.uid)) {
-      rmSync(path, { recursive: true, force: true });
-    }
+    if (stats?.isDirectory() === true && owners.includes(stats.uid)) removeLeftover(path);
+  }
+}
+
+function removeLeftover(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch {
+    // Old dirt must not keep anything new from starting.
   }
 }
 

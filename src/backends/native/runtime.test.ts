@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { CodeExecution, REPLConfig } from "../backend.js";
+import type { CodeExecution, Mount, REPLConfig } from "../backend.js";
 import { openWalls } from "./walls.case.test.js";
 
 const { runtime, unavailable } = await openWalls();
@@ -50,6 +50,8 @@ describe("settings of a sandbox", () => {
       { mounts: [{ host: folder, guest: "/" }] },
       { mounts: [{ host: folder, guest: "data" }] },
       { mounts: [{ host: folder, guest: "/proc/x" }] },
+      { mounts: [{ host: folder } as Mount] },
+      { onStdout: "print" as unknown as REPLConfig["onStdout"] },
       { env: { "A=B": "x" } },
       { timeout: 0 },
       { limits: { memoryMb: -1 } },

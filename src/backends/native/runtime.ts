@@ -238,6 +238,9 @@ function checkMount({
   guest,
   readonly = true,
 }: Mount | NonNullable<REPLConfig["mounts"]>[number]): Mount {
+  if (typeof host !== "string" || typeof guest !== "string") {
+    throw new CellarError("INVALID_CONFIG", "a mount needs the paths host and guest");
+  }
   const path = resolve(host);
   if (statSync(path, { throwIfNoEntry: false }) === undefined) {
     throw new CellarError("INVALID_CONFIG", `the mount's folder ${path} does not exist`);

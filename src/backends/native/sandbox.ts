@@ -1,6 +1,6 @@
-import type { Settings } from "../../config.js";
-import { CellarError, describeError, isCellarError } from "../../errors.js";
-import type { Result, Variable } from "../../protocol/messages.js";
+import { LONGEST_OUTPUT, LONGEST_TIMEOUT_MS, type Settings } from "../../config.js";
+import { CellarError, describeError } from "../../errors.js";
+import type { Variable } from "../../protocol/messages.js";
 import { decodeValue, encodeValue } from "../../protocol/values.js";
 import type {
   Checkpoint,
@@ -94,8 +94,8 @@ export class NativePythonSandbox implements ISandbox {
 
   async execute(code: string, options: ExecuteOptions = {}): Promise<CodeExecution> {
     checkSource(code);
-    checkLimit("timeout", options.timeout, 1);
-    checkLimit("maxOutputLength", options.maxOutputLength, 0);
+    checkLimit("timeout", options.timeout, 1, LONGEST_TIMEOUT_MS);
+    checkLimit("maxOutputLength", options.maxOutputLength, 0, LONGEST_OUTPUT);
     const waiting: Waiting = { cancelled: options.signal?.aborted === true, running: undefined };
     const abort = () => cancelOne(waiting);
     options.signal?.addEventListener("abort", abort, { once: true });
@@ -109,8 +109,9 @@ export class NativePythonSandbox implements ISandbox {
   }
 
   getVariable(name: string): Promise<unknown> {
+    const { timeout } = this.#settings;
     return this.#task(async () => {
-      const answer = await this.#ask("get_variable", { name: String(name) });
+      const answer = await this.#branch.question("get_variable", { name: String(name) }, timeout);
       return answer.found ? decodeValue(answer.value) : undefined;
     });
   }
@@ -122,7 +123,10 @@ export class NativePythonSandbox implements ISandbox {
   }
 
   variables(): Promise<readonly Variable[]> {
-    return this.#task(async () => (await this.#ask("variables", {})).variables);
+    const { timeout } = this.#settings;
+    return this.#task(async () => {
+      return (await this.#branch.question("variables", {}, timeout)).variables;
+    });
   }
 
   async cancel(): Promise<void> {
@@ -133,7 +137,7 @@ export class NativePythonSandbox implements ISandbox {
     return this.#task(async () => {
       checkAbility(this.info, "checkpoints()");
       const alive = await this.#alive();
-      return this.#branch.line.steps.filter(({ id }) => id === 0 || alive.has(id));
+      return this.#branch.line.kept(alive);
     });
   }
 
@@ -141,22 +145,7 @@ export class NativePythonSandbox implements ISandbox {
     checkLimit("cells", cells, 1);
     return await this.#task(async () => {
       checkAbility(this.info, "undo()");
-      const { line } = this.#branch;
-      const target = line.before(cells);
-      if (target === undefined) {
-        throw new CellarError("CHECKPOINT_GONE", `only ${line.present.cell} cells can be undone`);
-      }
-      const alive = await this.#alive();
-      if (target.id !== 0 && !alive.has(target.id)) {
-        throw new CellarError(
-          "CHECKPOINT_GONE",
-          `the state after cell ${target.cell} is not kept any more`,
-          {
-            remedy: "checkpoints() lists the states that are; keepCheckpoints keeps more.",
-            details: { available: line.steps.filter(({ id }) => id === 0 || alive.has(id)) },
-          },
-        );
-      }
+      const target = this.#branch.line.undoing(cells, await this.#alive());
       await this.#goTo(target.id);
       return target;
     });
@@ -210,7 +199,9 @@ export class NativePythonSandbox implements ISandbox {
 
   async #end(): Promise<void> {
     await this.cancel();
+    const impatience = setInterval(() => this.#branch.breakOff(), this.#settings.grace);
     await this.#queue.run(() => this.#lodging.leave(CLOSING_MS));
+    clearInterval(impatience);
     this.#queue.close();
   }
 
@@ -256,33 +247,11 @@ export class NativePythonSandbox implements ISandbox {
   async #assign(variables: Record<string, unknown>): Promise<void> {
     const step = this.#nextStep++;
     const order = { step, variables, checkpoint: this.#settings.checkpoints };
-    const { checkpoint } = await this.#ask("initialize", order);
     const { line } = this.#branch;
+    const { timeout } = this.#settings;
+    const { checkpoint } = await this.#branch.question("initialize", order, timeout);
     line.add({ id: step, cell: line.present.cell });
     if (!checkpoint.planned) line.unparkable(step);
-  }
-
-  /** A question about the state; one that hangs in user code costs the head, not the caller. */
-  async #ask<M extends "get_variable" | "variables" | "initialize">(
-    method: M,
-    params: Parameters<Branch["ask"]>[1] & object,
-  ): Promise<Result<M>> {
-    const { family, number, generation } = this.#branch;
-    const timer = setTimeout(() => family.kill(number, generation), this.#settings.timeout);
-    try {
-      return (await this.#branch.ask(method, params as never)) as Result<M>;
-    } catch (error) {
-      if (!isCellarError(error, "SESSION_LOST") && !isCellarError(error, "PROTOCOL_ERROR")) {
-        throw error;
-      }
-      await this.#branch.replaceHead(generation);
-      throw new CellarError("SESSION_LOST", "the process ended before it could answer", {
-        remedy: "A checkpoint took its place; the next result tells what was lost.",
-        cause: error,
-      });
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
   async #alive(): Promise<ReadonlySet<number>> {

@@ -1,0 +1,56 @@
+import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
+import { isCellarError, NativeRuntime } from "../../src/index.js";
+import { Arena, CONFIG } from "./arena.js";
+
+/** The arena of a test file. Where a machine has no walls, the tests are skipped and say why. */
+export class Grounds {
+  #arena: Arena | undefined;
+
+  constructor() {
+    const absence = needWalls();
+    beforeAll(async () => {
+      if (absence() === undefined) this.#arena = await Arena.open();
+    });
+    afterAll(() => this.#arena?.[Symbol.asyncDispose]());
+  }
+
+  get arena(): Arena {
+    if (this.#arena === undefined) throw new Error("the arena is not open");
+    return this.#arena;
+  }
+
+  /** After the group the host is as healthy as before. */
+  keepHost(): void {
+    afterAll(() => this.#arena?.expectHealth());
+  }
+
+  /** After each test the session beside the attacked one still answers. */
+  keepNeighbour(): void {
+    afterEach(() => this.#arena?.expectNeighbour());
+  }
+}
+
+/** Skips the tests of a file where the machine has no walls; gives the reason, once it is known. */
+export function needWalls(): () => string | undefined {
+  let absence: string | undefined;
+  beforeAll(async () => {
+    absence = await wallsAbsence();
+  });
+  beforeEach((context) => {
+    if (absence !== undefined) context.skip(absence);
+  });
+  return () => absence;
+}
+
+/** An obstacle that has a name is the machine's. Any other one is a fault, and fails the tests. */
+async function wallsAbsence(): Promise<string | undefined> {
+  await using runtime = new NativeRuntime();
+  try {
+    await using _sandbox = await runtime.createSandbox({ ...CONFIG, poolSize: 0 });
+    return undefined;
+  } catch (error) {
+    if (!isCellarError(error, "SANDBOX_UNAVAILABLE")) throw error;
+    if (error.details.cause === "unknown") throw error;
+    return error.message;
+  }
+}
