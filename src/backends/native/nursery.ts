@@ -66,13 +66,31 @@ export class Nursery {
   readonly #retired = new Set<Generation>();
   #current: Promise<Generation> | undefined;
   #isClosed = false;
+  #lastUsed = 0;
 
   constructor(options: NurseryOptions) {
     this.#options = options;
   }
 
+  get isRunning(): boolean {
+    return this.#current !== undefined;
+  }
+
+  get lastUsed(): number {
+    return this.#lastUsed;
+  }
+
+  /** Lets the zygote go with its last session; the next one starts another. */
+  async rest(): Promise<void> {
+    const current = this.#current;
+    this.#current = undefined;
+    const generation = await current?.catch(() => undefined);
+    if (generation !== undefined) this.#retire(generation);
+  }
+
   /** A session, warm when the pool has one. */
   async acquire(limits: Limits, keepCheckpoints: number): Promise<Placement> {
+    this.#lastUsed = performance.now();
     const generation = await this.#generation();
     generation.made += 1;
     const family = generation.pool.take(limits, keepCheckpoints);

@@ -1,5 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -147,6 +155,28 @@ describe("settings of a sandbox", () => {
       utimesSync(site, later, later);
       expect(text(await evaluate("import fresh_package; fresh_package.answer", config))).toBe("42");
       expect((await before.execute("1")).status).toBe("ok");
+    },
+  );
+});
+
+describe("zygotes of many kinds", () => {
+  check(
+    "are bounded: the one that served longest ago lets go, sessions in use do not",
+    async () => {
+      const running = () => {
+        const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8");
+        return children.trim().split(" ").filter(Boolean).length;
+      };
+      await using held = await runtime.createSandbox({ preload: "none", poolSize: 0 });
+      await held.execute("kept = 1");
+      for (let index = 0; index < 8; index += 1) {
+        const limits = { memoryMb: 300 + index };
+        expect(text(await evaluate("1 + 1", { limits }))).toBe("2");
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      expect(running()).toBeLessThanOrEqual(6);
+      expect(text(await held.execute("kept"))).toBe("1");
+      expect(text(await evaluate("3"))).toBe("3");
     },
   );
 });

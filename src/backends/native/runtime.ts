@@ -22,6 +22,9 @@ import { NativePythonSandbox } from "./sandbox.js";
 
 const MAX_REMEMBERED = 100;
 
+/** Each kind of session has a zygote, and a zygote with its pool costs hundreds of megabytes. */
+const MAX_ZYGOTES = 4;
+
 export interface RuntimeOptions {
   /** False for a machine that is to be taken for one without bubblewrap. */
   readonly walls?: boolean;
@@ -118,10 +121,11 @@ export class NativeRuntime implements AsyncDisposable {
   nursery(settings: Settings, mounts: readonly Mount[] = []): Nursery {
     if (this.#isClosed) throw closedError("the runtime was shut down");
     const usual = mounts.length === 0 ? this.#usual.get(settings) : undefined;
-    if (usual !== undefined) return usual;
+    if (usual?.isRunning === true) return usual;
     const { python, preload, limits, poolSize, keepCheckpoints } = settings;
     const key = JSON.stringify([python, preload, mounts, limits, poolSize, keepCheckpoints]);
     const known = this.#nurseries.get(key);
+    if (known?.isRunning !== true) this.#makeRoom();
     if (known !== undefined) return known;
     const made = new Nursery({
       settings,
@@ -133,6 +137,16 @@ export class NativeRuntime implements AsyncDisposable {
     this.#nurseries.set(key, made);
     if (mounts.length === 0) this.#usual.set(settings, made);
     return made;
+  }
+
+  /** Another zygote is about to start: of too many, those that served longest ago let go. */
+  #makeRoom(): void {
+    const running = [...this.#nurseries.values()]
+      .filter((nursery) => nursery.isRunning)
+      .sort((a, b) => a.lastUsed - b.lastUsed);
+    for (const nursery of running.slice(0, Math.max(0, running.length - MAX_ZYGOTES + 1))) {
+      nursery.rest();
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
