@@ -47,8 +47,8 @@ class OutputPipes:
 
     def begin(self, background_threads):
         self._aside = background_threads
-        self._lock = threading.Lock()
         self._last = 0
+        self._lock = threading.Lock()
 
     def mark_begin(self, step, max_output):
         self._mark_both(marks.BEGIN, step, max_output)
@@ -73,6 +73,10 @@ class OutputPipes:
                 self._mark_both(marks.SYNC)
                 self._last = which
             self._push(self.descriptors[which], data)
+            if which and data.endswith(b"\n"):
+                # C code may write to the other stream next, and cannot tell.
+                self._mark_both(marks.SYNC)
+                self._last = 0
 
 
 class CellBuffer(io.RawIOBase):

@@ -88,6 +88,15 @@ export function describeConformance(options: ConformanceOptions): void {
         ].join("\n"),
       );
       expect(run.stdout).toBe("one\ntwo\nthree\nfour\n");
+      const mixed = await sandbox.execute(
+        "print('a')\nsys.stderr.write('b\\n')\nos.write(1, b'c\\n')\nsys.stderr.write('d\\n');",
+      );
+      expect(mixed.outputs.map((each) => (each.type === "display" ? "" : each.text))).toEqual([
+        "a\n",
+        "b\n",
+        "c\n",
+        "d\n",
+      ]);
     });
 
     check("keeps UTF-8 whole across writes and replaces what is not UTF-8", async () => {

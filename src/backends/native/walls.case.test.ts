@@ -1,5 +1,4 @@
-import { surroundings } from "../../config.js";
-import { locateBwrap } from "../../isolation/layout.js";
+import { isCellarError } from "../../errors.js";
 import { NativeRuntime } from "./runtime.js";
 
 /** One runtime for a test file, or the reason why this machine has none. */
@@ -8,15 +7,14 @@ export async function openWalls(): Promise<{
   unavailable: string | undefined;
 }> {
   const runtime = new NativeRuntime();
-  if (process.platform !== "linux") return { runtime, unavailable: "the walls need Linux" };
-  if (locateBwrap(surroundings().path) === undefined) {
-    return { runtime, unavailable: "bubblewrap is not installed" };
-  }
   try {
     const sandbox = await runtime.createSandbox({ preload: "none", poolSize: 1 });
     await sandbox.destroy();
     return { runtime, unavailable: undefined };
   } catch (error) {
-    return { runtime, unavailable: `no sandbox on this machine: ${String(error)}` };
+    // An obstacle that has a name is the machine's. Any other one is a fault, and fails the tests.
+    if (!isCellarError(error, "SANDBOX_UNAVAILABLE")) throw error;
+    if (error.details.cause === "unknown") throw error;
+    return { runtime, unavailable: error.message };
   }
 }
