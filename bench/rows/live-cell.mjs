@@ -4,7 +4,7 @@ import { median } from "../statistics.mjs";
 import { interleave, time } from "../stopwatch.mjs";
 
 const LIVE = { preload: "full", poolSize: 4, checkpoints: "off" };
-const BATCH = 100;
+const BATCH = 200;
 const PAUSE_MS = 50;
 
 /** A trivial cell in a session that is there, back to back, against a Jupyter kernel. */
@@ -17,7 +17,7 @@ export const liveCell = {
     const kernel = use(await IpykernelPeer.start(sandbox.info.python.executable, TRIVIAL));
     const samples = await interleave(
       { live: () => timeBatch(sandbox), kernel: () => kernel.time(BATCH) },
-      { rounds: count(8, 2), warmups: count(20, 1), pause: PAUSE_MS },
+      { rounds: count(5, 2), warmups: count(10, 1), pause: PAUSE_MS },
     );
     return {
       ratio: median(samples.kernel) / median(samples.live),
