@@ -30,6 +30,7 @@ class Head(Service):
         self._checkpointer = parking.Checkpointer()
         self._obstacles = None
         self._is_busy = False
+        self._understudy = None
         # Made in the zygote, so that sessions share its pages.
         self._new_interpreter()
 
@@ -56,9 +57,10 @@ class Head(Service):
         linux.prctl(linux.PR_SET_DUMPABLE, 1)
         os.chdir(jail.WORKSPACE)
         if rehearse:
-            for _ in range(2):
-                self._run({"step": 0, "number": 0, "code": rehearsal.CODE, "max_output": 0})
+            self._understudy = self._interpreter
             self._new_interpreter()
+            for _ in range(2):
+                self._rehearse({})
         _reseed()
         self._obstacles = parking.Obstacles()
 
@@ -80,6 +82,16 @@ class Head(Service):
         poll.register(family.CHANNEL, select.POLLIN)
         while not poll.poll(0) and _now() < until:
             pass
+
+    def _rehearse(self, _params):
+        """Plays a cell through in a namespace of its own, before the first real one."""
+        if self._understudy is not None and not self._step:
+            interpreter, self._interpreter = self._interpreter, self._understudy
+            self._run({"step": 0, "number": 0, "code": rehearsal.CODE, "max_output": 0})
+            self._interpreter = interpreter
+        return {}
+
+    _methods = dict(Service._methods, rehearse=_rehearse)
 
     def _answered(self, params, result):
         if result.get("checkpoint", NO_PLAN)["planned"]:

@@ -171,6 +171,7 @@ export const messages = {
     }),
     z.strictObject({ checkpoint: checkpointPlan }),
   ),
+  rehearse: request("head", "host", nothing, nothing),
   configure: request(
     "head",
     "host",

@@ -5,6 +5,10 @@ import type { Zygote } from "./zygote.js";
 /** A refill right behind a request would compete with it for the processor. */
 const REFILL_DELAY_MS = 20;
 
+/** One session is often followed by another soon: so long the next one is kept in the caches. */
+const HOT_MS = 1000;
+const BEAT_MS = 15;
+
 /** Sessions made ahead. One that was handed out is never taken back. */
 export class Pool {
   readonly #zygote: Zygote;
@@ -14,6 +18,8 @@ export class Pool {
   readonly #ready: Family[] = [];
   #making = 0;
   #timer: NodeJS.Timeout | undefined;
+  #pulse: NodeJS.Timeout | undefined;
+  #hotUntil = 0;
   #closed = false;
 
   constructor(zygote: Zygote, limits: Limits, keepCheckpoints: number, size: number) {
@@ -33,6 +39,7 @@ export class Pool {
     // The newest first: more of it is still in the caches.
     const warm = fits ? this.#ready.pop() : undefined;
     this.#refillLater();
+    this.#stayHot();
     if (warm?.isAlive === true) return warm;
     return this.#zygote.spawn({ limits, keepCheckpoints, rehearse: false });
   }
@@ -48,6 +55,7 @@ export class Pool {
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
+    clearInterval(this.#pulse);
     for (const family of this.#ready.splice(0)) family.close();
   }
 
@@ -59,6 +67,23 @@ export class Pool {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.fill(), REFILL_DELAY_MS);
     this.#timer.unref();
+  }
+
+  #stayHot(): void {
+    this.#hotUntil = performance.now() + HOT_MS;
+    if (this.#pulse !== undefined || this.#closed || this.#size === 0) return;
+    this.#pulse = setInterval(() => this.#beat(), BEAT_MS);
+    this.#pulse.unref();
+  }
+
+  #beat(): void {
+    if (performance.now() > this.#hotUntil) {
+      clearInterval(this.#pulse);
+      this.#pulse = undefined;
+      return;
+    }
+    const next = this.#ready.at(-1)?.head(0, 0);
+    next?.then((head) => head.request("rehearse", {})).catch(() => {});
   }
 
   async #make(): Promise<boolean> {
