@@ -2,16 +2,10 @@
 
 import os
 
+from . import linux
+
 MEBIBYTE = 1 << 20
 SOCKET_MEBIBYTES = 32
-
-
-def _put(directory, name, text):
-    descriptor = os.open(name, os.O_WRONLY, dir_fd=directory)
-    try:
-        os.write(descriptor, text.encode())
-    finally:
-        os.close(descriptor)
 
 
 class SessionGroup:
@@ -30,28 +24,28 @@ class SessionGroup:
         memory = (limits["memory_mb"] + limits["workspace_mb"] + 2 * limits["tmp_mb"]) * MEBIBYTE
         if self._parents["version"] == 2:
             directory = self._make(self._parents["unified_fd"])
-            _put(directory, "memory.max", str(memory))
+            linux.put(directory, "memory.max", str(memory))
             self._try(directory, "memory.swap.max", "0")
-            _put(directory, "pids.max", str(limits["processes"]))
-            _put(directory, "cgroup.procs", "0")
+            linux.put(directory, "pids.max", str(limits["processes"]))
+            linux.put(directory, "cgroup.procs", "0")
             self._usage = os.open("memory.current", os.O_RDONLY, dir_fd=directory)
             self._events = os.open("memory.events", os.O_RDONLY, dir_fd=directory)
             os.close(directory)
             return
         if self._parents.get("cpu_fd") is not None:
             directory = self._make(self._parents["cpu_fd"])
-            _put(directory, "cgroup.procs", "0")
+            linux.put(directory, "cgroup.procs", "0")
             os.close(directory)
         directory = self._make(self._parents["pids_fd"])
-        _put(directory, "pids.max", str(limits["processes"]))
-        _put(directory, "cgroup.procs", "0")
+        linux.put(directory, "pids.max", str(limits["processes"]))
+        linux.put(directory, "cgroup.procs", "0")
         os.close(directory)
         directory = self._make(self._parents["memory_fd"])
-        _put(directory, "memory.limit_in_bytes", str(memory))
+        linux.put(directory, "memory.limit_in_bytes", str(memory))
         self._try(directory, "memory.memsw.limit_in_bytes", str(memory))
         # Version 1 counts what lies in sockets apart from the rest, and only when told to.
         self._try(directory, "memory.kmem.tcp.limit_in_bytes", str(SOCKET_MEBIBYTES * MEBIBYTE))
-        _put(directory, "cgroup.procs", "0")
+        linux.put(directory, "cgroup.procs", "0")
         self._usage = os.open("memory.usage_in_bytes", os.O_RDONLY, dir_fd=directory)
         self._events = os.open("memory.oom_control", os.O_RDONLY, dir_fd=directory)
         os.close(directory)
@@ -63,7 +57,7 @@ class SessionGroup:
     @staticmethod
     def _try(directory, name, text):
         try:
-            _put(directory, name, text)
+            linux.put(directory, name, text)
         except OSError:
             # Kernels without swap accounting lack the file; then there is no swap to bound.
             pass

@@ -76,25 +76,17 @@ def _map_user(outer_proc):
         ("self/uid_map", "%d 0 1" % GUEST_UID),
         ("self/gid_map", "%d 0 1" % GUEST_UID),
     ):
-        _put(outer_proc, name, text)
+        linux.put(outer_proc, name, text)
     for name, most in SHARES:
         _try(outer_proc, "sys/user/max_" + name, str(most))
 
 
 def _try(directory, name, text):
     try:
-        _put(directory, name, text)
+        linux.put(directory, name, text)
     except OSError:
         # An older kernel, or one without the feature: then the host's own bound stands.
         pass
-
-
-def _put(directory, name, text):
-    descriptor = os.open(name, os.O_WRONLY, dir_fd=directory)
-    try:
-        os.write(descriptor, text.encode())
-    finally:
-        os.close(descriptor)
 
 
 def data_in_use():
