@@ -52,6 +52,10 @@ export const settingsSchema = z.strictObject({
   checkpoints: z.enum(["always", "idle", "off"]).default("always"),
   /** How many checkpoints a session keeps. */
   keepCheckpoints: z.int().min(1).max(100).default(10),
+  /** Questions to the host (`llm_query`) that are worked on at the same time. */
+  queryConcurrency: z.int().min(1).max(1024).default(16),
+  /** How long one question to the host may take, in milliseconds. */
+  queryTimeout: z.int().positive().max(LONGEST_TIMEOUT_MS).default(600_000),
   limits: limitSettingsSchema.prefault({}),
 });
 

@@ -6,9 +6,12 @@ export type {
   ExecutionStatus,
   ISandbox,
   Isolation,
+  LLMQuery,
   Mount,
   Output,
+  QueryOptions,
   REPLConfig,
+  RLMQuery,
   SandboxInfo,
   StateReport,
 } from "./backends/backend.js";

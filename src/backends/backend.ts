@@ -83,6 +83,22 @@ export interface Mount {
   readonly readonly?: boolean | undefined;
 }
 
+export interface QueryOptions {
+  /** Aborted when the cell is cancelled, runs out of time or is over. */
+  readonly signal: AbortSignal;
+}
+
+export type LLMQuery = (
+  prompt: string,
+  options: QueryOptions & { readonly model?: string },
+) => string | Promise<string>;
+
+export type RLMQuery = (
+  task: string,
+  context: unknown,
+  options: QueryOptions,
+) => string | Promise<string>;
+
 /** Settings of one sandbox; everything has a default. */
 export interface REPLConfig extends Partial<Omit<Settings, "limits">> {
   backend?: "native" | undefined;
@@ -97,6 +113,10 @@ export interface REPLConfig extends Partial<Omit<Settings, "limits">> {
   /** Called with output that no cell is waiting for: threads and processes left running. */
   onBackground?: ((text: string, stream: "stdout" | "stderr") => void) | undefined;
   onDisplay?: ((output: Output & { type: "display" }) => void) | undefined;
+  /** Answers `llm_query` in Python. What it throws is raised there. */
+  onLLMQuery?: LLMQuery | undefined;
+  /** Answers `rlm_query` in Python; without a context of its own it gets the sandbox's. */
+  onRLMQuery?: RLMQuery | undefined;
   signal?: AbortSignal | undefined;
 }
 

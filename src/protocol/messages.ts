@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { count, json, nothing, notification, request, shortText, text } from "./specs.js";
 
 /** Version of the contract in protocol/README.md, counted apart from the package's version. */
 export const PROTOCOL_VERSION = 1;
@@ -8,12 +9,6 @@ export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 
 /** A cell's source longer than this is refused on the host. */
 export const MAX_SOURCE_BYTES = 8 * 1024 * 1024;
-
-const count = z.int().nonnegative();
-const text = z.string();
-const shortText = z.string().max(4096);
-
-export const json: z.ZodType<unknown> = z.unknown();
 
 export const executionErrorSchema = z.strictObject({
   type: shortText.min(1),
@@ -66,39 +61,6 @@ export const variableSchema = z.strictObject({
   size: count.optional(),
 });
 
-/** Notifications carry no result. `link` names the channel, `from` who sends. */
-type Link = "zygote" | "init" | "head" | "plain";
-type Side = "host" | "inside";
-
-interface NotificationSpec<P extends z.ZodType> {
-  readonly kind: "notification";
-  readonly link: Link;
-  readonly from: Side;
-  readonly params: P;
-}
-
-interface RequestSpec<P extends z.ZodType, R extends z.ZodType> {
-  readonly kind: "request";
-  readonly link: Link;
-  readonly from: Side;
-  readonly params: P;
-  readonly result: R;
-}
-
-function notification<P extends z.ZodType>(link: Link, from: Side, params: P): NotificationSpec<P> {
-  return { kind: "notification", link, from, params };
-}
-
-function request<P extends z.ZodType, R extends z.ZodType>(
-  link: Link,
-  from: Side,
-  params: P,
-  result: R,
-): RequestSpec<P, R> {
-  return { kind: "request", link, from, params, result };
-}
-
-const nothing = z.strictObject({});
 const branch = z.strictObject({ branch: count });
 
 /** The one source of the contract; schema.json and the runner's tables are generated from it. */
@@ -231,6 +193,14 @@ export const messages = {
       attachments: z.array(z.strictObject({ mime: shortText, bytes: count })).max(16),
       metadata: z.record(shortText, json),
     }),
+  ),
+
+  /** A built-in that the host answers. `input` is JSON of its own, judged apart from the envelope. */
+  host_call: request(
+    "head",
+    "inside",
+    z.strictObject({ step: count, name: shortText.min(1), input: text }),
+    z.strictObject({ output: json }),
   ),
 
   interrupt: notification("init", "host", z.strictObject({ branch: count, step: count })),

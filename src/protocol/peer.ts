@@ -3,6 +3,7 @@ import { CellarError, describeError } from "../errors.js";
 import { excessOf, MAX_CHECKED_VALUES, MAX_JSON_VALUES, SURELY_CHEAP_BYTES } from "./bounds.js";
 import { encodeFrame, FrameDecoder } from "./frames.js";
 import {
+  type Envelope,
   MAX_FRAME_BYTES,
   type Method,
   messages,
@@ -14,10 +15,18 @@ import {
 } from "./messages.js";
 
 type Handler<M extends Method> = (params: Params<M>, attachments: readonly Buffer[]) => void;
+type Responder<M extends RequestMethod> = (params: Params<M>) => Promise<Result<M>>;
 type Handlers = { [M in NotificationMethod]?: Handler<M> };
 
 /** Answers that carry a user's value, which no schema walks through. */
 const FREE_ANSWERS: ReadonlySet<RequestMethod> = new Set(["get_variable"]);
+
+/** A side that asks without waiting for answers is not served for ever. */
+const MAX_SERVED = 4096;
+
+const METHOD_NOT_FOUND = -32601;
+const REFUSED = -32000;
+const MAX_REASON_CHARACTERS = 16_384;
 
 interface Pending {
   readonly method: RequestMethod;
@@ -40,10 +49,12 @@ export class Peer {
   readonly #decoder = new FrameDecoder();
   readonly #pending = new Map<number, Pending>();
   readonly #handlers: Handlers = {};
+  readonly #responders = new Map<string, Responder<RequestMethod>>();
   readonly #closed: Promise<CellarError>;
   #settleClosed: (reason: CellarError) => void = () => {};
   #announced: Announced | undefined;
   #nextId = 1;
+  #serving = 0;
   #ended: CellarError | undefined;
 
   constructor(stream: Duplex) {
@@ -68,6 +79,11 @@ export class Peer {
 
   on<M extends NotificationMethod>(method: M, handler: Handler<M>): void {
     (this.#handlers as Record<string, Handler<M>>)[method] = handler;
+  }
+
+  /** Answers the other side's requests; what the responder throws becomes the refusal. */
+  serve<M extends RequestMethod>(method: M, responder: Responder<M>): void {
+    this.#responders.set(method, responder as unknown as Responder<RequestMethod>);
   }
 
   request<M extends RequestMethod>(method: M, params: Params<M>): Promise<Result<M>> {
@@ -115,19 +131,45 @@ export class Peer {
     if (envelope === undefined) throw protocolError("a message is not JSON-RPC 2.0");
     const asked = "result" in envelope ? this.#pending.get(envelope.id) : undefined;
     if (awaitsValue && !carriesValue(asked)) refuseExcess(body, MAX_CHECKED_VALUES);
-    if ("method" in envelope) this.#notified(envelope.method, envelope.params);
+    if ("method" in envelope) this.#called(envelope.method, envelope.params, envelope.id);
     else if ("result" in envelope) this.#answered(envelope.id, envelope.result);
-    else this.#refused(envelope.id, envelope.error.code, envelope.error.message);
+    else this.#refused(envelope.id, envelope.error);
   }
 
-  #notified(method: string, params: unknown): void {
-    if (!Object.hasOwn(messages, method)) return;
-    const spec = messages[method as Method];
-    if (spec.kind !== "notification") return;
+  #called(method: string, params: unknown, id: number | undefined): void {
+    const spec = Object.hasOwn(messages, method) ? messages[method as Method] : undefined;
+    if (spec?.kind === "notification") this.#notified(method as NotificationMethod, params);
+    else if (id !== undefined) this.#asked(method, params, id);
+  }
+
+  #asked(method: string, params: unknown, id: number): void {
+    const responder = this.#responders.get(method);
+    if (responder === undefined) {
+      this.#send({ id, error: { code: METHOD_NOT_FOUND, message: `nothing answers ${method}` } });
+      return;
+    }
+    const parsed = messages[method as RequestMethod].params.safeParse(params);
+    if (!parsed.success) throw protocolError(`the parameters of ${method} do not fit`);
+    if (this.#serving >= MAX_SERVED) throw protocolError("too many requests are open");
+    this.#serving += 1;
+    responder(parsed.data as Params<RequestMethod>)
+      .then((result) => this.#send({ id, result }))
+      .catch((error: unknown) => this.#send({ id, error: refusal(error) }))
+      .finally(() => {
+        this.#serving -= 1;
+      });
+  }
+
+  #send(answer: object): void {
+    if (this.#ended === undefined) this.#stream.write(encodeFrame({ jsonrpc: "2.0", ...answer }));
+  }
+
+  #notified(method: NotificationMethod, params: unknown): void {
+    const spec = messages[method];
     const parsed = spec.params.safeParse(params);
     if (!parsed.success) throw protocolError(`the parameters of ${method} do not fit`);
     const value = parsed.data as Params<Method>;
-    const handler = this.#handlers[method as NotificationMethod] as Handler<Method> | undefined;
+    const handler = this.#handlers[method] as Handler<Method> | undefined;
     const deliver = (attachments: readonly Buffer[]) => handler?.(value, attachments);
     const sizes = "attachments" in value ? value.attachments.map(({ bytes }) => bytes) : [];
     if (sizes.length === 0) {
@@ -167,12 +209,12 @@ export class Peer {
     throw error;
   }
 
-  #refused(id: number | null, code: number, message: string): void {
+  #refused(id: number | null, { code, message, data }: RpcError): void {
     const pending = id === null ? undefined : this.#pending.get(id);
     if (id === null || pending === undefined) return;
     this.#pending.delete(id);
     pending.reject(
-      new CellarError("REMOTE_ERROR", message, { details: { method: pending.method, code } }),
+      new CellarError("REMOTE_ERROR", message, { details: { method: pending.method, code, data } }),
     );
   }
 
@@ -184,6 +226,15 @@ export class Peer {
     this.#stream.destroy();
     this.#settleClosed(reason);
   }
+}
+
+type RpcError = Extract<Envelope, { error: unknown }>["error"];
+
+function refusal(error: unknown): RpcError {
+  const message = (describeError(error) || "it gave no reason").slice(0, MAX_REASON_CHARACTERS);
+  return error instanceof CellarError
+    ? { code: REFUSED, message, data: { code: error.code } }
+    : { code: REFUSED, message };
 }
 
 function carriesValue(pending: Pending | undefined): boolean {

@@ -2,11 +2,11 @@ import { chmodSync, chownSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { CellarError, describeError } from "../../errors.js";
-import { type Params, PROTOCOL_VERSION } from "../../protocol/messages.js";
+import { PROTOCOL_VERSION } from "../../protocol/messages.js";
 import { Peer } from "../../protocol/peer.js";
+import type { Hello } from "../family/family.js";
 import type { Identity } from "./run-folder.js";
 
-export type Hello = Params<"hello">;
 type Arrival = (hello: Hello, peer: Peer) => void;
 
 /** A link that says nothing is not kept. */

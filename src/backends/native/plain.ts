@@ -11,8 +11,7 @@ import type { Interpreter } from "../../isolation/interpreter.js";
 import type { Finding, ProbeFacts } from "../../isolation/levels.js";
 import { type DeathCause, type Limits, PROTOCOL_VERSION } from "../../protocol/messages.js";
 import { Peer } from "../../protocol/peer.js";
-import { Family } from "./family.js";
-import type { Hello } from "./listener.js";
+import { Family, type Hello } from "../family/family.js";
 import { sweep } from "./run-folder.js";
 import { remember } from "./wall.js";
 

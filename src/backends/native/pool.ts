@@ -1,5 +1,5 @@
 import type { Limits } from "../../protocol/messages.js";
-import type { Family } from "./family.js";
+import type { Family } from "../family/family.js";
 import type { Zygote } from "./zygote.js";
 
 /** A refill right behind a request would compete with it for the processor. */

@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { Cgroups } from "../../isolation/cgroups.js";
 import type { Finding, ProbeFacts } from "../../isolation/levels.js";
 import { remedyFor } from "../../isolation/remedies.js";
-import type { Family } from "./family.js";
+import type { Family } from "../family/family.js";
 
 const NAMESPACES = ["pid", "mnt", "ipc", "uts", "net", "user"] as const;
 

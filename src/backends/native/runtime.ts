@@ -1,5 +1,3 @@
-import { statSync } from "node:fs";
-import { resolve } from "node:path";
 import {
   resolveSettings,
   type Settings,
@@ -10,12 +8,13 @@ import {
 import { CellarError, isCellarError } from "../../errors.js";
 import type { Mount } from "../../isolation/bwrap.js";
 import { assess, meets } from "../../isolation/levels.js";
-import type { ISandbox, REPLConfig, SandboxInfo } from "../backend.js";
-import { guardCallbacks } from "./callbacks.js";
-import type { Family } from "./family.js";
-import { closedError } from "./input.js";
-import { keepingAlive } from "./keep-alive.js";
-import { type Birthplace, lodge } from "./lodging.js";
+import type { REPLConfig, SandboxInfo } from "../backend.js";
+import type { Family } from "../family/family.js";
+import { closedError } from "../family/input.js";
+import { keepingAlive } from "../family/keep-alive.js";
+import { type Birthplace, lodge } from "../family/lodging.js";
+import { PythonSandbox } from "../family/sandbox.js";
+import { abortable, splitConfig } from "../options.js";
 import { findInterpreter, Nursery, type Placement, wireLimits } from "./nursery.js";
 import { PLAIN_LEVEL, startPlain } from "./plain.js";
 import { NativePythonSandbox } from "./sandbox.js";
@@ -57,7 +56,10 @@ export class NativeRuntime implements AsyncDisposable {
     const birthplace = this.#hasWalls
       ? this.#walled(settings, mounts)
       : this.#plain(settings, mounts, withoutWalls());
-    return abortable(NativePythonSandbox.open(birthplace, settings, callbacks), config.signal);
+    return abortable(
+      PythonSandbox.open(NativePythonSandbox, birthplace, settings, callbacks),
+      config.signal,
+    );
   }
 
   /** Behind walls. Only a first start that finds none may go without, where that was allowed. */
@@ -224,72 +226,4 @@ function refuseBelow(settings: Settings, { isolation, family }: Placement): void
       details: { level: isolation.level, missing: isolation.missing, option: "minIsolation" },
     },
   );
-}
-
-function splitConfig(config: REPLConfig) {
-  const { backend, mounts, env, onStdout, onStderr, onBackground, onDisplay, signal, ...options } =
-    config;
-  if (signal?.aborted === true) {
-    throw new CellarError("ABORTED", "the start was aborted", { cause: signal.reason });
-  }
-  if (backend !== undefined && backend !== "native") {
-    throw new CellarError("INVALID_CONFIG", `there is no backend "${String(backend)}"`, {
-      remedy: 'Use "native".',
-    });
-  }
-  return {
-    options,
-    mounts: (mounts ?? []).map(checkMount),
-    callbacks: {
-      env: checkEnvironment(env),
-      ...guardCallbacks({ onStdout, onStderr, onBackground, onDisplay }),
-    },
-  };
-}
-
-function checkMount({
-  host,
-  guest,
-  readonly = true,
-}: Mount | NonNullable<REPLConfig["mounts"]>[number]): Mount {
-  if (typeof host !== "string" || typeof guest !== "string") {
-    throw new CellarError("INVALID_CONFIG", "a mount needs the paths host and guest");
-  }
-  const path = resolve(host);
-  if (statSync(path, { throwIfNoEntry: false }) === undefined) {
-    throw new CellarError("INVALID_CONFIG", `the mount's folder ${path} does not exist`);
-  }
-  return { host: path, guest, readonly };
-}
-
-function checkEnvironment(env: REPLConfig["env"]): REPLConfig["env"] {
-  for (const [name, value] of Object.entries(env ?? {})) {
-    if (!/^[A-Za-z_]\w*$/.test(name) || typeof value !== "string" || value.includes("\0")) {
-      throw new CellarError("INVALID_CONFIG", `env: ${JSON.stringify(name)} cannot be set`);
-    }
-  }
-  return env;
-}
-
-/** Waits for a start; one that is not wanted any more is ended. */
-async function abortable<T extends ISandbox>(
-  start: Promise<T>,
-  signal: AbortSignal | undefined,
-): Promise<T> {
-  let abort = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => {
-      start.then(
-        (sandbox) => sandbox.destroy(),
-        () => {},
-      );
-      reject(new CellarError("ABORTED", "the start was aborted", { cause: signal?.reason }));
-    };
-  });
-  signal?.addEventListener("abort", abort, { once: true });
-  try {
-    return await keepingAlive(Promise.race([start, aborted]));
-  } finally {
-    signal?.removeEventListener("abort", abort);
-  }
 }

@@ -3,7 +3,7 @@ import { CellarError, describeError, isCellarError } from "../../errors.js";
 import { seccompProgram } from "../../isolation/seccomp.js";
 import type { Limits, Params } from "../../protocol/messages.js";
 import { Peer } from "../../protocol/peer.js";
-import { Family } from "./family.js";
+import { Family } from "../family/family.js";
 import type { Listener } from "./listener.js";
 import type { Wall } from "./wall.js";
 

@@ -3,7 +3,9 @@ import { CellarError, describeError } from "../../errors.js";
 import type { CheckpointMode, Params, Result } from "../../protocol/messages.js";
 import type { ExecutionError, ExecutionStatus, REPLConfig } from "../backend.js";
 import type { Branch, CellListener, Death } from "./branch.js";
+import { Clock } from "./clock.js";
 import { Collector } from "./collector.js";
+import type { HostCalls } from "./host-calls.js";
 
 /** A head whose pipes were broken by the cell never reports the end of its output. */
 const SETTLE_MS = 5_000;
@@ -26,6 +28,7 @@ export interface CellOrder {
   readonly maxOutputLength: number;
   readonly checkpoint: CheckpointMode;
   readonly callbacks: Pick<REPLConfig, "onStdout" | "onStderr" | "onDisplay">;
+  readonly calls: HostCalls;
 }
 
 export type CellEnd =
@@ -49,6 +52,9 @@ export class RunningCell implements CellListener {
   #death: CellEnd | undefined;
   #wakeDied: (end: CellEnd) => void = () => {};
   #broken: CellarError | undefined;
+  #clock: Clock | undefined;
+  /** Tells the host's functions that nobody waits for them any more. */
+  readonly #calling = new AbortController();
 
   constructor(branch: Branch, order: CellOrder) {
     this.#branch = branch;
@@ -78,10 +84,21 @@ export class RunningCell implements CellListener {
     this.#wakeDied(this.#death);
   }
 
+  /** The cell's clock stands still while the host works for it. */
+  async hostCall(call: Params<"host_call">): Promise<Result<"host_call">> {
+    this.#clock?.hold();
+    try {
+      return await this.#order.calls.answer(call, this.#calling.signal);
+    } finally {
+      this.#clock?.release();
+    }
+  }
+
   /** SIGINT now, SIGKILL after the grace. Does nothing once the cell is over. */
   stop(cause: StopCause): void {
     if (this.#answered || this.#cause !== undefined) return;
     this.#cause = cause;
+    this.#calling.abort();
     const { family, number } = this.#branch;
     family.interrupt(number, this.#order.step);
     this.#timers.push(
@@ -102,7 +119,7 @@ export class RunningCell implements CellListener {
       wakeLost = resolve;
     });
     const attending = this.#branch.family.onEnd((reason) => wakeLost({ kind: "lost", reason }));
-    this.#timers.push(setTimeout(() => this.stop("timeout"), timeout));
+    this.#clock = new Clock(timeout, () => this.stop("timeout"));
     try {
       const answered = this.#branch
         .ask("execute", {
@@ -127,6 +144,8 @@ export class RunningCell implements CellListener {
       return this.#death ?? settled;
     } finally {
       for (const timer of this.#timers) clearTimeout(timer);
+      this.#clock[Symbol.dispose]();
+      this.#calling.abort();
       listening[Symbol.dispose]();
       attending[Symbol.dispose]();
     }

@@ -1,7 +1,8 @@
 import { CellarError } from "../../errors.js";
 import type { DeathCause, Params } from "../../protocol/messages.js";
 import type { Peer } from "../../protocol/peer.js";
-import type { Hello } from "./listener.js";
+
+export type Hello = Params<"hello">;
 
 /** How long the news of a session's end may take behind the end itself. */
 const OBITUARY_MS = 500;

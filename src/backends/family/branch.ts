@@ -19,6 +19,7 @@ export interface CellListener {
   display(event: Params<"display">, attachments: readonly Buffer[]): void;
   settled(event: Params<"settled">): void;
   died(death: Death): void;
+  hostCall(call: Params<"host_call">): Promise<Result<"host_call">>;
 }
 
 /** One branch of a session: its present head, its line of states, and who listens to its cell. */
@@ -71,6 +72,7 @@ export class Branch implements BranchEvents {
   async ask<M extends RequestMethod>(method: M, params: Params<M>): Promise<Result<M>> {
     const head = await this.head();
     head.on("display", (event, attachments) => this.display(event, attachments));
+    head.serve("host_call", (call) => this.#hostCall(call));
     return head.request(method, params);
   }
 
@@ -139,6 +141,11 @@ export class Branch implements BranchEvents {
     } else if (event.step === null) {
       this.#background(event);
     }
+  }
+
+  async #hostCall(call: Params<"host_call">): Promise<Result<"host_call">> {
+    if (call.step === this.#listener?.step) return this.#listener.cell.hostCall(call);
+    throw new CellarError("UNSUPPORTED", `${call.name} needs a running cell, and this one is over`);
   }
 
   display(event: Params<"display">, attachments: readonly Buffer[]): void {

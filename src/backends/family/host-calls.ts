@@ -1,0 +1,139 @@
+import { z } from "zod";
+import { CellarError } from "../../errors.js";
+import { excessOf, MAX_JSON_VALUES } from "../../protocol/bounds.js";
+import type { Params, Result } from "../../protocol/messages.js";
+import { decodeValue, encodeValue } from "../../protocol/values.js";
+import type { REPLConfig } from "../backend.js";
+
+type Queries = Pick<REPLConfig, "onLLMQuery" | "onRLMQuery">;
+
+/** What answers one built-in of Python. */
+type HostFunction = (input: unknown, signal: AbortSignal) => Promise<unknown>;
+
+export interface CallLimits {
+  /** Calls of one sandbox that are worked on at the same time. */
+  readonly concurrency: number;
+  /** Milliseconds that one call may take. */
+  readonly timeout: number;
+}
+
+const llmInput = z.strictObject({ prompt: z.string(), model: z.string().nullable() });
+const rlmInput = z.strictObject({ task: z.string(), context: z.unknown().optional() });
+
+/** The caller's functions behind `llm_query` and `rlm_query`, called by hostile code. */
+export class HostCalls {
+  readonly #functions = new Map<string, HostFunction>();
+  readonly #limits: CallLimits;
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  /** `context` gives what a query without a context of its own is about. */
+  constructor({ onLLMQuery, onRLMQuery }: Queries, context: () => unknown, limits: CallLimits) {
+    this.#limits = limits;
+    if (onLLMQuery !== undefined) {
+      this.#functions.set("llm_query", async (input, signal) => {
+        const { prompt, model } = read(llmInput, input);
+        const options = { signal, ...(model !== null && { model }) };
+        return answerText("onLLMQuery", await onLLMQuery(prompt, options));
+      });
+    }
+    if (onRLMQuery !== undefined) {
+      this.#functions.set("rlm_query", async (input, signal) => {
+        const { task, ...rest } = read(rlmInput, input);
+        const about = "context" in rest ? rest.context : context();
+        return answerText("onRLMQuery", await onRLMQuery(task, about, { signal }));
+      });
+    }
+  }
+
+  async answer(call: Params<"host_call">, signal: AbortSignal): Promise<Result<"host_call">> {
+    const work = this.#functions.get(call.name);
+    if (work === undefined) throw notGiven(call.name);
+    const input = readInput(call);
+    await this.#enter(signal);
+    try {
+      return { output: encodeValue(await this.#inTime(call.name, work, input, signal)) };
+    } finally {
+      this.#running -= 1;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  /** In the order of asking; who is not wanted any more leaves the line. */
+  async #enter(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && this.#running >= this.#limits.concurrency) {
+      await new Promise<void>((resolve) => {
+        const leave = () => {
+          signal.removeEventListener("abort", leave);
+          resolve();
+        };
+        signal.addEventListener("abort", leave);
+        this.#waiting.push(leave);
+      });
+    }
+    this.#running += 1;
+  }
+
+  /** A function that does not heed its signal is waited for no longer than one that does. */
+  async #inTime(
+    name: string,
+    work: HostFunction,
+    input: unknown,
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    const own = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    let abort = () => {};
+    const broken = new Promise<never>((_, reject) => {
+      const end = (message: string) => {
+        const reason = new CellarError("ABORTED", message);
+        own.abort(reason);
+        reject(reason);
+      };
+      const { timeout } = this.#limits;
+      timer = setTimeout(() => end(`${name} took longer than ${timeout / 1000} s`), timeout);
+      abort = () => end(`${name} was given up: the cell is over`);
+      signal.addEventListener("abort", abort);
+      if (signal.aborted) abort();
+    });
+    try {
+      if (own.signal.aborted) return await broken;
+      return await Promise.race([work(input, own.signal), broken]);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", abort);
+    }
+  }
+}
+
+function readInput({ name, input }: Params<"host_call">): unknown {
+  const excess = excessOf(Buffer.from(input), MAX_JSON_VALUES);
+  if (excess !== undefined) throw new CellarError("TOO_LARGE", `what ${name} was given ${excess}`);
+  try {
+    return decodeValue(JSON.parse(input));
+  } catch (error) {
+    throw new CellarError("INVALID_INPUT", `what ${name} was given is not JSON`, { cause: error });
+  }
+}
+
+function read<T>(schema: z.ZodType<T>, input: unknown): T {
+  const { data, error } = schema.safeParse(input);
+  if (data !== undefined) return data;
+  throw new CellarError("INVALID_INPUT", "the question does not fit", { cause: error });
+}
+
+function answerText(name: string, answer: unknown): string {
+  if (typeof answer === "string") return answer;
+  throw new Error(`${name} must give a string, not ${answer === null ? "null" : typeof answer}`);
+}
+
+function notGiven(name: string): CellarError {
+  const option = { llm_query: "onLLMQuery", rlm_query: "onRLMQuery" }[name];
+  return option === undefined
+    ? new CellarError("UNSUPPORTED", `the host answers no ${JSON.stringify(name)}`)
+    : new CellarError(
+        "UNSUPPORTED",
+        `${name} is not available: this sandbox was made without ${option}. ` +
+          `Go on without it, or pass ${option} to createSandbox().`,
+      );
+}

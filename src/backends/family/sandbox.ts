@@ -1,0 +1,384 @@
+import { LONGEST_OUTPUT, LONGEST_TIMEOUT_MS, type Settings } from "../../config.js";
+import { CellarError, describeError } from "../../errors.js";
+import type { Variable } from "../../protocol/messages.js";
+import { decodeValue, encodeValue } from "../../protocol/values.js";
+import type {
+  Checkpoint,
+  CodeExecution,
+  ExecuteOptions,
+  ISandbox,
+  SandboxInfo,
+  StateReport,
+} from "../backend.js";
+import { Branch, type Death } from "./branch.js";
+import type { Callbacks } from "./callbacks.js";
+import { answeredStatus, type CellEnd, describeDeath, RunningCell, stopError } from "./cell.js";
+import { gathered, unrun } from "./execution.js";
+import { HostCalls } from "./host-calls.js";
+import { checkAbility, checkLimit, checkSource, checkVariableName, closedError } from "./input.js";
+import { Line } from "./line.js";
+import type { Birthplace, Lodging } from "./lodging.js";
+import { TaskQueue } from "./queue.js";
+import { joinReports, restoredState, stateAfter } from "./state.js";
+
+/** A checkpoint is parked within milliseconds; a loaded machine may take longer. */
+const PARKING_MS = 5_000;
+const CLOSING_MS = 5_000;
+
+interface Waiting {
+  cancelled: boolean;
+  running: RunningCell | undefined;
+}
+
+/** A Python of one's own: cells run one at a time, and their state stays. */
+export class PythonSandbox implements ISandbox {
+  readonly #birthplace: Birthplace;
+  readonly #settings: Settings;
+  readonly #callbacks: Callbacks;
+  readonly #queue = new TaskQueue();
+  readonly #waiting = new Set<Waiting>();
+  #lodging: Lodging;
+  #branch: Branch;
+  readonly #calls: HostCalls;
+  #context: { readonly given: unknown; readonly value: unknown } | undefined;
+  #nextStep: number;
+  #number: number;
+  #notice: StateReport | undefined;
+  #isLossTold = false;
+  #ending: Promise<void> | undefined;
+
+  constructor(
+    birthplace: Birthplace,
+    lodging: Lodging,
+    settings: Settings,
+    callbacks: Callbacks,
+    start: { branch: number; line: Line; step: number; number: number },
+  ) {
+    this.#birthplace = birthplace;
+    this.#lodging = lodging;
+    this.#settings = settings;
+    this.#callbacks = callbacks;
+    this.#calls = new HostCalls(callbacks, () => this.#context?.given, {
+      concurrency: settings.queryConcurrency,
+      timeout: settings.queryTimeout,
+    });
+    this.#nextStep = start.step;
+    this.#number = start.number;
+    this.#branch = this.#adopt(start.branch, start.line);
+  }
+
+  static async open<T extends PythonSandbox>(
+    Kind: new (...parts: ConstructorParameters<typeof PythonSandbox>) => T,
+    birthplace: Birthplace,
+    settings: Settings,
+    callbacks: Callbacks,
+  ): Promise<T> {
+    const lodging = await birthplace();
+    const start = { branch: 0, line: new Line(), step: 1, number: 0 };
+    const sandbox = new Kind(birthplace, lodging, settings, callbacks, start);
+    try {
+      await sandbox.#queue.run(() => sandbox.#furnish());
+      return sandbox;
+    } catch (error) {
+      await sandbox.destroy();
+      throw error;
+    }
+  }
+
+  get info(): SandboxInfo {
+    return this.#lodging.info;
+  }
+
+  async initialize(context?: unknown): Promise<void> {
+    const value = encodeValue(context ?? null);
+    await this.#task(async () => {
+      this.#context = { given: context, value };
+      await this.#assign({ context: value });
+    });
+  }
+
+  async execute(code: string, options: ExecuteOptions = {}): Promise<CodeExecution> {
+    checkSource(code);
+    checkLimit("timeout", options.timeout, 1, LONGEST_TIMEOUT_MS);
+    checkLimit("maxOutputLength", options.maxOutputLength, 0, LONGEST_OUTPUT);
+    const waiting: Waiting = { cancelled: options.signal?.aborted === true, running: undefined };
+    const abort = () => cancelOne(waiting);
+    options.signal?.addEventListener("abort", abort, { once: true });
+    this.#waiting.add(waiting);
+    try {
+      return await this.#task(() => this.#run(code, options, waiting));
+    } finally {
+      this.#waiting.delete(waiting);
+      options.signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  getVariable(name: string): Promise<unknown> {
+    const { timeout } = this.#settings;
+    return this.#task(async () => {
+      const answer = await this.#branch.question("get_variable", { name: String(name) }, timeout);
+      return answer.found ? decodeValue(answer.value) : undefined;
+    });
+  }
+
+  async setVariable(name: string, value: unknown): Promise<void> {
+    checkVariableName(name);
+    const encoded = encodeValue(value);
+    await this.#task(() => this.#assign({ [name]: encoded }));
+  }
+
+  variables(): Promise<readonly Variable[]> {
+    const { timeout } = this.#settings;
+    return this.#task(async () => {
+      return (await this.#branch.question("variables", {}, timeout)).variables;
+    });
+  }
+
+  async cancel(): Promise<void> {
+    for (const waiting of this.#waiting) cancelOne(waiting);
+  }
+
+  checkpoints(): Promise<readonly Checkpoint[]> {
+    return this.#task(async () => {
+      checkAbility(this.info, "checkpoints()");
+      const alive = await this.#alive();
+      return this.#branch.line.kept(alive);
+    });
+  }
+
+  async undo(cells = 1): Promise<Checkpoint> {
+    checkLimit("cells", cells, 1);
+    return await this.#task(async () => {
+      checkAbility(this.info, "undo()");
+      const target = this.#branch.line.undoing(cells, await this.#alive());
+      await this.#goTo(target.id);
+      return target;
+    });
+  }
+
+  fork(): Promise<this> {
+    return this.#task(async () => {
+      checkAbility(this.info, "fork()");
+      const { line, family, number } = this.#branch;
+      const { present } = line;
+      if (!(await line.untilParked(present.id, PARKING_MS))) {
+        throw new CellarError("CHECKPOINT_GONE", "there is no checkpoint of this state to fork", {
+          remedy: 'Sessions with threads, much memory or checkpoints: "off" cannot be forked.',
+        });
+      }
+      const twin = this.#lodging.share();
+      const start = {
+        branch: twin.branch,
+        line: new Line(present),
+        step: this.#nextStep,
+        number: this.#number,
+      };
+      const Kind = this.constructor as typeof PythonSandbox;
+      const fork = new Kind(this.#birthplace, twin, this.#settings, this.#callbacks, start) as this;
+      fork.#context = this.#context;
+      // It listens before it is made, for its first checkpoint may be told with the answer.
+      const init = await family.init();
+      const answer = await init.request("fork", {
+        branch: number,
+        checkpoint: present.id,
+        new_branch: twin.branch,
+      });
+      if (!answer.done) {
+        await fork.destroy();
+        throw new CellarError("CHECKPOINT_GONE", answer.reason);
+      }
+      if (present.id === 0) await fork.#furnish();
+      return fork;
+    });
+  }
+
+  destroy(): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  async #end(): Promise<void> {
+    await this.cancel();
+    const impatience = setInterval(() => this.#branch.breakOff(), this.#settings.grace);
+    await this.#queue.run(() => this.#lodging.leave(CLOSING_MS));
+    clearInterval(impatience);
+    this.#queue.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.destroy();
+  }
+
+  #task<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#ending !== undefined) return Promise.reject(closedError("the sandbox was destroyed"));
+    return this.#queue.run(async () => {
+      if (!this.#lodging.family.isAlive) await this.#moveIn();
+      return work();
+    });
+  }
+
+  #adopt(number: number, line: Line): Branch {
+    return new Branch(
+      this.#lodging.family,
+      number,
+      line,
+      ({ text, stream }) => this.#callbacks.onBackground?.(text, stream),
+      (death) => this.#mourn(death),
+    );
+  }
+
+  /** The session is gone as a whole: a new, empty one takes its place, and one result says so. */
+  async #moveIn(): Promise<void> {
+    const loss = this.#isLossTold ? undefined : await this.#bereft();
+    this.#lodging = await this.#birthplace();
+    this.#isLossTold = false;
+    this.#branch = this.#adopt(this.#lodging.branch, new Line());
+    if (loss !== undefined) this.#notice = joinReports(this.#notice, loss);
+    await this.#furnish();
+  }
+
+  /** What a new, empty head needs before the first cell. */
+  async #furnish(): Promise<void> {
+    const { env } = this.#callbacks;
+    if (env !== undefined) await this.#branch.ask("configure", { environment: { ...env } });
+    if (this.#context !== undefined) await this.#assign({ context: this.#context.value });
+  }
+
+  async #assign(variables: Record<string, unknown>): Promise<void> {
+    const step = this.#nextStep++;
+    const order = { step, variables, checkpoint: this.#settings.checkpoints };
+    const { line } = this.#branch;
+    const { timeout } = this.#settings;
+    const { checkpoint } = await this.#branch.question("initialize", order, timeout);
+    line.add({ id: step, cell: line.present.cell });
+    if (!checkpoint.planned) line.unparkable(step);
+  }
+
+  async #alive(): Promise<ReadonlySet<number>> {
+    const { line, family, number } = this.#branch;
+    if (this.#settings.checkpoints === "always") await line.untilParked(line.present.id, 1000);
+    const init = await family.init();
+    const { checkpoints } = await init.request("checkpoints", { branch: number });
+    return new Set(checkpoints.map(({ step }) => step));
+  }
+
+  async #run(code: string, options: ExecuteOptions, waiting: Waiting): Promise<CodeExecution> {
+    const timeout = options.timeout ?? this.#settings.timeout;
+    const number = ++this.#number;
+    const step = this.#nextStep++;
+    const cell = new RunningCell(this.#branch, {
+      step,
+      number,
+      code,
+      timeout,
+      grace: this.#settings.grace,
+      maxOutputLength: options.maxOutputLength ?? this.#settings.maxOutputLength,
+      checkpoint: this.#settings.checkpoints,
+      callbacks: this.#callbacks,
+      calls: this.#calls,
+    });
+    const { isolation, mode } = this.info;
+    if (waiting.cancelled) {
+      const checkpoint = mode === "plain" ? null : this.#branch.line.present.id;
+      return unrun(cell, { number, code, isolation, checkpoint });
+    }
+    waiting.running = cell;
+    const started = performance.now();
+    const end = await cell.run();
+    waiting.running = undefined;
+    const duration = performance.now() - started;
+    const notice = this.#notice;
+    this.#notice = undefined;
+    return {
+      number,
+      code,
+      ...(await this.#conclude(end, cell, { step, number, timeout, notice })),
+      ...gathered(cell, isolation),
+      duration,
+    };
+  }
+
+  async #conclude(
+    end: CellEnd,
+    cell: RunningCell,
+    run: { step: number; number: number; timeout: number; notice: StateReport | undefined },
+  ): Promise<Pick<CodeExecution, "status" | "error" | "result" | "exitCode" | "state">> {
+    if (end.kind === "answered") {
+      const { answer } = end;
+      const { cause } = cell;
+      const status = cause ?? answeredStatus(answer);
+      const error = cause === undefined ? answer.error : stopError(cause, run.timeout);
+      const failed = status === "timeout" || status === "oom";
+      const undone = failed ? await this.#takeBack() : undefined;
+      if (undone === undefined) this.#branch.line.add({ id: run.step, cell: run.number });
+      if (!answer.checkpoint.planned) this.#branch.line.unparkable(run.step);
+      const { checkpoints } = this.#settings;
+      const state =
+        undone === undefined
+          ? stateAfter(run.step, answer, checkpoints, run.notice)
+          : joinReports(run.notice, undone);
+      return { status, error, result: answer.result, exitCode: answer.exit_code, state };
+    }
+    const { status, error } = describeDeath(end, cell.cause, run.timeout);
+    // It had answered and was copied before it died: what came back holds this cell's work too.
+    if (end.kind === "died" && end.death.restored === run.step) {
+      this.#branch.line.add({ id: run.step, cell: run.number });
+    }
+    const isRestored = end.kind === "died" && this.#lodging.family.isAlive;
+    this.#isLossTold = !isRestored;
+    const state = isRestored ? await this.#restored(end.death) : await this.#bereft();
+    const told = joinReports(run.notice, state);
+    return { status, error, result: null, exitCode: null, state: told };
+  }
+
+  /** Time or memory ran out, but the head lives: the state before the cell comes back all the same. */
+  async #takeBack(): Promise<StateReport | undefined> {
+    if (this.info.mode === "plain" || this.#settings.checkpoints === "off") return undefined;
+    const { id } = this.#branch.line.present;
+    if (id !== 0 && !(await this.#alive()).has(id)) return undefined;
+    let reason: string | undefined;
+    await this.#goTo(id).catch((error: unknown) => {
+      reason = describeError(error);
+    });
+    const checkpoint = this.#branch.line.present.id;
+    return reason === undefined
+      ? { survived: true, checkpoint }
+      : { survived: false, checkpoint, reason };
+  }
+
+  /** Also when another state than the one asked for came back. */
+  async #goTo(checkpoint: number): Promise<void> {
+    try {
+      await this.#branch.rollback(checkpoint);
+    } finally {
+      if (this.#branch.line.present.id === 0) await this.#furnish();
+    }
+  }
+
+  async #restored(death: Death): Promise<StateReport> {
+    const report = restoredState(this.#branch.line, death.restored, this.#branch.lost);
+    if (death.restored === 0) await this.#furnish();
+    return { ...report, checkpoint: this.#branch.line.present.id };
+  }
+
+  async #bereft(): Promise<StateReport> {
+    const { details } = await this.#lodging.family.ended;
+    return { survived: false, checkpoint: null, reason: String(details.reason ?? "session") };
+  }
+
+  /** The head died between cells. */
+  #mourn(death: Death): void {
+    this.#queue.run(async () => {
+      // Where nothing took its place, the next session tells.
+      if (!this.#lodging.family.isAlive) return;
+      const report = await this.#restored(death);
+      const reason = report.reason ?? "the process ended between two cells and was restored";
+      this.#notice = joinReports(this.#notice, { ...report, reason });
+    });
+  }
+}
+
+function cancelOne(waiting: Waiting): void {
+  waiting.cancelled = true;
+  waiting.running?.stop("cancelled");
+}

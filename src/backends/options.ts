@@ -1,0 +1,86 @@
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { CellarError } from "../errors.js";
+import type { Mount } from "../isolation/bwrap.js";
+import type { ISandbox, REPLConfig } from "./backend.js";
+import { type Callbacks, guardCallbacks } from "./family/callbacks.js";
+import { keepingAlive } from "./family/keep-alive.js";
+
+/** A caller's wishes, taken apart: settings to be resolved, folders to be shown, functions to call. */
+export interface Wishes {
+  readonly options: object;
+  readonly mounts: readonly Mount[];
+  readonly callbacks: Callbacks;
+}
+
+export function splitConfig(config: REPLConfig): Wishes {
+  const { backend: _, mounts, env, signal, ...rest } = config;
+  const { onStdout, onStderr, onBackground, onDisplay, onLLMQuery, onRLMQuery, ...options } = rest;
+  if (signal?.aborted === true) {
+    throw new CellarError("ABORTED", "the start was aborted", { cause: signal.reason });
+  }
+  return {
+    options,
+    mounts: (mounts ?? []).map(checkMount),
+    callbacks: {
+      env: checkEnvironment(env),
+      ...guardCallbacks({ onStdout, onStderr, onBackground, onDisplay }),
+      ...checkQueries({ onLLMQuery, onRLMQuery }),
+    },
+  };
+}
+
+function checkQueries(queries: Pick<REPLConfig, "onLLMQuery" | "onRLMQuery">): typeof queries {
+  for (const [name, query] of Object.entries(queries)) {
+    if (query === undefined || typeof query === "function") continue;
+    throw new CellarError("INVALID_CONFIG", `${name} must be a function`);
+  }
+  return queries;
+}
+
+function checkMount({
+  host,
+  guest,
+  readonly = true,
+}: Mount | NonNullable<REPLConfig["mounts"]>[number]): Mount {
+  if (typeof host !== "string" || typeof guest !== "string") {
+    throw new CellarError("INVALID_CONFIG", "a mount needs the paths host and guest");
+  }
+  const path = resolve(host);
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) {
+    throw new CellarError("INVALID_CONFIG", `the mount's folder ${path} does not exist`);
+  }
+  return { host: path, guest, readonly };
+}
+
+function checkEnvironment(env: REPLConfig["env"]): REPLConfig["env"] {
+  for (const [name, value] of Object.entries(env ?? {})) {
+    if (!/^[A-Za-z_]\w*$/.test(name) || typeof value !== "string" || value.includes("\0")) {
+      throw new CellarError("INVALID_CONFIG", `env: ${JSON.stringify(name)} cannot be set`);
+    }
+  }
+  return env;
+}
+
+/** Waits for a start; one that is not wanted any more is ended. */
+export async function abortable<T extends ISandbox>(
+  start: Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  let abort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => {
+      start.then(
+        (sandbox) => sandbox.destroy(),
+        () => {},
+      );
+      reject(new CellarError("ABORTED", "the start was aborted", { cause: signal?.reason }));
+    };
+  });
+  signal?.addEventListener("abort", abort, { once: true });
+  try {
+    return await keepingAlive(Promise.race([start, aborted]));
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
+}
