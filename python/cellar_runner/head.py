@@ -4,6 +4,7 @@ import os
 import select
 import signal
 import sys
+import threading
 import time
 
 from . import family, jail, linux, parking, rehearsal, streams, wire
@@ -30,6 +31,8 @@ class Head(Service):
         self._checkpointer = parking.Checkpointer()
         self._obstacles = None
         self._is_busy = False
+        self._inbox = []
+        self._reading = threading.Lock()
         self._understudy = None
         # Made in the zygote, so that sessions share its pages.
         self._new_interpreter()
@@ -46,11 +49,13 @@ class Head(Service):
         family.place(os.open("/proc/loadavg", os.O_RDONLY), family.LAST_PID)
         family.close_descriptor_range(self._soft_files)
         self._slot = orders["slot"]
+        self.pid = os.getpid()
+        self._inbox.clear()
         nonce = bytes.fromhex(orders["nonce"])
         pipes = streams.OutputPipes((family.OUT, family.ERR), nonce)
         self._short_cells = ShortCells(self._board, self._slot, nonce)
         self._short_cells.look()
-        self._connect(wire.Channel(family.CHANNEL), pipes)
+        self._connect(wire.SharedChannel(family.CHANNEL), pipes)
 
     def prepare(self, rehearse):
         """Makes ready for user code; a rehearsal lets the first real cell find everything warm."""
@@ -68,13 +73,58 @@ class Head(Service):
         signal.signal(signal.SIGINT, self._on_interrupt)
         while True:
             began = _now()
-            if self._is_busy and not self._channel.has_input:
-                self._look_out(began + AWAKE_NANOSECONDS)
-            message = self._channel.receive()
-            if message is None:
-                _exit(0)
+            # A thread that still waits for an answer may be reading, and leaves here what is not for it.
+            with self._reading:
+                if not self._inbox:
+                    if self._is_busy and not self._channel.has_input:
+                        self._look_out(began + AWAKE_NANOSECONDS)
+                    self._receive()
             self._is_busy = _now() - began < AWAKE_NANOSECONDS
-            self._handle(message)
+            if self._inbox:
+                self._handle(self._inbox.pop(0))
+            else:
+                self.news.tell()
+
+    def await_answers(self, are_there):
+        """One of the threads that wait reads for all of them."""
+        while not are_there():
+            self._undisturbed(self._read_or_wait, are_there)
+
+    def _read_or_wait(self, are_there):
+        if not self._reading.acquire(False):
+            self.news.wait(are_there)
+            return
+        try:
+            if not are_there():
+                self._await_input()
+                self._receive()
+        finally:
+            self._reading.release()
+            self.news.tell()
+
+    def _await_input(self):
+        """The one place in which a reader may be interrupted: nothing of a message is lost here."""
+        if self._channel.has_input:
+            return
+        poll = select.poll()
+        poll.register(family.CHANNEL, select.POLLIN)
+        if threading.get_ident() != self._main:
+            poll.poll()
+            return
+        try:
+            self._arm()
+            poll.poll()
+        finally:
+            self._disarm()
+
+    def _receive(self):
+        message = self._channel.receive()
+        if message is None:
+            _exit(0)
+        if message.get("method") is None:
+            self.questions.settle(message)
+        else:
+            self._inbox.append(message)
 
     def _look_out(self, until):
         """Where requests follow each other at once, being awake spares the next a wake-up."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import sys
 
+from .bridge import HostError
 from .pristine import BUILTINS as __builtins__
 
 READABLE = ("/workspace", "/tmp")
@@ -47,6 +48,8 @@ def hint_for(error, network):
 
 
 def _hint(error, network):
+    if isinstance(error, HostError):
+        return error.hint
     if isinstance(error, ModuleNotFoundError):
         return _missing_module(error)
     if not network and _is_network(error):

@@ -46,6 +46,8 @@ class Interpreter:
         self.streams = None
         self.enter = _nothing
         self.leave = _nothing
+        # What every cell finds by name, whatever the one before it did.
+        self.builtins = {}
         self._flags = 0
         self.sources = Sources()
         self._tracebacks = Tracebacks(self.sources)
@@ -131,6 +133,7 @@ class Interpreter:
             sys.stdin, sys.stdout, sys.stderr = self.streams
             sys.__stdin__, sys.__stdout__, sys.__stderr__ = self.streams
         _builtin_names[magics.BUILTIN] = self._commands
+        _builtin_names.update(self.builtins)
         for repair in (self._loop.reset, self._figures.watch):
             try:
                 repair()

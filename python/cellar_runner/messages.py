@@ -514,6 +514,27 @@ MESSAGES = {
             "additionalProperties": False,
         },
     },
+    "host_call": {
+        "link": "head",
+        "from": "inside",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {
+                "step": {"type": "integer", "minimum": 0},
+                "name": {"type": "string", "minLength": 1, "maxLength": 4096},
+                "input": {"type": "string"},
+            },
+            "required": ["step", "name", "input"],
+            "additionalProperties": False,
+        },
+        "result": {
+            "type": "object",
+            "properties": {"output": {}},
+            "required": ["output"],
+            "additionalProperties": False,
+        },
+    },
     "interrupt": {
         "link": "init",
         "from": "host",

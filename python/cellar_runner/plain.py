@@ -8,7 +8,6 @@ import os
 import queue
 import signal
 import sys
-import threading
 
 from . import marks, wire
 from .messages import PROTOCOL_VERSION
@@ -24,41 +23,9 @@ DESCRIPTOR_CEILING = 1280
 ABILITIES = ["interrupt", "display"]
 NO_CHECKPOINTS = {"planned": False, "reason": "no checkpoints: plain process"}
 
-_exit, _get_ident = os._exit, threading.get_ident
+_exit = os._exit
 _kill_thread = getattr(signal, "pthread_kill", None)
 _raise_signal, _SIGINT = signal.raise_signal, signal.SIGINT
-
-
-class SharedChannel(wire.Channel):
-    """A channel on which several threads send, and what interrupts one of them may too."""
-
-    def __init__(self, descriptor, out):
-        super().__init__(descriptor, out)
-        self._sending = threading.Lock()
-        self._inside = set()
-        self._late = []
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._renew)
-
-    def _renew(self):
-        # In a copy made by user code, the thread that held the lock does not exist.
-        self._sending = threading.Lock()
-        self._inside.clear()
-        self._late.clear()
-
-    def _write_all(self, data):
-        thread = _get_ident()
-        if thread in self._inside:
-            self._late.append(data)
-            return
-        self._inside.add(thread)
-        try:
-            with self._sending:
-                super()._write_all(data)
-                while self._late:
-                    super()._write_all(self._late.pop(0))
-        finally:
-            self._inside.discard(thread)
 
 
 class Plain(Service):
@@ -87,10 +54,17 @@ class Plain(Service):
             message = self._channel.receive()
             if message is None:
                 _exit(0)
-            if message.get("method") == "interrupt":
+            if message.get("method") is None:
+                self.questions.settle(message)
+                self.news.tell()
+            elif message.get("method") == "interrupt":
                 self._interrupt(message["params"]["step"])
             else:
                 self._requests.put(message)
+
+    def await_answers(self, are_there):
+        while not are_there():
+            self._undisturbed(self.news.wait, are_there)
 
     def _interrupt(self, step):
         self._posted = step
@@ -128,7 +102,7 @@ def _open_channel():
     for number in (0, 1):
         os.dup2(null, number)
     os.close(null)
-    return SharedChannel(incoming, outgoing)
+    return wire.SharedChannel(incoming, outgoing)
 
 
 def _raise_ceiling():

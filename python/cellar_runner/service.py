@@ -7,11 +7,14 @@ import signal
 import threading
 import time
 
-from . import streams, values, wire
+from . import bridge, streams, values, wire
 from .interpreter import Interpreter
 from .pristine import BUILTINS as __builtins__
 
 _clock, _exit, _get_ident = time.perf_counter, os._exit, threading.get_ident
+_getpid = os.getpid
+_NOTHING = object()
+NEWS_SECONDS = 0.1
 # The functions behind the ones of `signal`, which would make enumerations of their results.
 _signal, _SIGINT = _signals.signal, int(signal.SIGINT)
 _set_mask = getattr(_signals, "pthread_sigmask", None)
@@ -21,8 +24,28 @@ _c_library = ctypes.CDLL("ucrtbase" if os.name == "nt" else None)
 _flush_c_streams = _c_library.fflush
 
 
+class News:
+    """Wakes the threads that wait for something another thread reads."""
+
+    def __init__(self):
+        self._condition = threading.Condition()
+
+    def wait(self, is_there):
+        """Waits for news, but not long: an interrupt has to wait as long as this."""
+        with self._condition:
+            if not is_there():
+                self._condition.wait(NEWS_SECONDS)
+
+    def tell(self):
+        with self._condition:
+            self._condition.notify_all()
+
+
 class Service:
     """Answers requests with one interpreter. Subclasses say where output and interrupts pass."""
+
+    # Whether a cell can be made to wait for the host's answer.
+    can_wait = True
 
     def __init__(self):
         self._main = _get_ident()
@@ -34,6 +57,11 @@ class Service:
         self._stdout = None
         self._stderr = None
         self._interpreter = None
+        self._given_context = _NOTHING
+        self.questions = bridge.Questions()
+        self.news = News()
+        self.pid = _getpid()
+        self._builtins = bridge.functions(self)
 
     def _connect(self, channel, pipes):
         """Takes a channel to the host and the ends of the output pipes into use."""
@@ -48,6 +76,7 @@ class Service:
     def _new_interpreter(self):
         interpreter = Interpreter(self._display)
         interpreter.enter, interpreter.leave = self._arm, self._disarm
+        interpreter.builtins = self._builtins
         self._interpreter = interpreter
         if self._stdout is not None:
             self._give_streams()
@@ -72,8 +101,32 @@ class Service:
     def _answered(self, params, result):
         """Called after an answer is out."""
 
+    def ask(self, number, name, content):
+        """Sends a question to the host."""
+        params = {"step": self._step, "name": name, "input": content}
+        message = {"jsonrpc": "2.0", "id": number, "method": "host_call", "params": params}
+        self._undisturbed(self._channel.send, message)
+
+    def await_answers(self, are_there):
+        """Waits until `are_there()`. A service with one thread reads the channel itself."""
+        while not are_there():
+            message = self._channel.receive()
+            if message is None:
+                _exit(0)
+            self.questions.settle(message)
+
+    def has_given_context(self):
+        """Whether `context` still is what the host gave."""
+        return self.current_context() is self._given_context
+
+    def current_context(self):
+        return self._interpreter.namespace.get("context")
+
     def _handle(self, message):
         identifier, method = message.get("id"), message.get("method")
+        if method is None:
+            self.questions.settle(message)
+            return
         handler = self._methods.get(method)
         if identifier is None:
             return
@@ -127,6 +180,8 @@ class Service:
     def _initialize(self, params):
         for name, value in params["variables"].items():
             self._interpreter.namespace[name] = values.decode(value)
+            if name == "context":
+                self._given_context = self._interpreter.namespace[name]
         return {"checkpoint": self._plan(params["checkpoint"])}
 
     def _configure(self, params):

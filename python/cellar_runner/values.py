@@ -43,6 +43,8 @@ class Encoder:
         self._characters = limit
         self._nodes = NODE_LIMIT
         self._open = set()
+        # What could not be sent as it is, when something could not.
+        self.loss = None
 
     def room(self):
         """How many more nodes fit."""
@@ -62,6 +64,7 @@ class Encoder:
     def _compound(self, value, depth):
         self._nodes -= 1
         if id(value) in self._open:
+            self.loss = "it contains itself"
             return {TAG: "cycle"}
         if depth >= DEPTH_LIMIT or self.room() == 0:
             return self._truncated(value)
@@ -126,6 +129,7 @@ class Encoder:
             return text
         self._nodes -= 3
         self._characters -= OBJECT_TEXT_LIMIT
+        self.loss = "a text of {:,} characters is too long".format(len(text))
         head = exact(text[: OBJECT_TEXT_LIMIT // 10])
         return {TAG: "truncated", "type": "str", "text": head, "length": len(text)}
 
@@ -152,6 +156,7 @@ class Encoder:
     def _bytes(self, value):
         if len(value) * 4 // 3 > self._characters:
             self._nodes -= 3
+            self.loss = "{:,} bytes are too many".format(len(value))
             head = guarded_repr(bytes(value[: OBJECT_TEXT_LIMIT // 10]))
             return {TAG: "truncated", "type": "bytes", "text": head, "length": len(value)}
         self._characters -= len(value) * 4 // 3
@@ -182,15 +187,18 @@ class Encoder:
     def opaque(self, value):
         """What a value is and how it looks, where it cannot be sent."""
         text = text_of(value, OBJECT_TEXT_LIMIT)
+        self.loss = "it holds a {}".format(qualified_name(type(value))[:500])
         self._nodes -= 3
         self._characters -= len(_quoted(text))
         return {TAG: "object", "type": qualified_name(type(value))[:500], "text": text}
 
     def _truncated(self, value):
         self._nodes -= 3
+        self.loss = "it is too large or nested too deep"
         return {TAG: "truncated", "type": qualified_name(type(value))[:500], "text": "..."}
 
     def _cut(self, value, items, length):
+        self.loss = "{:,} items are too many".format(length)
         return {
             TAG: "truncated",
             "type": qualified_name(type(value))[:500],

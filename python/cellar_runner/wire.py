@@ -3,6 +3,7 @@
 import json
 import os
 import struct
+import threading
 
 from .messages import MAX_FRAME_BYTES
 from .pristine import BUILTINS as __builtins__
@@ -11,6 +12,7 @@ _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", 
 _decode = json.JSONDecoder().decode
 _pack_length = struct.Struct(">I").pack
 _read, _write, _len, _str = os.read, os.write, len, str
+_get_ident = threading.get_ident
 
 INTERNAL_ERROR = -32603
 METHOD_NOT_FOUND = -32601
@@ -99,3 +101,35 @@ class Channel:
 
     def refuse(self, identifier, code, text):
         self.send({"jsonrpc": "2.0", "id": identifier, "error": {"code": code, "message": text}})
+
+
+class SharedChannel(Channel):
+    """A channel on which several threads send, and what interrupts one of them may too."""
+
+    def __init__(self, descriptor, out=None):
+        super().__init__(descriptor, out)
+        self._sending = threading.Lock()
+        self._inside = set()
+        self._late = []
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._renew)
+
+    def _renew(self):
+        # In a copy made by user code, the thread that held the lock does not exist.
+        self._sending = threading.Lock()
+        self._inside.clear()
+        self._late.clear()
+
+    def _write_all(self, data):
+        thread = _get_ident()
+        if thread in self._inside:
+            self._late.append(data)
+            return
+        self._inside.add(thread)
+        try:
+            with self._sending:
+                super()._write_all(data)
+                while self._late:
+                    super()._write_all(self._late.pop(0))
+        finally:
+            self._inside.discard(thread)

@@ -6,7 +6,7 @@ import sys
 import unittest
 
 from cellar_runner import wire
-from cellar_runner.plain import SharedChannel
+from cellar_runner.wire import SharedChannel
 
 PYTHON = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 KEEPER = os.path.join(PYTHON, "cellar_runner", "keeper.py")

@@ -233,7 +233,7 @@ type RpcError = Extract<Envelope, { error: unknown }>["error"];
 function refusal(error: unknown): RpcError {
   const message = (describeError(error) || "it gave no reason").slice(0, MAX_REASON_CHARACTERS);
   return error instanceof CellarError
-    ? { code: REFUSED, message, data: { code: error.code } }
+    ? { code: REFUSED, message, data: { code: error.code, remedy: error.remedy } }
     : { code: REFUSED, message };
 }
 

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { constants } from "node:os";
 import { CellarError, describeError } from "../../errors.js";
 import type { CheckpointMode, Params, Result } from "../../protocol/messages.js";
@@ -54,7 +55,7 @@ export class RunningCell implements CellListener {
   #broken: CellarError | undefined;
   #clock: Clock | undefined;
   /** Tells the host's functions that nobody waits for them any more. */
-  readonly #calling = new AbortController();
+  #calling: AbortController | undefined;
 
   constructor(branch: Branch, order: CellOrder) {
     this.#branch = branch;
@@ -86,6 +87,7 @@ export class RunningCell implements CellListener {
 
   /** The cell's clock stands still while the host works for it. */
   async hostCall(call: Params<"host_call">): Promise<Result<"host_call">> {
+    this.#calling ??= manyListeners(new AbortController());
     this.#clock?.hold();
     try {
       return await this.#order.calls.answer(call, this.#calling.signal);
@@ -98,7 +100,7 @@ export class RunningCell implements CellListener {
   stop(cause: StopCause): void {
     if (this.#answered || this.#cause !== undefined) return;
     this.#cause = cause;
-    this.#calling.abort();
+    this.#calling?.abort();
     const { family, number } = this.#branch;
     family.interrupt(number, this.#order.step);
     this.#timers.push(
@@ -145,7 +147,7 @@ export class RunningCell implements CellListener {
     } finally {
       for (const timer of this.#timers) clearTimeout(timer);
       this.#clock[Symbol.dispose]();
-      this.#calling.abort();
+      this.#calling?.abort();
       listening[Symbol.dispose]();
       attending[Symbol.dispose]();
     }
@@ -195,6 +197,12 @@ export class RunningCell implements CellListener {
       this.#timers.push(setTimeout(() => this.#breakOff(silent), SETTLE_MS));
     });
   }
+}
+
+/** A batch waits on one signal many times, which Node would take for a leak. */
+function manyListeners(controller: AbortController): AbortController {
+  setMaxListeners(0, controller.signal);
+  return controller;
 }
 
 export function answeredStatus(answer: Result<"execute">): ExecutionStatus {

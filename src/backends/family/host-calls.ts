@@ -133,7 +133,7 @@ function notGiven(name: string): CellarError {
     ? new CellarError("UNSUPPORTED", `the host answers no ${JSON.stringify(name)}`)
     : new CellarError(
         "UNSUPPORTED",
-        `${name} is not available: this sandbox was made without ${option}. ` +
-          `Go on without it, or pass ${option} to createSandbox().`,
+        `${name} is not available: this sandbox was made without ${option}`,
+        { remedy: `go on without it; whoever makes the sandbox can pass ${option}` },
       );
 }

@@ -1,0 +1,321 @@
+"""The built-ins that the host answers: `llm_query`, `rlm_query` and their batches."""
+
+import asyncio
+import itertools
+import json
+import os
+
+from . import values
+from .pristine import BUILTINS as __builtins__
+
+MODULE = "cellar"
+# More than this many questions of one batch are not under way at once; the host sets its own limit.
+WINDOW = 256
+MEBIBYTE = 1 << 20
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_getpid, _running_loop = os.getpid, asyncio._get_running_loop
+
+
+class HostError(RuntimeError):
+    """The host could not or would not answer."""
+
+    __module__ = MODULE
+    hint = None
+
+
+class Answer(str):
+    """A string that may be awaited, for code that was written for either way."""
+
+    __slots__ = ()
+    __module__ = MODULE
+
+    def __await__(self):
+        return str.__str__(self)
+        yield
+
+    def __reduce__(self):
+        return str, (str.__str__(self),)
+
+
+class Answers(list):
+    """A list that may be awaited."""
+
+    __slots__ = ()
+    __module__ = MODULE
+
+    def __await__(self):
+        return self
+        yield
+
+    def __reduce__(self):
+        return list, (list(self),)
+
+
+class Questions:
+    """What the host was asked and has not answered yet, by number."""
+
+    def __init__(self):
+        self._numbers = itertools.count(1)
+        self._answers = {}
+        self._watchers = {}
+
+    def open(self, watcher=None):
+        number = next(self._numbers)
+        self._answers[number] = None
+        if watcher is not None:
+            self._watchers[number] = watcher
+        return number
+
+    def settle(self, message):
+        """Keeps an answer; one that nobody waits for any more is dropped."""
+        number = message.get("id")
+        if number in self._answers:
+            self._answers[number] = message
+            watcher = self._watchers.pop(number, None)
+            if watcher is not None:
+                watcher()
+
+    def is_settled(self, number):
+        return self._answers[number] is not None
+
+    def close(self, number):
+        """The value of the answer, or a HostError."""
+        self._watchers.pop(number, None)
+        message = self._answers.pop(number)
+        if message is None:
+            return HostError("the host was not waited for")
+        if "result" in message:
+            return values.decode(message["result"]["output"])
+        error = HostError(message["error"]["message"])
+        error.hint = (message["error"].get("data") or {}).get("remedy")
+        return error
+
+
+class Bridge:
+    """Puts questions to the host on behalf of user code, from whichever thread it runs in."""
+
+    def __init__(self, service):
+        self._service = service
+        self._questions = service.questions
+
+    def ask(self, name, inputs):
+        """The outcomes in the order of the inputs; where the service cannot wait, to be awaited."""
+        service = self._service
+        if _getpid() != service.pid:
+            raise HostError(name + " works only in the session's own process, not in a copy of it")
+        if not service.can_wait:
+            return self._ask_later(name, inputs)
+        outcomes, under_way, position = [None] * len(inputs), {}, 0
+        questions = self._questions
+
+        def any_settled():
+            return any(map(questions.is_settled, list(under_way)))
+
+        try:
+            while position < len(inputs) or under_way:
+                while position < len(inputs) and len(under_way) < WINDOW:
+                    number = questions.open()
+                    under_way[number] = position
+                    self._send(number, name, inputs[position])
+                    position += 1
+                service.await_answers(any_settled)
+                for number in [one for one in under_way if questions.is_settled(one)]:
+                    outcomes[under_way.pop(number)] = questions.close(number)
+        finally:
+            for number in under_way:
+                questions.close(number)
+        return outcomes
+
+    async def _ask_later(self, name, inputs):
+        loop, places = asyncio.get_running_loop(), asyncio.Semaphore(WINDOW)
+
+        async def one(content):
+            async with places:
+                answered = loop.create_future()
+                number = self._questions.open(lambda: answered.done() or answered.set_result(None))
+                try:
+                    self._send(number, name, content)
+                    await answered
+                finally:
+                    outcome = self._questions.close(number)
+                return outcome
+
+        return list(await asyncio.gather(*map(one, inputs)))
+
+    def _send(self, number, name, content):
+        try:
+            self._service.ask(number, name, _encode(content))
+        except ValueError as error:
+            raise HostError("{} was given too much for one question: {}".format(name, error)) from None
+
+    def given(self, context):
+        """The part of a question that names its context; none means the host's own."""
+        if context is None:
+            if self._service.has_given_context():
+                return {}
+            context = self._service.current_context()
+            if context is None:
+                return {}
+        encoder = values.Encoder(values.CHARACTER_LIMIT)
+        encoded = encoder.encode(context, 0)
+        if encoder.loss is not None:
+            raise ValueError("the context cannot be passed on: {}".format(encoder.loss))
+        return {"context": encoded}
+
+
+def functions(service):
+    """The built-ins by name."""
+    bridge = Bridge(service)
+
+    def llm_query(prompt, model=None):
+        """Ask a language model and get its answer as a string.
+
+        prompt: what to ask, with everything the model needs to know; it sees nothing else.
+        model: the name of a model, where the host offers several.
+
+        Raises HostError when the host cannot answer. May also be awaited.
+        For many prompts, llm_query_batched asks them side by side.
+
+        >>> llm_query("Summarise in one line: " + context[:2000])
+        """
+        return _single(bridge, "llm_query", [_prompt(prompt, model)])
+
+    def llm_query_batched(prompts, model=None, return_exceptions=False):
+        """Ask a language model many things at once; the answers come in the order of the prompts.
+
+        prompts: a list of strings.
+        model: the name of a model for all of them.
+        return_exceptions: True gives a HostError in the place of an answer that failed. Otherwise
+            the first failure is raised when all are through; its `answers` holds the others.
+
+        >>> llm_query_batched(["Summarise: " + part for part in chunk_text(context, 20_000)])
+        """
+        _refuse_text("llm_query_batched", prompts)
+        inputs = [_prompt(prompt, model) for prompt in prompts]
+        return _several(bridge, "llm_query", inputs, return_exceptions)
+
+    def rlm_query(task, ctx=None):
+        """Hand a task to a helper with a REPL of its own; gives its answer as a string.
+
+        task: what to find out or to do.
+        ctx: what the helper gets as its `context`; by default the present `context`.
+
+        Raises HostError when the host cannot answer. May also be awaited.
+
+        >>> rlm_query("Which chapter mentions the storm?", context[:500_000])
+        """
+        return _single(bridge, "rlm_query", [dict(_task(task), **bridge.given(ctx))])
+
+    def rlm_query_batched(tasks, ctxs=None, return_exceptions=False):
+        """Hand many tasks to helpers at once; the answers come in the order of the tasks.
+
+        tasks: a list of strings.
+        ctxs: a list with one context for each task; by default all get the present `context`.
+        return_exceptions: as in llm_query_batched.
+
+        >>> rlm_query_batched(["Find all dates"] * len(parts), parts)
+        """
+        _refuse_text("rlm_query_batched", tasks)
+        tasks = [_task(task) for task in tasks]
+        if ctxs is None:
+            given = [bridge.given(None)] * len(tasks)
+        else:
+            given = [bridge.given(context) for context in ctxs]
+            if len(given) != len(tasks):
+                text = "{} tasks but {} contexts: give one context for each task"
+                raise ValueError(text.format(len(tasks), len(given)))
+        inputs = [dict(task, **context) for task, context in zip(tasks, given)]
+        return _several(bridge, "rlm_query", inputs, return_exceptions)
+
+    made = {}
+    for function in (llm_query, llm_query_batched, rlm_query, rlm_query_batched):
+        function.__module__, function.__qualname__ = MODULE, function.__name__
+        made[function.__name__] = function
+    made["HostError"] = HostError
+    return made
+
+
+def _prompt(prompt, model):
+    if not isinstance(prompt, str):
+        raise TypeError("a prompt must be a str, not {}".format(type(prompt).__name__))
+    if model is not None and not isinstance(model, str):
+        raise TypeError("model must be a str, not {}".format(type(model).__name__))
+    return {"prompt": prompt, "model": model}
+
+
+def _task(task):
+    if not isinstance(task, str):
+        raise TypeError("a task must be a str, not {}".format(type(task).__name__))
+    return {"task": task}
+
+
+def _refuse_text(name, items):
+    if isinstance(items, (str, bytes)):
+        raise TypeError("{} takes a list of strings, not one string".format(name))
+
+
+def _single(bridge, name, inputs):
+    outcomes = bridge.ask(name, inputs)
+    return _first(outcomes) if isinstance(outcomes, list) else Pending(name, outcomes, _first)
+
+
+def _several(bridge, name, inputs, return_exceptions):
+    def finish(outcomes):
+        return _together(name, outcomes, return_exceptions)
+
+    outcomes = bridge.ask(name, inputs) if inputs else []
+    return finish(outcomes) if isinstance(outcomes, list) else Pending(name, outcomes, finish)
+
+
+def _first(outcomes):
+    [outcome] = outcomes
+    if isinstance(outcome, HostError):
+        raise outcome
+    return Answer(outcome)
+
+
+def _together(name, outcomes, return_exceptions):
+    failed = [at for at, outcome in enumerate(outcomes) if isinstance(outcome, HostError)]
+    answers = Answers(
+        outcome if isinstance(outcome, HostError) else Answer(outcome) for outcome in outcomes
+    )
+    if not failed or return_exceptions:
+        return answers
+    text = "{} of {} questions failed; number {}: {}".format(
+        len(failed), len(outcomes), failed[0], outcomes[failed[0]]
+    )
+    error = HostError(text)
+    error.answers = answers
+    raise error
+
+
+class Pending:
+    """An answer where nothing can wait for it but `await`."""
+
+    __module__ = MODULE
+
+    def __init__(self, name, coroutine, finish):
+        if _running_loop() is None:
+            coroutine.close()
+            raise HostError("{0} cannot wait in this sandbox: write `await {0}(...)`".format(name))
+        self.__name, self.__coroutine, self.__finish = name, coroutine, finish
+
+    def __await__(self):
+        outcomes = yield from self.__coroutine.__await__()
+        return self.__finish(outcomes)
+
+    def __unawaited(self, *_arguments):
+        text = "the answer of {0} was not awaited: write `await {0}(...)`"
+        raise HostError(text.format(self.__name))
+
+    __str__ = __repr__ = __len__ = __iter__ = __bool__ = __unawaited
+    __add__ = __radd__ = __contains__ = __getitem__ = __format__ = __unawaited
+    __eq__ = __lt__ = __gt__ = __unawaited
+    __hash__ = None
+
+    def __getattr__(self, _name):
+        self.__unawaited()
+
+    def __del__(self):
+        self.__coroutine.close()
