@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CodeExecution, ISandbox, REPLConfig } from "./backend.js";
+import { describeBridges } from "./bridges.case.test.js";
 
 export interface ConformanceOptions {
   readonly name: string;
@@ -8,12 +9,15 @@ export interface ConformanceOptions {
   unavailable(): string | undefined;
   /** Tests by name that do not apply, each with its reason. */
   readonly skip?: Readonly<Record<string, string>>;
+  /** Whether questions to the host must be awaited. */
+  readonly needsAwait?: boolean;
 }
 
 const text = (run: CodeExecution): string | undefined => run.result?.["text/plain"];
 
 /** What every backend must do with cells. */
 export function describeConformance(options: ConformanceOptions): void {
+  describeBridges(options);
   describe(`${options.name}: cells`, () => {
     let sandbox: ISandbox;
     const streamed: string[] = [];

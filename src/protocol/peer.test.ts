@@ -1,39 +1,9 @@
-import { Duplex } from "node:stream";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { MAX_CHECKED_VALUES, MAX_JSON_DEPTH, MAX_JSON_VALUES } from "./bounds.js";
-import { encodeFrame, FrameDecoder } from "./frames.js";
+import { type FarEnd, open } from "./far-end.case.test.js";
+import { encodeFrame } from "./frames.js";
 import { MAX_FRAME_BYTES, type Params } from "./messages.js";
-import { Peer } from "./peer.js";
-
-/** The far end of a link, played by the test. */
-class FarEnd extends Duplex {
-  readonly #decoder = new FrameDecoder();
-  readonly received: { id?: number; method: string; params: unknown }[] = [];
-
-  constructor() {
-    super({ allowHalfOpen: true });
-  }
-
-  override _read(): void {}
-
-  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
-    for (const frame of this.#decoder.push(chunk)) {
-      this.received.push(JSON.parse(frame.body.toString()));
-    }
-    done();
-  }
-
-  async send(...chunks: Buffer[]): Promise<void> {
-    for (const chunk of chunks) this.push(chunk);
-    await nextTurn();
-  }
-}
-
-function open(): { far: FarEnd; peer: Peer } {
-  const far = new FarEnd();
-  return { far, peer: new Peer(far) };
-}
+import type { Peer } from "./peer.js";
 
 function note(method: string, params: unknown): Buffer {
   return encodeFrame({ jsonrpc: "2.0", method, params });
@@ -215,7 +185,7 @@ describe("notifications", () => {
   test("cannot make the host serve a request", async () => {
     const { far, peer } = open();
     await far.send(encodeFrame({ jsonrpc: "2.0", id: 1, method: "execute", params: {} }));
-    expect(far.received).toEqual([]);
+    expect(far.received).toMatchObject([{ id: 1, error: { code: -32601 } }]);
     expect(peer.isOpen).toBe(true);
   });
 

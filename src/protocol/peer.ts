@@ -21,8 +21,10 @@ type Handlers = { [M in NotificationMethod]?: Handler<M> };
 /** Answers that carry a user's value, which no schema walks through. */
 const FREE_ANSWERS: ReadonlySet<RequestMethod> = new Set(["get_variable"]);
 
-/** A side that asks without waiting for answers is not served for ever. */
+/** Questions of one link that are worked on; further ones are refused. */
 const MAX_SERVED = 4096;
+/** A side that asks and does not read the answers must not fill the memory with them. */
+const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 
 const METHOD_NOT_FOUND = -32601;
 const REFUSED = -32000;
@@ -150,7 +152,10 @@ export class Peer {
     }
     const parsed = messages[method as RequestMethod].params.safeParse(params);
     if (!parsed.success) throw protocolError(`the parameters of ${method} do not fit`);
-    if (this.#serving >= MAX_SERVED) throw protocolError("too many requests are open");
+    if (this.#serving >= MAX_SERVED) {
+      this.#send({ id, error: { code: REFUSED, message: "too many questions are open" } });
+      return;
+    }
     this.#serving += 1;
     responder(parsed.data as Params<RequestMethod>)
       .then((result) => this.#send({ id, result }))
@@ -161,7 +166,13 @@ export class Peer {
   }
 
   #send(answer: object): void {
-    if (this.#ended === undefined) this.#stream.write(encodeFrame({ jsonrpc: "2.0", ...answer }));
+    if (this.#ended !== undefined) return;
+    const frame = encodeFrame({ jsonrpc: "2.0", ...answer });
+    if (this.#stream.writableLength > MAX_UNREAD_BYTES) {
+      this.#end(protocolError("the answers are not read"));
+    } else {
+      this.#stream.write(frame);
+    }
   }
 
   #notified(method: NotificationMethod, params: unknown): void {
