@@ -1,3 +1,4 @@
+import { batchedQueries } from "./rows/batched-queries.mjs";
 import { burst } from "./rows/burst.mjs";
 import { checkpointCost } from "./rows/checkpoint-cost.mjs";
 import { checkpointedCell } from "./rows/checkpointed-cell.mjs";
@@ -16,5 +17,6 @@ export const BENCHMARKS = [
   rollback,
   burst,
   sessionMemory,
+  batchedQueries,
   coldStart,
 ];
