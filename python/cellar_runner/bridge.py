@@ -257,7 +257,7 @@ def _refuse_text(name, items):
 
 def _single(bridge, name, inputs):
     outcomes = bridge.ask(name, inputs)
-    return _first(outcomes) if isinstance(outcomes, list) else Pending(name, outcomes, _first)
+    return _first(outcomes) if isinstance(outcomes, list) else _pending(name, outcomes, _first)
 
 
 def _several(bridge, name, inputs, return_exceptions):
@@ -265,7 +265,7 @@ def _several(bridge, name, inputs, return_exceptions):
         return _together(name, outcomes, return_exceptions)
 
     outcomes = bridge.ask(name, inputs) if inputs else []
-    return finish(outcomes) if isinstance(outcomes, list) else Pending(name, outcomes, finish)
+    return finish(outcomes) if isinstance(outcomes, list) else _pending(name, outcomes, finish)
 
 
 def _first(outcomes):
@@ -290,15 +290,19 @@ def _together(name, outcomes, return_exceptions):
     raise error
 
 
+def _pending(name, coroutine, finish):
+    if _running_loop() is None:
+        coroutine.close()
+        raise HostError("{0} cannot wait in this sandbox: write `await {0}(...)`".format(name))
+    return Pending(name, coroutine, finish)
+
+
 class Pending:
     """An answer where nothing can wait for it but `await`."""
 
     __module__ = MODULE
 
     def __init__(self, name, coroutine, finish):
-        if _running_loop() is None:
-            coroutine.close()
-            raise HostError("{0} cannot wait in this sandbox: write `await {0}(...)`".format(name))
         self.__name, self.__coroutine, self.__finish = name, coroutine, finish
 
     def __await__(self):
@@ -312,7 +316,7 @@ class Pending:
     __str__ = __repr__ = __len__ = __iter__ = __bool__ = __unawaited
     __add__ = __radd__ = __contains__ = __getitem__ = __format__ = __unawaited
     __eq__ = __lt__ = __gt__ = __unawaited
-    __hash__ = None
+    __hash__ = object.__hash__
 
     def __getattr__(self, _name):
         self.__unawaited()

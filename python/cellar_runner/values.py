@@ -11,7 +11,7 @@ from json.encoder import encode_basestring_ascii as _quoted
 
 from .pristine import BUILTINS as __builtins__
 from .reprs import exact, guarded_repr, is_a, qualified_name, text_of
-from .tables import encode_library_value
+from .tables import encode_library_value, is_missing
 
 TAG = "$"
 CHARACTER_LIMIT = 8_000_000
@@ -63,6 +63,8 @@ class Encoder:
 
     def _compound(self, value, depth):
         self._nodes -= 1
+        if is_missing(value):
+            return None
         if id(value) in self._open:
             self.loss = "it contains itself"
             return {TAG: "cycle"}
@@ -169,8 +171,8 @@ class Encoder:
     def _iso(self, value):
         for base, tag in _ISO:
             if is_a(value, base):
-                if value is getattr(_modules.get("pandas"), "NaT", None):
-                    break
+                if is_missing(value):
+                    return None
                 return self.tagged(tag, exact(base.isoformat(value)))
         return self.opaque(value)
 

@@ -18,6 +18,10 @@ try:
     import pandas
 except ImportError:
     pandas = None
+try:
+    import polars
+except ImportError:
+    polars = None
 
 
 def encode(value, **options):
@@ -242,7 +246,36 @@ class PandasTest(unittest.TestCase):
         self.assertEqual((encoded["index"], encoded["name"]), (["p", "q"], "s"))
         stamp = encode(pandas.Timestamp("2024-01-02T03:04:05"))
         self.assertEqual(stamp, {"$": "datetime", "v": "2024-01-02T03:04:05"})
-        self.assertEqual(encode(pandas.NaT)["$"], "object")
+        self.assertEqual([encode(pandas.NaT), encode(pandas.NA)], [None, None])
+
+
+@unittest.skipIf(polars is None, "needs polars")
+class PolarsTest(unittest.TestCase):
+    def test_tables_and_series(self):
+        encoded = encode(polars.DataFrame({"a": [1, None], "b": ["x", "y"]}))
+        self.assertEqual(encoded["rows"], [[1, "x"], [None, "y"]])
+        self.assertEqual((encoded["columns"], encoded["shape"]), (["a", "b"], [2, 2]))
+        self.assertTrue(encode(polars.DataFrame({"a": range(5000)}))["truncated"])
+        encoded = encode(polars.Series("s", [1.5, None]))
+        self.assertEqual((encoded["v"], encoded["index"], encoded["name"]), ([1.5, None], [0, 1], "s"))
+
+
+class LossTest(unittest.TestCase):
+    def test_what_cannot_be_sent_as_it_is_is_told(self):
+        def loss(value, limit=values.CHARACTER_LIMIT):
+            encoder = values.Encoder(limit)
+            encoder.encode(value, 0)
+            return encoder.loss
+
+        cyclic = []
+        cyclic.append(cyclic)
+        nested = []
+        for _ in range(30):
+            nested = [nested]
+        for whole in ({"a": [1, (2, {3}), b"x", 2**80, float("nan")]}, "text", None):
+            self.assertIsNone(loss(whole))
+        for value in (cyclic, nested, object(), [len], "x" * 200, b"x" * 200, list(range(200))):
+            self.assertIsNotNone(loss(value, 100), value)
 
 
 class WithoutLibrariesTest(unittest.TestCase):

@@ -77,7 +77,7 @@ describe("decodeValue", () => {
 
   const opaque: [unknown, string, string][] = [
     [{ $: "object", type: "io.TextIOWrapper", text: "<file>" }, "io.TextIOWrapper", "<file>"],
-    [{ $: "cycle" }, "cycle", "{$: cycle}"],
+    [{ $: "cycle" }, "cycle", "a reference to a value that contains this one"],
     [{ $: "truncated", text: "1,000 more" }, "truncated", "1,000 more"],
     [{ $: "future", v: 1 }, "future", "{$: future, v: 1}"],
     [{ $: "__proto__", v: [] }, "__proto__", "{$: __proto__}"],

@@ -193,6 +193,7 @@ function noting(items: unknown[], tagged: Tagged): unknown[] {
 
 function describe(tag: string, tagged: Tagged, items?: readonly unknown[]): Opaque {
   const { type, text } = tagged;
+  if (tag === "cycle") return new Opaque(tag, "a reference to a value that contains this one");
   return new Opaque(
     typeof type === "string" ? type : tag,
     typeof text === "string" ? text : preview(tagged),
