@@ -17,6 +17,12 @@ export interface CallLimits {
   readonly timeout: number;
 }
 
+/** Which callback answers a built-in. */
+const OPTIONS: ReadonlyMap<string, string> = new Map([
+  ["llm_query", "onLLMQuery"],
+  ["rlm_query", "onRLMQuery"],
+]);
+
 const llmInput = z.strictObject({ prompt: z.string(), model: z.string().nullable() });
 const rlmInput = z.strictObject({ task: z.string(), context: z.unknown().optional() });
 
@@ -128,7 +134,7 @@ function answerText(name: string, answer: unknown): string {
 }
 
 function notGiven(name: string): CellarError {
-  const option = { llm_query: "onLLMQuery", rlm_query: "onRLMQuery" }[name];
+  const option = OPTIONS.get(name);
   return option === undefined
     ? new CellarError("UNSUPPORTED", `the host answers no ${JSON.stringify(name)}`)
     : new CellarError(

@@ -1,0 +1,136 @@
+import { describe, expect, it } from "vitest";
+import type { LLMQuery } from "../../src/index.js";
+import { expectNextCell } from "./attack.js";
+import { Grounds } from "./grounds.js";
+
+const grounds = new Grounds();
+
+/** Past the functions, to what sends their questions. */
+const SERVICE = [
+  "cells = [cell.cell_contents for cell in llm_query.__closure__]",
+  "bridge = next(cell for cell in cells if hasattr(cell, '_service'))",
+  "service, questions = bridge._service, bridge._questions",
+].join("\n");
+
+interface Forgery {
+  readonly code: string;
+  /** What the cell prints at its end. */
+  readonly told: RegExp;
+}
+
+const FORGERIES: Readonly<Record<string, Forgery>> = {
+  "asks for a function of another name": {
+    code: "print(bridge.ask('__proto__', [{}]), bridge.ask('constructor', [{}]))",
+    told: /answers no "__proto__".*answers no "constructor"/,
+  },
+  "sends what is not JSON": {
+    code: [
+      "number = questions.open()",
+      "service.ask(number, 'llm_query', '{\"prompt\": ')",
+      "service.await_answers(lambda: questions.is_settled(number))",
+      "print(questions.close(number))",
+    ].join("\n"),
+    told: /not JSON/,
+  },
+  "sends something else than a prompt": {
+    code: "print(bridge.ask('llm_query', [{'prompt': ['x'], 'model': None}, {'prompt': 'x', 'model': None, 'y': 1}]))",
+    told: /does not fit.*does not fit/,
+  },
+  "sends too deep a value": {
+    code: [
+      "number = questions.open()",
+      "service.ask(number, 'rlm_query', '[' * 100_000 + ']' * 100_000)",
+      "service.await_answers(lambda: questions.is_settled(number))",
+      "print(questions.close(number))",
+    ].join("\n"),
+    told: /nested more than/,
+  },
+  "sends too many values": {
+    code: [
+      "number = questions.open()",
+      "service.ask(number, 'rlm_query', '[' + '0,' * 3_000_000 + '0]')",
+      "service.await_answers(lambda: questions.is_settled(number))",
+      "print(questions.close(number))",
+    ].join("\n"),
+    told: /more than [\d,]+ values/,
+  },
+  "tags a value as what it is not": {
+    code: "print(bridge.ask('llm_query', [{'$': 'dict', 'v': [['prompt', 'x']]}]))",
+    told: /does not fit/,
+  },
+  "asks in the name of another cell": {
+    code: "service._step += 1\nprint(bridge.ask('llm_query', [{'prompt': 'x', 'model': None}]))\nservice._step -= 1",
+    told: /needs a running cell/,
+  },
+  "asks more than can be open": {
+    code: [
+      "numbers = [questions.open() for _ in range(5000)]",
+      'for number in numbers: service.ask(number, \'llm_query\', \'{"prompt": "hold", "model": null}\')',
+      "service.await_answers(lambda: any(map(questions.is_settled, numbers)))",
+      "print([questions.close(n) for n in numbers if questions.is_settled(n)][0])",
+    ].join("\n"),
+    told: /too many questions/,
+  },
+};
+
+const onLLMQuery: LLMQuery = (prompt, { signal }) => {
+  if (prompt !== "hold") return `answer to ${prompt}`;
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason));
+  });
+};
+
+describe("forged questions to the host", () => {
+  grounds.keepHost();
+  grounds.keepNeighbour();
+
+  it.each(Object.entries(FORGERIES))("%s", async (_name, { code, told }) => {
+    await using sandbox = await grounds.arena.sandbox({ onLLMQuery, onRLMQuery: async () => "x" });
+    const run = await sandbox.execute(`${SERVICE}\n${code}`);
+    expect([run.status, run.error?.message ?? null, run.stdout]).toEqual([
+      "ok",
+      null,
+      expect.stringMatching(told),
+    ]);
+    await expectNextCell(sandbox);
+    const again = await sandbox.execute("llm_query('again')");
+    expect(again.result?.["text/plain"]).toBe("'answer to again'");
+  });
+
+  it("an answer that comes after its cell does not reach the next one", async () => {
+    let release: (answer: string) => void = () => {};
+    let tellAsked: () => void = () => {};
+    const asked = new Promise<void>((resolve) => {
+      tellAsked = resolve;
+    });
+    await using sandbox = await grounds.arena.sandbox({
+      onLLMQuery: (prompt) => {
+        if (prompt === "second") return "second answer";
+        tellAsked();
+        return new Promise((resolve) => {
+          release = resolve;
+        });
+      },
+    });
+    const running = sandbox.execute("llm_query('first')");
+    await asked;
+    await sandbox.cancel();
+    expect((await running).status).toBe("cancelled");
+    release("first answer");
+    const next = await sandbox.execute("llm_query('second')");
+    expect(next.result?.["text/plain"]).toBe("'second answer'");
+  });
+
+  it("a flood whose answers are not read costs the session, not the host", async () => {
+    await using sandbox = await grounds.arena.sandbox({
+      onLLMQuery: () => "x".repeat(1_000_000),
+      timeout: 30_000,
+    });
+    const run = await sandbox.execute(
+      `${SERVICE}\nwhile True:\n    number = questions.open()\n    service.ask(number, 'llm_query', '{"prompt": "x", "model": null}')`,
+    );
+    expect(run.status).toBe("crashed");
+    expect(run.error?.message).toContain("not read");
+    await expectNextCell(sandbox);
+  });
+});
