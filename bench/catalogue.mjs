@@ -3,6 +3,8 @@ import { burst } from "./rows/burst.mjs";
 import { checkpointCost } from "./rows/checkpoint-cost.mjs";
 import { checkpointedCell } from "./rows/checkpointed-cell.mjs";
 import { coldStart } from "./rows/cold-start.mjs";
+import { context } from "./rows/context.mjs";
+import { daemonExec } from "./rows/daemon-exec.mjs";
 import { liveCell } from "./rows/live-cell.mjs";
 import { newSession } from "./rows/new-session.mjs";
 import { rollback } from "./rows/rollback.mjs";
@@ -18,5 +20,7 @@ export const BENCHMARKS = [
   burst,
   sessionMemory,
   batchedQueries,
+  daemonExec,
+  context,
   coldStart,
 ];

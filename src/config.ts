@@ -1,15 +1,26 @@
-import { readFileSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { CellarError, describeError } from "./errors.js";
+import {
+  LONGEST_OUTPUT,
+  LONGEST_TIMEOUT_MS,
+  mergeLayer,
+  type SettingName,
+  settingLayers,
+} from "./config/environment.js";
+import { CellarError } from "./errors.js";
+
+export {
+  callerVariable,
+  LONGEST_OUTPUT,
+  LONGEST_TIMEOUT_MS,
+  packageVersion,
+  type Surroundings,
+  settingLayers,
+  surroundings,
+  terminalEnvironment,
+  userFolders,
+} from "./config/environment.js";
 
 export const isolationLevelSchema = z.enum(["L0", "L1", "L2", "L3-", "L3", "L4"]);
-
-/** What a timer can hold. */
-export const LONGEST_TIMEOUT_MS = 2_147_483_647;
-export const LONGEST_OUTPUT = 100_000_000;
 
 const megabytes = z
   .int()
@@ -56,74 +67,29 @@ export const settingsSchema = z.strictObject({
   queryConcurrency: z.int().min(1).max(1024).default(16),
   /** How long one question to the host may take, in milliseconds. */
   queryTimeout: z.int().positive().max(LONGEST_TIMEOUT_MS).default(600_000),
+  /** How long a daemon that a client started stays without clients, in milliseconds. */
+  daemonIdle: z.int().positive().max(LONGEST_TIMEOUT_MS).default(900_000),
+  /** Pyodide: false runs it in the caller's own thread, without any wall. */
+  useWorker: z.boolean().default(true),
+  /** Pyodide: sessions started ahead of their use. */
+  spares: z.int().min(0).max(64).default(1),
+  /** Pyodide: where it and its packages come from, a folder or a URL; of several, the first that works. */
+  indexURL: z.union([z.string().min(1), z.array(z.string().min(1)).min(1).max(16)]).optional(),
+  /** Pyodide: packages of its distribution that every session finds installed. */
+  packages: z
+    .array(z.string().regex(/^[A-Za-z0-9][\w.-]*$/))
+    .max(128)
+    .default([]),
   limits: limitSettingsSchema.prefault({}),
-});
+} satisfies Record<SettingName, z.ZodType>);
 
 export type Settings = z.infer<typeof settingsSchema>;
 export type LimitSettings = z.infer<typeof limitSettingsSchema>;
 export type IsolationLevel = z.infer<typeof isolationLevelSchema>;
 
-/** What the surroundings say, read once and handed around. */
-export interface Surroundings {
-  readonly path: string;
-  readonly home: string;
-  readonly temporary: string;
-  /** The installed package: its python/ folder and its own environment lie here. */
-  readonly packageRoot: string;
-  /** Names of the host's environment variables, none of which may appear inside. */
-  readonly environmentNames: readonly string[];
-}
-
-export function surroundings(): Surroundings {
-  return {
-    path: process.env.PATH ?? "/usr/local/bin:/usr/bin:/bin",
-    home: homedir(),
-    temporary: tmpdir(),
-    packageRoot: dirname(dirname(fileURLToPath(import.meta.url))),
-    environmentNames: Object.keys(process.env),
-  };
-}
-
-/** `TERM_PROGRAM` and its like, for programs that draw on a terminal. */
-export function terminalEnvironment(): Readonly<Record<string, string | undefined>> {
-  const { TERM, TERM_PROGRAM, KITTY_WINDOW_ID, NO_COLOR, LC_TERMINAL } = process.env;
-  return { TERM, TERM_PROGRAM, KITTY_WINDOW_ID, NO_COLOR, LC_TERMINAL };
-}
-
-/** A variable of the caller that the caller asked to pass on by name. */
-export function callerVariable(name: string): string | undefined {
-  return process.env[name];
-}
-
-/** Where a user's own files of Cellar live. */
-export function userFolders(): {
-  readonly config: string;
-  readonly state: string;
-  readonly cache: string;
-} {
-  const home = homedir();
-  return {
-    config: join(process.env.XDG_CONFIG_HOME ?? join(home, ".config"), "cellar"),
-    state: join(process.env.XDG_STATE_HOME ?? join(home, ".local", "state"), "cellar"),
-    cache: join(process.env.XDG_CACHE_HOME ?? join(home, ".cache"), "cellar"),
-  };
-}
-
-const CONFIG_FILE = "cellar.config.json";
-
 /** Options given in code, then `CELLAR_*`, then the project's file, then the user's, then defaults. */
 export function resolveSettings(options: object = {}, below = settingLayers()): Settings {
   return parseSettings(mergeLayer(below, options as Record<string, unknown>));
-}
-
-/** Everything that is set outside the code, read at this moment. */
-export function settingLayers(folder = process.cwd()): Record<string, unknown> {
-  const layers = [
-    readFile(join(userFolders().config, "config.json")),
-    readFile(join(folder, CONFIG_FILE)),
-    readEnvironment(),
-  ];
-  return layers.reduce(mergeLayer, {});
 }
 
 function parseSettings(value: unknown): Settings {
@@ -141,68 +107,4 @@ function describeIssue(issue: z.core.$ZodIssue): string {
     return `unknown option ${issue.keys.map((key) => `"${[...issue.path, key].join(".")}"`).join(", ")}`;
   }
   return `${issue.path.join(".") || "value"}: ${issue.message}`;
-}
-
-function mergeLayer(
-  below: Record<string, unknown>,
-  above: Record<string, unknown>,
-): Record<string, unknown> {
-  const merged = { ...below };
-  for (const [key, value] of Object.entries(above)) {
-    if (value === undefined) continue;
-    const under = merged[key];
-    merged[key] = isPlain(under) && isPlain(value) ? mergeLayer(under, value) : value;
-  }
-  return merged;
-}
-
-function isPlain(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function readFile(path: string): Record<string, unknown> {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === "ENOENT" || code === "ENOTDIR" || code === "EACCES") return {};
-    throw error;
-  }
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isPlain(value)) return value;
-    throw new Error("it is not an object");
-  } catch (error) {
-    throw new CellarError("INVALID_CONFIG", `${path} cannot be used: ${describeError(error)}`, {
-      remedy: "Correct the file or remove it.",
-      cause: error,
-    });
-  }
-}
-
-/** `CELLAR_TIMEOUT=5000`, `CELLAR_LIMITS_MEMORY_MB=512`: values are JSON, else text. */
-function readEnvironment(): Record<string, unknown> {
-  const settings: Record<string, unknown> = {};
-  const limits: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(process.env)) {
-    if (!name.startsWith("CELLAR_") || value === undefined || value === "") continue;
-    const key = name.slice("CELLAR_".length);
-    if (key.startsWith("LIMITS_"))
-      limits[camelCase(key.slice("LIMITS_".length))] = readValue(value);
-    else if (camelCase(key) in settingsSchema.shape) settings[camelCase(key)] = readValue(value);
-  }
-  return Object.keys(limits).length > 0 ? { ...settings, limits } : settings;
-}
-
-function readValue(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
-
-function camelCase(name: string): string {
-  return name.toLowerCase().replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -1,20 +1,24 @@
 /** Every way Cellar itself can fail. A failed cell is a result, not one of these. */
-export type ErrorCode =
-  | "SANDBOX_UNAVAILABLE"
-  | "INVALID_CONFIG"
-  | "INVALID_INPUT"
-  | "PYTHON_UNSUITABLE"
-  | "START_FAILED"
-  | "SESSION_CLOSED"
-  | "SESSION_LOST"
-  | "CHECKPOINT_GONE"
-  | "UNSUPPORTED"
-  | "PROTOCOL_ERROR"
-  | "REMOTE_ERROR"
-  | "TOO_LARGE"
-  | "INSTALL_FAILED"
-  | "ABORTED"
-  | "IO_ERROR";
+export const ERROR_CODES = [
+  "SANDBOX_UNAVAILABLE",
+  "INVALID_CONFIG",
+  "INVALID_INPUT",
+  "PYTHON_UNSUITABLE",
+  "START_FAILED",
+  "SESSION_CLOSED",
+  "SESSION_LOST",
+  "CHECKPOINT_GONE",
+  "UNSUPPORTED",
+  "PROTOCOL_ERROR",
+  "REMOTE_ERROR",
+  "TOO_LARGE",
+  "DAEMON_UNAVAILABLE",
+  "INSTALL_FAILED",
+  "ABORTED",
+  "IO_ERROR",
+] as const;
+
+export type ErrorCode = (typeof ERROR_CODES)[number];
 
 export interface ErrorOptions {
   /** What the reader can do about it. */

@@ -15,6 +15,7 @@ export type {
   SandboxInfo,
   StateReport,
 } from "./backends/backend.js";
+export { DaemonClientSandbox } from "./backends/daemon/sandbox.js";
 export { NativeRuntime } from "./backends/native/runtime.js";
 export { NativePythonSandbox } from "./backends/native/sandbox.js";
 export { createSandbox, shutdown } from "./backends/select.js";

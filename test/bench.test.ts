@@ -11,6 +11,9 @@ const RATIOS = [
   ...MEASURED,
   "burst_64_p95_vs_bwrap_python",
   "session_mb",
+  "context_500mb_vs_read",
+  "batched_vs_ideal",
+  "daemon_exec_vs_python",
 ];
 
 const reportSchema = z.object({

@@ -150,10 +150,11 @@ class Bridge:
             raise HostError("{} was given too much for one question: {}".format(name, error)) from None
 
     def given(self, context):
-        """The part of a question that names its context; none means the host's own."""
+        """The part of a question that names its context: by when the host gave it, or in full."""
         if context is None:
-            if self._service.has_given_context():
-                return {}
+            step = self._service.given_step()
+            if step is not None:
+                return {"given": step}
             context = self._service.current_context()
             if context is None:
                 return {}

@@ -35,29 +35,23 @@ class EventLoop:
 
     def run(self, coroutine):
         """Run a coroutine to its end; its context variables stay set afterwards."""
-        from contextvars import copy_context
-
         contexts = []
-
-        async def noting_its_context():
-            try:
-                return await coroutine
-            finally:
-                contexts.append(copy_context())
-
         loop = self.attach()
-        task = loop.create_task(noting_its_context())
+        task = loop.create_task(noting_context(coroutine, contexts))
         try:
             return loop.run_until_complete(task)
         except BaseException:
-            if not task.done():
-                self._abandon(loop, task)
-            if task.done():
-                coroutine.close()
+            self._give_up(loop, task, coroutine)
             raise
         finally:
             for context in contexts:
-                _adopt(context)
+                adopt(context)
+
+    def _give_up(self, loop, task, coroutine):
+        if not task.done():
+            self._abandon(loop, task)
+        if task.done():
+            coroutine.close()
 
     def _abandon(self, loop, task):
         """Cancel a task that an interrupt left pending, without waiting for one that refuses."""
@@ -96,7 +90,18 @@ class EventLoop:
             signal.set_wakeup_fd(loop._csock.fileno())
 
 
-def _adopt(context):
+async def noting_context(coroutine, contexts):
+    """Awaits a coroutine; the context in which it ended is added to a list."""
+    from contextvars import copy_context
+
+    try:
+        return await coroutine
+    finally:
+        contexts.append(copy_context())
+
+
+def adopt(context):
+    """Makes the variables of another context those of this one."""
     for variable, value in context.items():
         if variable.get(None) is not value:
             variable.set(value)

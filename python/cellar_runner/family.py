@@ -28,10 +28,10 @@ def send_with_descriptors(connection, data, descriptors, flags=0):
     connection.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)], flags)
 
 
-def receive_with_descriptors(connection):
+def receive_with_descriptors(connection, most=MAX_MESSAGE_BYTES):
     """(data, descriptors); empty data at the end of the stream."""
     space = socket.CMSG_LEN(MAX_DESCRIPTORS_PER_MESSAGE * array.array("i").itemsize)
-    data, ancillary, _, _ = connection.recvmsg(MAX_MESSAGE_BYTES, space, socket.MSG_CMSG_CLOEXEC)
+    data, ancillary, _, _ = connection.recvmsg(most, space, socket.MSG_CMSG_CLOEXEC)
     descriptors = array.array("i")
     for level, kind, payload in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:

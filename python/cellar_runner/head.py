@@ -141,6 +141,11 @@ class Head(Service):
             self._interpreter = interpreter
         return {}
 
+    def give_context(self, value, step=0):
+        super().give_context(value, step)
+        if self._obstacles is not None and type(value) is str:
+            self._obstacles.allow(sys.getsizeof(value))
+
     _methods = dict(Service._methods, rehearse=_rehearse)
 
     def _answered(self, params, result):

@@ -5,28 +5,24 @@ import gc
 import os
 import select
 import signal
-import socket
-import sys
 import time
 
 from . import family, linux, marks, processes, wire
 from .branch import Branch
+from .link import open_link
 from .memory_watch import MemoryWatch
-from .messages import PROTOCOL_VERSION
 
-SOCKET_NAME = "host.sock"
 PROMOTION_SECONDS = 4
 RESTORATION_SECONDS = 10
 FORK_ATTEMPTS = 50
 PIPE_BYTES = 1 << 20
 PARKING_MILLISECONDS = 20
-ABILITIES = ["checkpoints", "fork", "interrupt", "display"]
 
 
 class Init:
     """Owns the branches of one session and speaks for them to the host."""
 
-    def __init__(self, params, folder, group, head, precedence):
+    def __init__(self, params, folder, group, head, precedence, shared_bytes):
         self._head = head
         self._precedence = precedence
         self._session = params["session"]
@@ -36,7 +32,7 @@ class Init:
         self._rehearse = params["rehearse"]
         self._folder = folder
         self._branches = {}
-        self._watch = MemoryWatch(self._limits, group, self._branches)
+        self._watch = MemoryWatch(self._limits, group, self._branches, shared_bytes)
         self._known_strangers = set()
         self._board = family.Board()
         self._channel = wire.Channel(self._connect("init", 0, 0))
@@ -167,27 +163,8 @@ class Init:
 
     def _connect(self, role, branch, generation):
         """A new link to the host. The hello is sent here, so that a head has only its own link."""
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        os.fchdir(self._folder)
-        try:
-            connection.connect(SOCKET_NAME)
-        finally:
-            os.chdir("/")
-        descriptor = connection.detach()
-        wire.Channel(descriptor).notify(
-            "hello",
-            {
-                "protocol": PROTOCOL_VERSION,
-                "role": role,
-                "session": self._session,
-                "token": self._token,
-                "branch": branch,
-                "generation": generation,
-                "python": "%d.%d.%d" % sys.version_info[:3],
-                "abilities": ABILITIES,
-            },
-        )
-        return descriptor
+        names = self._session, self._token
+        return open_link(self._folder, role, *names, branch, generation)
 
     def _open_generation(self, branch):
         """Fresh pipes, link and channel: a killed writer's streams are never used again."""

@@ -110,6 +110,10 @@ class Interpreter:
             outcome = self._ok(self._evaluate(number, code))
         except BaseException as error:
             outcome = self._failure(error)
+        self._finish_output()
+        return outcome
+
+    def _finish_output(self):
         try:
             self._figures.flush()
         except KeyboardInterrupt:
@@ -117,7 +121,6 @@ class Interpreter:
         except BaseException as error:
             self._note("[figures not shown: {}]\n".format(self._tracebacks.message(error)))
         self._flush()
-        return outcome
 
     def _reset(self):
         """Undo what an earlier cell did to the things every cell stands on."""
@@ -160,10 +163,16 @@ class Interpreter:
 
     def _evaluate(self, number, code):
         """The cell's value, or None where it shows none."""
+        return self._value_of(self._build(number, code))
+
+    def _build(self, number, code):
         cell = cells.build(number, code, self._flags, self.sources)
         self._flags = cell.flags
         if cell.uses_asyncio:
             self._loop.attach()
+        return cell
+
+    def _value_of(self, cell):
         if cell.around is None:
             value = self._execute(cell)
         else:

@@ -12,6 +12,8 @@ PROT_READ_WRITE = 3
 PROT_READ_EXEC = 5
 MADV_POPULATE_WRITE = 23
 MADV_COLLAPSE = 25
+# Just above an arena.
+HEAP_BLOCK = (1 << 20) + (64 << 10)
 LEARN_EVERY = 16
 MAX_PREFAULT_PAGES = 1280
 LARGEST_HOLE = 1 << 20
@@ -21,6 +23,8 @@ MAX_MAPPING_PAGES = 60_000
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 _libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+_libc.malloc.restype = ctypes.c_void_p
+_libc.free.argtypes = [ctypes.c_void_p]
 
 class _HeapInfo(ctypes.Structure):
     _fields_ = [(name, ctypes.c_size_t) for name in "abcdefghi"] + [("keepcost", ctypes.c_size_t)]
@@ -40,6 +44,27 @@ def _mappings():
             low, high = (int(part, 16) for part in fields[0].split(b"-"))
             name = fields[5] if len(fields) > 5 else b""
             yield low, high, fields[1], int(fields[2], 16), name
+
+
+class _RawAllocator(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_void_p) for name in ("context", "malloc", "calloc", "realloc", "free")]
+
+
+class _ArenaAllocator(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_void_p) for name in ("context", "alloc", "free")]
+
+
+def gather_arenas():
+    """Lets Python take its arenas from the C heap: in one piece they fit into huge pages.
+
+    Arenas of before this call hold what lives as long as the interpreter, and are never freed.
+    """
+    # The C library keeps blocks in its heap that are no larger than what was freed before.
+    _libc.free(_libc.malloc(HEAP_BLOCK))
+    raw = _RawAllocator()
+    ctypes.pythonapi.PyMem_GetAllocator(0, ctypes.byref(raw))
+    arenas = _ArenaAllocator(raw.context, raw.malloc, raw.free)
+    ctypes.pythonapi.PyObject_SetArenaAllocator(ctypes.byref(arenas))
 
 
 def merge_mappings():
@@ -103,8 +128,7 @@ def _fill_c_heap():
     if not hasattr(_libc, "mallinfo2"):
         return
     _libc.mallinfo2.restype = _HeapInfo
-    _libc.sbrk.restype = _libc.malloc.restype = ctypes.c_void_p
-    _libc.free.argtypes = [ctypes.c_void_p]
+    _libc.sbrk.restype = ctypes.c_void_p
     size = LARGEST_HOLE
     while size >= SMALLEST_HOLE:
         end = _libc.sbrk(0) - _libc.mallinfo2().keepcost
@@ -139,6 +163,15 @@ def anonymous_bytes():
     return (int(fields[1]) - int(fields[2])) * PAGE
 
 
+def available_bytes():
+    """What the machine could give without taking it from anyone, as the kernel guesses."""
+    with open("/proc/meminfo", "rb") as report:
+        for line in report:
+            if line.startswith(b"MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    return 1 << 62
+
+
 class WrittenPages:
     """Remembers which pages cells write, and copies them right after a fork, off the cell's path."""
 
@@ -171,6 +204,9 @@ class WrittenPages:
                 flags = os.pread(pagemap, count * 8, low // PAGE * 8)[7::8]
                 for run in _written.finditer(flags):
                     start, end = run.span()
+                    if end - start > MAX_PREFAULT_PAGES:
+                        # Data at rest, such as a context; it must not crowd out what cells write.
+                        continue
                     pages += end - start
                     runs.append((low + start * PAGE, (end - start) * PAGE))
         finally:

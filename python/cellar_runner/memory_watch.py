@@ -9,8 +9,9 @@ PRESSURE = 0.9
 class MemoryWatch:
     """With a control group the kernel enforces the limit; without one this does."""
 
-    def __init__(self, limits, group, branches):
-        self._limit = limits["memory_mb"] << 20
+    def __init__(self, limits, group, branches, shared_bytes):
+        # Processes of the session map the context they were born with, and are not charged for it.
+        self._limit = (limits["memory_mb"] << 20) + shared_bytes
         self._group = group
         self._branches = branches
         self._kills = 0

@@ -5,6 +5,7 @@ Generated from src/protocol/messages.ts by "npm run protocol"; not to be edited.
 
 PROTOCOL_VERSION = 1
 MAX_FRAME_BYTES = 16777216
+MAX_DAEMON_FRAME_BYTES = 268435456
 MAX_SOURCE_BYTES = 8388608
 MAX_JSON_DEPTH = 256
 MAX_JSON_VALUES = 1000000
@@ -69,6 +70,7 @@ MESSAGES = {
                     "items": {"type": "string", "maxLength": 4096},
                 },
                 "seccomp": {"type": "string"},
+                "hatch_fd": {"type": "integer", "minimum": 0},
                 "group": {
                     "anyOf": [
                         {
@@ -99,7 +101,7 @@ MESSAGES = {
                     ],
                 },
             },
-            "required": ["preload", "seccomp", "group"],
+            "required": ["preload", "seccomp", "hatch_fd", "group"],
             "additionalProperties": False,
         },
     },
@@ -139,6 +141,41 @@ MESSAGES = {
             "additionalProperties": False,
         },
         "result": {"type": "object", "properties": {}, "additionalProperties": False},
+    },
+    "template": {
+        "link": "zygote",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {
+                "template": {"type": "string", "maxLength": 4096},
+                "token": {"type": "string", "maxLength": 4096},
+            },
+            "required": ["template", "token"],
+            "additionalProperties": False,
+        },
+        "result": {"type": "object", "properties": {}, "additionalProperties": False},
+    },
+    "read_context": {
+        "link": "template",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {
+                "format": {"enum": ["utf-8", "utf-16-le", "json"]},
+                "bytes": {"type": "integer", "minimum": 0},
+            },
+            "required": ["format", "bytes"],
+            "additionalProperties": False,
+        },
+        "result": {
+            "type": "object",
+            "properties": {"memory": {"type": "integer", "minimum": 0}},
+            "required": ["memory"],
+            "additionalProperties": False,
+        },
     },
     "ready": {
         "link": "zygote",
@@ -238,7 +275,7 @@ MESSAGES = {
             "type": "object",
             "properties": {
                 "protocol": {"type": "integer", "minimum": 0},
-                "role": {"enum": ["init", "head", "plain"]},
+                "role": {"enum": ["init", "head", "plain", "template"]},
                 "session": {"type": "string", "maxLength": 4096},
                 "token": {"type": "string", "maxLength": 4096},
                 "branch": {"type": "integer", "minimum": 0},
@@ -280,6 +317,65 @@ MESSAGES = {
                 "rest_ms": {"type": "integer", "minimum": 0},
             },
             "required": ["step", "variables", "checkpoint"],
+            "additionalProperties": False,
+        },
+        "result": {
+            "type": "object",
+            "properties": {
+                "checkpoint": {
+                    "type": "object",
+                    "properties": {
+                        "planned": {"type": "boolean"},
+                        "reason": {"type": "string", "maxLength": 4096},
+                    },
+                    "required": ["planned"],
+                    "additionalProperties": False,
+                },
+            },
+            "required": ["checkpoint"],
+            "additionalProperties": False,
+        },
+    },
+    "context_part": {
+        "link": "head",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {
+                "format": {"enum": ["utf-8", "utf-16-le", "json"]},
+                "total": {"type": "integer", "minimum": 0},
+                "offset": {"type": "integer", "minimum": 0},
+                "attachments": {
+                    "minItems": 1,
+                    "maxItems": 1,
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {"bytes": {"type": "integer", "minimum": 0}},
+                        "required": ["bytes"],
+                        "additionalProperties": False,
+                    },
+                },
+            },
+            "required": ["format", "total", "offset", "attachments"],
+            "additionalProperties": False,
+        },
+        "result": {"type": "object", "properties": {}, "additionalProperties": False},
+    },
+    "load_context": {
+        "link": "head",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {
+                "step": {"type": "integer", "minimum": 0},
+                "total": {"type": "integer", "minimum": 0},
+                "checkpoint": {"enum": ["always", "idle", "off"]},
+                "rest_ms": {"type": "integer", "minimum": 0},
+            },
+            "required": ["step", "total", "checkpoint"],
             "additionalProperties": False,
         },
         "result": {

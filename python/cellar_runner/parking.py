@@ -37,6 +37,11 @@ class Obstacles:
     def __init__(self):
         self._start = memory.anonymous_bytes()
         self._peak = _peak_bytes()
+        self._allowed = 0
+
+    def allow(self, size):
+        """A text that is never written to, in huge pages, costs a copy nothing."""
+        self._allowed = size
 
     def find(self, is_alone):
         """The reason in a sentence, or None. `is_alone` spares counting the threads."""
@@ -44,7 +49,7 @@ class Obstacles:
             threads = 1 if is_alone else _threads()
             grown = _peak_bytes() - self._peak
             if grown > MAX_GROWTH_BYTES:
-                grown = memory.anonymous_bytes() - self._start
+                grown = memory.anonymous_bytes() - self._start - self._allowed
         except OSError as error:
             return "no checkpoint: %s" % error
         if threads > 1:

@@ -7,9 +7,10 @@ import signal
 import threading
 import time
 
-from . import bridge, streams, values, wire
+from . import bridge, context, streams, values, wire
 from .interpreter import Interpreter
 from .pristine import BUILTINS as __builtins__
+from .toolbox import toolbox
 
 _clock, _exit, _get_ident = time.perf_counter, os._exit, threading.get_ident
 _getpid = os.getpid
@@ -58,10 +59,12 @@ class Service:
         self._stderr = None
         self._interpreter = None
         self._given_context = _NOTHING
+        self._given_step = 0
+        self._incoming = None
         self.questions = bridge.Questions()
         self.news = News()
         self.pid = _getpid()
-        self._builtins = bridge.functions(self)
+        self._builtins = dict(toolbox(self.current_context), **bridge.functions(self))
 
     def _connect(self, channel, pipes):
         """Takes a channel to the host and the ends of the output pipes into use."""
@@ -73,11 +76,16 @@ class Service:
         if self._interpreter is not None:
             self._give_streams()
 
+    def _make_interpreter(self):
+        return Interpreter(self._display)
+
     def _new_interpreter(self):
-        interpreter = Interpreter(self._display)
+        interpreter = self._make_interpreter()
         interpreter.enter, interpreter.leave = self._arm, self._disarm
         interpreter.builtins = self._builtins
         self._interpreter = interpreter
+        if self._given_context is not _NOTHING:
+            interpreter.namespace["context"] = self._given_context
         if self._stdout is not None:
             self._give_streams()
 
@@ -115,9 +123,9 @@ class Service:
                 _exit(0)
             self.questions.settle(message)
 
-    def has_given_context(self):
-        """Whether `context` still is what the host gave."""
-        return self.current_context() is self._given_context
+    def given_step(self):
+        """When the host gave what `context` still is, or None."""
+        return self._given_step if self.current_context() is self._given_context else None
 
     def current_context(self):
         return self._interpreter.namespace.get("context")
@@ -151,19 +159,25 @@ class Service:
         return outcome
 
     def _run(self, params):
+        self._begin_cell(params)
+        started = _clock()
+        outcome = self._interpreter.run(params["number"], params["code"])
+        return self._end_cell(outcome, started)
+
+    def _begin_cell(self, params):
         self._step = step = params["step"]
         _signal(_SIGINT, self._on_interrupt)
         if _set_mask is not None:
             _set_mask(_SET_MASK, ())
         self._restore_descriptors()
         self._begin_output(step, params["max_output"])
-        started = _clock()
-        outcome = self._interpreter.run(params["number"], params["code"])
+
+    def _end_cell(self, outcome, started):
         outcome["duration_ms"] = (_clock() - started) * 1000
         _flush_c_streams(None)
         self._stdout.finish()
         self._stderr.finish()
-        output = self._end_output(step)
+        output = self._end_output(self._step)
         if output is not None:
             outcome["output"] = output
         return outcome
@@ -179,9 +193,33 @@ class Service:
 
     def _initialize(self, params):
         for name, value in params["variables"].items():
-            self._interpreter.namespace[name] = values.decode(value)
             if name == "context":
-                self._given_context = self._interpreter.namespace[name]
+                self.give_context(values.decode(value), params["step"])
+            else:
+                self._interpreter.namespace[name] = values.decode(value)
+        return {"checkpoint": self._plan(params["checkpoint"])}
+
+    def give_context(self, value, step=0):
+        self._given_step = step
+        self._interpreter.namespace["context"] = self._given_context = value
+
+    def _context_part(self, params):
+        """Takes the next bytes of a large context; those at its start begin it anew."""
+        incoming, self._incoming = self._incoming, None
+        if params["offset"] == 0:
+            incoming = context.Incoming(params["format"], params["total"])
+        if incoming is None or incoming.received != params["offset"]:
+            raise ValueError("this part of the context does not follow on the one before")
+        for piece in params["attachments"]:
+            incoming.feed(piece)
+        self._incoming = incoming
+        return {}
+
+    def _load_context(self, params):
+        incoming, self._incoming = self._incoming, None
+        if incoming is None or incoming.received != params["total"]:
+            raise ValueError("the context is not complete")
+        self.give_context(incoming.finish(), params["step"])
         return {"checkpoint": self._plan(params["checkpoint"])}
 
     def _configure(self, params):
@@ -200,6 +238,8 @@ class Service:
     _methods = {
         "execute": _execute,
         "initialize": _initialize,
+        "context_part": _context_part,
+        "load_context": _load_context,
         "configure": _configure,
         "get_variable": _get_variable,
         "variables": _variables,

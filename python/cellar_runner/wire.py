@@ -36,6 +36,8 @@ class Channel:
         self.descriptor = descriptor
         self._out = descriptor if out is None else out
         self._held = b""
+        self._unfinished = None
+        self._announced = ()
 
     @property
     def has_input(self):
@@ -44,6 +46,38 @@ class Channel:
     def receive(self):
         """The next message, or None at the end of the stream."""
         while True:
+            body = self._receive_frame()
+            if body is None:
+                return None
+            message = self.assemble(body)
+            if message is not None:
+                return message
+
+    def assemble(self, body):
+        """The message that a frame completes; None while attachments are still to come.
+
+        Attachments stand in `params` in the place of their announcements.
+        """
+        if self._unfinished is None:
+            message = self._parse(body)
+            params = message.get("params")
+            if not (isinstance(params, dict) and params.get("attachments")):
+                return message
+            self._unfinished, self._announced = message, params["attachments"]
+            params["attachments"] = []
+            return None
+        attachments = self._unfinished["params"]["attachments"]
+        announced = self._announced[_len(attachments)]["bytes"]
+        if body[:1] != b"\0" or _len(body) - 1 != announced:
+            raise Broken("an attachment is not what was announced")
+        attachments.append(body[1:])
+        if _len(attachments) < _len(self._announced):
+            return None
+        message, self._unfinished = self._unfinished, None
+        return message
+
+    def _receive_frame(self):
+        while True:
             held = self._held
             if _len(held) >= 4:
                 size = int.from_bytes(held[:4], "big")
@@ -51,7 +85,7 @@ class Channel:
                     raise Broken("a frame announces %d bytes" % size)
                 if _len(held) >= 4 + size:
                     self._held = held[4 + size :]
-                    return self._parse(held[4 : 4 + size])
+                    return held[4 : 4 + size]
                 self._held = held = self._read_exactly(held, 4 + size)
                 continue
             try:

@@ -4,102 +4,65 @@ import base64
 import gc
 import os
 import resource
-import select
 import signal
+import socket
 import sys
 
-from . import groups, jail, linux, memory, wire
+from . import jail, linux, memory, wire
+from .cradle import Cradle
+from .family import receive_with_descriptors
 from .head import Head
-from .init import Init
 from .messages import PROTOCOL_VERSION
 from .preload import preload
 from .rehearsal import rehearse
+from .template import Template
 
 CONTROL = 3
+NAME_BYTES = 24
 
 
-class Zygote:
-    """Forks sessions on request until the host goes away."""
+class Zygote(Cradle):
+    """Forks sessions, and templates of sessions with a large context."""
 
     def __init__(self, channel, boot):
         self._main_module = sys.modules["__main__"]
-        self._head = Head()
-        self._channel = channel
-        self._parents = boot["group"]
-        self._seccomp = linux.SeccompFilter(base64.b64decode(boot["seccomp"]))
-        self._folder = os.open(jail.SOCKET_FOLDER, os.O_RDONLY | os.O_DIRECTORY)
-        self._sessions = {}
+        seccomp = linux.SeccompFilter(base64.b64decode(boot["seccomp"]))
+        folder = os.open(jail.SOCKET_FOLDER, os.O_RDONLY | os.O_DIRECTORY)
+        super().__init__(channel, boot["group"], seccomp, folder, Head())
+        self._hatch = socket.socket(fileno=boot["hatch_fd"])
+        self._hatch.set_inheritable(False)
+        self._hatch.setblocking(False)
+        self._files = {}
 
-    def serve(self):
-        reader, writer = os.pipe()
-        os.set_blocking(reader, False)
-        os.set_blocking(writer, False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-        poll = select.poll()
-        poll.register(self._channel.descriptor, select.POLLIN)
-        poll.register(reader, select.POLLIN)
-        while True:
-            for descriptor, _ in poll.poll():
-                if descriptor == reader:
-                    os.read(reader, 4096)
-                    self._reap()
-                elif not self._listen():
-                    return
-
-    def _listen(self):
-        while True:
-            message = self._channel.receive()
-            if message is None:
-                return False
-            if message.get("method") == "spawn":
-                self._spawn(message["id"], message["params"])
-            if not self._channel.has_input:
-                return True
-
-    def _spawn(self, identifier, params):
+    def _template(self, params):
+        file = self._claim(params["template"])
         try:
-            pid = linux.raw_clone(jail.NAMESPACES)
-        except OSError as error:
-            self._channel.refuse(identifier, wire.INTERNAL_ERROR, str(error))
-            return
-        if pid == 0:
-            self._become_session(params)
-        self._sessions[pid] = params["session"]
-        self._channel.answer(identifier, {})
-
-    def _become_session(self, params):
-        try:
-            signal.set_wakeup_fd(-1)
-            limits, group = params["limits"], None
-            if self._parents is not None:
-                group = groups.SessionGroup(self._parents, params["session"], limits)
-            precedence = jail.enter(limits, self._seccomp, group)
-            kept = [self._folder, precedence.descriptor]
-            linux.close_all_except(kept + (group.descriptors if group is not None else []))
-            Init(params, self._folder, group, self._head, precedence).run()
-        except BaseException:
-            import traceback
-
-            traceback.print_exc()
-        finally:
-            os._exit(1)
-
-    def _reap(self):
-        while True:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
+            pid = linux.fork()
             if pid == 0:
-                return
-            session = self._sessions.pop(pid, None)
-            if session is None:
-                continue
-            if self._parents is not None:
-                groups.remove(self._parents, session)
-            reason = "ended" if status == 0 else "ended with status %d" % status
-            self._channel.notify("exited", {"session": session, "reason": reason})
+                self._become(self._run_template, (params, file))
+        finally:
+            os.close(file)
+        self._children[pid] = params["template"]
+        return {}
+
+    _methods = dict(Cradle._methods, template=_template)
+
+    def _claim(self, name):
+        """The file that the host's porter handed in under this name."""
+        while name not in self._files:
+            received, files = receive_with_descriptors(self._hatch, NAME_BYTES)
+            if not received:
+                raise OSError("the porters' socket is closed")
+            for file in files:
+                self._files[received.decode("ascii")] = file
+        return self._files.pop(name)
+
+    def _run_template(self, orders):
+        params, file = orders
+        groups = [number for key, number in (self._parents or {}).items() if key.endswith("_fd")]
+        linux.close_all_except([self._folder, file] + groups)
+        Template(params, file, self._parents, self._seccomp, self._folder, self._head).serve()
+        os._exit(0)
 
 
 def main():
@@ -112,6 +75,7 @@ def main():
     if message is None or message.get("method") != "boot":
         sys.exit("the first message must be boot")
     boot = message["params"]
+    memory.gather_arenas()
     loaded, absent, seconds = preload(boot["preload"])
     rehearse()
     zygote = Zygote(channel, boot)
@@ -134,6 +98,8 @@ def main():
         },
     )
     zygote.serve()
+    # Not by returning: the end of the interpreter would free arenas in the way of other ones.
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -97,6 +97,28 @@ class ReceiveTest(WireTest):
             Channel.receive.__globals__["_read"] = original
         self.assertGreaterEqual(len(sizes), len(data))
 
+    def announcing(self, *sizes):
+        params = {"attachments": [{"bytes": size} for size in sizes]}
+        return frame(json.dumps({"id": 1, "method": "part", "params": params}).encode())
+
+    def test_attachments_stand_where_they_were_announced(self):
+        bodies = [b"\xff\0{}" * 40_000, b""]
+        self.feed(self.announcing(160_000, 0) + frame(b"\0" + bodies[0]) + frame(b"\0") + encoded(2))
+        self.assertEqual(self.channel.receive()["params"], {"attachments": bodies})
+        self.assertEqual(self.channel.receive(), message(2))
+
+    def test_attachments_that_are_not_what_was_announced(self):
+        for rest in (encoded(2), frame(b"\0ab"), frame(b"\0abcd"), frame(b"abc")):
+            near, far = socket.socketpair()
+            with near, far:
+                far.sendall(self.announcing(3) + rest)
+                with self.assertRaises(Broken, msg=rest):
+                    Channel(near.fileno()).receive()
+
+    def test_a_stream_that_ends_before_an_attachment(self):
+        self.feed(self.announcing(3))
+        self.assertIsNone(self.channel.receive())
+
     def test_the_end_of_the_stream(self):
         self.feed(b"")
         self.assertIsNone(self.channel.receive())

@@ -8,6 +8,7 @@ import {
   symlinkSync,
 } from "node:fs";
 import { join } from "node:path";
+import { bundle } from "../bundle.mjs";
 import { run } from "./command.mjs";
 import { giveToOwner, hashOf } from "./state.mjs";
 
@@ -20,7 +21,13 @@ export async function build({ root, report, state }) {
     return;
   }
   const sources = listSources(join(root, "src"));
-  const inputs = [...sources, "tsconfig.json", "package.json", "package-lock.json"];
+  const inputs = [
+    ...sources,
+    "tsconfig.json",
+    "package.json",
+    "package-lock.json",
+    "scripts/bundle.mjs",
+  ];
   const key = hashOf(...inputs.flatMap((path) => [path, readFileSync(join(root, path))]));
   if (state.values.build === key && sources.every((path) => existsSync(outputOf(root, path)))) {
     linkCommand(root);
@@ -32,13 +39,17 @@ export async function build({ root, report, state }) {
     cwd: root,
     timeout: BUILD_TIMEOUT,
   });
-  giveToOwner(root, join(root, "dist"));
   if (!result.ok) {
+    giveToOwner(root, join(root, "dist"));
     delete state.values.build;
     console.log(result.output.trimEnd());
     report.fatal("build", "tsc failed", "correct the errors above");
     return;
   }
+  await bundle(root).catch((error) => {
+    report.missing("bundle", error.message, "npm ci; without it cellar exec only starts slower");
+  });
+  giveToOwner(root, join(root, "dist"));
   state.values.build = key;
   linkCommand(root);
   report.ok("build", `${sources.length} files compiled to dist`);

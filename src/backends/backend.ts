@@ -69,8 +69,8 @@ export interface Checkpoint {
 }
 
 export interface SandboxInfo {
-  readonly backend: "native";
-  readonly mode: "zygote" | "plain";
+  readonly backend: "native" | "daemon" | "pyodide";
+  readonly mode: "zygote" | "plain" | "worker" | "direct";
   readonly isolation: Isolation;
   readonly python: { readonly version: string; readonly executable: string };
   /** Why this backend and mode were taken. */
@@ -101,7 +101,8 @@ export type RLMQuery = (
 
 /** Settings of one sandbox; everything has a default. */
 export interface REPLConfig extends Partial<Omit<Settings, "limits">> {
-  backend?: "native" | undefined;
+  /** `auto`: a daemon that runs and answers, else this machine's Python, else Pyodide. */
+  backend?: "auto" | "native" | "daemon" | "pyodide" | undefined;
   limits?: Partial<Settings["limits"]> | undefined;
   /** Folders of the host that the sandbox sees. */
   mounts?: readonly Mount[] | undefined;

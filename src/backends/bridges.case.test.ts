@@ -145,6 +145,11 @@ export function describeBridges(options: ConformanceOptions): void {
           ["d", [1.5]],
           ["e", { n: 2n ** 70n }],
         ]);
+        asked.length = 0;
+        await sandbox.initialize("second");
+        await sandbox.setVariable("context", { file: "is a value here" });
+        await sandbox.execute(call("rlm_query('f')"));
+        expect(asked).toEqual([["f", { file: "is a value here" }]]);
         const unlike = await sandbox.execute(call("rlm_query_batched(['d', 'e'], ['x'])"));
         expect(unlike.error?.message).toContain("one context for each task");
         const strange = await sandbox.execute(call("rlm_query('x', object())"));

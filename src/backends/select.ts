@@ -1,24 +1,109 @@
+import { settingLayers } from "../config/environment.js";
+import { CellarError, isCellarError } from "../errors.js";
 import type { ISandbox, REPLConfig } from "./backend.js";
-import { NativeRuntime } from "./native/runtime.js";
+import { isInhabited } from "./daemon/address.js";
+import { isAbsence } from "./daemon/link.js";
+import { DaemonRuntime, isRefusal } from "./daemon/runtime.js";
+import type { NativeRuntime } from "./native/runtime.js";
+import type { PyodideRuntime } from "./pyodide/runtime.js";
 
-/** Zygotes are worth sharing by everything in a process, so there is one runtime for it. */
-const shared: { runtime?: NativeRuntime; ending?: Promise<unknown> } = {};
+const BACKENDS = ["auto", "native", "daemon", "pyodide"] as const;
 
-export function sharedRuntime(): NativeRuntime {
+/** What is worth sharing by everything in a process, so there is one of each. */
+const shared: {
+  runtime?: NativeRuntime;
+  pyodide?: PyodideRuntime;
+  daemon?: DaemonRuntime;
+  ending?: Promise<unknown>;
+} = {};
+
+/** The native runtime of this process; its modules are loaded when somebody wants it. */
+export async function sharedRuntime(): Promise<NativeRuntime> {
+  if (shared.runtime !== undefined) return shared.runtime;
+  const { NativeRuntime } = await import("./native/runtime.js");
   shared.runtime ??= new NativeRuntime();
   return shared.runtime;
 }
 
-/** A sandbox from the process's own runtime. */
+/** A sandbox from the process's own runtimes. */
 export function createSandbox(config: REPLConfig = {}): Promise<ISandbox> {
-  return sharedRuntime().createSandbox(config);
+  return openSandbox(config);
+}
+
+/** `cold` is for a backend that has to start its Python first, where waiting ahead does not pay. */
+export async function openSandbox(config: REPLConfig, cold: REPLConfig = {}): Promise<ISandbox> {
+  const { backend = "auto" } = config;
+  switch (backend) {
+    case "native":
+      return await openNative({ ...config, ...cold });
+    case "daemon":
+      return await sharedDaemon().createSandbox(config, { starts: true });
+    case "pyodide":
+      return await openPyodide({ ...config, ...cold });
+    case "auto":
+      return await openAny(config, cold);
+    default:
+      throw new CellarError("INVALID_CONFIG", `there is no backend ${JSON.stringify(backend)}`, {
+        remedy: `Take one of: ${BACKENDS.join(", ")}.`,
+      });
+  }
+}
+
+/** The daemon when it runs and answers, else native when there is a Python, else Pyodide. */
+async function openAny(config: REPLConfig, cold: REPLConfig): Promise<ISandbox> {
+  const fromDaemon = await openRunningDaemon(config);
+  if ("sandbox" in fromDaemon) return fromDaemon.sandbox;
+  try {
+    return await openNative({ ...config, ...cold }, fromDaemon.reason);
+  } catch (error) {
+    // Who named a Python wants that one.
+    const named = config.python ?? settingLayers().python;
+    if (named !== undefined || !isCellarError(error, "PYTHON_UNSUITABLE")) throw error;
+    return await openPyodide({ ...config, ...cold }, `${fromDaemon.reason}; ${error.message}`);
+  }
+}
+
+async function openRunningDaemon(
+  config: REPLConfig,
+): Promise<{ readonly sandbox: ISandbox } | { readonly reason: string }> {
+  const daemon = sharedDaemon();
+  try {
+    if (!isInhabited(daemon.address)) return { reason: "no daemon runs" };
+    return { sandbox: await daemon.createSandbox(config) };
+  } catch (error) {
+    if (isAbsence(error)) return { reason: "no daemon runs" };
+    if (!isRefusal(error)) throw error;
+    return { reason: `not the daemon: ${error.message}` };
+  }
+}
+
+function sharedDaemon(): DaemonRuntime {
+  shared.daemon ??= new DaemonRuntime();
+  return shared.daemon;
+}
+
+async function openNative(config: REPLConfig, chosen?: string): Promise<ISandbox> {
+  return await (await sharedRuntime()).createSandbox(config, chosen);
+}
+
+async function openPyodide(config: REPLConfig, chosen?: string): Promise<ISandbox> {
+  const { PyodideRuntime } = await import("./pyodide/runtime.js");
+  shared.pyodide ??= new PyodideRuntime();
+  return await shared.pyodide.createSandbox(config, chosen);
 }
 
 /** Ends every zygote and session of this process; without it they end with the process. */
 export async function shutdown(): Promise<void> {
-  const { runtime, ending } = shared;
+  const { runtime, pyodide, daemon, ending } = shared;
   delete shared.runtime;
+  delete shared.pyodide;
+  delete shared.daemon;
   // A second call must not say that all is over while the first is still at work.
-  shared.ending = Promise.all([ending?.catch(() => {}), runtime?.[Symbol.asyncDispose]()]);
+  shared.ending = Promise.all([
+    ending?.catch(() => {}),
+    runtime?.[Symbol.asyncDispose](),
+    pyodide?.[Symbol.asyncDispose](),
+    daemon?.[Symbol.asyncDispose](),
+  ]);
   await shared.ending;
 }

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import type { Readable } from "node:stream";
 import { CellarError } from "../errors.js";
-import { MAX_SOURCE_BYTES } from "../protocol/messages.js";
+import { MAX_SOURCE_BYTES } from "../protocol/bounds.js";
 import { invalidInput } from "./failures.js";
 
 const STDIN = "-";

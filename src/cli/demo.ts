@@ -33,7 +33,7 @@ async function demo(): Promise<number> {
   await using sandbox = await withProgress("starting Python…", openAtAnyLevel());
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   const { isolation, python, mode } = sandbox.info;
-  say(paint("bold", TITLES[mode]));
+  say(paint("bold", mode === "zygote" ? TITLES.zygote : TITLES.plain));
   say(`  isolation  ${isolation.level}: ${claimOf(isolation.level)}`);
   say(`  python     ${python.version}, ready in ${seconds} s`);
   using bait = await Bait.lay();

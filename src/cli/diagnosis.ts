@@ -3,15 +3,18 @@ import { readFileSync } from "node:fs";
 import { release } from "node:os";
 import { promisify } from "node:util";
 import type { Isolation } from "../backends/backend.js";
+import { daemonAddress } from "../backends/daemon/address.js";
 import { machine } from "../backends/native/machine.js";
 import { findInterpreter } from "../backends/native/nursery.js";
 import { preloadNames } from "../backends/native/preload.js";
+import type { NativeRuntime } from "../backends/native/runtime.js";
 import { createSandbox, sharedRuntime } from "../backends/select.js";
 import { type IsolationLevel, type Settings, surroundings } from "../config.js";
 import { describeError } from "../errors.js";
 import { locateBwrap } from "../isolation/layout.js";
 import { claimOf, type IsolationCheck, meets } from "../isolation/levels.js";
 import { remedyFor } from "../isolation/remedies.js";
+import { describeReport, inspectDaemon } from "./daemon.js";
 import { describeFailure } from "./failures.js";
 
 /** `info` is neither good nor bad; `warn` costs comfort or a level, `fail` the sandbox. */
@@ -44,7 +47,7 @@ export interface Diagnosis {
   } | null;
 }
 
-type Live = Awaited<ReturnType<ReturnType<ReturnType<typeof sharedRuntime>["nursery"]>["warm"]>>;
+type Live = Awaited<ReturnType<ReturnType<NativeRuntime["nursery"]>["warm"]>>;
 type Attempt<T> = { readonly value: T } | { readonly error: unknown };
 
 /** Not needed for L3, so their absence is no fault. */
@@ -55,9 +58,7 @@ const OLDEST_NODE = [20, 19] as const;
 export async function diagnose(settings: Settings): Promise<Diagnosis> {
   const python = await attempt(findInterpreter(settings, surroundings()));
   const live = await attempt(
-    sharedRuntime()
-      .nursery({ ...settings, poolSize: 0 })
-      .warm(),
+    sharedRuntime().then((runtime) => runtime.nursery({ ...settings, poolSize: 0 }).warm()),
   );
   const isolation = "value" in live ? live.value.isolation : await withoutWalls(settings);
   const checks = [
@@ -67,6 +68,7 @@ export async function diagnose(settings: Settings): Promise<Diagnosis> {
     ...("value" in live ? packageChecks(live.value) : []),
     await bwrapCheck(),
     ...machineChecks(),
+    await daemonCheck(),
     ...("value" in live ? live.value.isolation.checks.map(probeCheck) : [wallsCheck(live.error)]),
     isolationCheck(isolation, settings.minIsolation),
   ];
@@ -219,6 +221,20 @@ function machineChecks(): HealthCheck[] {
   ];
 }
 
+async function daemonCheck(): Promise<HealthCheck> {
+  try {
+    const report = await inspectDaemon(daemonAddress(surroundings().home));
+    const detail = describeReport(report).replaceAll("\n", "; ");
+    if (!report.running || report.status !== null)
+      return { name: "daemon", status: "info", detail };
+    return { name: "daemon", status: "warn", detail, fix: "Run cellar daemon stop." };
+  } catch (error) {
+    const { message, remedy } = describeFailure(error);
+    const fix = remedy ?? "Run cellar daemon stop.";
+    return { name: "daemon", status: "warn", detail: message, fix };
+  }
+}
+
 function probeCheck({ name, ok, detail, fix }: IsolationCheck): HealthCheck {
   if (ok) return { name, status: "ok", detail };
   if (BEYOND.includes(name)) return { name, status: "info", detail };
@@ -257,7 +273,13 @@ function isolationCheck(isolation: Isolation | undefined, minimum: IsolationLeve
 
 /** What a session would have that goes without walls, tried out. */
 async function withoutWalls(settings: Settings): Promise<Isolation | undefined> {
-  const plain = { ...settings, preload: "none", poolSize: 0, minIsolation: "L0" } as const;
+  const plain = {
+    ...settings,
+    backend: "native",
+    preload: "none",
+    poolSize: 0,
+    minIsolation: "L0",
+  } as const;
   const session = await attempt(createSandbox(plain));
   if ("error" in session) return undefined;
   await session.value.destroy();

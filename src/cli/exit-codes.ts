@@ -56,6 +56,7 @@ export function exitCodeFor(code: ErrorCode): number {
     case "UNSUPPORTED":
     case "PROTOCOL_ERROR":
     case "REMOTE_ERROR":
+    case "DAEMON_UNAVAILABLE":
     case "IO_ERROR":
       return EXIT.cellar;
   }

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Output } from "../backends/backend.js";
-import { terminalEnvironment } from "../config.js";
+import { terminalEnvironment } from "../config/environment.js";
 import { CellarError, describeError } from "../errors.js";
 import { isTerminal } from "./terminal.js";
 

@@ -1,6 +1,9 @@
 #!/usr/bin/env node
-import { leave, watchProcess } from "./process-end.js";
-import { runCommandLine } from "./program.js";
-
-watchProcess();
-await leave(await runCommandLine(process.argv.slice(2)));
+const args = process.argv.slice(2);
+if (args[0] === "exec") {
+  const { execQuickly } = await import("./quick.js");
+  await execQuickly(args.slice(1));
+}
+const { runToEnd } = await import("./program.js");
+await runToEnd(args);
+export {};

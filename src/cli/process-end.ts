@@ -1,30 +1,34 @@
-import { setTimeout as delay } from "node:timers/promises";
-import { shutdown } from "../backends/select.js";
 import { EXIT } from "./exit-codes.js";
 import { reportFailure } from "./failures.js";
 
 /** The sessions end with this process anyway; this long it waits to see them tidy up. */
 const SHUTDOWN_MS = 3_000;
 
+/** Ends what there is to end. */
+export type Tidy = () => Promise<void>;
+
 /** Ends the sessions, lets written output out, and leaves. The first cause decides the code. */
-export async function leave(code: number): Promise<never> {
+export async function leave(code: number, tidy: Tidy): Promise<never> {
   // Ending the sessions makes a running cell fail, which is no cause of its own.
   process.exitCode ??= code;
-  await Promise.race([shutdown().catch(() => {}), delay(SHUTDOWN_MS)]);
+  await Promise.race([
+    tidy().catch(() => {}),
+    new Promise((resolve) => setTimeout(resolve, SHUTDOWN_MS)),
+  ]);
   await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
   process.exit();
 }
 
 /** A reader that goes away and a request to end both end everything in order. */
-export function watchProcess(): void {
+export function watchProcess(tidy: Tidy): void {
   for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", () => void leave(EXIT.brokenPipe));
+    stream.on("error", () => void leave(EXIT.brokenPipe, tidy));
   }
   for (const signal of ["SIGTERM", "SIGHUP"] as const) {
-    process.once(signal, () => void leave(EXIT.terminated));
+    process.once(signal, () => void leave(EXIT.terminated, tidy));
   }
   // Node would leave with 1, which is the code of the guest's exceptions.
-  process.on("uncaughtException", (error) => void leave(reportFailure(error)));
+  process.on("uncaughtException", (error) => void leave(reportFailure(error), tidy));
 }
 
 function flushed(stream: NodeJS.WriteStream): Promise<void> {

@@ -1,31 +1,44 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { Command, CommanderError } from "commander";
-import { z } from "zod";
-import { surroundings } from "../config.js";
-import { registerBench } from "./bench.js";
-import { registerDemo } from "./demo.js";
-import { registerDoctor } from "./doctor.js";
-import { registerExec } from "./exec.js";
+import { shutdown } from "../backends/select.js";
+import { packageVersion } from "../config/environment.js";
 import { EXIT } from "./exit-codes.js";
 import { complain, invalidInput, reportFailure } from "./failures.js";
-import { registerInstall } from "./install.js";
-import { registerRepl } from "./repl.js";
+import { leave, watchProcess } from "./process-end.js";
+
+type Register = (program: Command, finish: (code: number) => void) => void;
+
+/** A command's modules are loaded when it is called; loading all takes longer than many a cell. */
+const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
+  exec: async () => (await import("./exec.js")).registerExec,
+  repl: async () => (await import("./repl.js")).registerRepl,
+  daemon: async () => (await import("./daemon.js")).registerDaemon,
+  doctor: async () => (await import("./doctor.js")).registerDoctor,
+  demo: async () => (await import("./demo.js")).registerDemo,
+  install: async () => (await import("./install.js")).registerInstall,
+  bench: async () => (await import("./bench.js")).registerBench,
+};
 
 const EXAMPLES = `
 Examples:
   cellar demo                        see what it does, in a few seconds
   cellar repl                        a Python prompt in a sandbox
   cellar exec -c "sum(range(10))"    run one cell
+  cellar daemon start                keep sessions warm for the next commands
   cellar doctor                      what protects you on this machine
 
 Settings come from flags, then CELLAR_* variables, then cellar.config.json in this folder,
 then your own config.json, then the defaults.`;
 
+/** Runs one command line and leaves with its exit code. */
+export async function runToEnd(args: readonly string[]): Promise<never> {
+  watchProcess(shutdown);
+  return await leave(await runCommandLine(args), shutdown);
+}
+
 /** Runs one command line and gives the exit code. */
-export async function runCommandLine(args: readonly string[]): Promise<number> {
+async function runCommandLine(args: readonly string[]): Promise<number> {
   const outcome: { code: number } = { code: EXIT.ok };
-  const program = buildProgram((code) => {
+  const program = await buildProgram(args[0], (code) => {
     outcome.code = code;
   });
   const json = args.includes("--json");
@@ -38,20 +51,20 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
   }
 }
 
-function buildProgram(finish: (code: number) => void): Command {
+async function buildProgram(
+  called: string | undefined,
+  finish: (code: number) => void,
+): Promise<Command> {
   const program = new Command("cellar")
     .description("A sandboxed, stateful Python REPL for LLM agents")
-    .version(version(), "-V, --version")
+    .version(packageVersion(), "-V, --version")
     .helpOption("-h, --help", "show this text")
     .addHelpText("after", EXAMPLES)
     .configureOutput({ writeErr: () => {} })
     .exitOverride();
-  registerExec(program, finish);
-  registerRepl(program, finish);
-  registerDoctor(program, finish);
-  registerDemo(program, finish);
-  registerInstall(program, finish);
-  registerBench(program, finish);
+  const known = Object.keys(COMMANDS);
+  const wanted = called !== undefined && known.includes(called) ? [called] : known;
+  for (const name of wanted) (await COMMANDS[name]?.())?.(program, finish);
   return program;
 }
 
@@ -62,9 +75,4 @@ function refuse(error: CommanderError, json: boolean): number {
   if (json) return reportFailure(invalidInput(message), true);
   complain(message, "see cellar --help, or --help of the command");
   return EXIT.usage;
-}
-
-function version(): string {
-  const text = readFileSync(join(surroundings().packageRoot, "package.json"), "utf8");
-  return z.object({ version: z.string() }).parse(JSON.parse(text)).version;
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Command } from "commander";
 import { createSandbox } from "../backends/select.js";
-import { surroundings, userFolders } from "../config.js";
+import { surroundings, userFolders } from "../config/environment.js";
 import { Conversation } from "./conversation.js";
 import { EXIT } from "./exit-codes.js";
 import { History } from "./history.js";
@@ -11,7 +11,8 @@ import { imageProtocol } from "./images.js";
 import { CellCutter } from "./input-rule.js";
 import { Interruption } from "./process-end.js";
 import { Prompt } from "./prompt.js";
-import { addSandboxOptions, type SandboxOptions, toConfig } from "./sandbox-options.js";
+import { type SandboxOptions, toConfig } from "./sandbox-config.js";
+import { addSandboxOptions } from "./sandbox-options.js";
 import { isTerminal, withProgress } from "./terminal.js";
 
 const NOTES = `

@@ -1,23 +1,15 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { Mount, REPLConfig } from "../backends/backend.js";
-import { callerVariable, type IsolationLevel, isolationLevelSchema } from "../config.js";
+import type { Mount } from "../backends/backend.js";
+import { callerVariable } from "../config/environment.js";
+import { ISOLATION_LEVELS } from "../isolation/levels.js";
+import { BACKENDS } from "./sandbox-config.js";
 
 const LONGEST_SECONDS = 2_147_483;
-
-export interface SandboxOptions {
-  readonly timeout?: number;
-  readonly python?: string;
-  readonly memory?: number;
-  readonly minIsolation?: IsolationLevel;
-  readonly mount?: readonly Mount[];
-  readonly env?: Readonly<Record<string, string>>;
-  readonly preload?: "full" | "standard" | "none";
-  readonly maxOutput?: number;
-}
 
 /** The options that `exec` and `repl` share. */
 export function addSandboxOptions(command: Command, preloadNote: string): Command {
   return command
+    .addOption(new Option("--backend <name>", "where to run it (default: auto)").choices(BACKENDS))
     .option("--timeout <seconds>", "time limit of a cell (default: 30)", parseSeconds)
     .option("--python <path>", "a python binary or a venv folder")
     .option("--memory <mb>", "memory limit of the session in MB (default: 1024)", parseCount(1))
@@ -25,7 +17,7 @@ export function addSandboxOptions(command: Command, preloadNote: string): Comman
       new Option(
         "--min-isolation <level>",
         "the weakest isolation to accept (default: L3-)",
-      ).choices(isolationLevelSchema.options),
+      ).choices(ISOLATION_LEVELS),
     )
     .option(
       "--mount <host:guest[:rw]>",
@@ -49,17 +41,6 @@ export function addSandboxOptions(command: Command, preloadNote: string): Comman
       "characters kept of each of stdout and stderr (default: 50000)",
       parseCount(0),
     );
-}
-
-export function toConfig(options: SandboxOptions): REPLConfig {
-  const config: REPLConfig = { mounts: options.mount, env: options.env };
-  if (options.timeout !== undefined) config.timeout = options.timeout;
-  if (options.python !== undefined) config.python = options.python;
-  if (options.minIsolation !== undefined) config.minIsolation = options.minIsolation;
-  if (options.preload !== undefined) config.preload = options.preload;
-  if (options.maxOutput !== undefined) config.maxOutputLength = options.maxOutput;
-  if (options.memory !== undefined) config.limits = { memoryMb: options.memory };
-  return config;
 }
 
 /** Milliseconds. */

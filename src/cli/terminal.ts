@@ -1,4 +1,4 @@
-import { terminalEnvironment } from "../config.js";
+import { terminalEnvironment } from "../config/environment.js";
 
 /** Colours are harmless; everything else that begins like this could move, write or report. */
 const COLOUR_START = String.raw`\u001b\[[0-9;:]{0,64}`;

@@ -5,13 +5,9 @@ import { promisify } from "node:util";
 import { z } from "zod";
 import { CellarError, describeError } from "../errors.js";
 import type { Binding } from "./bwrap.js";
-import { executablesOn } from "./layout.js";
+import type { InterpreterCandidate } from "./python-candidates.js";
 
-export interface InterpreterCandidate {
-  path: string;
-  /** Why it is looked at, in words for a person. */
-  reason: string;
-}
+export { type InterpreterCandidate, interpreterCandidates } from "./python-candidates.js";
 
 export interface Interpreter {
   /** As the host starts it. */
@@ -37,8 +33,6 @@ export interface ResolveOptions {
 const OLDEST = [3, 8] as const;
 const ANSWER_TIMEOUT_MS = 20_000;
 const VENV_GUEST = "/opt/venv";
-/** Where an environment keeps its interpreter, and how that is called. */
-const [BIN, SUFFIX] = process.platform === "win32" ? ["Scripts", ".exe"] : ["bin", ""];
 /** Sessions cover these, or the wall puts something of its own there. */
 const UNUSABLE_GUESTS = ["/tmp", "/workspace", "/proc", "/dev", "/sys", "/run", "/opt/cellar"];
 /** Showing one of these whole would show far more than an interpreter. */
@@ -70,34 +64,6 @@ const Answer = z.object({
   site: Path,
 });
 type Answer = z.infer<typeof Answer>;
-
-/** Where to look: the configured one alone, else the package's own, the search path, the system. */
-export function interpreterCandidates(places: {
-  configured?: string | undefined;
-  packageRoot: string;
-  path: string;
-}): InterpreterCandidate[] {
-  if (places.configured !== undefined) {
-    const path = resolve(places.configured);
-    const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-    return [{ path: isFolder ? pythonOf(path) : path, reason: "configured" }];
-  }
-  const found = [
-    { path: pythonOf(join(places.packageRoot, ".venv")), reason: "Cellar's own .venv" },
-    ...["python3", "python"].flatMap((name) =>
-      executablesOn(places.path, `${name}${SUFFIX}`).map((path) => ({
-        path,
-        reason: `${name} on the PATH`,
-      })),
-    ),
-    { path: "/usr/bin/python3", reason: "the system's python3" },
-  ];
-  return found.filter(({ path }, index) => found.findIndex((one) => one.path === path) === index);
-}
-
-function pythonOf(environment: string): string {
-  return join(environment, BIN, `python${SUFFIX}`);
-}
 
 /** The first candidate that answers and is new enough, with what the wall must show of it. */
 export async function resolveInterpreter(

@@ -1,4 +1,4 @@
-import { ALLOWED_CALLS, type Architecture, syscallNumbers } from "./syscalls.js";
+import { ALLOWED_CALLS, type Architecture, ENGINE_CALLS, syscallNumbers } from "./syscalls.js";
 
 export type { Architecture } from "./syscalls.js";
 
@@ -30,6 +30,8 @@ const X32_BIT = 0x40000000;
 
 /** NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. */
 const NAMESPACE_FLAGS = 0x7e020000;
+
+const CLONE_THREAD = 0x10000;
 
 const AF_UNIX = 1;
 const AF_INET = 2;
@@ -73,6 +75,15 @@ const UNKNOWN: Program = [failure(ENOSYS)];
 
 /** The filter of a session: a classic BPF program of little-endian `sock_filter` records. */
 export function seccompProgram(architecture: Architecture): Buffer {
+  return filter(architecture, verdicts(architecture, ALLOWED_CALLS, conditionalCalls()));
+}
+
+/** The filter of a process that holds a JavaScript engine: no sockets, no other process. */
+export function engineSeccompProgram(architecture: Architecture): Buffer {
+  return filter(architecture, verdicts(architecture, ENGINE_CALLS, engineConditions()));
+}
+
+function filter(architecture: Architecture, byNumber: ReadonlyMap<number, Program>): Buffer {
   const program = [
     load(ARCHITECTURE_OFFSET),
     jump(JUMP_IF_EQUAL, AUDIT_ARCHITECTURE[architecture], 1, 0),
@@ -81,14 +92,17 @@ export function seccompProgram(architecture: Architecture): Buffer {
     ...(architecture === "x64"
       ? [jump(JUMP_IF_AT_LEAST, X32_BIT, 0, 1), result(KILL_PROCESS)]
       : []),
-    ...searchTree(segments(verdicts(architecture))),
+    ...searchTree(segments(byNumber)),
   ];
   return encode(program);
 }
 
-function verdicts(architecture: Architecture): ReadonlyMap<number, Program> {
-  const allowed = new Set(ALLOWED_CALLS);
-  const conditional = conditionalCalls();
+function verdicts(
+  architecture: Architecture,
+  calls: readonly string[],
+  conditional: ReadonlyMap<string, Program>,
+): ReadonlyMap<number, Program> {
+  const allowed = new Set(calls);
   const byNumber = new Map<number, Program>();
   for (const [name, number] of syscallNumbers(architecture)) {
     byNumber.set(number, conditional.get(name) ?? (allowed.has(name) ? ALLOWED : REFUSED));
@@ -112,6 +126,23 @@ function conditionalCalls(): ReadonlyMap<string, Program> {
     ["personality", [load(argument(0)), ...unlessOneOf(PERSONALITIES, EPERM), ...ALLOWED]],
     ["mknod", deviceRule(1)],
     ["mknodat", deviceRule(2)],
+  ]);
+}
+
+function engineConditions(): ReadonlyMap<string, Program> {
+  return new Map<string, Program>([
+    [
+      "clone",
+      [
+        load(argument(0)),
+        jump(JUMP_IF_ANY_BIT, NAMESPACE_FLAGS, 1, 0),
+        jump(JUMP_IF_ANY_BIT, CLONE_THREAD, 1, 0),
+        ...REFUSED_ELSE_ALLOWED,
+      ],
+    ],
+    ["clone3", UNKNOWN],
+    ["ioctl", [load(argument(1)), ...refuseAny([TIOCSTI, TIOCLINUX])]],
+    ["prctl", [load(argument(0)), ...refuseAny([PR_SET_SECCOMP])]],
   ]);
 }
 

@@ -172,6 +172,20 @@ export const ALLOWED_CALLS: readonly string[] = [
   SYSTEM_V_AND_POSIX_IPC,
 ].flatMap(words);
 
+/** What a JavaScript engine with threads calls to compute and to speak on streams it was given. */
+export const ENGINE_CALLS: readonly string[] = words(`
+  read write readv writev pread64 close open openat stat fstat lstat newfstatat statx lseek access
+  faccessat faccessat2 readlink readlinkat getdents64 getcwd fcntl dup dup2 dup3 pipe2
+  mmap mprotect munmap mremap brk madvise mincore membarrier pkey_alloc pkey_free pkey_mprotect
+  futex set_robust_list get_robust_list rseq set_tid_address arch_prctl getpid getppid gettid
+  exit exit_group wait4 waitid kill tgkill execve
+  rt_sigaction rt_sigprocmask rt_sigreturn rt_sigtimedwait sigaltstack restart_syscall
+  epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd2 poll ppoll nanosleep clock_nanosleep
+  clock_gettime clock_getres gettimeofday time sched_yield sched_getaffinity sched_getparam
+  sched_getscheduler getpriority getcpu getrandom uname sysinfo getrlimit prlimit64 getrusage times
+  getuid geteuid getgid getegid getresuid getresgid capget
+  getsockname getpeername getsockopt setsockopt shutdown sendmsg recvmsg sendto recvfrom`);
+
 /** The number of every system call this version knows, by name. */
 export function syscallNumbers(architecture: Architecture): ReadonlyMap<string, number> {
   const numbers = new Map<string, number>();

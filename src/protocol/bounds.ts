@@ -1,3 +1,15 @@
+/** Version of the contract in protocol/README.md, counted apart from the package's version. */
+export const PROTOCOL_VERSION = 1;
+
+/** A frame longer than this ends the link before a byte of it is stored. */
+export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
+
+/** The same between a client and its daemon, both of one user, where whole results travel. */
+export const MAX_DAEMON_FRAME_BYTES = 256 * 1024 * 1024;
+
+/** A cell's source longer than this is refused on the host. */
+export const MAX_SOURCE_BYTES = 8 * 1024 * 1024;
+
 /** Arrays and objects inside each other in one message. */
 export const MAX_JSON_DEPTH = 256;
 

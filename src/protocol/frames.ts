@@ -1,5 +1,5 @@
 import { CellarError } from "../errors.js";
-import { MAX_FRAME_BYTES } from "./messages.js";
+import { MAX_FRAME_BYTES } from "./bounds.js";
 
 const HEADER_BYTES = 4;
 const FIRST_STORE_BYTES = 64 * 1024;
@@ -11,20 +11,28 @@ export type Frame =
   | { readonly kind: "json"; readonly body: Buffer }
   | { readonly kind: "binary"; readonly body: Buffer };
 
-export function encodeFrame(message: unknown): Buffer {
+export function encodeFrame(message: unknown, limit = MAX_FRAME_BYTES): Buffer {
   const body = Buffer.from(JSON.stringify(message), "utf8");
-  if (body.length > MAX_FRAME_BYTES) {
+  if (body.length > limit) {
     throw new CellarError(
       "TOO_LARGE",
       `a message of ${body.length} bytes exceeds the frame limit`,
       {
-        details: { bytes: body.length, limit: MAX_FRAME_BYTES },
+        details: { bytes: body.length, limit },
       },
     );
   }
   const frame = Buffer.allocUnsafe(HEADER_BYTES + body.length);
   frame.writeUInt32BE(body.length, 0);
   body.copy(frame, HEADER_BYTES);
+  return frame;
+}
+
+export function encodeBinaryFrame(bytes: Uint8Array): Buffer {
+  const frame = Buffer.allocUnsafe(HEADER_BYTES + 1 + bytes.length);
+  frame.writeUInt32BE(1 + bytes.length, 0);
+  frame[HEADER_BYTES] = BINARY_MARK;
+  frame.set(bytes, HEADER_BYTES + 1);
   return frame;
 }
 

@@ -2,14 +2,16 @@ import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { MAX_CHECKED_VALUES, MAX_JSON_DEPTH, MAX_JSON_VALUES } from "./bounds.js";
 import {
-  envelopeSchema,
+  MAX_CHECKED_VALUES,
+  MAX_DAEMON_FRAME_BYTES,
   MAX_FRAME_BYTES,
+  MAX_JSON_DEPTH,
+  MAX_JSON_VALUES,
   MAX_SOURCE_BYTES,
-  messages,
   PROTOCOL_VERSION,
-} from "./messages.js";
+} from "./bounds.js";
+import { envelopeSchema, messages } from "./messages.js";
 
 export const GENERATE_COMMAND = "npm run protocol";
 
@@ -23,6 +25,7 @@ interface JsonObject {
 const CONSTANTS = {
   PROTOCOL_VERSION,
   MAX_FRAME_BYTES,
+  MAX_DAEMON_FRAME_BYTES,
   MAX_SOURCE_BYTES,
   MAX_JSON_DEPTH,
   MAX_JSON_VALUES,
@@ -85,14 +88,25 @@ function pythonText(): string {
     "",
     `ENVELOPE = ${pythonLiteral(reduced(envelopeSchema), "", "ENVELOPE = ".length)}`,
     "",
-    `MESSAGES = ${pythonLiteral(mapMessages(reduced), "", "MESSAGES = ".length)}`,
+    `MESSAGES = ${pythonLiteral(mapMessages(reduced, isSpokenInside), "", "MESSAGES = ".length)}`,
     "",
   ].join("\n");
 }
 
-function mapMessages(convert: (schema: z.ZodType) => JsonObject): JsonObject {
+type Spec = (typeof messages)[keyof typeof messages];
+
+/** The runner has no part in what a client and its daemon say to each other. */
+function isSpokenInside({ link }: Spec): boolean {
+  return link !== "daemon";
+}
+
+function mapMessages(
+  convert: (schema: z.ZodType) => JsonObject,
+  isWanted: (spec: Spec) => boolean = () => true,
+): JsonObject {
+  const wanted = Object.entries<Spec>(messages).filter(([, spec]) => isWanted(spec));
   return Object.fromEntries(
-    Object.entries(messages).map(([method, spec]) => [
+    wanted.map(([method, spec]) => [
       method,
       {
         link: spec.link,

@@ -1,23 +1,21 @@
 import { z } from "zod";
-import { count, json, nothing, notification, request, shortText, text } from "./specs.js";
+import { daemonMessages } from "./daemon-messages.js";
+import {
+  count,
+  executionErrorSchema,
+  json,
+  mimeBundleSchema,
+  nothing,
+  notification,
+  omittedBytes,
+  request,
+  shortText,
+  stream,
+  text,
+  variableSchema,
+} from "./specs.js";
 
-/** Version of the contract in protocol/README.md, counted apart from the package's version. */
-export const PROTOCOL_VERSION = 1;
-
-/** A frame longer than this ends the link before a byte of it is stored. */
-export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
-
-/** A cell's source longer than this is refused on the host. */
-export const MAX_SOURCE_BYTES = 8 * 1024 * 1024;
-
-export const executionErrorSchema = z.strictObject({
-  type: shortText.min(1),
-  message: text.min(1),
-  traceback: text,
-  hint: text.optional(),
-});
-
-export const mimeBundleSchema = z.record(shortText, text);
+export { MAX_FRAME_BYTES, MAX_SOURCE_BYTES, PROTOCOL_VERSION } from "./bounds.js";
 
 /** What one process was allowed to use, and how it was cut. */
 export const limitsSchema = z.strictObject({
@@ -30,11 +28,10 @@ export const limitsSchema = z.strictObject({
 });
 
 const checkpointMode = z.enum(["always", "idle", "off"]);
-const stream = z.enum(["stdout", "stderr"]);
 
 const hello = z.strictObject({
   protocol: count,
-  role: z.enum(["init", "head", "plain"]),
+  role: z.enum(["init", "head", "plain", "template"]),
   session: shortText,
   token: shortText,
   branch: count,
@@ -50,16 +47,9 @@ const deathCause = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("killed") }),
 ]);
 
-const omittedBytes = z.strictObject({ stdout: count, stderr: count });
+const contextFormat = z.enum(["utf-8", "utf-16-le", "json"]);
 
 const checkpointPlan = z.strictObject({ planned: z.boolean(), reason: shortText.optional() });
-
-export const variableSchema = z.strictObject({
-  name: shortText,
-  type: shortText,
-  text: shortText,
-  size: count.optional(),
-});
 
 const branch = z.strictObject({ branch: count });
 
@@ -71,6 +61,8 @@ export const messages = {
     z.strictObject({
       preload: z.array(shortText).max(256),
       seccomp: text,
+      /** A socket through which the host's porters hand in files, each under the name of its use. */
+      hatch_fd: count,
       group: z
         .discriminatedUnion("version", [
           z.strictObject({
@@ -95,6 +87,19 @@ export const messages = {
       rehearse: z.boolean(),
     }),
     nothing,
+  ),
+  /** A child that will hold a context, and whose file was handed in under its name. */
+  template: request(
+    "zygote",
+    "host",
+    z.strictObject({ template: shortText, token: shortText }),
+    nothing,
+  ),
+  read_context: request(
+    "template",
+    "host",
+    z.strictObject({ format: contextFormat, bytes: count }),
+    z.strictObject({ memory: count }),
   ),
   ready: notification(
     "zygote",
@@ -128,6 +133,28 @@ export const messages = {
     z.strictObject({
       step: count,
       variables: z.record(shortText, json),
+      checkpoint: checkpointMode,
+      rest_ms: count.optional(),
+    }),
+    z.strictObject({ checkpoint: checkpointPlan }),
+  ),
+  context_part: request(
+    "head",
+    "host",
+    z.strictObject({
+      format: contextFormat,
+      total: count,
+      offset: count,
+      attachments: z.array(z.strictObject({ bytes: count })).length(1),
+    }),
+    nothing,
+  ),
+  load_context: request(
+    "head",
+    "host",
+    z.strictObject({
+      step: count,
+      total: count,
       checkpoint: checkpointMode,
       rest_ms: count.optional(),
     }),
@@ -276,6 +303,8 @@ export const messages = {
       next_generation: count,
     }),
   ),
+
+  ...daemonMessages,
 } as const;
 
 export type Messages = typeof messages;
@@ -292,6 +321,7 @@ export type Result<M extends RequestMethod> = Messages[M] extends {
   : never;
 
 export type Limits = z.infer<typeof limitsSchema>;
+export type ContextFormat = z.infer<typeof contextFormat>;
 export type CheckpointMode = z.infer<typeof checkpointMode>;
 export type MimeBundle = z.infer<typeof mimeBundleSchema>;
 export type Variable = z.infer<typeof variableSchema>;

@@ -5,10 +5,28 @@ export const text = z.string();
 export const shortText = z.string().max(4096);
 export const json: z.ZodType<unknown> = z.unknown();
 export const nothing = z.strictObject({});
+export const stream = z.enum(["stdout", "stderr"]);
+export const omittedBytes = z.strictObject({ stdout: count, stderr: count });
+
+export const executionErrorSchema = z.strictObject({
+  type: shortText.min(1),
+  message: text.min(1),
+  traceback: text,
+  hint: text.optional(),
+});
+
+export const mimeBundleSchema = z.record(shortText, text);
+
+export const variableSchema = z.strictObject({
+  name: shortText,
+  type: shortText,
+  text: shortText,
+  size: count.optional(),
+});
 
 /** Notifications carry no result. `link` names the channel, `from` who sends. */
-export type Link = "zygote" | "init" | "head" | "plain" | "daemon";
-type Side = "host" | "inside";
+export type Link = "zygote" | "template" | "init" | "head" | "plain" | "daemon";
+type Side = "host" | "inside" | "client" | "daemon";
 
 export interface NotificationSpec<P extends z.ZodType> {
   readonly kind: "notification";

@@ -227,12 +227,22 @@ function objectOf<T>(entries: readonly (readonly [string, T])[]): { [key: string
 
 /** The tagged form of a JavaScript value, for a Python variable. */
 export function encodeValue(value: unknown): Json {
-  return new Encoder().encode(value);
+  return new Encoder(false).encode(value);
+}
+
+/** The same for somebody who decodes it again: what only describes a Python object may be in it. */
+export function encodeDecoded(value: unknown): Json {
+  return new Encoder(true).encode(value);
 }
 
 class Encoder {
+  readonly #takesOpaque: boolean;
   readonly #open = new Set<object>();
   readonly #path: (string | number)[] = [];
+
+  constructor(takesOpaque: boolean) {
+    this.#takesOpaque = takesOpaque;
+  }
 
   encode(value: unknown): Json {
     switch (typeof value) {
@@ -275,7 +285,7 @@ class Encoder {
     if (ArrayBuffer.isView(value)) {
       return this.#encodeItems(Array.from(value as unknown as ArrayLike<unknown>));
     }
-    if (value instanceof Opaque) throw this.#refusal("it only describes a Python object");
+    if (value instanceof Opaque) return this.#encodeOpaque(value);
     if ("toJSON" in value && typeof value.toJSON === "function") return this.encode(value.toJSON());
     const prototype: unknown = Object.getPrototypeOf(value);
     if (prototype !== Object.prototype && prototype !== null) {
@@ -296,6 +306,13 @@ class Encoder {
       const name = typeof key === "string" ? key : index;
       return [this.#at(name, key), this.#at(name, item)];
     });
+  }
+
+  #encodeOpaque({ type, text, items }: Opaque): Json {
+    if (!this.#takesOpaque) throw this.#refusal("it only describes a Python object");
+    return items === undefined
+      ? { [TAG]: "object", type, text }
+      : { [TAG]: "truncated", type, text, v: this.#encodeItems(items) };
   }
 
   #encodeDate(date: Date): Json {

@@ -12,7 +12,7 @@ const REPLACE_MS = 15_000;
 /** Told about a death that no cell was waiting for. */
 type Bereaved = (death: Death) => void;
 
-type Question = "get_variable" | "variables" | "initialize";
+type Question = "get_variable" | "variables" | "initialize" | "context_part" | "load_context";
 
 export interface CellListener {
   output(event: Params<"output">): void;
@@ -69,11 +69,15 @@ export class Branch implements BranchEvents {
     };
   }
 
-  async ask<M extends RequestMethod>(method: M, params: Params<M>): Promise<Result<M>> {
+  async ask<M extends RequestMethod>(
+    method: M,
+    params: Params<M>,
+    attachments: readonly Uint8Array[] = [],
+  ): Promise<Result<M>> {
     const head = await this.head();
     head.on("display", (event, attachments) => this.display(event, attachments));
     head.serve("host_call", (call) => this.#hostCall(call));
-    return head.request(method, params);
+    return head.request(method, params, attachments);
   }
 
   /** Asks about the state. What hangs in user code costs the head, not the caller. */
@@ -81,12 +85,14 @@ export class Branch implements BranchEvents {
     method: M,
     params: Params<M>,
     timeout: number,
+    attachments: readonly Uint8Array[] = [],
   ): Promise<Result<M>> {
     const generation = this.#generation;
     this.#asked = generation;
     const timer = setTimeout(() => this.breakOff(), timeout);
+    this.family.foretell(timeout);
     try {
-      return await this.ask(method, params);
+      return await this.ask(method, params, attachments);
     } catch (error) {
       if (!isCellarError(error, "SESSION_LOST") && !isCellarError(error, "PROTOCOL_ERROR")) {
         throw error;

@@ -41,3 +41,9 @@ export function guardCallbacks(callbacks: OutputCallbacks): OutputCallbacks {
     onDisplay: guard("onDisplay", callbacks.onDisplay),
   };
 }
+
+/** Models are asked by text and answer by text. */
+export function answerText(name: string, answer: unknown): string {
+  if (typeof answer === "string") return answer;
+  throw new Error(`${name} must give a string, not ${answer === null ? "null" : typeof answer}`);
+}

@@ -122,6 +122,7 @@ export class RunningCell implements CellListener {
     });
     const attending = this.#branch.family.onEnd((reason) => wakeLost({ kind: "lost", reason }));
     this.#clock = new Clock(timeout, () => this.stop("timeout"));
+    this.#branch.family.foretell(timeout);
     try {
       const answered = this.#branch
         .ask("execute", {

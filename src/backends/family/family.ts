@@ -15,6 +15,13 @@ export interface BranchEvents {
   died(event: Params<"died">): void;
 }
 
+export interface FamilySurroundings {
+  endProcess?: () => void;
+  isCrowded?: () => boolean;
+  /** Told the time limit of what comes next, where no interrupt could be heard in the midst of it. */
+  foretell?: (milliseconds: number) => void;
+}
+
 interface HeadSlot {
   readonly generation: number;
   readonly peer: Promise<Peer>;
@@ -29,6 +36,7 @@ export class Family {
   readonly ended: Promise<CellarError>;
   /** Settles when none of its processes is left. */
   readonly gone: Promise<void>;
+  readonly foretell: (milliseconds: number) => void;
   readonly #init: Promise<Peer>;
   #arriveInit: (peer: Peer) => void = () => {};
   #failInit: (error: CellarError) => void = () => {};
@@ -43,9 +51,10 @@ export class Family {
   #initPeer: Peer | undefined;
 
   /** A session of a single process has no init that could end it: then `endProcess` does. */
-  constructor(session: string, around: { endProcess?: () => void; isCrowded?: () => boolean }) {
+  constructor(session: string, around: FamilySurroundings) {
     this.session = session;
     this.#endProcess = around.endProcess;
+    this.foretell = around.foretell ?? (() => {});
     this.#isCrowded = around.isCrowded ?? (() => false);
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
@@ -69,7 +78,8 @@ export class Family {
     return this.#lost === undefined;
   }
 
-  welcome(hello: Hello, peer: Peer): void {
+  /** A process with one head may hear orders for init on a link of their own. */
+  welcome(hello: Hello, peer: Peer, control = peer): void {
     if (this.#lost !== undefined) {
       peer.close();
       return;
@@ -82,7 +92,10 @@ export class Family {
         this.#slot(hello.branch, hello.generation).arrive(peer);
         break;
       case "plain":
-        this.#adoptPlain(peer);
+        this.#adoptPlain(peer, control);
+        break;
+      case "template":
+        peer.close();
         break;
     }
   }
@@ -181,16 +194,16 @@ export class Family {
   }
 
   /** Here user code shares the link, so what only init may tell is not listened to. */
-  #adoptPlain(peer: Peer): void {
+  #adoptPlain(peer: Peer, control: Peer): void {
     if (this.#endProcess === undefined || this.#initPeer !== undefined) {
       peer.close();
       return;
     }
-    this.#initPeer = peer;
+    this.#initPeer = control;
     peer.on("output", (event) => this.#events.get(event.branch)?.output(event));
     peer.on("settled", (event) => this.#events.get(event.branch)?.settled(event));
-    peer.closed.then(this.#endProcess);
-    this.#arriveInit(peer);
+    for (const link of [peer, control]) link.closed.then(this.#endProcess);
+    this.#arriveInit(control);
     this.#slot(0, 0).arrive(peer);
   }
 

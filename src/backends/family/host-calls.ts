@@ -4,6 +4,7 @@ import { excessOf, MAX_JSON_VALUES } from "../../protocol/bounds.js";
 import type { Params, Result } from "../../protocol/messages.js";
 import { decodeValue, encodeValue } from "../../protocol/values.js";
 import type { REPLConfig } from "../backend.js";
+import { answerText } from "./callbacks.js";
 
 type Queries = Pick<REPLConfig, "onLLMQuery" | "onRLMQuery">;
 
@@ -24,7 +25,12 @@ const OPTIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 const llmInput = z.strictObject({ prompt: z.string(), model: z.string().nullable() });
-const rlmInput = z.strictObject({ task: z.string(), context: z.unknown().optional() });
+const rlmInput = z.strictObject({
+  task: z.string(),
+  /** The step at which the host gave the context that is meant. */
+  given: z.int().nonnegative().optional(),
+  context: z.unknown().optional(),
+});
 
 /** The caller's functions behind `llm_query` and `rlm_query`, called by hostile code. */
 export class HostCalls {
@@ -33,8 +39,12 @@ export class HostCalls {
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  /** `context` gives what a query without a context of its own is about. */
-  constructor({ onLLMQuery, onRLMQuery }: Queries, context: () => unknown, limits: CallLimits) {
+  /** `givenAt` tells what the host gave as context at a step. */
+  constructor(
+    { onLLMQuery, onRLMQuery }: Queries,
+    givenAt: (step: number) => unknown,
+    limits: CallLimits,
+  ) {
     this.#limits = limits;
     if (onLLMQuery !== undefined) {
       this.#functions.set("llm_query", async (input, signal) => {
@@ -45,8 +55,8 @@ export class HostCalls {
     }
     if (onRLMQuery !== undefined) {
       this.#functions.set("rlm_query", async (input, signal) => {
-        const { task, ...rest } = read(rlmInput, input);
-        const about = "context" in rest ? rest.context : context();
+        const { task, given, context } = read(rlmInput, input);
+        const about = given === undefined ? context : givenAt(given);
         return answerText("onRLMQuery", await onRLMQuery(task, about, { signal }));
       });
     }
@@ -126,11 +136,6 @@ function read<T>(schema: z.ZodType<T>, input: unknown): T {
   const { data, error } = schema.safeParse(input);
   if (data !== undefined) return data;
   throw new CellarError("INVALID_INPUT", "the question does not fit", { cause: error });
-}
-
-function answerText(name: string, answer: unknown): string {
-  if (typeof answer === "string") return answer;
-  throw new Error(`${name} must give a string, not ${answer === null ? "null" : typeof answer}`);
 }
 
 function notGiven(name: string): CellarError {

@@ -1,5 +1,5 @@
 import { CellarError } from "../../errors.js";
-import { MAX_SOURCE_BYTES } from "../../protocol/messages.js";
+import { MAX_SOURCE_BYTES } from "../../protocol/bounds.js";
 import type { SandboxInfo } from "../backend.js";
 
 export function checkSource(code: string): void {
@@ -32,14 +32,21 @@ export function checkVariableName(name: string): void {
   throw new CellarError("INVALID_INPUT", `${JSON.stringify(name)} is not a Python variable name`);
 }
 
-/** Going back and forking stand on checkpoints, which a plain process cannot have. */
-export function checkAbility({ mode, reason }: SandboxInfo, what: string): void {
-  if (mode !== "plain") return;
-  throw new CellarError("UNSUPPORTED", `${what} needs checkpoints, and a plain process has none`, {
+/** Going back and forking stand on checkpoints, which only a zygote's sessions have. */
+export function checkAbility(info: SandboxInfo, what: string): void {
+  if (hasCheckpoints(info)) return;
+  const place = info.backend === "pyodide" ? "Pyodide" : "a plain process";
+  throw new CellarError("UNSUPPORTED", `${what} needs checkpoints, and ${place} has none`, {
     remedy:
-      "Run where bubblewrap works (Linux with user namespaces); `info.reason` tells why not here.",
-    details: { reason },
+      info.backend === "pyodide"
+        ? 'Use the backend "native" for it.'
+        : "Run where bubblewrap works (Linux with user namespaces); `info.reason` tells why not here.",
+    details: { reason: info.reason },
   });
+}
+
+export function hasCheckpoints({ mode }: SandboxInfo): boolean {
+  return mode === "zygote";
 }
 
 export function closedError(why: string): CellarError {

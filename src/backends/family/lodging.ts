@@ -1,4 +1,5 @@
 import type { SandboxInfo } from "../backend.js";
+import type { LargeContext } from "./context.js";
 import type { Family } from "./family.js";
 
 /** Where a sandbox lives: a session, and one branch of it. */
@@ -6,14 +7,23 @@ export interface Lodging {
   readonly family: Family;
   readonly branch: number;
   readonly info: SandboxInfo;
+  /** The context that its heads are born with. */
+  readonly context: LargeContext | undefined;
+  /** Whether a session that is born with a context could be had in its place. */
+  readonly canHoldContexts: boolean;
   /** Another branch of the same session, for a twin. */
   share(): Lodging;
   /** Ends the branch; the session too, when it was the last. */
   leave(milliseconds?: number): Promise<void>;
 }
 
-/** Makes the next lodging when a session is lost. */
-export type Birthplace = () => Promise<Lodging>;
+/** Makes a lodging, with the context in it where it can; the next one too when a session is lost. */
+export type Birthplace = (context?: LargeContext) => Promise<Lodging>;
+
+export interface LodgingKind {
+  readonly context?: LargeContext | undefined;
+  readonly canHoldContexts?: boolean;
+}
 
 /** Counts the branches of one session. */
 class House {
@@ -32,17 +42,19 @@ class House {
   }
 }
 
-export function lodge(family: Family, info: SandboxInfo): Lodging {
-  return enter(new House(), family, info);
+export function lodge(family: Family, info: SandboxInfo, kind: LodgingKind = {}): Lodging {
+  return enter(new House(), family, info, kind);
 }
 
-function enter(house: House, family: Family, info: SandboxInfo): Lodging {
+function enter(house: House, family: Family, info: SandboxInfo, kind: LodgingKind): Lodging {
   const branch = house.enter();
   return {
     family,
     branch,
     info,
-    share: () => enter(house, family, info),
+    context: kind.context,
+    canHoldContexts: kind.canHoldContexts ?? false,
+    share: () => enter(house, family, info, kind),
     leave: async (milliseconds = 0) => {
       if (house.leave(branch)) {
         family.close();
@@ -63,4 +75,15 @@ async function withinTime(work: Promise<void>, milliseconds: number): Promise<vo
   });
   await Promise.race([work, late]);
   clearTimeout(timer);
+}
+
+/** The same lodgings, whose `info` also tells why this backend was chosen. */
+export function explained(birthplace: Birthplace, chosen: string | undefined): Birthplace {
+  if (chosen === undefined) return birthplace;
+  const telling = (lodging: Lodging): Lodging => ({
+    ...lodging,
+    info: { ...lodging.info, reason: `${chosen}; ${lodging.info.reason}` },
+    share: () => telling(lodging.share()),
+  });
+  return async (...wanted) => telling(await birthplace(...wanted));
 }

@@ -13,22 +13,27 @@ import type {
 import { Branch, type Death } from "./branch.js";
 import type { Callbacks } from "./callbacks.js";
 import { answeredStatus, type CellEnd, describeDeath, RunningCell, stopError } from "./cell.js";
+import { contextOf } from "./context.js";
 import { gathered, unrun } from "./execution.js";
+import { Furniture } from "./furniture.js";
 import { HostCalls } from "./host-calls.js";
-import { checkAbility, checkLimit, checkSource, checkVariableName, closedError } from "./input.js";
+import {
+  checkAbility,
+  checkLimit,
+  checkSource,
+  checkVariableName,
+  closedError,
+  hasCheckpoints,
+} from "./input.js";
 import { Line } from "./line.js";
 import type { Birthplace, Lodging } from "./lodging.js";
 import { TaskQueue } from "./queue.js";
-import { joinReports, restoredState, stateAfter } from "./state.js";
+import { joinReports, restoredState, stateAfter, withoutContext } from "./state.js";
+import { type WaitingCell, WaitingCells } from "./waiting.js";
 
 /** A checkpoint is parked within milliseconds; a loaded machine may take longer. */
 const PARKING_MS = 5_000;
 const CLOSING_MS = 5_000;
-
-interface Waiting {
-  cancelled: boolean;
-  running: RunningCell | undefined;
-}
 
 /** A Python of one's own: cells run one at a time, and their state stays. */
 export class PythonSandbox implements ISandbox {
@@ -36,11 +41,13 @@ export class PythonSandbox implements ISandbox {
   readonly #settings: Settings;
   readonly #callbacks: Callbacks;
   readonly #queue = new TaskQueue();
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiting = new WaitingCells();
   #lodging: Lodging;
   #branch: Branch;
   readonly #calls: HostCalls;
-  #context: { readonly given: unknown; readonly value: unknown } | undefined;
+  readonly #furniture: Furniture;
+  /** Nothing is there yet but what a new session could have as well. */
+  #isFresh: boolean;
   #nextStep: number;
   #number: number;
   #notice: StateReport | undefined;
@@ -58,10 +65,12 @@ export class PythonSandbox implements ISandbox {
     this.#lodging = lodging;
     this.#settings = settings;
     this.#callbacks = callbacks;
-    this.#calls = new HostCalls(callbacks, () => this.#context?.given, {
+    this.#furniture = new Furniture(callbacks.env, settings, () => this.#nextStep++);
+    this.#calls = new HostCalls(callbacks, (step) => this.#furniture.givenAt(step, this.#lodging), {
       concurrency: settings.queryConcurrency,
       timeout: settings.queryTimeout,
     });
+    this.#isFresh = start.branch === 0;
     this.#nextStep = start.step;
     this.#number = start.number;
     this.#branch = this.#adopt(start.branch, start.line);
@@ -90,10 +99,17 @@ export class PythonSandbox implements ISandbox {
   }
 
   async initialize(context?: unknown): Promise<void> {
-    const value = encodeValue(context ?? null);
+    const settle = contextOf(context);
     await this.#task(async () => {
-      this.#context = { given: context, value };
-      await this.#assign({ context: value });
+      const next = await settle();
+      if (next.kind === "large" && this.#isFresh && this.#lodging.canHoldContexts) {
+        const lodging = await this.#birthplace(next);
+        this.#furniture.context = next;
+        await this.#moveTo(lodging);
+      } else {
+        await this.#furniture.place(this.#branch, next);
+        this.#furniture.context = next;
+      }
     });
   }
 
@@ -101,16 +117,8 @@ export class PythonSandbox implements ISandbox {
     checkSource(code);
     checkLimit("timeout", options.timeout, 1, LONGEST_TIMEOUT_MS);
     checkLimit("maxOutputLength", options.maxOutputLength, 0, LONGEST_OUTPUT);
-    const waiting: Waiting = { cancelled: options.signal?.aborted === true, running: undefined };
-    const abort = () => cancelOne(waiting);
-    options.signal?.addEventListener("abort", abort, { once: true });
-    this.#waiting.add(waiting);
-    try {
-      return await this.#task(() => this.#run(code, options, waiting));
-    } finally {
-      this.#waiting.delete(waiting);
-      options.signal?.removeEventListener("abort", abort);
-    }
+    using waiting = this.#waiting.enter(options.signal);
+    return await this.#task(() => this.#run(code, options, waiting));
   }
 
   getVariable(name: string): Promise<unknown> {
@@ -124,7 +132,10 @@ export class PythonSandbox implements ISandbox {
   async setVariable(name: string, value: unknown): Promise<void> {
     checkVariableName(name);
     const encoded = encodeValue(value);
-    await this.#task(() => this.#assign({ [name]: encoded }));
+    await this.#task(() => {
+      this.#isFresh = false;
+      return this.#furniture.assign(this.#branch, name, encoded, value);
+    });
   }
 
   variables(): Promise<readonly Variable[]> {
@@ -135,7 +146,7 @@ export class PythonSandbox implements ISandbox {
   }
 
   async cancel(): Promise<void> {
-    for (const waiting of this.#waiting) cancelOne(waiting);
+    this.#waiting.cancel();
   }
 
   checkpoints(): Promise<readonly Checkpoint[]> {
@@ -175,7 +186,8 @@ export class PythonSandbox implements ISandbox {
       };
       const Kind = this.constructor as typeof PythonSandbox;
       const fork = new Kind(this.#birthplace, twin, this.#settings, this.#callbacks, start) as this;
-      fork.#context = this.#context;
+      fork.#furniture.copyFrom(this.#furniture);
+      this.#isFresh = false;
       // It listens before it is made, for its first checkpoint may be told with the answer.
       const init = await family.init();
       const answer = await init.request("fork", {
@@ -198,7 +210,7 @@ export class PythonSandbox implements ISandbox {
   }
 
   async #end(): Promise<void> {
-    await this.cancel();
+    this.#waiting.cancel();
     const impatience = setInterval(() => this.#branch.breakOff(), this.#settings.grace);
     await this.#queue.run(() => this.#lodging.leave(CLOSING_MS));
     clearInterval(impatience);
@@ -230,28 +242,32 @@ export class PythonSandbox implements ISandbox {
   /** The session is gone as a whole: a new, empty one takes its place, and one result says so. */
   async #moveIn(): Promise<void> {
     const loss = this.#isLossTold ? undefined : await this.#bereft();
-    this.#lodging = await this.#birthplace();
+    const { context } = this.#furniture;
+    try {
+      await this.#moveTo(await this.#birthplace(context?.kind === "large" ? context : undefined));
+    } catch (error) {
+      if (context === undefined) throw error;
+      const lodging = await this.#birthplace();
+      // The session goes on without what cannot be had any more, such as a file that is gone.
+      this.#furniture.context = undefined;
+      await this.#moveTo(lodging);
+      this.#notice = joinReports(this.#notice, withoutContext(error));
+    }
+    this.#isFresh = true;
     this.#isLossTold = false;
-    this.#branch = this.#adopt(this.#lodging.branch, new Line());
     if (loss !== undefined) this.#notice = joinReports(this.#notice, loss);
+  }
+
+  async #moveTo(lodging: Lodging): Promise<void> {
+    const left = this.#lodging;
+    this.#lodging = lodging;
+    this.#branch = this.#adopt(lodging.branch, new Line());
+    await left.leave();
     await this.#furnish();
   }
 
-  /** What a new, empty head needs before the first cell. */
-  async #furnish(): Promise<void> {
-    const { env } = this.#callbacks;
-    if (env !== undefined) await this.#branch.ask("configure", { environment: { ...env } });
-    if (this.#context !== undefined) await this.#assign({ context: this.#context.value });
-  }
-
-  async #assign(variables: Record<string, unknown>): Promise<void> {
-    const step = this.#nextStep++;
-    const order = { step, variables, checkpoint: this.#settings.checkpoints };
-    const { line } = this.#branch;
-    const { timeout } = this.#settings;
-    const { checkpoint } = await this.#branch.question("initialize", order, timeout);
-    line.add({ id: step, cell: line.present.cell });
-    if (!checkpoint.planned) line.unparkable(step);
+  #furnish(): Promise<void> {
+    return this.#furniture.install(this.#branch, this.#lodging);
   }
 
   async #alive(): Promise<ReadonlySet<number>> {
@@ -262,7 +278,7 @@ export class PythonSandbox implements ISandbox {
     return new Set(checkpoints.map(({ step }) => step));
   }
 
-  async #run(code: string, options: ExecuteOptions, waiting: Waiting): Promise<CodeExecution> {
+  async #run(code: string, options: ExecuteOptions, waiting: WaitingCell): Promise<CodeExecution> {
     const timeout = options.timeout ?? this.#settings.timeout;
     const number = ++this.#number;
     const step = this.#nextStep++;
@@ -277,11 +293,12 @@ export class PythonSandbox implements ISandbox {
       callbacks: this.#callbacks,
       calls: this.#calls,
     });
-    const { isolation, mode } = this.info;
+    const { isolation } = this.info;
     if (waiting.cancelled) {
-      const checkpoint = mode === "plain" ? null : this.#branch.line.present.id;
+      const checkpoint = hasCheckpoints(this.info) ? this.#branch.line.present.id : null;
       return unrun(cell, { number, code, isolation, checkpoint });
     }
+    this.#isFresh = false;
     waiting.running = cell;
     const started = performance.now();
     const end = await cell.run();
@@ -333,7 +350,7 @@ export class PythonSandbox implements ISandbox {
 
   /** Time or memory ran out, but the head lives: the state before the cell comes back all the same. */
   async #takeBack(): Promise<StateReport | undefined> {
-    if (this.info.mode === "plain" || this.#settings.checkpoints === "off") return undefined;
+    if (!hasCheckpoints(this.info) || this.#settings.checkpoints === "off") return undefined;
     const { id } = this.#branch.line.present;
     if (id !== 0 && !(await this.#alive()).has(id)) return undefined;
     let reason: string | undefined;
@@ -376,9 +393,4 @@ export class PythonSandbox implements ISandbox {
       this.#notice = joinReports(this.#notice, { ...report, reason });
     });
   }
-}
-
-function cancelOne(waiting: Waiting): void {
-  waiting.cancelled = true;
-  waiting.running?.stop("cancelled");
 }

@@ -1,3 +1,4 @@
+import { describeError } from "../../errors.js";
 import type { CheckpointMode, Result } from "../../protocol/messages.js";
 import type { StateReport } from "../backend.js";
 import type { Line } from "./line.js";
@@ -46,4 +47,10 @@ export function restoredState(line: Line, restored: number, lost: readonly strin
     ...base,
     reason: `restored ${kept}; lost what these cells did: ${cells}`,
   };
+}
+
+/** A new session was made, but its context could not be had again. */
+export function withoutContext(error: unknown): StateReport {
+  const reason = `the context could not be loaded again: ${describeError(error)}`;
+  return { survived: false, checkpoint: null, reason };
 }

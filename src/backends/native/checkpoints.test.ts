@@ -273,4 +273,17 @@ describe("going back and forking", () => {
     await sandbox.undo(1);
     expect(text(await sandbox.execute("open('a.txt').read()"))).toBe("'2'");
   });
+
+  check("rlm_query is about the context of the state that came back", async () => {
+    const sandbox = await create({ onRLMQuery: (_, context) => String(context).slice(0, 5) });
+    await sandbox.initialize("early");
+    await sandbox.execute("1");
+    await sandbox.initialize("x".repeat(2_000_000));
+    expect(text(await sandbox.execute("rlm_query('x')"))).toBe("'xxxxx'");
+    await sandbox.undo(2);
+    expect(text(await sandbox.execute("rlm_query('x')"))).toBe("'early'");
+    const twin = await sandbox.fork();
+    open.push(twin);
+    expect(text(await twin.execute("rlm_query('x')"))).toBe("'early'");
+  });
 });

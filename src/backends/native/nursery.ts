@@ -13,16 +13,20 @@ import { locateBwrap } from "../../isolation/layout.js";
 import { assess, type IsolationReport } from "../../isolation/levels.js";
 import { diagnose, remedyFor } from "../../isolation/remedies.js";
 import type { Limits } from "../../protocol/messages.js";
+import type { LargeContext } from "../family/context.js";
 import type { Family } from "../family/family.js";
 import { closedError } from "../family/input.js";
 import { keepingAlive } from "../family/keep-alive.js";
+import type { SpawnOrder } from "./cradle.js";
 import { sandboxIdentity } from "./identity.js";
 import { Listener } from "./listener.js";
 import { machine } from "./machine.js";
 import { Pool } from "./pool.js";
+import { Porter } from "./porter.js";
 import { preloadNames } from "./preload.js";
 import { probeWalls } from "./probe.js";
 import { RunFolder } from "./run-folder.js";
+import { Templates } from "./templates.js";
 import { raiseWall } from "./wall.js";
 import { Zygote, type ZygoteReport } from "./zygote.js";
 
@@ -44,6 +48,7 @@ export interface NurseryOptions {
 interface Generation {
   readonly zygote: Zygote;
   readonly pool: Pool;
+  readonly templates: Templates;
   readonly report: ZygoteReport;
   readonly isolation: IsolationReport;
   readonly interpreter: Interpreter;
@@ -88,13 +93,32 @@ export class Nursery {
     if (generation !== undefined) this.#retire(generation);
   }
 
-  /** A session, warm when the pool has one. */
-  async acquire(limits: Limits, keepCheckpoints: number): Promise<Placement> {
+  /** A session, warm when the pool has one; or one that is born with the context. */
+  async acquire(
+    limits: Limits,
+    keepCheckpoints: number,
+    context?: LargeContext,
+  ): Promise<Placement> {
     this.#lastUsed = performance.now();
     const generation = await this.#generation();
     generation.made += 1;
-    const family = generation.pool.take(limits, keepCheckpoints);
+    const family =
+      context === undefined
+        ? generation.pool.take(limits, keepCheckpoints)
+        : await this.#born(generation, context, { limits, keepCheckpoints, rehearse: false });
     return { family, isolation: generation.isolation, interpreter: generation.interpreter };
+  }
+
+  async #born(
+    { templates }: Generation,
+    context: LargeContext,
+    order: SpawnOrder,
+  ): Promise<Family> {
+    try {
+      return await templates.take(context, order);
+    } catch (error) {
+      throw this.#isClosed ? closedError("the runtime was shut down") : error;
+    }
   }
 
   /** Starts the zygote and fills the pool; what `doctor` and benchmarks want to see. */
@@ -144,7 +168,8 @@ export class Nursery {
     generation.pool.close();
     this.#retired.add(generation);
     const closeWhenEmpty = () => {
-      if (generation.zygote.sessions > 0 && generation.zygote.isAlive) return;
+      const { zygote, templates } = generation;
+      if (zygote.sessions + templates.sessions > 0 && zygote.isAlive) return;
       clearInterval(timer);
       this.#retired.delete(generation);
       generation.close();
@@ -181,10 +206,11 @@ export class Nursery {
       if (cgroups.version !== undefined) undo.push(() => cgroups.dispose());
       const listener = await Listener.open(folder.sockets, identity);
       undo.push(() => listener[Symbol.asyncDispose]());
+      const runner = join(surroundings.packageRoot, "python", "cellar_runner");
       const wall = raiseWall({
         bwrap,
         interpreter,
-        runner: join(surroundings.packageRoot, "python", "cellar_runner"),
+        runner,
         mounts,
         folder,
         identity,
@@ -208,9 +234,13 @@ export class Nursery {
       probed.close();
       const pool = new Pool(zygote, limits, settings.keepCheckpoints, settings.poolSize);
       pool.fill();
+      const { temporary } = surroundings;
+      const porter = new Porter(interpreter.executable, runner, wall.hatch);
+      const templates = new Templates({ zygote, listener, porter, temporary });
       return {
         zygote,
         pool,
+        templates,
         report,
         isolation: assess(facts),
         interpreter,
@@ -219,6 +249,7 @@ export class Nursery {
         checkAfter: 0,
         close: () => {
           pool.close();
+          templates.close();
           return close();
         },
       };
@@ -282,7 +313,7 @@ function environmentStamp(interpreter: Interpreter): string {
   }
 }
 
-function unavailable(message: string, cause?: Parameters<typeof remedyFor>[0]): CellarError {
+export function unavailable(message: string, cause?: Parameters<typeof remedyFor>[0]): CellarError {
   const remedy = cause === undefined ? undefined : remedyFor(cause, osRelease());
   return new CellarError("SANDBOX_UNAVAILABLE", `The sandbox cannot be made: ${message}`, {
     remedy,
@@ -290,7 +321,7 @@ function unavailable(message: string, cause?: Parameters<typeof remedyFor>[0]): 
   });
 }
 
-function fallen(error: unknown): CellarError {
+export function fallen(error: unknown): CellarError {
   if (isCellarError(error, "IO_ERROR") || isCellarError(error, "INVALID_CONFIG")) return error;
   const said = describeError(error);
   return unavailable(said, diagnose(said, machine()));

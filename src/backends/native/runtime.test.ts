@@ -64,7 +64,7 @@ describe("settings of a sandbox", () => {
       { timeout: 0 },
       { limits: { memoryMb: -1 } },
       { minIsolation: "L9" as "L3" },
-      { backend: "docker" as "native" },
+      { onLLMQuery: "ask" as unknown as REPLConfig["onLLMQuery"] },
       { surelyUnknown: 1 } as REPLConfig,
     ];
     for (const config of bad) {

@@ -12,7 +12,7 @@ import type { REPLConfig, SandboxInfo } from "../backend.js";
 import type { Family } from "../family/family.js";
 import { closedError } from "../family/input.js";
 import { keepingAlive } from "../family/keep-alive.js";
-import { type Birthplace, lodge } from "../family/lodging.js";
+import { type Birthplace, explained, lodge } from "../family/lodging.js";
 import { PythonSandbox } from "../family/sandbox.js";
 import { abortable, splitConfig } from "../options.js";
 import { findInterpreter, Nursery, type Placement, wireLimits } from "./nursery.js";
@@ -50,14 +50,15 @@ export class NativeRuntime implements AsyncDisposable {
     this.#surroundings = options.surroundings ?? surroundings();
   }
 
-  async createSandbox(config: REPLConfig = {}): Promise<NativePythonSandbox> {
+  /** `chosen` tells why it is this backend, where somebody had the choice. */
+  async createSandbox(config: REPLConfig = {}, chosen?: string): Promise<NativePythonSandbox> {
     const { options, mounts, callbacks } = splitConfig(config);
     const settings = this.#settings(options);
     const birthplace = this.#hasWalls
       ? this.#walled(settings, mounts)
       : this.#plain(settings, mounts, withoutWalls());
     return abortable(
-      PythonSandbox.open(NativePythonSandbox, birthplace, settings, callbacks),
+      PythonSandbox.open(NativePythonSandbox, explained(birthplace, chosen), settings, callbacks),
       config.signal,
     );
   }
@@ -67,11 +68,12 @@ export class NativeRuntime implements AsyncDisposable {
     const nursery = this.nursery(settings, mounts);
     let plain: Birthplace | undefined;
     let hadWalls = false;
-    return async () => {
+    return async (context) => {
       if (plain !== undefined) return plain();
       let placement: Placement;
       try {
-        placement = await nursery.acquire(wireLimits(settings.limits), settings.keepCheckpoints);
+        const limits = wireLimits(settings.limits);
+        placement = await nursery.acquire(limits, settings.keepCheckpoints, context);
       } catch (error) {
         if (hadWalls || !isCellarError(error, "SANDBOX_UNAVAILABLE")) throw error;
         plain = this.#plain(settings, mounts, error);
@@ -79,7 +81,7 @@ export class NativeRuntime implements AsyncDisposable {
       }
       hadWalls = true;
       refuseBelow(settings, placement);
-      return lodge(placement.family, describe(placement));
+      return lodge(placement.family, describe(placement), { context, canHoldContexts: true });
     };
   }
 

@@ -43,6 +43,10 @@ export interface Wall {
   readonly said: () => string;
   /** The numbers under which the zygote finds `groupDescriptors`. */
   readonly groupNumbers: readonly number[];
+  /** The host's end of the socket through which files are handed in. */
+  readonly hatch: Socket;
+  /** The number under which the zygote finds its own end. */
+  readonly hatchNumber: number;
 }
 
 /** Starts the outer wall with the zygote in it: as root through the launcher, else directly. */
@@ -82,8 +86,10 @@ export function raiseWall(plan: WallPlan): Wall {
     cwd: "/",
     // A Ctrl-C at the host's terminal is for the host, not for the wall.
     detached: true,
-    stdio: ["pipe", "ignore", "pipe", "pipe", "pipe", ...handed],
+    stdio: ["pipe", "ignore", "pipe", "pipe", "pipe", ...handed, "pipe"],
   });
+  const hatchNumber = FIRST_FREE_FD + handed.length;
+  const hatch = child.stdio[hatchNumber] as Socket;
   child.on("error", () => {});
   for (const { fd } of files) closeSync(fd);
   // bwrap waits for its arguments, so it has not forked yet.
@@ -93,7 +99,8 @@ export function raiseWall(plan: WallPlan): Wall {
   const orders =
     plan.identity === undefined ? "" : JSON.stringify({ ...plan.identity, binds, argv });
   // Only somebody who waits for a session keeps the process alive, not the wall itself.
-  for (const stream of [child.stderr, child.stdio[CONTROL_FD]]) (stream as Socket).unref();
+  for (const stream of [child.stderr, child.stdio[CONTROL_FD], hatch]) (stream as Socket).unref();
+  hatch.on("error", () => {});
   endQuietly(child.stdin, orders);
   endQuietly(child.stdio[ARGUMENTS_FD] as Duplex, encodeOptions(options));
   return {
@@ -101,6 +108,8 @@ export function raiseWall(plan: WallPlan): Wall {
     control: child.stdio[CONTROL_FD] as Duplex,
     said: remember(child.stderr),
     groupNumbers: plan.groupDescriptors.map((_, index) => FIRST_FREE_FD + files.length + index),
+    hatch,
+    hatchNumber,
   };
 }
 

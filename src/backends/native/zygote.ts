@@ -1,25 +1,15 @@
-import { randomBytes } from "node:crypto";
-import { CellarError, describeError, isCellarError } from "../../errors.js";
+import { CellarError, describeError } from "../../errors.js";
 import { seccompProgram } from "../../isolation/seccomp.js";
-import type { Limits, Params } from "../../protocol/messages.js";
+import type { Params } from "../../protocol/messages.js";
 import { Peer } from "../../protocol/peer.js";
-import { Family } from "../family/family.js";
+import type { Family } from "../family/family.js";
+import { Cradle, newCredentials, type SpawnOrder } from "./cradle.js";
 import type { Listener } from "./listener.js";
 import type { Wall } from "./wall.js";
-
-export interface SpawnOrder {
-  readonly limits: Limits;
-  readonly keepCheckpoints: number;
-  /** Runs a rehearsal first: right for a session that will wait, wrong for one that is awaited. */
-  readonly rehearse: boolean;
-}
 
 export type ZygoteReport = Params<"ready">;
 
 type Group = Params<"boot">["group"];
-
-/** So many sessions being made at once keep the processors busy. */
-const CROWD = 2;
 
 /** The host's side of one preloaded interpreter behind the outer wall. */
 export class Zygote {
@@ -29,15 +19,18 @@ export class Zygote {
   readonly #wall: Wall;
   readonly #peer: Peer;
   readonly #listener: Listener;
-  readonly #families = new Map<string, Family>();
+  readonly #cradle: Cradle;
+  /** Who waits for the link of a template, by its name. */
+  readonly #expectant = new Map<string, (error: CellarError) => void>();
   #closing = false;
-  /** Sessions asked for whose head has not come yet. */
-  #starting = 0;
 
   constructor(wall: Wall, listener: Listener, preload: readonly string[], group: Group) {
     this.#wall = wall;
     this.#listener = listener;
     this.#peer = new Peer(wall.control);
+    this.#cradle = new Cradle(this.#peer, listener, (name) =>
+      this.#expectant.get(name)?.(new CellarError("START_FAILED", "the template ended at once")),
+    );
     wall.process.unref();
     this.ended = new Promise((resolve) => {
       const end = (reason: CellarError) => {
@@ -52,13 +45,10 @@ export class Zygote {
       this.ended.then(reject);
     });
     this.report.catch(() => {});
-    this.#peer.on("exited", ({ session, reason }) => {
-      this.#families.get(session)?.bury(new CellarError("SESSION_LOST", `the session ${reason}`));
-      this.#families.delete(session);
-    });
     this.#peer.notify("boot", {
       preload: [...preload],
       seccomp: seccompProgram(process.arch === "arm64" ? "arm64" : "x64").toString("base64"),
+      hatch_fd: wall.hatchNumber,
       group,
     });
   }
@@ -68,7 +58,7 @@ export class Zygote {
   }
 
   get sessions(): number {
-    return this.#families.size;
+    return this.#cradle.sessions;
   }
 
   get isAlive(): boolean {
@@ -77,39 +67,29 @@ export class Zygote {
 
   /** Asks for a session and returns at once; its parts arrive through the listener. */
   spawn(order: SpawnOrder): Family {
-    const session = randomBytes(12).toString("hex");
-    const token = randomBytes(24).toString("base64url");
-    const family = new Family(session, { isCrowded: () => this.#starting > CROWD });
-    this.#families.set(session, family);
-    this.#starting += 1;
-    const started = () => {
-      this.#starting -= 1;
-    };
-    family.head(0, 0).then(started, started);
-    this.#listener.expect(session, token, (hello, peer) => family.welcome(hello, peer));
-    family.ended.then(() => this.#listener.forget(session));
-    this.#peer
-      .request("spawn", {
-        session,
-        token,
-        limits: order.limits,
-        keep_checkpoints: order.keepCheckpoints,
-        rehearse: order.rehearse,
-      })
-      .catch((error: unknown) => {
-        const failure = new CellarError(
-          "START_FAILED",
-          `no session could be made: ${describeError(error)}`,
-          { cause: error },
-        );
-        if (!isCellarError(error, "REMOTE_ERROR")) {
-          family.lose(failure);
-          return;
-        }
-        family.bury(failure);
-        this.#families.delete(session);
+    return this.#cradle.spawn(order);
+  }
+
+  /** The link of a new child for the file that `handIn` passes through the hatch under its name. */
+  async template(handIn: (name: string) => Promise<void>): Promise<Peer> {
+    const { name, token } = newCredentials();
+    const arrival = new Promise<Peer>((resolve, reject) => {
+      this.#expectant.set(name, reject);
+      this.ended.then(reject);
+      this.#listener.expect(name, token, (hello, peer) => {
+        if (hello.role === "template") resolve(peer);
+        else peer.close();
       });
-    return family;
+    });
+    arrival.catch(() => {});
+    try {
+      await handIn(name);
+      await this.#peer.request("template", { template: name, token });
+      return await arrival;
+    } finally {
+      this.#expectant.delete(name);
+      this.#listener.forget(name);
+    }
   }
 
   /** Ends the zygote and with it every session it made. */
@@ -131,14 +111,6 @@ export class Zygote {
 
   #lose(reason: CellarError): void {
     this.#peer.close();
-    for (const family of [...this.#families.values()]) {
-      family.bury(
-        new CellarError("SESSION_LOST", "the zygote ended", {
-          details: { reason: "zygote" },
-          cause: reason,
-        }),
-      );
-    }
-    this.#families.clear();
+    this.#cradle.lose("zygote", reason);
   }
 }

@@ -1,0 +1,66 @@
+"""A copy of the zygote that holds one large context, and whose sessions share it."""
+
+import gc
+import os
+import resource
+import sys
+
+from . import context, jail, memory, sheet, wire
+from .cradle import Cradle
+from .link import open_link
+
+# Of what the machine could still give, so much is left to others.
+SPARED = 8
+
+
+class Template(Cradle):
+    """Reads its context once, then forks sessions that are born with it."""
+
+    def __init__(self, params, file, parents, seccomp, folder, head):
+        link = open_link(folder, "template", params["template"], params["token"])
+        super().__init__(wire.Channel(link), parents, seccomp, folder, head)
+        self._file = file
+        _go_first()
+
+    def _read_context(self, params):
+        before = jail.data_in_use()
+        with _Bounded(before):
+            value = context.read(self._file, params["format"], params["bytes"], sheet)
+        os.close(self._file)
+        self._head.give_context(value)
+        # A collection in a session would otherwise write to every object of the context.
+        gc.freeze()
+        memory.trim()
+        is_text = type(value) is str
+        self._shared_bytes = sys.getsizeof(value) if is_text else max(0, jail.data_in_use() - before)
+        return {"memory": self._shared_bytes}
+
+    _methods = dict(Cradle._methods, read_context=_read_context)
+
+
+class _Bounded:
+    """Asking for more memory than the machine has left fails, instead of ending a process."""
+
+    def __init__(self, used):
+        available = memory.available_bytes()
+        self._most = used + available - available // SPARED
+        self._usual = resource.getrlimit(resource.RLIMIT_DATA)
+
+    def __enter__(self):
+        soft, hard = self._usual
+        if soft == resource.RLIM_INFINITY or self._most < soft:
+            resource.setrlimit(resource.RLIMIT_DATA, (self._most, hard))
+
+    def __exit__(self, *_):
+        resource.setrlimit(resource.RLIMIT_DATA, self._usual)
+
+
+def _go_first():
+    """When memory runs out all the same, this and not the zygote or the host has to go."""
+    try:
+        with open("/proc/self/oom_score_adj", "r+") as score:
+            own = int(score.read())
+            score.seek(0)
+            score.write(str(min(jail.HIGHEST_SCORE, own + jail.HEAD_SCORE)))
+    except OSError:
+        pass

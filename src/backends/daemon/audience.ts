@@ -1,0 +1,104 @@
+import { CellarError } from "../../errors.js";
+import type { Params } from "../../protocol/messages.js";
+import { decodeValue } from "../../protocol/values.js";
+import type { Output } from "../backend.js";
+import { answerText, type Callbacks } from "../family/callbacks.js";
+import { splitLines } from "../family/collector.js";
+import type { SessionListener } from "./link.js";
+
+export type Display = Output & { type: "display" };
+
+/** A cell that was lost leaves displays that no result asks for. */
+const MAX_KEPT = 1024;
+
+/** The caller's side of a session: its functions, and the displays until a result names them. */
+export class Audience implements SessionListener {
+  /** What a query without a context of its own is about. */
+  context: unknown;
+  readonly #callbacks: Callbacks;
+  readonly #queries = new Map<number, AbortController>();
+  readonly #displays = new Map<number, Display>();
+  #shown = 0;
+  #members = 1;
+
+  constructor(callbacks: Callbacks) {
+    this.#callbacks = callbacks;
+  }
+
+  /** A twin talks to the same functions. */
+  join(): this {
+    this.#members += 1;
+    return this;
+  }
+
+  /** Tells whether the last one has left. */
+  leave(): boolean {
+    this.#members -= 1;
+    return this.#members === 0;
+  }
+
+  output({ stream, background, text }: Params<"session_output">): void {
+    if (background) {
+      this.#callbacks.onBackground?.(text, stream);
+      return;
+    }
+    const callback = stream === "stdout" ? this.#callbacks.onStdout : this.#callbacks.onStderr;
+    if (callback !== undefined) for (const line of splitLines(text)) callback(line);
+  }
+
+  display(params: Params<"session_display">, attachments: readonly Buffer[]): void {
+    const binary: Record<string, Uint8Array> = {};
+    params.attachments.forEach(({ mime }, index) => {
+      const body = attachments[index];
+      if (body !== undefined) binary[mime] = Uint8Array.from(body);
+    });
+    const metadata = JSON.parse(params.metadata) as Display["metadata"];
+    const display: Display = { type: "display", data: params.data, binary, metadata };
+    this.#displays.set(this.#shown, display);
+    this.#displays.delete(this.#shown - MAX_KEPT);
+    this.#shown += 1;
+    this.#callbacks.onDisplay?.(display);
+  }
+
+  /** Hands out a display that a result names. */
+  take(index: number): Display | undefined {
+    const display = this.#displays.get(index);
+    this.#displays.delete(index);
+    return display;
+  }
+
+  async query(params: Params<"session_query">): Promise<string> {
+    const controller = new AbortController();
+    this.#queries.set(params.query, controller);
+    try {
+      return await this.#answer(params, controller.signal);
+    } finally {
+      this.#queries.delete(params.query);
+    }
+  }
+
+  queryOver(query: number): void {
+    this.#queries.get(query)?.abort(new CellarError("ABORTED", "nobody waits for the query"));
+  }
+
+  ended(): void {
+    const reason = new CellarError("SESSION_LOST", "the link to the daemon was lost");
+    for (const controller of this.#queries.values()) controller.abort(reason);
+  }
+
+  async #answer(params: Params<"session_query">, signal: AbortSignal): Promise<string> {
+    const { onLLMQuery, onRLMQuery } = this.#callbacks;
+    switch (params.name) {
+      case "llm_query": {
+        const { prompt, model } = params;
+        const options = { signal, ...(model !== null && { model }) };
+        return answerText("onLLMQuery", await onLLMQuery?.(prompt, options));
+      }
+      case "rlm_query": {
+        const { task, context } = params;
+        const about = context === null ? this.context : decodeValue(JSON.parse(context));
+        return answerText("onRLMQuery", await onRLMQuery?.(task, about, { signal }));
+      }
+    }
+  }
+}

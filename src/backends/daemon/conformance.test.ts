@@ -1,0 +1,18 @@
+import { afterAll } from "vitest";
+import { describeConformance } from "../conformance.case.test.js";
+import { openWalls } from "../native/walls.case.test.js";
+import { DaemonHome, SMALL } from "./home.case.test.js";
+
+const { runtime: probed, unavailable } = await openWalls();
+await probed[Symbol.asyncDispose]();
+const home = new DaemonHome();
+if (unavailable === undefined) await home.start();
+const runtime = home.runtime();
+
+afterAll(() => home[Symbol.asyncDispose]());
+
+describeConformance({
+  name: "daemon",
+  create: (config) => runtime.createSandbox({ ...SMALL, ...config }),
+  unavailable: () => unavailable,
+});

@@ -1,0 +1,113 @@
+import type { Result } from "../../protocol/messages.js";
+import type { CodeExecution, ExecutionError, Output, SandboxInfo } from "../backend.js";
+import type { Display } from "./audience.js";
+
+type WireExecution = Result<"session_execute">;
+
+/** Pieces that a result may have on the wire; beyond it their order between the streams is given up. */
+const MAX_PIECES = 20_000;
+
+/** A result as it travels: text once, displays by the number under which they were sent. */
+export function packExecution(
+  execution: CodeExecution,
+  numberOf: (display: Display) => number | undefined,
+): WireExecution {
+  const { status, error, result, omitted, background, isolation, state } = execution;
+  return {
+    number: execution.number,
+    status,
+    error: error === null ? null : packError(error),
+    result,
+    outputs: fewer(execution.outputs).flatMap((output): WireExecution["outputs"] => {
+      if (output.type !== "display") return [output];
+      const index = numberOf(output);
+      return index === undefined ? [] : [{ type: "display", index }];
+    }),
+    omitted: { ...omitted },
+    exit_code: execution.exitCode,
+    background,
+    duration_ms: execution.duration,
+    isolation: { level: isolation.level, missing: [...isolation.missing] },
+    state: {
+      survived: state.survived,
+      checkpoint: state.checkpoint,
+      ...(state.reason !== undefined && { reason: state.reason }),
+      ...(state.lost !== undefined && { lost: [...state.lost] }),
+    },
+  };
+}
+
+export function unpackExecution(
+  wire: WireExecution,
+  code: string,
+  displayAt: (index: number) => Display | undefined,
+): CodeExecution {
+  const outputs = wire.outputs.flatMap((output): Output[] => {
+    if (output.type !== "display") return [output];
+    const display = displayAt(output.index);
+    return display === undefined ? [] : [display];
+  });
+  const { number, status, error, result, omitted, background, isolation, state } = wire;
+  return {
+    number,
+    code,
+    status,
+    stdout: whole(outputs, "stdout"),
+    stderr: whole(outputs, "stderr"),
+    error,
+    result,
+    outputs,
+    omitted,
+    exitCode: wire.exit_code,
+    background,
+    duration: wire.duration_ms,
+    isolation,
+    state,
+  };
+}
+
+/** The result of a cell whose daemon went away. */
+export function lostExecution(run: {
+  readonly number: number;
+  readonly code: string;
+  readonly info: SandboxInfo;
+  readonly duration: number;
+  readonly cancelled: boolean;
+  readonly reason: string;
+}): CodeExecution {
+  const [type, message] = run.cancelled
+    ? ["Cancelled", "The cell was cancelled"]
+    : ["SessionLost", `The session ended during the cell: ${run.reason}`];
+  return {
+    number: run.number,
+    code: run.code,
+    status: run.cancelled ? "cancelled" : "crashed",
+    stdout: "",
+    stderr: "",
+    error: { type, message, traceback: `${type}: ${message}` },
+    result: null,
+    outputs: [],
+    omitted: { stdout: 0, stderr: 0 },
+    exitCode: null,
+    background: 0,
+    duration: run.duration,
+    isolation: run.info.isolation,
+    state: { survived: false, checkpoint: null, reason: "daemon" },
+  };
+}
+
+function whole(outputs: readonly Output[], stream: "stdout" | "stderr"): string {
+  return outputs.map((output) => (output.type === stream ? output.text : "")).join("");
+}
+
+function fewer(outputs: readonly Output[]): readonly Output[] {
+  if (outputs.length <= MAX_PIECES) return outputs;
+  const kept = outputs.slice(0, MAX_PIECES - 2);
+  const rest = outputs.slice(MAX_PIECES - 2);
+  const joined = (["stdout", "stderr"] as const).map((type) => ({ type, text: whole(rest, type) }));
+  return [...kept, ...joined.filter(({ text }) => text !== "")];
+}
+
+function packError({ type, message, traceback, hint }: ExecutionError): WireExecution["error"] {
+  return { type, message, traceback, ...(hint !== undefined && { hint }) };
+}

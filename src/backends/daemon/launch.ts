@@ -1,0 +1,97 @@
+import { spawn } from "node:child_process";
+import { closeSync, constants, existsSync, fstatSync, ftruncateSync, openSync } from "node:fs";
+import { join } from "node:path";
+import type { Surroundings } from "../../config/environment.js";
+import { CellarError, describeError, ERROR_CODES } from "../../errors.js";
+import { type DaemonAddress, prepareFolder } from "./address.js";
+
+const START_MS = 30_000;
+const MAX_LOG_BYTES = 1024 * 1024;
+const MAX_WORDS = 65_536;
+
+/** What a started daemon says on its standard output, once: that it listens, or why not. */
+export interface FirstWords {
+  readonly listening?: boolean;
+  readonly error?: { readonly code: string; readonly message: string; readonly remedy?: string };
+}
+
+/** Starts a daemon that outlives this process, and returns when one listens. */
+export async function startDaemon(
+  { packageRoot, home }: Surroundings,
+  address: DaemonAddress,
+  { kept }: { readonly kept: boolean },
+): Promise<void> {
+  prepareFolder(address);
+  const script = join(packageRoot, "dist", "server", "daemon", "main.js");
+  if (!existsSync(script)) throw failed(`${script} is not there`, "Install Cellar again.");
+  const log = openLog(address);
+  try {
+    const child = spawn(process.execPath, [script, ...(kept ? ["--keep"] : [])], {
+      // It belongs to no project, and must not hold a folder that somebody wants to remove.
+      cwd: home,
+      detached: true,
+      stdio: ["ignore", "pipe", log ?? "ignore"],
+    });
+    child.unref();
+    await heard(child.stdout, child, address);
+  } finally {
+    if (log !== undefined) closeSync(log);
+  }
+}
+
+type Child = ReturnType<typeof spawn>;
+
+function heard(
+  stdout: NonNullable<Child["stdout"]> | null,
+  child: Child,
+  address: DaemonAddress,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let words = "";
+    const end = (error?: CellarError) => {
+      clearTimeout(timer);
+      stdout?.destroy();
+      if (error === undefined) resolve();
+      else reject(error);
+    };
+    const timer = setTimeout(() => end(failed("it does not say that it listens")), START_MS);
+    child.once("error", (error) => end(failed(describeError(error))));
+    stdout?.setEncoding("utf8");
+    stdout?.on("data", (text: string) => {
+      words += text;
+      if (words.includes("\n") || words.length > MAX_WORDS) end(judge(words, address));
+    });
+    stdout?.once("close", () => end(judge(words, address)));
+  });
+}
+
+/** A neighbour that was quicker is as good. */
+function judge(words: string, { folder }: DaemonAddress): CellarError | undefined {
+  const place = folder === undefined ? undefined : `See ${join(folder, "daemon.log")}.`;
+  try {
+    const said = JSON.parse(words) as FirstWords;
+    if (said.listening === true) return undefined;
+    const { code, message = "", remedy } = said.error ?? {};
+    const known = ERROR_CODES.find((one) => one === code) ?? "START_FAILED";
+    return new CellarError(known, message, { remedy: remedy ?? place });
+  } catch {
+    return failed("it ended without a word", place);
+  }
+}
+
+function openLog({ folder }: DaemonAddress): number | undefined {
+  if (folder === undefined) return undefined;
+  const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants;
+  const path = join(folder, "daemon.log");
+  try {
+    const log = openSync(path, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
+    if (fstatSync(log).size > MAX_LOG_BYTES) ftruncateSync(log);
+    return log;
+  } catch (error) {
+    throw failed(`${path} cannot be written: ${describeError(error)}`, "Remove what lies there.");
+  }
+}
+
+function failed(why: string, remedy?: string): CellarError {
+  return new CellarError("START_FAILED", `the daemon could not be started: ${why}`, { remedy });
+}

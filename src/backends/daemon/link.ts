@@ -1,0 +1,230 @@
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { packageVersion, surroundings } from "../../config/environment.js";
+import { CellarError, describeError, ERROR_CODES, isCellarError } from "../../errors.js";
+import {
+  MAX_DAEMON_FRAME_BYTES,
+  MAX_JSON_VALUES,
+  PROTOCOL_VERSION,
+} from "../../protocol/bounds.js";
+import { Channel } from "../../protocol/channel.js";
+import type { NotificationMethod, Params, RequestMethod, Result } from "../../protocol/messages.js";
+import { schemaContract } from "../../protocol/schema-contract.js";
+import { type DaemonAddress, isInhabited } from "./address.js";
+
+/** Somebody who listens but does not answer in this time is taken for absent. */
+const ANSWER_MS = 5_000;
+
+/** What a session of the daemon has to say to the client that made it. */
+export interface SessionListener {
+  output(params: Params<"session_output">): void;
+  display(params: Params<"session_display">, attachments: readonly Buffer[]): void;
+  query(params: Params<"session_query">): Promise<string>;
+  queryOver(query: number): void;
+  /** The link is gone, and the session with it. */
+  ended(): void;
+}
+
+export interface LinkOptions {
+  /** Takes a daemon of any version, to look at it or to end it. */
+  readonly anyVersion?: boolean;
+}
+
+/** Whether an error tells that the link to the daemon was lost, and not that the daemon refused. */
+export function isLinkLoss(error: unknown): error is CellarError {
+  return isCellarError(error, "SESSION_LOST") && error.details.reason === "daemon";
+}
+
+/** Whether nobody was there, so that a daemon may be started. */
+export function isAbsence(error: unknown): boolean {
+  return isCellarError(error, "DAEMON_UNAVAILABLE") && error.details.cause === "absent";
+}
+
+/** The one connection of a process to its user's daemon; its sessions share it. */
+export class DaemonLink {
+  readonly path: string;
+  readonly #socket: Socket;
+  readonly #channel: Channel;
+  readonly #listeners = new Map<string, SessionListener>();
+  #daemon: Result<"daemon_greet"> = { protocol: 0, version: "", pid: 0 };
+  #waiting = 0;
+
+  private constructor(path: string, socket: Socket) {
+    this.path = path;
+    this.#socket = socket;
+    // It is the waiting that holds the process, not the link.
+    socket.unref();
+    const contract = schemaContract(join(surroundings().packageRoot, "protocol", "schema.json"));
+    this.#channel = new Channel(socket, contract, {
+      maxFrameBytes: MAX_DAEMON_FRAME_BYTES,
+      // The daemon has bounded each part of a result; together they may be more than one part may be.
+      maxValues: MAX_JSON_VALUES,
+    });
+    this.#listen();
+  }
+
+  static async open(address: DaemonAddress, options: LinkOptions = {}): Promise<DaemonLink> {
+    if (!isInhabited(address)) throw absent(address.path, "there is none");
+    const link = new DaemonLink(address.path, await reach(address.path));
+    try {
+      await link.#greet(options);
+      return link;
+    } catch (error) {
+      link.close();
+      throw error;
+    }
+  }
+
+  get daemon(): Result<"daemon_greet"> {
+    return this.#daemon;
+  }
+
+  get isOpen(): boolean {
+    return this.#channel.isOpen;
+  }
+
+  get closed(): Promise<CellarError> {
+    return this.#channel.closed;
+  }
+
+  async request<M extends RequestMethod>(method: M, params: Params<M>): Promise<Result<M>> {
+    this.#waiting += 1;
+    this.#socket.ref();
+    try {
+      return await this.#channel.request(method, params);
+    } catch (error) {
+      throw this.#explained(error);
+    } finally {
+      this.#waiting -= 1;
+      if (this.#waiting === 0) this.#socket.unref();
+    }
+  }
+
+  notify<M extends NotificationMethod>(method: M, params: Params<M>): void {
+    this.#channel.notify(method, params);
+  }
+
+  attend(session: string, listener: SessionListener): void {
+    this.#listeners.set(session, listener);
+  }
+
+  forget(session: string): void {
+    this.#listeners.delete(session);
+  }
+
+  close(): void {
+    this.#channel.close();
+  }
+
+  #listen(): void {
+    this.#channel.on("session_output", (params) => {
+      this.#listeners.get(params.session)?.output(params);
+    });
+    this.#channel.on("session_display", (params, attachments) => {
+      this.#listeners.get(params.session)?.display(params, attachments);
+    });
+    this.#channel.on("session_query_over", ({ session, query }) => {
+      this.#listeners.get(session)?.queryOver(query);
+    });
+    this.#channel.serve("session_query", async (params) => {
+      const listener = this.#listeners.get(params.session);
+      if (listener === undefined) throw new CellarError("SESSION_CLOSED", "the session is closed");
+      return { output: await listener.query(params) };
+    });
+    this.#channel.closed.then(() => {
+      for (const listener of this.#listeners.values()) listener.ended();
+      this.#listeners.clear();
+    });
+  }
+
+  async #greet({ anyVersion = false }: LinkOptions): Promise<void> {
+    const own = { protocol: PROTOCOL_VERSION, version: packageVersion() };
+    const timer = setTimeout(() => this.close(), ANSWER_MS);
+    try {
+      this.#daemon = await this.request("daemon_greet", own);
+    } catch (error) {
+      throw new CellarError(
+        "DAEMON_UNAVAILABLE",
+        `what listens at ${this.path} does not answer as a daemon: ${describeError(error)}`,
+        { remedy: "Run cellar daemon stop, or end that process.", details: { cause: "silent" } },
+      );
+    } finally {
+      clearTimeout(timer);
+    }
+    const { protocol, version, pid } = this.#daemon;
+    if (anyVersion || (protocol === own.protocol && version === own.version)) return;
+    throw new CellarError(
+      "DAEMON_UNAVAILABLE",
+      `the daemon (pid ${pid}) is version ${version} with protocol ${protocol}, ` +
+        `this is version ${own.version} with protocol ${own.protocol}`,
+      {
+        remedy: "Run cellar daemon stop; the next start takes this version.",
+        details: { cause: "mismatch", daemon: this.#daemon, own },
+      },
+    );
+  }
+
+  #explained(error: unknown): CellarError {
+    if (isCellarError(error, "REMOTE_ERROR")) return fromRemote(error);
+    if (isCellarError(error, "SESSION_LOST") || isCellarError(error, "PROTOCOL_ERROR")) {
+      return new CellarError("SESSION_LOST", `the link to the daemon was lost: ${error.message}`, {
+        remedy:
+          "Call again: where a daemon can be had the sandbox goes on in a new, empty session. " +
+          "See cellar daemon status.",
+        details: { reason: "daemon" },
+        cause: error,
+      });
+    }
+    return error instanceof CellarError
+      ? error
+      : new CellarError("PROTOCOL_ERROR", describeError(error), { cause: error });
+  }
+}
+
+/** The other side's error as it was thrown there. */
+export function fromRemote(error: CellarError): CellarError {
+  const { data } = error.details;
+  if (typeof data !== "object" || data === null || !("code" in data)) return error;
+  const code = ERROR_CODES.find((known) => known === data.code);
+  if (code === undefined) return error;
+  const remedy = "remedy" in data && typeof data.remedy === "string" ? data.remedy : undefined;
+  const details =
+    "details" in data && typeof data.details === "object" ? { ...data.details } : undefined;
+  return new CellarError(code, error.message, { remedy, details, cause: error });
+}
+
+function reach(path: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ path });
+    const timer = setTimeout(
+      () => fail(Object.assign(new Error("it takes no connection"), { code: "ETIMEDOUT" })),
+      ANSWER_MS,
+    );
+    const fail = (error: NodeJS.ErrnoException) => {
+      clearTimeout(timer);
+      socket.destroy();
+      const isAbsent = error.code === "ECONNREFUSED" || error.code === "ENOENT";
+      reject(
+        isAbsent
+          ? absent(path, "nobody listens there")
+          : new CellarError("DAEMON_UNAVAILABLE", `${path} cannot be reached: ${error.message}`, {
+              details: { cause: "silent" },
+              cause: error,
+            }),
+      );
+    };
+    socket.once("error", fail);
+    socket.once("connect", () => {
+      clearTimeout(timer);
+      socket.off("error", fail);
+      resolve(socket);
+    });
+  });
+}
+
+function absent(path: string, why: string): CellarError {
+  return new CellarError("DAEMON_UNAVAILABLE", `no daemon runs at ${path}: ${why}`, {
+    remedy: "Run cellar daemon start.",
+    details: { cause: "absent" },
+  });
+}

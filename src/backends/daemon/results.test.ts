@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Opaque } from "../../protocol/values.js";
+import type { Output } from "../backend.js";
+import { openWalls } from "../native/walls.case.test.js";
+import { DaemonHome, SMALL } from "./home.case.test.js";
+import type { DaemonRuntime } from "./runtime.js";
+
+const { runtime: probed, unavailable } = await openWalls();
+await probed[Symbol.asyncDispose]();
+
+let home: DaemonHome;
+let runtime: DaemonRuntime;
+
+beforeAll(async () => {
+  home = new DaemonHome();
+  if (unavailable === undefined) await home.start();
+  runtime = home.runtime();
+});
+
+afterAll(() => home[Symbol.asyncDispose]());
+
+function check(name: string, body: () => Promise<void>): void {
+  it(name, async (context) => {
+    if (unavailable !== undefined) context.skip(unavailable);
+    await body();
+  });
+}
+
+const IMAGE = [
+  "class Image:",
+  "    def __init__(self, n): self.n = n",
+  "    def _repr_png_(self): return b'\\x89PNG\\r\\n\\x1a\\n' + bytes([self.n]) * 1000",
+  "    def __repr__(self): return 'image %d' % self.n",
+].join("\n");
+
+function images(outputs: readonly Output[]): (number | undefined)[] {
+  return outputs.flatMap((output) =>
+    output.type === "display" ? [output.binary["image/png"]?.at(-1)] : [],
+  );
+}
+
+describe("results through the daemon", () => {
+  check("carry displays as bytes, in order with the text, to the cell they belong to", async () => {
+    const shown: Output[] = [];
+    const config = { ...SMALL, onDisplay: (output: Output) => shown.push(output) };
+    await using sandbox = await runtime.createSandbox(config);
+    await sandbox.execute(IMAGE);
+    const first = await sandbox.execute(
+      "print('a')\ndisplay(Image(1))\nprint('b')\ndisplay(Image(2))",
+    );
+    const kinds = first.outputs.map((output) => output.type);
+    expect(kinds).toEqual(["stdout", "display", "stdout", "display"]);
+    expect(images(first.outputs)).toEqual([1, 2]);
+    await using twin = await sandbox.fork();
+    const [second, third] = await Promise.all([
+      sandbox.execute("display(Image(3))"),
+      twin.execute("display(Image(4))"),
+    ]);
+    expect([images(second.outputs), images(third.outputs)]).toEqual([[3], [4]]);
+    expect(images(shown).sort()).toEqual([1, 2, 3, 4]);
+    const display = first.outputs[1];
+    expect(display?.type === "display" && display.binary["image/png"]).toBeInstanceOf(Uint8Array);
+  });
+
+  check("may be larger than a frame of a session", async () => {
+    await using sandbox = await runtime.createSandbox(SMALL);
+    const length = 30_000_000;
+    const run = await sandbox.execute(
+      `import sys\nfor _ in range(30): sys.stdout.write('x' * 1_000_000)`,
+      { maxOutputLength: length },
+    );
+    expect([run.status, run.stdout.length]).toEqual(["ok", length]);
+    expect((await sandbox.execute("1 + 1")).result?.["text/plain"]).toBe("2");
+  });
+
+  check("lose no text when they have very many pieces", async () => {
+    await using sandbox = await runtime.createSandbox(SMALL);
+    const run = await sandbox.execute(
+      "import sys\nfor i in range(15_000):\n  print('o', flush=True)\n  print('e', file=sys.stderr, flush=True)",
+      { timeout: 30_000 },
+    );
+    expect(run.stdout).toBe("o\n".repeat(15_000));
+    expect(run.stderr).toBe("e\n".repeat(15_000));
+    expect(run.outputs.length).toBeLessThanOrEqual(20_000);
+  });
+
+  check("keep errors as they were thrown, with code, remedy and details", async () => {
+    await using sandbox = await runtime.createSandbox(SMALL);
+    await sandbox.execute("x = 1");
+    await expect(sandbox.undo(7)).rejects.toMatchObject({ code: "CHECKPOINT_GONE" });
+    await expect(runtime.createSandbox({ minIsolation: "L4" })).rejects.toMatchObject({
+      code: "SANDBOX_UNAVAILABLE",
+      remedy: expect.any(String),
+      details: { option: "minIsolation" },
+    });
+    const wrong = { tiemout: 5 } as object;
+    await expect(runtime.createSandbox(wrong)).rejects.toMatchObject({
+      code: "INVALID_CONFIG",
+      message: expect.stringContaining("tiemout"),
+    });
+  });
+
+  check("describe variables that have no other form", async () => {
+    await using sandbox = await runtime.createSandbox(SMALL);
+    await sandbox.execute("class A: pass\nthings = [object(), {1: A()}, {2, 3}, 2**80, b'x']");
+    const things = (await sandbox.getVariable("things")) as unknown[];
+    expect(things[0]).toBeInstanceOf(Opaque);
+    expect((things[1] as Map<unknown, unknown>).get(1)).toBeInstanceOf(Opaque);
+    expect(things.slice(2)).toEqual([new Set([2, 3]), 2n ** 80n, new Uint8Array([120])]);
+  });
+});

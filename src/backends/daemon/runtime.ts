@@ -1,0 +1,156 @@
+import { resolve } from "node:path";
+import {
+  mergeLayer,
+  type Surroundings,
+  settingLayers,
+  surroundings,
+} from "../../config/environment.js";
+import { CellarError, isCellarError } from "../../errors.js";
+import { ISOLATION_LEVELS, type IsolationLevel, meets } from "../../isolation/levels.js";
+import type { Params, Result } from "../../protocol/messages.js";
+import type { REPLConfig, SandboxInfo } from "../backend.js";
+import type { Callbacks } from "../family/callbacks.js";
+import { closedError } from "../family/input.js";
+import { abortable, splitConfig, type Wishes } from "../options.js";
+import { type DaemonAddress, daemonAddress } from "./address.js";
+import { Audience } from "./audience.js";
+import { DaemonLink, isAbsence } from "./link.js";
+import { DaemonClientSandbox, type Seat } from "./sandbox.js";
+
+/** As in the settings' schema, which a short-lived client does not load. */
+const USUAL_MINIMUM: IsolationLevel = "L3-";
+
+export interface DaemonOptions {
+  /** Starts a daemon where none runs. */
+  readonly starts?: boolean;
+}
+
+/** With these the daemon refused what this process may be able to do by itself. */
+const MENDABLE = [
+  "DAEMON_UNAVAILABLE",
+  "SANDBOX_UNAVAILABLE",
+  "PYTHON_UNSUITABLE",
+  "START_FAILED",
+  "SESSION_LOST",
+  "SESSION_CLOSED",
+  "PROTOCOL_ERROR",
+  "IO_ERROR",
+] as const;
+
+export function isRefusal(error: unknown): error is CellarError {
+  return MENDABLE.some((code) => isCellarError(error, code));
+}
+
+type CreateOrder = Params<"session_create">;
+
+/** A process's way to the daemon of its user: one link for all its sandboxes. */
+export class DaemonRuntime implements AsyncDisposable {
+  readonly #surroundings: Surroundings;
+  readonly #address: DaemonAddress;
+  #layers: Record<string, unknown> | undefined;
+  #link: Promise<DaemonLink> | undefined;
+  #isClosed = false;
+
+  constructor(options: { readonly surroundings?: Surroundings } = {}) {
+    this.#surroundings = options.surroundings ?? surroundings();
+    this.#address = daemonAddress(this.#surroundings.home);
+  }
+
+  /** Where this user's daemon would be. */
+  get address(): DaemonAddress {
+    return this.#address;
+  }
+
+  async createSandbox(
+    config: REPLConfig = {},
+    { starts = false }: DaemonOptions = {},
+  ): Promise<DaemonClientSandbox> {
+    const wishes = splitConfig(config);
+    const order = this.#order(wishes);
+    const takeSeat = async () => this.#seat(await this.#open(starts), order, wishes.callbacks);
+    return abortable(DaemonClientSandbox.open(takeSeat), config.signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    const link = await this.#link?.catch(() => undefined);
+    link?.close();
+  }
+
+  async #open(starts: boolean): Promise<DaemonLink> {
+    if (this.#isClosed) throw closedError("the link to the daemon was closed");
+    const known = await this.#link?.catch(() => undefined);
+    if (known?.isOpen === true) return known;
+    this.#link = this.#reach(starts);
+    return await this.#link;
+  }
+
+  async #reach(starts: boolean): Promise<DaemonLink> {
+    try {
+      return await DaemonLink.open(this.#address);
+    } catch (error) {
+      if (!starts || !isAbsence(error)) throw error;
+      const { startDaemon } = await import("./launch.js");
+      await startDaemon(this.#surroundings, this.#address, { kept: false });
+      return await DaemonLink.open(this.#address);
+    }
+  }
+
+  /** The settings as they stand here; the daemon judges them. */
+  #order({ options, mounts, callbacks }: Wishes): CreateOrder {
+    this.#layers ??= settingLayers();
+    const settings = mergeLayer(this.#layers, options as Record<string, unknown>);
+    const { python } = settings;
+    return {
+      settings: { ...settings, ...(typeof python === "string" && { python: resolve(python) }) },
+      search: { path: this.#surroundings.path, package_root: this.#surroundings.packageRoot },
+      mounts: mounts.map(({ host, guest, readonly = true }) => ({ host, guest, readonly })),
+      environment: { ...callbacks.env },
+      listens: [
+        ...(callbacks.onStdout === undefined ? [] : (["stdout"] as const)),
+        ...(callbacks.onStderr === undefined ? [] : (["stderr"] as const)),
+        ...(callbacks.onBackground === undefined ? [] : (["background"] as const)),
+      ],
+      answers: [
+        ...(callbacks.onLLMQuery === undefined ? [] : (["llm_query"] as const)),
+        ...(callbacks.onRLMQuery === undefined ? [] : (["rlm_query"] as const)),
+      ],
+    };
+  }
+
+  async #seat(link: DaemonLink, order: CreateOrder, callbacks: Callbacks): Promise<Seat> {
+    const { session, info } = await link.request("session_create", order);
+    try {
+      refuseBelow(order.settings.minIsolation, info);
+    } catch (error) {
+      await link.request("session_destroy", { session });
+      throw error;
+    }
+    const audience = new Audience(callbacks);
+    link.attend(session, audience);
+    return { link, session, calledAs: session, info: describe(link, info), audience };
+  }
+}
+
+function describe(
+  { daemon, path }: DaemonLink,
+  info: Result<"session_create">["info"],
+): SandboxInfo {
+  const { pid, version } = daemon;
+  const answered = `the daemon (pid ${pid}, version ${version}) answered at ${path}`;
+  return { backend: "daemon", ...info, reason: `${answered}; ${info.reason}` };
+}
+
+/** The daemon has looked at this too; a client does not take its word for its own safety. */
+function refuseBelow(minimum: unknown, { isolation }: Result<"session_create">["info"]): void {
+  const least = ISOLATION_LEVELS.find((level) => level === minimum) ?? USUAL_MINIMUM;
+  if (meets(isolation.level, least)) return;
+  throw new CellarError(
+    "SANDBOX_UNAVAILABLE",
+    `the daemon offers isolation ${isolation.level}, below the minimum ${least}`,
+    {
+      remedy: `Lower the option minIsolation to "${isolation.level}" if that is enough for you.`,
+      details: { level: isolation.level, missing: isolation.missing, option: "minIsolation" },
+    },
+  );
+}

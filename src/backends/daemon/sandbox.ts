@@ -1,0 +1,256 @@
+import { LONGEST_OUTPUT, LONGEST_TIMEOUT_MS } from "../../config/environment.js";
+import type { Params, RequestMethod, Result, Variable } from "../../protocol/messages.js";
+import { decodeValue, encodeValue } from "../../protocol/values.js";
+import type {
+  Checkpoint,
+  CodeExecution,
+  ExecuteOptions,
+  ISandbox,
+  SandboxInfo,
+  StateReport,
+} from "../backend.js";
+import { checkLimit, checkSource, checkVariableName, closedError } from "../family/input.js";
+import { joinReports } from "../family/state.js";
+import type { Audience } from "./audience.js";
+import { packContext } from "./context.js";
+import { lostExecution, unpackExecution } from "./execution.js";
+import { type DaemonLink, isLinkLoss } from "./link.js";
+import { Outbox, type Sent } from "./outbox.js";
+
+/** A session of the daemon, and who hears what it says. */
+export interface Seat {
+  readonly link: DaemonLink;
+  readonly session: string;
+  /** Under this name the session and its twins call; that of the first of them. */
+  readonly calledAs: string;
+  readonly info: SandboxInfo;
+  readonly audience: Audience;
+}
+
+/** A request to a session, of which the seat adds the name. */
+type Order<M extends RequestMethod> = Omit<Params<M>, "session">;
+
+/** The context, to be put into the next session too. */
+interface Furniture {
+  readonly given: unknown;
+  readonly pack: ReturnType<typeof packContext>;
+}
+
+interface Waiting {
+  cancelled: boolean;
+  sent: { readonly seat: Seat; readonly cell: number } | undefined;
+}
+
+/** A sandbox that lives in the user's daemon. When the daemon is lost, so is its state. */
+export class DaemonClientSandbox implements ISandbox {
+  readonly #takeSeat: () => Promise<Seat>;
+  readonly #outbox = new Outbox();
+  readonly #waiting = new Set<Waiting>();
+  #seat: Seat;
+  #furniture: Furniture | undefined;
+  #notice: StateReport | undefined;
+  #isLossTold = false;
+  #nextCell = 1;
+  #number = 0;
+  #ending: Promise<void> | undefined;
+
+  constructor(takeSeat: () => Promise<Seat>, seat: Seat) {
+    this.#takeSeat = takeSeat;
+    this.#seat = seat;
+  }
+
+  static async open(takeSeat: () => Promise<Seat>): Promise<DaemonClientSandbox> {
+    return new DaemonClientSandbox(takeSeat, await takeSeat());
+  }
+
+  get info(): SandboxInfo {
+    return this.#seat.info;
+  }
+
+  async initialize(context?: unknown): Promise<void> {
+    const furniture: Furniture = { given: context, pack: packContext(context) };
+    await this.#post(async () => {
+      const seat = await this.#seated();
+      const { session } = seat;
+      const wire = await furniture.pack(seat.link.daemon.pid);
+      return { answer: this.#furnish(seat, furniture, { session, context: wire }) };
+    });
+    this.#furniture = furniture;
+  }
+
+  async execute(code: string, options: ExecuteOptions = {}): Promise<CodeExecution> {
+    checkSource(code);
+    checkLimit("timeout", options.timeout, 1, LONGEST_TIMEOUT_MS);
+    checkLimit("maxOutputLength", options.maxOutputLength, 0, LONGEST_OUTPUT);
+    const waiting: Waiting = { cancelled: options.signal?.aborted === true, sent: undefined };
+    const abort = () => cancelOne(waiting);
+    options.signal?.addEventListener("abort", abort, { once: true });
+    this.#waiting.add(waiting);
+    try {
+      return await this.#post(async () => {
+        const seat = await this.#seated();
+        return { answer: this.#run(seat, code, options, waiting) };
+      });
+    } finally {
+      this.#waiting.delete(waiting);
+      options.signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  async getVariable(name: string): Promise<unknown> {
+    const answer = await this.#ask("session_get_variable", { name: String(name) });
+    return answer.found ? decodeValue(JSON.parse(answer.value)) : undefined;
+  }
+
+  async setVariable(name: string, value: unknown): Promise<void> {
+    checkVariableName(name);
+    await this.#ask("session_set_variable", { name, value: JSON.stringify(encodeValue(value)) });
+  }
+
+  async variables(): Promise<readonly Variable[]> {
+    return (await this.#ask("session_variables", {})).variables;
+  }
+
+  async cancel(): Promise<void> {
+    for (const waiting of this.#waiting) waiting.cancelled = true;
+    const { link, session } = this.#seat;
+    link.notify("session_cancel", { session, cell: null });
+  }
+
+  async checkpoints(): Promise<readonly Checkpoint[]> {
+    return (await this.#ask("session_checkpoints", {})).checkpoints;
+  }
+
+  async undo(cells = 1): Promise<Checkpoint> {
+    checkLimit("cells", cells, 1);
+    return await this.#ask("session_undo", { cells });
+  }
+
+  async fork(): Promise<DaemonClientSandbox> {
+    return await this.#post(async () => {
+      const seat = await this.#seated();
+      const forked = seat.link.request("session_fork", { session: seat.session });
+      return { answer: forked.then(({ session }) => this.#twin(seat, session)) };
+    });
+  }
+
+  #twin(seat: Seat, session: string): DaemonClientSandbox {
+    const audience = seat.audience.join();
+    const twin = new DaemonClientSandbox(this.#takeSeat, { ...seat, session, audience });
+    twin.#furniture = this.#furniture;
+    return twin;
+  }
+
+  destroy(): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.destroy();
+  }
+
+  async #end(): Promise<void> {
+    await this.cancel();
+    await this.#outbox.send(async () => ({ answer: this.#leave(this.#seat) }));
+  }
+
+  async #leave({ link, session, calledAs, audience }: Seat): Promise<void> {
+    try {
+      if (link.isOpen) await link.request("session_destroy", { session });
+    } catch (error) {
+      if (!isLinkLoss(error)) throw error;
+    } finally {
+      if (audience.leave()) link.forget(calledAs);
+    }
+  }
+
+  #post<T>(prepare: () => Promise<Sent<T>>): Promise<T> {
+    if (this.#ending !== undefined) return Promise.reject(closedError("the sandbox was destroyed"));
+    return this.#outbox.send(prepare);
+  }
+
+  #ask<M extends RequestMethod>(method: M, order: Order<M>): Promise<Result<M>> {
+    return this.#post(async () => {
+      const { link, session } = await this.#seated();
+      return { answer: link.request(method, { ...order, session } as Params<M>) };
+    });
+  }
+
+  /** Where the sandbox lives; in a new, empty session when the daemon was lost. */
+  async #seated(): Promise<Seat> {
+    return this.#seat.link.isOpen ? this.#seat : await this.#move();
+  }
+
+  async #move(): Promise<Seat> {
+    const seat = await this.#takeSeat();
+    if (!this.#isLossTold) {
+      const loss = { survived: false, checkpoint: null, reason: "daemon" };
+      this.#notice = joinReports(this.#notice, loss);
+    }
+    this.#isLossTold = false;
+    this.#number = 0;
+    this.#seat = seat;
+    const furniture = this.#furniture;
+    if (furniture !== undefined) {
+      const wire = await furniture.pack(seat.link.daemon.pid);
+      await this.#furnish(seat, furniture, { session: seat.session, context: wire });
+    }
+    return seat;
+  }
+
+  async #furnish(
+    { link, session, calledAs, audience }: Seat,
+    { given }: Furniture,
+    order: Params<"session_initialize">,
+  ): Promise<void> {
+    await link.request("session_initialize", order);
+    // A twin's context is its own; the daemon tells it with each query.
+    if (session === calledAs) audience.context = given;
+  }
+
+  async #run(
+    seat: Seat,
+    code: string,
+    { timeout, maxOutputLength }: ExecuteOptions,
+    waiting: Waiting,
+  ): Promise<CodeExecution> {
+    const { link, session, audience, info } = seat;
+    const cell = this.#nextCell++;
+    waiting.sent = { seat, cell };
+    const started = Date.now();
+    try {
+      const answer = await link.request("session_execute", {
+        session,
+        cell,
+        code,
+        cancelled: waiting.cancelled,
+        ...(timeout !== undefined && { timeout_ms: timeout }),
+        ...(maxOutputLength !== undefined && { max_output: maxOutputLength }),
+      });
+      const execution = unpackExecution(answer, code, (index) => audience.take(index));
+      this.#number = execution.number;
+      const notice = this.#notice;
+      this.#notice = undefined;
+      const { checkpoint } = execution.state;
+      return notice === undefined
+        ? execution
+        : { ...execution, state: { ...joinReports(notice, execution.state), checkpoint } };
+    } catch (error) {
+      if (!isLinkLoss(error)) throw error;
+      this.#isLossTold = true;
+      this.#number += 1;
+      const duration = Date.now() - started;
+      const { cancelled } = waiting;
+      const { message: reason } = error;
+      return lostExecution({ number: this.#number, code, info, duration, cancelled, reason });
+    }
+  }
+}
+
+function cancelOne(waiting: Waiting): void {
+  waiting.cancelled = true;
+  if (waiting.sent === undefined) return;
+  const { seat, cell } = waiting.sent;
+  seat.link.notify("session_cancel", { session: seat.session, cell });
+}

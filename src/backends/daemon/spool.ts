@@ -1,0 +1,42 @@
+import { createWriteStream } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { surroundings } from "../../config/environment.js";
+import { CellarError, describeError } from "../../errors.js";
+import type { WireContext } from "./context.js";
+
+const PIECE_CHARACTERS = 256 * 1024;
+
+/** In a folder that bears the daemon's number: what it leaves behind is swept when it is gone. */
+export async function spool(text: string, daemon: number): Promise<WireContext> {
+  let folder: string | undefined;
+  try {
+    folder = await mkdtemp(join(surroundings().temporary, `cellar-${daemon}-`));
+    const path = join(folder, "context");
+    await pipeline(
+      Readable.from(pieces(text)),
+      createWriteStream(path, { flags: "wx", mode: 0o600 }),
+    );
+    return { kind: "file", path, temporary: true };
+  } catch (error) {
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+    throw new CellarError(
+      "IO_ERROR",
+      `the context could not be put down: ${describeError(error)}`,
+      { remedy: "Set TMPDIR to a folder that can be written and has room for it.", cause: error },
+    );
+  }
+}
+
+function* pieces(text: string): Generator<Buffer> {
+  let at = 0;
+  while (at < text.length) {
+    const end = Math.min(at + PIECE_CHARACTERS, text.length);
+    const partsPair = end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800;
+    const cut = partsPair ? end - 1 : end;
+    yield Buffer.from(text.slice(at, cut));
+    at = cut;
+  }
+}

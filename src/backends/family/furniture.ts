@@ -1,0 +1,120 @@
+import type { Settings } from "../../config.js";
+import { CellarError, describeError, isCellarError } from "../../errors.js";
+import type { Result } from "../../protocol/messages.js";
+import type { Json } from "../../protocol/values.js";
+import type { Branch } from "./branch.js";
+import type { Context, LargeContext } from "./context.js";
+import type { Lodging } from "./lodging.js";
+
+/** Values of many parts take Python longer to build than a question usually may. */
+const LOADING_MS = 120_000;
+
+type Plan = Result<"initialize">["checkpoint"];
+
+/** What the host puts into a head: the environment, variables and the context. */
+export class Furniture {
+  readonly #environment: Readonly<Record<string, string>> | undefined;
+  readonly #settings: Settings;
+  readonly #nextStep: () => number;
+  #context: Context | undefined;
+  /** What was given as context at which step, so far back as a head may be. */
+  readonly #given = new Map<number, unknown>();
+
+  constructor(
+    environment: Readonly<Record<string, string>> | undefined,
+    settings: Settings,
+    nextStep: () => number,
+  ) {
+    this.#environment = environment;
+    this.#settings = settings;
+    this.#nextStep = nextStep;
+  }
+
+  get context(): Context | undefined {
+    return this.#context;
+  }
+
+  set context(context: Context | undefined) {
+    this.#context = context;
+  }
+
+  /** What a head has as context that was put there at a step; a session may be born with one. */
+  givenAt(step: number, lodging: Lodging): unknown {
+    return step === 0 ? lodging.context?.given : this.#given.get(step);
+  }
+
+  /** For a twin, which goes on from the same state. */
+  copyFrom(other: Furniture): void {
+    this.#context = other.#context;
+    for (const [step, given] of other.#given) this.#given.set(step, given);
+  }
+
+  /** What a new head needs before the first cell. */
+  async install(branch: Branch, lodging: Lodging): Promise<void> {
+    if (this.#environment !== undefined) {
+      await branch.ask("configure", { environment: { ...this.#environment } });
+    }
+    const context = this.#context;
+    if (context !== undefined && context !== lodging.context) await this.place(branch, context);
+  }
+
+  async place(branch: Branch, context: Context): Promise<void> {
+    const { given } = context;
+    if (context.kind === "small") await this.assign(branch, "context", context.value, given);
+    else await this.#stream(branch, context);
+  }
+
+  async assign(branch: Branch, name: string, value: Json, given: unknown): Promise<void> {
+    const { checkpoints: checkpoint, timeout } = this.#settings;
+    const step = this.#nextStep();
+    const variables = { [name]: value };
+    const answer = await branch.question("initialize", { step, variables, checkpoint }, timeout);
+    record(branch, step, answer.checkpoint);
+    if (name === "context") this.#remember(step, given);
+  }
+
+  #remember(step: number, given: unknown): void {
+    this.#given.set(step, given);
+    for (const old of this.#given.keys()) {
+      if (this.#given.size <= this.#settings.keepCheckpoints + 1) return;
+      this.#given.delete(old);
+    }
+  }
+
+  /** Each part waits for the answer to the one before, so that nothing piles up. */
+  async #stream(branch: Branch, context: LargeContext): Promise<void> {
+    const { checkpoints: checkpoint, timeout } = this.#settings;
+    const { format, bytes: total } = context;
+    try {
+      let offset = 0;
+      for await (const piece of context.pieces()) {
+        const part = { format, total, offset, attachments: [{ bytes: piece.length }] };
+        await branch.question("context_part", part, timeout, [piece]);
+        offset += piece.length;
+      }
+      const step = this.#nextStep();
+      const patience = Math.max(timeout, LOADING_MS);
+      const answer = await branch.question("load_context", { step, total, checkpoint }, patience);
+      record(branch, step, answer.checkpoint);
+      this.#remember(step, context.given);
+    } catch (error) {
+      throw isCellarError(error, "REMOTE_ERROR") ? refused(error) : error;
+    }
+  }
+}
+
+function record({ line }: Branch, step: number, plan: Plan): void {
+  line.add({ id: step, cell: line.present.cell });
+  if (!plan.planned) line.unparkable(step);
+}
+
+function refused(error: CellarError): CellarError {
+  const reason = describeError(error);
+  if (!reason.startsWith("MemoryError")) return error;
+  return new CellarError("TOO_LARGE", "the context does not fit into the session's memory", {
+    remedy:
+      "Call initialize() before the first cell, where it is counted apart, or raise memoryMb.",
+    details: { reason },
+    cause: error,
+  });
+}

@@ -1,0 +1,95 @@
+import { randomBytes } from "node:crypto";
+import { CellarError, describeError, isCellarError } from "../../errors.js";
+import type { Limits } from "../../protocol/messages.js";
+import type { Peer } from "../../protocol/peer.js";
+import { Family } from "../family/family.js";
+import type { Listener } from "./listener.js";
+
+export interface SpawnOrder {
+  readonly limits: Limits;
+  readonly keepCheckpoints: number;
+  /** Runs a rehearsal first: right for a session that will wait, wrong for one that is awaited. */
+  readonly rehearse: boolean;
+}
+
+/** So many sessions being made at once keep the processors busy. */
+const CROWD = 2;
+
+/** The host's side of a process that forks sessions: the zygote, or one of its templates. */
+export class Cradle {
+  readonly #peer: Peer;
+  readonly #listener: Listener;
+  readonly #families = new Map<string, Family>();
+  /** Sessions asked for whose head has not come yet. */
+  #starting = 0;
+
+  /** `onExit` hears of children that are no sessions. */
+  constructor(peer: Peer, listener: Listener, onExit: (name: string) => void = () => {}) {
+    this.#peer = peer;
+    this.#listener = listener;
+    peer.on("exited", ({ session, reason }) => {
+      const family = this.#families.get(session);
+      family?.bury(new CellarError("SESSION_LOST", `the session ${reason}`));
+      this.#families.delete(session);
+      if (family === undefined) onExit(session);
+    });
+  }
+
+  get sessions(): number {
+    return this.#families.size;
+  }
+
+  /** Asks for a session and returns at once; its parts arrive through the listener. */
+  spawn(order: SpawnOrder): Family {
+    const { name: session, token } = newCredentials();
+    const family = new Family(session, { isCrowded: () => this.#starting > CROWD });
+    this.#families.set(session, family);
+    this.#starting += 1;
+    const started = () => {
+      this.#starting -= 1;
+    };
+    family.head(0, 0).then(started, started);
+    this.#listener.expect(session, token, (hello, peer) => family.welcome(hello, peer));
+    family.ended.then(() => this.#listener.forget(session));
+    this.#peer
+      .request("spawn", {
+        session,
+        token,
+        limits: order.limits,
+        keep_checkpoints: order.keepCheckpoints,
+        rehearse: order.rehearse,
+      })
+      .catch((error: unknown) => {
+        const failure = new CellarError(
+          "START_FAILED",
+          `no session could be made: ${describeError(error)}`,
+          { cause: error },
+        );
+        if (!isCellarError(error, "REMOTE_ERROR")) {
+          family.lose(failure);
+          return;
+        }
+        family.bury(failure);
+        this.#families.delete(session);
+      });
+    return family;
+  }
+
+  /** The process is gone, and with it what it made. */
+  lose(what: string, reason: CellarError): void {
+    for (const family of [...this.#families.values()]) {
+      family.bury(
+        new CellarError("SESSION_LOST", `the ${what} ended`, {
+          details: { reason: what },
+          cause: reason,
+        }),
+      );
+    }
+    this.#families.clear();
+  }
+}
+
+/** What a new process inside says when it connects, and nobody else can. */
+export function newCredentials(): { name: string; token: string } {
+  return { name: randomBytes(12).toString("hex"), token: randomBytes(24).toString("base64url") };
+}

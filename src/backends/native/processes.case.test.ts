@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+interface Seen {
+  readonly pid: number;
+  readonly parent: number;
+  /** Its number in each pid namespace: the host's, the wall's and a session's. */
+  readonly numbers: readonly number[];
+}
+
+/** Behind a wall bubblewrap and the zygote come first; what else is in no session is a template. */
+const ZYGOTE = 2;
+
+/** The templates of all zygotes around this process. */
+export function templatePids(): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => look(Number(name)))
+    .filter((seen) => seen?.numbers.length === 2 && (seen.numbers[1] ?? 0) > ZYGOTE)
+    .map((seen) => seen?.pid ?? 0)
+    .filter(descends);
+}
+
+export function parentOf(pid: number): number {
+  return look(pid)?.parent ?? 0;
+}
+
+function look(pid: number): Seen | undefined {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
+    const field = (name: string) => new RegExp(`^${name}:\\s+(.*)$`, "m").exec(status)?.[1] ?? "";
+    // What has ended is no process any more, though its parent has not looked yet.
+    if (field("State").startsWith("Z")) return undefined;
+    const numbers = field("NSpid").split(/\s+/).map(Number);
+    return { pid, parent: Number(field("PPid")), numbers };
+  } catch {
+    return undefined;
+  }
+}
+
+function descends(pid: number): boolean {
+  for (let at = look(pid); at !== undefined && at.pid > 1; at = look(at.parent)) {
+    if (at.pid === process.pid) return true;
+  }
+  return false;
+}

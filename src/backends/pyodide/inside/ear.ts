@@ -1,0 +1,52 @@
+import { writeSync } from "node:fs";
+import { Socket } from "node:net";
+import { parentPort, workerData } from "node:worker_threads";
+import { framesIn } from "./link.js";
+import { CONTROL_DESCRIPTOR, REPORT_DESCRIPTOR } from "./plan.js";
+import { type Bait, tryWalls } from "./probe.js";
+import { Signals } from "./signals.js";
+
+const TICK_MS = 100;
+const REPEAT_MS = 20;
+
+interface EarPlan extends Bait {
+  readonly memory: SharedArrayBuffer;
+}
+
+/** The thread that hears the host while the other one runs Python. */
+async function main(plan: EarPlan): Promise<void> {
+  hear(new Signals(plan.memory));
+  writeSync(REPORT_DESCRIPTOR, `${JSON.stringify(await tryWalls(plan))}\n`);
+  parentPort?.postMessage("tried");
+}
+
+function hear(signals: Signals): void {
+  const control = new Socket({ fd: CONTROL_DESCRIPTOR, readable: true, writable: true });
+  let repeating: NodeJS.Timeout | undefined;
+  const receive = framesIn((frame) => {
+    const step = interruptedStep(frame);
+    if (step === undefined) return;
+    signals.interrupt(step);
+    repeating ??= setInterval(() => {
+      if (signals.repeatUnseen()) return;
+      clearInterval(repeating);
+      repeating = undefined;
+    }, REPEAT_MS);
+  });
+  control.on("data", receive);
+  // The other thread may wait in a system call, from which an orderly exit would not wake it.
+  const end = () => process.kill(process.pid, "SIGKILL");
+  control.on("error", end);
+  control.on("close", end);
+  setInterval(() => signals.tick(), TICK_MS);
+}
+
+function interruptedStep(frame: Uint8Array): number | undefined {
+  const { method, params } = JSON.parse(Buffer.from(frame).toString("utf8")) as {
+    method?: string;
+    params?: { step?: number };
+  };
+  return method === "interrupt" ? params?.step : undefined;
+}
+
+await main(workerData as EarPlan);

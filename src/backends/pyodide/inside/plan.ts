@@ -1,0 +1,18 @@
+import type { RoomPlan } from "./room.js";
+
+/** What a process that holds a room is asked to do, as its only argument. */
+export interface ProcessPlan extends RoomPlan {
+  /** Whether Python's memory is read from its descriptor, written to it when loaded, or neither. */
+  readonly memory: "read" | "write" | "none";
+  /** Where the memory begins in what is read. */
+  readonly memoryOffset: number;
+  /** What the host wants to know about the wall: a file that must not be readable, and a port. */
+  readonly probe: { readonly canary: string; readonly port: number };
+}
+
+/** The descriptors that the host hands over, beside those of every process. */
+export const REPORT_DESCRIPTOR = 1;
+export const CONTROL_DESCRIPTOR = 3;
+export const HEAD_DESCRIPTOR = 4;
+export const MEMORY_DESCRIPTOR = 5;
+export const FIRST_FREE_DESCRIPTOR = 6;

@@ -1,0 +1,75 @@
+import { readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import type { ProcessPlan } from "./plan.js";
+
+const NAMESPACES = ["pid", "mnt", "ipc", "uts", "net", "user"] as const;
+const CONNECT_MS = 1000;
+
+/** What the process found out about its walls, before anything else ran in it. */
+export interface ProbeAnswer {
+  readonly reads_canary: boolean;
+  readonly reads_own_file: boolean;
+  readonly reaches_host: boolean;
+  readonly writes_root: boolean;
+  readonly status: string;
+  readonly limits: string;
+  readonly environment: readonly string[];
+  readonly namespaces: Readonly<Record<string, string>>;
+}
+
+export type Bait = ProcessPlan["probe"] & {
+  /** Names of the variables that the process was given. */
+  readonly environment: readonly string[];
+};
+
+/** Tries what must not work, beside what must. */
+export async function tryWalls({ canary, port, environment }: Bait): Promise<ProbeAnswer> {
+  return {
+    reads_canary: succeeds(() => readFileSync(canary)),
+    reads_own_file: succeeds(() => readFileSync(new URL(import.meta.url))),
+    reaches_host: await reaches(port),
+    writes_root: succeeds(() => writeFileSync("/.cellar-probe", "", { flag: "wx" })),
+    status: textOf("/proc/self/status"),
+    limits: textOf("/proc/self/limits"),
+    environment,
+    namespaces: Object.fromEntries(NAMESPACES.map((name) => [name, namespaceOf(name)])),
+  };
+}
+
+function succeeds(work: () => unknown): boolean {
+  try {
+    work();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function reaches(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: "127.0.0.1", timeout: CONNECT_MS });
+    const settle = (isReached: boolean) => {
+      socket.destroy();
+      resolve(isReached);
+    };
+    socket.once("connect", () => settle(true));
+    socket.once("error", () => settle(false));
+    socket.once("timeout", () => settle(false));
+  });
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+function namespaceOf(name: string): string {
+  try {
+    return readlinkSync(`/proc/self/ns/${name}`);
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,164 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { type AddressInfo, connect, createServer, type Server } from "node:net";
+import { join } from "node:path";
+import { z } from "zod";
+import type { Finding, ProbeFacts } from "../../isolation/levels.js";
+
+const NAMESPACES = ["pid", "mnt", "ipc", "uts", "net", "user"] as const;
+/** What the wall sets itself. */
+const GIVEN_ENVIRONMENT = ["LD_LIBRARY_PATH", "PWD"];
+
+const answerSchema = z.strictObject({
+  reads_canary: z.boolean(),
+  reads_own_file: z.boolean(),
+  reaches_host: z.boolean(),
+  writes_root: z.boolean(),
+  status: z.string().max(16_384),
+  limits: z.string().max(16_384),
+  environment: z.array(z.string()).max(1024),
+  namespaces: z.record(z.string(), z.string()),
+});
+
+/** A file and a port of the host that nothing behind a wall may reach, though everybody else can. */
+export class Bait implements Disposable {
+  readonly canary: string;
+  readonly port: number;
+  readonly #server: Server;
+
+  private constructor(folder: string, server: Server) {
+    this.#server = server;
+    this.canary = join(folder, "canary");
+    this.port = (server.address() as AddressInfo).port;
+  }
+
+  /** Laid out, and tried: bait that nobody can reach would prove nothing. */
+  static async lay(folder: string): Promise<Bait> {
+    const server = createServer((socket) => socket.destroy());
+    server.unref();
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(0, "127.0.0.1", resolve);
+    });
+    const bait = new Bait(folder, server);
+    writeFileSync(bait.canary, randomBytes(16).toString("hex"), { mode: 0o644 });
+    readFileSync(bait.canary);
+    await reach(bait.port);
+    return bait;
+  }
+
+  [Symbol.dispose](): void {
+    this.#server.close();
+  }
+}
+
+function reach(port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: "127.0.0.1" });
+    socket.once("error", reject);
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve();
+    });
+  });
+}
+
+export interface Suspect {
+  /** What the process told of itself before user code ran in it. */
+  readonly report: string;
+  readonly pid: number;
+  readonly isWalled: boolean;
+  /** What the host's environment has: finding one of these inside means that it leaks. */
+  readonly environmentNames: readonly string[];
+  readonly groups: ProbeFacts;
+}
+
+/** What stands between a room's process and the host, as tried from inside. */
+export function factsOf(suspect: Suspect): ProbeFacts {
+  const answer = answerSchema.safeParse(parsed(suspect.report)).data;
+  if (answer === undefined) return { limits: { ok: false, detail: "the probe gave no answer" } };
+  const none: Finding = { ok: false, detail: "a process without walls" };
+  const shared = NAMESPACES.filter((name) => answer.namespaces[name] === namespaceOf(name));
+  const strange = answer.environment.filter(
+    (name) => suspect.environmentNames.includes(name) && !GIVEN_ENVIRONMENT.includes(name),
+  );
+  const status = (name: string) => statusField(answer.status, name);
+  const uid = hostUid(suspect.pid);
+  return {
+    limits: finding(
+      /^Max core file size\s+0\s+0\s/m.test(answer.limits) && strange.length === 0,
+      "rlimits set (memory among them), kill, an environment of its own",
+      strange.length > 0 ? `the environment shows ${strange.join(", ")}` : "rlimits are not set",
+    ),
+    "host-uid": finding(uid > 0, `uid ${uid} on the host`, "it runs as root of the host"),
+    seccomp: finding(
+      status("Seccomp") === "2" &&
+        status("NoNewPrivs") === "1" &&
+        /^0+$/.test(status("CapEff") + status("CapBnd")),
+      "filter installed, no capabilities, no new privileges",
+      "the filter or the capability drop is not in force",
+    ),
+    landlock: { ok: false, detail: "not used: the mount namespace confines files" },
+    "outer-wall": suspect.isWalled
+      ? finding(
+          shared.length === 0 && !answer.writes_root,
+          "bubblewrap, read-only root with nothing but the engine in it",
+          "the root folder can be written, or a namespace is shared",
+        )
+      : none,
+    "inner-wall": suspect.isWalled
+      ? finding(
+          shared.length === 0,
+          `own ${NAMESPACES.join(", ")} namespaces for each session`,
+          `shared with the host: ${shared.join(", ")}`,
+        )
+      : none,
+    canary: finding(
+      !answer.reads_canary && answer.reads_own_file,
+      "a world-readable file of the host cannot be opened; its own can",
+      answer.reads_canary ? "a file of the host was read" : "the control read failed",
+    ),
+    network: finding(
+      !answer.reaches_host,
+      "a listening port of the host cannot be reached",
+      "a port of the host was reached",
+    ),
+    ...suspect.groups,
+    "guest-kernel": { ok: false, detail: "the kernel is shared with the host" },
+  };
+}
+
+function finding(ok: boolean, good: string, bad: string): Finding {
+  return { ok, detail: ok ? good : bad };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function namespaceOf(name: string): string {
+  try {
+    return readlinkSync(`/proc/self/ns/${name}`);
+  } catch {
+    return "";
+  }
+}
+
+function statusField(status: string, name: string): string {
+  return new RegExp(`^${name}:\\s+(\\S+)`, "m").exec(status)?.[1] ?? "";
+}
+
+/** Of the innermost process: those around it may only be there to drop root. */
+function hostUid(pid: number): number {
+  try {
+    const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
+    if (child !== undefined && child !== "") return hostUid(Number(child));
+    return Number(statusField(readFileSync(`/proc/${pid}/status`, "utf8"), "Uid"));
+  } catch {
+    return process.getuid?.() ?? 0;
+  }
+}

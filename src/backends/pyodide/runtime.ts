@@ -1,0 +1,262 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type IsolationLevel,
+  resolveSettings,
+  type Settings,
+  type Surroundings,
+  settingLayers,
+  surroundings,
+  userFolders,
+} from "../../config.js";
+import { CellarError, isCellarError } from "../../errors.js";
+import { assess } from "../../isolation/levels.js";
+import type { REPLConfig, SandboxInfo } from "../backend.js";
+import type { Family } from "../family/family.js";
+import { closedError } from "../family/input.js";
+import { keepingAlive } from "../family/keep-alive.js";
+import { type Birthplace, explained, type Lodging, lodge } from "../family/lodging.js";
+import { TaskQueue } from "../family/queue.js";
+import { PythonSandbox } from "../family/sandbox.js";
+import { wireLimits } from "../native/nursery.js";
+import { abortable, splitConfig, type Wishes } from "../options.js";
+import { Deadline, openDirectSession } from "./direct.js";
+import { packagedDistribution } from "./distribution.js";
+import type { Site } from "./enclosure.js";
+import { Ground } from "./ground.js";
+import { Room } from "./inside/room.js";
+import { refuseBelow, refuseWithoutWalls } from "./minimum.js";
+import { Rooms, type Tenancy } from "./rooms.js";
+import { DirectPyodideSandbox, PyodideSandbox } from "./sandbox.js";
+import { contentOf, SnapshotStore } from "./snapshot.js";
+
+/** What a process without walls can have here: its limits are set by a program of Linux. */
+const BARE_LEVEL: IsolationLevel = process.platform === "linux" ? "L1" : "L0";
+
+export interface PyodideRuntimeOptions {
+  /** False for a machine that is to be taken for one without bubblewrap. */
+  readonly walls?: boolean;
+  readonly surroundings?: Surroundings;
+  /** Where snapshots and packages are kept. */
+  readonly cache?: string;
+}
+
+/** Holds what sandboxes in WebAssembly share: the wall's parts, snapshots, and spare sessions. */
+export class PyodideRuntime implements AsyncDisposable {
+  readonly #hasWalls: boolean;
+  readonly #surroundings: Surroundings;
+  readonly #cache: string;
+  readonly #layers = settingLayers();
+  readonly #rooms = new Map<string, Promise<Rooms>>();
+  readonly #grounds = new Map<boolean, Promise<Ground>>();
+  readonly #laid = new Set<Ground>();
+  readonly #families = new Set<Family>();
+  readonly #loads = new TaskQueue();
+  readonly #sweep = () => {
+    for (const ground of this.#laid) ground[Symbol.dispose]();
+  };
+  #isClosed = false;
+
+  constructor(options: PyodideRuntimeOptions = {}) {
+    this.#hasWalls = options.walls ?? process.platform === "linux";
+    this.#surroundings = options.surroundings ?? surroundings();
+    this.#cache = options.cache ?? join(userFolders().cache, "pyodide");
+  }
+
+  /** `chosen` tells why it is this backend, where somebody had the choice. */
+  async createSandbox(
+    config: REPLConfig = {},
+    chosen?: string,
+  ): Promise<PyodideSandbox | DirectPyodideSandbox> {
+    const wishes = splitConfig(config);
+    const settings = resolveSettings(wishes.options, this.#layers);
+    refuseMounts(wishes);
+    const { callbacks } = wishes;
+    const birthplace = explained(
+      settings.useWorker ? this.#inProcess(settings) : this.#direct(settings),
+      chosen,
+    );
+    const start = settings.useWorker
+      ? PythonSandbox.open(PyodideSandbox, birthplace, settings, callbacks)
+      : PythonSandbox.open(DirectPyodideSandbox, birthplace, settings, callbacks);
+    return abortable<PyodideSandbox | DirectPyodideSandbox>(start, config.signal);
+  }
+
+  #inProcess(settings: Settings): Birthplace {
+    return this.#hasWalls ? this.#walled(settings) : this.#bare(settings, leftOut());
+  }
+
+  /** In the caller's own thread. */
+  #direct(settings: Settings): Birthplace {
+    return async () => {
+      const isolation = assess({
+        limits: { ok: false, detail: "Pyodide runs in the caller's own process" },
+      });
+      refuseBelow(settings, isolation);
+      const { family, python, reason } = await this.#loads.run(() => this.#load(settings));
+      const tenancy = { family, isolation, python, reason };
+      return moveIn(settings, tenancy, "useWorker is false", "direct");
+    };
+  }
+
+  /** One at a time: while one is loaded, WebAssembly is not quite as usual in this thread. */
+  async #load(settings: Settings): Promise<Omit<Tenancy, "isolation">> {
+    if (this.#isClosed) throw closedError("the runtime was shut down");
+    const { site, snapshots } = this.#supplies();
+    const limits = wireLimits(settings.limits);
+    const plan = {
+      distribution: site.distribution,
+      runner: join(site.packageRoot, "python", "cellar_runner"),
+      wheels: site.wheels,
+      packages: settings.packages,
+      maxBytes: limits.memory_mb * 1024 * 1024,
+    };
+    const stored = await snapshots.find();
+    const isModel = "reason" in stored;
+    const deadline = new Deadline(settings.grace);
+    const room = await Room.open(
+      plan,
+      isModel ? { isModel } : { snapshot: readFileSync(stored.file).subarray(stored.offset) },
+      () => deadline.enforce(),
+    );
+    if (isModel) snapshots.save(room.remember());
+    const { family, python } = await openDirectSession(room, limits, deadline);
+    this.#families.add(family);
+    family.gone.then(() => this.#families.delete(family));
+    return { family, python, reason: isModel ? stored.reason : "started from a snapshot" };
+  }
+
+  /** Starts what is to be kept ready for sandboxes of this kind. */
+  async warm(config: REPLConfig = {}): Promise<void> {
+    const settings = resolveSettings(splitConfig(config).options, this.#layers);
+    const rooms = await keepingAlive(this.#roomsOf(settings, this.#hasWalls));
+    await keepingAlive(rooms.warm());
+  }
+
+  /** Behind walls. Only a first start that finds none may go without, where that was allowed. */
+  #walled(settings: Settings): Birthplace {
+    let bare: Birthplace | undefined;
+    let hadWalls = false;
+    return async () => {
+      if (bare !== undefined) return bare();
+      try {
+        const rooms = await this.#roomsOf(settings, true);
+        const tenancy = await rooms.acquire();
+        hadWalls = true;
+        return moveIn(settings, tenancy, "bubblewrap and user namespaces work");
+      } catch (error) {
+        if (hadWalls || !isCellarError(error, "SANDBOX_UNAVAILABLE")) throw error;
+        bare = this.#bare(settings, error);
+        return bare();
+      }
+    };
+  }
+
+  #bare(settings: Settings, why: CellarError): Birthplace {
+    return async () => {
+      refuseWithoutWalls(settings, BARE_LEVEL, why);
+      const rooms = await this.#roomsOf(settings, false);
+      return moveIn(settings, await rooms.acquire(), why.message);
+    };
+  }
+
+  #roomsOf(settings: Settings, hasWalls: boolean): Promise<Rooms> {
+    if (this.#isClosed) return Promise.reject(closedError("the runtime was shut down"));
+    const { limits, packages, indexURL, spares } = settings;
+    const key = JSON.stringify([hasWalls, limits, packages, indexURL, spares]);
+    const known = this.#rooms.get(key) ?? this.#build(settings, hasWalls);
+    this.#rooms.set(key, known);
+    known.catch(() => this.#rooms.delete(key));
+    return known;
+  }
+
+  async #build(settings: Settings, hasWalls: boolean): Promise<Rooms> {
+    const ground = await this.#groundFor(hasWalls);
+    return new Rooms({
+      settings,
+      surroundings: this.#surroundings,
+      ground,
+      ...this.#supplies(),
+    });
+  }
+
+  #supplies(): { site: Site; snapshots: SnapshotStore } {
+    const { packageRoot } = this.#surroundings;
+    const { version, folder } = packagedDistribution();
+    const snapshots = new SnapshotStore(this.#cache, [
+      version,
+      folder,
+      contentOf(join(packageRoot, "python", "cellar_runner")),
+      process.versions.node,
+      process.versions.v8,
+      process.arch,
+    ]);
+    return { site: { packageRoot, distribution: folder, wheels: null }, snapshots };
+  }
+
+  #groundFor(hasWalls: boolean): Promise<Ground> {
+    const known = this.#grounds.get(hasWalls);
+    if (known !== undefined) return known;
+    const made = Ground.prepare(this.#surroundings, hasWalls);
+    this.#grounds.set(hasWalls, made);
+    made.then(
+      (ground) => {
+        if (this.#laid.size === 0) process.on("exit", this.#sweep);
+        this.#laid.add(ground);
+      },
+      () => this.#grounds.delete(hasWalls),
+    );
+    return made;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    for (const family of this.#families) family.close();
+    this.#loads.close();
+    const rooms = await Promise.allSettled(this.#rooms.values());
+    await keepingAlive(
+      Promise.all(rooms.map((each) => (each.status === "fulfilled" ? each.value.close() : null))),
+    );
+    await Promise.allSettled(this.#grounds.values());
+    this.#sweep();
+    process.off("exit", this.#sweep);
+  }
+}
+
+function moveIn(
+  settings: Settings,
+  tenancy: Tenancy,
+  why: string,
+  mode: SandboxInfo["mode"] = "worker",
+): Lodging {
+  const { family, isolation, python, reason } = tenancy;
+  try {
+    refuseBelow(settings, isolation);
+  } catch (error) {
+    family.close();
+    throw error;
+  }
+  const info: SandboxInfo = {
+    backend: "pyodide",
+    mode,
+    isolation: { level: isolation.level, missing: isolation.missing },
+    python: { version: python, executable: "pyodide" },
+    reason: `${why}; Pyodide: ${reason}`,
+  };
+  return lodge(family, info);
+}
+
+function leftOut(): CellarError {
+  const why =
+    process.platform === "linux"
+      ? "bubblewrap was left out by the caller"
+      : `bubblewrap needs Linux, and this is ${process.platform}`;
+  return new CellarError("SANDBOX_UNAVAILABLE", `The sandbox cannot be made: ${why}`);
+}
+
+function refuseMounts({ mounts }: Wishes): void {
+  if (mounts.length === 0) return;
+  throw new CellarError("UNSUPPORTED", "Pyodide has a file system of its own and no mounts", {
+    remedy: 'Hand data over with initialize() or setVariable(), or use the backend "native".',
+  });
+}

@@ -1,0 +1,167 @@
+import type { ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { constants } from "node:os";
+import type { Duplex, Readable } from "node:stream";
+import { CellarError, describeError } from "../../errors.js";
+import { type DeathCause, type Limits, PROTOCOL_VERSION } from "../../protocol/messages.js";
+import { Peer } from "../../protocol/peer.js";
+import { Family, type Hello } from "../family/family.js";
+import { remember } from "../native/wall.js";
+import { streamOf } from "./enclosure.js";
+import { CONTROL_DESCRIPTOR, HEAD_DESCRIPTOR, MEMORY_DESCRIPTOR } from "./inside/plan.js";
+
+/** From a snapshot it takes a fraction of a second, without one seconds; a loaded machine more. */
+const HELLO_MS = 120_000;
+/** What was said before the end is read; a stray process may keep the link open. */
+const DRAINING_MS = 500;
+const LEAVING_MS = 1000;
+const MAX_REPORT_CHARACTERS = 64 * 1024;
+const MAX_MEMORY_BYTES = 256 * 1024 * 1024;
+const SIGNAL_CODES = 128;
+
+export const STATE_LOST =
+  "the Pyodide process ended, and its state with it: WebAssembly has no checkpoints";
+
+export interface RoomSession {
+  readonly family: Family;
+  readonly pid: number;
+  readonly python: string;
+  /** What the process found out about its walls. */
+  readonly report: string;
+  /** Python's memory before user code, when it was asked for. */
+  readonly memory: Promise<Buffer | undefined>;
+}
+
+/** What the host sees of the kernel's limits when a process has died. */
+export type Autopsy = () => DeathCause | undefined;
+
+/** Takes a room's process into use as a session. */
+export async function openSession(
+  child: ChildProcess,
+  limits: Limits,
+  session: string,
+  autopsy: Autopsy = () => undefined,
+): Promise<RoomSession> {
+  const said = remember(child.stderr);
+  const head = new Peer(linkTo(child, HEAD_DESCRIPTOR));
+  const control = new Peer(linkTo(child, CONTROL_DESCRIPTOR));
+  let isKilled = false;
+  const kill = () => child.kill("SIGKILL");
+  const end = () => {
+    isKilled ||= head.isOpen && control.isOpen;
+    // Whose links have ended is about to leave by itself, and with its own exit code.
+    if (isKilled) kill();
+    else setTimeout(kill, LEAVING_MS).unref();
+  };
+  const token = randomBytes(24).toString("base64url");
+  const family = new Family(session, { endProcess: end });
+  family.ended.then(() => {
+    isKilled ||= head.isOpen;
+    control.close();
+    kill();
+  });
+  const over = new Promise<DeathCause>((resolve) => {
+    child.once("error", (error) => {
+      family.lose(startFailure(describeError(error)));
+      resolve({ kind: "exit", code: 1 });
+    });
+    child.once("exit", (code, signal) => {
+      const cause = autopsy() ?? deathOf(code, signal, isKilled);
+      child.once("close", () => resolve(cause));
+      setTimeout(() => resolve(cause), DRAINING_MS).unref();
+    });
+  });
+  over.then((cause) => {
+    const how = cause.kind === "signal" ? `signal ${cause.signal}` : cause.kind;
+    family.perish(
+      cause,
+      new CellarError("SESSION_LOST", `the Pyodide process ended (${how})`, {
+        details: { reason: STATE_LOST },
+      }),
+    );
+  });
+  head.notify("plain_boot", { session, token, limits });
+  const memory = gather(streamOf(child, MEMORY_DESCRIPTOR), MAX_MEMORY_BYTES);
+  try {
+    const [hello, report] = await Promise.all([heard(head, over), firstLine(child.stdout, over)]);
+    if (hello.token !== token || hello.session !== session || hello.role !== "plain") {
+      throw new Error("it did not say hello properly");
+    }
+    if (hello.protocol !== PROTOCOL_VERSION) {
+      throw new Error(`it speaks version ${hello.protocol} of the protocol`);
+    }
+    head.on("hello", () => head.close());
+    family.welcome(hello, head, control);
+    return { family, pid: child.pid ?? 0, python: hello.python, report, memory };
+  } catch (error) {
+    family.close();
+    await family.gone;
+    throw startFailure(said() === "" ? describeError(error) : said(), error);
+  }
+}
+
+function heard(peer: Peer, over: Promise<DeathCause>): Promise<Hello> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("it said nothing in time")), HELLO_MS);
+    const settle = (act: () => void) => {
+      clearTimeout(timer);
+      act();
+    };
+    peer.on("hello", (hello) => settle(() => resolve(hello)));
+    peer.closed.then((reason) => settle(() => reject(reason)));
+    over.then(() => settle(() => reject(new Error("it ended at once"))));
+  });
+}
+
+/** Only what came before user code counts, so nothing after the line is read. */
+function firstLine(stream: Readable | null, over: Promise<DeathCause>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    stream?.setEncoding("utf8");
+    stream?.on("data", (chunk: string) => {
+      text += chunk;
+      const end = text.indexOf("\n");
+      if (end < 0 && text.length < MAX_REPORT_CHARACTERS) return;
+      stream.destroy();
+      resolve(text.slice(0, Math.max(end, 0)));
+    });
+    over.then(() => reject(new Error("it ended at once")));
+  });
+}
+
+function linkTo(child: ChildProcess, descriptor: number): Duplex {
+  const link = streamOf(child, descriptor);
+  if (link === undefined) throw startFailure("it has no link");
+  return link;
+}
+
+function gather(stream: Readable | undefined, most: number): Promise<Buffer | undefined> {
+  if (stream === undefined) return Promise.resolve(undefined);
+  return new Promise((resolve) => {
+    const pieces: Buffer[] = [];
+    let size = 0;
+    stream.on("data", (piece: Buffer) => {
+      size += piece.length;
+      if (size <= most) pieces.push(piece);
+      else stream.destroy();
+    });
+    stream.once("end", () => resolve(Buffer.concat(pieces)));
+    stream.once("close", () => resolve(undefined));
+  });
+}
+
+/** The wall passes a signal on as an exit code. */
+function deathOf(
+  code: number | null,
+  signal: NodeJS.Signals | null,
+  isKilled: boolean,
+): DeathCause {
+  if (isKilled) return { kind: "killed" };
+  if (signal !== null) return { kind: "signal", signal: constants.signals[signal] };
+  if (code !== null && code > SIGNAL_CODES) return { kind: "signal", signal: code - SIGNAL_CODES };
+  return { kind: "exit", code: code ?? 1 };
+}
+
+function startFailure(why: string, cause?: unknown): CellarError {
+  return new CellarError("START_FAILED", `the Pyodide process could not start: ${why}`, { cause });
+}

@@ -1,0 +1,22 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll } from "vitest";
+import { describeConformance } from "../conformance.case.test.js";
+import { PyodideRuntime } from "./runtime.js";
+import { NOT_IN_WEBASSEMBLY } from "./skips.case.test.js";
+
+const cache = mkdtempSync(join(tmpdir(), "cellar-pyodide-test-"));
+const runtime = new PyodideRuntime({ walls: false, cache });
+
+afterAll(async () => {
+  await runtime[Symbol.asyncDispose]();
+  rmSync(cache, { recursive: true, force: true });
+});
+
+describeConformance({
+  name: "pyodide without walls",
+  create: (config) => runtime.createSandbox({ minIsolation: "L0", ...config }),
+  unavailable: () => undefined,
+  skip: NOT_IN_WEBASSEMBLY,
+});

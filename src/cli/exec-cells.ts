@@ -1,0 +1,96 @@
+import type { CodeExecution, ISandbox, REPLConfig } from "../backends/backend.js";
+import { readCells } from "./cell-sources.js";
+import { Displays } from "./displays.js";
+import { executionJson, showError, showOmission } from "./execution-view.js";
+import { EXIT, exitCodeOf } from "./exit-codes.js";
+import { complain, writeJson } from "./failures.js";
+import { imageProtocol } from "./images.js";
+import { Interruption } from "./process-end.js";
+import { type SandboxOptions, toConfig } from "./sandbox-config.js";
+import { GuestText, withProgress } from "./terminal.js";
+
+export interface ExecOptions extends SandboxOptions {
+  readonly code?: string;
+  readonly json?: true;
+  readonly quiet?: true;
+  readonly images?: string;
+}
+
+/** Makes the sandbox for the cells. */
+export type Opening = (config: REPLConfig) => Promise<ISandbox>;
+
+/** Runs files or code as cells of one session and gives the exit code. */
+export async function execCells(
+  files: readonly string[],
+  options: ExecOptions,
+  make: Opening,
+): Promise<number> {
+  const cells = await readCells(files, options.code);
+  using interruption = new Interruption();
+  const { signal } = interruption;
+  // Nothing comes after a failure, so there is nothing to go back to.
+  const config: REPLConfig = { ...toConfig(options), checkpoints: "off", signal };
+  const open = (callbacks: REPLConfig) =>
+    withProgress("starting Python…", make({ ...config, ...callbacks }));
+  return options.json === true
+    ? await runForJson(cells, open, signal)
+    : await runForPeople(cells, options, open, signal);
+}
+
+async function runForJson(
+  cells: readonly string[],
+  open: Opening,
+  signal: AbortSignal,
+): Promise<number> {
+  const sandbox = await open({});
+  const executions: CodeExecution[] = [];
+  for (const code of cells) {
+    const execution = await sandbox.execute(code, { signal });
+    executions.push(execution);
+    if (exitCodeOf(execution) !== EXIT.ok) break;
+  }
+  const last = executions.at(-1);
+  const shown = executions.map(executionJson);
+  writeJson(cells.length === 1 ? shown[0] : { executions: shown });
+  return last === undefined ? EXIT.ok : exitCodeOf(last);
+}
+
+async function runForPeople(
+  cells: readonly string[],
+  options: ExecOptions,
+  open: Opening,
+  signal: AbortSignal,
+): Promise<number> {
+  const stdout = new GuestText(process.stdout);
+  const stderr = new GuestText(process.stderr);
+  const displays = new Displays({
+    stdout,
+    stream: process.stdout,
+    protocol: imageProtocol(process.stdout),
+    folder: options.images,
+    onSaved: (path) => process.stderr.write(`cellar: saved ${path}\n`),
+  });
+  const sandbox = await open({
+    onStdout: (text) => stdout.write(text),
+    onStderr: (text) => stderr.write(text),
+    onBackground: (text, stream) => (stream === "stdout" ? stdout : stderr).write(text),
+    onDisplay: (output) => displays.show(output),
+  });
+  let code: number = EXIT.ok;
+  for (const source of cells) {
+    const execution = await sandbox.execute(source, { signal });
+    if (options.quiet !== true && execution.result !== null) {
+      stdout.write(`${execution.result["text/plain"] ?? ""}\n`);
+    }
+    stdout.finish();
+    showError(execution, stderr);
+    stderr.finish();
+    showOmission(execution);
+    code = exitCodeOf(execution);
+    if (code !== EXIT.ok) break;
+  }
+  if (displays.unshown > 0) {
+    complain(`${displays.unshown} image(s) were not shown`, "save them with --images FOLDER");
+  }
+  return code;
+}

@@ -1,0 +1,225 @@
+import { z } from "zod";
+import {
+  count,
+  executionErrorSchema,
+  json,
+  mimeBundleSchema,
+  nothing,
+  notification,
+  omittedBytes,
+  request,
+  shortText,
+  stream,
+  text,
+  variableSchema,
+} from "./specs.js";
+
+const id = z.string().min(1).max(64);
+const session = z.strictObject({ session: id });
+
+/** JSON of its own, judged apart from the message: what a value holds must not end the link. */
+const valueText = text;
+
+const isolation = z.strictObject({
+  level: z.enum(["L0", "L1", "L2", "L3-", "L3", "L4"]),
+  missing: z.array(shortText).max(64),
+});
+
+const place = z.strictObject({
+  session: id,
+  info: z.strictObject({
+    mode: z.enum(["zygote", "plain"]),
+    isolation,
+    python: z.strictObject({ version: shortText, executable: text }),
+    reason: text,
+  }),
+});
+
+const checkpoint = z.strictObject({ id: count, cell: count });
+
+const output = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("stdout"), text }),
+  z.strictObject({ type: z.literal("stderr"), text }),
+  /** Which of the displays that were sent while the cell ran. */
+  z.strictObject({ type: z.literal("display"), index: count }),
+]);
+
+const execution = z.strictObject({
+  number: count,
+  status: z.enum(["ok", "error", "timeout", "cancelled", "oom", "crashed"]),
+  error: executionErrorSchema.nullable(),
+  result: mimeBundleSchema.nullable(),
+  outputs: z.array(output).max(20_000),
+  omitted: omittedBytes,
+  exit_code: z.int().nullable(),
+  background: count,
+  duration_ms: z.number().nonnegative(),
+  isolation,
+  state: z.strictObject({
+    survived: z.boolean(),
+    checkpoint: count.nullable(),
+    reason: text.optional(),
+    lost: z.array(text).max(64).optional(),
+  }),
+});
+
+/** Between a client and the daemon of the same user. The client asks; only queries go the other way. */
+export const daemonMessages = {
+  /** The first message. Its shape and that of `daemon_stop` stay the same in every version. */
+  daemon_greet: request(
+    "daemon",
+    "client",
+    z.strictObject({ protocol: count, version: shortText }),
+    z.strictObject({ protocol: count, version: shortText, pid: count }),
+  ),
+  daemon_stop: request("daemon", "client", nothing, nothing),
+  daemon_keep: request("daemon", "client", nothing, nothing),
+  daemon_status: request(
+    "daemon",
+    "client",
+    z.strictObject({ settled: z.boolean() }),
+    z.strictObject({
+      kept: z.boolean(),
+      clients: count,
+      sessions: count,
+      uptime_ms: count,
+      warmth: z.discriminatedUnion("state", [
+        z.strictObject({ state: z.literal("warming") }),
+        z.strictObject({ state: z.literal("ready"), isolation, python: shortText }),
+        z.strictObject({ state: z.literal("failed"), reason: text }),
+      ]),
+    }),
+  ),
+
+  session_create: request(
+    "daemon",
+    "client",
+    z.strictObject({
+      /** As in a settings file, and judged like one. */
+      settings: z.record(shortText, json),
+      /** Where the client would look for a Python that the settings do not name. */
+      search: z.strictObject({ path: text, package_root: text }),
+      mounts: z.array(z.strictObject({ host: text, guest: text, readonly: z.boolean() })).max(1024),
+      environment: z.record(shortText, text),
+      listens: z.array(z.enum(["stdout", "stderr", "background"])).max(3),
+      answers: z.array(z.enum(["llm_query", "rlm_query"])).max(2),
+    }),
+    place,
+  ),
+  session_initialize: request(
+    "daemon",
+    "client",
+    z.strictObject({
+      session: id,
+      context: z.discriminatedUnion("kind", [
+        z.strictObject({ kind: z.literal("value"), value: valueText }),
+        /** A temporary one was made for the session, and ends with it. */
+        z.strictObject({
+          kind: z.literal("file"),
+          path: text.min(1),
+          temporary: z.boolean(),
+        }),
+      ]),
+    }),
+    nothing,
+  ),
+  session_execute: request(
+    "daemon",
+    "client",
+    z.strictObject({
+      session: id,
+      cell: count,
+      code: text,
+      timeout_ms: count.optional(),
+      max_output: count.optional(),
+      /** It was cancelled before it was sent, and counts without being run. */
+      cancelled: z.boolean(),
+    }),
+    execution,
+  ),
+  /** One cell, or null for all that run and wait. */
+  session_cancel: notification(
+    "daemon",
+    "client",
+    z.strictObject({ session: id, cell: count.nullable() }),
+  ),
+  session_get_variable: request(
+    "daemon",
+    "client",
+    z.strictObject({ session: id, name: text }),
+    z.discriminatedUnion("found", [
+      z.strictObject({ found: z.literal(true), value: valueText }),
+      z.strictObject({ found: z.literal(false) }),
+    ]),
+  ),
+  session_set_variable: request(
+    "daemon",
+    "client",
+    z.strictObject({ session: id, name: shortText, value: valueText }),
+    nothing,
+  ),
+  session_variables: request(
+    "daemon",
+    "client",
+    session,
+    z.strictObject({ variables: z.array(variableSchema) }),
+  ),
+  session_checkpoints: request(
+    "daemon",
+    "client",
+    session,
+    z.strictObject({ checkpoints: z.array(checkpoint).max(4096) }),
+  ),
+  session_undo: request(
+    "daemon",
+    "client",
+    z.strictObject({ session: id, cells: count }),
+    checkpoint,
+  ),
+  session_fork: request("daemon", "client", session, place),
+  session_destroy: request("daemon", "client", session, nothing),
+
+  session_output: notification(
+    "daemon",
+    "daemon",
+    z.strictObject({ session: id, stream, background: z.boolean(), text }),
+  ),
+  session_display: notification(
+    "daemon",
+    "daemon",
+    z.strictObject({
+      session: id,
+      data: mimeBundleSchema,
+      attachments: z.array(z.strictObject({ mime: shortText, bytes: count })).max(16),
+      metadata: valueText,
+    }),
+  ),
+  session_query: request(
+    "daemon",
+    "daemon",
+    z.discriminatedUnion("name", [
+      z.strictObject({
+        session: id,
+        query: count,
+        name: z.literal("llm_query"),
+        prompt: text,
+        model: text.nullable(),
+      }),
+      z.strictObject({
+        session: id,
+        query: count,
+        name: z.literal("rlm_query"),
+        task: text,
+        /** Null for the context of the session, which the client has. */
+        context: valueText.nullable(),
+      }),
+    ]),
+    z.strictObject({ output: text }),
+  ),
+  /** Nobody waits for this query any more. */
+  session_query_over: notification(
+    "daemon",
+    "daemon",
+    z.strictObject({ session: id, query: count }),
+  ),
+} as const;

@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it, test } from "vitest";
+import type { Method, RequestMethod } from "./messages.js";
+import { contract } from "./peer.js";
+import { fits, schemaContract } from "./schema-contract.js";
+
+const protocol = new URL("../../protocol/", import.meta.url);
+const light = schemaContract(fileURLToPath(new URL("schema.json", protocol)));
+
+function fixtures(verdict: "accept" | "reject"): [string, string, unknown][] {
+  const folder = new URL(`fixtures/${verdict}/`, protocol);
+  return readdirSync(folder).flatMap((message) =>
+    readdirSync(new URL(`${message}/`, folder)).map((file): [string, string, unknown] => [
+      message,
+      file,
+      JSON.parse(readFileSync(new URL(`${message}/${file}`, folder), "utf8")),
+    ]),
+  );
+}
+
+function judged(judge: typeof light, message: string, value: unknown): boolean {
+  if (message === "envelope") return judge.envelope(value) !== undefined;
+  const [method = "", part] = message.split(".");
+  return part === "result"
+    ? judge.result(method as RequestMethod, value) !== undefined
+    : judge.params(method as Method, value) !== undefined;
+}
+
+describe("the contract read from schema.json", () => {
+  test.each(["accept", "reject"] as const)("judges what to %s as the schemas do", (verdict) => {
+    const cases = fixtures(verdict);
+    expect(cases.length).toBeGreaterThan(100);
+    const wrong = cases.filter(
+      ([message, , value]) =>
+        judged(light, message, value) !== (verdict === "accept") ||
+        judged(contract, message, value) !== (verdict === "accept"),
+    );
+    expect(wrong.map(([message, file]) => `${message}/${file}`)).toEqual([]);
+  });
+
+  it("knows the kind of a message and no others", () => {
+    for (const method of [
+      "execute",
+      "output",
+      "session_query",
+      "no_such",
+      "__proto__",
+      "toString",
+    ]) {
+      expect(light.kind(method)).toBe(contract.kind(method));
+    }
+  });
+
+  it("takes a keyword that it does not know for a refusal", () => {
+    expect(fits({ type: "string" }, "a")).toBe(true);
+    expect(fits({ type: "string", pattern: "a" }, "a")).toBe(false);
+    expect(fits({ type: "text" }, "a")).toBe(false);
+    expect(fits(undefined, "a")).toBe(false);
+  });
+
+  it("fails with a remedy where the file is missing", () => {
+    expect(() => schemaContract("/nowhere/schema.json")).toThrowError(
+      expect.objectContaining({ code: "IO_ERROR" }),
+    );
+  });
+});

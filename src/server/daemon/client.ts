@@ -1,0 +1,237 @@
+import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
+import type { Socket } from "node:net";
+import { basename, dirname } from "node:path";
+import type { ISandbox, REPLConfig } from "../../backends/backend.js";
+import { packExecution } from "../../backends/daemon/execution.js";
+import { packageVersion } from "../../config.js";
+import { CellarError } from "../../errors.js";
+import { MAX_DAEMON_FRAME_BYTES, PROTOCOL_VERSION } from "../../protocol/bounds.js";
+import type { Params, RequestMethod, Result } from "../../protocol/messages.js";
+import { Peer } from "../../protocol/peer.js";
+import { decodeValue, encodeDecoded } from "../../protocol/values.js";
+import { Relay } from "./relay.js";
+
+/** What a client may ask of the daemon as a whole. */
+export interface Household {
+  create(order: Params<"session_create">, callbacks: REPLConfig): Promise<ISandbox>;
+  status(settled: boolean): Promise<Result<"daemon_status">>;
+  keep(): void;
+  stop(): Promise<void>;
+}
+
+interface Tenant {
+  readonly sandbox: ISandbox;
+  readonly relay: Relay;
+  /** Whether the relay bears its name. */
+  readonly isFirst: boolean;
+  readonly cells: Map<number, AbortController>;
+  readonly folders: Set<string>;
+}
+
+/** Who says nothing must not keep the daemon from leaving. */
+const GREETING_MS = 10_000;
+
+const SPOOL_FOLDER = /^cellar-\d+-\w{6}$/;
+
+/** One connection. Its sessions are its own: no other can name them, and they end with it. */
+export class Client {
+  readonly #household: Household;
+  readonly #socket: Socket;
+  readonly #peer: Peer;
+  readonly #tenants = new Map<string, Tenant>();
+  readonly #gone: Promise<void>;
+  #hasSpoken = false;
+  #isGreeted = false;
+
+  constructor(socket: Socket, household: Household) {
+    this.#household = household;
+    this.#socket = socket;
+    this.#peer = new Peer(socket, {
+      maxFrameBytes: MAX_DAEMON_FRAME_BYTES,
+      maxUnreadBytes: 2 * MAX_DAEMON_FRAME_BYTES,
+      tellsDetails: true,
+    });
+    const timer = setTimeout(() => {
+      if (!this.#hasSpoken) this.#peer.close();
+    }, GREETING_MS);
+    this.#gone = this.#peer.closed.then(() => {
+      clearTimeout(timer);
+      return this.#clear();
+    });
+    this.#serveHousehold();
+    this.#serveSessions();
+  }
+
+  get sessions(): number {
+    return this.#tenants.size;
+  }
+
+  /** Settles when the connection and all its sessions are over. */
+  get gone(): Promise<void> {
+    return this.#gone;
+  }
+
+  /** Lets out what was written, and closes. */
+  async end(): Promise<void> {
+    if (this.#peer.isOpen) await new Promise<void>((resolve) => this.#socket.end(resolve));
+    this.#peer.close();
+    await this.#gone;
+  }
+
+  #serveHousehold(): void {
+    this.#peer.serve("daemon_greet", async ({ protocol, version }) => {
+      this.#hasSpoken = true;
+      const own = { protocol: PROTOCOL_VERSION, version: packageVersion() };
+      this.#isGreeted = protocol === own.protocol && version === own.version;
+      return { ...own, pid: process.pid };
+    });
+    this.#peer.serve("daemon_stop", async () => {
+      await this.#household.stop();
+      return {};
+    });
+    this.#serve("daemon_keep", async () => {
+      this.#household.keep();
+      return {};
+    });
+    this.#serve("daemon_status", ({ settled }) => this.#household.status(settled));
+  }
+
+  #serveSessions(): void {
+    this.#serve("session_create", (order) => this.#create(order));
+    this.#serve("session_initialize", (order) => this.#initialize(order));
+    this.#serve("session_execute", (order) => this.#execute(order));
+    this.#peer.on("session_cancel", ({ session, cell }) => {
+      const tenant = this.#tenants.get(session);
+      if (cell === null) void tenant?.sandbox.cancel();
+      else tenant?.cells.get(cell)?.abort();
+    });
+    this.#serve("session_get_variable", async ({ session, name }) => {
+      const value = await this.#tenant(session).sandbox.getVariable(name);
+      if (value === undefined) return { found: false as const };
+      return { found: true as const, value: JSON.stringify(encodeDecoded(value)) };
+    });
+    this.#serve("session_set_variable", async ({ session, name, value }) => {
+      await this.#tenant(session).sandbox.setVariable(name, readValue(value));
+      return {};
+    });
+    this.#serve("session_variables", async ({ session }) => ({
+      variables: [...(await this.#tenant(session).sandbox.variables())],
+    }));
+    this.#serve("session_checkpoints", async ({ session }) => ({
+      checkpoints: [...(await this.#tenant(session).sandbox.checkpoints())],
+    }));
+    this.#serve("session_undo", ({ session, cells }) => this.#tenant(session).sandbox.undo(cells));
+    this.#serve("session_fork", async ({ session }) => {
+      const tenant = this.#tenant(session);
+      const twin = await tenant.sandbox.fork();
+      const { relay, folders } = tenant;
+      return this.#admit(newName(), { sandbox: twin, relay, folders, isFirst: false });
+    });
+    this.#serve("session_destroy", async ({ session }) => {
+      await this.#evict(session, this.#tenant(session));
+      return {};
+    });
+  }
+
+  #serve<M extends RequestMethod>(
+    method: M,
+    respond: (params: Params<M>) => Promise<Result<M>>,
+  ): void {
+    this.#peer.serve(method, async (params) => {
+      if (!this.#isGreeted) {
+        throw new CellarError("PROTOCOL_ERROR", "the client has not greeted in this version");
+      }
+      return await respond(params);
+    });
+  }
+
+  async #create(order: Params<"session_create">): Promise<Result<"session_create">> {
+    const name = newName();
+    const relay = new Relay(this.#peer, name, order);
+    const sandbox = await this.#household.create(order, relay.callbacks);
+    return this.#admit(name, { sandbox, relay, folders: new Set(), isFirst: true });
+  }
+
+  async #admit(name: string, parts: Omit<Tenant, "cells">): Promise<Result<"session_create">> {
+    const { sandbox } = parts;
+    if (!this.#peer.isOpen) {
+      await sandbox.destroy();
+      throw new CellarError("SESSION_CLOSED", "the client is gone");
+    }
+    this.#tenants.set(name, { ...parts, cells: new Map() });
+    const { isolation, python, reason, mode } = sandbox.info;
+    return {
+      session: name,
+      info: {
+        mode: mode === "zygote" ? mode : "plain",
+        isolation: { level: isolation.level, missing: [...isolation.missing] },
+        python: { ...python },
+        reason,
+      },
+    };
+  }
+
+  async #initialize({
+    session,
+    context,
+  }: Params<"session_initialize">): Promise<Result<"session_initialize">> {
+    const tenant = this.#tenant(session);
+    const given = context.kind === "file" ? { file: context.path } : readValue(context.value);
+    if (context.kind === "file" && context.temporary) tenant.folders.add(dirname(context.path));
+    await tenant.sandbox.initialize(given);
+    if (tenant.isFirst) tenant.relay.given = given;
+    return {};
+  }
+
+  async #execute(order: Params<"session_execute">): Promise<Result<"session_execute">> {
+    const { sandbox, relay, cells } = this.#tenant(order.session);
+    const controller = new AbortController();
+    if (order.cancelled) controller.abort();
+    cells.set(order.cell, controller);
+    try {
+      const execution = await sandbox.execute(order.code, {
+        timeout: order.timeout_ms,
+        maxOutputLength: order.max_output,
+        signal: controller.signal,
+      });
+      return packExecution(execution, (display) => relay.numberOf(display));
+    } finally {
+      cells.delete(order.cell);
+      relay.flush();
+    }
+  }
+
+  #tenant(session: string): Tenant {
+    const tenant = this.#tenants.get(session);
+    if (tenant !== undefined) return tenant;
+    throw new CellarError("SESSION_CLOSED", "there is no such session on this connection");
+  }
+
+  async #evict(name: string, tenant: Tenant): Promise<void> {
+    await tenant.sandbox.destroy();
+    this.#tenants.delete(name);
+    const isShared = [...this.#tenants.values()].some(({ folders }) => folders === tenant.folders);
+    if (isShared) return;
+    for (const folder of tenant.folders) {
+      if (SPOOL_FOLDER.test(basename(folder))) await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  async #clear(): Promise<void> {
+    const leaving = [...this.#tenants].map(([name, tenant]) => this.#evict(name, tenant));
+    await Promise.allSettled(leaving);
+  }
+}
+
+function newName(): string {
+  return randomBytes(12).toString("hex");
+}
+
+function readValue(text: string): unknown {
+  try {
+    return decodeValue(JSON.parse(text));
+  } catch (error) {
+    throw new CellarError("INVALID_INPUT", "the value is not JSON", { cause: error });
+  }
+}

@@ -1,0 +1,145 @@
+import { createServer, type Server } from "node:net";
+import type { ISandbox, REPLConfig } from "../../backends/backend.js";
+import type { DaemonAddress } from "../../backends/daemon/address.js";
+import { NativeRuntime } from "../../backends/native/runtime.js";
+import { resolveSettings, type Settings, type Surroundings } from "../../config.js";
+import { describeError } from "../../errors.js";
+import { usualPython } from "../../isolation/python-candidates.js";
+import type { Params, Result } from "../../protocol/messages.js";
+import { takeBerth } from "./berth.js";
+import { Client, type Household } from "./client.js";
+
+type Warmth = Result<"daemon_status">["warmth"];
+
+/** A client that does not read what it is told is not waited for any longer. */
+const FAREWELL_MS = 2_000;
+
+export interface DaemonParts {
+  readonly surroundings: Surroundings;
+  readonly address: DaemonAddress;
+  /** Stays until it is stopped, and not only while it has clients. */
+  readonly kept: boolean;
+}
+
+/** Holds warm sessions for the short-lived processes of one user. */
+export class Daemon implements Household {
+  /** Settles when everything has ended. */
+  readonly ended: Promise<void>;
+  readonly #server: Server;
+  readonly #surroundings: Surroundings;
+  readonly #settings: Settings = resolveSettings();
+  readonly #runtime: NativeRuntime;
+  readonly #clients = new Set<Client>();
+  readonly #started = performance.now();
+  #berth: Disposable | undefined;
+  #warmth: Warmth = { state: "warming" };
+  #warming: Promise<void> | undefined;
+  #isKept: boolean;
+  #idle: NodeJS.Timeout | undefined;
+  #stopping: Promise<void> | undefined;
+  #settleEnded: () => void = () => {};
+
+  private constructor(server: Server, { surroundings, kept }: DaemonParts) {
+    this.#server = server;
+    this.#surroundings = surroundings;
+    this.#isKept = kept;
+    this.#runtime = new NativeRuntime({ surroundings });
+    this.ended = new Promise((resolve) => {
+      this.#settleEnded = resolve;
+    });
+  }
+
+  static async open(parts: DaemonParts): Promise<Daemon> {
+    const server = createServer();
+    const daemon = new Daemon(server, parts);
+    server.on("connection", (socket) => daemon.#welcome(new Client(socket, daemon)));
+    daemon.#berth = await takeBerth(server, parts.address);
+    daemon.#rest();
+    daemon.#warming = daemon.#warm();
+    return daemon;
+  }
+
+  async create(order: Params<"session_create">, callbacks: REPLConfig): Promise<ISandbox> {
+    const { search, mounts, environment: env } = order;
+    const usual = usualPython({ packageRoot: search.package_root, path: search.path });
+    const isUsualHere =
+      this.#settings.python === undefined && usual === usualPython(this.#surroundings);
+    // The client has gathered its settings; what is set around the daemon is none of them.
+    const settings = resolveSettings(order.settings, {});
+    const config: REPLConfig = {
+      ...settings,
+      ...(settings.python === undefined && !isUsualHere && { python: usual }),
+      // How many wait ahead is a matter of the process that holds them.
+      poolSize: this.#settings.poolSize,
+      mounts,
+      ...(Object.keys(env).length > 0 && { env }),
+      ...callbacks,
+    };
+    return await this.#runtime.createSandbox(config);
+  }
+
+  async status(settled: boolean): Promise<Result<"daemon_status">> {
+    if (settled) await this.#warming;
+    return {
+      kept: this.#isKept,
+      clients: this.#clients.size,
+      sessions: [...this.#clients].reduce((sum, { sessions }) => sum + sessions, 0),
+      uptime_ms: Math.round(performance.now() - this.#started),
+      warmth: this.#warmth,
+    };
+  }
+
+  keep(): void {
+    this.#isKept = true;
+    clearTimeout(this.#idle);
+  }
+
+  /** Ends every session; who waits for one is told before the links are closed. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#end();
+    return this.#stopping;
+  }
+
+  async #end(): Promise<void> {
+    clearTimeout(this.#idle);
+    this.#berth?.[Symbol.dispose]();
+    this.#server.close();
+    await this.#runtime[Symbol.asyncDispose]();
+    // The answers that this sets free are written first, and that to whoever asked for the end.
+    setImmediate(() => {
+      setTimeout(this.#settleEnded, FAREWELL_MS);
+      const farewells = [...this.#clients].map((client) => client.end());
+      Promise.allSettled(farewells).then(this.#settleEnded);
+    });
+  }
+
+  #welcome(client: Client): void {
+    this.#clients.add(client);
+    clearTimeout(this.#idle);
+    client.gone.then(() => {
+      this.#clients.delete(client);
+      this.#rest();
+    });
+  }
+
+  /** Without clients, one that was started on demand leaves after a while. */
+  #rest(): void {
+    if (this.#isKept || this.#clients.size > 0 || this.#stopping !== undefined) return;
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => void this.stop(), this.#settings.daemonIdle);
+  }
+
+  async #warm(): Promise<void> {
+    try {
+      const { isolation, interpreter } = await this.#runtime.nursery(this.#settings).warm();
+      const { level, missing } = isolation;
+      this.#warmth = {
+        state: "ready",
+        isolation: { level, missing: [...missing] },
+        python: `${interpreter.version}, ${interpreter.executable}`,
+      };
+    } catch (error) {
+      this.#warmth = { state: "failed", reason: describeError(error) };
+    }
+  }
+}
