@@ -40,7 +40,11 @@ export class DaemonHome implements AsyncDisposable {
       stdio: ["ignore", "pipe", "inherit"],
     });
     this.#children.push(child);
-    await once(child.stdout, "data");
+    const silent = once(child.stdout, "close").then(() => {
+      throw new Error("the daemon ended without a word");
+    });
+    await Promise.race([once(child.stdout, "data"), silent]);
+    silent.catch(() => {});
     return child;
   }
 

@@ -18,8 +18,11 @@ const ENGINE_OPTIONS = [
 ];
 
 const MEBIBYTE = 1024 * 1024;
-/** What the engine needs for itself, beside Python's memory. */
-export const ENGINE_MB = 512;
+/** What the engine needs for itself, beside Python's memory; the stacks of its threads among it. */
+export const ENGINE_MB = 768;
+/** Python stops a recursion by its own count, if only the engine's stack is not exhausted before. */
+const STACK_MB = 32;
+const STACK_OPTION = `--stack-size=${28 * 1024}`;
 /** Node itself opens some dozens. */
 const LEAST_FILES = 64;
 
@@ -74,7 +77,7 @@ export function launchBare(order: LaunchOrder, tools: Tools): ChildProcess {
   const [program = "", ...rest] = [
     ...limiting(tools, order.limits),
     process.execPath,
-    ...ENGINE_OPTIONS,
+    ...engineOptions(tools),
     join(insideOf(packageRoot), "process.js"),
     JSON.stringify(plan),
   ];
@@ -121,7 +124,7 @@ export function launchWalled(
     ...dropping,
     ...limiting(tools, order.limits),
     ...[walls.bwrap, "--args", String(ARGUMENTS_FD), "--"],
-    ...[node, ...ENGINE_OPTIONS, `${inside}/process.js`, JSON.stringify(planOf(order, guest))],
+    ...[node, ...engineOptions(tools), `${inside}/process.js`, JSON.stringify(planOf(order, guest))],
   ];
   const child = start(program, rest, order, {
     stdio: view.length > 0 ? ["pipe", "pipe", "pipe"] : ["pipe", "pipe"],
@@ -176,12 +179,17 @@ function isReachable(path: string): boolean {
   }
 }
 
+function engineOptions({ prlimit }: Tools): string[] {
+  return prlimit === undefined ? ENGINE_OPTIONS : [...ENGINE_OPTIONS, STACK_OPTION];
+}
+
 function limiting({ prlimit }: Tools, limits: Limits): string[] {
   if (prlimit === undefined) return [];
   const both = (value: number) => `${value}:${value}`;
   return [
     prlimit,
     `--core=${both(0)}`,
+    `--stack=${both(STACK_MB * MEBIBYTE)}`,
     `--nofile=${both(Math.max(limits.open_files, LEAST_FILES))}`,
     `--fsize=${both(limits.file_mb * MEBIBYTE)}`,
     `--data=${both((limits.memory_mb + ENGINE_MB) * MEBIBYTE)}`,
