@@ -18,6 +18,7 @@ export type {
 export { DaemonClientSandbox } from "./backends/daemon/sandbox.js";
 export { NativeRuntime } from "./backends/native/runtime.js";
 export { NativePythonSandbox } from "./backends/native/sandbox.js";
+export { DirectPyodideSandbox, PyodideSandbox } from "./backends/pyodide/sandbox.js";
 export { createSandbox, shutdown } from "./backends/select.js";
 export type { IsolationLevel, LimitSettings, Settings } from "./config.js";
 export { CellarError, type ErrorCode, isCellarError } from "./errors.js";

@@ -11,7 +11,7 @@ export interface InterpreterCandidate {
 /** Where an environment keeps its interpreter, and how that is called. */
 const [BIN, SUFFIX] = process.platform === "win32" ? ["Scripts", ".exe"] : ["bin", ""];
 
-/** Where to look: the configured one alone, else the package's own, the search path, the system. */
+/** Where to look: the configured one alone, else the package's own, then the search path. */
 export function interpreterCandidates(places: {
   configured?: string | undefined;
   packageRoot: string;
@@ -30,7 +30,6 @@ export function interpreterCandidates(places: {
         reason: `${name} on the PATH`,
       })),
     ),
-    { path: "/usr/bin/python3", reason: "the system's python3" },
   ];
   return found.filter(({ path }, index) => found.findIndex((one) => one.path === path) === index);
 }

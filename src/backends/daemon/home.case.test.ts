@@ -16,10 +16,16 @@ export const SMALL = { preload: "standard" } as const;
 
 /** A home folder for a test's own daemon; the daemon of whoever runs the tests is never met. */
 export class DaemonHome implements AsyncDisposable {
-  readonly path = mkdtempSync(join(tmpdir(), "ch-"));
-  readonly address: DaemonAddress = daemonAddress(this.path);
+  readonly path: string;
+  readonly address: DaemonAddress;
   readonly #children: ChildProcess[] = [];
   readonly #runtimes: DaemonRuntime[] = [];
+
+  /** `path` is a home that is there, and is removed in the end as its own one is. */
+  constructor(path = mkdtempSync(join(tmpdir(), "ch-"))) {
+    this.path = path;
+    this.address = daemonAddress(path);
+  }
 
   /** The environment of a process that lives here. */
   get environment(): Record<string, string> {

@@ -124,7 +124,12 @@ export function launchWalled(
     ...dropping,
     ...limiting(tools, order.limits),
     ...[walls.bwrap, "--args", String(ARGUMENTS_FD), "--"],
-    ...[node, ...engineOptions(tools), `${inside}/process.js`, JSON.stringify(planOf(order, guest))],
+    ...[
+      node,
+      ...engineOptions(tools),
+      `${inside}/process.js`,
+      JSON.stringify(planOf(order, guest)),
+    ],
   ];
   const child = start(program, rest, order, {
     stdio: view.length > 0 ? ["pipe", "pipe", "pipe"] : ["pipe", "pipe"],

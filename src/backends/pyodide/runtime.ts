@@ -21,7 +21,7 @@ import { PythonSandbox } from "../family/sandbox.js";
 import { wireLimits } from "../native/nursery.js";
 import { abortable, splitConfig, type Wishes } from "../options.js";
 import { Deadline, openDirectSession } from "./direct.js";
-import { packagedDistribution } from "./distribution.js";
+import { findDistribution } from "./distribution.js";
 import type { Site } from "./enclosure.js";
 import { Ground } from "./ground.js";
 import { Room } from "./inside/room.js";
@@ -29,6 +29,7 @@ import { refuseBelow, refuseWithoutWalls } from "./minimum.js";
 import { Rooms, type Tenancy } from "./rooms.js";
 import { DirectPyodideSandbox, PyodideSandbox } from "./sandbox.js";
 import { contentOf, SnapshotStore } from "./snapshot.js";
+import { gatherWheels } from "./wheels.js";
 
 /** What a process without walls can have here: its limits are set by a program of Linux. */
 const BARE_LEVEL: IsolationLevel = process.platform === "linux" ? "L1" : "L0";
@@ -102,7 +103,8 @@ export class PyodideRuntime implements AsyncDisposable {
   /** One at a time: while one is loaded, WebAssembly is not quite as usual in this thread. */
   async #load(settings: Settings): Promise<Omit<Tenancy, "isolation">> {
     if (this.#isClosed) throw closedError("the runtime was shut down");
-    const { site, snapshots } = this.#supplies();
+    const { site, snapshots, isRemote } = await this.#supplies(settings);
+    if (isRemote) throw remoteCode();
     const limits = wireLimits(settings.limits);
     const plan = {
       distribution: site.distribution,
@@ -120,6 +122,7 @@ export class PyodideRuntime implements AsyncDisposable {
       () => deadline.enforce(),
     );
     if (isModel) snapshots.save(room.remember());
+    await room.install(plan.packages);
     const { family, python } = await openDirectSession(room, limits, deadline);
     this.#families.add(family);
     family.gone.then(() => this.#families.delete(family));
@@ -171,27 +174,29 @@ export class PyodideRuntime implements AsyncDisposable {
   }
 
   async #build(settings: Settings, hasWalls: boolean): Promise<Rooms> {
-    const ground = await this.#groundFor(hasWalls);
-    return new Rooms({
-      settings,
-      surroundings: this.#surroundings,
-      ground,
-      ...this.#supplies(),
-    });
+    const [ground, { site, snapshots }] = await Promise.all([
+      this.#groundFor(hasWalls),
+      this.#supplies(settings),
+    ]);
+    return new Rooms({ settings, surroundings: this.#surroundings, ground, site, snapshots });
   }
 
-  #supplies(): { site: Site; snapshots: SnapshotStore } {
+  async #supplies({
+    indexURL,
+    packages,
+  }: Settings): Promise<{ site: Site; snapshots: SnapshotStore; isRemote: boolean }> {
     const { packageRoot } = this.#surroundings;
-    const { version, folder } = packagedDistribution();
+    const distribution = await findDistribution(indexURL, this.#cache);
+    const wheels = await gatherWheels(distribution, packages, this.#cache);
     const snapshots = new SnapshotStore(this.#cache, [
-      version,
-      folder,
+      distribution.key,
       contentOf(join(packageRoot, "python", "cellar_runner")),
       process.versions.node,
       process.versions.v8,
       process.arch,
     ]);
-    return { site: { packageRoot, distribution: folder, wheels: null }, snapshots };
+    const site = { packageRoot, distribution: distribution.folder, wheels };
+    return { site, snapshots, isRemote: distribution.isRemote };
   }
 
   #groundFor(hasWalls: boolean): Promise<Ground> {
@@ -244,6 +249,12 @@ function moveIn(
     reason: `${why}; Pyodide: ${reason}`,
   };
   return lodge(family, info);
+}
+
+function remoteCode(): CellarError {
+  return new CellarError("UNSUPPORTED", "code of a web server is not run in the caller's process", {
+    remedy: "Leave useWorker at true, or name a folder with indexURL.",
+  });
 }
 
 function leftOut(): CellarError {

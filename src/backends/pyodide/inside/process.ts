@@ -28,6 +28,7 @@ async function main(plan: ProcessPlan): Promise<void> {
   const room = await opening;
   if (plan.memory === "write") new BlockingLink(MEMORY_DESCRIPTOR).write(room.remember());
   if (plan.memory !== "none") closeSync(MEMORY_DESCRIPTOR);
+  await room.install(plan.packages);
   await tried;
   const link = new BlockingLink(HEAD_DESCRIPTOR);
   const session = room.serve(portTo(link, signals, leave), signals.cells);

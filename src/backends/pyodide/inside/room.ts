@@ -95,7 +95,6 @@ export class Room {
       throwFatalErrors(python);
       const room = new Room(python);
       room.#furnish(plan.runner);
-      if (plan.packages.length > 0) await room.#install(plan.packages);
       if (memory.snapshot === undefined) room.#importRunner();
       if (memory.isModel === true) room.#runner<{ rehearse(): void }>("wasm_rehearsal").rehearse();
       return room;
@@ -163,7 +162,9 @@ export class Room {
     }
   }
 
-  async #install(packages: readonly string[]): Promise<void> {
+  /** Loads packages; not before memory is remembered, for their files are no part of it. */
+  async install(packages: readonly string[]): Promise<void> {
+    if (packages.length === 0) return;
     const failures: string[] = [];
     await this.python.loadPackage([...packages], {
       messageCallback: () => {},
@@ -187,19 +188,11 @@ export class Room {
 
 /** Without packages of its own a session needs no list of them, which takes time to read. */
 function lockOf({ distribution, wheels }: RoomPlan): Parameters<typeof loadPyodide>[0] {
+  const lock = readFileSync(join(wheels ?? distribution, "pyodide-lock.json"), "utf8");
   if (wheels !== null) {
-    return {
-      lockFileContents: readFileSync(join(wheels, "pyodide-lock.json"), "utf8"),
-      packageBaseUrl: `${wheels}/`,
-      packageCacheDir: `${wheels}/`,
-    };
+    return { lockFileContents: lock, packageBaseUrl: `${wheels}/`, packageCacheDir: `${wheels}/` };
   }
-  const { info } = JSON.parse(
-    readFileSync(join(distribution, "pyodide-lock.json"), "utf8").replace(
-      /,\s*"packages":.*$/s,
-      "}",
-    ),
-  ) as { info: Record<string, string> };
+  const { info } = JSON.parse(lock) as { info: object };
   return { lockFileContents: JSON.stringify({ info, packages: {} }) };
 }
 
