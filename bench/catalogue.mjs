@@ -7,6 +7,8 @@ import { context } from "./rows/context.mjs";
 import { daemonExec } from "./rows/daemon-exec.mjs";
 import { liveCell } from "./rows/live-cell.mjs";
 import { newSession } from "./rows/new-session.mjs";
+import { pyodideLoop } from "./rows/pyodide-loop.mjs";
+import { pyodideStart } from "./rows/pyodide-start.mjs";
 import { rollback } from "./rows/rollback.mjs";
 import { sessionMemory } from "./rows/session-memory.mjs";
 
@@ -22,5 +24,7 @@ export const BENCHMARKS = [
   batchedQueries,
   daemonExec,
   context,
+  pyodideStart,
+  pyodideLoop,
   coldStart,
 ];

@@ -14,6 +14,8 @@ const RATIOS = [
   "context_500mb_vs_read",
   "batched_vs_ideal",
   "daemon_exec_vs_python",
+  "pyodide_start_vs_plain",
+  "pyodide_loop_vs_plain",
 ];
 
 const reportSchema = z.object({

@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
+import type { REPLConfig } from "../backend.js";
 import { describeConformance } from "../conformance.case.test.js";
 import { PyodideRuntime } from "./runtime.js";
+import { DirectPyodideSandbox } from "./sandbox.js";
 import { NOT_IN_ONE_THREAD } from "./skips.case.test.js";
 
 const cache = mkdtempSync(join(tmpdir(), "cellar-pyodide-test-"));
@@ -20,4 +22,63 @@ describeConformance({
   unavailable: () => undefined,
   needsAwait: true,
   skip: NOT_IN_ONE_THREAD,
+});
+
+describe("pyodide in the caller's thread", () => {
+  const create = (config: REPLConfig = {}) =>
+    runtime.createSandbox({ useWorker: false, minIsolation: "L0", ...config });
+
+  it("needs to be allowed, and says what it is", async () => {
+    await expect(runtime.createSandbox({ useWorker: false })).rejects.toMatchObject({
+      code: "SANDBOX_UNAVAILABLE",
+      details: { level: "L0", option: "minIsolation" },
+    });
+    await using sandbox = await create();
+    expect(sandbox).toBeInstanceOf(DirectPyodideSandbox);
+    expect(sandbox.info).toMatchObject({ mode: "direct", isolation: { level: "L0" } });
+  });
+
+  it("ends at its time limit also while it sleeps or waits", async () => {
+    await using sandbox = await create({ timeout: 300 });
+    await sandbox.execute("kept = 1");
+    for (const code of [
+      "while True: pass",
+      "import time\ntime.sleep(60)",
+      "import asyncio\nawait asyncio.sleep(60)",
+    ]) {
+      const run = await sandbox.execute(code);
+      expect([code, run.status, run.state.survived]).toEqual([code, "timeout", true]);
+    }
+    expect((await sandbox.execute("kept")).result).toEqual({ "text/plain": "1" });
+  });
+
+  it("is given up when it swallows its interrupt, and begins anew", async () => {
+    await using sandbox = await create({ timeout: 200, grace: 200 });
+    const run = await sandbox.execute(
+      "while True:\n  try:\n    while True: pass\n  except KeyboardInterrupt: pass",
+    );
+    expect(run).toMatchObject({ status: "timeout", state: { survived: false } });
+    expect((await sandbox.execute("1")).status).toBe("ok");
+  });
+
+  it("leaves a running cell alone when cancelled", async () => {
+    await using sandbox = await create();
+    const running = sandbox.execute("import asyncio\nawait asyncio.sleep(0.2)\n'whole'");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await sandbox.cancel();
+    expect((await running).result).toEqual({ "text/plain": "'whole'" });
+  });
+
+  it("bounds output, and keeps the exit code of its host", async () => {
+    await using sandbox = await create();
+    const run = await sandbox.execute(
+      "import os\nprint('first')\nfor _ in range(100): os.write(1, b'x' * 65536)\nprint('last')",
+      { maxOutputLength: 1000 },
+    );
+    expect(run.stdout.length).toBeLessThan(1200);
+    expect(run.stdout).toMatch(/^first\nx+[\s\S]*bytes omitted[\s\S]*x\n?last\n$/);
+    const { exitCode } = process;
+    expect((await sandbox.execute("os._exit(3)")).status).toBe("crashed");
+    expect(process.exitCode).toBe(exitCode);
+  });
 });

@@ -1,0 +1,38 @@
+import { PlainPyodide } from "../peers/plain-pyodide.mjs";
+import { PyodideHouse } from "../pyodide.mjs";
+import { median } from "../statistics.mjs";
+import { interleave, time } from "../stopwatch.mjs";
+
+const PAUSE_MS = 300;
+
+/** A sandbox from nothing to ready, out of its snapshot, against `loadPyodide()` in a new process. */
+export const pyodideStart = {
+  key: "pyodide_start_vs_plain",
+  target: { at_least: 7 },
+  async run({ count, use }) {
+    const house = use(await PyodideHouse.open());
+    const samples = await interleave(
+      {
+        cellar: () => timeStart(() => house.create()),
+        plain: () => timeStart(() => PlainPyodide.start()),
+      },
+      { rounds: count(9, 2), warmups: 1, pause: PAUSE_MS },
+    );
+    return {
+      ratio: median(samples.plain) / median(samples.cellar),
+      rows: [
+        { name: "Cellar, Pyodide sandbox ready from its snapshot", samples: samples.cellar },
+        { name: "node with a plain loadPyodide(), ready", samples: samples.plain },
+      ],
+    };
+  },
+};
+
+async function timeStart(start) {
+  let started;
+  const taken = await time(async () => {
+    started = await start();
+  });
+  await started[Symbol.asyncDispose]();
+  return taken;
+}
