@@ -12,7 +12,7 @@ const GIVEN_ENVIRONMENT = ["LD_LIBRARY_PATH", "PWD"];
 const answerSchema = z.strictObject({
   reads_canary: z.boolean(),
   reads_own_file: z.boolean(),
-  reaches_host: z.boolean(),
+  reaches_host: z.boolean().nullable(),
   writes_root: z.boolean(),
   status: z.string().max(16_384),
   limits: z.string().max(16_384),
@@ -71,6 +71,8 @@ export interface Suspect {
   /** What the host's environment has: finding one of these inside means that it leaks. */
   readonly environmentNames: readonly string[];
   readonly groups: ProbeFacts;
+  /** What an earlier session of this kind found, where this one did not try the network. */
+  readonly network: Finding | undefined;
 }
 
 /** What stands between a room's process and the host, as tried from inside. */
@@ -118,14 +120,27 @@ export function factsOf(suspect: Suspect): ProbeFacts {
       "a world-readable file of the host cannot be opened; its own can",
       answer.reads_canary ? "a file of the host was read" : "the control read failed",
     ),
-    network: finding(
-      !answer.reaches_host,
-      "a listening port of the host cannot be reached",
-      "a port of the host was reached",
-    ),
+    network: networkFinding(answer.reaches_host, shared.includes("net"), suspect.network),
     ...suspect.groups,
     "guest-kernel": { ok: false, detail: "the kernel is shared with the host" },
   };
+}
+
+/** An earlier finding holds for a process that again has a network of its own. */
+function networkFinding(
+  isReached: boolean | null,
+  isShared: boolean,
+  earlier: Finding | undefined,
+): Finding {
+  if (isReached !== null) {
+    return finding(
+      !isReached,
+      "a listening port of the host cannot be reached",
+      "a port of the host was reached",
+    );
+  }
+  if (earlier !== undefined && (!isShared || !earlier.ok)) return earlier;
+  return { ok: false, detail: "the network was not tried" };
 }
 
 function finding(ok: boolean, good: string, bad: string): Finding {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Settings, Surroundings } from "../../config.js";
 import { CellarError, describeError, isCellarError } from "../../errors.js";
-import { assess, type IsolationReport } from "../../isolation/levels.js";
+import { assess, type Finding, type IsolationReport } from "../../isolation/levels.js";
 import type { Limits } from "../../protocol/messages.js";
 import type { Family } from "../family/family.js";
 import { closedError } from "../family/input.js";
@@ -40,6 +40,7 @@ export class Rooms {
   readonly #limits: Limits;
   readonly #spares = new Set<Promise<Tenancy>>();
   readonly #families = new Set<Family>();
+  #network: Finding | undefined;
   #refill: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -115,7 +116,10 @@ export class Rooms {
     if (this.#isClosed) throw closedError("the runtime was shut down");
     const session = randomBytes(12).toString("hex");
     const { packages } = settings;
-    const probe = { canary: ground.bait.canary, port: ground.bait.port };
+    const probe = {
+      canary: ground.bait.canary,
+      port: this.#network === undefined ? ground.bait.port : null,
+    };
     const order = { site, limits: this.#limits, packages, memory, probe };
     const started = ground.start(order, session);
     try {
@@ -137,7 +141,9 @@ export class Rooms {
         isWalled: ground.isWalled,
         environmentNames: surroundings.environmentNames,
         groups: started.groupFacts(),
+        network: this.#network,
       });
+      this.#network = facts.network;
       return { family, isolation: assess(facts), python: room.python, reason };
     } catch (error) {
       started.clear();

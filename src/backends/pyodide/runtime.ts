@@ -122,6 +122,7 @@ export class PyodideRuntime implements AsyncDisposable {
       () => deadline.enforce(),
     );
     if (isModel) snapshots.save(room.remember());
+    else room.furnish(plan.runner);
     await room.install(plan.packages);
     const { family, python } = await openDirectSession(room, limits, deadline);
     this.#families.add(family);

@@ -11,6 +11,28 @@ type ImportedFunction = ((...values: number[]) => number | boolean) & { sig?: st
 type Imports = Record<string, Record<string, ImportedFunction>>;
 type Instantiate = (source: unknown, imports?: Imports) => Promise<unknown>;
 
+interface Engine {
+  instantiate: Instantiate;
+  compile(source: Uint8Array): Promise<object>;
+}
+
+/** What a module of so many bytes is already compiled to. */
+export interface Compiled {
+  readonly bytes: number;
+  readonly module: Promise<object>;
+}
+
+/** Begins to compile, in threads of the engine's own. */
+export function compileAhead(source: Uint8Array): Compiled {
+  const module = theEngine().compile(source);
+  module.catch(() => {});
+  return { bytes: source.length, module };
+}
+
+function theEngine(): Engine {
+  return (globalThis as unknown as { WebAssembly: Engine }).WebAssembly;
+}
+
 const PAGE_BYTES = 65_536;
 
 /**
@@ -18,17 +40,19 @@ const PAGE_BYTES = 65_536;
  * by name, and their memory unable to grow beyond a limit. `look` is called whenever Python looks for
  * signals, and ends it by throwing. Gives a function that takes this back.
  */
-export function closeImports(maxBytes: number, look?: () => void): () => void {
-  const { WebAssembly: engine } = globalThis as unknown as {
-    WebAssembly: { instantiate: Instantiate };
-  };
+export function closeImports(maxBytes: number, compiled: Compiled, look?: () => void): () => void {
+  const engine = theEngine();
   const instantiate = engine.instantiate;
-  engine.instantiate = (source, imports) => {
+  engine.instantiate = async (source, imports) => {
     if (imports?.env?._emscripten_system !== undefined) {
       closeEnvironment(imports.env, maxBytes);
       if (look !== undefined) watchSignals(imports.env, look);
     }
-    return instantiate.call(engine, source, imports);
+    if ((source as { byteLength?: number }).byteLength !== compiled.bytes) {
+      return instantiate.call(engine, source, imports);
+    }
+    const module = await compiled.module;
+    return { module, instance: await instantiate.call(engine, module, imports) };
   };
   return () => {
     engine.instantiate = instantiate;

@@ -1,25 +1,13 @@
-import { writeSync } from "node:fs";
 import { Socket } from "node:net";
-import { parentPort, workerData } from "node:worker_threads";
+import { workerData } from "node:worker_threads";
 import { framesIn } from "./link.js";
-import { CONTROL_DESCRIPTOR, REPORT_DESCRIPTOR } from "./plan.js";
-import { type Bait, tryWalls } from "./probe.js";
+import { CONTROL_DESCRIPTOR } from "./plan.js";
 import { Signals } from "./signals.js";
 
 const TICK_MS = 100;
 const REPEAT_MS = 20;
 
-interface EarPlan extends Bait {
-  readonly memory: SharedArrayBuffer;
-}
-
 /** The thread that hears the host while the other one runs Python. */
-async function main(plan: EarPlan): Promise<void> {
-  hear(new Signals(plan.memory));
-  writeSync(REPORT_DESCRIPTOR, `${JSON.stringify(await tryWalls(plan))}\n`);
-  parentPort?.postMessage("tried");
-}
-
 function hear(signals: Signals): void {
   const control = new Socket({ fd: CONTROL_DESCRIPTOR, readable: true, writable: true });
   let repeating: NodeJS.Timeout | undefined;
@@ -49,4 +37,4 @@ function interruptedStep(frame: Uint8Array): number | undefined {
   return method === "interrupt" ? params?.step : undefined;
 }
 
-await main(workerData as EarPlan);
+hear(new Signals(workerData as SharedArrayBuffer));

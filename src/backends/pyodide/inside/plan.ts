@@ -6,8 +6,8 @@ export interface ProcessPlan extends RoomPlan {
   readonly memory: "read" | "write" | "none";
   /** Where the memory begins in what is read. */
   readonly memoryOffset: number;
-  /** What the host wants to know about the wall: a file that must not be readable, and a port. */
-  readonly probe: { readonly canary: string; readonly port: number };
+  /** What the host wants to be tried: a file that must not be readable, and a port, if any. */
+  readonly probe: { readonly canary: string; readonly port: number | null };
 }
 
 /** The descriptors that the host hands over, beside those of every process. */

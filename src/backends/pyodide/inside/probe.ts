@@ -1,5 +1,4 @@
 import { readFileSync, readlinkSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
 import type { ProcessPlan } from "./plan.js";
 
 const NAMESPACES = ["pid", "mnt", "ipc", "uts", "net", "user"] as const;
@@ -9,7 +8,8 @@ const CONNECT_MS = 1000;
 export interface ProbeAnswer {
   readonly reads_canary: boolean;
   readonly reads_own_file: boolean;
-  readonly reaches_host: boolean;
+  /** Null when it was not asked to try. */
+  readonly reaches_host: boolean | null;
   readonly writes_root: boolean;
   readonly status: string;
   readonly limits: string;
@@ -17,21 +17,16 @@ export interface ProbeAnswer {
   readonly namespaces: Readonly<Record<string, string>>;
 }
 
-export type Bait = ProcessPlan["probe"] & {
-  /** Names of the variables that the process was given. */
-  readonly environment: readonly string[];
-};
-
 /** Tries what must not work, beside what must. */
-export async function tryWalls({ canary, port, environment }: Bait): Promise<ProbeAnswer> {
+export async function tryWalls({ canary, port }: ProcessPlan["probe"]): Promise<ProbeAnswer> {
   return {
     reads_canary: succeeds(() => readFileSync(canary)),
     reads_own_file: succeeds(() => readFileSync(new URL(import.meta.url))),
-    reaches_host: await reaches(port),
+    reaches_host: port === null ? null : await reaches(port),
     writes_root: succeeds(() => writeFileSync("/.cellar-probe", "", { flag: "wx" })),
     status: textOf("/proc/self/status"),
     limits: textOf("/proc/self/limits"),
-    environment,
+    environment: Object.keys(process.env),
     namespaces: Object.fromEntries(NAMESPACES.map((name) => [name, namespaceOf(name)])),
   };
 }
@@ -45,7 +40,9 @@ function succeeds(work: () => unknown): boolean {
   }
 }
 
-function reaches(port: number): Promise<boolean> {
+/** Sockets are loaded only here: a start without them is faster. */
+async function reaches(port: number): Promise<boolean> {
+  const { connect } = await import("node:net");
   return new Promise((resolve) => {
     const socket = connect({ port, host: "127.0.0.1", timeout: CONNECT_MS });
     const settle = (isReached: boolean) => {

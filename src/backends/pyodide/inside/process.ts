@@ -1,8 +1,8 @@
-import { closeSync, fstatSync, read } from "node:fs";
-import { Worker } from "node:worker_threads";
+import { closeSync, fstatSync, read, writeSync } from "node:fs";
 import { closeGlobals } from "./doors.js";
 import { BlockingLink } from "./link.js";
-import { HEAD_DESCRIPTOR, MEMORY_DESCRIPTOR, type ProcessPlan } from "./plan.js";
+import { HEAD_DESCRIPTOR, MEMORY_DESCRIPTOR, type ProcessPlan, REPORT_DESCRIPTOR } from "./plan.js";
+import { tryWalls } from "./probe.js";
 import { type Port, Room, type RunnerSession } from "./room.js";
 import { Signals } from "./signals.js";
 
@@ -12,28 +12,39 @@ type Leave = (code: number) => never;
 async function main(plan: ProcessPlan): Promise<void> {
   const leave: Leave = process.exit;
   const signals = new Signals();
-  const opening = Room.open(plan, {
-    snapshot: plan.memory === "read" ? readMemory(plan.memoryOffset) : undefined,
-    isModel: plan.memory === "write",
-  });
-  const ear = new Worker(new URL("./ear.js", import.meta.url), {
-    workerData: { ...plan.probe, memory: signals.memory, environment: Object.keys(process.env) },
-    env: {},
-  });
-  const tried = new Promise((resolve) => ear.once("message", resolve));
-  ear.on("error", (error) => {
-    console.error(error.message);
-    leave(1);
-  });
-  const room = await opening;
+  const [room] = await Promise.all([
+    Room.open(plan, {
+      snapshot: plan.memory === "read" ? readMemory(plan.memoryOffset) : undefined,
+      isModel: plan.memory === "write",
+    }),
+    report(plan),
+  ]);
   if (plan.memory === "write") new BlockingLink(MEMORY_DESCRIPTOR).write(room.remember());
   if (plan.memory !== "none") closeSync(MEMORY_DESCRIPTOR);
   await room.install(plan.packages);
-  await tried;
   const link = new BlockingLink(HEAD_DESCRIPTOR);
   const session = room.serve(portTo(link, signals, leave), signals.cells);
+  const boot = link.read();
+  if (boot === undefined) leave(0);
+  session.greet(boot);
+  if (plan.memory === "read") room.furnish(plan.runner);
+  await startEar(signals, leave);
   closeGlobals();
   serve(session, link, leave);
+}
+
+async function report({ probe }: ProcessPlan): Promise<void> {
+  writeSync(REPORT_DESCRIPTOR, `${JSON.stringify(await tryWalls(probe))}\n`);
+}
+
+/** After the greeting, which need not wait for it; what the host says meanwhile is read then. */
+async function startEar(signals: Signals, leave: Leave): Promise<void> {
+  const { Worker } = await import("node:worker_threads");
+  const ear = new Worker(new URL("./ear.js", import.meta.url), {
+    workerData: signals.memory,
+    env: {},
+  });
+  ear.on("error", () => leave(1));
 }
 
 /** Aside, while the engine compiles. */
@@ -75,15 +86,11 @@ function portTo(link: BlockingLink, signals: Signals, leave: Leave): Port {
 }
 
 function serve(session: RunnerSession, link: BlockingLink, leave: Leave): void {
-  let handle = (frame: Uint8Array) => {
-    session.greet(frame);
-    handle = (next) => session.take(next);
-  };
   for (;;) {
     const frame = link.read();
     if (frame === undefined) leave(0);
     try {
-      handle(frame);
+      session.take(frame);
     } catch (error) {
       leave(exitCode(error));
     }

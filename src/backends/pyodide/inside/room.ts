@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { loadPyodide, PyodideAPI } from "pyodide";
-import { closeImports } from "./doors.js";
+import { closeImports, compileAhead } from "./doors.js";
 
 /** Where the runner lies in the file system that Python sees. */
 const RUNNER_FOLDER = "/opt/cellar";
@@ -77,7 +77,8 @@ export class Room {
     memory: { snapshot?: Uint8Array | Promise<Uint8Array> | undefined; isModel?: boolean } = {},
     look?: () => void,
   ): Promise<Room> {
-    const reopen = closeImports(plan.maxBytes, look);
+    const compiled = compileAhead(readFileSync(join(plan.distribution, "pyodide.asm.wasm")));
+    const reopen = closeImports(plan.maxBytes, compiled, look);
     const emptied = provideRequire();
     try {
       const { loadPyodide: load } = await importPyodide(plan.distribution);
@@ -94,8 +95,10 @@ export class Room {
       });
       throwFatalErrors(python);
       const room = new Room(python);
-      room.#furnish(plan.runner);
-      if (memory.snapshot === undefined) room.#importRunner();
+      if (memory.snapshot === undefined) {
+        room.furnish(plan.runner);
+        room.#importRunner();
+      }
       if (memory.isModel === true) room.#runner<{ rehearse(): void }>("wasm_rehearsal").rehearse();
       return room;
     } finally {
@@ -153,7 +156,8 @@ export class Room {
     return session;
   }
 
-  #furnish(runner: string): void {
+  /** Shows Python the runner's files, for what it imports late; remembered memory has no files. */
+  furnish(runner: string): void {
     const { FS } = this.python;
     const folder = `${RUNNER_FOLDER}/cellar_runner`;
     FS.mkdirTree(folder);
@@ -178,9 +182,9 @@ export class Room {
       [
         "import sys",
         `sys.path.insert(0, "${RUNNER_FOLDER}")`,
-        "from cellar_runner import wasm",
+        "from cellar_runner import direct, wasm",
         `sys.path.remove("${RUNNER_FOLDER}")`,
-        "del sys, wasm",
+        "del direct, sys, wasm",
       ].join("\n"),
     );
   }
