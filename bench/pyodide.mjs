@@ -7,6 +7,7 @@ import { PyodideRuntime } from "../dist/backends/pyodide/runtime.js";
 export class PyodideHouse {
   #cache = mkdtempSync(join(tmpdir(), "cellar-bench-"));
   runtime = new PyodideRuntime({ cache: this.#cache });
+  #plain = new PyodideRuntime({ cache: this.#cache, snapshots: false });
 
   static async open() {
     const house = new PyodideHouse();
@@ -19,8 +20,14 @@ export class PyodideHouse {
     return this.runtime.createSandbox({ minIsolation: "L0", spares: 0, ...config });
   }
 
+  /** In the same kind of process, behind the same wall, as `loadPyodide()` starts. */
+  createPlain() {
+    return this.#plain.createSandbox({ minIsolation: "L0", spares: 0 });
+  }
+
   async [Symbol.asyncDispose]() {
     await this.runtime[Symbol.asyncDispose]();
+    await this.#plain[Symbol.asyncDispose]();
     rmSync(this.#cache, { recursive: true, force: true });
   }
 }

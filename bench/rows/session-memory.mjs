@@ -1,6 +1,7 @@
 import { setTimeout as rest } from "node:timers/promises";
 import { open, openRuntime, run, warm } from "../cellar.mjs";
 import { processTree, proportionalMemory } from "../process-tree.mjs";
+import { median } from "../statistics.mjs";
 
 const CONFIG = { preload: "full", poolSize: 0, checkpoints: "always" };
 const SESSIONS = 20;
@@ -16,35 +17,57 @@ const COLLECT = "gc.collect()\nNone";
 export const sessionMemory = {
   key: "session_mb",
   target: { at_most: 15 },
-  async run({ observe, use }) {
-    const runtime = use(openRuntime());
-    const zygote = await warm(runtime, CONFIG);
-    observe(zygote);
-    await rest(SETTLE_MS);
-    const before = look(zygote.pid);
-    const sandboxes = [];
-    for (let session = 0; session < SESSIONS; session += 1) {
-      const sandbox = await open(runtime, CONFIG);
-      sandboxes.push(sandbox);
-      await run(sandbox, `${FRAME}\n${COLLECT}`);
-      await sandbox.checkpoints();
-    }
-    const inOneCell = await settled(zygote.pid);
-    for (const sandbox of sandboxes) {
-      await run(sandbox, COLLECT);
-      await sandbox.checkpoints();
-    }
-    const afterAnother = await settled(zygote.pid);
+  async run({ count, observe }) {
+    const rounds = [];
+    for (let round = 0; round < count(3, 1); round += 1) rounds.push(await measure(observe));
+    const samples = (pick) => rounds.map(pick);
+    const sum = samples(({ inOneCell }) => inOneCell.megabytes);
     return {
-      ratio: (inOneCell.megabytes - before.megabytes) / SESSIONS,
+      ratio: median(sum),
       rows: [
-        perSession("Cellar, a session after a groupby and gc.collect()", before, inOneCell),
-        perSession("Cellar, the same after one more gc.collect() cell", before, afterAnother),
-        { name: "Cellar, the zygote before", unit: "MB", samples: [before.megabytes] },
+        {
+          name: "Cellar, a session after a groupby and gc.collect()",
+          unit: "MB",
+          samples: sum,
+          note: note(rounds[0].inOneCell),
+        },
+        {
+          name: "Cellar, the same after one more gc.collect() cell",
+          unit: "MB",
+          samples: samples(({ afterAnother }) => afterAnother.megabytes),
+          note: note(rounds[0].afterAnother),
+        },
+        {
+          name: "Cellar, the zygote before",
+          unit: "MB",
+          samples: samples(({ before }) => before.megabytes),
+        },
       ],
     };
   },
 };
+
+/** With a zygote of its own each time, for how its heap lies differs from start to start. */
+async function measure(observe) {
+  await using runtime = openRuntime();
+  const zygote = await warm(runtime, CONFIG);
+  observe(zygote);
+  await rest(SETTLE_MS);
+  const before = look(zygote.pid);
+  const sandboxes = [];
+  for (let session = 0; session < SESSIONS; session += 1) {
+    const sandbox = await open(runtime, CONFIG);
+    sandboxes.push(sandbox);
+    await run(sandbox, `${FRAME}\n${COLLECT}`);
+    await sandbox.checkpoints();
+  }
+  const inOneCell = perSession(before, await settled(zygote.pid));
+  for (const sandbox of sandboxes) {
+    await run(sandbox, COLLECT);
+    await sandbox.checkpoints();
+  }
+  return { before, inOneCell, afterAnother: perSession(before, await settled(zygote.pid)) };
+}
 
 async function settled(pid) {
   await rest(SETTLE_MS);
@@ -56,17 +79,17 @@ function look(pid) {
   return { processes: pids.length, ...proportionalMemory(pids) };
 }
 
-function perSession(name, before, after) {
-  const megabytes = (after.megabytes - before.megabytes) / SESSIONS;
-  const processes = (after.processes - before.processes) / SESSIONS;
-  const hidden =
-    after.unreadable > 0
-      ? `; ${after.unreadable} of ${after.processes} processes could not be read and are left out`
-      : "";
+function perSession(before, { megabytes, processes, unreadable }) {
   return {
-    name,
-    unit: "MB",
-    samples: [megabytes],
-    note: `PSS of the whole tree over ${SESSIONS} sessions of ${processes} processes each${hidden}`,
+    megabytes: (megabytes - before.megabytes) / SESSIONS,
+    processes: (processes - before.processes) / SESSIONS,
+    hidden:
+      unreadable > 0
+        ? `; ${unreadable} of ${processes} processes could not be read and are left out`
+        : "",
   };
+}
+
+function note({ processes, hidden }) {
+  return `PSS of the whole tree over ${SESSIONS} sessions of ${processes} processes each${hidden}`;
 }

@@ -6,7 +6,7 @@ import type { Limits } from "../../protocol/messages.js";
 import type { Family } from "../family/family.js";
 import { closedError } from "../family/input.js";
 import { fallen, wireLimits } from "../native/nursery.js";
-import type { Site } from "./enclosure.js";
+import type { LaunchOrder, Site } from "./enclosure.js";
 import type { Ground } from "./ground.js";
 import { factsOf } from "./probe.js";
 import { openSession } from "./session.js";
@@ -31,7 +31,8 @@ export interface RoomsOptions {
   readonly surroundings: Surroundings;
   readonly ground: Ground;
   readonly site: Site;
-  readonly snapshots: SnapshotStore;
+  /** Undefined to start without. */
+  readonly snapshots: SnapshotStore | undefined;
 }
 
 /** Makes sessions of one kind, and keeps some ready ahead. */
@@ -96,22 +97,21 @@ export class Rooms {
 
   /** From the snapshot; where there is none that fits, without, and one is made. */
   async #start(): Promise<Tenancy> {
-    const stored = await this.#options.snapshots.find();
+    const { snapshots } = this.#options;
+    if (snapshots === undefined) return this.#launch("none", "snapshots were left out");
+    const stored = await snapshots.find();
     if ("reason" in stored) return this.#launch("write", `${stored.reason}, so it was made anew`);
     try {
       return await this.#launch(stored, "started from a snapshot");
     } catch (error) {
       if (!isCellarError(error, "START_FAILED")) throw error;
-      this.#options.snapshots.remove();
+      snapshots.remove();
       const why = `it did not start from its snapshot (${describeError(error.cause ?? error)})`;
       return this.#launch("write", `${why}, so that was made anew`);
     }
   }
 
-  async #launch(
-    memory: { readonly file: string; readonly offset: number } | "write",
-    reason: string,
-  ): Promise<Tenancy> {
+  async #launch(memory: LaunchOrder["memory"], reason: string): Promise<Tenancy> {
     const { ground, site, settings, surroundings, snapshots } = this.#options;
     if (this.#isClosed) throw closedError("the runtime was shut down");
     const session = randomBytes(12).toString("hex");
@@ -154,10 +154,10 @@ export class Rooms {
 }
 
 /** Without it the next start is slow, and nothing else is wrong. */
-function keep(snapshots: SnapshotStore, bytes: Buffer | undefined): void {
+function keep(snapshots: SnapshotStore | undefined, bytes: Buffer | undefined): void {
   if (bytes === undefined || bytes.length === 0) return;
   try {
-    snapshots.save(bytes);
+    snapshots?.save(bytes);
   } catch (error) {
     const failure = error instanceof CellarError ? error.message : describeError(error);
     process.emitWarning(`Pyodide's snapshot could not be kept: ${failure}`, {

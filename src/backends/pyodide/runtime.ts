@@ -40,6 +40,8 @@ export interface PyodideRuntimeOptions {
   readonly surroundings?: Surroundings;
   /** Where snapshots and packages are kept. */
   readonly cache?: string;
+  /** False to start every session as `loadPyodide()` does. */
+  readonly snapshots?: boolean;
 }
 
 /** Holds what sandboxes in WebAssembly share: the wall's parts, snapshots, and spare sessions. */
@@ -47,6 +49,7 @@ export class PyodideRuntime implements AsyncDisposable {
   readonly #hasWalls: boolean;
   readonly #surroundings: Surroundings;
   readonly #cache: string;
+  readonly #hasSnapshots: boolean;
   readonly #layers = settingLayers();
   readonly #rooms = new Map<string, Promise<Rooms>>();
   readonly #grounds = new Map<boolean, Promise<Ground>>();
@@ -61,6 +64,7 @@ export class PyodideRuntime implements AsyncDisposable {
   constructor(options: PyodideRuntimeOptions = {}) {
     this.#hasWalls = options.walls ?? process.platform === "linux";
     this.#surroundings = options.surroundings ?? surroundings();
+    this.#hasSnapshots = options.snapshots ?? true;
     this.#cache = options.cache ?? join(userFolders().cache, "pyodide");
   }
 
@@ -179,7 +183,13 @@ export class PyodideRuntime implements AsyncDisposable {
       this.#groundFor(hasWalls),
       this.#supplies(settings),
     ]);
-    return new Rooms({ settings, surroundings: this.#surroundings, ground, site, snapshots });
+    return new Rooms({
+      settings,
+      surroundings: this.#surroundings,
+      ground,
+      site,
+      snapshots: this.#hasSnapshots ? snapshots : undefined,
+    });
   }
 
   async #supplies({
