@@ -49,7 +49,15 @@ export const sessionMemory = {
 
 /** With a zygote of its own each time, for how its heap lies differs from start to start. */
 async function measure(observe) {
-  await using runtime = openRuntime();
+  const runtime = openRuntime();
+  try {
+    return await measureIn(runtime, observe);
+  } finally {
+    await runtime[Symbol.asyncDispose]();
+  }
+}
+
+async function measureIn(runtime, observe) {
   const zygote = await warm(runtime, CONFIG);
   observe(zygote);
   await rest(SETTLE_MS);
