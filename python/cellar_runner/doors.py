@@ -10,15 +10,13 @@ _PACKAGES = ("pyodide", "_pyodide")
 
 def close():
     """After this no module leads to an object of JavaScript."""
-    from _pyodide import _importhook
-    from pyodide.ffi import JsProxy
-
-    _importhook.jsfinder.jsproxies.clear()
+    kind = sys.modules["pyodide.ffi"].JsProxy
+    sys.modules["_pyodide._importhook"].jsfinder.jsproxies.clear()
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] in _SCRIPT_MODULES:
             del sys.modules[name]
         elif name.partition(".")[0] in _PACKAGES:
-            _forget_proxies(vars(module), JsProxy)
+            _forget_proxies(vars(module), kind)
 
 
 def _forget_proxies(namespace, kind):

@@ -11,8 +11,6 @@ import time
 
 import _signal as _signals
 
-from pyodide.ffi import to_js as _to_js
-
 from . import doors, marks, single_thread_loop, streams, wire
 from .capture import Capture
 from .messages import PROTOCOL_VERSION
@@ -41,7 +39,7 @@ class PortChannel(wire.Channel):
         return self.assemble(body.to_bytes())
 
     def _write_all(self, data):
-        self._give(_to_js(data))
+        self._give(data)
 
 
 class Spout(streams.OutputPipes):
@@ -120,12 +118,10 @@ _push_raw = streams.OutputPipes._push
 class Wasm(Service):
     """Cells run in the only thread there is; another one of JavaScript hears the host meanwhile."""
 
-    channel_kind = PortChannel
-
     def __init__(self, port):
         super().__init__()
         self._wanted_step, self._see = port.wantedStep, port.see
-        channel = self.channel_kind(port)
+        channel = PortChannel(port)
         spout = Spout(channel, marks.new_nonce(), self._undisturbed, port)
         self._connect(channel, spout)
         self._new_interpreter()

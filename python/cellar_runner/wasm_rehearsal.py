@@ -6,7 +6,7 @@ import os
 
 from . import rehearsal, single_thread_loop
 from .pristine import BUILTINS as __builtins__
-from .wasm import PortChannel, Wasm
+from .wasm import Wasm
 
 # What cells import most. Memory that is kept costs little, an import much.
 MODULES = (
@@ -36,14 +36,7 @@ class _Port:
         """Nobody waits for it."""
 
 
-class _SilentChannel(PortChannel):
-    def _write_all(self, data):
-        """Objects of JavaScript would not outlast this."""
-
-
 class _Rehearsal(Wasm):
-    channel_kind = _SilentChannel
-
     def play(self):
         for number, code in enumerate(CELLS, 1):
             self._run({"step": number, "number": number, "code": code, "max_output": 1000})

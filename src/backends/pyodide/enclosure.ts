@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, statSync } from "node:fs";
 import { Socket } from "node:net";
+import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { type Binding, encodeOptions } from "../../isolation/bwrap.js";
@@ -25,6 +26,9 @@ const STACK_MB = 32;
 const STACK_OPTION = `--stack-size=${28 * 1024}`;
 /** Node itself opens some dozens. */
 const LEAST_FILES = 64;
+
+/** As many threads the engine would have by itself to compile in. */
+const MOST_THREADS = 4;
 
 const GUEST_ROOT = "/opt/cellar";
 const ARGUMENTS_FD = FIRST_FREE_DESCRIPTOR;
@@ -185,7 +189,9 @@ function isReachable(path: string): boolean {
 }
 
 function engineOptions({ prlimit }: Tools): string[] {
-  return prlimit === undefined ? ENGINE_OPTIONS : [...ENGINE_OPTIONS, STACK_OPTION];
+  // More threads than processors would take them from the one that starts Python.
+  const threads = `--v8-pool-size=${Math.min(MOST_THREADS, availableParallelism())}`;
+  return [...ENGINE_OPTIONS, threads, ...(prlimit === undefined ? [] : [STACK_OPTION])];
 }
 
 function limiting({ prlimit }: Tools, limits: Limits): string[] {

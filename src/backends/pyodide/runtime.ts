@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   type IsolationLevel,
@@ -28,7 +28,7 @@ import { Room } from "./inside/room.js";
 import { refuseBelow, refuseWithoutWalls } from "./minimum.js";
 import { Rooms, type Tenancy } from "./rooms.js";
 import { DirectPyodideSandbox, PyodideSandbox } from "./sandbox.js";
-import { contentOf, SnapshotStore } from "./snapshot.js";
+import { contentOf, SnapshotStore, type StoredMemory } from "./snapshot.js";
 import { gatherWheels } from "./wheels.js";
 
 /** What a process without walls can have here: its limits are set by a program of Linux. */
@@ -120,10 +120,8 @@ export class PyodideRuntime implements AsyncDisposable {
     const stored = await snapshots.find();
     const isModel = "reason" in stored;
     const deadline = new Deadline(settings.grace);
-    const room = await Room.open(
-      plan,
-      isModel ? { isModel } : { snapshot: readFileSync(stored.file).subarray(stored.offset) },
-      () => deadline.enforce(),
+    const room = await Room.open(plan, isModel ? { isModel } : { stored: readMemory(stored) }, () =>
+      deadline.enforce(),
     );
     if (isModel) snapshots.save(room.remember());
     else room.furnish(plan.runner);
@@ -260,6 +258,10 @@ function moveIn(
     reason: `${why}; Pyodide: ${reason}`,
   };
   return lodge(family, info);
+}
+
+async function readMemory({ file, offset }: StoredMemory): Promise<Uint8Array> {
+  return new Uint8Array(await readFile(file)).subarray(offset);
 }
 
 function remoteCode(): CellarError {

@@ -1,3 +1,6 @@
+import { statSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+
 /** Functions of Emscripten through which C code, and so `ctypes`, reaches JavaScript or the host. */
 const REFUSING: Readonly<Record<string, () => number>> = {
   _emscripten_system: () => -1,
@@ -23,10 +26,10 @@ export interface Compiled {
 }
 
 /** Begins to compile, in threads of the engine's own. */
-export function compileAhead(source: Uint8Array): Compiled {
-  const module = theEngine().compile(source);
+export function compileAhead(path: string): Compiled {
+  const module = readFile(path).then((source) => theEngine().compile(source));
   module.catch(() => {});
-  return { bytes: source.length, module };
+  return { bytes: statSync(path).size, module };
 }
 
 function theEngine(): Engine {

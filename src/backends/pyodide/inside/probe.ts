@@ -26,7 +26,7 @@ export async function tryWalls({ canary, port }: ProcessPlan["probe"]): Promise<
     writes_root: succeeds(() => writeFileSync("/.cellar-probe", "", { flag: "wx" })),
     status: textOf("/proc/self/status"),
     limits: textOf("/proc/self/limits"),
-    environment: Object.keys(process.env),
+    environment: environmentNames(),
     namespaces: Object.fromEntries(NAMESPACES.map((name) => [name, namespaceOf(name)])),
   };
 }
@@ -53,6 +53,12 @@ async function reaches(port: number): Promise<boolean> {
     socket.once("error", () => settle(false));
     socket.once("timeout", () => settle(false));
   });
+}
+
+/** As the kernel keeps them, whatever the engine made of them. */
+function environmentNames(): string[] {
+  const pairs = textOf("/proc/self/environ").split("\0");
+  return pairs.flatMap((pair) => /^([^=]+)=/.exec(pair)?.[1] ?? []);
 }
 
 function textOf(path: string): string {

@@ -14,7 +14,7 @@ async function main(plan: ProcessPlan): Promise<void> {
   const signals = new Signals();
   const [room] = await Promise.all([
     Room.open(plan, {
-      snapshot: plan.memory === "read" ? readMemory(plan.memoryOffset) : undefined,
+      stored: plan.memory === "read" ? readMemory(plan.memoryOffset) : undefined,
       isModel: plan.memory === "write",
     }),
     report(plan),

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { loadPyodide, PyodideAPI } from "pyodide";
 import { closeImports, compileAhead } from "./doors.js";
+import { pack, unpack } from "./memory.js";
+import { type LargeScript, readScript } from "./script.js";
 
 /** Where the runner lies in the file system that Python sees. */
 const RUNNER_FOLDER = "/opt/cellar";
@@ -41,7 +43,15 @@ interface RawOutput {
   readonly data: Uint8Array;
 }
 
-type WholePort<P extends Port> = P & { takeRaw(): RawOutput | undefined };
+/** Bytes of Python, seen from JavaScript. */
+interface Bytes {
+  getBuffer(type: "u8"): { readonly data: Uint8Array; release(): void };
+}
+
+type WholePort<P extends Port> = Omit<P, "write"> & {
+  write(data: Bytes): void;
+  takeRaw(): RawOutput | undefined;
+};
 
 export interface RunnerSession {
   greet(frame: Uint8Array): void;
@@ -67,21 +77,26 @@ export type SignalPlace = Int32Array | { 0: number };
 /** An interpreter with the runner in it. */
 export class Room {
   readonly python: PyodideAPI;
+  readonly #script: LargeScript | undefined;
 
-  private constructor(python: PyodideAPI) {
+  private constructor(python: PyodideAPI, script: LargeScript | undefined) {
     this.python = python;
+    this.#script = script;
   }
 
   static async open(
     plan: RoomPlan,
-    memory: { snapshot?: Uint8Array | Promise<Uint8Array> | undefined; isModel?: boolean } = {},
+    memory: { stored?: Promise<Uint8Array> | undefined; isModel?: boolean } = {},
     look?: () => void,
   ): Promise<Room> {
-    const compiled = compileAhead(readFileSync(join(plan.distribution, "pyodide.asm.wasm")));
+    const compiled = compileAhead(join(plan.distribution, "pyodide.asm.wasm"));
     const reopen = closeImports(plan.maxBytes, compiled, look);
     const emptied = provideRequire();
     try {
       const { loadPyodide: load } = await importPyodide(plan.distribution);
+      const makeScript = readScript(plan.distribution);
+      const remembered = memory.stored && unpack(await memory.stored);
+      const script = makeScript?.(remembered?.code);
       const python = await load({
         indexURL: `${plan.distribution}/`,
         jsglobals: Object.create(null) as object,
@@ -90,12 +105,13 @@ export class Room {
         enableRunUntilComplete: false,
         _sysExecutable: `${HOME}/python`,
         ...lockOf(plan),
-        ...(memory.snapshot !== undefined && { _loadSnapshot: memory.snapshot }),
+        ...(script !== undefined && { createPyodideModule: script.create }),
+        ...(remembered !== undefined && { _loadSnapshot: remembered.memory }),
         ...(memory.isModel === true && { _makeSnapshot: true }),
       });
       throwFatalErrors(python);
-      const room = new Room(python);
-      if (memory.snapshot === undefined) {
+      const room = new Room(python, script);
+      if (remembered === undefined) {
         room.furnish(plan.runner);
         room.#importRunner();
       }
@@ -109,7 +125,8 @@ export class Room {
 
   /** The interpreter's memory as it is now, for others to start from. */
   remember(): Uint8Array {
-    return this.python.makeMemorySnapshot();
+    const code = this.#script?.code() ?? new Uint8Array(0);
+    return pack({ code, memory: this.python.makeMemorySnapshot() });
   }
 
   /** Lets the runner serve a host behind the port. */
@@ -150,7 +167,15 @@ export class Room {
       waiting -= piece?.data.length ?? 0;
       return piece;
     };
-    const session = open({ ...port, takeRaw });
+    const write = (data: Bytes) => {
+      const view = data.getBuffer("u8");
+      try {
+        port.write(view.data);
+      } finally {
+        view.release();
+      }
+    };
+    const session = open({ ...port, write, takeRaw });
     closeFileSystem(this.python);
     this.python.setInterruptBuffer(signals as unknown as Int32Array);
     return session;
