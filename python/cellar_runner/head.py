@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 
-from . import family, jail, linux, parking, rehearsal, streams, wire
+from . import bridge, family, jail, linux, parking, rehearsal, streams, wire
 from .service import Service
 from .short_cells import ShortCells
 
@@ -33,6 +33,7 @@ class Head(Service):
         self._is_busy = False
         self._inbox = []
         self._reading = threading.Lock()
+        self._reader = None
         self._understudy = None
         # Made in the zygote, so that sessions share its pages.
         self._new_interpreter()
@@ -91,14 +92,19 @@ class Head(Service):
             self._undisturbed(self._read_or_wait, are_there)
 
     def _read_or_wait(self, are_there):
+        thread = threading.get_ident()
         if not self._reading.acquire(False):
+            if self._reader == thread:
+                raise bridge.HostError("a signal handler cannot ask while the cell waits for an answer")
             self.news.wait(are_there)
             return
+        self._reader = thread
         try:
             if not are_there():
                 self._await_input()
                 self._receive()
         finally:
+            self._reader = None
             self._reading.release()
             self.news.tell()
 
@@ -108,7 +114,7 @@ class Head(Service):
             return
         poll = select.poll()
         poll.register(family.CHANNEL, select.POLLIN)
-        if threading.get_ident() != self._main:
+        if self._reader != self._main:
             poll.poll()
             return
         try:

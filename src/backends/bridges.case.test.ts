@@ -200,6 +200,26 @@ export function describeBridges(options: ConformanceOptions): void {
       });
     });
 
+    check("a callback cannot wait for the sandbox that waits for it", async () => {
+      const refused: unknown[] = [];
+      const sandbox: ISandbox = await options.create({
+        timeout: 10_000,
+        onLLMQuery: async () => {
+          for (const attempt of [sandbox.execute("1"), sandbox.getVariable("x")]) {
+            await attempt.catch((error: unknown) => refused.push(error));
+          }
+          return "done";
+        },
+      });
+      try {
+        expect(text(await sandbox.execute(call("llm_query('x')")))).toBe("'done'");
+        expect(refused).toMatchObject([{ code: "INVALID_INPUT" }, { code: "INVALID_INPUT" }]);
+        expect(text(await sandbox.execute("6 * 7"))).toBe("42");
+      } finally {
+        await sandbox.destroy();
+      }
+    });
+
     check("questions from threads are answered too", () =>
       withSandbox({ onLLMQuery: echo }, async (sandbox) => {
         const run = await sandbox.execute(

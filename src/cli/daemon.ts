@@ -49,7 +49,7 @@ export function registerDaemon(program: Command, finish: (code: number) => void)
     .option("--json", "print one JSON object")
     .action(async ({ json }: { json?: true }) => finish(await status(json === true)));
   command
-    .command("run", { hidden: true })
+    .command("run")
     .description("run it in the foreground until it is interrupted")
     .action(async () => finish(await run()));
 }

@@ -18,6 +18,7 @@ describe("decodeValue", () => {
     [{ $: "float", v: "nan" }, Number.NaN],
     [{ $: "float", v: "inf" }, Number.POSITIVE_INFINITY],
     [{ $: "float", v: "-inf" }, Number.NEGATIVE_INFINITY],
+    [{ $: "float", v: "-0" }, -0],
     [{ $: "bytes", v: "AP8=" }, new Uint8Array([0, 255])],
     [{ $: "bytes", v: "" }, new Uint8Array()],
     [{ $: "tuple", v: [1, { $: "tuple", v: [] }] }, [1, []]],

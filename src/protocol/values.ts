@@ -98,6 +98,8 @@ function decodeFloat(text: string): number | undefined {
       return Number.POSITIVE_INFINITY;
     case "-inf":
       return Number.NEGATIVE_INFINITY;
+    case "-0":
+      return -0;
     default:
       return undefined;
   }
@@ -341,6 +343,8 @@ class Encoder {
 }
 
 function encodeNumber(value: number): Json {
+  // JSON would make a plain 0 of it.
+  if (Object.is(value, -0)) return { [TAG]: "float", v: "-0" };
   if (Number.isFinite(value)) return value;
   return { [TAG]: "float", v: Number.isNaN(value) ? "nan" : value > 0 ? "inf" : "-inf" };
 }

@@ -1,6 +1,6 @@
-import { resolve } from "node:path";
 import type { Params } from "../../protocol/messages.js";
 import { encodeValue } from "../../protocol/values.js";
+import { filePath } from "../family/context.js";
 
 export type WireContext = Params<"session_initialize">["context"];
 
@@ -11,7 +11,7 @@ const SHORT_TEXT = 1024 * 1024;
 export function packContext(given: unknown): (daemon: number) => Promise<WireContext> {
   const path = filePath(given);
   if (path !== undefined) {
-    const wire = { kind: "file", path: resolve(path), temporary: false } as const;
+    const wire = { kind: "file", path, temporary: false } as const;
     return async () => wire;
   }
   // UTF-8 has no word for half of a pair of surrogates; JSON has.
@@ -20,10 +20,4 @@ export function packContext(given: unknown): (daemon: number) => Promise<WireCon
   }
   const value = JSON.stringify(encodeValue(given ?? null));
   return async () => ({ kind: "value", value });
-}
-
-function filePath(given: unknown): string | undefined {
-  if (typeof given !== "object" || given === null || Object.keys(given).length !== 1) return;
-  const { file } = given as { file?: unknown };
-  return typeof file === "string" ? file : undefined;
 }

@@ -1,14 +1,36 @@
+import { MAX_DAEMON_FRAME_BYTES } from "../../protocol/bounds.js";
 import type { Result } from "../../protocol/messages.js";
 import type { CodeExecution, ExecutionError, Output, SandboxInfo } from "../backend.js";
 import type { Display } from "./audience.js";
+import { fitOutputs, surelyFits } from "./fitting.js";
 
 type WireExecution = Result<"session_execute">;
 
 /** Pieces that a result may have on the wire; beyond it their order between the streams is given up. */
 const MAX_PIECES = 20_000;
 
-/** A result as it travels: text once, displays by the number under which they were sent. */
+/** What JSON-RPC puts around a result. */
+const ENVELOPE_BYTES = 1024;
+
+/**
+ * A result as it travels: text once, displays by the number under which they were sent. The cell
+ * has run, so text that has no room in a message is left out rather than the result refused.
+ */
 export function packExecution(
+  execution: CodeExecution,
+  numberOf: (display: Display) => number | undefined,
+  maxBytes = MAX_DAEMON_FRAME_BYTES,
+): WireExecution {
+  const outputs = fewer(execution.outputs);
+  const { omitted } = execution;
+  // All else has come in one message of a session, which is far from half of this one.
+  if (surelyFits(outputs, maxBytes / 2)) return pack({ ...execution, outputs }, numberOf);
+  const rest = Buffer.byteLength(JSON.stringify(pack({ ...execution, outputs: [] }, numberOf)));
+  const fitted = fitOutputs({ outputs, omitted }, maxBytes - rest - ENVELOPE_BYTES);
+  return pack({ ...execution, ...fitted }, numberOf);
+}
+
+function pack(
   execution: CodeExecution,
   numberOf: (display: Display) => number | undefined,
 ): WireExecution {
@@ -18,7 +40,7 @@ export function packExecution(
     status,
     error: error === null ? null : packError(error),
     result,
-    outputs: fewer(execution.outputs).flatMap((output): WireExecution["outputs"] => {
+    outputs: execution.outputs.flatMap((output): WireExecution["outputs"] => {
       if (output.type !== "display") return [output];
       const index = numberOf(output);
       return index === undefined ? [] : [{ type: "display", index }];

@@ -11,6 +11,7 @@ import { Channel } from "../../protocol/channel.js";
 import type { NotificationMethod, Params, RequestMethod, Result } from "../../protocol/messages.js";
 import { schemaContract } from "../../protocol/schema-contract.js";
 import { type DaemonAddress, isInhabited } from "./address.js";
+import { livePid } from "./pid-file.js";
 
 /** Somebody who listens but does not answer in this time is taken for absent. */
 const ANSWER_MS = 5_000;
@@ -40,17 +41,22 @@ export function isAbsence(error: unknown): boolean {
   return isCellarError(error, "DAEMON_UNAVAILABLE") && error.details.cause === "absent";
 }
 
+/** Whether somebody listened, and was waited for in vain. */
+export function isSilence(error: unknown): boolean {
+  return isCellarError(error, "DAEMON_UNAVAILABLE") && error.details.cause === "silent";
+}
+
 /** The one connection of a process to its user's daemon; its sessions share it. */
 export class DaemonLink {
-  readonly path: string;
+  readonly #address: DaemonAddress;
   readonly #socket: Socket;
   readonly #channel: Channel;
   readonly #listeners = new Map<string, SessionListener>();
   #daemon: Result<"daemon_greet"> = { protocol: 0, version: "", pid: 0 };
   #waiting = 0;
 
-  private constructor(path: string, socket: Socket) {
-    this.path = path;
+  private constructor(address: DaemonAddress, socket: Socket) {
+    this.#address = address;
     this.#socket = socket;
     // It is the waiting that holds the process, not the link.
     socket.unref();
@@ -65,7 +71,7 @@ export class DaemonLink {
 
   static async open(address: DaemonAddress, options: LinkOptions = {}): Promise<DaemonLink> {
     if (!isInhabited(address)) throw absent(address.path, "there is none");
-    const link = new DaemonLink(address.path, await reach(address.path));
+    const link = new DaemonLink(address, await reach(address));
     try {
       await link.#greet(options);
       return link;
@@ -73,6 +79,10 @@ export class DaemonLink {
       link.close();
       throw error;
     }
+  }
+
+  get path(): string {
+    return this.#address.path;
   }
 
   get daemon(): Result<"daemon_greet"> {
@@ -139,15 +149,17 @@ export class DaemonLink {
 
   async #greet({ anyVersion = false }: LinkOptions): Promise<void> {
     const own = { protocol: PROTOCOL_VERSION, version: packageVersion() };
-    const timer = setTimeout(() => this.close(), ANSWER_MS);
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      this.close();
+    }, ANSWER_MS);
     try {
       this.#daemon = await this.request("daemon_greet", own);
     } catch (error) {
-      throw new CellarError(
-        "DAEMON_UNAVAILABLE",
-        `what listens at ${this.path} does not answer as a daemon: ${describeError(error)}`,
-        { remedy: "Run cellar daemon stop, or end that process.", details: { cause: "silent" } },
-      );
+      const why = isLate ? `it was silent for ${ANSWER_MS} ms` : describeError(error);
+      const message = `what listens at ${this.path} does not answer as a daemon: ${why}`;
+      throw unresponsive(this.#address, message, { isLate, error });
     } finally {
       clearTimeout(timer);
     }
@@ -193,7 +205,8 @@ export function fromRemote(error: CellarError): CellarError {
   return new CellarError(code, error.message, { remedy, details, cause: error });
 }
 
-function reach(path: string): Promise<Socket> {
+function reach(address: DaemonAddress): Promise<Socket> {
+  const { path } = address;
   return new Promise((resolve, reject) => {
     const socket = connect({ path });
     const timer = setTimeout(
@@ -207,9 +220,9 @@ function reach(path: string): Promise<Socket> {
       reject(
         isAbsent
           ? absent(path, "nobody listens there")
-          : new CellarError("DAEMON_UNAVAILABLE", `${path} cannot be reached: ${error.message}`, {
-              details: { cause: "silent" },
-              cause: error,
+          : unresponsive(address, `${path} cannot be reached: ${error.message}`, {
+              isLate: error.code === "ETIMEDOUT",
+              error,
             }),
       );
     };
@@ -219,6 +232,22 @@ function reach(path: string): Promise<Socket> {
       socket.off("error", fail);
       resolve(socket);
     });
+  });
+}
+
+function unresponsive(
+  address: DaemonAddress,
+  message: string,
+  { isLate, error }: { readonly isLate: boolean; readonly error: unknown },
+): CellarError {
+  const pid = livePid(address);
+  return new CellarError("DAEMON_UNAVAILABLE", message, {
+    remedy:
+      pid === undefined
+        ? "Try again; if that does not help, find the process that listens there and end it."
+        : `Try again; if that does not help, end the process ${pid}: kill -KILL ${pid}`,
+    details: { cause: isLate ? "silent" : "unreachable", ...(pid !== undefined && { pid }) },
+    cause: error,
   });
 }
 

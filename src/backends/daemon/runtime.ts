@@ -14,11 +14,14 @@ import { closedError } from "../family/input.js";
 import { abortable, splitConfig, type Wishes } from "../options.js";
 import { type DaemonAddress, daemonAddress } from "./address.js";
 import { Audience } from "./audience.js";
-import { DaemonLink, isAbsence } from "./link.js";
+import { DaemonLink, isAbsence, isSilence } from "./link.js";
 import { DaemonClientSandbox, type Seat } from "./sandbox.js";
 
 /** As in the settings' schema, which a short-lived client does not load. */
 const USUAL_MINIMUM: IsolationLevel = "L3-";
+
+/** So long nobody waits again for one that did not answer, unless it is insisted on. */
+const SILENCE_MS = 30_000;
 
 export interface DaemonOptions {
   /** Starts a daemon where none runs. */
@@ -43,12 +46,19 @@ export function isRefusal(error: unknown): error is CellarError {
 
 type CreateOrder = Params<"session_create">;
 
+interface Attempt {
+  readonly link: Promise<DaemonLink>;
+  readonly starts: boolean;
+}
+
 /** A process's way to the daemon of its user: one link for all its sandboxes. */
 export class DaemonRuntime implements AsyncDisposable {
   readonly #surroundings: Surroundings;
   readonly #address: DaemonAddress;
   #layers: Record<string, unknown> | undefined;
-  #link: Promise<DaemonLink> | undefined;
+  /** Under way, or one that succeeded. */
+  #attempt: Attempt | undefined;
+  #silence: { readonly error: unknown; readonly until: number } | undefined;
   #isClosed = false;
 
   constructor(options: { readonly surroundings?: Surroundings } = {}) {
@@ -73,16 +83,37 @@ export class DaemonRuntime implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    const link = await this.#link?.catch(() => undefined);
+    const link = await this.#attempt?.link.catch(() => undefined);
     link?.close();
   }
 
   async #open(starts: boolean): Promise<DaemonLink> {
     if (this.#isClosed) throw closedError("the link to the daemon was closed");
-    const known = await this.#link?.catch(() => undefined);
-    if (known?.isOpen === true) return known;
-    this.#link = this.#reach(starts);
-    return await this.#link;
+    const known = this.#attempt;
+    if (known === undefined) return await this.#begin(starts).link;
+    try {
+      const link = await known.link;
+      if (link.isOpen) return link;
+    } catch (error) {
+      // Who may start a daemon is not content with what befell one who may not.
+      if (known.starts || !starts) throw error;
+    }
+    // Of all who waited for the same one, the first begins anew.
+    if (this.#attempt === known) this.#attempt = undefined;
+    return await this.#open(starts);
+  }
+
+  #begin(starts: boolean): Attempt {
+    const silence = this.#silence;
+    if (!starts && silence !== undefined && performance.now() < silence.until) throw silence.error;
+    this.#silence = undefined;
+    const attempt = { link: this.#reach(starts), starts };
+    this.#attempt = attempt;
+    attempt.link.catch((error: unknown) => {
+      this.#attempt = undefined;
+      if (isSilence(error)) this.#silence = { error, until: performance.now() + SILENCE_MS };
+    });
+    return attempt;
   }
 
   async #reach(starts: boolean): Promise<DaemonLink> {

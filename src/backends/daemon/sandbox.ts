@@ -10,7 +10,7 @@ import type {
   StateReport,
 } from "../backend.js";
 import { checkLimit, checkSource, checkVariableName, closedError } from "../family/input.js";
-import { joinReports } from "../family/state.js";
+import { joinReports, withoutContext } from "../family/state.js";
 import type { Audience } from "./audience.js";
 import { packContext } from "./context.js";
 import { lostExecution, unpackExecution } from "./execution.js";
@@ -191,12 +191,22 @@ export class DaemonClientSandbox implements ISandbox {
     this.#isLossTold = false;
     this.#number = 0;
     this.#seat = seat;
-    const furniture = this.#furniture;
-    if (furniture !== undefined) {
-      const wire = await furniture.pack(seat.link.daemon.pid);
-      await this.#furnish(seat, furniture, { session: seat.session, context: wire });
+    try {
+      await this.#refurnish(seat);
+    } catch (error) {
+      if (isLinkLoss(error)) throw error;
+      // The session goes on without what cannot be had any more, such as a file that is gone.
+      this.#furniture = undefined;
+      this.#notice = joinReports(this.#notice, withoutContext(error));
     }
     return seat;
+  }
+
+  async #refurnish(seat: Seat): Promise<void> {
+    const furniture = this.#furniture;
+    if (furniture === undefined) return;
+    const wire = await furniture.pack(seat.link.daemon.pid);
+    await this.#furnish(seat, furniture, { session: seat.session, context: wire });
   }
 
   async #furnish(

@@ -5,6 +5,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { surroundings } from "../../config/environment.js";
 import { CellarError, describeError } from "../../errors.js";
+import { wholeEnd } from "../family/context.js";
 import type { WireContext } from "./context.js";
 
 const PIECE_CHARACTERS = 256 * 1024;
@@ -33,10 +34,8 @@ export async function spool(text: string, daemon: number): Promise<WireContext> 
 function* pieces(text: string): Generator<Buffer> {
   let at = 0;
   while (at < text.length) {
-    const end = Math.min(at + PIECE_CHARACTERS, text.length);
-    const partsPair = end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800;
-    const cut = partsPair ? end - 1 : end;
-    yield Buffer.from(text.slice(at, cut));
-    at = cut;
+    const end = wholeEnd(text, at + PIECE_CHARACTERS);
+    yield Buffer.from(text.slice(at, end));
+    at = end;
   }
 }

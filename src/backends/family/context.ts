@@ -89,7 +89,7 @@ class LargeText implements LargeContext {
 }
 
 /** Where a text may be cut without parting a pair of surrogates. */
-function wholeEnd(text: string, end: number): number {
+export function wholeEnd(text: string, end: number): number {
   const isHighHalf = end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800;
   return isHighHalf ? end - 1 : Math.min(end, text.length);
 }
@@ -141,7 +141,8 @@ class LargeValue implements LargeContext {
   }
 }
 
-function filePath(given: unknown): string | undefined {
+/** The path of a context that is given as a file. */
+export function filePath(given: unknown): string | undefined {
   if (typeof given !== "object" || given === null || Object.keys(given).length !== 1) return;
   const { file } = given as { file?: unknown };
   return typeof file === "string" ? resolve(file) : undefined;
@@ -153,6 +154,7 @@ interface Stamp {
   readonly ino: bigint;
   readonly size: bigint;
   readonly mtimeNs: bigint;
+  readonly ctimeNs: bigint;
 }
 
 async function fileContext(given: unknown, path: string): Promise<Context> {
@@ -177,6 +179,7 @@ class LargeFile implements LargeContext {
   readonly bytes: number;
   readonly #path: string;
   readonly #stamp: Stamp;
+  #wasRead = false;
 
   constructor(given: unknown, path: string, stamp: Stamp) {
     this.given = given;
@@ -208,14 +211,23 @@ class LargeFile implements LargeContext {
 
   async open(): Promise<FileHandle> {
     const { handle, stamp } = await openFile(this.#path);
-    if (sameStamp(stamp, this.#stamp)) return handle;
+    const isGiven = this.#wasRead ? sameStamp(this.#stamp, stamp) : isGrown(this.#stamp, stamp);
+    this.#wasRead = true;
+    if (isGiven) return handle;
     await handle.close();
     throw changed(this.#path);
   }
 }
 
 function sameStamp(left: Stamp, right: Stamp): boolean {
-  return (["dev", "ino", "size", "mtimeNs"] as const).every((key) => left[key] === right[key]);
+  return (["dev", "ino", "size", "mtimeNs", "ctimeNs"] as const).every(
+    (key) => left[key] === right[key],
+  );
+}
+
+/** A file that is being appended to: up to its length at that time it is the one that was given. */
+function isGrown(before: Stamp, after: Stamp): boolean {
+  return before.dev === after.dev && before.ino === after.ino && before.size <= after.size;
 }
 
 async function openFile(
@@ -235,10 +247,10 @@ async function openFile(
       remedy: "Give the path of a regular file of text, or the text itself.",
     });
   }
-  const { dev, ino, size, mtimeNs } = stats;
+  const { dev, ino, size, mtimeNs, ctimeNs } = stats;
   return {
     handle,
-    stamp: { dev, ino, size, mtimeNs },
+    stamp: { dev, ino, size, mtimeNs, ctimeNs },
     [Symbol.asyncDispose]: () => handle.close(),
   };
 }

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { z } from "zod";
 import { CellarError } from "../../errors.js";
 import { excessOf, MAX_JSON_VALUES } from "../../protocol/bounds.js";
@@ -37,6 +38,8 @@ export class HostCalls {
   readonly #functions = new Map<string, HostFunction>();
   readonly #limits: CallLimits;
   readonly #waiting: (() => void)[] = [];
+  /** Tells who is called from inside a function of the caller. */
+  readonly #callees = new AsyncLocalStorage<true>();
   #running = 0;
 
   /** `givenAt` tells what the host gave as context at a step. */
@@ -62,6 +65,11 @@ export class HostCalls {
     }
   }
 
+  /** Whether this is run by one of the functions, for which the cell waits. */
+  get isCalling(): boolean {
+    return this.#running > 0 && this.#callees.getStore() === true;
+  }
+
   async answer(call: Params<"host_call">, signal: AbortSignal): Promise<Result<"host_call">> {
     const work = this.#functions.get(call.name);
     if (work === undefined) throw notGiven(call.name);
@@ -71,6 +79,8 @@ export class HostCalls {
       return { output: encodeValue(await this.#inTime(call.name, work, input, signal)) };
     } finally {
       this.#running -= 1;
+      // It slows down every promise of the process.
+      if (this.#running === 0) this.#callees.disable();
       this.#waiting.shift()?.();
     }
   }
@@ -114,7 +124,8 @@ export class HostCalls {
     });
     try {
       if (own.signal.aborted) return await broken;
-      return await Promise.race([work(input, own.signal), broken]);
+      const working = this.#callees.run(true, () => work(input, own.signal));
+      return await Promise.race([working, broken]);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", abort);

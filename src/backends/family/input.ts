@@ -49,6 +49,13 @@ export function hasCheckpoints({ mode }: SandboxInfo): boolean {
   return mode === "zygote";
 }
 
+/** A cell waits for the function, which would wait for the cell. */
+export function calledFromWithin(): CellarError {
+  return new CellarError("INVALID_INPUT", "the sandbox is waiting for the function that calls it", {
+    remedy: "Use another sandbox in onLLMQuery and onRLMQuery, or wait until the cell has ended.",
+  });
+}
+
 export function closedError(why: string): CellarError {
   return new CellarError("SESSION_CLOSED", why, {
     remedy: "Make a new one with createSandbox().",

@@ -18,6 +18,7 @@ import { gathered, unrun } from "./execution.js";
 import { Furniture } from "./furniture.js";
 import { HostCalls } from "./host-calls.js";
 import {
+  calledFromWithin,
   checkAbility,
   checkLimit,
   checkSource,
@@ -223,6 +224,7 @@ export class PythonSandbox implements ISandbox {
 
   #task<T>(work: () => Promise<T>): Promise<T> {
     if (this.#ending !== undefined) return Promise.reject(closedError("the sandbox was destroyed"));
+    if (this.#calls.isCalling) return Promise.reject(calledFromWithin());
     return this.#queue.run(async () => {
       if (!this.#lodging.family.isAlive) await this.#moveIn();
       return work();

@@ -286,4 +286,30 @@ describe("going back and forking", () => {
     open.push(twin);
     expect(text(await twin.execute("rlm_query('x')"))).toBe("'early'");
   });
+
+  check("a signal handler that asks while the cell waits is told that it cannot", async () => {
+    let release: (answer: string) => void = () => {};
+    const sandbox = await create({
+      onLLMQuery: (prompt) => {
+        if (prompt === "inner") return "never heard";
+        return new Promise((resolve) => {
+          release = resolve;
+        });
+      },
+    });
+    const code = [
+      "import signal",
+      "told = []",
+      "def ask(*_):",
+      "    try: llm_query('inner')",
+      "    except HostError as error: told.append(str(error))",
+      "signal.signal(signal.SIGALRM, ask)",
+      "signal.setitimer(signal.ITIMER_REAL, 0.2)",
+      "(llm_query('outer'), told)",
+    ].join("\n");
+    const running = sandbox.execute(code);
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    release("late");
+    expect(text(await running)).toContain("signal handler");
+  });
 });

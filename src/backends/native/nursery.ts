@@ -152,7 +152,9 @@ export class Nursery {
     if (current !== undefined) this.#retire(current);
     const next = this.#start();
     this.#current = next;
-    return next;
+    const started = await next;
+    if (this.#isClosed) throw closedError("the runtime was shut down");
+    return started;
   }
 
   #isStale(generation: Generation): boolean {

@@ -75,7 +75,6 @@ export class Zygote {
     const { name, token } = newCredentials();
     const arrival = new Promise<Peer>((resolve, reject) => {
       this.#expectant.set(name, reject);
-      this.ended.then(reject);
       this.#listener.expect(name, token, (hello, peer) => {
         if (hello.role === "template") resolve(peer);
         else peer.close();
@@ -111,6 +110,7 @@ export class Zygote {
 
   #lose(reason: CellarError): void {
     this.#peer.close();
+    for (const reject of this.#expectant.values()) reject(reason);
     this.#cradle.lose("zygote", reason);
   }
 }

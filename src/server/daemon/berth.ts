@@ -8,6 +8,7 @@ import {
   prepareFolder,
   refused,
 } from "../../backends/daemon/address.js";
+import { removePid, writePid } from "../../backends/daemon/pid-file.js";
 import { CellarError, describeError } from "../../errors.js";
 
 const ATTEMPTS = 20;
@@ -27,6 +28,7 @@ export async function takeBerth(server: Server, address: DaemonAddress): Promise
   try {
     chmodSync(own, 0o600);
     await moveIn(own, address, folder);
+    writePid(folder);
   } catch (error) {
     server.close();
     throw error;
@@ -36,7 +38,10 @@ export async function takeBerth(server: Server, address: DaemonAddress): Promise
   const { ino } = lstatSync(path);
   return {
     [Symbol.dispose]: () => {
-      if (lstatSync(path, { throwIfNoEntry: false })?.ino === ino) rmSync(path, { force: true });
+      if (lstatSync(path, { throwIfNoEntry: false })?.ino !== ino) return;
+      // As long as the socket is there, nobody else has noted himself.
+      removePid(folder);
+      rmSync(path, { force: true });
     },
   };
 }

@@ -1,0 +1,36 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { DaemonAddress } from "./address.js";
+
+const NAME = "daemon.pid";
+
+/** Notes who listens, for the case that it stops answering. */
+export function writePid(folder: string): void {
+  const own = join(folder, `.p${randomBytes(4).toString("hex")}`);
+  try {
+    writeFileSync(own, `${process.pid}\n`, { flag: "wx", mode: 0o600 });
+    // Replaces what lies there without following it.
+    renameSync(own, join(folder, NAME));
+  } finally {
+    rmSync(own, { force: true });
+  }
+}
+
+export function removePid(folder: string): void {
+  rmSync(join(folder, NAME), { force: true });
+}
+
+/** The process that was noted at the address, when it is alive and this user's. */
+export function livePid({ folder }: DaemonAddress): number | undefined {
+  if (folder === undefined) return undefined;
+  try {
+    const pid = Number(readFileSync(join(folder, NAME), "utf8"));
+    // Zero and less are groups of processes.
+    if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
+    process.kill(pid, 0);
+    return pid;
+  } catch {
+    return undefined;
+  }
+}
