@@ -1,6 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -194,6 +202,22 @@ describe("a daemon that dies", () => {
     await end(daemon, "SIGKILL");
     await home.start();
     expect((await sandbox.execute("context")).result?.["text/plain"]).toBe("'the text'");
+  });
+
+  check("tells that a context could not be had again", async (home) => {
+    const daemon = await home.start();
+    const sandbox = await home.runtime().createSandbox(SMALL);
+    const file = join(home.path, "context.txt");
+    writeFileSync(file, "the text");
+    await sandbox.initialize({ file });
+    rmSync(file);
+    await end(daemon, "SIGKILL");
+    await home.start();
+    const reason = expect.stringMatching(/daemon.*context could not be loaded again: there is no/);
+    const told = await sandbox.execute("context");
+    expect(told).toMatchObject({ status: "ok", state: { survived: false, reason } });
+    expect(told.result).toBeNull();
+    expect((await sandbox.execute("1")).state.survived).toBe(true);
   });
 
   check("aborts the questions that it had asked", async (home) => {

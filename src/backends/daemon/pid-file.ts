@@ -5,20 +5,21 @@ import type { DaemonAddress } from "./address.js";
 
 const NAME = "daemon.pid";
 
-/** Notes who listens, for the case that it stops answering. */
+/** Notes who listens, for the case that it stops answering. A daemon does as well without. */
 export function writePid(folder: string): void {
   const own = join(folder, `.p${randomBytes(4).toString("hex")}`);
   try {
     writeFileSync(own, `${process.pid}\n`, { flag: "wx", mode: 0o600 });
     // Replaces what lies there without following it.
     renameSync(own, join(folder, NAME));
-  } finally {
+  } catch {
     rmSync(own, { force: true });
+    removePid(folder);
   }
 }
 
 export function removePid(folder: string): void {
-  rmSync(join(folder, NAME), { force: true });
+  rmSync(join(folder, NAME), { force: true, recursive: true });
 }
 
 /** The process that was noted at the address, when it is alive and this user's. */

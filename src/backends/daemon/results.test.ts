@@ -73,6 +73,19 @@ describe("results through the daemon", () => {
     expect((await sandbox.execute("1 + 1")).result?.["text/plain"]).toBe("2");
   });
 
+  check("are cut and not lost when they have no room in a message", async () => {
+    await using sandbox = await runtime.createSandbox(SMALL);
+    const code = "import sys\nfor _ in range(60): sys.stdout.write('\\0' * 1_000_000)\nx = 7\nx";
+    const run = await sandbox.execute(code, { maxOutputLength: 100_000_000, timeout: 30_000 });
+    expect([run.status, run.result?.["text/plain"]]).toEqual(["ok", "7"]);
+    const { stdout: omitted } = run.omitted;
+    const notice = `\n... [${omitted.toLocaleString("en-US")} bytes omitted] ...\n`;
+    const at = run.stdout.indexOf(notice);
+    expect(at).toBeGreaterThan(20_000_000);
+    expect(run.stdout.length - notice.length + omitted).toBe(60_000_000);
+    expect((await sandbox.execute("x")).result?.["text/plain"]).toBe("7");
+  });
+
   check("lose no text when they have very many pieces", async () => {
     await using sandbox = await runtime.createSandbox(SMALL);
     const run = await sandbox.execute(

@@ -11,7 +11,8 @@ import type { Interpreter } from "../../isolation/interpreter.js";
 import type { Finding, ProbeFacts } from "../../isolation/levels.js";
 import { type DeathCause, type Limits, PROTOCOL_VERSION } from "../../protocol/messages.js";
 import { Peer } from "../../protocol/peer.js";
-import { Family, type Hello } from "../family/family.js";
+import { Family } from "../family/family.js";
+import { heard } from "../family/greeting.js";
 import { sweep } from "./run-folder.js";
 import { remember } from "./wall.js";
 
@@ -23,8 +24,6 @@ const BOOT = [
   "sys.path.remove(folder)",
   "main()",
 ].join("\n");
-/** Python starts in a tenth of a second; on a cold, loaded machine it may take long. */
-const HELLO_MS = 60_000;
 /** A keeper ends everything at once; one that does not is ended itself. */
 const KEEPER_MS = 5_000;
 /** What was said before the end is read; a stray process may keep the link open. */
@@ -102,19 +101,6 @@ export async function startPlain(plan: PlainPlan): Promise<PlainSession> {
     await family.gone;
     throw startFailure(said() === "" ? describeError(error) : said(), error);
   }
-}
-
-function heard(peer: Peer, over: Promise<DeathCause>): Promise<Hello> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error("it said nothing in time")), HELLO_MS);
-    const settle = (act: () => void) => {
-      clearTimeout(timer);
-      act();
-    };
-    peer.on("hello", (hello) => settle(() => resolve(hello)));
-    peer.closed.then((reason) => settle(() => reject(reason)));
-    over.then(() => settle(() => reject(new Error("it ended at once"))));
-  });
 }
 
 function launch({ interpreter, surroundings }: PlainPlan, folder: string): ChildProcess {

@@ -7,12 +7,13 @@ import {
 } from "../../config.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import type { Mount } from "../../isolation/bwrap.js";
-import { assess, meets } from "../../isolation/levels.js";
+import { assess } from "../../isolation/levels.js";
 import type { REPLConfig, SandboxInfo } from "../backend.js";
 import type { Family } from "../family/family.js";
 import { closedError } from "../family/input.js";
 import { keepingAlive } from "../family/keep-alive.js";
 import { type Birthplace, explained, lodge } from "../family/lodging.js";
+import { refuseBelow, refuseWithoutWalls } from "../family/minimum.js";
 import { PythonSandbox } from "../family/sandbox.js";
 import { abortable, splitConfig } from "../options.js";
 import { findInterpreter, Nursery, type Placement, wireLimits } from "./nursery.js";
@@ -80,14 +81,15 @@ export class NativeRuntime implements AsyncDisposable {
         return plain();
       }
       hadWalls = true;
-      refuseBelow(settings, placement);
+      refuseWeak(settings, placement);
       return lodge(placement.family, describe(placement), { context, canHoldContexts: true });
     };
   }
 
   #plain(settings: Settings, mounts: readonly Mount[], why: CellarError): Birthplace {
     return async () => {
-      refuseWithoutWalls(settings, mounts, why);
+      refuseWithoutWalls(settings, PLAIN_LEVEL, why);
+      refuseMounts(mounts, why);
       const interpreter = await findInterpreter(settings, this.#surroundings);
       const limits = wireLimits(settings.limits);
       const plan = { interpreter, limits, surroundings: this.#surroundings };
@@ -100,7 +102,7 @@ export class NativeRuntime implements AsyncDisposable {
         throw closedError("the runtime was shut down");
       }
       const isolation = assess(facts);
-      refuseBelow(settings, { isolation, family, interpreter });
+      refuseWeak(settings, { isolation, family, interpreter });
       return lodge(family, {
         backend: "native",
         mode: "plain",
@@ -184,48 +186,19 @@ function withoutWalls(): CellarError {
   return new CellarError("SANDBOX_UNAVAILABLE", `The sandbox cannot be made: ${why}`);
 }
 
-function refuseWithoutWalls(
-  { minIsolation }: Settings,
-  mounts: readonly Mount[],
-  why: CellarError,
-): void {
-  if (!meets(PLAIN_LEVEL, minIsolation)) {
-    const lowering =
-      `lower the option minIsolation to "${PLAIN_LEVEL}" to run without walls: ` +
-      "the code then runs as you, with limits against accidents at best.";
-    throw new CellarError(
-      "SANDBOX_UNAVAILABLE",
-      `${why.message}. Without it this machine offers ${PLAIN_LEVEL}, below the minimum ${minIsolation}`,
-      {
-        remedy: why.remedy === undefined ? `L${lowering.slice(1)}` : `${why.remedy} Or ${lowering}`,
-        details: { ...why.details, level: PLAIN_LEVEL, option: "minIsolation" },
-        cause: why,
-      },
-    );
-  }
-  if (mounts.length > 0) {
-    throw new CellarError("UNSUPPORTED", "mounts need walls, and this session has none", {
-      remedy: "Leave them out: a plain process sees the host's folders where they are.",
-      details: { reason: why.message },
-    });
-  }
+function refuseMounts(mounts: readonly Mount[], why: CellarError): void {
+  if (mounts.length === 0) return;
+  throw new CellarError("UNSUPPORTED", "mounts need walls, and this session has none", {
+    remedy: "Leave them out: a plain process sees the host's folders where they are.",
+    details: { reason: why.message },
+  });
 }
 
-function refuseBelow(settings: Settings, { isolation, family }: Placement): void {
-  if (meets(isolation.level, settings.minIsolation)) return;
-  family.close();
-  const failed = isolation.checks.filter(({ ok, name }) => !ok && isolation.missing.includes(name));
-  throw new CellarError(
-    "SANDBOX_UNAVAILABLE",
-    [
-      `This machine offers isolation ${isolation.level}, below the minimum ${settings.minIsolation}`,
-      ...failed.map(({ name, detail }) => `${name}: ${detail}`),
-    ].join("; "),
-    {
-      remedy:
-        failed.find(({ fix }) => fix !== undefined)?.fix ??
-        `Lower the option minIsolation to "${isolation.level}" if that is enough for you.`,
-      details: { level: isolation.level, missing: isolation.missing, option: "minIsolation" },
-    },
-  );
+function refuseWeak(settings: Settings, { isolation, family }: Placement): void {
+  try {
+    refuseBelow(settings, isolation);
+  } catch (error) {
+    family.close();
+    throw error;
+  }
 }

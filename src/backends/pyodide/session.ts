@@ -5,13 +5,12 @@ import type { Duplex, Readable } from "node:stream";
 import { CellarError, describeError } from "../../errors.js";
 import { type DeathCause, type Limits, PROTOCOL_VERSION } from "../../protocol/messages.js";
 import { Peer } from "../../protocol/peer.js";
-import { Family, type Hello } from "../family/family.js";
+import { Family } from "../family/family.js";
+import { heard } from "../family/greeting.js";
 import { remember } from "../native/wall.js";
 import { streamOf } from "./enclosure.js";
 import { CONTROL_DESCRIPTOR, HEAD_DESCRIPTOR, MEMORY_DESCRIPTOR } from "./inside/plan.js";
 
-/** From a snapshot it takes a fraction of a second, without one seconds; a loaded machine more. */
-const HELLO_MS = 120_000;
 /** What was said before the end is read; a stray process may keep the link open. */
 const DRAINING_MS = 500;
 const LEAVING_MS = 1000;
@@ -98,19 +97,6 @@ export async function openSession(
     await family.gone;
     throw startFailure(said() === "" ? describeError(error) : said(), error);
   }
-}
-
-function heard(peer: Peer, over: Promise<DeathCause>): Promise<Hello> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error("it said nothing in time")), HELLO_MS);
-    const settle = (act: () => void) => {
-      clearTimeout(timer);
-      act();
-    };
-    peer.on("hello", (hello) => settle(() => resolve(hello)));
-    peer.closed.then((reason) => settle(() => reject(reason)));
-    over.then(() => settle(() => reject(new Error("it ended at once"))));
-  });
 }
 
 /** Only what came before user code counts, so nothing after the line is read. */

@@ -5,13 +5,18 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
 } from "node:fs";
 import { connect, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type DaemonAddress, daemonAddress } from "../../backends/daemon/address.js";
+import { livePid } from "../../backends/daemon/pid-file.js";
 import { isTaken, takeBerth } from "./berth.js";
 
 let home: string;
@@ -72,7 +77,7 @@ describe("a berth", () => {
     expect(winners).toEqual([await whoAnswers()]);
     const losses = attempts.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
     expect(losses.map(isTaken)).toEqual(losses.map(() => true));
-    expect(readdirSync(dirname(address.path))).toEqual(["daemon.sock"]);
+    expect(readdirSync(dirname(address.path))).toEqual(["daemon.pid", "daemon.sock"]);
   });
 
   it("is given up for the next one, and only by who has it", async () => {
@@ -81,11 +86,41 @@ describe("a berth", () => {
     await takeBerth(namedServer("second"), address);
     berth[Symbol.dispose]();
     expect(await whoAnswers()).toBe("second");
+    expect(readdirSync(dirname(address.path))).toContain("daemon.pid");
   });
+
+  it("tells the process that has it, to this user alone and over whatever lay there", async () => {
+    const folder = dirname(address.path);
+    const victim = join(home, "victim");
+    writeFileSync(victim, "untouched");
+    mkdirSync(folder, { mode: 0o700 });
+    symlinkSync(victim, join(folder, "daemon.pid"));
+    await takeBerth(namedServer("first"), address);
+    expect(livePid(address)).toBe(process.pid);
+    expect(statSync(join(folder, "daemon.pid")).mode & 0o777).toBe(0o600);
+    expect(readFileSync(victim, "utf8")).toBe("untouched");
+  });
+
+  it("is had even where the process cannot be noted", async () => {
+    mkdirSync(join(dirname(address.path), "daemon.pid", "full"), { recursive: true, mode: 0o700 });
+    await takeBerth(namedServer("first"), address);
+    expect(await whoAnswers()).toBe("first");
+    expect(livePid(address)).toBeUndefined();
+  });
+
+  it.each(["", "0", "-1", "1e99", "nobody", String(2 ** 30)])(
+    "tells no process for %j",
+    (noted) => {
+      mkdirSync(dirname(address.path), { mode: 0o700 });
+      writeFileSync(join(dirname(address.path), "daemon.pid"), noted);
+      expect(livePid(address)).toBeUndefined();
+    },
+  );
 
   it("leaves nothing behind when it is given up", async () => {
     const berth = await takeBerth(namedServer("first"), address);
     berth[Symbol.dispose]();
     expect(existsSync(address.path)).toBe(false);
+    expect(readdirSync(dirname(address.path))).toEqual([]);
   });
 });
