@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { CellarError } from "../../errors.js";
 import type { Params } from "../../protocol/messages.js";
 import { decodeValue } from "../../protocol/values.js";
@@ -17,6 +18,8 @@ export class Audience implements SessionListener {
   context: unknown;
   readonly #callbacks: Callbacks;
   readonly #queries = new Map<number, AbortController>();
+  /** Tells who is called from inside a function of the caller. */
+  readonly #callees = new AsyncLocalStorage<true>();
   readonly #displays = new Map<number, Display>();
   #shown = 0;
   #members = 1;
@@ -67,13 +70,20 @@ export class Audience implements SessionListener {
     return display;
   }
 
+  /** Whether this is run by one of the functions, for which a cell waits. */
+  get isCalling(): boolean {
+    return this.#queries.size > 0 && this.#callees.getStore() === true;
+  }
+
   async query(params: Params<"session_query">): Promise<string> {
     const controller = new AbortController();
     this.#queries.set(params.query, controller);
     try {
-      return await this.#answer(params, controller.signal);
+      return await this.#callees.run(true, () => this.#answer(params, controller.signal));
     } finally {
       this.#queries.delete(params.query);
+      // It slows down every promise of the process.
+      if (this.#queries.size === 0) this.#callees.disable();
     }
   }
 

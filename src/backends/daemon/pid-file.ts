@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DaemonAddress } from "./address.js";
 
@@ -19,7 +19,11 @@ export function writePid(folder: string): void {
 }
 
 export function removePid(folder: string): void {
-  rmSync(join(folder, NAME), { force: true, recursive: true });
+  try {
+    unlinkSync(join(folder, NAME));
+  } catch {
+    // It is not there, or is nothing that was written here.
+  }
 }
 
 /** The process that was noted at the address, when it is alive and this user's. */

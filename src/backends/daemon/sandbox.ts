@@ -9,7 +9,13 @@ import type {
   SandboxInfo,
   StateReport,
 } from "../backend.js";
-import { checkLimit, checkSource, checkVariableName, closedError } from "../family/input.js";
+import {
+  calledFromWithin,
+  checkLimit,
+  checkSource,
+  checkVariableName,
+  closedError,
+} from "../family/input.js";
 import { joinReports, withoutContext } from "../family/state.js";
 import type { Audience } from "./audience.js";
 import { packContext } from "./context.js";
@@ -167,6 +173,9 @@ export class DaemonClientSandbox implements ISandbox {
 
   #post<T>(prepare: () => Promise<Sent<T>>): Promise<T> {
     if (this.#ending !== undefined) return Promise.reject(closedError("the sandbox was destroyed"));
+    // Functions are shared with the twins, whose cells may wait for each other.
+    const isRunning = [...this.#waiting].some(({ sent }) => sent !== undefined);
+    if (isRunning && this.#seat.audience.isCalling) return Promise.reject(calledFromWithin());
     return this.#outbox.send(prepare);
   }
 

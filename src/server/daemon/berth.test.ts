@@ -106,6 +106,7 @@ describe("a berth", () => {
     await takeBerth(namedServer("first"), address);
     expect(await whoAnswers()).toBe("first");
     expect(livePid(address)).toBeUndefined();
+    expect(readdirSync(join(dirname(address.path), "daemon.pid"))).toEqual(["full"]);
   });
 
   it.each(["", "0", "-1", "1e99", "nobody", String(2 ** 30)])(
