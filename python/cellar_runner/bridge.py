@@ -192,7 +192,7 @@ def functions(service):
 
         >>> llm_query_batched(["Summarise: " + part for part in chunk_text(context, 20_000)])
         """
-        _refuse_text("llm_query_batched", prompts)
+        prompts = _listed("llm_query_batched", prompts)
         inputs = [_prompt(prompt, model) for prompt in prompts]
         return _several(bridge, "llm_query", inputs, return_exceptions)
 
@@ -217,12 +217,12 @@ def functions(service):
 
         >>> rlm_query_batched(["Find all dates"] * len(parts), parts)
         """
-        _refuse_text("rlm_query_batched", tasks)
-        tasks = [_task(task) for task in tasks]
+        tasks = [_task(task) for task in _listed("rlm_query_batched", tasks)]
         if ctxs is None:
             given = [bridge.given(None)] * len(tasks)
         else:
-            given = [bridge.given(context) for context in ctxs]
+            contexts = _listed("rlm_query_batched", ctxs, "contexts")
+            given = [bridge.given(context) for context in contexts]
             if len(given) != len(tasks):
                 text = "{} tasks but {} contexts: give one context for each task"
                 raise ValueError(text.format(len(tasks), len(given)))
@@ -251,9 +251,12 @@ def _task(task):
     return {"task": task}
 
 
-def _refuse_text(name, items):
-    if isinstance(items, (str, bytes)):
-        raise TypeError("{} takes a list of strings, not one string".format(name))
+def _listed(name, items, what="strings"):
+    """The items; one text, or what holds none, was meant for something else."""
+    if isinstance(items, (str, bytes)) or not hasattr(items, "__iter__"):
+        text = "{} takes a list of {}, not {}"
+        raise TypeError(text.format(name, what, type(items).__name__))
+    return list(items)
 
 
 def _single(bridge, name, inputs):

@@ -10,7 +10,6 @@ import signal
 import sys
 
 from . import marks, wire
-from .messages import PROTOCOL_VERSION
 from .outlet import Outlet
 from .pristine import BUILTINS as __builtins__
 from .service import Service
@@ -178,17 +177,5 @@ def main():
     plain = Plain(channel)
     # After its descriptors are in place: the limits close the range in which they lie.
     abilities = ABILITIES + _limit(boot["limits"])
-    channel.notify(
-        "hello",
-        {
-            "protocol": PROTOCOL_VERSION,
-            "role": "plain",
-            "session": boot["session"],
-            "token": boot["token"],
-            "branch": 0,
-            "generation": 0,
-            "python": "%d.%d.%d" % sys.version_info[:3],
-            "abilities": abilities,
-        },
-    )
+    plain.say_hello(boot, abilities)
     plain.serve()

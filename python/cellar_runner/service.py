@@ -4,11 +4,13 @@ import _signal as _signals
 import ctypes
 import os
 import signal
+import sys
 import threading
 import time
 
 from . import bridge, context, streams, values, wire
 from .interpreter import Interpreter
+from .messages import PROTOCOL_VERSION
 from .pristine import BUILTINS as __builtins__
 from .toolbox import toolbox
 
@@ -108,6 +110,20 @@ class Service:
 
     def _answered(self, params, result):
         """Called after an answer is out."""
+
+    def say_hello(self, boot, abilities):
+        """The first word of a service that is a session by itself."""
+        params = {
+            "protocol": PROTOCOL_VERSION,
+            "role": "plain",
+            "session": boot["session"],
+            "token": boot["token"],
+            "branch": 0,
+            "generation": 0,
+            "python": "%d.%d.%d" % sys.version_info[:3],
+            "abilities": abilities,
+        }
+        self._channel.notify("hello", params)
 
     def ask(self, number, name, content):
         """Sends a question to the host."""

@@ -13,7 +13,6 @@ import _signal as _signals
 
 from . import doors, marks, single_thread_loop, streams, wire
 from .capture import Capture
-from .messages import PROTOCOL_VERSION
 from .pristine import BUILTINS as __builtins__
 from .service import Service
 
@@ -137,20 +136,7 @@ class Wasm(Service):
         message = self._channel.parsed(body)
         if message.get("method") != "plain_boot":
             raise wire.Broken("the first message must be plain_boot")
-        boot = message["params"]
-        self._channel.notify(
-            "hello",
-            {
-                "protocol": PROTOCOL_VERSION,
-                "role": "plain",
-                "session": boot["session"],
-                "token": boot["token"],
-                "branch": 0,
-                "generation": 0,
-                "python": "%d.%d.%d" % sys.version_info[:3],
-                "abilities": ABILITIES,
-            },
-        )
+        self.say_hello(message["params"], ABILITIES)
 
     def _begin_cell(self, params):
         _signal(_SIGPROF, self._on_reminder)

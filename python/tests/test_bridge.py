@@ -66,10 +66,12 @@ class WaitingTest(unittest.TestCase):
             lambda: made["llm_query"](["a"]),
             lambda: made["llm_query"]("a", model=3),
             lambda: made["llm_query_batched"]("abc"),
+            lambda: made["llm_query_batched"](None),
+            lambda: made["rlm_query_batched"](["a"], 5),
             lambda: made["llm_query_batched"]([1]),
             lambda: made["rlm_query"](None),
         ):
-            with self.assertRaises(TypeError):
+            with self.assertRaisesRegex(TypeError, "must be a str|takes a list of"):
                 call()
         self.assertEqual(Host(echo).asked, [])
 

@@ -32,6 +32,11 @@ export function createSandbox(config: REPLConfig = {}): Promise<ISandbox> {
 
 /** `cold` is for a backend that has to start its Python first, where waiting ahead does not pay. */
 export async function openSandbox(config: REPLConfig, cold: REPLConfig = {}): Promise<ISandbox> {
+  if (typeof config !== "object" || config === null) {
+    throw new CellarError("INVALID_CONFIG", "the options of a sandbox must be an object", {
+      remedy: "Leave them out to have the defaults.",
+    });
+  }
   const { backend = "auto" } = config;
   switch (backend) {
     case "native":

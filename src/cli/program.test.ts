@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { cellar, sandboxAbsence } from "./command-line.case.test.js";
 
@@ -29,6 +29,11 @@ describe("cellar", () => {
     const option = await cellar(["doctor", "--jsn"]);
     expect(option).toMatchObject({ code: 2, stdout: "" });
     expect(option.stderr).toMatch(/^cellar: unknown option '--jsn'.*--json/);
+    const nothing = await cellar(["daemon"]);
+    expect(nothing).toMatchObject({ code: 2, stdout: "" });
+    expect(nothing.stderr).toMatch(
+      /^cellar: what daemon is to do is missing\n.*cellar daemon --help/,
+    );
     const json = await cellar(["doctor", "--json", "--nonsense"]);
     expect(json.code).toBe(2);
     expect(JSON.parse(json.stdout).error.message).toContain("--nonsense");
@@ -51,6 +56,9 @@ describe("cellar demo", () => {
     const { code, stdout, stderr } = await cellar(["demo"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).not.toContain("✗");
+    const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+    const next = stdout.slice(stdout.indexOf("Next:"));
+    expect(readme).toContain(`\n${next.trimEnd()}\n\`\`\`\n`);
     for (const act of ["state", "endless", "speed"]) expect(stdout).toMatch(new RegExp(`✓ ${act}`));
     const walled = absence === undefined ? "✓" : "-";
     for (const act of ["file", "network"]) expect(stdout).toMatch(new RegExp(`${walled} ${act}`));

@@ -47,7 +47,9 @@ async function runCommandLine(args: readonly string[]): Promise<number> {
     else await program.parseAsync(args, { from: "user" });
     return outcome.code;
   } catch (error) {
-    return error instanceof CommanderError ? refuse(error, json) : reportFailure(error, json);
+    return error instanceof CommanderError
+      ? refuse(error, args[0] ?? "", json)
+      : reportFailure(error, json);
   }
 }
 
@@ -69,10 +71,17 @@ async function buildProgram(
 }
 
 /** Help and the version end the parser too; everything else was wrong usage. */
-function refuse(error: CommanderError, json: boolean): number {
+function refuse(error: CommanderError, called: string, json: boolean): number {
   if (error.exitCode === 0) return EXIT.ok;
-  const message = error.message.replace(/^error: /, "").replaceAll("\n", " ");
+  const message =
+    error.code === "commander.help"
+      ? `what ${called} is to do is missing`
+      : error.message.replace(/^error: /, "").replaceAll("\n", " ");
   if (json) return reportFailure(invalidInput(message), true);
-  complain(message, "see cellar --help, or --help of the command");
+  const place =
+    error.code === "commander.help"
+      ? `cellar ${called} --help`
+      : "cellar --help, or --help of the command";
+  complain(message, `see ${place}`);
   return EXIT.usage;
 }

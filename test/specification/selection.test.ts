@@ -9,6 +9,7 @@ import {
   isCellarError,
   NativePythonSandbox,
   PyodideSandbox,
+  type REPLConfig,
   shutdown,
 } from "../../src/index.js";
 import { openSandbox, text, withSandbox } from "./grounds.js";
@@ -31,6 +32,23 @@ describe("Requirement: Backend Selection", () => {
       code: "INVALID_CONFIG",
       message: expect.stringContaining("docker"),
       remedy: expect.stringMatching(/auto, native, daemon, pyodide/),
+    });
+  });
+
+  it("options that are no object are refused", async () => {
+    for (const config of [null, "native", 5]) {
+      await expect(createSandbox(config as unknown as REPLConfig)).rejects.toMatchObject({
+        code: "INVALID_CONFIG",
+      });
+    }
+  });
+
+  it("a thread of one's own is refused with the way out", async () => {
+    const config = { backend: "pyodide", useWorker: false } as const;
+    await expect(createSandbox(config)).rejects.toMatchObject({
+      code: "SANDBOX_UNAVAILABLE",
+      message: expect.stringContaining("useWorker: false"),
+      remedy: expect.stringContaining("Leave useWorker out"),
     });
   });
 

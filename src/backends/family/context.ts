@@ -145,6 +145,11 @@ class LargeValue implements LargeContext {
 export function filePath(given: unknown): string | undefined {
   if (typeof given !== "object" || given === null || Object.keys(given).length !== 1) return;
   const { file } = given as { file?: unknown };
+  if (file === "") {
+    throw new CellarError("INVALID_INPUT", "the path of the context's file is empty", {
+      remedy: "Give the path of a regular file of text, or the text itself.",
+    });
+  }
   return typeof file === "string" ? resolve(file) : undefined;
 }
 

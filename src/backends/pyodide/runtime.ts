@@ -97,7 +97,7 @@ export class PyodideRuntime implements AsyncDisposable {
       const isolation = assess({
         limits: { ok: false, detail: "Pyodide runs in the caller's own process" },
       });
-      refuseBelow(settings, isolation);
+      refuseWithoutWalls(settings, isolation.level, inOwnThread());
       const { family, python, reason } = await this.#loads.run(() => this.#load(settings));
       const tenancy = { family, isolation, python, reason };
       return moveIn(settings, tenancy, "useWorker is false", "direct");
@@ -267,6 +267,12 @@ async function readMemory({ file, offset }: StoredMemory): Promise<Uint8Array> {
 function remoteCode(): CellarError {
   return new CellarError("UNSUPPORTED", "code of a web server is not run in the caller's process", {
     remedy: "Leave useWorker at true, or name a folder with indexURL.",
+  });
+}
+
+function inOwnThread(): CellarError {
+  return new CellarError("SANDBOX_UNAVAILABLE", "useWorker: false runs Python in your own thread", {
+    remedy: "Leave useWorker out to run it in a process of its own.",
   });
 }
 
