@@ -1,4 +1,4 @@
-import { readFileSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { cellar, sandboxAbsence } from "./command-line.case.test.js";
 
