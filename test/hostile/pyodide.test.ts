@@ -6,6 +6,8 @@ import { sweep } from "./sweep.js";
 
 const CONFIG = { timeout: 5_000, grace: 500, limits: { memoryMb: 256 }, spares: 1 } as const;
 
+// Made first, for hooks run backwards: the arena's farewell wants no process left, spares included.
+const grounds = new Grounds();
 let runtime: PyodideRuntime | undefined;
 
 beforeAll(() => {
@@ -16,7 +18,7 @@ afterAll(() => runtime?.[Symbol.asyncDispose]());
 
 sweep({
   name: "in a jailed Pyodide",
-  grounds: new Grounds(),
+  grounds,
   open: async () => {
     if (runtime === undefined) throw new Error("the runtime is not open");
     return runtime.createSandbox(CONFIG);
