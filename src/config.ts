@@ -80,6 +80,12 @@ export const settingsSchema = z.strictObject({
     .array(z.string().regex(/^[A-Za-z0-9][\w.-]*$/))
     .max(128)
     .default([]),
+  /** Notebooks: how many cells one may have. */
+  maxCells: z.int().min(1).max(10_000).default(100),
+  /** Notebooks: the largest state that is kept, as it lies on the disk, in MB. */
+  stateMaxSizeMb: megabytes.default(512),
+  /** Notebooks: how many snapshots are kept to go back to. */
+  keepSnapshots: z.int().min(1).max(100).default(5),
   limits: limitSettingsSchema.prefault({}),
 } satisfies Record<SettingName, z.ZodType>);
 

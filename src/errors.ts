@@ -16,6 +16,12 @@ export const ERROR_CODES = [
   "INSTALL_FAILED",
   "ABORTED",
   "IO_ERROR",
+  "CONFLICT",
+  "LOCKED",
+  "NOT_FOUND",
+  "DAMAGED",
+  "LIMIT_REACHED",
+  "STATE_REFUSED",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

@@ -57,7 +57,7 @@ def _member(data, name):
 class Branch:
     """`generation` counts the heads: each has its own pipes, link and channel."""
 
-    def __init__(self, number, slot, keep, host, board, count):
+    def __init__(self, number, slot, keep, host, board, count, writers):
         self.number = number
         self.slot = slot
         self.generation = 0
@@ -70,6 +70,7 @@ class Branch:
         self._host = host
         self._board = board
         self._count = count
+        self._writers = writers
         self._pipes = []
         self._ended = set()
         self._link = None
@@ -160,7 +161,7 @@ class Branch:
 
     def _accept_parked(self):
         try:
-            data = self._link.recv(parking.PARKED.size + 1, socket.MSG_DONTWAIT)
+            data = self._link.recv(parking.WRITING.size + 1, socket.MSG_DONTWAIT)
         except BlockingIOError:
             return
         except OSError:
@@ -170,6 +171,10 @@ class Branch:
             self._link = None
         elif len(data) == parking.PARKED.size:
             self._park(*parking.PARKED.unpack(data))
+        elif len(data) == parking.WRITING.size:
+            writer, pid, _ = parking.WRITING.unpack(data)
+            if os.path.exists("/proc/%d" % pid):
+                self._writers[writer] = pid
 
     def _park(self, step, pid):
         self.parked.append(Parked(step, pid, self._spare))
@@ -179,10 +184,18 @@ class Branch:
         with self.new_spare() as theirs:
             try:
                 descriptors = [theirs.fileno()]
-                family.send_with_descriptors(self._link, b"spare", descriptors, socket.MSG_DONTWAIT)
+                family.send_with_descriptors(self._link, parking.SPARE_LINK, descriptors, socket.MSG_DONTWAIT)
             except OSError:
                 # A head that does not take them gets no more checkpoints.
                 pass
+
+    def lend(self, descriptor):
+        """Passes a link on to the head; False when it does not take it."""
+        try:
+            family.send_with_descriptors(self._link, parking.WRITER, [descriptor], socket.MSG_DONTWAIT)
+        except (OSError, AttributeError):
+            return False
+        return True
 
     def expect_parked(self, milliseconds):
         """Waits a moment for the word of a checkpoint that is being made."""

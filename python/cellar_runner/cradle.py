@@ -84,10 +84,11 @@ class Cradle:
         limits, group = params["limits"], None
         if self._parents is not None:
             group = groups.SessionGroup(self._parents, params["session"], limits)
-        precedence = jail.enter(limits, self._seccomp, group)
-        kept = [self._folder, precedence.descriptor]
+        room = jail.Room(params["room"]) if "room" in params else None
+        precedence = jail.enter(limits, self._seccomp, group, room)
+        kept = [self._folder, precedence.descriptor] + (room.descriptors if room is not None else [])
         linux.close_all_except(kept + (group.descriptors if group is not None else []))
-        Init(params, self._folder, group, self._head, precedence, self._shared_bytes).run()
+        Init(params, self._folder, group, self._head, precedence, self._shared_bytes, room).run()
 
     def _reap(self):
         while True:

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 
-from . import bridge, family, jail, linux, parking, rehearsal, streams, wire
+from . import bridge, family, jail, linux, parking, rehearsal, streams, wire, writer
 from .service import Service
 from .short_cells import ShortCells
 
@@ -35,6 +35,8 @@ class Head(Service):
         self._reading = threading.Lock()
         self._reader = None
         self._understudy = None
+        # The file of a state to be restored, until that is done.
+        self.state = None
         # Made in the zygote, so that sessions share its pages.
         self._new_interpreter()
 
@@ -152,7 +154,37 @@ class Head(Service):
         if self._obstacles is not None and type(value) is str:
             self._obstacles.allow(sys.getsizeof(value))
 
-    _methods = dict(Service._methods, rehearse=_rehearse)
+    def _write_state(self, params):
+        """In a copy, unless threads could hold locks that it would wait for."""
+        descriptor = self._checkpointer.borrow()
+        try:
+            forked = parking.count_threads() == 1
+            if forked:
+                pid = parking.fork_deaf()
+                if pid == 0:
+                    writer.write_as_copy(self._interpreter, descriptor, params)
+                self._checkpointer.tell_writer(params["writer"], pid)
+            else:
+                writer.write_state(self._interpreter, descriptor, params)
+        finally:
+            os.close(descriptor)
+        return {"forked": forked}
+
+    def _restore(self, params):
+        descriptor, self.state = self.state, None
+        if descriptor is None:
+            raise ValueError("there is no state to restore")
+        return self._restore_from(descriptor, params)
+
+    def _begin_cell(self, params):
+        if self.state is not None:
+            os.close(self.state)
+            self.state = None
+        super()._begin_cell(params)
+
+    _methods = dict(
+        Service._methods, rehearse=_rehearse, write_state=_write_state, restore=_restore
+    )
 
     def _answered(self, params, result):
         if result.get("checkpoint", NO_PLAN)["planned"]:
@@ -173,6 +205,8 @@ class Head(Service):
             if woken is None:
                 return
             orders, descriptors = woken
+            if "write" in orders:
+                writer.write_as_copy(self._interpreter, descriptors[0], orders["write"])
             self._interpreter.rebuild_event_loop()
             self.adopt(orders, descriptors)
             signal.signal(signal.SIGINT, self._on_interrupt)

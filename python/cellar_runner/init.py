@@ -11,6 +11,7 @@ from . import family, linux, marks, processes, wire
 from .branch import Branch
 from .link import open_link
 from .memory_watch import MemoryWatch
+from .relay import Relay
 
 PROMOTION_SECONDS = 4
 RESTORATION_SECONDS = 10
@@ -22,7 +23,7 @@ PARKING_MILLISECONDS = 20
 class Init:
     """Owns the branches of one session and speaks for them to the host."""
 
-    def __init__(self, params, folder, group, head, precedence, shared_bytes):
+    def __init__(self, params, folder, group, head, precedence, shared_bytes, room):
         self._head = head
         self._precedence = precedence
         self._session = params["session"]
@@ -31,12 +32,16 @@ class Init:
         self._keep = params["keep_checkpoints"]
         self._rehearse = params["rehearse"]
         self._folder = folder
+        self._room = room
+        # Copies that write a state, by the number of their link.
+        self._writers = {}
         self._branches = {}
         self._watch = MemoryWatch(self._limits, group, self._branches, shared_bytes)
         self._known_strangers = set()
         self._board = family.Board()
         self._channel = wire.Channel(self._connect("init", 0, 0))
         self._wake = self._watch_children()
+        self._relay = Relay(None if room is None else room.egress)
 
     def run(self):
         self._start_pristine(self._new_branch(0))
@@ -61,6 +66,7 @@ class Init:
         if self._wake in ready:
             self._drain_wake()
             self._reap()
+            self._relay.ensure()
         if self._channel.descriptor in ready:
             self._listen()
         now = time.monotonic()
@@ -145,6 +151,33 @@ class Init:
             self._remove_branch(branch)
         return {}
 
+    def _on_capture(self, branch, params):
+        parked = branch.find(params["checkpoint"]) if branch is not None else None
+        if parked is None:
+            return {"done": False, "reason": "there is no checkpoint of this state"}
+        link = self._connect("writer", branch.number, params["writer"])
+        scope = {name: params[name] for name in ("max_bytes", "private", "strict")}
+        deadline = time.monotonic() + PROMOTION_SECONDS
+        pid = parked.wake({"write": scope}, [link], deadline, branch.tell_lost)
+        os.close(link)
+        if pid <= 0:
+            return {"done": False, "reason": "the checkpoint could not be woken"}
+        self._writers[params["writer"]] = pid
+        return {"done": True}
+
+    def _on_lend_writer(self, branch, params):
+        if branch is None:
+            return {"done": False}
+        link = self._connect("writer", branch.number, params["writer"])
+        lent = branch.lend(link)
+        os.close(link)
+        return {"done": lent}
+
+    def _on_end_writer(self, _branch, params):
+        pid = self._writers.get(params["writer"])
+        if pid is not None:
+            os.kill(pid, signal.SIGKILL)
+
     def _on_checkpoints(self, branch, _params):
         alive = [] if branch is None else branch.alive()
         return {"checkpoints": [{"step": item.step, "pid": item.pid} for item in alive]}
@@ -153,7 +186,7 @@ class Init:
         slot = self._board.take()
         if slot is None:
             return None
-        branch = Branch(number, slot, self._keep, self._channel, self._board, self._count)
+        branch = Branch(number, slot, self._keep, self._channel, self._board, self._count, self._writers)
         self._branches[number] = branch
         return branch
 
@@ -209,11 +242,13 @@ class Init:
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            linux.close_all_except(descriptors)
+            state = [] if self._room is None or self._room.state is None else [self._room.state]
+            linux.close_all_except(descriptors + state)
             os.setsid()
             gc.enable()
             head = self._head
             head.move_in(self._board, self._limits["open_files"])
+            head.state = state[0] if state else None
             head.adopt(orders, descriptors)
             head.prepare(self._rehearse)
             head.serve()
@@ -292,6 +327,9 @@ class Init:
                 return
             if pid == 0:
                 return
+            for writer in [key for key, each in self._writers.items() if each == pid]:
+                del self._writers[writer]
+            self._relay.ended(pid)
             for branch in list(self._branches.values()):
                 if pid == branch.pid:
                     branch.pid = None
@@ -335,7 +373,8 @@ class Init:
         """Ends every process of a branch; init, the checkpoints and other heads are spared."""
         others = [other for other in self._branches.values() if other is not branch]
         heads = {other.pid for other in self._branches.values()}
-        spared = {1, *(other.pid for other in others if other.pid is not None)}
+        spared = {1, self._relay.pid, *self._writers.values()}
+        spared.update(other.pid for other in others if other.pid is not None)
         for each in self._branches.values():
             spared.update(parked.pid for parked in each.parked)
         processes.end(branch.pid, spared, heads, bool(others))
@@ -352,7 +391,7 @@ class Init:
         return len(strangers)
 
     def _strangers(self):
-        own = {1}
+        own = {1, self._relay.pid, *self._writers.values()}
         for branch in self._branches.values():
             own.add(branch.pid)
             own.update(parked.pid for parked in branch.parked)

@@ -8,6 +8,7 @@ from . import family, linux
 GUEST_UID = 1000
 SOCKET_FOLDER = "/run/cellar"
 WORKSPACE = "/workspace"
+ROOMS = "/run/rooms"
 MASKED = ("kcore", "keys", "key-users", "timer_list", "sysrq-trigger", "sched_debug", "kallsyms")
 
 NAMESPACES = (
@@ -40,7 +41,25 @@ def _read_only(target, extra=0):
     linux.mount(None, target, None, flags)
 
 
-def _arrange_files(limits):
+class Room:
+    """A folder of the host for this session, held by descriptors after it is out of sight."""
+
+    def __init__(self, order):
+        path = os.path.join(ROOMS, order["name"])
+        self.folder = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
+        self.workspace = os.path.join(path, "workspace")
+        self.state = self.egress = None
+        if order["state"]:
+            self.state = os.open("state", os.O_RDONLY | os.O_NOFOLLOW, dir_fd=self.folder)
+        if order["egress"]:
+            self.egress = os.open("egress.sock", os.O_PATH | os.O_NOFOLLOW, dir_fd=self.folder)
+
+    @property
+    def descriptors(self):
+        return [number for number in (self.folder, self.state, self.egress) if number is not None]
+
+
+def _arrange_files(limits, room):
     linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
     linux.mount("proc", "/proc", "proc", _FLAGS | linux.MS_NOEXEC)
     for name in MASKED:
@@ -53,9 +72,15 @@ def _arrange_files(limits):
     # The wall's terminals are shared; every session of the same user could open them.
     options = "newinstance,ptmxmode=0666,mode=620,max=%d" % TERMINALS
     linux.mount("devpts", "/dev/pts", "devpts", linux.MS_NOSUID | linux.MS_NOEXEC, options)
-    _tmpfs(WORKSPACE, limits["workspace_mb"], "755")
+    if room is None:
+        _tmpfs(WORKSPACE, limits["workspace_mb"], "755")
+    else:
+        # The wall bound it without devices and set-user-id, and so it stays.
+        linux.mount(room.workspace, WORKSPACE, None, linux.MS_BIND)
     linux.mount(None, "/dev", None, linux.MS_BIND | linux.MS_REMOUNT | linux.MS_RDONLY | linux.MS_NOSUID)
     linux.unmount(SOCKET_FOLDER)
+    if os.path.ismount(ROOMS):
+        linux.unmount(ROOMS)
 
 
 def _limit_ipc():
@@ -135,13 +160,13 @@ class Precedence:
         os.pwrite(self.descriptor, b"%d" % score, 0)
 
 
-def enter(limits, seccomp, group):
+def enter(limits, seccomp, group, room):
     """Everything that needs privileges, in the only order that works."""
     if group is not None:
         group.join()
     outer_proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
     precedence = Precedence(outer_proc)
-    _arrange_files(limits)
+    _arrange_files(limits, room)
     linux.raise_loopback()
     _map_user(outer_proc)
     os.close(outer_proc)

@@ -136,6 +136,16 @@ MESSAGES = {
                 },
                 "keep_checkpoints": {"type": "integer", "minimum": 0},
                 "rehearse": {"type": "boolean"},
+                "room": {
+                    "type": "object",
+                    "properties": {
+                        "name": {"type": "string", "maxLength": 4096},
+                        "state": {"type": "boolean"},
+                        "egress": {"type": "boolean"},
+                    },
+                    "required": ["name", "state", "egress"],
+                    "additionalProperties": False,
+                },
             },
             "required": ["session", "token", "limits", "keep_checkpoints", "rehearse"],
             "additionalProperties": False,
@@ -275,7 +285,7 @@ MESSAGES = {
             "type": "object",
             "properties": {
                 "protocol": {"type": "integer", "minimum": 0},
-                "role": {"enum": ["init", "head", "plain", "template"]},
+                "role": {"enum": ["init", "head", "plain", "template", "writer"]},
                 "session": {"type": "string", "maxLength": 4096},
                 "token": {"type": "string", "maxLength": 4096},
                 "branch": {"type": "integer", "minimum": 0},
@@ -902,6 +912,308 @@ MESSAGES = {
                 "restored",
                 "next_generation",
             ],
+            "additionalProperties": False,
+        },
+    },
+    "capture": {
+        "link": "init",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {
+                "branch": {"type": "integer", "minimum": 0},
+                "checkpoint": {"type": "integer", "minimum": 0},
+                "writer": {"type": "integer", "minimum": 0},
+                "max_bytes": {"type": "integer", "minimum": 0},
+                "private": {"type": "boolean"},
+                "strict": {"type": "boolean"},
+            },
+            "required": ["branch", "checkpoint", "writer", "max_bytes", "private", "strict"],
+            "additionalProperties": False,
+        },
+        "result": {
+            "oneOf": [
+                {
+                    "type": "object",
+                    "properties": {"done": {"const": True}},
+                    "required": ["done"],
+                    "additionalProperties": False,
+                },
+                {
+                    "type": "object",
+                    "properties": {
+                        "done": {"const": False},
+                        "reason": {"type": "string", "maxLength": 4096},
+                    },
+                    "required": ["done", "reason"],
+                    "additionalProperties": False,
+                },
+            ],
+        },
+    },
+    "lend_writer": {
+        "link": "init",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {
+                "branch": {"type": "integer", "minimum": 0},
+                "writer": {"type": "integer", "minimum": 0},
+            },
+            "required": ["branch", "writer"],
+            "additionalProperties": False,
+        },
+        "result": {
+            "type": "object",
+            "properties": {"done": {"type": "boolean"}},
+            "required": ["done"],
+            "additionalProperties": False,
+        },
+    },
+    "write_state": {
+        "link": "head",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {
+                "file": {"type": "string", "maxLength": 4096},
+                "writer": {"type": "integer", "minimum": 0},
+                "max_bytes": {"type": "integer", "minimum": 0},
+                "private": {"type": "boolean"},
+                "strict": {"type": "boolean"},
+            },
+            "required": ["writer", "max_bytes", "private", "strict"],
+            "additionalProperties": False,
+        },
+        "result": {
+            "type": "object",
+            "properties": {
+                "forked": {"type": "boolean"},
+                "manifest": {
+                    "type": "object",
+                    "properties": {
+                        "format": {"type": "integer", "minimum": 0},
+                        "python": {"type": "string", "maxLength": 4096},
+                        "codec": {"type": "string", "maxLength": 4096},
+                        "libraries": {
+                            "type": "object",
+                            "propertyNames": {"type": "string", "maxLength": 4096},
+                            "additionalProperties": {"type": "string", "maxLength": 4096},
+                        },
+                        "variables": {
+                            "maxItems": 10000,
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "properties": {
+                                    "name": {
+                                        "type": "string",
+                                        "minLength": 1,
+                                        "maxLength": 512,
+                                    },
+                                    "type": {"type": "string", "maxLength": 4096},
+                                    "kept": {"type": "boolean"},
+                                    "size": {"type": "integer", "minimum": 0},
+                                    "reason": {"type": "string", "maxLength": 4096},
+                                    "advice": {"type": "string", "maxLength": 4096},
+                                },
+                                "required": ["name", "type", "kept"],
+                                "additionalProperties": False,
+                            },
+                        },
+                        "omitted": {"type": "integer", "minimum": 0},
+                    },
+                    "required": [
+                        "format",
+                        "python",
+                        "codec",
+                        "libraries",
+                        "variables",
+                        "omitted",
+                    ],
+                    "additionalProperties": False,
+                },
+            },
+            "required": ["forked"],
+            "additionalProperties": False,
+        },
+    },
+    "state_part": {
+        "link": "writer",
+        "from": "inside",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {
+                "attachments": {
+                    "minItems": 1,
+                    "maxItems": 1,
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {"bytes": {"type": "integer", "minimum": 0}},
+                        "required": ["bytes"],
+                        "additionalProperties": False,
+                    },
+                },
+            },
+            "required": ["attachments"],
+            "additionalProperties": False,
+        },
+        "result": {"type": "object", "properties": {}, "additionalProperties": False},
+    },
+    "end_writer": {
+        "link": "init",
+        "from": "host",
+        "kind": "notification",
+        "params": {
+            "type": "object",
+            "properties": {"writer": {"type": "integer", "minimum": 0}},
+            "required": ["writer"],
+            "additionalProperties": False,
+        },
+    },
+    "state_end": {
+        "link": "writer",
+        "from": "inside",
+        "kind": "request",
+        "params": {
+            "oneOf": [
+                {
+                    "type": "object",
+                    "properties": {
+                        "done": {"const": True},
+                        "manifest": {
+                            "type": "object",
+                            "properties": {
+                                "format": {"type": "integer", "minimum": 0},
+                                "python": {"type": "string", "maxLength": 4096},
+                                "codec": {"type": "string", "maxLength": 4096},
+                                "libraries": {
+                                    "type": "object",
+                                    "propertyNames": {"type": "string", "maxLength": 4096},
+                                    "additionalProperties": {
+                                        "type": "string",
+                                        "maxLength": 4096,
+                                    },
+                                },
+                                "variables": {
+                                    "maxItems": 10000,
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "properties": {
+                                            "name": {
+                                                "type": "string",
+                                                "minLength": 1,
+                                                "maxLength": 512,
+                                            },
+                                            "type": {"type": "string", "maxLength": 4096},
+                                            "kept": {"type": "boolean"},
+                                            "size": {"type": "integer", "minimum": 0},
+                                            "reason": {"type": "string", "maxLength": 4096},
+                                            "advice": {"type": "string", "maxLength": 4096},
+                                        },
+                                        "required": ["name", "type", "kept"],
+                                        "additionalProperties": False,
+                                    },
+                                },
+                                "omitted": {"type": "integer", "minimum": 0},
+                            },
+                            "required": [
+                                "format",
+                                "python",
+                                "codec",
+                                "libraries",
+                                "variables",
+                                "omitted",
+                            ],
+                            "additionalProperties": False,
+                        },
+                    },
+                    "required": ["done", "manifest"],
+                    "additionalProperties": False,
+                },
+                {
+                    "type": "object",
+                    "properties": {
+                        "done": {"const": False},
+                        "reason": {"type": "string", "maxLength": 4096},
+                    },
+                    "required": ["done", "reason"],
+                    "additionalProperties": False,
+                },
+            ],
+        },
+        "result": {"type": "object", "properties": {}, "additionalProperties": False},
+    },
+    "restore": {
+        "link": "head",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {
+                "file": {"type": "string", "maxLength": 4096},
+                "step": {"type": "integer", "minimum": 0},
+                "checkpoint": {"enum": ["always", "idle", "off"]},
+                "rest_ms": {"type": "integer", "minimum": 0},
+            },
+            "required": ["step", "checkpoint"],
+            "additionalProperties": False,
+        },
+        "result": {
+            "type": "object",
+            "properties": {
+                "report": {
+                    "type": "object",
+                    "properties": {
+                        "restored": {
+                            "maxItems": 10000,
+                            "type": "array",
+                            "items": {"type": "string", "minLength": 1, "maxLength": 512},
+                        },
+                        "lost": {
+                            "maxItems": 10000,
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "properties": {
+                                    "name": {
+                                        "type": "string",
+                                        "minLength": 1,
+                                        "maxLength": 512,
+                                    },
+                                    "reason": {"type": "string", "maxLength": 4096},
+                                    "advice": {"type": "string", "maxLength": 4096},
+                                },
+                                "required": ["name", "reason"],
+                                "additionalProperties": False,
+                            },
+                        },
+                        "warnings": {
+                            "maxItems": 64,
+                            "type": "array",
+                            "items": {"type": "string", "maxLength": 4096},
+                        },
+                    },
+                    "required": ["restored", "lost", "warnings"],
+                    "additionalProperties": False,
+                },
+                "checkpoint": {
+                    "type": "object",
+                    "properties": {
+                        "planned": {"type": "boolean"},
+                        "reason": {"type": "string", "maxLength": 4096},
+                    },
+                    "required": ["planned"],
+                    "additionalProperties": False,
+                },
+            },
+            "required": ["report", "checkpoint"],
             "additionalProperties": False,
         },
     },

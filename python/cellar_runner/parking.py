@@ -20,6 +20,10 @@ MAX_GROWTH_BYTES = 256 << 20
 LEAVING_MILLISECONDS = 5
 TRIM_BYTES = 1 << 20
 PARKED = struct.Struct("=II")
+# The number of a writer and its pid; the last word tells it from the one above.
+WRITING = struct.Struct("=III")
+# What init passes to a head: the link of its next checkpoint, or one to write its state on.
+SPARE_LINK, WRITER = b"spare", b"writer"
 
 _set_signal_mask, _SIGNALS = signal.pthread_sigmask, signal.valid_signals()
 # Bound before a cell can replace them.
@@ -46,7 +50,7 @@ class Obstacles:
     def find(self, is_alone):
         """The reason in a sentence, or None. `is_alone` spares counting the threads."""
         try:
-            threads = 1 if is_alone else _threads()
+            threads = 1 if is_alone else count_threads()
             grown = _peak_bytes() - self._peak
             if grown > MAX_GROWTH_BYTES:
                 grown = memory.anonymous_bytes() - self._start - self._allowed
@@ -61,7 +65,7 @@ class Obstacles:
         return None
 
 
-def _threads():
+def count_threads():
     """Threads of this process; one that Python has joined may take a moment to be gone."""
     for _ in range(LEAVING_MILLISECONDS):
         threads = len(os.listdir("/proc/self/task"))
@@ -112,9 +116,8 @@ class Checkpointer:
         holdings = _Holdings(_random_state())
         with socket.socket(fileno=os.dup(family.LINK)) as link:
             if not self._has_spare:
-                _take_spare(link)
-                self._has_spare = True
-            pid = _fork_deaf()
+                self._receive(link, SPARE_LINK)
+            pid = fork_deaf()
             if pid:
                 link.send(PARKED.pack(step, pid))
         if pid:
@@ -130,7 +133,33 @@ class Checkpointer:
             os._exit(1)
 
 
-def _fork_deaf():
+    def borrow(self):
+        """The link that init lends to write the state on."""
+        with socket.socket(fileno=os.dup(family.LINK)) as link:
+            return self._receive(link, WRITER)
+
+    @staticmethod
+    def tell_writer(writer, pid):
+        with socket.socket(fileno=os.dup(family.LINK)) as link:
+            link.send(WRITING.pack(writer, pid, 0))
+
+    def _receive(self, link, wanted):
+        """Waits for what init sends, so that heads pass no descriptors themselves."""
+        poll = select.poll()
+        poll.register(link, select.POLLIN)
+        while poll.poll(SPARE_SECONDS * 1000):
+            kind, descriptors = family.receive_with_descriptors(link)
+            if not descriptors:
+                break
+            if kind == SPARE_LINK:
+                _place_high(descriptors[0], family.SPARE)
+                self._has_spare = True
+            if kind == wanted:
+                return descriptors[0]
+        raise OSError("no link from init")
+
+
+def fork_deaf():
     """A copy without signals: a cell's handlers must not run in what outlives the cell."""
     mask, pid = _set_signal_mask(signal.SIG_BLOCK, _SIGNALS), None
     try:
@@ -141,18 +170,11 @@ def _fork_deaf():
     return pid
 
 
-def _take_spare(link):
-    """Init sends the end of a new link for each one used, so that heads pass no descriptors."""
-    poll = select.poll()
-    poll.register(link, select.POLLIN)
-    if not poll.poll(SPARE_SECONDS * 1000):
-        raise OSError("no link for a checkpoint")
-    _, descriptors = family.receive_with_descriptors(link)
+def _place_high(descriptor, number):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     try:
-        for descriptor in descriptors[:1]:
-            family.place(descriptor, family.SPARE)
+        family.place(descriptor, number)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 
-from . import bridge, context, streams, values, wire
+from . import aliases, bridge, context, snapshot, streams, values, wire
 from .interpreter import Interpreter
 from .messages import PROTOCOL_VERSION
 from .pristine import BUILTINS as __builtins__
@@ -238,8 +238,17 @@ class Service:
         self.give_context(incoming.finish(), params["step"])
         return {"checkpoint": self._plan(params["checkpoint"])}
 
+    def _restore_from(self, descriptor, params):
+        """Puts the variables of a state into the namespace."""
+        try:
+            report = snapshot.read(descriptor, self._interpreter)
+        finally:
+            os.close(descriptor)
+        return {"report": report, "checkpoint": self._plan(params["checkpoint"])}
+
     def _configure(self, params):
         os.environ.update(params["environment"])
+        aliases.bind(os.environ)
         return {}
 
     def _get_variable(self, params):

@@ -58,6 +58,12 @@ export function exitCodeFor(code: ErrorCode): number {
     case "REMOTE_ERROR":
     case "DAEMON_UNAVAILABLE":
     case "IO_ERROR":
+    case "CONFLICT":
+    case "LOCKED":
+    case "NOT_FOUND":
+    case "DAMAGED":
+    case "LIMIT_REACHED":
+    case "STATE_REFUSED":
       return EXIT.cellar;
   }
 }

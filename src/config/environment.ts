@@ -22,6 +22,9 @@ export const SETTING_NAMES = [
   "spares",
   "indexURL",
   "packages",
+  "maxCells",
+  "stateMaxSizeMb",
+  "keepSnapshots",
   "limits",
 ] as const;
 

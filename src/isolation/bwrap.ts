@@ -26,6 +26,8 @@ export interface WallPolicy {
   runner: Binding;
   /** The folder of the host's listening sockets. */
   sockets: Binding;
+  /** The folder of the rooms of many sessions, each of which sees its own only. */
+  rooms?: Binding | undefined;
   mounts: readonly Mount[];
   hostname: string;
   /** Small files handed over as open descriptors. */
@@ -39,7 +41,7 @@ export interface WallPolicy {
 }
 
 /** A single jailed process: it has no sockets of the host, and its own `/workspace`. */
-export interface OneShotPolicy extends Omit<WallPolicy, "sockets" | "cgroupNamespace"> {
+export interface OneShotPolicy extends Omit<WallPolicy, "sockets" | "rooms" | "cgroupNamespace"> {
   /** Where bwrap finds the seccomp program, as it sees its own descriptors. */
   seccompFd: number;
 }
@@ -71,7 +73,8 @@ export function bwrapArguments(policy: WallPolicy): string[] {
 }
 
 export function wallOptions(policy: WallPolicy): string[] {
-  checkPaths(policy, [policy.sockets, policy.runner], [...COVERED_PATHS, WORKSPACE]);
+  const rooms = policy.rooms === undefined ? [] : [policy.rooms];
+  checkPaths(policy, [policy.sockets, policy.runner, ...rooms], [...COVERED_PATHS, WORKSPACE]);
   return [
     ...(policy.cgroupNamespace ? ["--unshare-all"] : NAMESPACES_BUT_CGROUP),
     ...["--unshare-user", "--uid", "0", "--gid", "0", "--cap-add", "ALL"],
@@ -81,6 +84,7 @@ export function wallOptions(policy: WallPolicy): string[] {
     ...temporaryFolder("/dev/shm", policy.tmpMb),
     ...["--dir", WORKSPACE],
     ...["--bind", policy.sockets.host, policy.sockets.guest],
+    ...rooms.flatMap(({ host, guest }) => ["--bind", host, guest]),
     ...mountOptions(policy.mounts),
     ...["--remount-ro", "/dev", "--remount-ro", "/"],
     ...environmentOptions(),

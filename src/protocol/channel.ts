@@ -18,7 +18,10 @@ import type {
 } from "./messages.js";
 
 type Handler<M extends Method> = (params: Params<M>, attachments: readonly Buffer[]) => void;
-type Responder<M extends RequestMethod> = (params: Params<M>) => Promise<Result<M>>;
+type Responder<M extends RequestMethod> = (
+  params: Params<M>,
+  attachments: readonly Buffer[],
+) => Promise<Result<M>>;
 type Handlers = { [M in NotificationMethod]?: Handler<M> };
 
 /** Answers that carry a user's value, which no schema walks through. */
@@ -197,12 +200,14 @@ export class Channel {
       return;
     }
     this.#serving += 1;
-    responder(fitting as Params<RequestMethod>)
-      .then((result) => this.#send({ id, result }))
-      .catch((error: unknown) => this.#send({ id, error: refusal(error, this.#tellsDetails) }))
-      .finally(() => {
-        this.#serving -= 1;
-      });
+    this.#withAttachments(method, fitting, (attachments) => {
+      responder(fitting as Params<RequestMethod>, attachments)
+        .then((result) => this.#send({ id, result }))
+        .catch((error: unknown) => this.#send({ id, error: refusal(error, this.#tellsDetails) }))
+        .finally(() => {
+          this.#serving -= 1;
+        });
+    });
   }
 
   #send(message: object, attachments: readonly Uint8Array[] = []): void {
@@ -222,8 +227,11 @@ export class Channel {
     const value = this.#contract.params(method, params);
     if (value === undefined) throw protocolError(`the parameters of ${method} do not fit`);
     const handler = this.#handlers[method] as Handler<Method> | undefined;
-    const deliver = (attachments: readonly Buffer[]) => handler?.(value, attachments);
-    const sizes = "attachments" in value ? value.attachments.map(({ bytes }) => bytes) : [];
+    this.#withAttachments(method, value, (attachments) => handler?.(value, attachments));
+  }
+
+  #withAttachments(method: string, params: object, deliver: Announced["deliver"]): void {
+    const sizes = announcedSizes(params);
     if (sizes.length === 0) {
       deliver([]);
       return;
@@ -278,6 +286,11 @@ export class Channel {
     this.#stream.destroy();
     this.#settleClosed(reason);
   }
+}
+
+function announcedSizes(params: object): readonly number[] {
+  const { attachments = [] } = params as { attachments?: readonly { bytes: number }[] };
+  return attachments.map(({ bytes }) => bytes);
 }
 
 type RpcError = Extract<Envelope, { error: unknown }>["error"];

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { daemonMessages } from "./daemon-messages.js";
 import {
+  checkpointMode,
+  checkpointPlan,
   count,
   executionErrorSchema,
   json,
@@ -14,6 +16,7 @@ import {
   text,
   variableSchema,
 } from "./specs.js";
+import { stateMessages } from "./state-messages.js";
 
 export { MAX_FRAME_BYTES, MAX_SOURCE_BYTES, PROTOCOL_VERSION } from "./bounds.js";
 
@@ -27,11 +30,9 @@ export const limitsSchema = z.strictObject({
   open_files: z.int().min(32),
 });
 
-const checkpointMode = z.enum(["always", "idle", "off"]);
-
 const hello = z.strictObject({
   protocol: count,
-  role: z.enum(["init", "head", "plain", "template"]),
+  role: z.enum(["init", "head", "plain", "template", "writer"]),
   session: shortText,
   token: shortText,
   branch: count,
@@ -48,8 +49,6 @@ const deathCause = z.discriminatedUnion("kind", [
 ]);
 
 const contextFormat = z.enum(["utf-8", "utf-16-le", "json"]);
-
-const checkpointPlan = z.strictObject({ planned: z.boolean(), reason: shortText.optional() });
 
 const branch = z.strictObject({ branch: count });
 
@@ -85,6 +84,8 @@ export const messages = {
       limits: limitsSchema,
       keep_checkpoints: count,
       rehearse: z.boolean(),
+      /** A folder of the host's rooms: its `workspace` becomes /workspace. */
+      room: z.strictObject({ name: shortText, state: z.boolean(), egress: z.boolean() }).optional(),
     }),
     nothing,
   ),
@@ -304,6 +305,7 @@ export const messages = {
     }),
   ),
 
+  ...stateMessages,
   ...daemonMessages,
 } as const;
 
@@ -325,6 +327,7 @@ export type ContextFormat = z.infer<typeof contextFormat>;
 export type CheckpointMode = z.infer<typeof checkpointMode>;
 export type MimeBundle = z.infer<typeof mimeBundleSchema>;
 export type Variable = z.infer<typeof variableSchema>;
+export type { RestoreReport, StateManifest } from "./state-messages.js";
 export type DeathCause = z.infer<typeof deathCause>;
 
 const calledEnvelope = z.strictObject({

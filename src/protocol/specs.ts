@@ -8,6 +8,13 @@ export const nothing = z.strictObject({});
 export const stream = z.enum(["stdout", "stderr"]);
 export const omittedBytes = z.strictObject({ stdout: count, stderr: count });
 
+export const checkpointMode = z.enum(["always", "idle", "off"]);
+
+export const checkpointPlan = z.strictObject({
+  planned: z.boolean(),
+  reason: shortText.optional(),
+});
+
 export const executionErrorSchema = z.strictObject({
   type: shortText.min(1),
   message: text.min(1),
@@ -25,7 +32,7 @@ export const variableSchema = z.strictObject({
 });
 
 /** Notifications carry no result. `link` names the channel, `from` who sends. */
-export type Link = "zygote" | "template" | "init" | "head" | "plain" | "daemon";
+export type Link = "zygote" | "template" | "init" | "head" | "writer" | "plain" | "daemon";
 type Side = "host" | "inside" | "client" | "daemon";
 
 export interface NotificationSpec<P extends z.ZodType> {

@@ -1,4 +1,3 @@
-import { LONGEST_OUTPUT, LONGEST_TIMEOUT_MS } from "../../config/environment.js";
 import type { Params, RequestMethod, Result, Variable } from "../../protocol/messages.js";
 import { decodeValue, encodeValue } from "../../protocol/values.js";
 import type {
@@ -85,9 +84,7 @@ export class DaemonClientSandbox implements ISandbox {
   }
 
   async execute(code: string, options: ExecuteOptions = {}): Promise<CodeExecution> {
-    checkSource(code);
-    checkLimit("timeout", options.timeout, 1, LONGEST_TIMEOUT_MS);
-    checkLimit("maxOutputLength", options.maxOutputLength, 0, LONGEST_OUTPUT);
+    checkSource(code, options);
     const waiting: Waiting = { cancelled: options.signal?.aborted === true, sent: undefined };
     const abort = () => cancelOne(waiting);
     options.signal?.addEventListener("abort", abort, { once: true });

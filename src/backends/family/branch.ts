@@ -12,7 +12,14 @@ const REPLACE_MS = 15_000;
 /** Told about a death that no cell was waiting for. */
 type Bereaved = (death: Death) => void;
 
-type Question = "get_variable" | "variables" | "initialize" | "context_part" | "load_context";
+type Question =
+  | "get_variable"
+  | "variables"
+  | "initialize"
+  | "context_part"
+  | "load_context"
+  | "write_state"
+  | "restore";
 
 export interface CellListener {
   output(event: Params<"output">): void;

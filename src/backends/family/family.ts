@@ -22,6 +22,13 @@ export interface FamilySurroundings {
   foretell?: (milliseconds: number) => void;
 }
 
+/** Who waits for the link on which a copy writes its state. */
+export interface WriterEvents {
+  /** At once, for the copy speaks first. */
+  arrived(peer: Peer): void;
+  failed(reason: CellarError): void;
+}
+
 interface HeadSlot {
   readonly generation: number;
   readonly peer: Promise<Peer>;
@@ -46,6 +53,8 @@ export class Family {
   readonly #events = new Map<number, BranchEvents>();
   readonly #endProcess: (() => void) | undefined;
   readonly #isCrowded: () => boolean;
+  readonly #writers = new Map<number, WriterEvents>();
+  #nextWriter = 1;
   readonly #attending = new Set<(reason: CellarError) => void>();
   #lost: CellarError | undefined;
   #initPeer: Peer | undefined;
@@ -94,6 +103,10 @@ export class Family {
       case "plain":
         this.#adoptPlain(peer, control);
         break;
+      case "writer":
+        this.#writers.get(hello.generation)?.arrived(peer);
+        if (!this.#writers.delete(hello.generation)) peer.close();
+        break;
       case "template":
         peer.close();
         break;
@@ -124,6 +137,25 @@ export class Family {
   /** The channel of one generation of a branch's head, when it has connected. */
   head(branch: number, generation: number): Promise<Peer> {
     return this.#slot(branch, generation).peer;
+  }
+
+  /** The number under which a writer's link is expected. */
+  expectWriter(events: WriterEvents): number {
+    const number = this.#nextWriter++;
+    if (this.#lost === undefined) this.#writers.set(number, events);
+    else events.failed(this.#lost);
+    return number;
+  }
+
+  /** It will not come. */
+  forgetWriter(writer: number): void {
+    this.#writers.get(writer)?.failed(new CellarError("SESSION_LOST", "no copy writes the state"));
+    this.#writers.delete(writer);
+  }
+
+  endWriter(writer: number): void {
+    if (this.#endProcess === undefined)
+      this.#tellInit((init) => init.notify("end_writer", { writer }));
   }
 
   interrupt(branch: number, step: number): void {
@@ -165,6 +197,7 @@ export class Family {
         () => {},
       );
     }
+    for (const writer of this.#writers.values()) writer.failed(reason);
     for (const callback of this.#attending) callback(reason);
     this.#attending.clear();
     this.#end(reason);
@@ -218,8 +251,8 @@ export class Family {
       fail = reject;
     });
     peer.catch(() => {});
-    if (this.#lost !== undefined) fail(this.#lost);
     const slot = { generation, peer, arrive, fail };
+    if (this.#lost !== undefined) slot.fail(this.#lost);
     this.#heads.set(key, slot);
     this.#forgetHeads(branch, generation - 1);
     return slot;

@@ -1,9 +1,11 @@
 import type { Settings } from "../../config.js";
 import { CellarError, describeError, isCellarError } from "../../errors.js";
-import type { Result } from "../../protocol/messages.js";
+import type { RestoreReport, Result } from "../../protocol/messages.js";
 import type { Json } from "../../protocol/values.js";
+import type { SandboxInfo } from "../backend.js";
 import type { Branch } from "./branch.js";
 import type { Context, LargeContext } from "./context.js";
+import { hasCheckpoints } from "./input.js";
 import type { Lodging } from "./lodging.js";
 
 /** Values of many parts take Python longer to build than a question usually may. */
@@ -64,6 +66,20 @@ export class Furniture {
     else await this.#stream(branch, context);
   }
 
+  /** Puts the variables of a snapshot into a new head, which behind walls has its file already. */
+  async restore(branch: Branch, info: SandboxInfo, file?: string): Promise<RestoreReport> {
+    const { checkpoints: checkpoint, timeout } = this.#settings;
+    const step = this.#nextStep();
+    const isNamed = file !== undefined && !hasCheckpoints(info);
+    const order = { step, checkpoint, ...(isNamed && { file }) };
+    const patience = Math.max(timeout, LOADING_MS);
+    const answer = await branch.question("restore", order, patience).catch((error: unknown) => {
+      throw isCellarError(error, "REMOTE_ERROR") ? unrestorable(error) : error;
+    });
+    record(branch, step, answer.checkpoint);
+    return answer.report;
+  }
+
   async assign(branch: Branch, name: string, value: Json, given: unknown): Promise<void> {
     const { checkpoints: checkpoint, timeout } = this.#settings;
     const step = this.#nextStep();
@@ -106,6 +122,12 @@ export class Furniture {
 function record({ line }: Branch, step: number, plan: Plan): void {
   line.add({ id: step, cell: line.present.cell });
   if (!plan.planned) line.unparkable(step);
+}
+
+function unrestorable(error: CellarError): CellarError {
+  return new CellarError("STATE_REFUSED", describeError(error).replace(/^Refused: /, ""), {
+    cause: error,
+  });
 }
 
 function refused(error: CellarError): CellarError {

@@ -1,8 +1,12 @@
+import { LONGEST_OUTPUT, LONGEST_TIMEOUT_MS } from "../../config/environment.js";
 import { CellarError } from "../../errors.js";
 import { MAX_SOURCE_BYTES } from "../../protocol/bounds.js";
-import type { SandboxInfo } from "../backend.js";
+import type { ExecuteOptions, SandboxInfo } from "../backend.js";
 
-export function checkSource(code: string): void {
+/** What `execute` is given. */
+export function checkSource(code: string, options: ExecuteOptions): void {
+  checkLimit("timeout", options.timeout, 1, LONGEST_TIMEOUT_MS);
+  checkLimit("maxOutputLength", options.maxOutputLength, 0, LONGEST_OUTPUT);
   if (typeof code !== "string") {
     throw new CellarError("INVALID_INPUT", `the code must be a string, not ${typeof code}`);
   }
@@ -47,6 +51,12 @@ export function checkAbility(info: SandboxInfo, what: string): void {
 
 export function hasCheckpoints({ mode }: SandboxInfo): boolean {
   return mode === "zygote";
+}
+
+export function unforkable(): CellarError {
+  return new CellarError("CHECKPOINT_GONE", "there is no checkpoint of this state to fork", {
+    remedy: 'Sessions with threads, much memory or checkpoints: "off" cannot be forked.',
+  });
 }
 
 /** A cell waits for the function, which would wait for the cell. */

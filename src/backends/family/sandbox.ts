@@ -1,6 +1,6 @@
-import { LONGEST_OUTPUT, LONGEST_TIMEOUT_MS, type Settings } from "../../config.js";
+import type { Settings } from "../../config.js";
 import { CellarError, describeError } from "../../errors.js";
-import type { Variable } from "../../protocol/messages.js";
+import type { RestoreReport, Variable } from "../../protocol/messages.js";
 import { decodeValue, encodeValue } from "../../protocol/values.js";
 import type {
   Checkpoint,
@@ -12,6 +12,7 @@ import type {
 } from "../backend.js";
 import { Branch, type Death } from "./branch.js";
 import type { Callbacks } from "./callbacks.js";
+import { Capture, type Captured, type CaptureOptions, type StateSink } from "./capture.js";
 import { answeredStatus, type CellEnd, describeDeath, RunningCell, stopError } from "./cell.js";
 import { contextOf } from "./context.js";
 import { gathered, unrun } from "./execution.js";
@@ -25,6 +26,7 @@ import {
   checkVariableName,
   closedError,
   hasCheckpoints,
+  unforkable,
 } from "./input.js";
 import { Line } from "./line.js";
 import type { Birthplace, Lodging } from "./lodging.js";
@@ -115,16 +117,14 @@ export class PythonSandbox implements ISandbox {
   }
 
   async execute(code: string, options: ExecuteOptions = {}): Promise<CodeExecution> {
-    checkSource(code);
-    checkLimit("timeout", options.timeout, 1, LONGEST_TIMEOUT_MS);
-    checkLimit("maxOutputLength", options.maxOutputLength, 0, LONGEST_OUTPUT);
+    checkSource(code, options);
     using waiting = this.#waiting.enter(options.signal);
     return await this.#task(() => this.#run(code, options, waiting));
   }
 
   getVariable(name: string): Promise<unknown> {
-    const { timeout } = this.#settings;
     return this.#task(async () => {
+      const { timeout } = this.#settings;
       const answer = await this.#branch.question("get_variable", { name: String(name) }, timeout);
       return answer.found ? decodeValue(answer.value) : undefined;
     });
@@ -144,6 +144,18 @@ export class PythonSandbox implements ISandbox {
     return this.#task(async () => {
       return (await this.#branch.question("variables", {}, timeout)).variables;
     });
+  }
+
+  /** Hands the present state to `write`, piece by piece, while cells go on. */
+  async capture(write: StateSink, options: CaptureOptions): Promise<Captured> {
+    if (this.#ending !== undefined) throw closedError("the sandbox was destroyed");
+    const capture = new Capture(this.#branch, options, write, (work) => this.#task(work));
+    return capture.run(this.info);
+  }
+
+  /** Puts the variables of a captured state into this new session. */
+  restore(file?: string): Promise<RestoreReport> {
+    return this.#task(() => this.#furniture.restore(this.#branch, this.info, file));
   }
 
   async cancel(): Promise<void> {
@@ -174,28 +186,20 @@ export class PythonSandbox implements ISandbox {
       const { line, family, number } = this.#branch;
       const { present } = line;
       if (!(await line.untilParked(present.id, PARKING_MS))) {
-        throw new CellarError("CHECKPOINT_GONE", "there is no checkpoint of this state to fork", {
-          remedy: 'Sessions with threads, much memory or checkpoints: "off" cannot be forked.',
-        });
+        throw unforkable();
       }
       const twin = this.#lodging.share();
-      const start = {
-        branch: twin.branch,
-        line: new Line(present),
-        step: this.#nextStep,
-        number: this.#number,
-      };
+      const { branch } = twin;
+      const step = this.#nextStep;
+      const start = { branch, line: new Line(present), step, number: this.#number };
       const Kind = this.constructor as typeof PythonSandbox;
       const fork = new Kind(this.#birthplace, twin, this.#settings, this.#callbacks, start) as this;
       fork.#furniture.copyFrom(this.#furniture);
       this.#isFresh = false;
       // It listens before it is made, for its first checkpoint may be told with the answer.
       const init = await family.init();
-      const answer = await init.request("fork", {
-        branch: number,
-        checkpoint: present.id,
-        new_branch: twin.branch,
-      });
+      const order = { branch: number, checkpoint: present.id, new_branch: branch };
+      const answer = await init.request("fork", order);
       if (!answer.done) {
         await fork.destroy();
         throw new CellarError("CHECKPOINT_GONE", answer.reason);
@@ -295,10 +299,9 @@ export class PythonSandbox implements ISandbox {
       callbacks: this.#callbacks,
       calls: this.#calls,
     });
-    const { isolation } = this.info;
     if (waiting.cancelled) {
       const checkpoint = hasCheckpoints(this.info) ? this.#branch.line.present.id : null;
-      return unrun(cell, { number, code, isolation, checkpoint });
+      return unrun(cell, { number, code, isolation: this.info.isolation, checkpoint });
     }
     this.#isFresh = false;
     waiting.running = cell;
@@ -312,7 +315,7 @@ export class PythonSandbox implements ISandbox {
       number,
       code,
       ...(await this.#conclude(end, cell, { step, number, timeout, notice })),
-      ...gathered(cell, isolation),
+      ...gathered(cell, this.info.isolation),
       duration,
     };
   }
@@ -331,10 +334,9 @@ export class PythonSandbox implements ISandbox {
       const undone = failed ? await this.#takeBack() : undefined;
       if (undone === undefined) this.#branch.line.add({ id: run.step, cell: run.number });
       if (!answer.checkpoint.planned) this.#branch.line.unparkable(run.step);
-      const { checkpoints } = this.#settings;
       const state =
         undone === undefined
-          ? stateAfter(run.step, answer, checkpoints, run.notice)
+          ? stateAfter(run.step, answer, this.#settings.checkpoints, run.notice)
           : joinReports(run.notice, undone);
       return { status, error, result: answer.result, exitCode: answer.exit_code, state };
     }

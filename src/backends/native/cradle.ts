@@ -1,15 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { CellarError, describeError, isCellarError } from "../../errors.js";
-import type { Limits } from "../../protocol/messages.js";
+import type { Limits, Params } from "../../protocol/messages.js";
 import type { Peer } from "../../protocol/peer.js";
 import { Family } from "../family/family.js";
 import type { Listener } from "./listener.js";
+import type { Room } from "./room.js";
 
 export interface SpawnOrder {
   readonly limits: Limits;
   readonly keepCheckpoints: number;
   /** Runs a rehearsal first: right for a session that will wait, wrong for one that is awaited. */
   readonly rehearse: boolean;
+  readonly room?: Room | undefined;
 }
 
 /** So many sessions being made at once keep the processors busy. */
@@ -58,6 +60,7 @@ export class Cradle {
         limits: order.limits,
         keep_checkpoints: order.keepCheckpoints,
         rehearse: order.rehearse,
+        ...(order.room !== undefined && { room: entry(order.room) }),
       })
       .catch((error: unknown) => {
         const failure = new CellarError(
@@ -87,6 +90,10 @@ export class Cradle {
     }
     this.#families.clear();
   }
+}
+
+function entry({ name, hasState, hasEgress }: Room): NonNullable<Params<"spawn">["room"]> {
+  return { name, state: hasState, egress: hasEgress };
 }
 
 /** What a new process inside says when it connects, and nobody else can. */

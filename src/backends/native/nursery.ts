@@ -25,6 +25,7 @@ import { Pool } from "./pool.js";
 import { Porter } from "./porter.js";
 import { preloadNames } from "./preload.js";
 import { probeWalls } from "./probe.js";
+import type { Room } from "./room.js";
 import { RunFolder } from "./run-folder.js";
 import { Templates } from "./templates.js";
 import { raiseWall } from "./wall.js";
@@ -39,6 +40,8 @@ const STAMP_MS = 1000;
 export interface NurseryOptions {
   readonly settings: Settings;
   readonly mounts: readonly Mount[];
+  /** The folder of the rooms that sessions may be given. */
+  readonly rooms?: string | undefined;
   readonly surroundings: Surroundings;
   /** What must not be left behind when the process ends. */
   readonly folders: Set<Disposable>;
@@ -93,19 +96,23 @@ export class Nursery {
     if (generation !== undefined) this.#retire(generation);
   }
 
-  /** A session, warm when the pool has one; or one that is born with the context. */
+  /** A session, warm when the pool has one; or one that is born with the context, or in a room. */
   async acquire(
     limits: Limits,
     keepCheckpoints: number,
     context?: LargeContext,
+    room?: Room,
   ): Promise<Placement> {
     this.#lastUsed = performance.now();
     const generation = await this.#generation();
     generation.made += 1;
+    const order = { limits, keepCheckpoints, rehearse: false, room };
     const family =
-      context === undefined
-        ? generation.pool.take(limits, keepCheckpoints)
-        : await this.#born(generation, context, { limits, keepCheckpoints, rehearse: false });
+      context !== undefined
+        ? await this.#born(generation, context, order)
+        : room === undefined
+          ? generation.pool.take(limits, keepCheckpoints)
+          : generation.zygote.spawn(order);
     return { family, isolation: generation.isolation, interpreter: generation.interpreter };
   }
 
@@ -182,7 +189,7 @@ export class Nursery {
   }
 
   async #start(): Promise<Generation> {
-    const { settings, mounts, surroundings, folders } = this.#options;
+    const { settings, mounts, rooms, surroundings, folders } = this.#options;
     const bwrap = locateBwrap(surroundings.path);
     if (bwrap === undefined) throw unavailable("bubblewrap is not installed", "bwrap-missing");
     const interpreter = await findInterpreter(settings, surroundings);
@@ -214,6 +221,7 @@ export class Nursery {
         interpreter,
         runner,
         mounts,
+        rooms,
         folder,
         identity,
         groupDescriptors: cgroups.version === undefined ? [] : Object.values(cgroups.descriptors),
@@ -234,7 +242,9 @@ export class Nursery {
         environmentNames: surroundings.environmentNames,
       });
       probed.close();
-      const pool = new Pool(zygote, limits, settings.keepCheckpoints, settings.poolSize);
+      // A session of the pool is made before its room is known.
+      const spares = rooms === undefined ? settings.poolSize : 0;
+      const pool = new Pool(zygote, limits, settings.keepCheckpoints, spares);
       pool.fill();
       const { temporary } = surroundings;
       const porter = new Porter(interpreter.executable, runner, wall.hatch);

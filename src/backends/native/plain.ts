@@ -41,6 +41,8 @@ export interface PlainPlan {
   readonly interpreter: Interpreter;
   readonly surroundings: Surroundings;
   readonly limits: Limits;
+  /** Where the cells start, when it is not to be a folder of the session's own. */
+  readonly workspace?: string | undefined;
 }
 
 export interface PlainSession {
@@ -103,14 +105,15 @@ export async function startPlain(plan: PlainPlan): Promise<PlainSession> {
   }
 }
 
-function launch({ interpreter, surroundings }: PlainPlan, folder: string): ChildProcess {
+function launch(plan: PlainPlan, folder: string): ChildProcess {
+  const { interpreter, surroundings, workspace = join(folder, "workspace") } = plan;
   const python = join(surroundings.packageRoot, "python");
   const runner = [interpreter.executable, "-I", "-X", "utf8", "-c", BOOT, python];
   const keeper = [interpreter.executable, "-I", "-S", join(python, "cellar_runner", "keeper.py")];
   const [program = "", ...rest] = HAS_KEEPER ? [...keeper, ...runner] : runner;
   const child = spawn(program, rest, {
-    env: environment(interpreter, surroundings, folder),
-    cwd: join(folder, "workspace"),
+    env: environment(interpreter, surroundings, folder, workspace),
+    cwd: workspace,
     stdio: ["pipe", "pipe", "pipe", ...(HAS_KEEPER ? (["pipe"] as const) : [])],
     windowsHide: true,
   });
@@ -133,11 +136,12 @@ function environment(
   { executable }: Interpreter,
   { path }: Surroundings,
   folder: string,
+  workspace: string,
 ): Record<string, string> {
   const temporary = join(folder, "tmp");
   return {
     PATH: `${dirname(executable)}${delimiter}${path}`,
-    HOME: join(folder, "workspace"),
+    HOME: workspace,
     TMPDIR: temporary,
     TEMP: temporary,
     TMP: temporary,

@@ -18,6 +18,7 @@ import { PythonSandbox } from "../family/sandbox.js";
 import { abortable, splitConfig } from "../options.js";
 import { findInterpreter, Nursery, type Placement, wireLimits } from "./nursery.js";
 import { PLAIN_LEVEL, startPlain } from "./plain.js";
+import { furnishRoom, type Room } from "./room.js";
 import { NativePythonSandbox } from "./sandbox.js";
 
 const MAX_REMEMBERED = 100;
@@ -52,21 +53,26 @@ export class NativeRuntime implements AsyncDisposable {
   }
 
   /** `chosen` tells why it is this backend, where somebody had the choice. */
-  async createSandbox(config: REPLConfig = {}, chosen?: string): Promise<NativePythonSandbox> {
+  async createSandbox(
+    config: REPLConfig = {},
+    chosen?: string,
+    room?: Room,
+  ): Promise<NativePythonSandbox> {
     const { options, mounts, callbacks } = splitConfig(config);
     const settings = this.#settings(options);
-    const birthplace = this.#hasWalls
-      ? this.#walled(settings, mounts)
-      : this.#plain(settings, mounts, withoutWalls());
+    const born = this.#hasWalls
+      ? this.#walled(settings, mounts, room)
+      : this.#plain(settings, mounts, withoutWalls(), room);
+    const birthplace = explained(room === undefined ? born : once(born), chosen);
     return abortable(
-      PythonSandbox.open(NativePythonSandbox, explained(birthplace, chosen), settings, callbacks),
+      PythonSandbox.open(NativePythonSandbox, birthplace, settings, callbacks),
       config.signal,
     );
   }
 
   /** Behind walls. Only a first start that finds none may go without, where that was allowed. */
-  #walled(settings: Settings, mounts: readonly Mount[]): Birthplace {
-    const nursery = this.nursery(settings, mounts);
+  #walled(settings: Settings, mounts: readonly Mount[], room?: Room): Birthplace {
+    const nursery = this.nursery(settings, mounts, room?.root);
     let plain: Birthplace | undefined;
     let hadWalls = false;
     return async (context) => {
@@ -74,10 +80,10 @@ export class NativeRuntime implements AsyncDisposable {
       let placement: Placement;
       try {
         const limits = wireLimits(settings.limits);
-        placement = await nursery.acquire(limits, settings.keepCheckpoints, context);
+        placement = await nursery.acquire(limits, settings.keepCheckpoints, context, room);
       } catch (error) {
         if (hadWalls || !isCellarError(error, "SANDBOX_UNAVAILABLE")) throw error;
-        plain = this.#plain(settings, mounts, error);
+        plain = this.#plain(settings, mounts, error, room);
         return plain();
       }
       hadWalls = true;
@@ -86,13 +92,14 @@ export class NativeRuntime implements AsyncDisposable {
     };
   }
 
-  #plain(settings: Settings, mounts: readonly Mount[], why: CellarError): Birthplace {
+  #plain(settings: Settings, mounts: readonly Mount[], why: CellarError, room?: Room): Birthplace {
     return async () => {
       refuseWithoutWalls(settings, PLAIN_LEVEL, why);
       refuseMounts(mounts, why);
       const interpreter = await findInterpreter(settings, this.#surroundings);
       const limits = wireLimits(settings.limits);
-      const plan = { interpreter, limits, surroundings: this.#surroundings };
+      const workspace = room && furnishRoom(room);
+      const plan = { interpreter, limits, workspace, surroundings: this.#surroundings };
       if (this.#isClosed) throw closedError("the runtime was shut down");
       const { family, facts } = await startPlain(plan);
       this.#plainFamilies.add(family);
@@ -124,24 +131,26 @@ export class NativeRuntime implements AsyncDisposable {
   }
 
   /** The maker of sessions of this kind. */
-  nursery(settings: Settings, mounts: readonly Mount[] = []): Nursery {
+  nursery(settings: Settings, mounts: readonly Mount[] = [], rooms?: string): Nursery {
     if (this.#isClosed) throw closedError("the runtime was shut down");
-    const usual = mounts.length === 0 ? this.#usual.get(settings) : undefined;
+    const isUsual = mounts.length === 0 && rooms === undefined;
+    const usual = isUsual ? this.#usual.get(settings) : undefined;
     if (usual?.isRunning === true) return usual;
     const { python, preload, limits, poolSize, keepCheckpoints } = settings;
-    const key = JSON.stringify([python, preload, mounts, limits, poolSize, keepCheckpoints]);
+    const key = JSON.stringify([python, preload, mounts, rooms, limits, poolSize, keepCheckpoints]);
     const known = this.#nurseries.get(key);
     if (known?.isRunning !== true) this.#makeRoom();
     if (known !== undefined) return known;
     const made = new Nursery({
       settings,
       mounts,
+      rooms,
       surroundings: this.#surroundings,
       folders: this.#folders,
     });
     if (this.#nurseries.size === 0) process.on("exit", this.#sweep);
     this.#nurseries.set(key, made);
-    if (mounts.length === 0) this.#usual.set(settings, made);
+    if (isUsual) this.#usual.set(settings, made);
     return made;
   }
 
@@ -166,6 +175,18 @@ export class NativeRuntime implements AsyncDisposable {
     ]);
     process.off("exit", this.#sweep);
   }
+}
+
+/** What lies in a room belongs to its keeper, who alone knows what a new session is to find there. */
+function once(birthplace: Birthplace): Birthplace {
+  let wasBorn = false;
+  return (context) => {
+    if (wasBorn) {
+      return Promise.reject(new CellarError("SESSION_LOST", "the session in this room has ended"));
+    }
+    wasBorn = true;
+    return birthplace(context);
+  };
 }
 
 function describe({ isolation, interpreter }: Placement): SandboxInfo {

@@ -8,6 +8,7 @@ import { systemLayout } from "../../isolation/layout.js";
 import type { Identity, RunFolder } from "./run-folder.js";
 
 export const RUNNER_GUEST = "/opt/cellar/cellar_runner";
+const ROOMS_GUEST = "/run/rooms";
 const BOOT = [
   "import sys",
   "sys.path.insert(0, '/opt/cellar')",
@@ -27,6 +28,8 @@ export interface WallPlan {
   /** python/cellar_runner of this package. */
   readonly runner: string;
   readonly mounts: readonly Mount[];
+  /** The folder of the rooms that sessions may be given. */
+  readonly rooms: string | undefined;
   readonly folder: RunFolder;
   readonly identity: Identity | undefined;
   /** Descriptors of control groups to hand over, in order. */
@@ -66,6 +69,7 @@ export function raiseWall(plan: WallPlan): Wall {
     },
     runner: { host: readable(plan.runner), guest: RUNNER_GUEST },
     sockets: { host: plan.folder.sockets, guest: "/run/cellar" },
+    ...(plan.rooms !== undefined && { rooms: { host: readable(plan.rooms), guest: ROOMS_GUEST } }),
     mounts: plan.mounts.map((mount) => ({ ...mount, host: readable(mount.host) })),
     hostname: "cellar",
     files: files.map(({ guest }, index) => ({ fd: FIRST_FREE_FD + index, guest })),

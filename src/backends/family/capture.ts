@@ -1,0 +1,199 @@
+import { createReadStream } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CellarError, isCellarError } from "../../errors.js";
+import type { StateManifest } from "../../protocol/messages.js";
+import type { Peer } from "../../protocol/peer.js";
+import type { SandboxInfo } from "../backend.js";
+import type { Branch } from "./branch.js";
+
+/** A checkpoint is parked within milliseconds; a loaded machine may take longer. */
+const PARKING_MS = 5_000;
+/** A writer that says nothing for so long hangs in code of the user. */
+const SILENCE_MS = 60_000;
+const MAX_ATTEMPTS = 3;
+
+export interface CaptureOptions {
+  /** The largest state that is taken, in bytes as it is written. */
+  readonly maxBytes: number;
+  /** Whether names that begin with an underscore are kept; true unless told otherwise. */
+  readonly private?: boolean | undefined;
+  /** Whether a variable that cannot be kept fails the whole. */
+  readonly strict?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Captured {
+  readonly manifest: StateManifest;
+  /** The cell of the sandbox after which this was the state; 0 for the start. */
+  readonly cell: number;
+  /** Whether cells had to wait for it: no copy could be made. */
+  readonly blocked: boolean;
+}
+
+/** Takes a piece; the next one waits until it is done. */
+export type StateSink = (piece: Uint8Array) => Promise<void>;
+
+/** Runs work when no cell does. */
+type Enqueue = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** Brings the state of a branch out of its session while cells go on. */
+export class Capture {
+  readonly #branch: Branch;
+  readonly #options: CaptureOptions;
+  readonly #write: StateSink;
+  readonly #enqueue: Enqueue;
+  #bytes = 0;
+
+  constructor(branch: Branch, options: CaptureOptions, write: StateSink, enqueue: Enqueue) {
+    this.#branch = branch;
+    this.#options = options;
+    this.#write = write;
+    this.#enqueue = enqueue;
+  }
+
+  async run({ mode }: SandboxInfo): Promise<Captured> {
+    this.#options.signal?.throwIfAborted();
+    switch (mode) {
+      case "zygote":
+        return (await this.#fromCheckpoint()) ?? (await this.#fromHead());
+      case "plain":
+        return this.#enqueue(() => this.#throughFile());
+      case "worker":
+      case "direct":
+        throw new CellarError("UNSUPPORTED", "the state of a Pyodide session cannot be captured", {
+          remedy: 'Use the backend "native" for it.',
+        });
+    }
+  }
+
+  get #scope() {
+    const { maxBytes: max_bytes, private: isPrivate = true, strict = false } = this.#options;
+    return { max_bytes, private: isPrivate, strict };
+  }
+
+  /** From the copy that is parked anyway: the head does not even notice. */
+  async #fromCheckpoint(): Promise<Captured | undefined> {
+    const { family, number, line } = this.#branch;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const { id, cell } = line.present;
+      if (id === 0 || !(await line.untilParked(id, PARKING_MS))) return undefined;
+      const { writer, manifest } = this.#expect();
+      const init = await family.init();
+      const order = { branch: number, checkpoint: id, writer, ...this.#scope };
+      const answer = await init.request("capture", order);
+      if (answer.done) return { manifest: await manifest, cell, blocked: false };
+      family.forgetWriter(writer);
+      // A cell has ended since, and took the oldest checkpoint's place.
+      if (line.present.id === id) return undefined;
+    }
+    return undefined;
+  }
+
+  /** From a copy made for this; where threads run, by the head itself. */
+  async #fromHead(): Promise<Captured> {
+    const { family, number, line } = this.#branch;
+    const begun = await this.#enqueue(async () => {
+      const { writer, manifest } = this.#expect();
+      const init = await family.init();
+      const { done } = await init.request("lend_writer", { branch: number, writer });
+      if (!done) {
+        family.forgetWriter(writer);
+        throw new CellarError("SESSION_LOST", "the session takes no link to write its state on");
+      }
+      const { cell } = line.present;
+      const order = { writer, ...this.#scope };
+      const { forked } = await this.#branch.question("write_state", order, SILENCE_MS);
+      return { manifest, cell, blocked: !forked };
+    });
+    return { ...begun, manifest: await begun.manifest };
+  }
+
+  async #throughFile(): Promise<Captured> {
+    const folder = await mkdtemp(join(tmpdir(), "cellar-state-"));
+    try {
+      const file = join(folder, "state");
+      const { cell } = this.#branch.line.present;
+      const order = { file, writer: 0, ...this.#scope };
+      const { manifest } = await this.#branch
+        .question("write_state", order, SILENCE_MS)
+        .catch((error: unknown) => {
+          throw isCellarError(error, "REMOTE_ERROR") ? refusalOf(error.message) : error;
+        });
+      if (manifest === undefined) throw new CellarError("PROTOCOL_ERROR", "there is no manifest");
+      for await (const piece of createReadStream(file)) await this.#take(piece as Buffer);
+      return { manifest, cell, blocked: true };
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  /** The number of a writer, and what it will have told at its end. */
+  #expect(): { writer: number; manifest: Promise<StateManifest> } {
+    const { family } = this.#branch;
+    const { signal } = this.#options;
+    let writer = 0;
+    const manifest = new Promise<StateManifest>((resolve, reject) => {
+      writer = family.expectWriter({
+        arrived: (peer) => this.#hear(peer, resolve, reject),
+        failed: reject,
+      });
+      signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+    });
+    const end = () => family.endWriter(writer);
+    manifest.then(end, end);
+    return { writer, manifest };
+  }
+
+  /** Takes what a writer brings. One that hangs, or is not wanted any more, loses its link. */
+  #hear(peer: Peer, resolve: (manifest: StateManifest) => void, reject: (error: unknown) => void) {
+    const { signal } = this.#options;
+    const leave = () => peer.close();
+    const silence = setTimeout(leave, SILENCE_MS);
+    signal?.addEventListener("abort", leave, { once: true });
+    peer.serve("state_part", async (_, pieces) => {
+      try {
+        for (const piece of pieces) await this.#take(piece);
+      } catch (error) {
+        reject(error);
+        throw error;
+      }
+      silence.refresh();
+      return {};
+    });
+    peer.serve("state_end", async (end) => {
+      if (end.done) resolve(end.manifest);
+      else reject(refusalOf(end.reason));
+      return {};
+    });
+    peer.closed.then(() => {
+      clearTimeout(silence);
+      signal?.removeEventListener("abort", leave);
+      reject(unfinished());
+    });
+  }
+
+  async #take(piece: Uint8Array): Promise<void> {
+    this.#bytes += piece.length;
+    if (this.#bytes > this.#options.maxBytes) throw tooLarge(this.#options.maxBytes);
+    await this.#write(piece);
+  }
+}
+
+/** Why there is no state, as Python told it: the name of an exception and its message. */
+function refusalOf(reason: string): CellarError {
+  const [, kind = "", message = reason] = /^(\w+): ([\s\S]*)$/.exec(reason) ?? [];
+  const code = kind === "TooLarge" ? "TOO_LARGE" : "STATE_REFUSED";
+  return new CellarError(code, message, { details: { kind } });
+}
+
+function unfinished(): CellarError {
+  return new CellarError("SESSION_LOST", "the state was not written to its end");
+}
+
+function tooLarge(most: number): CellarError {
+  return new CellarError("TOO_LARGE", `the state is larger than the ${most} bytes allowed`, {
+    remedy: "Delete what is not needed any more, or raise stateMaxSizeMb.",
+  });
+}

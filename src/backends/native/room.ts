@@ -1,0 +1,55 @@
+import { chownSync, lstatSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { CellarError } from "../../errors.js";
+import { sandboxIdentity } from "./identity.js";
+
+export const WORKSPACE_FOLDER = "workspace";
+export const STATE_FILE = "state";
+export const EGRESS_SOCKET = "egress.sock";
+
+/**
+ * A folder of the host for one session. Its `workspace` is the session's /workspace; nothing else
+ * of it can be seen from inside. `root` holds the rooms of many sessions and enters the wall once.
+ */
+export interface Room {
+  readonly root: string;
+  /** A single name, without a slash. */
+  readonly name: string;
+  /** Whether a file `state` lies in it, from which the session is to be restored. */
+  readonly hasState: boolean;
+  /** Whether a socket `egress.sock` lies in it, behind which the host's proxy listens. */
+  readonly hasEgress: boolean;
+}
+
+export function roomFolder({ root, name }: Pick<Room, "root" | "name">): string {
+  return join(root, name);
+}
+
+/** Whom the files of a room must belong to; undefined for the caller. */
+export function roomOwner(): { uid: number; gid: number } | undefined {
+  return process.getuid?.() === 0 ? sandboxIdentity() : undefined;
+}
+
+/** Makes the room where it is not there yet; gives the path of its workspace. */
+export function furnishRoom(room: Pick<Room, "root" | "name">): string {
+  if (!/^[\w-]{1,100}$/.test(room.name)) {
+    throw new CellarError("INVALID_INPUT", `${JSON.stringify(room.name)} cannot name a room`);
+  }
+  const folder = roomFolder(room);
+  const workspace = join(folder, WORKSPACE_FOLDER);
+  mkdirSync(room.root, { recursive: true, mode: 0o711 });
+  for (const path of [folder, workspace]) makeOwned(path);
+  return workspace;
+}
+
+function makeOwned(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+    const owner = roomOwner();
+    if (owner !== undefined) chownSync(path, owner.uid, owner.gid);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    if (lstatSync(path).isDirectory()) return;
+    throw new CellarError("IO_ERROR", `${path} is not a folder`, { cause: error });
+  }
+}

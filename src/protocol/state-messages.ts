@@ -1,0 +1,116 @@
+import { z } from "zod";
+import {
+  checkpointMode,
+  checkpointPlan,
+  count,
+  nothing,
+  notification,
+  request,
+  shortText,
+} from "./specs.js";
+
+const name = z.string().min(1).max(512);
+
+/** What became of one variable in a snapshot. */
+export const keptVariableSchema = z.strictObject({
+  name,
+  type: shortText,
+  kept: z.boolean(),
+  /** Bytes in the snapshot, before compression. */
+  size: count.optional(),
+  reason: shortText.optional(),
+  /** What to do about a loss, in words that a model can act on. */
+  advice: shortText.optional(),
+});
+
+export const stateManifestSchema = z.strictObject({
+  format: count,
+  python: shortText,
+  /** How it is written, such as `cloudpickle+lz4`. */
+  codec: shortText,
+  /** Versions of the libraries that its values need. */
+  libraries: z.record(shortText, shortText),
+  variables: z.array(keptVariableSchema).max(10_000),
+  /** Variables beyond those listed. */
+  omitted: count,
+});
+
+export const restoreReportSchema = z.strictObject({
+  restored: z.array(name).max(10_000),
+  lost: z
+    .array(z.strictObject({ name, reason: shortText, advice: shortText.optional() }))
+    .max(10_000),
+  /** What may differ from before, such as versions of libraries. */
+  warnings: z.array(shortText).max(64),
+});
+
+/** How much of the namespace is written, and how. */
+const scope = {
+  max_bytes: count,
+  /** Whether names that begin with an underscore are kept too. */
+  private: z.boolean(),
+  /** Whether a variable that cannot be kept fails the whole. */
+  strict: z.boolean(),
+};
+
+export const stateMessages = {
+  /** Has a parked copy write its state on a link of its own, which names `writer` as generation. */
+  capture: request(
+    "init",
+    "host",
+    z.strictObject({ branch: count, checkpoint: count, writer: count, ...scope }),
+    z.discriminatedUnion("done", [
+      z.strictObject({ done: z.literal(true) }),
+      z.strictObject({ done: z.literal(false), reason: shortText }),
+    ]),
+  ),
+  /** Opens such a link and passes it to the head, which is asked next. */
+  lend_writer: request(
+    "init",
+    "host",
+    z.strictObject({ branch: count, writer: count }),
+    z.strictObject({ done: z.boolean() }),
+  ),
+  /** Writes the head's own state: on the link that was lent, or to a file where there is no wall. */
+  write_state: request(
+    "head",
+    "host",
+    z.strictObject({ file: z.string().max(4096).optional(), writer: count, ...scope }),
+    z.strictObject({
+      /** Whether a copy does it while the head goes on. */
+      forked: z.boolean(),
+      manifest: stateManifestSchema.optional(),
+    }),
+  ),
+  state_part: request(
+    "writer",
+    "inside",
+    z.strictObject({ attachments: z.array(z.strictObject({ bytes: count })).length(1) }),
+    nothing,
+  ),
+  /** Ends a writer that takes too long. */
+  end_writer: notification("init", "host", z.strictObject({ writer: count })),
+  state_end: request(
+    "writer",
+    "inside",
+    z.discriminatedUnion("done", [
+      z.strictObject({ done: z.literal(true), manifest: stateManifestSchema }),
+      z.strictObject({ done: z.literal(false), reason: shortText }),
+    ]),
+    nothing,
+  ),
+  restore: request(
+    "head",
+    "host",
+    z.strictObject({
+      file: z.string().max(4096).optional(),
+      step: count,
+      checkpoint: checkpointMode,
+      rest_ms: count.optional(),
+    }),
+    z.strictObject({ report: restoreReportSchema, checkpoint: checkpointPlan }),
+  ),
+} as const;
+
+export type StateManifest = z.infer<typeof stateManifestSchema>;
+export type RestoreReport = z.infer<typeof restoreReportSchema>;
