@@ -189,12 +189,14 @@ class Branch:
                 # A head that does not take them gets no more checkpoints.
                 pass
 
-    def lend(self, descriptor):
-        """Passes a link on to the head; False when it does not take it."""
+    def lend(self, kind, descriptor):
+        """Passes a link or a file on to the head; False when it does not take it."""
         try:
-            family.send_with_descriptors(self._link, parking.WRITER, [descriptor], socket.MSG_DONTWAIT)
+            family.send_with_descriptors(self._link, kind, [descriptor], socket.MSG_DONTWAIT)
         except (OSError, AttributeError):
             return False
+        finally:
+            os.close(descriptor)
         return True
 
     def expect_parked(self, milliseconds):

@@ -59,7 +59,7 @@ class Cradle:
         self._channel.answer(message["id"], result)
 
     def _spawn(self, params):
-        pid = linux.raw_clone(jail.NAMESPACES)
+        pid = linux.raw_clone(jail.namespaces(self._head.has_network))
         if pid == 0:
             self._become(self._run_session, params)
         self._children[pid] = params["session"]
@@ -85,7 +85,7 @@ class Cradle:
         if self._parents is not None:
             group = groups.SessionGroup(self._parents, params["session"], limits)
         room = jail.Room(params["room"]) if "room" in params else None
-        precedence = jail.enter(limits, self._seccomp, group, room)
+        precedence = jail.enter(limits, self._seccomp, group, room, self._head.has_network)
         kept = [self._folder, precedence.descriptor] + (room.descriptors if room is not None else [])
         linux.close_all_except(kept + (group.descriptors if group is not None else []))
         Init(params, self._folder, group, self._head, precedence, self._shared_bytes, room).run()

@@ -7,6 +7,7 @@ from base64 import b64decode
 from json import dumps
 from json.encoder import encode_basestring_ascii as _quoted
 
+from .excerpts import TABLE_TYPE, excerpt
 from .figures import Figures
 from .pristine import BUILTINS as __builtins__
 from .reprs import cap, exact, guarded_repr, guarded_str, is_a, text_of, type_name
@@ -33,24 +34,29 @@ _METHODS = (
 
 
 def bundle(value):
-    """The mime bundle of a value: text for text types, bytes for binary images."""
+    """(data, metadata) of a value: text for text types, bytes for binary images."""
     kind = type(value)
     if kind in _PLAIN or is_a(value, type):
-        return {"text/plain": text_of(value)}
+        return {"text/plain": text_of(value)}, {}
     notes = []
     data = {}
-    for name, content in _from_mimebundle(value, kind, notes).items():
+    own, metadata = _from_mimebundle(value, kind, notes)
+    for name, content in own.items():
         _add(data, name, content, notes)
     for method, mime in _METHODS:
         if mime in data or (mime == "image/jpeg" and "image/png" in data):
             continue
-        content = _call(value, kind, method, notes)
+        content, described = _call(value, kind, method, notes)
         if content is not None:
             _add(data, mime, content, notes)
+            if described and mime in data:
+                metadata.setdefault(mime, described)
+    if TABLE_TYPE not in data:
+        _add(data, TABLE_TYPE, _guarded(excerpt, value, "the table", kind, notes), notes)
     text = data.pop("text/plain", None)
     if text is None:
         text = text_of(value)
-    return dict([("text/plain", "\n".join([text] + notes))], **data)
+    return dict([("text/plain", "\n".join([text] + notes))], **data), metadata
 
 
 def mime_bundle(content):
@@ -71,12 +77,26 @@ def split_images(data):
 
 
 def _call(value, kind, name, notes):
+    """(content, metadata) from one of the methods that objects show themselves with."""
     # looked up on the type: objects with a catch-all __getattr__ would answer to any name
+    content = _guarded(lambda shown: _method(kind, name)(shown), value, name, kind, notes)
+    if is_a(content, tuple) and len(content) == 2 and is_a(content[1], dict):
+        return content
+    return content, {}
+
+
+def _method(kind, name):
+    method = getattr(kind, name, None)
+    return method if callable(method) else _nothing
+
+
+def _nothing(_value):
+    return None
+
+
+def _guarded(work, value, name, kind, notes):
     try:
-        method = getattr(kind, name, None)
-        if method is None or not callable(method):
-            return None
-        content = method(value)
+        return work(value)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -87,14 +107,13 @@ def _call(value, kind, name, notes):
             )
         )
         return None
-    if is_a(content, tuple) and len(content) == 2 and is_a(content[1], dict):
-        content = content[0]
-    return content
 
 
 def _from_mimebundle(value, kind, notes):
-    content = _call(value, kind, "_repr_mimebundle_", notes)
-    return content if is_a(content, dict) else {}
+    content, metadata = _call(value, kind, "_repr_mimebundle_", notes)
+    if not is_a(content, dict):
+        return {}, {}
+    return content, dict(dict.items(metadata))
 
 
 def _add(data, mime, content, notes):
@@ -170,7 +189,10 @@ class Displays:
                 if not is_a(value, dict):
                     raise TypeError("display(raw=True) takes dicts of mime type to content")
         for value in values:
-            self.send(mime_bundle(value) if raw else self.bundle(value), metadata)
+            data, described = (mime_bundle(value), {}) if raw else self.bundle(value)
+            if is_a(metadata, dict):
+                described.update(metadata)
+            self.send(data, described)
 
     def send(self, data, metadata=None):
         """Send one bundle, after what was printed before it."""
@@ -181,11 +203,11 @@ class Displays:
         self._send(data, {} if "$" in described else described)
 
     def bundle(self, value):
-        """The bundle of a value; a figure is drawn."""
+        """The bundle of a value and its metadata; a figure is drawn."""
         picture = self.figures.draw(value)
         if picture is None:
             return bundle(value)
-        return {"text/plain": text_of(value), "image/png": picture}
+        return {"text/plain": text_of(value), "image/png": picture}, {}
 
     def divert(self, outputs):
         """Append bundles to a list instead of sending them; gives the function that ends this."""
@@ -199,9 +221,10 @@ class Displays:
 
     def result(self, value):
         """The result of a cell; images are sent as displays of their own."""
-        images, rest = split_images(self.bundle(value))
+        data, metadata = self.bundle(value)
+        images, rest = split_images(data)
         if images:
-            self.send(dict(images, **{"text/plain": rest["text/plain"]}))
+            self.send(dict(images, **{"text/plain": rest["text/plain"]}), metadata)
         return rest
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import sys
+from importlib.machinery import PathFinder
 
 from .pristine import BUILTINS as __builtins__
 from .reprs import guarded_repr, is_a
 
 FIGURE_LIMIT = 50
+PYPLOT = "matplotlib.pyplot"
 
 _modules = sys.modules
 _BytesIO = io.BytesIO
@@ -21,11 +23,15 @@ class Figures:
         self._send = send
         self._patched = None
         self._shown = []
+        self._arrival = Arrival(self.watch)
 
     def watch(self):
         """Make plt.show() show; without this a figure waits for the end of the cell."""
-        pyplot = _modules.get("matplotlib.pyplot")
-        if pyplot is not None and pyplot is not self._patched:
+        pyplot = _modules.get(PYPLOT)
+        if pyplot is None:
+            if self._arrival not in sys.meta_path:
+                sys.meta_path.insert(0, self._arrival)
+        elif pyplot is not self._patched:
             self._patched = pyplot
             pyplot.show = self._showing_function()
 
@@ -66,6 +72,29 @@ class Figures:
             self.flush()
 
         return show
+
+
+class Arrival:
+    """Among the finders of modules; tells when a cell has imported pyplot, in the middle of it."""
+
+    def __init__(self, tell):
+        self._tell = tell
+
+    def find_spec(self, name, path=None, target=None):
+        """Knows no module, and lends its ear to the loader of one."""
+        if name != PYPLOT:
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        run = getattr(getattr(spec, "loader", None), "exec_module", None)
+        if run is None:
+            return None
+
+        def exec_module(module):
+            run(module)
+            self._tell()
+
+        spec.loader.exec_module = exec_module
+        return spec
 
 
 def _png(figure):

@@ -22,8 +22,10 @@ _exit, _now = os._exit, time.monotonic_ns
 class Head(Service):
     """Serves one branch of a session over its channel."""
 
-    def __init__(self):
+    def __init__(self, has_network=False):
         super().__init__()
+        # Whether the host's network is the session's own.
+        self.has_network = has_network
         self._board = None
         self._soft_files = 0
         self._slot = 0
@@ -35,10 +37,13 @@ class Head(Service):
         self._reading = threading.Lock()
         self._reader = None
         self._understudy = None
-        # The file of a state to be restored, until that is done.
-        self.state = None
         # Made in the zygote, so that sessions share its pages.
         self._new_interpreter()
+
+    def _make_interpreter(self):
+        interpreter = super()._make_interpreter()
+        interpreter.network = self.has_network
+        return interpreter
 
     def move_in(self, board, soft_files):
         self._board = board
@@ -156,7 +161,7 @@ class Head(Service):
 
     def _write_state(self, params):
         """In a copy, unless threads could hold locks that it would wait for."""
-        descriptor = self._checkpointer.borrow()
+        descriptor = self._checkpointer.borrow(parking.WRITER)
         try:
             forked = parking.count_threads() == 1
             if forked:
@@ -171,16 +176,7 @@ class Head(Service):
         return {"forked": forked}
 
     def _restore(self, params):
-        descriptor, self.state = self.state, None
-        if descriptor is None:
-            raise ValueError("there is no state to restore")
-        return self._restore_from(descriptor, params)
-
-    def _begin_cell(self, params):
-        if self.state is not None:
-            os.close(self.state)
-            self.state = None
-        super()._begin_cell(params)
+        return self._restore_from(self._checkpointer.borrow(parking.STATE), params)
 
     _methods = dict(
         Service._methods, rehearse=_rehearse, write_state=_write_state, restore=_restore

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import os
+import re
 import sys
 
 from .bridge import HostError
@@ -34,12 +36,19 @@ _NETWORK_TYPES = frozenset(
     ("gaierror", "ConnectError", "ConnectTimeout", "ClientConnectorError", "NameResolutionError")
 )
 _WRITE_ERRNOS = frozenset((errno.EROFS, errno.EACCES, errno.EPERM))
+_UNDEFINED = re.compile(r"name '(\w+)' is not defined")
 _NETWORK_HINT = "there is no network in this sandbox: work with local data"
+_ALLOWED_HINT = "only these hosts can be reached, through HTTP_PROXY and HTTPS_PROXY: {}"
+_CUT_HINT = "the network was cut since this session has private data: work with local data"
+_PROXY_TYPES = frozenset(("ProxyError", "ClientHttpProxyError"))
+_REFUSAL_HEADER = "X-Cellar-Refused"
 
 
-def hint_for(error, network):
+def hint_for(error, network, lost_names=()):
     """A hint or None; never raises but for an interrupt."""
     try:
+        if lost_names and isinstance(error, NameError):
+            return _lost_name(error, lost_names)
         return _hint(error, network)
     except KeyboardInterrupt:
         raise
@@ -52,14 +61,29 @@ def _hint(error, network):
         return error.hint
     if isinstance(error, ModuleNotFoundError):
         return _missing_module(error)
-    if not network and _is_network(error):
-        return _NETWORK_HINT
+    if not network:
+        hint = _network(error)
+        if hint:
+            return hint
     if isinstance(error, OSError):
         return _file(error)
     if isinstance(error, RuntimeError) and "running event loop" in str(error):
         if "cannot be called" in str(error) or "already running" in str(error):
             return "this cell already runs in an event loop: use `await` at top level instead"
     return None
+
+
+def _lost_name(error, lost_names):
+    if isinstance(error, UnboundLocalError):
+        return None
+    name = getattr(error, "name", None)
+    if name is None:
+        found = _UNDEFINED.match(str(error))
+        name = found.group(1) if found else None
+    if name not in lost_names:
+        return None
+    advice = lost_names[name]
+    return "'{}' was not kept when the session was restored: {}".format(name, advice)
 
 
 def _missing_module(error):
@@ -71,12 +95,28 @@ def _missing_module(error):
         return None
     if top == "IPython":
         return "display() is built in and magics work without IPython"
-    return "packages are added from outside: cellar install {}".format(
-        _DISTRIBUTIONS.get(top, top)
-    )
+    return "packages are added from outside: cellar install {}".format(distribution_of(top))
 
 
-def _is_network(error):
+def distribution_of(module):
+    """The name under which a module is installed."""
+    return _DISTRIBUTIONS.get(module, module)
+
+
+def _network(error):
+    """Where there is a proxy, it leads to some hosts; else nothing can be reached."""
+    allowed = os.environ.get("CELLAR_ALLOWED_HOSTS")
+    for item in _related(error):
+        if allowed and _is_refusal(item):
+            refused = str(getattr(item, "headers", None) and item.headers[_REFUSAL_HEADER])
+            return _CUT_HINT if "was cut" in refused else _ALLOWED_HINT.format(allowed)
+        if _is_network(item):
+            return _ALLOWED_HINT.format(allowed) if allowed else _NETWORK_HINT
+    return None
+
+
+def _related(error):
+    """The error and what it came from, so far as that is of any use."""
     seen = set()
     waiting = [error]
     while waiting and len(seen) < 20:
@@ -84,14 +124,25 @@ def _is_network(error):
         if not isinstance(item, BaseException) or id(item) in seen:
             continue
         seen.add(id(item))
-        kinds = [kind.__name__ for kind in type(item).__mro__]
-        if any(kind in _NETWORK_TYPES for kind in kinds):
-            return True
-        if isinstance(item, OSError) and item.errno in _NETWORK_ERRNOS:
-            return True
+        yield item
         waiting += [item.__cause__, item.__context__, getattr(item, "reason", None)]
         waiting += [part for part in item.args if isinstance(part, BaseException)]
-    return False
+
+
+def _is_network(error):
+    kinds = [kind.__name__ for kind in type(error).__mro__]
+    if any(kind in _NETWORK_TYPES for kind in kinds):
+        return True
+    return isinstance(error, OSError) and error.errno in _NETWORK_ERRNOS
+
+
+def _is_refusal(error):
+    """Whether the host's proxy, and not the host behind it, said no."""
+    if type(error).__name__ in _PROXY_TYPES:
+        return True
+    if isinstance(error, OSError) and "Tunnel connection failed: 403" in str(error):
+        return True
+    return _REFUSAL_HEADER in (getattr(error, "headers", None) or ())
 
 
 def _file(error):

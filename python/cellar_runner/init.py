@@ -7,7 +7,7 @@ import select
 import signal
 import time
 
-from . import family, linux, marks, processes, wire
+from . import family, linux, marks, parking, processes, wire
 from .branch import Branch
 from .link import open_link
 from .memory_watch import MemoryWatch
@@ -169,9 +169,18 @@ class Init:
         if branch is None:
             return {"done": False}
         link = self._connect("writer", branch.number, params["writer"])
-        lent = branch.lend(link)
-        os.close(link)
-        return {"done": lent}
+        return {"done": branch.lend(parking.WRITER, link)}
+
+    def _on_lend_state(self, branch, _params):
+        if branch is None or self._room is None:
+            return {"done": False, "reason": "the session has no room"}
+        try:
+            file = self._room.open_state()
+        except OSError as error:
+            return {"done": False, "reason": str(error)}
+        if branch.lend(parking.STATE, file):
+            return {"done": True}
+        return {"done": False, "reason": "the head takes no file"}
 
     def _on_end_writer(self, _branch, params):
         pid = self._writers.get(params["writer"])
@@ -242,13 +251,11 @@ class Init:
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            state = [] if self._room is None or self._room.state is None else [self._room.state]
-            linux.close_all_except(descriptors + state)
+            linux.close_all_except(descriptors)
             os.setsid()
             gc.enable()
             head = self._head
             head.move_in(self._board, self._limits["open_files"])
-            head.state = state[0] if state else None
             head.adopt(orders, descriptors)
             head.prepare(self._rehearse)
             head.serve()

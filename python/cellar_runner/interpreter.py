@@ -50,12 +50,23 @@ class Interpreter:
         self.builtins = {}
         self._flags = 0
         self.sources = Sources()
+        self.first_path = tuple(sys.path)
         self._tracebacks = Tracebacks(self.sources)
         self._loop = EventLoop()
         self.displays = Displays(display)
         self._figures = self.displays.figures
         self._commands = Commands(self)
         self._install()
+
+    @property
+    def main(self):
+        """The module whose namespace the cells share."""
+        return self._main
+
+    @property
+    def lost_names(self):
+        """Advice for the names that a restored session could not get back."""
+        return self._tracebacks.lost_names
 
     @property
     def network(self):
@@ -130,6 +141,9 @@ class Interpreter:
         namespace["__builtins__"] = builtins
         # one registry for all cells would silence a warning on the same line of a later cell
         namespace.pop("__warningregistry__", None)
+        if self.lost_names:
+            for name in [name for name in self.lost_names if name in namespace]:
+                del self.lost_names[name]
         if self.streams is not None:
             if self.streams[0].closed:
                 self.streams = (open(os.devnull),) + tuple(self.streams[1:])

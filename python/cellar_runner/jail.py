@@ -16,7 +16,6 @@ NAMESPACES = (
     | linux.CLONE_NEWNS
     | linux.CLONE_NEWIPC
     | linux.CLONE_NEWUTS
-    | linux.CLONE_NEWNET
 )
 
 MEBIBYTE = 1 << 20
@@ -28,6 +27,10 @@ IPC_LIMITS = (("shmall", "4096"), ("shmmni", "64"), ("msgmni", "32"), ("sem", "2
 # Parts of what the host grants a user, so that one session cannot take it all.
 SHARES = (("inotify_instances", 8), ("inotify_watches", 4096), ("user_namespaces", 0))
 _FLAGS = linux.MS_NOSUID | linux.MS_NODEV
+
+
+def namespaces(shares_network):
+    return NAMESPACES if shares_network else NAMESPACES | linux.CLONE_NEWNET
 
 
 def _tmpfs(target, mebibytes, mode, extra=0):
@@ -48,15 +51,16 @@ class Room:
         path = os.path.join(ROOMS, order["name"])
         self.folder = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
         self.workspace = os.path.join(path, "workspace")
-        self.state = self.egress = None
-        if order["state"]:
-            self.state = os.open("state", os.O_RDONLY | os.O_NOFOLLOW, dir_fd=self.folder)
+        self.egress = None
         if order["egress"]:
             self.egress = os.open("egress.sock", os.O_PATH | os.O_NOFOLLOW, dir_fd=self.folder)
 
     @property
     def descriptors(self):
-        return [number for number in (self.folder, self.state, self.egress) if number is not None]
+        return [number for number in (self.folder, self.egress) if number is not None]
+
+    def open_state(self):
+        return os.open("state", os.O_RDONLY | os.O_NOFOLLOW, dir_fd=self.folder)
 
 
 def _arrange_files(limits, room):
@@ -160,14 +164,15 @@ class Precedence:
         os.pwrite(self.descriptor, b"%d" % score, 0)
 
 
-def enter(limits, seccomp, group, room):
+def enter(limits, seccomp, group, room, shares_network):
     """Everything that needs privileges, in the only order that works."""
     if group is not None:
         group.join()
     outer_proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
     precedence = Precedence(outer_proc)
     _arrange_files(limits, room)
-    linux.raise_loopback()
+    if not shares_network:
+        linux.raise_loopback()
     _map_user(outer_proc)
     os.close(outer_proc)
     _limit_resources(limits)

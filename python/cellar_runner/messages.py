@@ -71,6 +71,7 @@ MESSAGES = {
                 },
                 "seccomp": {"type": "string"},
                 "hatch_fd": {"type": "integer", "minimum": 0},
+                "shares_network": {"type": "boolean"},
                 "group": {
                     "anyOf": [
                         {
@@ -140,10 +141,9 @@ MESSAGES = {
                     "type": "object",
                     "properties": {
                         "name": {"type": "string", "maxLength": 4096},
-                        "state": {"type": "boolean"},
                         "egress": {"type": "boolean"},
                     },
-                    "required": ["name", "state", "egress"],
+                    "required": ["name", "egress"],
                     "additionalProperties": False,
                 },
             },
@@ -970,6 +970,36 @@ MESSAGES = {
             "properties": {"done": {"type": "boolean"}},
             "required": ["done"],
             "additionalProperties": False,
+        },
+    },
+    "lend_state": {
+        "link": "init",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {"branch": {"type": "integer", "minimum": 0}},
+            "required": ["branch"],
+            "additionalProperties": False,
+        },
+        "result": {
+            "oneOf": [
+                {
+                    "type": "object",
+                    "properties": {"done": {"const": True}},
+                    "required": ["done"],
+                    "additionalProperties": False,
+                },
+                {
+                    "type": "object",
+                    "properties": {
+                        "done": {"const": False},
+                        "reason": {"type": "string", "maxLength": 4096},
+                    },
+                    "required": ["done", "reason"],
+                    "additionalProperties": False,
+                },
+            ],
         },
     },
     "write_state": {

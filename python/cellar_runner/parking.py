@@ -22,8 +22,9 @@ TRIM_BYTES = 1 << 20
 PARKED = struct.Struct("=II")
 # The number of a writer and its pid; the last word tells it from the one above.
 WRITING = struct.Struct("=III")
-# What init passes to a head: the link of its next checkpoint, or one to write its state on.
-SPARE_LINK, WRITER = b"spare", b"writer"
+# What init passes to a head: the link of its next checkpoint, one to write its state on, or the
+# file of a state to restore.
+SPARE_LINK, WRITER, STATE = b"spare", b"writer", b"state"
 
 _set_signal_mask, _SIGNALS = signal.pthread_sigmask, signal.valid_signals()
 # Bound before a cell can replace them.
@@ -133,10 +134,10 @@ class Checkpointer:
             os._exit(1)
 
 
-    def borrow(self):
-        """The link that init lends to write the state on."""
+    def borrow(self, kind):
+        """The descriptor that init lends."""
         with socket.socket(fileno=os.dup(family.LINK)) as link:
-            return self._receive(link, WRITER)
+            return self._receive(link, kind)
 
     @staticmethod
     def tell_writer(writer, pid):

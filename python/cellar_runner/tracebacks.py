@@ -41,6 +41,7 @@ class Tracebacks:
         self._files = {}
         self._awaited = ()
         self.network = False
+        self.lost_names = {}
 
     def describe(self, error, awaited=()):
         """The error of an outcome; `awaited` are the frames it found waiting in the event loop."""
@@ -51,7 +52,7 @@ class Tracebacks:
             message = self.message(error)
             text = cap("".join(self._chain(error, set(), 0)).rstrip("\n"), TRACEBACK_LIMIT)
             described = {"type": name, "message": message, "traceback": text}
-            hint = hint_for(error, self.network)
+            hint = hint_for(error, self.network, self.lost_names)
             if hint:
                 described["hint"] = exact(hint)
             return described

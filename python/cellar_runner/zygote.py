@@ -28,7 +28,7 @@ class Zygote(Cradle):
         self._main_module = sys.modules["__main__"]
         seccomp = linux.SeccompFilter(base64.b64decode(boot["seccomp"]))
         folder = os.open(jail.SOCKET_FOLDER, os.O_RDONLY | os.O_DIRECTORY)
-        super().__init__(channel, boot["group"], seccomp, folder, Head())
+        super().__init__(channel, boot["group"], seccomp, folder, Head(boot.get("shares_network", False)))
         self._hatch = socket.socket(fileno=boot["hatch_fd"])
         self._hatch.set_inheritable(False)
         self._hatch.setblocking(False)

@@ -62,6 +62,8 @@ export const messages = {
       seccomp: text,
       /** A socket through which the host's porters hand in files, each under the name of its use. */
       hatch_fd: count,
+      /** Whether sessions have the host's network instead of an empty one. */
+      shares_network: z.boolean().optional(),
       group: z
         .discriminatedUnion("version", [
           z.strictObject({
@@ -85,7 +87,7 @@ export const messages = {
       keep_checkpoints: count,
       rehearse: z.boolean(),
       /** A folder of the host's rooms: its `workspace` becomes /workspace. */
-      room: z.strictObject({ name: shortText, state: z.boolean(), egress: z.boolean() }).optional(),
+      room: z.strictObject({ name: shortText, egress: z.boolean() }).optional(),
     }),
     nothing,
   ),

@@ -71,6 +71,16 @@ export const stateMessages = {
     z.strictObject({ branch: count, writer: count }),
     z.strictObject({ done: z.boolean() }),
   ),
+  /** Passes the file `state` of the session's room to the head, which is asked next. */
+  lend_state: request(
+    "init",
+    "host",
+    z.strictObject({ branch: count }),
+    z.discriminatedUnion("done", [
+      z.strictObject({ done: z.literal(true) }),
+      z.strictObject({ done: z.literal(false), reason: shortText }),
+    ]),
+  ),
   /** Writes the head's own state: on the link that was lent, or to a file where there is no wall. */
   write_state: request(
     "head",

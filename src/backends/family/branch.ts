@@ -132,6 +132,15 @@ export class Branch implements BranchEvents {
     clearTimeout(timer);
   }
 
+  /** The steps whose checkpoints live; the newest may still be in the making for so long. */
+  async alive(milliseconds: number): Promise<ReadonlySet<number>> {
+    const { present } = this.line;
+    if (milliseconds > 0) await this.line.untilParked(present.id, milliseconds);
+    const init = await this.family.init();
+    const { checkpoints } = await init.request("checkpoints", { branch: this.number });
+    return new Set(checkpoints.map(({ step }) => step));
+  }
+
   /** Goes to a checkpoint: init ends the head and wakes the copy. */
   async rollback(checkpoint: number): Promise<void> {
     const init = await this.family.init();

@@ -2,10 +2,8 @@ import type { Settings } from "../../config.js";
 import { CellarError, describeError, isCellarError } from "../../errors.js";
 import type { RestoreReport, Result } from "../../protocol/messages.js";
 import type { Json } from "../../protocol/values.js";
-import type { SandboxInfo } from "../backend.js";
 import type { Branch } from "./branch.js";
 import type { Context, LargeContext } from "./context.js";
-import { hasCheckpoints } from "./input.js";
 import type { Lodging } from "./lodging.js";
 
 /** Values of many parts take Python longer to build than a question usually may. */
@@ -66,12 +64,12 @@ export class Furniture {
     else await this.#stream(branch, context);
   }
 
-  /** Puts the variables of a snapshot into a new head, which behind walls has its file already. */
-  async restore(branch: Branch, info: SandboxInfo, file?: string): Promise<RestoreReport> {
+  /** Puts the variables of a snapshot into a new head: of this file, or of the one in its room. */
+  async restore(branch: Branch, file?: string): Promise<RestoreReport> {
+    if (file === undefined) await lendState(branch);
     const { checkpoints: checkpoint, timeout } = this.#settings;
     const step = this.#nextStep();
-    const isNamed = file !== undefined && !hasCheckpoints(info);
-    const order = { step, checkpoint, ...(isNamed && { file }) };
+    const order = { step, checkpoint, ...(file !== undefined && { file }) };
     const patience = Math.max(timeout, LOADING_MS);
     const answer = await branch.question("restore", order, patience).catch((error: unknown) => {
       throw isCellarError(error, "REMOTE_ERROR") ? unrestorable(error) : error;
@@ -122,6 +120,14 @@ export class Furniture {
 function record({ line }: Branch, step: number, plan: Plan): void {
   line.add({ id: step, cell: line.present.cell });
   if (!plan.planned) line.unparkable(step);
+}
+
+async function lendState({ family, number }: Branch): Promise<void> {
+  const init = await family.init();
+  const answer = await init.request("lend_state", { branch: number });
+  if (!answer.done) {
+    throw new CellarError("STATE_REFUSED", `the state cannot be handed in: ${answer.reason}`);
+  }
 }
 
 function unrestorable(error: CellarError): CellarError {

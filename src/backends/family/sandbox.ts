@@ -28,6 +28,7 @@ import {
   hasCheckpoints,
   unforkable,
 } from "./input.js";
+import { keepingAlive } from "./keep-alive.js";
 import { Line } from "./line.js";
 import type { Birthplace, Lodging } from "./lodging.js";
 import { TaskQueue } from "./queue.js";
@@ -123,9 +124,9 @@ export class PythonSandbox implements ISandbox {
   }
 
   getVariable(name: string): Promise<unknown> {
+    const asked = { name: String(name) };
     return this.#task(async () => {
-      const { timeout } = this.#settings;
-      const answer = await this.#branch.question("get_variable", { name: String(name) }, timeout);
+      const answer = await this.#branch.question("get_variable", asked, this.#settings.timeout);
       return answer.found ? decodeValue(answer.value) : undefined;
     });
   }
@@ -141,21 +142,22 @@ export class PythonSandbox implements ISandbox {
 
   variables(): Promise<readonly Variable[]> {
     const { timeout } = this.#settings;
-    return this.#task(async () => {
-      return (await this.#branch.question("variables", {}, timeout)).variables;
-    });
+    return this.#task(
+      async () => (await this.#branch.question("variables", {}, timeout)).variables,
+    );
   }
 
   /** Hands the present state to `write`, piece by piece, while cells go on. */
   async capture(write: StateSink, options: CaptureOptions): Promise<Captured> {
     if (this.#ending !== undefined) throw closedError("the sandbox was destroyed");
     const capture = new Capture(this.#branch, options, write, (work) => this.#task(work));
-    return capture.run(this.info);
+    return keepingAlive(capture.run(this.info));
   }
 
   /** Puts the variables of a captured state into this new session. */
   restore(file?: string): Promise<RestoreReport> {
-    return this.#task(() => this.#furniture.restore(this.#branch, this.info, file));
+    const given = hasCheckpoints(this.info) ? undefined : file;
+    return this.#task(() => keepingAlive(this.#furniture.restore(this.#branch, given)));
   }
 
   async cancel(): Promise<void> {
@@ -276,12 +278,8 @@ export class PythonSandbox implements ISandbox {
     return this.#furniture.install(this.#branch, this.#lodging);
   }
 
-  async #alive(): Promise<ReadonlySet<number>> {
-    const { line, family, number } = this.#branch;
-    if (this.#settings.checkpoints === "always") await line.untilParked(line.present.id, 1000);
-    const init = await family.init();
-    const { checkpoints } = await init.request("checkpoints", { branch: number });
-    return new Set(checkpoints.map(({ step }) => step));
+  #alive(): Promise<ReadonlySet<number>> {
+    return this.#branch.alive(this.#settings.checkpoints === "always" ? 1000 : 0);
   }
 
   async #run(code: string, options: ExecuteOptions, waiting: WaitingCell): Promise<CodeExecution> {
@@ -307,8 +305,8 @@ export class PythonSandbox implements ISandbox {
     waiting.running = cell;
     const started = performance.now();
     const end = await cell.run();
-    waiting.running = undefined;
     const duration = performance.now() - started;
+    waiting.running = undefined;
     const notice = this.#notice;
     this.#notice = undefined;
     return {

@@ -92,8 +92,8 @@ export class Cradle {
   }
 }
 
-function entry({ name, hasState, hasEgress }: Room): NonNullable<Params<"spawn">["room"]> {
-  return { name, state: hasState, egress: hasEgress };
+function entry({ name, hasEgress }: Room): NonNullable<Params<"spawn">["room"]> {
+  return { name, egress: hasEgress };
 }
 
 /** What a new process inside says when it connects, and nobody else can. */

@@ -26,7 +26,7 @@ import { Porter } from "./porter.js";
 import { preloadNames } from "./preload.js";
 import { probeWalls } from "./probe.js";
 import type { Room } from "./room.js";
-import { RunFolder } from "./run-folder.js";
+import { hostNames, RunFolder } from "./run-folder.js";
 import { Templates } from "./templates.js";
 import { raiseWall } from "./wall.js";
 import { Zygote, type ZygoteReport } from "./zygote.js";
@@ -199,7 +199,9 @@ export class Nursery {
       throw unavailable("root has no other id to take in this user namespace", "one-id");
     }
     const owner = identity ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-    const folder = new RunFolder(surroundings.temporary, identity);
+    const sharesNetwork = settings.network === "host";
+    const etc = sharesNetwork ? hostNames() : undefined;
+    const folder = new RunFolder(surroundings.temporary, identity, etc);
     folders.add(folder);
     const undo = [
       () => {
@@ -227,9 +229,11 @@ export class Nursery {
         groupDescriptors: cgroups.version === undefined ? [] : Object.values(cgroups.descriptors),
         groupProcesses: cgroups.version === 2 ? cgroups.zygoteProcesses : undefined,
         cgroupNamespace: cgroups.version !== 2,
+        sharesNetwork,
       });
       const group = groupMessage(cgroups, wall.groupNumbers);
-      const zygote = new Zygote(wall, listener, preloadNames(settings.preload), group);
+      const preload = preloadNames(settings.preload);
+      const zygote = new Zygote(wall, listener, { preload, group, sharesNetwork });
       undo.push(() => zygote.close());
       const report = await zygote.report;
       const limits = wireLimits(settings.limits);
@@ -299,7 +303,7 @@ function groupName(folder: RunFolder): string {
 function groupMessage(
   cgroups: Cgroups,
   numbers: readonly number[],
-): ConstructorParameters<typeof Zygote>[3] {
+): ConstructorParameters<typeof Zygote>[2]["group"] {
   const [first = 0, second = 0, third] = numbers;
   switch (cgroups.version) {
     case 1:

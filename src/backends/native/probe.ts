@@ -120,6 +120,7 @@ function facts(answer: z.infer<typeof answerSchema>, subject: ProbeSubject): Pro
   const shared = NAMESPACES.filter(
     (name) => answer.namespaces[name] === readlinkSync(`/proc/self/ns/${name}`),
   );
+  const sharing = `shared with the host: ${shared.join(", ")}`;
   const uid = hostUid(subject.zygotePid);
   return {
     limits: finding(
@@ -140,13 +141,9 @@ function facts(answer: z.infer<typeof answerSchema>, subject: ProbeSubject): Pro
     "outer-wall": finding(
       shared.length === 0 && !answer.writes_root && answer.writes_workspace,
       "bubblewrap, read-only root",
-      "the root folder can be written, or the workspace cannot",
+      shared.length > 0 ? sharing : "the root folder can be written, or the workspace cannot",
     ),
-    "inner-wall": finding(
-      shared.length === 0,
-      `own ${NAMESPACES.join(", ")} namespaces`,
-      `shared with the host: ${shared.join(", ")}`,
-    ),
+    "inner-wall": finding(shared.length === 0, `own ${NAMESPACES.join(", ")} namespaces`, sharing),
     canary: finding(
       !answer.reads_canary && answer.reads_own_file,
       "a world-readable file of the host cannot be opened; its own can",

@@ -22,7 +22,7 @@ describe("a session in a room", () => {
   });
 
   function room(name: string, more: Partial<Room> = {}): Room {
-    const made = { root, name, hasState: false, hasEgress: false, ...more };
+    const made = { root, name, hasEgress: false, ...more };
     furnishRoom(made);
     return made;
   }
@@ -69,7 +69,7 @@ describe("a session in a room", () => {
     const { manifest, bytes, cell, blocked } = await taking;
     expect({ cell, blocked }).toEqual({ cell: 1, blocked: false });
     expect(manifest.variables.map(({ name }) => name).sort()).toEqual(["x", "y"]);
-    const second = room("second", { hasState: true });
+    const second = room("second");
     writeFileSync(join(roomFolder(second), STATE_FILE), bytes, { mode: 0o644 });
     await using other = await open(second);
     const report = await other.restore();
@@ -82,7 +82,7 @@ describe("a session in a room", () => {
     await using source = await open(room("crash-source"));
     await source.execute("x = 42");
     const { bytes } = await captured(source);
-    const place = room("crash", { hasState: true });
+    const place = room("crash");
     writeFileSync(join(roomFolder(place), STATE_FILE), bytes, { mode: 0o644 });
     await using sandbox = await open(place);
     await sandbox.restore();
@@ -151,7 +151,7 @@ describe("a session in a room", () => {
     expect(readdirSync(join(roomFolder(first), "workspace"))).toEqual(["made"]);
     const { bytes, blocked } = await captured(sandbox);
     expect(blocked).toBe(true);
-    const second = room("plain-2", { hasState: true });
+    const second = room("plain-2");
     const file = join(roomFolder(second), STATE_FILE);
     writeFileSync(file, bytes, { mode: 0o644 });
     await using other = await plain.createSandbox(config, undefined, second);

@@ -4,6 +4,7 @@ import { CellarError } from "../../errors.js";
 import { sandboxIdentity } from "./identity.js";
 
 export const WORKSPACE_FOLDER = "workspace";
+/** In a room, a state that the session is to be restored from, until that is done. */
 export const STATE_FILE = "state";
 export const EGRESS_SOCKET = "egress.sock";
 
@@ -15,8 +16,6 @@ export interface Room {
   readonly root: string;
   /** A single name, without a slash. */
   readonly name: string;
-  /** Whether a file `state` lies in it, from which the session is to be restored. */
-  readonly hasState: boolean;
   /** Whether a socket `egress.sock` lies in it, behind which the host's proxy listens. */
   readonly hasEgress: boolean;
 }

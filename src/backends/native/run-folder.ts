@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -19,26 +20,48 @@ export interface Identity {
 /** An id that nobody else has: between the ranges of containers and of signed overflow. */
 export const SANDBOX_IDENTITY: Identity = { uid: 1_900_000_001, gid: 1_900_000_001 };
 
-const ETC: Readonly<Record<string, string>> = {
+type SmallFiles = Readonly<Record<string, string>>;
+
+const ETC: SmallFiles = {
   passwd: "root:x:0:0::/:/bin/sh\nsandbox:x:1000:1000::/workspace:/bin/sh\n",
   group: "root:x:0:\nsandbox:x:1000:\n",
   hosts: "127.0.0.1 localhost cellar\n::1 localhost\n",
   "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 };
 
+/** What a session that shares the host's network needs to look up names as the host does. */
+export function hostNames(): SmallFiles {
+  return {
+    ...ETC,
+    hosts: readOr("/etc/hosts", ETC.hosts ?? ""),
+    "resolv.conf": readOr("/etc/resolv.conf", ""),
+    "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+  };
+}
+
+function readOr(path: string, otherwise: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return otherwise;
+  }
+}
+
 /** A private folder of one zygote: its sockets, small files, and places to bind things at. */
 export class RunFolder implements Disposable {
   readonly path: string;
   readonly sockets: string;
+  readonly #etc: SmallFiles;
 
-  constructor(temporary: string, identity: Identity | undefined) {
+  constructor(temporary: string, identity: Identity | undefined, etc: SmallFiles = ETC) {
+    this.#etc = etc;
     try {
       sweep(temporary, identity);
       this.path = mkdtempSync(join(temporary, `cellar-${process.pid}-`));
       this.sockets = join(this.path, "sockets");
       mkdirSync(this.sockets, { mode: 0o700 });
       mkdirSync(join(this.path, "etc"), { mode: 0o755 });
-      for (const [name, text] of Object.entries(ETC)) writeFileSync(this.etc(name), text);
+      for (const [name, text] of Object.entries(etc)) writeFileSync(this.etc(name), text);
       if (identity !== undefined) {
         for (const folder of [this.path, this.sockets]) {
           chownSync(folder, identity.uid, identity.gid);
@@ -63,7 +86,7 @@ export class RunFolder implements Disposable {
   }
 
   get files(): { host: string; guest: string }[] {
-    return Object.keys(ETC).map((name) => ({ host: this.etc(name), guest: `/etc/${name}` }));
+    return Object.keys(this.#etc).map((name) => ({ host: this.etc(name), guest: `/etc/${name}` }));
   }
 
   /** An empty place for the launcher to bind something at. */

@@ -60,6 +60,7 @@ export class NativeRuntime implements AsyncDisposable {
   ): Promise<NativePythonSandbox> {
     const { options, mounts, callbacks } = splitConfig(config);
     const settings = this.#settings(options);
+    refuseAllowList(settings, room);
     const born = this.#hasWalls
       ? this.#walled(settings, mounts, room)
       : this.#plain(settings, mounts, withoutWalls(), room);
@@ -96,6 +97,7 @@ export class NativeRuntime implements AsyncDisposable {
     return async () => {
       refuseWithoutWalls(settings, PLAIN_LEVEL, why);
       refuseMounts(mounts, why);
+      refuseUnwalledList(settings, why);
       const interpreter = await findInterpreter(settings, this.#surroundings);
       const limits = wireLimits(settings.limits);
       const workspace = room && furnishRoom(room);
@@ -137,7 +139,9 @@ export class NativeRuntime implements AsyncDisposable {
     const usual = isUsual ? this.#usual.get(settings) : undefined;
     if (usual?.isRunning === true) return usual;
     const { python, preload, limits, poolSize, keepCheckpoints } = settings;
-    const key = JSON.stringify([python, preload, mounts, rooms, limits, poolSize, keepCheckpoints]);
+    const sharesNetwork = settings.network === "host";
+    const zygote = [python, preload, mounts, rooms, sharesNetwork];
+    const key = JSON.stringify([...zygote, limits, poolSize, keepCheckpoints]);
     const known = this.#nurseries.get(key);
     if (known?.isRunning !== true) this.#makeRoom();
     if (known !== undefined) return known;
@@ -212,6 +216,23 @@ function refuseMounts(mounts: readonly Mount[], why: CellarError): void {
   throw new CellarError("UNSUPPORTED", "mounts need walls, and this session has none", {
     remedy: "Leave them out: a plain process sees the host's folders where they are.",
     details: { reason: why.message },
+  });
+}
+
+/** Whoever keeps the room keeps the proxy in it too. */
+function refuseAllowList({ network }: Settings, room: Room | undefined): void {
+  if (typeof network === "string" || room?.hasEgress === true) return;
+  throw new CellarError("UNSUPPORTED", "an allow-list of hosts needs a notebook", {
+    remedy: 'Open a notebook with it, or set network to "none" or "host".',
+    details: { option: "network" },
+  });
+}
+
+function refuseUnwalledList({ network }: Settings, why: CellarError): void {
+  if (typeof network === "string") return;
+  throw new CellarError("UNSUPPORTED", "an allow-list needs walls, and this session has none", {
+    remedy: "Leave network out: a plain process has the host's network anyway.",
+    details: { option: "network", reason: why.message },
   });
 }
 

@@ -37,6 +37,7 @@ export interface WallPlan {
   /** Where the wall's process must be written before it forks. */
   readonly groupProcesses: string | undefined;
   readonly cgroupNamespace: boolean;
+  readonly sharesNetwork: boolean;
 }
 
 export interface Wall {
@@ -76,6 +77,7 @@ export function raiseWall(plan: WallPlan): Wall {
     system: systemLayout(),
     tmpMb: WALL_TMP_MB,
     cgroupNamespace: plan.cgroupNamespace,
+    sharesNetwork: plan.sharesNetwork,
     command: [],
   });
   const command = [plan.interpreter.guestExecutable, "-I", "-c", BOOT];

@@ -24,7 +24,11 @@ export class Zygote {
   readonly #expectant = new Map<string, (error: CellarError) => void>();
   #closing = false;
 
-  constructor(wall: Wall, listener: Listener, preload: readonly string[], group: Group) {
+  constructor(
+    wall: Wall,
+    listener: Listener,
+    boot: { preload: readonly string[]; group: Group; sharesNetwork: boolean },
+  ) {
     this.#wall = wall;
     this.#listener = listener;
     this.#peer = new Peer(wall.control);
@@ -46,10 +50,11 @@ export class Zygote {
     });
     this.report.catch(() => {});
     this.#peer.notify("boot", {
-      preload: [...preload],
+      preload: [...boot.preload],
       seccomp: seccompProgram(process.arch === "arm64" ? "arm64" : "x64").toString("base64"),
       hatch_fd: wall.hatchNumber,
-      group,
+      shares_network: boot.sharesNetwork,
+      group: boot.group,
     });
   }
 

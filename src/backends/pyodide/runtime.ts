@@ -76,6 +76,7 @@ export class PyodideRuntime implements AsyncDisposable {
     const wishes = splitConfig(config);
     const settings = resolveSettings(wishes.options, this.#layers);
     refuseMounts(wishes);
+    refuseNetwork(settings);
     const { callbacks } = wishes;
     const birthplace = explained(
       settings.useWorker ? this.#inProcess(settings) : this.#direct(settings),
@@ -288,5 +289,13 @@ function refuseMounts({ mounts }: Wishes): void {
   if (mounts.length === 0) return;
   throw new CellarError("UNSUPPORTED", "Pyodide has a file system of its own and no mounts", {
     remedy: 'Hand data over with initialize() or setVariable(), or use the backend "native".',
+  });
+}
+
+function refuseNetwork({ network }: Settings): void {
+  if (network === "none") return;
+  throw new CellarError("UNSUPPORTED", "Pyodide has no network to open", {
+    remedy: 'Leave network at "none", or use the backend "native".',
+    details: { option: "network" },
   });
 }

@@ -1,0 +1,159 @@
+"""Reads a snapshot into a session."""
+
+from __future__ import annotations
+
+import sys
+
+from . import libraries, losses, packing, surroundings
+from .hints import distribution_of
+from .packing import Refused
+from .pickling import Reader, anchors, cloud_pickler
+from .pristine import BUILTINS as __builtins__
+from .reprs import guarded_str, is_a, type_name
+from .unpacking import Reel, Unpacker
+
+LISTED = 10_000
+WARNINGS = 64
+RECURSION = 5_000
+
+_getlimit, _setlimit = sys.getrecursionlimit, sys.setrecursionlimit
+_PYTHON = "%d.%d" % sys.version_info[:2]
+_MISTAKES = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
+
+
+def read(descriptor, interpreter):
+    """Brings the variables of a snapshot into a session; gives a report of what is there."""
+    unpacker = Unpacker(descriptor)
+    namespace = interpreter.namespace
+    before = dict(namespace)
+    limit = _getlimit()
+    _setlimit(max(limit, RECURSION))
+    try:
+        _check(unpacker.index)
+        return _Restore(unpacker, interpreter).run()
+    except _MISTAKES as error:
+        refusal = "the index of the snapshot is damaged: {}".format(type_name(type(error)))
+    except Refused as error:
+        refusal = str(error)
+    finally:
+        _setlimit(limit)
+    namespace.clear()
+    namespace.update(before)
+    raise Refused(refusal)
+
+
+def _check(index):
+    """Refuses what this Python cannot read."""
+    name, version = index["implementation"], index["python"]
+    if (name, version) != (sys.implementation.name, _PYTHON):
+        raise Refused(
+            "the snapshot was written by {} {} and cannot be read by {} {}: run the session with "
+            "the Python it was written with, or run its cells again".format(
+                name, version, sys.implementation.name, _PYTHON
+            )
+        )
+    pickler, _, compression = index["codec"].partition("+")
+    if pickler not in ("pickle", "cloudpickle") or compression not in ("zlib", "lz4"):
+        raise Refused("the snapshot is written as {}, which is not known".format(index["codec"]))
+    for library, there in (("cloudpickle", cloud_pickler), ("lz4", packing.lz4_block)):
+        if library in (pickler, compression) and there() is None:
+            text = "the snapshot is written as {0}, and {1} is not here now: cellar install {1}"
+            raise Refused(text.format(index["codec"], library))
+
+
+class _Restore:
+    """One snapshot on its way in."""
+
+    def __init__(self, unpacker, interpreter):
+        self._unpacker = unpacker
+        self._interpreter = interpreter
+        self._namespace = interpreter.namespace
+        index = self._index = unpacker.index
+        self._lost = {}
+        reel = Reel(unpacker, index["stream"])
+        anchored = anchors(interpreter)
+        names, buffers, total = index["anchors"], index["buffers"], index["end"][1]
+        self._reader = Reader(unpacker, reel, buffers, names, anchored, total)
+
+    def run(self):
+        index = self._index
+        warnings = surroundings.go_back(index["places"])
+        for number, text in index["sources"]:
+            if number not in self._interpreter.sources.texts:
+                self._interpreter.sources.add(number, text)
+        variables, states = index["variables"], index["states"]
+        bounds = [record[1] for _, record in variables + states][1:] + [index["end"][1]]
+        for (name, record), noted in zip(variables, bounds):
+            self._bring(name, record, noted)
+        for (name, record), noted in zip(states, bounds[len(variables) :]):
+            self._set_random(name, record, noted)
+        restored = self._in_order()
+        warnings += libraries.differences(index["libraries"])
+        for name, (reason, advice) in index["lost"].items():
+            self._lost.setdefault(name, (reason, advice))
+        self._remember()
+        lost = [
+            {"name": name, "reason": losses.short(reason), "advice": losses.short(advice)}
+            for name, (reason, advice) in self._lost.items()
+        ]
+        short = [losses.short(warning) for warning in warnings[:WARNINGS]]
+        return {"restored": restored[:LISTED], "lost": lost[:LISTED], "warnings": short}
+
+    def _load(self, record, noted):
+        try:
+            return self._reader.load(record, noted)
+        except (KeyboardInterrupt, MemoryError):
+            raise
+        except BaseException:
+            if self._unpacker.damage is not None:
+                raise self._unpacker.damage from None
+            raise
+
+    def _bring(self, name, record, noted):
+        try:
+            self._namespace[name] = self._load(record, noted)
+        except (KeyboardInterrupt, MemoryError, Refused):
+            raise
+        except BaseException as error:
+            self._lost[name] = _failure(error)
+
+    def _set_random(self, name, record, noted):
+        try:
+            surroundings.set_random_state(name, self._load(record, noted))
+        except (KeyboardInterrupt, MemoryError, Refused):
+            raise
+        except BaseException:
+            # Of a library that is not here, or not as it was: then the new session has its own.
+            return
+
+    def _in_order(self):
+        """Names as they were made, not as they were written."""
+        restored = [name for name in self._index["order"] if name not in self._lost]
+        for name in restored:
+            if name in self._namespace:
+                self._namespace[name] = self._namespace.pop(name)
+        return restored
+
+    def _remember(self):
+        remembered = self._interpreter.lost_names
+        remembered.update(self._index["lost_before"])
+        for name, (_, advice) in self._lost.items():
+            remembered[name] = advice
+        for name in [name for name in remembered if name in self._namespace]:
+            del remembered[name]
+
+
+def _failure(error):
+    """(reason, advice) for a variable that could not be made again."""
+    text = guarded_str(error) or ""
+    if is_a(error, ModuleNotFoundError) and is_a(error.name, str):
+        top = error.name.partition(".")[0]
+        reason = "the library {} is not here".format(top)
+        return reason, "packages are added from outside: cellar install {}".format(distribution_of(top))
+    if "Memo value not found" in text or (is_a(error, KeyError) and text.isdigit()):
+        return (
+            "it shares a part with a variable that could not be restored",
+            "run the cell that made it again",
+        )
+    reason = "{}: {}".format(type_name(type(error)), text)
+    return reason, "run the cell that made it again"
