@@ -173,8 +173,7 @@ class Branch:
             self._park(*parking.PARKED.unpack(data))
         elif len(data) == parking.WRITING.size:
             writer, pid, _ = parking.WRITING.unpack(data)
-            if os.path.exists("/proc/%d" % pid):
-                self._writers[writer] = pid
+            self._writers.note(writer, pid)
 
     def _park(self, step, pid):
         self.parked.append(Parked(step, pid, self._spare))

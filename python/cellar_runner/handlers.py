@@ -63,11 +63,15 @@ def _load_cell(saved):
 
 
 def _save_database(connection):
-    path = connection.execute("PRAGMA database_list").fetchone()[2]
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    path = cursor.execute("PRAGMA database_list").fetchone()[2]
     if path:
         advice = "reconnect in the next cell: sqlite3.connect({!r})".format(path)
         raise Lost(connection, "a connection to the database {!r}".format(path), advice)
-    if hasattr(connection, "serialize"):
+    if not cursor.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        content = ""
+    elif hasattr(connection, "serialize"):
         content = connection.serialize()
     else:
         content = "\n".join(connection.iterdump())

@@ -40,8 +40,9 @@ _UNDEFINED = re.compile(r"name '(\w+)' is not defined")
 _NETWORK_HINT = "there is no network in this sandbox: work with local data"
 _ALLOWED_HINT = "only these hosts can be reached, through HTTP_PROXY and HTTPS_PROXY: {}"
 _CUT_HINT = "the network was cut since this session has private data: work with local data"
-_PROXY_TYPES = frozenset(("ProxyError", "ClientHttpProxyError"))
-_REFUSAL_HEADER = "X-Cellar-Refused"
+# The words of the host's proxy, which every client passes on somewhere in its error.
+_REFUSED = "Forbidden by the sandbox"
+_CUT = "Network cut by the sandbox"
 
 
 def hint_for(error, network, lost_names=()):
@@ -107,11 +108,12 @@ def _network(error):
     """Where there is a proxy, it leads to some hosts; else nothing can be reached."""
     allowed = os.environ.get("CELLAR_ALLOWED_HOSTS")
     for item in _related(error):
-        if allowed and _is_refusal(item):
-            refused = str(getattr(item, "headers", None) and item.headers[_REFUSAL_HEADER])
-            return _CUT_HINT if "was cut" in refused else _ALLOWED_HINT.format(allowed)
+        if allowed and _CUT in str(item):
+            return _CUT_HINT
+        if allowed and (_REFUSED in str(item) or _is_network(item)):
+            return _ALLOWED_HINT.format(allowed)
         if _is_network(item):
-            return _ALLOWED_HINT.format(allowed) if allowed else _NETWORK_HINT
+            return _NETWORK_HINT
     return None
 
 
@@ -134,15 +136,6 @@ def _is_network(error):
     if any(kind in _NETWORK_TYPES for kind in kinds):
         return True
     return isinstance(error, OSError) and error.errno in _NETWORK_ERRNOS
-
-
-def _is_refusal(error):
-    """Whether the host's proxy, and not the host behind it, said no."""
-    if type(error).__name__ in _PROXY_TYPES:
-        return True
-    if isinstance(error, OSError) and "Tunnel connection failed: 403" in str(error):
-        return True
-    return _REFUSAL_HEADER in (getattr(error, "headers", None) or ())
 
 
 def _file(error):

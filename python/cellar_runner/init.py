@@ -7,10 +7,11 @@ import select
 import signal
 import time
 
-from . import family, linux, marks, parking, processes, wire
+from . import family, linux, marks, processes, wire
 from .branch import Branch
 from .link import open_link
 from .memory_watch import MemoryWatch
+from .writers import Writers
 from .relay import Relay
 
 PROMOTION_SECONDS = 4
@@ -32,9 +33,9 @@ class Init:
         self._keep = params["keep_checkpoints"]
         self._rehearse = params["rehearse"]
         self._folder = folder
-        self._room = room
-        # Copies that write a state, by the number of their link.
-        self._writers = {}
+        self._writers = writers = Writers(self._connect, room)
+        self._on_capture, self._on_end_writer = writers.capture, writers.end
+        self._on_lend_writer, self._on_lend_state = writers.lend_writer, writers.lend_state
         self._branches = {}
         self._watch = MemoryWatch(self._limits, group, self._branches, shared_bytes)
         self._known_strangers = set()
@@ -150,42 +151,6 @@ class Init:
             branch.close()
             self._remove_branch(branch)
         return {}
-
-    def _on_capture(self, branch, params):
-        parked = branch.find(params["checkpoint"]) if branch is not None else None
-        if parked is None:
-            return {"done": False, "reason": "there is no checkpoint of this state"}
-        link = self._connect("writer", branch.number, params["writer"])
-        scope = {name: params[name] for name in ("max_bytes", "private", "strict")}
-        deadline = time.monotonic() + PROMOTION_SECONDS
-        pid = parked.wake({"write": scope}, [link], deadline, branch.tell_lost)
-        os.close(link)
-        if pid <= 0:
-            return {"done": False, "reason": "the checkpoint could not be woken"}
-        self._writers[params["writer"]] = pid
-        return {"done": True}
-
-    def _on_lend_writer(self, branch, params):
-        if branch is None:
-            return {"done": False}
-        link = self._connect("writer", branch.number, params["writer"])
-        return {"done": branch.lend(parking.WRITER, link)}
-
-    def _on_lend_state(self, branch, _params):
-        if branch is None or self._room is None:
-            return {"done": False, "reason": "the session has no room"}
-        try:
-            file = self._room.open_state()
-        except OSError as error:
-            return {"done": False, "reason": str(error)}
-        if branch.lend(parking.STATE, file):
-            return {"done": True}
-        return {"done": False, "reason": "the head takes no file"}
-
-    def _on_end_writer(self, _branch, params):
-        pid = self._writers.get(params["writer"])
-        if pid is not None:
-            os.kill(pid, signal.SIGKILL)
 
     def _on_checkpoints(self, branch, _params):
         alive = [] if branch is None else branch.alive()
@@ -334,8 +299,7 @@ class Init:
                 return
             if pid == 0:
                 return
-            for writer in [key for key, each in self._writers.items() if each == pid]:
-                del self._writers[writer]
+            self._writers.forget(pid)
             self._relay.ended(pid)
             for branch in list(self._branches.values()):
                 if pid == branch.pid:
@@ -380,7 +344,7 @@ class Init:
         """Ends every process of a branch; init, the checkpoints and other heads are spared."""
         others = [other for other in self._branches.values() if other is not branch]
         heads = {other.pid for other in self._branches.values()}
-        spared = {1, self._relay.pid, *self._writers.values()}
+        spared = {1, self._relay.pid, *self._writers.pids}
         spared.update(other.pid for other in others if other.pid is not None)
         for each in self._branches.values():
             spared.update(parked.pid for parked in each.parked)
@@ -398,7 +362,7 @@ class Init:
         return len(strangers)
 
     def _strangers(self):
-        own = {1, self._relay.pid, *self._writers.values()}
+        own = {1, self._relay.pid, *self._writers.pids}
         for branch in self._branches.values():
             own.add(branch.pid)
             own.update(parked.pid for parked in branch.parked)

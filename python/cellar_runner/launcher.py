@@ -1,6 +1,7 @@
 """Started as root: binds what the sandbox needs at readable places, drops root, starts the wall.
 
-Reads {"binds": [[source, target]...], "uid", "gid", "argv"} as JSON from standard input.
+Reads {"binds": [[source, target]...], "uid", "gid", "argv"} as JSON from standard input, or from
+the descriptor whose number is the argument.
 """
 
 import ctypes
@@ -20,15 +21,18 @@ def _checked(libc, result, what):
 
 
 def main():
-    plan = json.load(sys.stdin)
+    has_own = len(sys.argv) > 1
+    with os.fdopen(int(sys.argv[1]) if has_own else 0, closefd=has_own) as orders:
+        plan = json.load(orders)
     libc = ctypes.CDLL(None, use_errno=True)
     _checked(libc, libc.unshare(CLONE_NEWNS), "unshare")
     _checked(libc, libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "private mounts")
     for source, target in plan["binds"]:
         pair = os.fsencode(source), os.fsencode(target)
         _checked(libc, libc.mount(*pair, None, MS_BIND | MS_REC, None), "bind " + source)
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
+    if not has_own:
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 0)
     os.setgroups([])
     os.setresgid(plan["gid"], plan["gid"], plan["gid"])
     os.setresuid(plan["uid"], plan["uid"], plan["uid"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from importlib import metadata
 
 from .pristine import BUILTINS as __builtins__
 from .reprs import exact, is_a
@@ -34,20 +35,17 @@ def version_of(top):
     module = _modules.get(top)
     if module is None or (_STANDARD is not None and top in _STANDARD):
         return None
-    if _STANDARD is None and "-packages" not in str(getattr(module, "__file__", None)):
+    if _STANDARD is None and "-packages" not in str(vars(module).get("__file__")):
         return None
-    version = getattr(module, "__version__", None)
-    if not is_a(version, str):
-        version = _recorded(top)
+    version = _recorded(module, top)
     return exact(version)[:TEXT_LIMIT] if is_a(version, str) else None
 
 
-def _recorded(top):
+def _recorded(module, top):
     try:
-        from importlib import metadata
-
-        return metadata.version(top)
-    except Exception:
+        version = getattr(module, "__version__", None)
+        return version if is_a(version, str) else metadata.version(top)
+    except BaseException:
         return None
 
 

@@ -31,7 +31,7 @@ _WEAK = ("a weak reference", "keep the object itself in a variable")
 _HASH = ("a running hash", "keep its digest instead")
 _CONTEXT = ("a context variable", "create it again in the next cell")
 _LAMBDA = ("a lambda", "use def instead of lambda")
-_GENERAL = "create it again in the next cell, or keep its data as plain values such as dict and list"
+GENERAL = "create it again in the next cell, or keep its data as plain values such as dict and list"
 
 _KINDS = {
     ("_io", "TextIOWrapper"): _FILE,
@@ -102,8 +102,8 @@ def names_of(kind):
     """(module, name) of a class and its bases, whatever its metaclass claims."""
     found = []
     for base in _mro_of(kind):
-        module, name = _module_of(base), _name_of(base)
-        found.append((module, name) if is_a(module, str) else ("", name))
+        module = _module_of(base)
+        found.append((exact(module) if is_a(module, str) else "", exact(_name_of(base))))
     return found
 
 
@@ -127,15 +127,21 @@ def _loss(value, words):
 
 def _place(value):
     """Where a file is and how far it was read."""
+    words = []
     try:
         name = value.name if hasattr(value, "name") else value.filename
-        words = [cap(guarded_repr(name), 200)] if is_a(name, str) else []
-        words.append("closed" if value.closed else "at position {}".format(value.tell()))
-        return " ({})".format(", ".join(words))
+        if is_a(name, str):
+            words.append(cap(guarded_repr(name), 200))
+        if value.closed:
+            words.append("closed")
+        # To ask a file for writing would write what it still holds, here as well as in the session.
+        elif not value.writable():
+            words.append("at position {}".format(value.tell()))
     except KeyboardInterrupt:
         raise
     except BaseException:
-        return ""
+        pass
+    return " ({})".format(", ".join(words)) if words else ""
 
 
 def short(text):
@@ -147,7 +153,7 @@ def of_error(value, error):
     """The loss for a value whose writing failed with this error."""
     if is_a(error, Lost):
         inside = _search(value, error)
-        reason = "{} holds {}".format(inside, error.reason) if inside else error.reason
+        reason = "{} is {}".format(inside, error.reason) if inside else error.reason
         return Lost(value, short(reason), short(error.advice))
     if is_a(error, RecursionError) or "recursion" in (guarded_str(error) or ""):
         reason = "it is nested too deeply"
@@ -164,12 +170,12 @@ def guess(value):
     kind = type(value)
     name = type_name(kind)
     if name == "function":
-        return _LAMBDA[1] if getattr(value, "__name__", "") == "<lambda>" else _GENERAL
+        return _LAMBDA[1] if getattr(value, "__name__", "") == "<lambda>" else GENERAL
     for word in [text for _, text in names_of(kind)[:-1]]:
         for parts, words in _WORDS:
             if any(part in word.lower() for part in parts):
                 return words[1]
-    return _GENERAL
+    return GENERAL
 
 
 def _search(value, error):
@@ -212,5 +218,5 @@ def _parts(item):
 
 
 def _key(key):
-    plain = type(key) in (str, int, float, bool, bytes)
+    plain = any(type(key) is kind for kind in (str, int, float, bool, bytes))
     return cap(guarded_repr(key), 80) if plain else "<{}>".format(type_name(type(key)))

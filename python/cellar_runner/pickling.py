@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import pickle
 import struct
 
@@ -17,6 +18,14 @@ SMALL_BUFFER = 1 << 16
 _Pickler, _Unpickler = pickle.Pickler, pickle.Unpickler
 _UnpicklingError = pickle.UnpicklingError
 _GET, _FRAME = 0x68, 0x95
+_DATACLASS_MARKS = (
+    "MISSING",
+    "KW_ONLY",
+    "_FIELD",
+    "_FIELD_CLASSVAR",
+    "_FIELD_INITVAR",
+    "_HAS_DEFAULT_FACTORY",
+)
 _number = struct.Struct("<I").pack
 
 
@@ -47,6 +56,10 @@ def anchors(interpreter):
     }
     for builder in builders.BUILDERS:
         found["builder:" + builder.__name__] = builder
+    # Marks that are known by what they are, and not by what they hold.
+    for name in _DATACLASS_MARKS:
+        if hasattr(dataclasses, name):
+            found["dataclasses:" + name] = getattr(dataclasses, name)
     for name in ("display", "input", "exit", "quit"):
         if hasattr(builtins, name):
             found["builtin:" + name] = getattr(builtins, name)

@@ -30,13 +30,21 @@ _raise_signal, _SIGINT = signal.raise_signal, signal.SIGINT
 class Plain(Service):
     """Cells run in the main thread; the others listen to the host and watch the output."""
 
-    def __init__(self, channel):
+    def __init__(self, channel, exchange=None, has_network=True):
         super().__init__()
+        # A file that the host has open too; without a wall its name is enough.
+        self._exchange = exchange
+        self._has_network = has_network
         self._requests = queue.SimpleQueue()
         self._posted = 0
         outlet = Outlet(channel, marks.new_nonce(), self._undisturbed, _place)
         self._connect(channel, outlet)
         self._new_interpreter()
+
+    def _make_interpreter(self):
+        interpreter = super()._make_interpreter()
+        interpreter.network = self._has_network
+        return interpreter
 
     def serve(self):
         signal.signal(_SIGINT, self._on_interrupt)
@@ -79,14 +87,23 @@ class Plain(Service):
         return NO_CHECKPOINTS
 
     def _write_state(self, params):
-        """A file will do, for nothing stands between this process and the host's."""
+        """Into a file, since no copy can be made that would write it to the host."""
         scope = {name: params[name] for name in ("max_bytes", "private", "strict")}
-        with open(params["file"], "wb") as file:
+        with open(self._state(params, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
+            file.truncate(0)
             manifest = snapshot.write(self._interpreter, file.write, **scope)
         return {"forked": False, "manifest": manifest}
 
     def _restore(self, params):
-        return self._restore_from(os.open(params["file"], os.O_RDONLY), params)
+        return self._restore_from(self._state(params, os.O_RDONLY), params)
+
+    def _state(self, params, flags):
+        """A descriptor at the beginning of the file that was named, else of the one that is shared."""
+        if "file" in params:
+            return os.open(params["file"], flags, 0o600)
+        descriptor = os.dup(self._exchange)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        return descriptor
 
     _methods = dict(Service._methods, write_state=_write_state, restore=_restore)
 
@@ -103,10 +120,11 @@ def _start(work):
     _thread.start_new_thread(run, ())
 
 
-def _open_channel():
+def _open_channel(kept=2):
     """Moves the link to the host away from standard input and output."""
     if os.name == "posix":
-        os.closerange(3, FIRST_DESCRIPTOR)
+        os.closerange(3, kept)
+        os.closerange(kept + 1, FIRST_DESCRIPTOR)
         _raise_ceiling()
     incoming, outgoing = _place(os.dup(0)), _place(os.dup(1))
     null = os.open(os.devnull, os.O_RDWR)
@@ -144,7 +162,7 @@ def _place(descriptor):
     return moved
 
 
-def _limit(limits):
+def _limit(limits, walled):
     """Limits this process; gives the abilities that tell what is in force."""
     try:
         import resource
@@ -160,6 +178,9 @@ def _limit(limits):
 
         # Elsewhere the kernel takes a limit on memory and does not enforce it.
         wanted[resource.RLIMIT_DATA] = jail.data_in_use() + limits["memory_mb"] * MEBIBYTE
+    if walled:
+        # Without a user namespace of its own it would count what else the user runs.
+        wanted[resource.RLIMIT_NPROC] = limits["processes"]
     for kind, value in wanted.items():
         _, hard = resource.getrlimit(kind)
         if hard != resource.RLIM_INFINITY:
@@ -176,18 +197,28 @@ def _limit(limits):
 
 
 def main():
+    """A session that nothing stands around."""
+    _main(_open_channel(), None, True, False)
+
+
+def main_walled(exchange, has_network):
+    """A session behind a wall of its own, which handed over a file as the descriptor `exchange`."""
+    channel = _open_channel(exchange)
+    _main(channel, _place(exchange), has_network, True)
+
+
+def _main(channel, exchange, has_network, walled):
     signal.signal(_SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         from . import linux
 
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
-    channel = _open_channel()
     message = channel.receive()
     if message is None or message.get("method") != "plain_boot":
         sys.exit("the first message must be plain_boot")
     boot = message["params"]
-    plain = Plain(channel)
+    plain = Plain(channel, exchange, has_network)
     # After its descriptors are in place: the limits close the range in which they lie.
-    abilities = ABILITIES + _limit(boot["limits"])
+    abilities = ABILITIES + _limit(boot["limits"], walled)
     plain.say_hello(boot, abilities)
     plain.serve()

@@ -60,7 +60,7 @@ def is_importable(value, module, qualname):
     try:
         for part in qualname.split("."):
             found = getattr(found, part)
-    except AttributeError:
+    except Exception:
         return False
     return found is value
 
@@ -121,7 +121,7 @@ class Reducers:
         self._note(None, code.co_filename)
         home = function.__globals__
         if home is not self._namespace:
-            name = home.get("__name__")
+            name = dict.get(home, "__name__")
             owner = _modules.get(name) if type(name) is str else None
             if is_a(owner, _ModuleType) and owner.__dict__ is home:
                 self._note(name, None)
@@ -136,7 +136,7 @@ class Reducers:
 
     def _module(self, module):
         name = module.__name__
-        if type(name) is str and _modules.get(name) is module:
+        if type(name) is str and _modules.get(name) is module and module.__spec__ is not None:
             self._note(name, None)
             return builders.import_module, (name,)
         advice = "import it from a file in /workspace instead"
@@ -173,7 +173,7 @@ def _annotations(thing):
 def _body(cls, members):
     body = {}
     for name, value in members.items():
-        own = type(value) in _OWN_DESCRIPTORS and value.__objclass__ is cls
+        own = is_a(value, _OWN_DESCRIPTORS) and value.__objclass__ is cls
         if not own and name not in _DROPPED:
             body[name] = value
     if "__annotate_func__" in members:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from . import libraries, losses, packing, surroundings
@@ -14,6 +15,7 @@ from .unpacking import Reel, Unpacker
 
 LISTED = 10_000
 WARNINGS = 64
+# Deep enough for long chains; cells may have set a limit that the stack does not bear.
 RECURSION = 5_000
 
 _getlimit, _setlimit = sys.getrecursionlimit, sys.setrecursionlimit
@@ -26,20 +28,24 @@ def read(descriptor, interpreter):
     unpacker = Unpacker(descriptor)
     namespace = interpreter.namespace
     before = dict(namespace)
-    limit = _getlimit()
-    _setlimit(max(limit, RECURSION))
+    limit, collects = _getlimit(), gc.isenabled()
+    _setlimit(RECURSION)
+    # Nothing of what is made now is garbage.
+    gc.disable()
     try:
         _check(unpacker.index)
         return _Restore(unpacker, interpreter).run()
-    except _MISTAKES as error:
-        refusal = "the index of the snapshot is damaged: {}".format(type_name(type(error)))
-    except Refused as error:
-        refusal = str(error)
+    except BaseException as error:
+        namespace.clear()
+        namespace.update(before)
+        if not is_a(error, _MISTAKES):
+            raise
+        text = "the index of the snapshot is damaged: {}".format(type_name(type(error)))
+        raise Refused(text) from None
     finally:
         _setlimit(limit)
-    namespace.clear()
-    namespace.update(before)
-    raise Refused(refusal)
+        if collects:
+            gc.enable()
 
 
 def _check(index):
@@ -99,32 +105,27 @@ class _Restore:
         short = [losses.short(warning) for warning in warnings[:WARNINGS]]
         return {"restored": restored[:LISTED], "lost": lost[:LISTED], "warnings": short}
 
-    def _load(self, record, noted):
-        try:
-            return self._reader.load(record, noted)
-        except (KeyboardInterrupt, MemoryError):
-            raise
-        except BaseException:
-            if self._unpacker.damage is not None:
-                raise self._unpacker.damage from None
-            raise
-
     def _bring(self, name, record, noted):
         try:
-            self._namespace[name] = self._load(record, noted)
-        except (KeyboardInterrupt, MemoryError, Refused):
+            self._namespace[name] = self._reader.load(record, noted)
+        except (KeyboardInterrupt, MemoryError):
             raise
         except BaseException as error:
+            self._stop_if_damaged()
             self._lost[name] = _failure(error)
 
     def _set_random(self, name, record, noted):
         try:
-            surroundings.set_random_state(name, self._load(record, noted))
-        except (KeyboardInterrupt, MemoryError, Refused):
+            surroundings.set_random_state(name, self._reader.load(record, noted))
+        except (KeyboardInterrupt, MemoryError):
             raise
         except BaseException:
             # Of a library that is not here, or not as it was: then the new session has its own.
-            return
+            self._stop_if_damaged()
+
+    def _stop_if_damaged(self):
+        if self._unpacker.damage is not None:
+            raise self._unpacker.damage
 
     def _in_order(self):
         """Names as they were made, not as they were written."""

@@ -10,7 +10,7 @@ from .packing import FORMAT, Refused
 from .pickling import Reader, Writer, anchors, cloud_pickler, plain_pickler
 from .pristine import BUILTINS as __builtins__
 from .reducers import Reducers
-from .reprs import exact, guarded_str, is_a, qualified_name
+from .reprs import exact, guarded_str, is_a, qualified_name, type_name
 from .restoring import RECURSION, read
 
 NAME_LIMIT = 512
@@ -21,6 +21,7 @@ SHOWN_LARGEST = 3
 
 __all__ = ["Refused", "TooLarge", "Unserializable", "codec_here", "read", "write"]
 
+_modules = sys.modules
 _getlimit, _setlimit, _size_of = sys.getrecursionlimit, sys.setrecursionlimit, sys.getsizeof
 _NOT_KEPT = frozenset(
     "__name__ __doc__ __package__ __loader__ __spec__ __builtins__ __file__ __annotations__"
@@ -45,11 +46,15 @@ def codec_here():
 
 def write(interpreter, sink, max_bytes, private=True, strict=False, codec=None):
     """Hands a snapshot to `sink` in pieces; gives its manifest."""
-    limit = _getlimit()
-    _setlimit(max(limit, RECURSION))
+    snapshot = _Snapshot(interpreter, sink, max_bytes, codec or codec_here())
+    limit, main = _getlimit(), _modules.get("__main__")
+    _setlimit(RECURSION)
+    # A new session has nothing there yet, so nothing may be written as a reference to it.
+    _modules["__main__"] = types.ModuleType("__main__")
     try:
-        return _Snapshot(interpreter, sink, max_bytes, codec or codec_here()).write(private, strict)
+        return snapshot.write(private, strict)
     finally:
+        _modules["__main__"] = main
         _setlimit(limit)
 
 
@@ -116,7 +121,7 @@ class _Snapshot:
         value = self._namespace.get(name)
         entry = {"name": name, "type": _type_of(value), "kept": True}
         try:
-            if name == "context" and type(value) is str and len(value) >= LARGE_CONTEXT:
+            if name == "context" and type(value) is str and _size_of(value) >= LARGE_CONTEXT:
                 advice = "give the context to the session again"
                 raise losses.Lost(value, "a context this large belongs to the host", advice)
             record, entry["size"] = self._writer.dump(value)
@@ -124,7 +129,7 @@ class _Snapshot:
         except packing.Passed:
             raise
         except BaseException as error:
-            loss = losses.of_error(value, error)
+            loss = _loss(value, error)
             if strict:
                 raise Unserializable(_refusal(name, error, loss)) from None
             entry.update(kept=False, reason=loss.reason, advice=loss.advice)
@@ -176,7 +181,7 @@ class _Snapshot:
                 continue
             try:
                 files.add(sources.file_of_class(definition))
-            except Exception:
+            except BaseException:
                 # What a class says of itself may be anything.
                 continue
         kept, room = [], SOURCES_KEPT
@@ -220,11 +225,19 @@ def _rank(value):
         return 0
     if is_a(value, type):
         return 1
-    return 2 if type(value) in _FUNCTIONS else 3
+    return 2 if is_a(value, _FUNCTIONS) else 3
 
 
 def _type_of(value):
     return "module" if is_a(value, types.ModuleType) else qualified_name(type(value))
+
+
+def _loss(value, error):
+    try:
+        return losses.of_error(value, error)
+    except BaseException as other:
+        # Raised by the value's own code: no more of it is asked.
+        return losses.Lost(value, type_name(type(other)), losses.GENERAL)
 
 
 def _refusal(name, error, loss):

@@ -60,7 +60,7 @@ def random_states():
                 found.append((name, random.getstate()))
             elif module is not None:
                 found.append((name, module.random.get_state()))
-        except Exception:
+        except BaseException:
             # Broken by the session itself.
             continue
     return found

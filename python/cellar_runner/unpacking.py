@@ -184,10 +184,13 @@ class Reel:
         if size <= len(part):
             self.position += size
             return bytes(part[:size])
-        # A length that a damaged stream claims must not become memory.
-        size = min(size, self._starts[-1] - self.position)
-        data = bytearray(size)
-        return bytes(data[: self.readinto(data)])
+        parts = []
+        while size > 0 and len(part):
+            parts.append(part[:size])
+            self.position += len(parts[-1])
+            size -= len(parts[-1])
+            part = self._here()
+        return b"".join(parts)
 
     def readline(self):
         line = bytearray()

@@ -134,14 +134,19 @@ export class Capture {
     const { family } = this.#branch;
     const { signal } = this.#options;
     let writer = 0;
+    let abort = () => {};
     const manifest = new Promise<StateManifest>((resolve, reject) => {
       writer = family.expectWriter({
         arrived: (peer) => this.#hear(peer, resolve, reject),
         failed: reject,
       });
-      signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+      abort = () => reject(signal?.reason);
+      signal?.addEventListener("abort", abort, { once: true });
     });
-    const end = () => family.endWriter(writer);
+    const end = () => {
+      signal?.removeEventListener("abort", abort);
+      family.endWriter(writer);
+    };
     manifest.then(end, end);
     return { writer, manifest };
   }

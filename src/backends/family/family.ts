@@ -18,6 +18,8 @@ export interface BranchEvents {
 export interface FamilySurroundings {
   endProcess?: () => void;
   isCrowded?: () => boolean;
+  /** An open file that the session has open too, through which states come out and go in. */
+  exchange?: number | undefined;
   /** Told the time limit of what comes next, where no interrupt could be heard in the midst of it. */
   foretell?: (milliseconds: number) => void;
 }
@@ -44,6 +46,7 @@ export class Family {
   /** Settles when none of its processes is left. */
   readonly gone: Promise<void>;
   readonly foretell: (milliseconds: number) => void;
+  readonly exchange: number | undefined;
   readonly #init: Promise<Peer>;
   #arriveInit: (peer: Peer) => void = () => {};
   #failInit: (error: CellarError) => void = () => {};
@@ -64,6 +67,7 @@ export class Family {
     this.session = session;
     this.#endProcess = around.endProcess;
     this.foretell = around.foretell ?? (() => {});
+    this.exchange = around.exchange;
     this.#isCrowded = around.isCrowded ?? (() => false);
     this.ended = new Promise((resolve) => {
       this.#end = resolve;

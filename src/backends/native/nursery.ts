@@ -27,6 +27,7 @@ import { preloadNames } from "./preload.js";
 import { probeWalls } from "./probe.js";
 import type { Room } from "./room.js";
 import { hostNames, RunFolder } from "./run-folder.js";
+import { SpareRooms } from "./spare-rooms.js";
 import { Templates } from "./templates.js";
 import { raiseWall } from "./wall.js";
 import { Zygote, type ZygoteReport } from "./zygote.js";
@@ -51,6 +52,7 @@ export interface NurseryOptions {
 interface Generation {
   readonly zygote: Zygote;
   readonly pool: Pool;
+  readonly spareRooms: SpareRooms;
   readonly templates: Templates;
   readonly report: ZygoteReport;
   readonly isolation: IsolationReport;
@@ -73,6 +75,7 @@ export class Nursery {
   readonly #options: NurseryOptions;
   readonly #retired = new Set<Generation>();
   #current: Promise<Generation> | undefined;
+  #present: Generation | undefined;
   #isClosed = false;
   #lastUsed = 0;
 
@@ -112,7 +115,7 @@ export class Nursery {
         ? await this.#born(generation, context, order)
         : room === undefined
           ? generation.pool.take(limits, keepCheckpoints)
-          : generation.zygote.spawn(order);
+          : generation.spareRooms.take(room);
     return { family, isolation: generation.isolation, interpreter: generation.interpreter };
   }
 
@@ -126,6 +129,11 @@ export class Nursery {
     } catch (error) {
       throw this.#isClosed ? closedError("the runtime was shut down") : error;
     }
+  }
+
+  /** Whether a session waits already in a room that is to be made under this name. */
+  claim(room: Room): boolean {
+    return this.#present?.zygote.isAlive === true && this.#present.spareRooms.claim(room);
   }
 
   /** Starts the zygote and fills the pool; what `doctor` and benchmarks want to see. */
@@ -160,6 +168,7 @@ export class Nursery {
     const next = this.#start();
     this.#current = next;
     const started = await next;
+    this.#present = started;
     if (this.#isClosed) throw closedError("the runtime was shut down");
     return started;
   }
@@ -174,7 +183,9 @@ export class Nursery {
 
   /** Drains: no new sessions, and the end when the last one is closed. */
   #retire(generation: Generation): void {
+    if (this.#present === generation) this.#present = undefined;
     generation.pool.close();
+    generation.spareRooms.close();
     this.#retired.add(generation);
     const closeWhenEmpty = () => {
       const { zygote, templates } = generation;
@@ -246,9 +257,9 @@ export class Nursery {
         environmentNames: surroundings.environmentNames,
       });
       probed.close();
-      // A session of the pool is made before its room is known.
-      const spares = rooms === undefined ? settings.poolSize : 0;
-      const pool = new Pool(zygote, limits, settings.keepCheckpoints, spares);
+      const { keepCheckpoints: keep, poolSize } = settings;
+      const pool = new Pool(zygote, limits, keep, rooms === undefined ? poolSize : 0);
+      const spareRooms = new SpareRooms({ zygote, rooms, limits, keep, isWanted: poolSize > 0 });
       pool.fill();
       const { temporary } = surroundings;
       const porter = new Porter(interpreter.executable, runner, wall.hatch);
@@ -256,6 +267,7 @@ export class Nursery {
       return {
         zygote,
         pool,
+        spareRooms,
         templates,
         report,
         isolation: assess(facts),
@@ -265,6 +277,7 @@ export class Nursery {
         checkAfter: 0,
         close: () => {
           pool.close();
+          spareRooms.close();
           templates.close();
           return close();
         },

@@ -13,6 +13,7 @@ import { type DeathCause, type Limits, PROTOCOL_VERSION } from "../../protocol/m
 import { Peer } from "../../protocol/peer.js";
 import { Family } from "../family/family.js";
 import { heard } from "../family/greeting.js";
+import { type LoneWall, launchBehindWall } from "./lone-wall.js";
 import { sweep } from "./run-folder.js";
 import { remember } from "./wall.js";
 
@@ -43,16 +44,20 @@ export interface PlainPlan {
   readonly limits: Limits;
   /** Where the cells start, when it is not to be a folder of the session's own. */
   readonly workspace?: string | undefined;
+  /** What stands around the process; nothing without it. */
+  readonly wall?: LoneWall | undefined;
 }
 
 export interface PlainSession {
   readonly family: Family;
+  readonly pid: number;
   readonly facts: ProbeFacts;
 }
 
 /** Starts a session that is one ordinary process. It runs as the caller does. */
 export async function startPlain(plan: PlainPlan): Promise<PlainSession> {
-  const folder = makeFolder(plan.surroundings.temporary);
+  const { wall } = plan;
+  const folder = wall?.folder.path ?? makeFolder(plan.surroundings.temporary);
   const child = launch(plan, folder);
   const said = remember(child.stderr);
   const peer = new Peer(linkOf(child));
@@ -63,7 +68,7 @@ export async function startPlain(plan: PlainPlan): Promise<PlainSession> {
   };
   const session = randomBytes(12).toString("hex");
   const token = randomBytes(24).toString("base64url");
-  const family = new Family(session, { endProcess: end });
+  const family = new Family(session, { endProcess: end, exchange: wall?.exchange });
   family.ended.then(end);
   const over = new Promise<DeathCause>((resolve) => {
     child.once("error", (error) => {
@@ -71,7 +76,7 @@ export async function startPlain(plan: PlainPlan): Promise<PlainSession> {
       resolve({ kind: "exit", code: 1 });
     });
     child.once("exit", (code, signal) => {
-      const cause = deathOf(code, signal, isKilled);
+      const cause = deathOf(code, signal, isKilled, wall !== undefined);
       child.once("close", () => resolve(cause));
       setTimeout(() => resolve(cause), DRAINING_MS).unref();
     });
@@ -97,7 +102,7 @@ export async function startPlain(plan: PlainPlan): Promise<PlainSession> {
     }
     peer.on("hello", () => peer.close());
     family.welcome(hello, peer);
-    return { family, facts: plainFacts(hello.abilities) };
+    return { family, pid: child.pid ?? 0, facts: plainFacts(hello.abilities) };
   } catch (error) {
     family.close();
     await family.gone;
@@ -106,17 +111,12 @@ export async function startPlain(plan: PlainPlan): Promise<PlainSession> {
 }
 
 function launch(plan: PlainPlan, folder: string): ChildProcess {
-  const { interpreter, surroundings, workspace = join(folder, "workspace") } = plan;
+  const { interpreter, surroundings, wall, limits } = plan;
   const python = join(surroundings.packageRoot, "python");
-  const runner = [interpreter.executable, "-I", "-X", "utf8", "-c", BOOT, python];
-  const keeper = [interpreter.executable, "-I", "-S", join(python, "cellar_runner", "keeper.py")];
-  const [program = "", ...rest] = HAS_KEEPER ? [...keeper, ...runner] : runner;
-  const child = spawn(program, rest, {
-    env: environment(interpreter, surroundings, folder, workspace),
-    cwd: workspace,
-    stdio: ["pipe", "pipe", "pipe", ...(HAS_KEEPER ? (["pipe"] as const) : [])],
-    windowsHide: true,
-  });
+  const child =
+    wall === undefined
+      ? launchBare(plan, python, folder)
+      : launchBehindWall(wall, interpreter, join(python, "cellar_runner"), limits);
   child.unref();
   for (const stream of child.stdio) {
     // An end that is told by an error here is told better by the exit.
@@ -124,6 +124,19 @@ function launch(plan: PlainPlan, folder: string): ChildProcess {
     if (stream instanceof Socket) stream.unref();
   }
   return child;
+}
+
+function launchBare(plan: PlainPlan, python: string, folder: string): ChildProcess {
+  const { interpreter, surroundings, workspace = join(folder, "workspace") } = plan;
+  const runner = [interpreter.executable, "-I", "-X", "utf8", "-c", BOOT, python];
+  const keeper = [interpreter.executable, "-I", "-S", join(python, "cellar_runner", "keeper.py")];
+  const [program = "", ...rest] = HAS_KEEPER ? [...keeper, ...runner] : runner;
+  return spawn(program, rest, {
+    env: environment(interpreter, surroundings, folder, workspace),
+    cwd: workspace,
+    stdio: ["pipe", "pipe", "pipe", ...(HAS_KEEPER ? (["pipe"] as const) : [])],
+    windowsHide: true,
+  });
 }
 
 function linkOf({ stdin, stdout }: ChildProcess): Duplex {
@@ -173,9 +186,12 @@ function deathOf(
   code: number | null,
   signal: NodeJS.Signals | null,
   isKilled: boolean,
+  isWalled: boolean,
 ): DeathCause {
   if (isKilled && (signal === "SIGKILL" || !HAS_KEEPER)) return { kind: "killed" };
   if (signal !== null) return { kind: "signal", signal: constants.signals[signal] };
+  // bwrap tells of a signal as a shell does.
+  if (isWalled && code !== null && code > 128) return { kind: "signal", signal: code - 128 };
   return { kind: "exit", code: code ?? 1 };
 }
 

@@ -66,6 +66,10 @@ const answerSchema = z.object({
   namespaces: z.record(z.string(), z.string()),
 });
 
+const SHARED_NETWORK_FIX =
+  'Leave the option network at "none", or lower minIsolation to "L1": nothing then keeps code from ' +
+  "the services of this machine and its network.";
+
 /** What the wall sets itself, under names that the host may have too. */
 const GIVEN_ENVIRONMENT =
   /^(PATH|LANG|LC_CTYPE|HOME|PWD|MPL\w+|PYTHON\w+|\w+_NUM_THREADS|KMP_\w+)$/;
@@ -143,7 +147,10 @@ function facts(answer: z.infer<typeof answerSchema>, subject: ProbeSubject): Pro
       "bubblewrap, read-only root",
       shared.length > 0 ? sharing : "the root folder can be written, or the workspace cannot",
     ),
-    "inner-wall": finding(shared.length === 0, `own ${NAMESPACES.join(", ")} namespaces`, sharing),
+    "inner-wall": {
+      ...finding(shared.length === 0, `own ${NAMESPACES.join(", ")} namespaces`, sharing),
+      ...(shared.includes("net") && { fix: SHARED_NETWORK_FIX }),
+    },
     canary: finding(
       !answer.reads_canary && answer.reads_own_file,
       "a world-readable file of the host cannot be opened; its own can",

@@ -1,20 +1,24 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
-import { needWalls } from "../../../test/hostile/grounds.js";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { furnishRoom, type Room, roomFolder, STATE_FILE } from "./room.js";
 import { NativeRuntime } from "./runtime.js";
 import type { NativePythonSandbox } from "./sandbox.js";
+import { openWalls } from "./walls.case.test.js";
 
 const CONFIG = { preload: "none", timeout: 20_000 } as const;
 const MOST = 64 * 1024 * 1024;
 
+const { runtime, unavailable } = await openWalls();
+
 describe("a session in a room", () => {
-  needWalls();
+  beforeEach((context) => {
+    if (unavailable !== undefined) context.skip(unavailable);
+  });
+
   const base = mkdtempSync(join(tmpdir(), "cellar-rooms-"));
   const root = join(base, "rooms");
-  const runtime = new NativeRuntime();
 
   afterAll(async () => {
     await runtime[Symbol.asyncDispose]();
@@ -140,6 +144,31 @@ describe("a session in a room", () => {
     await sandbox.destroy();
     await expect(sandbox.execute("x")).rejects.toMatchObject({ code: "SESSION_CLOSED" });
     expect(readdirSync(roomFolder(place))).toEqual(["workspace"]);
+  });
+
+  it("may wait before its room has a name, and goes with the room when that is moved", async () => {
+    await using _first = await open(room("pooled"));
+    const place = { root, name: "claimed", hasEgress: false };
+    const spares = () => readdirSync(root).filter((name) => name.startsWith("spare-"));
+    const isClaimed = () => {
+      const before = spares();
+      runtime.makeRoom(CONFIG, place);
+      const isMoved = spares().length < before.length;
+      if (!isMoved) rmSync(roomFolder(place), { recursive: true });
+      return isMoved;
+    };
+    await expect.poll(isClaimed, { timeout: 10_000 }).toBe(true);
+    await using sandbox = await open(place);
+    const workspace = join(roomFolder(place), "workspace");
+    writeFileSync(join(workspace, "given"), "by the host", { mode: 0o644 });
+    await sandbox.execute("text = open('given').read(); open('made', 'w').close()");
+    expect(await sandbox.getVariable("text")).toBe("by the host");
+    expect(readdirSync(workspace).sort()).toEqual(["given", "made"]);
+    const { bytes } = await captured(sandbox);
+    writeFileSync(join(roomFolder(place), STATE_FILE), bytes, { mode: 0o644 });
+    expect((await sandbox.restore()).restored).toEqual(["text"]);
+    runtime.makeRoom(CONFIG, { ...place, name: "existing" });
+    expect(readdirSync(roomFolder({ root, name: "existing" }))).toEqual(["workspace"]);
   });
 
   it("works without walls too", async () => {

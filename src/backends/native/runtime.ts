@@ -122,6 +122,14 @@ export class NativeRuntime implements AsyncDisposable {
     };
   }
 
+  /** Makes a room for a sandbox of this kind; quickly, where one with a session in it waits. */
+  makeRoom(config: REPLConfig, room: Room): void {
+    const { options, mounts } = splitConfig(config);
+    const settings = this.#settings(options);
+    const isMade = this.#hasWalls && this.nursery(settings, mounts, room.root).claim(room);
+    if (!isMade) furnishRoom(room);
+  }
+
   /** Sandboxes are mostly made alike, and checking their settings anew would cost as much as a cell. */
   #settings(options: object): Settings {
     const key = JSON.stringify(options);
@@ -143,7 +151,7 @@ export class NativeRuntime implements AsyncDisposable {
     const zygote = [python, preload, mounts, rooms, sharesNetwork];
     const key = JSON.stringify([...zygote, limits, poolSize, keepCheckpoints]);
     const known = this.#nurseries.get(key);
-    if (known?.isRunning !== true) this.#makeRoom();
+    if (known?.isRunning !== true) this.#makePlace();
     if (known !== undefined) return known;
     const made = new Nursery({
       settings,
@@ -159,7 +167,7 @@ export class NativeRuntime implements AsyncDisposable {
   }
 
   /** Another zygote is about to start: of too many, those that served longest ago let go. */
-  #makeRoom(): void {
+  #makePlace(): void {
     const running = [...this.#nurseries.values()]
       .filter((nursery) => nursery.isRunning)
       .sort((a, b) => a.lastUsed - b.lastUsed);

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, writeFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import type { Duplex, Readable } from "node:stream";
 import { encodeOptions, type Mount, wallOptions } from "../../isolation/bwrap.js";
 import type { Interpreter } from "../../isolation/interpreter.js";
 import { systemLayout } from "../../isolation/layout.js";
+import { Reach } from "./reach.js";
 import type { Identity, RunFolder } from "./run-folder.js";
 
 export const RUNNER_GUEST = "/opt/cellar/cellar_runner";
@@ -56,13 +57,8 @@ export interface Wall {
 /** Starts the outer wall with the zygote in it: as root through the launcher, else directly. */
 export function raiseWall(plan: WallPlan): Wall {
   const files = plan.folder.files.map(({ host, guest }) => ({ fd: openSync(host, "r"), guest }));
-  const binds: [string, string][] = [];
-  const readable = (host: string): string => {
-    if (plan.identity === undefined) return host;
-    const place = plan.folder.place(binds.length, statSync(host).isDirectory());
-    binds.push([host, place]);
-    return place;
-  };
+  const reach = new Reach(plan.folder, plan.identity);
+  const readable = (host: string) => reach.path(host);
   const options = wallOptions({
     python: {
       executable: plan.interpreter.guestExecutable,
@@ -103,7 +99,9 @@ export function raiseWall(plan: WallPlan): Wall {
     writeFileSync(plan.groupProcesses, String(child.pid));
   }
   const orders =
-    plan.identity === undefined ? "" : JSON.stringify({ ...plan.identity, binds, argv });
+    plan.identity === undefined
+      ? ""
+      : JSON.stringify({ ...plan.identity, binds: reach.binds, argv });
   // Only somebody who waits for a session keeps the process alive, not the wall itself.
   for (const stream of [child.stderr, child.stdio[CONTROL_FD], hatch]) (stream as Socket).unref();
   hatch.on("error", () => {});
