@@ -27,6 +27,10 @@ def import_module(name):
     return _import(name) if module is None else module
 
 
+def make_code(data):
+    return _load_code(data)
+
+
 def make_function(code, home, name, closure):
     """A function whose globals are a live namespace: a dict, or that of a module."""
     if type(home) is str:
@@ -123,6 +127,7 @@ def make_type_variable(name, constraints, bound, covariant, contravariant):
 
 BUILDERS = (
     import_module,
+    make_code,
     make_function,
     fill_function,
     make_cell,

@@ -48,7 +48,7 @@ class Interpreter:
         self.leave = _nothing
         # What every cell finds by name, whatever the one before it did.
         self.builtins = {}
-        self._flags = 0
+        self.flags = 0
         self.sources = Sources()
         self.first_path = tuple(sys.path)
         self._tracebacks = Tracebacks(self.sources)
@@ -180,8 +180,8 @@ class Interpreter:
         return self._value_of(self._build(number, code))
 
     def _build(self, number, code):
-        cell = cells.build(number, code, self._flags, self.sources)
-        self._flags = cell.flags
+        cell = cells.build(number, code, self.flags, self.sources)
+        self.flags = cell.flags
         if cell.uses_asyncio:
             self._loop.attach()
         return cell

@@ -53,7 +53,7 @@ def compressor(name):
         return ZLIB, _zlib_compress
     block = lz4_block()
     if block is None:
-        raise Refused("this snapshot needs the library lz4, which is not installed: cellar install lz4")
+        raise Refused("lz4 is not here: cellar install lz4")
     pack = block.compress
     return LZ4, lambda data: pack(data, store_size=False)
 
@@ -66,6 +66,7 @@ class Packer:
         self._limit = limit
         self._code, self._squeeze = compressor(compression)
         self.sent = 0
+        self.is_broken = False
         self._send(HEAD.pack(MAGIC, FORMAT))
 
     def squeeze(self, view):
@@ -89,7 +90,11 @@ class Packer:
     def _send(self, data):
         self.sent += len(data)
         self.allow(0)
-        self._sink(data)
+        try:
+            self._sink(data)
+        except BaseException:
+            self.is_broken = True
+            raise
 
     def send(self, block):
         """Hands one block over; gives its entry for the index."""

@@ -252,10 +252,11 @@ class _Holdings:
         """In a new head: random state and offsets of its own, as they were at the checkpoint."""
         _set_random_state(self._randomness)
         for number, flags, offset in self._files:
-            inheritable = os.get_inheritable(number)
             try:
+                inheritable = os.get_inheritable(number)
                 fresh = os.open("/proc/self/fd/%d" % number, flags & _REOPENED_FLAGS)
             except OSError:
+                # Gone since: an object that nothing held any more had it open.
                 continue
             os.lseek(fresh, offset, os.SEEK_SET)
             os.dup2(fresh, number, inheritable)

@@ -1,4 +1,4 @@
-"""One pickler and one unpickler for all variables of a snapshot, so that what they share stays shared."""
+"""One pickler and one unpickler for all variables, so that what they share stays shared."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ class _Beginning:
 
 
 class Reader:
-    """Loads values one after the other; one that fails takes only those along that share its parts."""
+    """Loads values one after the other; one that fails costs only those that share its parts."""
 
     def __init__(self, unpacker, reel, entries, names, anchored, total):
         self._reel = reel

@@ -1,4 +1,4 @@
-"""Takes apart what pickle itself cannot: functions and classes of cells, and what they are made of."""
+"""Takes apart what pickle cannot: functions and classes of cells, and what they are made of."""
 
 from __future__ import annotations
 
@@ -75,6 +75,7 @@ class Reducers:
         self._table = {
             _FunctionType: self._function,
             _ModuleType: self._module,
+            types.CodeType: _code,
             types.CellType: _cell,
             types.MethodType: _method,
             staticmethod: _wrapped,
@@ -202,6 +203,10 @@ def _enumeration(cls, members):
         attributes[name] = own
     made = (type(cls), _name_of(cls), _bases_of(cls), core, values)
     return builders.make_enum, made, (body, attributes), None, None, builders.fill_enum
+
+
+def _code(code):
+    return builders.make_code, (_dump_code(code),)
 
 
 def _cell(cell):

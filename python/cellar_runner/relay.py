@@ -37,7 +37,9 @@ class Relay:
             self.pid = None
 
     def ensure(self):
-        """Starts it where it does not run. A cell may end it, but not for ever."""
+        """Starts it where it does not run. A cell may end or stop it, but not for ever."""
+        if self.pid is not None:
+            os.kill(self.pid, signal.SIGCONT)
         if self.pid is not None or self._listener is None:
             return
         if not self._left:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import warnings
 
 from . import libraries, losses, packing, surroundings
 from .hints import distribution_of
@@ -34,7 +35,8 @@ def read(descriptor, interpreter):
     gc.disable()
     try:
         _check(unpacker.index)
-        return _Restore(unpacker, interpreter).run()
+        with Quiet():
+            return _Restore(unpacker, interpreter).run()
     except BaseException as error:
         namespace.clear()
         namespace.update(before)
@@ -46,6 +48,23 @@ def read(descriptor, interpreter):
         _setlimit(limit)
         if collects:
             gc.enable()
+
+
+class Quiet:
+    """Without warnings: what libraries have to say about pickling is nothing that a cell did."""
+
+    def __enter__(self):
+        try:
+            self._kept = warnings.catch_warnings()
+            self._kept.__enter__()
+            warnings.simplefilter("ignore")
+        except Exception:
+            # The session has broken its warnings; then they may come.
+            self._kept = None
+
+    def __exit__(self, *error):
+        if self._kept is not None:
+            self._kept.__exit__(*error)
 
 
 def _check(index):
@@ -83,7 +102,8 @@ class _Restore:
 
     def run(self):
         index = self._index
-        warnings = surroundings.go_back(index["places"])
+        self._interpreter.flags |= index["flags"]
+        notes = surroundings.go_back(index["places"])
         for number, text in index["sources"]:
             if number not in self._interpreter.sources.texts:
                 self._interpreter.sources.add(number, text)
@@ -94,16 +114,17 @@ class _Restore:
         for (name, record), noted in zip(states, bounds[len(variables) :]):
             self._set_random(name, record, noted)
         restored = self._in_order()
-        warnings += libraries.differences(index["libraries"])
+        notes += libraries.differences(index["libraries"])
         for name, (reason, advice) in index["lost"].items():
-            self._lost.setdefault(name, (reason, advice))
+            if name not in self._namespace:
+                self._lost[name] = (reason, advice)
         self._remember()
         lost = [
             {"name": name, "reason": losses.short(reason), "advice": losses.short(advice)}
             for name, (reason, advice) in self._lost.items()
         ]
-        short = [losses.short(warning) for warning in warnings[:WARNINGS]]
-        return {"restored": restored[:LISTED], "lost": lost[:LISTED], "warnings": short}
+        told = [losses.short(note) for note in notes[:WARNINGS]]
+        return {"restored": restored[:LISTED], "lost": lost[:LISTED], "warnings": told}
 
     def _bring(self, name, record, noted):
         try:
@@ -149,8 +170,8 @@ def _failure(error):
     text = guarded_str(error) or ""
     if is_a(error, ModuleNotFoundError) and is_a(error.name, str):
         top = error.name.partition(".")[0]
-        reason = "the library {} is not here".format(top)
-        return reason, "packages are added from outside: cellar install {}".format(distribution_of(top))
+        advice = "packages are added from outside: cellar install {}"
+        return "the library {} is not here".format(top), advice.format(distribution_of(top))
     if "Memo value not found" in text or (is_a(error, KeyError) and text.isdigit()):
         return (
             "it shares a part with a variable that could not be restored",

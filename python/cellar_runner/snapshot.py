@@ -11,7 +11,7 @@ from .pickling import Reader, Writer, anchors, cloud_pickler, plain_pickler
 from .pristine import BUILTINS as __builtins__
 from .reducers import Reducers
 from .reprs import exact, guarded_str, is_a, qualified_name, type_name
-from .restoring import RECURSION, read
+from .restoring import RECURSION, Quiet, read
 
 NAME_LIMIT = 512
 LISTED = 10_000
@@ -25,7 +25,8 @@ _modules = sys.modules
 _getlimit, _setlimit, _size_of = sys.getrecursionlimit, sys.setrecursionlimit, sys.getsizeof
 _NOT_KEPT = frozenset(
     "__name__ __doc__ __package__ __loader__ __spec__ __builtins__ __file__ __annotations__"
-    " __annotate__ __conditional_annotations__ __warningregistry__ __private_data__ _ __ ___".split()
+    " __annotate__ __conditional_annotations__ __warningregistry__ __private_data__"
+    " _ __ ___".split()
 )
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
 
@@ -52,7 +53,8 @@ def write(interpreter, sink, max_bytes, private=True, strict=False, codec=None):
     # A new session has nothing there yet, so nothing may be written as a reference to it.
     _modules["__main__"] = types.ModuleType("__main__")
     try:
-        return snapshot.write(private, strict)
+        with Quiet():
+            return snapshot.write(private, strict)
     finally:
         _modules["__main__"] = main
         _setlimit(limit)
@@ -79,6 +81,7 @@ class _Snapshot:
         self._kept = []
         self._lost = {}
         self._omitted = 0
+        self._start = 0
 
     def _note(self, module, definition):
         """Remembers which modules and which cells the values need."""
@@ -119,6 +122,7 @@ class _Snapshot:
 
     def _write_variable(self, name, strict):
         value = self._namespace.get(name)
+        self._start = self._tape.length
         entry = {"name": name, "type": _type_of(value), "kept": True}
         try:
             if name == "context" and type(value) is str and _size_of(value) >= LARGE_CONTEXT:
@@ -129,6 +133,8 @@ class _Snapshot:
         except packing.Passed:
             raise
         except BaseException as error:
+            if self._packer.is_broken:
+                raise
             loss = _loss(value, error)
             if strict:
                 raise Unserializable(_refusal(name, error, loss)) from None
@@ -144,6 +150,8 @@ class _Snapshot:
             except packing.Passed:
                 raise
             except BaseException:
+                if self._packer.is_broken:
+                    raise
                 # A generator that a cell replaced by something else: the new session has its own.
                 continue
         return states
@@ -168,6 +176,7 @@ class _Snapshot:
                 name: advice for name, advice in earlier.items() if name not in self._namespace
             },
             "sources": self._sources(),
+            "flags": self._interpreter.flags,
             "places": surroundings.places(self._interpreter.first_path),
         }
 
@@ -207,8 +216,7 @@ class _Snapshot:
             if name not in sizes:
                 sizes[name] = _estimate(self._namespace.get(name))
         if current is not None:
-            written = self._packer.sent
-            sizes[current] = max(sizes[current], written if len(sizes) == 1 else 0)
+            sizes[current] = max(sizes[current], self._tape.length - self._start)
         largest = sorted(sizes, key=sizes.get, reverse=True)[:SHOWN_LARGEST]
         shown = ", ".join("{} ({})".format(name, _megabytes(sizes[name])) for name in largest)
         text = (

@@ -134,8 +134,11 @@ class Unpacker:
 def _memory(size):
     if size < MAPPED or not hasattr(mmap, "MAP_PRIVATE"):
         return bytearray(size)
-    # Private: a shared one would be changed by every fork of this process.
-    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    try:
+        # Private: a shared one would be changed by every fork of this process.
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError:
+        return bytearray(size)
     if hasattr(memory, "madvise"):
         try:
             memory.madvise(HUGE_PAGES)

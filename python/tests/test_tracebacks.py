@@ -137,6 +137,15 @@ class HintTest(CellCase):
         self.interpreter.network = True
         self.assertEqual(self.hint(code), "")
 
+    def test_network_behind_a_proxy(self):
+        self.run_cell("import os; os.environ['CELLAR_ALLOWED_HOSTS'] = 'example.org, *.example.net'")
+        self.addCleanup(os.environ.pop, "CELLAR_ALLOWED_HOSTS", None)
+        self.assertIn("example.org, *.example.net", self.hint("raise OSError(101, 'x')"))
+        refused = "raise OSError('Tunnel connection failed: 403 Forbidden by the sandbox')"
+        self.assertIn("*.example.net", self.hint(refused))
+        self.assertIn("was cut", self.hint("raise OSError('403 Network cut by the sandbox')"))
+        self.assertEqual(self.hint("raise OSError('403 Forbidden')"), "")
+
     def test_a_lost_error_while_formatting_is_still_told(self):
         formatter = self.interpreter._tracebacks
         formatter._chain = lambda *arguments: (_ for _ in ()).throw(MemoryError)

@@ -7,6 +7,7 @@ import type { StateManifest } from "../../protocol/messages.js";
 import type { Peer } from "../../protocol/peer.js";
 import type { SandboxInfo } from "../backend.js";
 import type { Branch } from "./branch.js";
+import { readExchange } from "./exchange.js";
 
 /** A checkpoint is parked within milliseconds; a loaded machine may take longer. */
 const PARKING_MS = 5_000;
@@ -111,22 +112,28 @@ export class Capture {
   }
 
   async #throughFile(): Promise<Captured> {
+    const { exchange } = this.#branch.family;
+    if (exchange !== undefined) return this.#through({}, () => readExchange(exchange));
     const folder = await mkdtemp(join(tmpdir(), "cellar-state-"));
     try {
       const file = join(folder, "state");
-      const { cell } = this.#branch.line.present;
-      const order = { file, writer: 0, ...this.#scope };
-      const { manifest } = await this.#branch
-        .question("write_state", order, SILENCE_MS)
-        .catch((error: unknown) => {
-          throw isCellarError(error, "REMOTE_ERROR") ? refusalOf(error.message) : error;
-        });
-      if (manifest === undefined) throw new CellarError("PROTOCOL_ERROR", "there is no manifest");
-      for await (const piece of createReadStream(file)) await this.#take(piece as Buffer);
-      return { manifest, cell, blocked: true };
+      return await this.#through({ file }, () => createReadStream(file));
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
+  }
+
+  async #through(place: { file?: string }, open: () => AsyncIterable<Buffer>): Promise<Captured> {
+    const { cell } = this.#branch.line.present;
+    const order = { ...place, writer: 0, ...this.#scope };
+    const { manifest } = await this.#branch
+      .question("write_state", order, SILENCE_MS)
+      .catch((error: unknown) => {
+        throw isCellarError(error, "REMOTE_ERROR") ? refusalOf(error.message) : error;
+      });
+    if (manifest === undefined) throw new CellarError("PROTOCOL_ERROR", "there is no manifest");
+    for await (const piece of open()) await this.#take(piece);
+    return { manifest, cell, blocked: true };
   }
 
   /** The number of a writer, and what it will have told at its end. */
@@ -172,10 +179,10 @@ export class Capture {
       else reject(refusalOf(end.reason));
       return {};
     });
-    peer.closed.then(() => {
+    peer.closed.then((reason) => {
       clearTimeout(silence);
       signal?.removeEventListener("abort", leave);
-      reject(unfinished());
+      reject(unfinished(reason));
     });
   }
 
@@ -193,8 +200,9 @@ function refusalOf(reason: string): CellarError {
   return new CellarError(code, message, { details: { kind } });
 }
 
-function unfinished(): CellarError {
-  return new CellarError("SESSION_LOST", "the state was not written to its end");
+function unfinished(cause: CellarError): CellarError {
+  const message = `the state was not written to its end: ${cause.message}`;
+  return new CellarError(cause.code, message, { cause });
 }
 
 function tooLarge(most: number): CellarError {

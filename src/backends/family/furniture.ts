@@ -4,6 +4,7 @@ import type { RestoreReport, Result } from "../../protocol/messages.js";
 import type { Json } from "../../protocol/values.js";
 import type { Branch } from "./branch.js";
 import type { Context, LargeContext } from "./context.js";
+import { fillExchange } from "./exchange.js";
 import type { Lodging } from "./lodging.js";
 
 /** Values of many parts take Python longer to build than a question usually may. */
@@ -69,7 +70,13 @@ export class Furniture {
     if (file === undefined) await lendState(branch);
     const { checkpoints: checkpoint, timeout } = this.#settings;
     const step = this.#nextStep();
-    const order = { step, checkpoint, ...(file !== undefined && { file }) };
+    const { exchange } = branch.family;
+    if (exchange !== undefined && file !== undefined) await fillExchange(exchange, file);
+    const order = {
+      step,
+      checkpoint,
+      ...(exchange === undefined && file !== undefined && { file }),
+    };
     const patience = Math.max(timeout, LOADING_MS);
     const answer = await branch.question("restore", order, patience).catch((error: unknown) => {
       throw isCellarError(error, "REMOTE_ERROR") ? unrestorable(error) : error;

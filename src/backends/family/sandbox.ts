@@ -154,9 +154,10 @@ export class PythonSandbox implements ISandbox {
     return keepingAlive(capture.run(this.info));
   }
 
-  /** Puts the variables of a captured state into this new session. */
-  restore(file?: string): Promise<RestoreReport> {
+  /** Puts the variables of a captured state into this new session; its cells count on from `last`. */
+  restore(file?: string, last = 0): Promise<RestoreReport> {
     const given = hasCheckpoints(this.info) ? undefined : file;
+    this.#number = Math.max(this.#number, last);
     return this.#task(() => keepingAlive(this.#furniture.restore(this.#branch, given)));
   }
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it, type TestContext } from "vitest";
 import type { CodeExecution, REPLConfig } from "../backend.js";
 import type { NativePythonSandbox } from "./sandbox.js";
 import { openWalls } from "./walls.case.test.js";
@@ -19,10 +19,10 @@ async function create(config: REPLConfig = {}): Promise<NativePythonSandbox> {
   return sandbox;
 }
 
-function check(name: string, body: () => Promise<void>): void {
+function check(name: string, body: (context: TestContext) => Promise<void>): void {
   it(name, async (context) => {
     if (unavailable !== undefined) context.skip(unavailable);
-    await body();
+    await body(context);
   });
 }
 
@@ -132,6 +132,20 @@ describe("going back and forking", () => {
     await expect(sandbox.undo(9)).rejects.toMatchObject({ code: "CHECKPOINT_GONE" });
     await expect(sandbox.undo(0)).rejects.toMatchObject({ code: "INVALID_INPUT" });
   });
+
+  check(
+    "goes back behind a figure, whose drawing leaves files to be closed late",
+    async (context) => {
+      const sandbox = await create({ preload: ["matplotlib.pyplot"] });
+      const drawn = await sandbox.execute(
+        "import matplotlib.pyplot as plt\nlines = plt.plot([1, 2])",
+      );
+      if (drawn.error?.type === "ModuleNotFoundError") context.skip("there is no matplotlib");
+      await sandbox.execute("lines = None");
+      await sandbox.undo(1);
+      expect(text(await sandbox.execute("len(lines)"))).toBe("1");
+    },
+  );
 
   check("lists checkpoints, bounded, and refuses those that are gone", async () => {
     const sandbox = await create({ keepCheckpoints: 3 });

@@ -7,7 +7,7 @@ import {
 } from "../../config.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import type { Mount } from "../../isolation/bwrap.js";
-import { assess } from "../../isolation/levels.js";
+import { assess, type IsolationReport } from "../../isolation/levels.js";
 import type { REPLConfig, SandboxInfo } from "../backend.js";
 import type { Family } from "../family/family.js";
 import { closedError } from "../family/input.js";
@@ -16,6 +16,7 @@ import { type Birthplace, explained, lodge } from "../family/lodging.js";
 import { refuseBelow, refuseWithoutWalls } from "../family/minimum.js";
 import { PythonSandbox } from "../family/sandbox.js";
 import { abortable, splitConfig } from "../options.js";
+import { type LonePlan, probeLone, startLone } from "./lone-session.js";
 import { findInterpreter, Nursery, type Placement, wireLimits } from "./nursery.js";
 import { PLAIN_LEVEL, startPlain } from "./plain.js";
 import { furnishRoom, type Room } from "./room.js";
@@ -41,6 +42,7 @@ export class NativeRuntime implements AsyncDisposable {
   readonly #resolved = new Map<string, Settings>();
   readonly #usual = new WeakMap<Settings, Nursery>();
   readonly #plainFamilies = new Set<Family>();
+  readonly #reports = new Map<string, Promise<IsolationReport>>();
   readonly #folders = new Set<Disposable>();
   readonly #sweep = () => {
     for (const folder of this.#folders) folder[Symbol.dispose]();
@@ -61,14 +63,64 @@ export class NativeRuntime implements AsyncDisposable {
     const { options, mounts, callbacks } = splitConfig(config);
     const settings = this.#settings(options);
     refuseAllowList(settings, room);
-    const born = this.#hasWalls
-      ? this.#walled(settings, mounts, room)
-      : this.#plain(settings, mounts, withoutWalls(), room);
+    const born = this.#birthplace(settings, mounts, room);
     const birthplace = explained(room === undefined ? born : once(born), chosen);
     return abortable(
       PythonSandbox.open(NativePythonSandbox, birthplace, settings, callbacks),
       config.signal,
     );
+  }
+
+  #birthplace(settings: Settings, mounts: readonly Mount[], room?: Room): Birthplace {
+    if (!this.#hasWalls) return this.#plain(settings, mounts, withoutWalls(), room);
+    if (settings.pids === "own") return this.#walled(settings, mounts, room);
+    return this.#lone(settings, mounts, room);
+  }
+
+  /** Behind a wall of its own, which has none between the processes. */
+  #lone(settings: Settings, mounts: readonly Mount[], room?: Room): Birthplace {
+    return async () => {
+      refuseLoneList(settings);
+      const workspace = room && furnishRoom(room);
+      const around = { surroundings: this.#surroundings, folders: this.#folders };
+      const isolation = await this.#probed({
+        settings,
+        mounts: [],
+        workspace: undefined,
+        ...around,
+      });
+      refuseBelow(settings, isolation);
+      if (this.#isClosed) throw closedError("the runtime was shut down");
+      const { family, interpreter } = await startLone({ settings, mounts, workspace, ...around });
+      this.#keep(family);
+      return lodge(family, {
+        backend: "native",
+        mode: "plain",
+        isolation: { level: isolation.level, missing: isolation.missing },
+        python: { version: interpreter.version, executable: interpreter.executable },
+        reason: `the option pids is "host"; Python: ${interpreter.reason}`,
+      });
+    };
+  }
+
+  /** Of one session for all of its kind: trying the walls leaves traces inside. */
+  #probed(plan: LonePlan): Promise<IsolationReport> {
+    const { python, network } = plan.settings;
+    const key = JSON.stringify([python, network]);
+    const known = this.#reports.get(key);
+    if (known !== undefined) return known;
+    const report = probeLone(plan);
+    this.#reports.set(key, report);
+    report.catch(() => this.#reports.delete(key));
+    return report;
+  }
+
+  #keep(family: Family): void {
+    this.#plainFamilies.add(family);
+    family.gone.then(() => this.#plainFamilies.delete(family));
+    if (!this.#isClosed) return;
+    family.close();
+    throw closedError("the runtime was shut down");
   }
 
   /** Behind walls. Only a first start that finds none may go without, where that was allowed. */
@@ -104,12 +156,7 @@ export class NativeRuntime implements AsyncDisposable {
       const plan = { interpreter, limits, workspace, surroundings: this.#surroundings };
       if (this.#isClosed) throw closedError("the runtime was shut down");
       const { family, facts } = await startPlain(plan);
-      this.#plainFamilies.add(family);
-      family.gone.then(() => this.#plainFamilies.delete(family));
-      if (this.#isClosed) {
-        family.close();
-        throw closedError("the runtime was shut down");
-      }
+      this.#keep(family);
       const isolation = assess(facts);
       refuseWeak(settings, { isolation, family, interpreter });
       return lodge(family, {
@@ -233,6 +280,14 @@ function refuseAllowList({ network }: Settings, room: Room | undefined): void {
   throw new CellarError("UNSUPPORTED", "an allow-list of hosts needs a notebook", {
     remedy: 'Open a notebook with it, or set network to "none" or "host".',
     details: { option: "network" },
+  });
+}
+
+function refuseLoneList({ network }: Settings): void {
+  if (typeof network === "string") return;
+  throw new CellarError("UNSUPPORTED", "an allow-list needs process numbers of the session's own", {
+    remedy: 'Leave pids at "own", or set network to "none" or "host".',
+    details: { option: "pids" },
   });
 }
 

@@ -292,7 +292,13 @@ function refuseMounts({ mounts }: Wishes): void {
   });
 }
 
-function refuseNetwork({ network }: Settings): void {
+function refuseNetwork({ network, pids }: Settings): void {
+  if (pids === "host") {
+    throw new CellarError("UNSUPPORTED", "Pyodide has no processes to show", {
+      remedy: 'Leave pids at "own", or use the backend "native".',
+      details: { option: "pids" },
+    });
+  }
   if (network === "none") return;
   throw new CellarError("UNSUPPORTED", "Pyodide has no network to open", {
     remedy: 'Leave network at "none", or use the backend "native".',
