@@ -61,6 +61,15 @@ describe("settings", () => {
     );
   });
 
+  it("take a network by its name or as a list, and nothing between", () => {
+    expect(resolveSettings({}, {}).network).toBe("none");
+    const network = { allow: ["example.org"] };
+    expect(resolveSettings({ network }, {}).network).toEqual(network);
+    for (const wrong of ["all", { allow: [] }, { allow: [""] }, { deny: ["a"] }, true]) {
+      expect(() => resolveSettings({ network: wrong }, {})).toThrow("network");
+    }
+  });
+
   it("refuse a broken file instead of passing over it", () => {
     writeFileSync(join(folder, "cellar.config.json"), "{ not json");
     expect(() => resolve()).toThrow(/cellar\.config\.json/);

@@ -86,6 +86,17 @@ export const settingsSchema = z.strictObject({
   stateMaxSizeMb: megabytes.default(512),
   /** Notebooks: how many snapshots are kept to go back to. */
   keepSnapshots: z.int().min(1).max(100).default(5),
+  /** What cells may reach: nothing, the host's own network, or some hosts through a proxy. */
+  network: z
+    .union([
+      z.enum(["none", "host"]),
+      z.strictObject({ allow: z.array(z.string().min(1).max(300)).min(1).max(256) }),
+    ])
+    .default("none"),
+  /** Whether a session has process numbers of its own, or sees the host's processes. */
+  pids: z.enum(["own", "host"]).default("own"),
+  /** Notebooks: files whose presence in the workspace cuts the network, as globs. */
+  privateFiles: z.array(z.string().min(1).max(1000)).max(256).default([]),
   limits: limitSettingsSchema.prefault({}),
 } satisfies Record<SettingName, z.ZodType>);
 

@@ -25,6 +25,9 @@ export const SETTING_NAMES = [
   "maxCells",
   "stateMaxSizeMb",
   "keepSnapshots",
+  "network",
+  "pids",
+  "privateFiles",
   "limits",
 ] as const;
 

@@ -236,6 +236,23 @@ describe("the wall around one process", () => {
     expect(all).not.toContain("--bind");
   });
 
+  it("shares the host's network and process numbers only where it is told to, each for itself", () => {
+    expect(all).not.toContain("--share-net");
+    expect(position(all, "--proc", "/proc")).toBeGreaterThan(0);
+    const networked = oneShotArguments({ ...ONE_SHOT, sharesNetwork: true });
+    expect(networked.indexOf("--share-net")).toBeGreaterThan(networked.indexOf("--unshare-all"));
+    expect(position(networked, "--proc", "/proc")).toBeGreaterThan(0);
+    const seeing = oneShotArguments({ ...ONE_SHOT, sharesPids: true });
+    for (const flag of ["--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-user"]) {
+      expect(seeing).toContain(flag);
+    }
+    for (const flag of ["--unshare-all", "--unshare-pid", "--share-net", "--proc"]) {
+      expect(seeing).not.toContain(flag);
+    }
+    expect(position(seeing, "--ro-bind", "/proc", "/proc")).toBeGreaterThan(0);
+    expect(bwrapArguments(WALL)).not.toContain("--share-net");
+  });
+
   it("may have the workspace mounted from the host", () => {
     const mounted = oneShotArguments({ ...ONE_SHOT, mounts: [mount("/workspace", false)] });
     expect(position(mounted, "--bind", "/srv/data", "/workspace")).toBeGreaterThan(

@@ -35,6 +35,8 @@ export interface WallPolicy {
   system: SystemLayout;
   /** Size in MiB of each of `/tmp` and `/dev/shm`. */
   tmpMb: number;
+  /** Whether the host's network is that of the sessions too. */
+  sharesNetwork?: boolean | undefined;
   /** False where the zygote must move processes between delegated version 2 cgroups. */
   cgroupNamespace: boolean;
   command: readonly string[];
@@ -44,6 +46,10 @@ export interface WallPolicy {
 export interface OneShotPolicy extends Omit<WallPolicy, "sockets" | "rooms" | "cgroupNamespace"> {
   /** Where bwrap finds the seccomp program, as it sees its own descriptors. */
   seccompFd: number;
+  /** Whether the host's processes can be seen and signalled as far as their owner may. */
+  sharesPids?: boolean | undefined;
+  /** Size in MiB of `/workspace`; that of `/tmp` without it. */
+  workspaceMb?: number | undefined;
 }
 
 const ENVIRONMENT: Readonly<Record<string, string>> = {
@@ -60,6 +66,8 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
 };
 
 const NAMESPACES_BUT_CGROUP = ["ipc", "pid", "net", "uts"].map((name) => `--unshare-${name}`);
+const NAMESPACES_BUT_PIDS = ["ipc", "net", "uts", "cgroup-try"].map((name) => `--unshare-${name}`);
+const SHARED_NETWORK = ["--share-net"];
 
 /** The kernel's own, and what each session covers: a folder bound there would never be seen. */
 const COVERED_PATHS = ["/proc", "/dev", "/sys", "/tmp"];
@@ -77,9 +85,11 @@ export function wallOptions(policy: WallPolicy): string[] {
   checkPaths(policy, [policy.sockets, policy.runner, ...rooms], [...COVERED_PATHS, WORKSPACE]);
   return [
     ...(policy.cgroupNamespace ? ["--unshare-all"] : NAMESPACES_BUT_CGROUP),
+    ...(policy.sharesNetwork === true ? SHARED_NETWORK : []),
     ...["--unshare-user", "--uid", "0", "--gid", "0", "--cap-add", "ALL"],
     ...["--die-with-parent", "--new-session", "--clearenv", "--hostname", policy.hostname],
     ...systemOptions(policy),
+    ...["--proc", "/proc"],
     ...temporaryFolder("/tmp", policy.tmpMb),
     ...temporaryFolder("/dev/shm", policy.tmpMb),
     ...["--dir", WORKSPACE],
@@ -100,13 +110,17 @@ export function oneShotArguments(policy: OneShotPolicy): string[] {
 export function oneShotOptions(policy: OneShotPolicy): string[] {
   checkPaths(policy, [policy.runner], COVERED_PATHS);
   return [
-    ...["--unshare-all", "--unshare-user", "--disable-userns", "--uid", "1000", "--gid", "1000"],
+    ...(policy.sharesPids === true ? NAMESPACES_BUT_PIDS : ["--unshare-all"]),
+    ...(policy.sharesNetwork === true ? SHARED_NETWORK : []),
+    ...["--unshare-user", "--disable-userns", "--uid", "1000", "--gid", "1000"],
     ...["--cap-drop", "ALL", "--die-with-parent", "--new-session", "--clearenv"],
     ...["--hostname", policy.hostname],
     ...systemOptions(policy),
+    // The kernel gives no other view of processes to whoever has no namespace of them.
+    ...(policy.sharesPids === true ? ["--ro-bind", "/proc", "/proc"] : ["--proc", "/proc"]),
     ...temporaryFolder("/tmp", policy.tmpMb),
     ...temporaryFolder("/dev/shm", policy.tmpMb),
-    ...temporaryFolder(WORKSPACE, policy.tmpMb),
+    ...temporaryFolder(WORKSPACE, policy.workspaceMb ?? policy.tmpMb),
     ...mountOptions(policy.mounts),
     ...["--remount-ro", "/dev", "--remount-ro", "/proc", "--remount-ro", "/"],
     ...environmentOptions(),
@@ -129,7 +143,7 @@ function systemOptions(policy: SharedPolicy): string[] {
     ...policy.files.flatMap(({ fd, guest }) => [
       ...["--perms", "0644", "--ro-bind-data", String(fd), guest],
     ]),
-    ...["--proc", "/proc", "--dev", "/dev"],
+    ...["--dev", "/dev"],
     ...["--dir", "/var", "--symlink", "../tmp", "/var/tmp"],
     ...parentsFirst(policy.python.roots).flatMap(readOnly),
     ...readOnly(policy.runner),
