@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import mmap
 import os
 import zlib
 from bisect import bisect_right
@@ -132,12 +131,14 @@ class Unpacker:
 
 
 def _memory(size):
-    if size < MAPPED or not hasattr(mmap, "MAP_PRIVATE"):
+    if size < MAPPED:
         return bytearray(size)
     try:
+        import mmap
+
         # Private: a shared one would be changed by every fork of this process.
         memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    except OSError:
+    except (ImportError, AttributeError, OSError):
         return bytearray(size)
     if hasattr(memory, "madvise"):
         try:
