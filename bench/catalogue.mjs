@@ -5,12 +5,16 @@ import { checkpointedCell } from "./rows/checkpointed-cell.mjs";
 import { coldStart } from "./rows/cold-start.mjs";
 import { context } from "./rows/context.mjs";
 import { daemonExec } from "./rows/daemon-exec.mjs";
+import { forkNotebook } from "./rows/fork-notebook.mjs";
 import { liveCell } from "./rows/live-cell.mjs";
 import { newSession } from "./rows/new-session.mjs";
+import { notebookCell } from "./rows/notebook-cell.mjs";
 import { pyodideLoop } from "./rows/pyodide-loop.mjs";
 import { pyodideStart } from "./rows/pyodide-start.mjs";
+import { restore } from "./rows/restore.mjs";
 import { rollback } from "./rows/rollback.mjs";
 import { sessionMemory } from "./rows/session-memory.mjs";
+import { snapshotBlock } from "./rows/snapshot-block.mjs";
 
 /** In the order of a run: what needs a calm machine comes first. Those with a target have a ratio. */
 export const BENCHMARKS = [
@@ -19,6 +23,10 @@ export const BENCHMARKS = [
   checkpointedCell,
   checkpointCost,
   rollback,
+  notebookCell,
+  forkNotebook,
+  snapshotBlock,
+  restore,
   burst,
   sessionMemory,
   batchedQueries,

@@ -1,5 +1,5 @@
 import { resolveSettings } from "../dist/config.js";
-import { NativeRuntime } from "../dist/index.js";
+import { NativeRuntime, Notebook } from "../dist/index.js";
 
 /** A measurement takes the machine as it is; the report names the level that was in force. */
 const AS_FOUND = { minIsolation: "L0" };
@@ -15,6 +15,15 @@ export function warm(runtime, config) {
 
 export function open(runtime, config) {
   return runtime.createSandbox({ ...AS_FOUND, ...config });
+}
+
+/** A session in a room, where a state may lie from which it is to be restored. */
+export function openIn(runtime, config, room) {
+  return runtime.createSandbox({ ...AS_FOUND, ...config }, undefined, room);
+}
+
+export function openNotebook(runtime, options) {
+  return Notebook.open({ ...AS_FOUND, user: "bench", runtime, ...options });
 }
 
 /** Runs a cell that must succeed: a failed one would be measured as a fast one. */

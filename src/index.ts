@@ -24,3 +24,22 @@ export type { IsolationLevel, LimitSettings, Settings } from "./config.js";
 export { CellarError, type ErrorCode, isCellarError } from "./errors.js";
 export type { MimeBundle, Variable } from "./protocol/messages.js";
 export { Opaque } from "./protocol/values.js";
+export type { Cell, CellOutput, CellState, FileChanges, Resource } from "./session/cell.js";
+export type { CellRun, CellRunOptions } from "./session/live/cell-run.js";
+export type { CellEvent } from "./session/live/events.js";
+export { Notebook } from "./session/notebook.js";
+export type {
+  NotebookCheckpoint,
+  NotebookInfo,
+  NotebookState,
+} from "./session/notebook-state.js";
+export type { NotebookOptions } from "./session/options.js";
+export type { Catalogued } from "./session/record/catalogue.js";
+export type {
+  BlobRef,
+  BlobStore,
+  HeadStore,
+  NotebookId,
+  NotebookStore,
+  StoredHead,
+} from "./session/store/store.js";

@@ -9,7 +9,12 @@ import { SANDBOX_IDENTITY } from "../src/backends/native/run-folder.js";
 import { limitSettingsSchema, settingsSchema } from "../src/config.js";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const PRELUDE = 'import type { ISandbox } from "cellar";\ndeclare const sandbox: ISandbox;\n';
+const PRELUDE = [
+  'import type { ISandbox, Notebook } from "cellar";',
+  "declare const sandbox: ISandbox;",
+  "declare const nb: Notebook;",
+  "",
+].join("\n");
 
 const text = (path: string) => readFileSync(join(root, path), "utf8");
 
@@ -118,7 +123,8 @@ describe("the documents", () => {
   });
 
   it("show examples that type-check", async () => {
-    const examples = ["README.md", "docs/library.md"].flatMap((path) => examplesOf(text(path)));
+    const pages = ["README.md", "docs/library.md", "docs/notebooks.md"];
+    const examples = pages.flatMap((path) => examplesOf(text(path)));
     expect(examples.length).toBeGreaterThan(10);
     expect(await complaints(examples)).toBe("");
   });

@@ -46,9 +46,13 @@ function pythonWords({ error, exitCode }: CodeExecution): string {
   return error.message === String(exitCode) || error.message === "" ? "" : `${error.message}\n`;
 }
 
-export function showOmission({ omitted }: CodeExecution): void {
+export function showOmission({
+  omitted,
+}: {
+  readonly omitted?: CodeExecution["omitted"] | undefined;
+}): void {
   for (const stream of ["stdout", "stderr"] as const) {
-    if (omitted[stream] === 0) continue;
+    if (omitted === undefined || omitted[stream] === 0) continue;
     complain(
       `${omitted[stream]} bytes of ${stream} were left out`,
       "keep more with --max-output N, or write to a file in a mounted folder",

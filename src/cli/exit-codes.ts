@@ -42,6 +42,8 @@ export function exitCodeFor(code: ErrorCode): number {
     case "INVALID_CONFIG":
     case "INVALID_INPUT":
     case "TOO_LARGE":
+    case "NOT_FOUND":
+    case "LIMIT_REACHED":
       return EXIT.usage;
     case "ABORTED":
       return EXIT.cancelled;
@@ -60,9 +62,7 @@ export function exitCodeFor(code: ErrorCode): number {
     case "IO_ERROR":
     case "CONFLICT":
     case "LOCKED":
-    case "NOT_FOUND":
     case "DAMAGED":
-    case "LIMIT_REACHED":
     case "STATE_REFUSED":
       return EXIT.cellar;
   }

@@ -11,6 +11,7 @@ type Register = (program: Command, finish: (code: number) => void) => void;
 const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   exec: async () => (await import("./exec.js")).registerExec,
   repl: async () => (await import("./repl.js")).registerRepl,
+  notebook: async () => (await import("./notebook.js")).registerNotebook,
   daemon: async () => (await import("./daemon.js")).registerDaemon,
   doctor: async () => (await import("./doctor.js")).registerDoctor,
   demo: async () => (await import("./demo.js")).registerDemo,
@@ -23,6 +24,7 @@ Examples:
   cellar demo                        see what it does, in a few seconds
   cellar repl                        a Python prompt in a sandbox
   cellar exec -c "sum(range(10))"    run one cell
+  cellar notebook run NAME -c "x=1"  cells and variables that stay
   cellar daemon start                keep sessions warm for the next commands
   cellar doctor                      what protects you on this machine
 

@@ -1,0 +1,40 @@
+import { randomBytes } from "node:crypto";
+import { chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { furnishRoom, roomFolder, roomOwner, STATE_FILE } from "../dist/backends/native/room.js";
+
+/** Rooms for sessions, in a folder that is removed in the end. */
+export class Rooms {
+  #root = mkdtempSync(join(tmpdir(), "cellar-bench-"));
+
+  constructor() {
+    chmodSync(this.#root, 0o711);
+  }
+
+  path(name) {
+    return join(this.#root, name);
+  }
+
+  /** A room, with a copy of that state in it where one is given. */
+  make(state) {
+    const name = `room-${randomBytes(6).toString("hex")}`;
+    const room = { root: this.#root, name, hasEgress: false };
+    furnishRoom(room);
+    if (state !== undefined) {
+      const file = join(roomFolder(room), STATE_FILE);
+      copyFileSync(state, file);
+      const owner = roomOwner();
+      if (owner !== undefined) chownSync(file, owner.uid, owner.gid);
+    }
+    return room;
+  }
+
+  remove(room) {
+    rmSync(roomFolder(room), { recursive: true, force: true });
+  }
+
+  [Symbol.dispose]() {
+    rmSync(this.#root, { recursive: true, force: true });
+  }
+}

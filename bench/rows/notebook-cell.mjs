@@ -1,0 +1,79 @@
+import {
+  closeSync,
+  fsyncSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { open, openNotebook, runTrivial, TRIVIAL, TRIVIAL_OUTPUT } from "../cellar.mjs";
+import { median } from "../statistics.mjs";
+import { interleave, time } from "../stopwatch.mjs";
+
+const CONFIG = { preload: "full", poolSize: 1 };
+/** Snapshots of the cells before are over by then. */
+const PAUSE_MS = 150;
+/** About what a cell adds: its code, its output, its times. */
+const RECORD = Buffer.alloc(1024, "x");
+
+/** A cell of a notebook, durable when it is answered, against the least that this can cost. */
+export const notebookCell = {
+  key: "notebook_cell_vs_floor",
+  target: { at_most: 2 },
+  async run({ runtime, count, use }) {
+    const folder = use(new Folder());
+    const sandbox = use(await open(runtime, CONFIG));
+    const notebook = await openNotebook(runtime, { ...CONFIG, dir: folder.path, session: "cells" });
+    use({ [Symbol.asyncDispose]: () => notebook.close() });
+    const samples = await interleave(
+      {
+        notebook: () => time(() => runCell(notebook)),
+        live: () => time(() => runTrivial(sandbox)),
+        saved: () => time(() => folder.save()),
+        floor: () =>
+          time(async () => {
+            await runTrivial(sandbox);
+            folder.save();
+          }),
+      },
+      { rounds: count(60, 5), pause: PAUSE_MS },
+    );
+    return {
+      ratio: median(samples.notebook) / median(samples.floor),
+      rows: [
+        { name: "Cellar, a cell of a notebook", samples: samples.notebook },
+        { name: "Cellar, a live cell, then one write, fsync, rename", samples: samples.floor },
+        { name: "Cellar, the live cell alone", samples: samples.live },
+        { name: "one write, fsync, rename of 1 KB", samples: samples.saved },
+      ],
+    };
+  },
+};
+
+async function runCell(notebook) {
+  const { state, outputs } = await notebook.run(TRIVIAL);
+  if (state !== "COMPLETED" || outputs[0]?.text !== TRIVIAL_OUTPUT) {
+    throw new Error(`a cell ended with ${state}`);
+  }
+}
+
+/** On the same disk as the notebook, which lies in it. */
+class Folder {
+  path = mkdtempSync(join(tmpdir(), "cellar-bench-"));
+
+  save() {
+    const temporary = join(this.path, "record.new");
+    const file = openSync(temporary, "w");
+    writeSync(file, RECORD);
+    fsyncSync(file);
+    closeSync(file);
+    renameSync(temporary, join(this.path, "record"));
+  }
+
+  [Symbol.dispose]() {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}

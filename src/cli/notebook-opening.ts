@@ -1,0 +1,67 @@
+import { CellarError, isCellarError } from "../errors.js";
+import { Notebook } from "../session/notebook.js";
+import { cellList } from "../session/notebook-state.js";
+import { complain, invalidInput } from "./failures.js";
+import { type PlaceOptions, placeOf } from "./notebook-place.js";
+import { type SandboxOptions, toConfig } from "./sandbox-config.js";
+import { withProgress } from "./terminal.js";
+
+export interface OpenOptions extends PlaceOptions, SandboxOptions {
+  readonly takeover?: true;
+  readonly signal?: AbortSignal;
+}
+
+/** Opens a notebook and closes it after the work, telling what could not be saved. */
+export async function withNotebook(
+  session: string,
+  options: OpenOptions & { readonly create?: boolean },
+  work: (notebook: Notebook) => Promise<number>,
+): Promise<number> {
+  const { backend, ...config } = toConfig(options);
+  if (backend !== undefined && backend !== "auto" && backend !== "native") {
+    throw invalidInput(`notebooks do not run on ${backend}`, "Leave --backend out.");
+  }
+  const opening = Notebook.open({
+    ...config,
+    ...placeOf(options),
+    session,
+    // A command runs a few cells and ends: what is made ahead would be of no use.
+    preload: config.preload ?? "none",
+    poolSize: 0,
+    takeover: options.takeover,
+    create: options.create,
+    signal: options.signal,
+  });
+  const notebook = await withProgress("opening the notebook…", opening).catch(inOurWords);
+  const told = new Set(notebook.state.warnings);
+  for (const warning of told) complain(warning);
+  try {
+    return await work(notebook);
+  } finally {
+    await withProgress("saving the variables…", notebook.close());
+    for (const warning of notebook.state.warnings) if (!told.has(warning)) complain(warning);
+  }
+}
+
+/** Says what the variables lack, before anything builds on them. */
+export function tellLosses({ state, cells }: Notebook): void {
+  const { restored, ranAfter, lost } = state;
+  if (ranAfter.length > 0) {
+    const last = cells.find(({ executionCount }) => executionCount === restored);
+    const from =
+      last === undefined
+        ? "the variables begin empty"
+        : `restored from the snapshot after cell ${last.number}`;
+    complain(`${from}; ${cellList(ranAfter)} ran after it`, "--replay runs them again");
+  }
+  for (const { name, reason, advice } of lost) complain(`${name} was lost: ${reason}`, advice);
+}
+
+function inOurWords(error: unknown): never {
+  if (!isCellarError(error, "LOCKED")) throw error;
+  throw new CellarError("LOCKED", error.message, {
+    remedy: "End that process, or take the notebook from it with --takeover.",
+    details: error.details,
+    cause: error,
+  });
+}

@@ -1,0 +1,25 @@
+import { join } from "node:path";
+import type { Command } from "commander";
+import { userFolders } from "../config.js";
+
+export interface PlaceOptions {
+  readonly user?: string;
+  readonly dir?: string;
+}
+
+/** Who works at the command line, unless another name is given. */
+const USER = "me";
+
+export function addPlaceOptions(command: Command): Command {
+  return command
+    .option("--user <name>", `whose notebook it is (default: ${USER})`)
+    .option("--dir <folder>", "where notebooks lie (default: notebooks in your state folder)");
+}
+
+export function placeOf(options: PlaceOptions): { readonly user: string; readonly dir: string } {
+  return { user: options.user ?? USER, dir: dirOf(options) };
+}
+
+export function dirOf({ dir }: PlaceOptions): string {
+  return dir ?? join(userFolders().state, "notebooks");
+}

@@ -1,0 +1,171 @@
+import type { Cell } from "../session/cell.js";
+import type { CellRun } from "../session/live/cell-run.js";
+import type { Notebook } from "../session/notebook.js";
+import { cellList } from "../session/notebook-state.js";
+import { readCells } from "./cell-sources.js";
+import { exitCodeOfState } from "./cell-view.js";
+import { Displays } from "./displays.js";
+import { showOmission } from "./execution-view.js";
+import { EXIT } from "./exit-codes.js";
+import { complain, writeJson } from "./failures.js";
+import { imageProtocol } from "./images.js";
+import { type OpenOptions, tellLosses, withNotebook } from "./notebook-opening.js";
+import { Interruption } from "./process-end.js";
+import { GuestText } from "./terminal.js";
+
+export interface RunOptions extends OpenOptions {
+  readonly code?: string;
+  readonly json?: true;
+  readonly quiet?: true;
+  readonly replay?: true;
+  readonly images?: string;
+}
+
+/** Runs files or code as cells of a notebook, up to the first failure. */
+export async function runInNotebook(
+  session: string,
+  files: readonly string[],
+  options: RunOptions,
+): Promise<number> {
+  const isReplayOnly = options.replay === true && options.code === undefined && files.length === 0;
+  const sources = isReplayOnly ? [] : await readCells(files, options.code);
+  using interruption = new Interruption();
+  const { signal } = interruption;
+  return await withNotebook(session, { ...options, signal }, async (notebook) => {
+    const replayed = options.replay === true ? await replay(notebook, signal) : [];
+    const isWhole = options.replay !== true || notebook.state.ranAfter.length === 0;
+    const wanted = isWhole ? sources : [];
+    const code =
+      options.json === true
+        ? await runForJson(notebook, wanted, replayed, signal)
+        : await runForPeople(notebook, wanted, options, signal);
+    return isWhole ? code : EXIT.failed;
+  });
+}
+
+async function replay(notebook: Notebook, signal: AbortSignal): Promise<readonly Cell[]> {
+  tellLosses(notebook);
+  const replayed = await notebook.replay({ signal });
+  for (const { number, state } of replayed) complain(`ran cell ${number} again: ${state}`);
+  const { ranAfter } = notebook.state;
+  if (ranAfter.length > 0) {
+    complain(
+      `the effects of ${cellList(ranAfter)} are still missing, so nothing else was run`,
+      "cellar notebook show tells how they ended; without --replay the notebook goes on",
+    );
+  }
+  return replayed;
+}
+
+async function runForJson(
+  notebook: Notebook,
+  sources: readonly string[],
+  replayed: readonly Cell[],
+  signal: AbortSignal,
+): Promise<number> {
+  const cells: Cell[] = [];
+  let code: number = EXIT.ok;
+  for (const source of sources) {
+    const cell = await notebook.run(source, { signal });
+    cells.push(cell);
+    code = exitCodeOfState(cell.state);
+    if (code !== EXIT.ok) break;
+  }
+  const { info } = notebook;
+  // Only then it is known what was saved.
+  await notebook.close();
+  writeJson({ cells, replayed, state: notebook.state, info });
+  return code;
+}
+
+async function runForPeople(
+  notebook: Notebook,
+  sources: readonly string[],
+  options: RunOptions,
+  signal: AbortSignal,
+): Promise<number> {
+  const stdout = new GuestText(process.stdout);
+  const stderr = new GuestText(process.stderr);
+  const displays = new Displays({
+    stdout,
+    stream: process.stdout,
+    protocol: imageProtocol(process.stdout),
+    folder: options.images,
+    onSaved: (path) => process.stderr.write(`cellar: saved ${path}\n`),
+  });
+  let code: number = EXIT.ok;
+  for (const source of sources) {
+    const run = notebook.start(source, { signal });
+    const cell = await watch(run, { stdout, stderr, displays });
+    if (options.quiet !== true) stdout.write(resultOf(cell));
+    stdout.finish();
+    showEnd(cell, stderr);
+    stderr.finish();
+    showOmission(cell);
+    for (const note of cell.notes ?? []) complain(note.replaceAll("replay()", "--replay"));
+    code = exitCodeOfState(cell.state);
+    if (code !== EXIT.ok) break;
+  }
+  if (displays.unshown > 0) {
+    complain(`${displays.unshown} image(s) were not shown`, "save them with --images FOLDER");
+  }
+  return code;
+}
+
+interface Watcher {
+  readonly stdout: GuestText;
+  readonly stderr: GuestText;
+  readonly displays: Displays;
+}
+
+async function watch(run: CellRun, { stdout, stderr, displays }: Watcher): Promise<Cell> {
+  for await (const event of run.events) {
+    switch (event.type) {
+      case "stdout":
+        stdout.write(event.text);
+        break;
+      case "stderr":
+        stderr.write(event.text);
+        break;
+      case "display":
+        displays.show(event);
+        break;
+      case "omitted":
+        complain(`${event.events} pieces of output were not shown; the notebook has them`);
+        break;
+      case "state":
+      case "finished":
+        break;
+    }
+  }
+  return await run.done;
+}
+
+function resultOf({ outputs }: Cell): string {
+  const results = outputs.filter((output) =>
+    output.type === "TEXT" ? output.stream === "result" : "isResult" in output && output.isResult,
+  );
+  return results.map((output) => ("text" in output ? `${output.text}\n` : "")).join("");
+}
+
+function showEnd({ state, outputs }: Cell, stderr: GuestText): void {
+  const error = outputs.findLast((output) => output.type === "ERROR");
+  switch (state) {
+    case "IDLE":
+    case "RUNNING":
+    case "COMPLETED":
+      return;
+    case "ERROR":
+      if (error !== undefined) stderr.write(`${error.traceback.trimEnd()}\n`);
+      break;
+    case "OOM":
+      complain("the memory limit was reached");
+      break;
+    case "TIMEOUT":
+    case "CANCELLED":
+    case "CRASHED":
+      complain(error?.message ?? `the cell ended as ${state}`);
+      break;
+  }
+  if (error?.hint !== undefined) stderr.write(`hint: ${error.hint}\n`);
+}

@@ -1,0 +1,122 @@
+import { type Command, Option } from "commander";
+import type { ChangeOptions } from "./notebook-changes.js";
+import { addPlaceOptions } from "./notebook-place.js";
+import {
+  type ExportOptions,
+  exportNotebook,
+  FORMATS,
+  importFile,
+  listAll,
+  type RecordOptions,
+  showNotebook,
+} from "./notebook-records.js";
+import type { RunOptions } from "./notebook-run.js";
+import { addSandboxOptions, parseCount } from "./sandbox-options.js";
+
+const EXAMPLES = `
+A notebook keeps its cells, their outputs and its variables on the disk.
+
+Examples:
+  cellar notebook run sales -c "import csv; total = 0"
+  cellar notebook run sales -c "total += 5; total"     the variables are still there
+  cellar notebook undo sales                           takes the last cell back
+  cellar notebook fork sales what-if                   goes on from there, apart from the first
+  cellar notebook export sales --to sales.ipynb        or sales.html
+
+Exit codes of run: 0 ok, 1 uncaught exception, 2 wrong usage, 124 time limit, 125 Cellar failed,
+130 cancelled, 134 crashed, 137 out of memory.`;
+
+type Finish = (code: number) => void;
+
+/** Loaded when needed: reading a notebook takes no Python, and should not wait for what starts it. */
+const running = () => import("./notebook-run.js");
+const changing = () => import("./notebook-changes.js");
+
+export function registerNotebook(program: Command, finish: Finish): void {
+  const command = program
+    .command("notebook")
+    .description("cells, outputs and variables that stay")
+    .addHelpText("after", EXAMPLES);
+  registerRun(command, finish);
+  registerRecords(command, finish);
+  registerChanges(command, finish);
+}
+
+function registerRun(command: Command, finish: Finish): void {
+  const run = command
+    .command("run")
+    .description("run files or code as cells of a notebook, which is made if need be")
+    .argument("<session>", "the name of the notebook")
+    .argument("[files...]", "Python files, - for stdin; each becomes a cell")
+    .option("-c, --code <code>", "run this code")
+    .option("--json", "print one JSON object and nothing else on stdout")
+    .option("-q, --quiet", "do not print the value of the last expression")
+    .option("--replay", "first run the cells again whose variables were lost")
+    .option("--images <folder>", "save images there that the terminal cannot show");
+  opening(run).action(async (session: string, files: string[], options: RunOptions) =>
+    finish(await (await running()).runInNotebook(session, files, options)),
+  );
+}
+
+function registerRecords(command: Command, finish: Finish): void {
+  addPlaceOptions(command.command("list"))
+    .description("tell which notebooks there are, of all users or of one")
+    .option("--json", "print one JSON object")
+    .action(async (options: RecordOptions) => finish(await listAll(options)));
+  addPlaceOptions(command.command("show"))
+    .description("print the cells with their outputs, or one of them")
+    .argument("<session>", "the name of the notebook")
+    .argument("[cell]", "its number, from 0", parseCount(0))
+    .option("--json", "print one JSON object")
+    .action(async (session: string, cell: number | undefined, options: RecordOptions) =>
+      finish(await showNotebook(session, cell, options)),
+    );
+  addPlaceOptions(command.command("export"))
+    .description("write it as a Jupyter notebook or as a page")
+    .argument("<session>", "the name of the notebook")
+    .requiredOption("--to <file>", "FILE.ipynb, FILE.html, or - for stdout")
+    .addOption(
+      new Option("--format <name>", "where the file's name does not tell").choices(FORMATS),
+    )
+    .action(async (session: string, options: ExportOptions) =>
+      finish(await exportNotebook(session, options)),
+    );
+  addPlaceOptions(command.command("import"))
+    .description("make a notebook of a Jupyter notebook")
+    .argument("<file>", "FILE.ipynb")
+    .argument("<session>", "the name of the new notebook")
+    .option("--json", "print one JSON object")
+    .action(async (file: string, session: string, options: RecordOptions) =>
+      finish(await importFile(file, session, options)),
+    );
+}
+
+function registerChanges(command: Command, finish: Finish): void {
+  const undo = command
+    .command("undo")
+    .description("go back to the variables before the last cells")
+    .argument("<session>", "the name of the notebook")
+    .argument("[cells]", "how many (default: 1)", parseCount(1))
+    .option("--json", "print one JSON object");
+  opening(undo).action(async (session: string, cells: number | undefined, options: ChangeOptions) =>
+    finish(await (await changing()).undoCells(session, cells ?? 1, options)),
+  );
+  const fork = command
+    .command("fork")
+    .description("make a second notebook that goes on from the state of the first")
+    .argument("<session>", "the name of the notebook")
+    .argument("<name>", "the name of the new one")
+    .option("--json", "print one JSON object");
+  opening(fork).action(async (session: string, name: string, options: ChangeOptions) =>
+    finish(await (await changing()).forkNotebook(session, name, options)),
+  );
+}
+
+/** For the commands that start Python. */
+function opening(command: Command): Command {
+  addPlaceOptions(command).option(
+    "--takeover",
+    "take the notebook from a process that has it open",
+  );
+  return addSandboxOptions(command, "none");
+}

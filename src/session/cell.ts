@@ -1,0 +1,139 @@
+import { z } from "zod";
+
+export const CELL_STATES = [
+  "IDLE",
+  "RUNNING",
+  "COMPLETED",
+  "ERROR",
+  "TIMEOUT",
+  "CANCELLED",
+  "OOM",
+  "CRASHED",
+] as const;
+
+export type CellState = (typeof CELL_STATES)[number];
+
+export const blobRefSchema = z.strictObject({
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  bytes: z.int().nonnegative(),
+});
+
+/** Bytes that lie in the notebook's store; `nb.resource(uri)` gives them. */
+export const resourceSchema = z.strictObject({
+  uri: z.string(),
+  mime: z.string(),
+  blob: blobRefSchema,
+});
+
+const text = z.string();
+const metadata = z.record(z.string(), z.unknown());
+
+/** Names the table of a DATAFRAME among the representations of an output. */
+export const TABLE_MIME = "application/vnd.cellar.table+json";
+
+/** Set where the content is too long to stand here: this is its start, `uri` has the whole. */
+const whole = {
+  uri: text.optional(),
+  /** Characters of the whole. */
+  length: z.int().positive().optional(),
+};
+
+/** One thing a cell showed, in the order in which it happened. */
+export const cellOutputSchema = z.discriminatedUnion("type", [
+  z.strictObject({
+    type: z.literal("TEXT"),
+    stream: z.enum(["stdout", "stderr", "result", "display"]),
+    text,
+    ...whole,
+  }),
+  z.strictObject({
+    type: z.literal("ERROR"),
+    name: text,
+    message: text,
+    traceback: text,
+    hint: text.optional(),
+  }),
+  z.strictObject({ type: z.literal("HTML"), html: text, text, isResult: z.boolean(), ...whole }),
+  z.strictObject({
+    type: z.literal("IMAGE"),
+    mime: text,
+    uri: text,
+    width: z.int().nonnegative().optional(),
+    height: z.int().nonnegative().optional(),
+    text,
+    isResult: z.boolean(),
+    metadata,
+  }),
+  z.strictObject({
+    type: z.literal("DATAFRAME"),
+    columns: z.array(z.unknown()),
+    dtypes: z.array(text),
+    shape: z.tuple([z.int().nonnegative(), z.int().nonnegative()]),
+    rows: z.array(z.array(z.unknown())),
+    /** The labels of the rows, as pandas has them. */
+    index: z.array(z.unknown()).optional(),
+    indexNames: z.array(z.unknown()).optional(),
+    /** Whether there are more rows or columns than these. */
+    truncated: z.boolean().optional(),
+    html: text.optional(),
+    text,
+    isResult: z.boolean(),
+    /** Of the HTML, as with the others. */
+    ...whole,
+  }),
+  z.strictObject({
+    type: z.literal("JSON"),
+    /** Null where the whole lies at `uri`, for a part of it would be none. */
+    json: z.unknown(),
+    text,
+    isResult: z.boolean(),
+    ...whole,
+  }),
+  z.strictObject({
+    type: z.literal("MARKDOWN"),
+    markdown: text,
+    text,
+    isResult: z.boolean(),
+    ...whole,
+  }),
+  z.strictObject({ type: z.literal("LATEX"), latex: text, text, isResult: z.boolean(), ...whole }),
+  z.strictObject({ type: z.literal("SVG"), svg: text, text, isResult: z.boolean(), ...whole }),
+]);
+
+/** Files below /workspace, by their paths in it. */
+export const fileChangesSchema = z.strictObject({
+  created: z.array(text),
+  changed: z.array(text),
+  deleted: z.array(text),
+  /** Set where there were too many to list. */
+  omitted: z.int().nonnegative().optional(),
+});
+
+export const cellSchema = z.strictObject({
+  id: text,
+  /** Its place in the notebook, from 0. */
+  number: z.int().nonnegative(),
+  code: text,
+  state: z.enum(CELL_STATES),
+  outputs: z.array(cellOutputSchema),
+  /** How many times a cell had run in this notebook when this one last did; null before. */
+  executionCount: z.int().positive().nullable(),
+  createdAt: text,
+  executedAt: text.nullable(),
+  /** Milliseconds. */
+  executionTime: z.number().nonnegative().nullable(),
+  files: fileChangesSchema.optional(),
+  /** Bytes of text that were left out. */
+  omitted: z.strictObject({ stdout: z.int(), stderr: z.int() }).optional(),
+  /** What outputs refer to by URI. */
+  resources: z.array(resourceSchema),
+  /** Its effect was taken back by `undo`. */
+  isUndone: z.boolean().optional(),
+  /** What the result says beside: state that was lost, rules that are not enforced. */
+  notes: z.array(text).optional(),
+});
+
+export type CellOutput = z.infer<typeof cellOutputSchema>;
+export type FileChanges = z.infer<typeof fileChangesSchema>;
+export type Cell = z.infer<typeof cellSchema>;
+export type Resource = z.infer<typeof resourceSchema>;

@@ -1,0 +1,85 @@
+import { formatAuthority } from "./authority.js";
+
+/** One attempt to reach something. What was said there is never kept. */
+export interface NetworkRequest {
+  /** When it was made, in ISO form. */
+  readonly at: string;
+  /** `host:port`; for what could not be read as such, its first characters. */
+  readonly target: string;
+  readonly isAllowed: boolean;
+  /** Why it was refused, or did not succeed. */
+  readonly reason?: string | undefined;
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
+}
+
+export interface NetworkTotals {
+  readonly allowed: number;
+  readonly refused: number;
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
+}
+
+const REMEMBERED_REQUESTS = 500;
+const TARGET_CHARACTERS = 300;
+
+/** The latest requests, and sums over all of them. */
+export class RequestLog {
+  readonly #requests: Writable<NetworkRequest>[] = [];
+  readonly #totals = { allowed: 0, refused: 0, sentBytes: 0, receivedBytes: 0 };
+  readonly #hear: (request: NetworkRequest) => void;
+
+  constructor(hear: (request: NetworkRequest) => void = () => {}) {
+    this.#hear = hear;
+  }
+
+  get requests(): readonly NetworkRequest[] {
+    return this.#requests.map((request) => ({ ...request }));
+  }
+
+  get totals(): NetworkTotals {
+    return { ...this.#totals };
+  }
+
+  /** Counts what flows from now on. */
+  allow(target: Parameters<typeof formatAuthority>[0]): Traffic {
+    const entry = this.#add(formatAuthority(target), true);
+    this.#totals.allowed += 1;
+    this.#hear({ ...entry });
+    return {
+      sent: (bytes) => {
+        entry.sentBytes += bytes;
+        this.#totals.sentBytes += bytes;
+      },
+      received: (bytes) => {
+        entry.receivedBytes += bytes;
+        this.#totals.receivedBytes += bytes;
+      },
+      failed: (reason) => {
+        entry.reason = reason;
+      },
+    };
+  }
+
+  refuse(target: string, reason: string): void {
+    const entry = this.#add(target.slice(0, TARGET_CHARACTERS), false, reason);
+    this.#totals.refused += 1;
+    this.#hear({ ...entry });
+  }
+
+  #add(target: string, isAllowed: boolean, reason?: string): Writable<NetworkRequest> {
+    const at = new Date().toISOString();
+    const entry = { at, target, isAllowed, sentBytes: 0, receivedBytes: 0, reason };
+    this.#requests.push(entry);
+    if (this.#requests.length > REMEMBERED_REQUESTS) this.#requests.shift();
+    return entry;
+  }
+}
+
+export interface Traffic {
+  sent(bytes: number): void;
+  received(bytes: number): void;
+  failed(reason: string): void;
+}
+
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };

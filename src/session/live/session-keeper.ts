@@ -1,0 +1,168 @@
+import { closedError } from "../../backends/family/input.js";
+import { CellarError } from "../../errors.js";
+import type { RestoreReport } from "../../protocol/messages.js";
+import { cellList } from "../notebook-state.js";
+import { flagPrivate } from "../privacy-guard.js";
+import type { Journal } from "../record/journal.js";
+import type { SnapshotRecord } from "../record/notebook-head.js";
+import { isInEffect, missing } from "../record/timeline.js";
+import type { Seal } from "../store/seal.js";
+import type { NotebookId } from "../store/store.js";
+import type { LiveSession } from "./live-session.js";
+import type { Quarters } from "./quarters.js";
+import { type Refused, type Restored, restoreFirst } from "./restoration.js";
+
+const MOST_ASIDE = 20;
+
+export interface KeeperPlan {
+  readonly id: NotebookId;
+  readonly journal: Journal;
+  readonly seal: Seal;
+  readonly quarters: Quarters;
+  /** The numbers of cells by their ids; of deleted ones there is none. */
+  readonly numbersOf: (ids: readonly string[]) => readonly number[];
+}
+
+/** Sees to it that a notebook has a session, and that its variables are the newest that can be had. */
+export class SessionKeeper {
+  readonly #plan: KeeperPlan;
+  #session: LiveSession | undefined;
+  #restored: Pick<Restored, "snapshot" | "report"> = { snapshot: null, report: null };
+  #notes: string[] = [];
+  #isClosed = false;
+
+  constructor(plan: KeeperPlan) {
+    this.#plan = plan;
+  }
+
+  get session(): LiveSession | undefined {
+    return this.#session;
+  }
+
+  get restored(): SnapshotRecord | null {
+    return this.#restored.snapshot;
+  }
+
+  get report(): RestoreReport | null {
+    return this.#restored.report;
+  }
+
+  /** What the next cell is to be told. */
+  takeNotes(): string[] {
+    return this.#notes.splice(0);
+  }
+
+  /** The numbers of cells that ran but whose effects are not in the variables. */
+  get ranAfter(): readonly number[] {
+    const held = new Set(this.#session?.held);
+    const absent = missing(this.#plan.journal.book.executions, held);
+    return this.#plan.numbersOf(absent.map(({ cell }) => cell));
+  }
+
+  /** The session, or one in its place when it is gone. */
+  async ready(): Promise<LiveSession> {
+    const former = this.#session;
+    if (former !== undefined && !former.isLost) return former;
+    const { snapshots, executions } = this.#plan.journal.book;
+    const usable = snapshots.filter(({ sequence }) => isInEffect(executions, sequence));
+    await this.#replace(await this.#restore(usable));
+    this.#tell(former === undefined ? undefined : "the session ended and was opened anew");
+    return this.#session as LiveSession;
+  }
+
+  /** An empty one, of which the next cell is told. */
+  async renew(reason: string): Promise<void> {
+    await this.#replace(await this.#restore([]));
+    this.#notes = [reason];
+  }
+
+  /** A session that has lost more than a snapshot has is not worth keeping. */
+  judge(session: LiveSession): void {
+    const { snapshots, executions } = this.#plan.journal.book;
+    const kept = snapshots.find(({ sequence }) => isInEffect(executions, sequence));
+    if (kept !== undefined && kept.sequence > session.present) session.abandon();
+  }
+
+  /** Back to a point of the timeline; false where nothing is kept of it. */
+  async goTo(sequence: number): Promise<boolean> {
+    if (await this.#session?.undoTo(sequence)) return true;
+    const kept = this.#plan.journal.book.snapshots.filter((one) => one.sequence === sequence);
+    if (sequence !== 0 && kept.length === 0) return false;
+    const restored = await this.#restore(kept);
+    if (restored.snapshot === null && sequence !== 0) {
+      await restored.session[Symbol.asyncDispose]();
+      throw new CellarError(
+        "STATE_REFUSED",
+        `the snapshot cannot be used: ${restored.refused[0]?.reason ?? ""}`,
+        { remedy: "checkpoints() lists what can be gone back to." },
+      );
+    }
+    await this.#replace(restored);
+    return true;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#session?.[Symbol.asyncDispose]();
+  }
+
+  async #restore(snapshots: readonly SnapshotRecord[]): Promise<Restored> {
+    const { id, journal, seal, quarters } = this.#plan;
+    const { blobs } = journal.vault;
+    const plan = { id, seal, blobs, quarters, last: journal.book.executionCount };
+    const restored = await restoreFirst(plan, snapshots, journal.book.executions);
+    if (restored.refused.length > 0) await this.#setAside(restored.refused);
+    if (journal.book.private !== null) await flagPrivate(restored.session);
+    return restored;
+  }
+
+  async #replace({ session, snapshot, report }: Restored): Promise<void> {
+    if (this.#isClosed) {
+      await session[Symbol.asyncDispose]();
+      throw closedError("the notebook was closed");
+    }
+    const former = this.#session;
+    this.#session = session;
+    this.#restored = { snapshot, report };
+    await former?.[Symbol.asyncDispose]();
+  }
+
+  async #setAside(refused: readonly Refused[]): Promise<void> {
+    const sequences = new Set(refused.map(({ snapshot }) => snapshot.sequence));
+    for (const { snapshot, reason } of refused) {
+      this.#notes.push(`the snapshot ${snapshot.sequence} was not used: ${reason}`);
+    }
+    await this.#plan.journal.commit((now) => ({
+      ...now,
+      snapshots: now.snapshots.filter(({ sequence }) => !sequences.has(sequence)),
+      aside: [...refused, ...now.aside].slice(0, MOST_ASIDE),
+    }));
+  }
+
+  /** Only what is worth a word. */
+  #tell(event: string | undefined): void {
+    const { ranAfter, report, restored } = this;
+    if (event === undefined && ranAfter.length === 0 && (report?.lost.length ?? 0) === 0) return;
+    const [from] = restored === null ? [] : this.#cellsAt(restored.sequence);
+    const source =
+      restored === null
+        ? "the variables are empty"
+        : `the variables are those after ${from === undefined ? "a cell that was deleted" : `cell ${from}`}`;
+    this.#notes.push(event === undefined ? source : `${event}: ${source}`);
+    if (ranAfter.length > 0) {
+      const verb = ranAfter.length === 1 ? "is" : "are";
+      this.#notes.push(
+        `the effects of ${cellList(ranAfter)} ${verb} missing: replay() runs them again`,
+      );
+    }
+    for (const { name, reason, advice } of report?.lost ?? []) {
+      this.#notes.push(`lost ${name}: ${reason}${advice === undefined ? "" : ` (${advice})`}`);
+    }
+  }
+
+  #cellsAt(sequence: number): readonly number[] {
+    const { executions } = this.#plan.journal.book;
+    const execution = executions.find((one) => one.sequence === sequence);
+    return execution === undefined ? [] : this.#plan.numbersOf([execution.cell]);
+  }
+}

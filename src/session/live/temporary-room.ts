@@ -1,0 +1,57 @@
+import { randomBytes } from "node:crypto";
+import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  furnishRoom,
+  type Room,
+  roomFolder,
+  roomOwner,
+  STATE_FILE,
+} from "../../backends/native/room.js";
+import { Folder } from "../workspace/folder.js";
+import { Removal } from "../workspace/removal.js";
+
+/** A zygote is shown one folder of rooms, so the runs of a process share one. */
+const shared: { root?: string } = {};
+
+/** A room for one run, of which nothing is left afterwards. */
+export class TemporaryRoom implements AsyncDisposable {
+  readonly room: Room;
+  /** The path of the session's /workspace. */
+  readonly workspace: string;
+
+  /** With a state from which the session is to be restored, or without. */
+  constructor(state: Uint8Array | undefined) {
+    this.room = {
+      root: rootOfRooms(),
+      name: `run-${randomBytes(12).toString("hex")}`,
+      hasEgress: false,
+    };
+    this.workspace = furnishRoom(this.room);
+    if (state === undefined) return;
+    writeFileSync(this.stateFile, state, { flag: "wx", mode: 0o400 });
+    const owner = roomOwner();
+    if (owner !== undefined) chownSync(this.stateFile, owner.uid, owner.gid);
+  }
+
+  get stateFile(): string {
+    return join(roomFolder(this.room), STATE_FILE);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    using root = Folder.open(this.room.root);
+    await new Removal(root).remove(root, this.room.name);
+  }
+}
+
+/** Named so that a later process removes it where this one had no time to. */
+function rootOfRooms(): string {
+  if (shared.root !== undefined && existsSync(shared.root)) return shared.root;
+  const root = mkdtempSync(join(tmpdir(), `cellar-${process.pid}-`));
+  // The sandbox's user passes through to its own room, and cannot list the others.
+  chmodSync(root, 0o711);
+  process.once("exit", () => rmSync(root, { recursive: true, force: true }));
+  shared.root = root;
+  return root;
+}

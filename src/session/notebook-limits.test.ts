@@ -1,0 +1,161 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { NativeRuntime } from "../backends/native/runtime.js";
+import { Notebook } from "./notebook.js";
+import { NotebookGround, SETTINGS, shown, until } from "./notebooks.case.test.js";
+
+describe("a notebook at its limits", () => {
+  const ground = new NotebookGround();
+  const mounted: string[] = [];
+  afterEach(() => {
+    for (const dir of mounted.splice(0)) execFileSync("umount", ["--lazy", dir]);
+  });
+
+  function smallDisk(): string | undefined {
+    const dir = join(ground.dir, "small");
+    mkdirSync(dir);
+    try {
+      const args = ["-t", "tmpfs", "-o", "size=2m,mode=755", "tmpfs", dir];
+      execFileSync("mount", args, { stdio: "ignore" });
+    } catch {
+      return undefined;
+    }
+    mounted.push(dir);
+    return dir;
+  }
+
+  it("rejects what a full disk does not take, and remembers no more than the disk has", async (context) => {
+    const dir = smallDisk();
+    if (dir === undefined) return context.skip("a small disk cannot be mounted here");
+    await using runtime = new NativeRuntime();
+    const options = { ...ground.options({ session: "full" }), dir, runtime };
+    const nb = await Notebook.open(options);
+    await nb.run("x = 1\nprint('saved')");
+    await until(() => nb.state.snapshot?.sequence === 1);
+    const filler = join(dir, "filler");
+    expect(() => writeFileSync(filler, Buffer.alloc(4_000_000))).toThrow("ENOSPC");
+    await expect(nb.run("x = 2")).rejects.toMatchObject({ code: "IO_ERROR" });
+    await expect(nb.add("more")).rejects.toMatchObject({ code: "IO_ERROR" });
+    await expect(nb.delete(0)).rejects.toMatchObject({ code: "IO_ERROR" });
+    expect(nb.cells.map(({ code }) => code)).toEqual(["x = 1\nprint('saved')"]);
+    expect(nb.state.warnings).toContain("run 2 is in the variables, but was not saved");
+    rmSync(filler);
+    const cell = await nb.run("x");
+    expect([cell.number, cell.executionCount, shown(cell)]).toEqual([1, 3, "2"]);
+    await nb.close();
+    const again = await Notebook.open(options);
+    expect(again.cells.map(shown)).toEqual(["saved\n", "2"]);
+    expect(shown(await again.run("x"))).toBe("2");
+    await again.close();
+  });
+
+  it("ends a cell that fills the workspace", async () => {
+    const nb = await ground.open({ limits: { workspaceMb: 1 } });
+    const cell = await nb.run(
+      "import time\nopen('big', 'wb').write(bytes(3_000_000))\ntime.sleep(30)",
+    );
+    expect(cell.state).toBe("ERROR");
+    expect(cell.outputs.at(-1)).toMatchObject({ type: "ERROR", name: "WorkspaceQuotaExceeded" });
+    const after = await nb.run("import os; os.remove('big')");
+    expect(after.state).toBe("COMPLETED");
+    const quick = await nb.run("open('big', 'wb').write(bytes(3_000_000))");
+    expect(quick.outputs.at(-1)).toMatchObject({ name: "WorkspaceQuotaExceeded" });
+    await expect(nb.putFile("more", Buffer.alloc(2_000_000))).rejects.toMatchObject({
+      code: "TOO_LARGE",
+    });
+  });
+
+  it("does not hold up others, however long it runs", async () => {
+    const busy = await ground.open();
+    const long = busy.start("while True: pass");
+    const others = await Promise.all(Array.from({ length: 5 }, () => ground.open()));
+    const cells = await Promise.all(others.map((nb, n) => nb.run(`${n}`)));
+    expect(cells.map(shown)).toEqual(["0", "1", "2", "3", "4"]);
+    let beats = 0;
+    for (; beats < 20; beats += 1) await sleep(1);
+    expect(long.cell.state).toBe("RUNNING");
+    long.cancel();
+    expect((await long.done).state).toBe("CANCELLED");
+  });
+
+  it("marks private data for good", async () => {
+    const options = ground.options({
+      network: { allow: ["example.org"] },
+      privateFiles: ["*.key"],
+    });
+    const first = await Notebook.open(options);
+    expect(first.info.private).toBeNull();
+    expect(first.network).toMatchObject({ allow: ["example.org"], cut: null });
+    await first.markPrivate("salaries");
+    expect(first.network?.cut).toBe("salaries");
+    const cell = await first.run("1");
+    expect(cell.notes).toEqual(["Private data (salaries): the network is cut and stays so."]);
+    expect((await first.run("2")).notes).toBeUndefined();
+    await first.close();
+    const nb = ground.keep(await Notebook.open(options));
+    expect(nb.info.private).toMatchObject({ reason: "salaries" });
+    expect(nb.network?.cut).toBe("salaries");
+  });
+
+  it("finds private files by its rules, whoever brings them", async () => {
+    const rules = { network: { allow: ["example.org"] }, privateFiles: ["*.key"] };
+    const given = await ground.open(rules);
+    await given.putFile("notes.txt", "nothing");
+    expect(given.info.private).toBeNull();
+    await given.putFile("deep/down/a.key", "secret");
+    expect(given.network?.cut).toContain("deep/down/a.key");
+    const made = await ground.open(rules);
+    await made.run("open('b.key', 'w').write('secret')");
+    expect(made.info.private?.reason).toContain("b.key");
+  });
+});
+
+describe("a notebook without walls", () => {
+  const dir = mkdtempSync(join(tmpdir(), "cellar-plain-"));
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+  async function open(session: string) {
+    const runtime = new NativeRuntime({ walls: false });
+    const options = { ...SETTINGS, minIsolation: "L0" as const, checkpoints: "off" as const };
+    const nb = await Notebook.open({ user: "u1", session, dir, runtime, ...options });
+    return {
+      nb,
+      [Symbol.asyncDispose]: async () => {
+        await nb.close();
+        await runtime[Symbol.asyncDispose]();
+      },
+    };
+  }
+
+  it("keeps its state all the same, and goes back from snapshots", async () => {
+    {
+      await using opened = await open("plain");
+      const { nb } = opened;
+      expect(nb.info.mode).toBe("plain");
+      await nb.run("x = 1\nopen('f', 'w').write('file')");
+      await until(() => nb.state.snapshot?.sequence === 1);
+      await nb.run("x = 2");
+    }
+    await using opened = await open("plain");
+    const { nb } = opened;
+    expect(shown(await nb.run("(x, open('f').read())"))).toBe("(2, 'file')");
+    await nb.undo(2);
+    expect(shown(await nb.run("x"))).toBe("1");
+    const crash = await nb.run("import os; os._exit(1)");
+    expect(crash.state).toBe("CRASHED");
+    expect(shown(await nb.run("x"))).toBe("1");
+  });
+
+  it("says that it enforces nothing about private data", async () => {
+    await using opened = await open("open");
+    const { nb } = opened;
+    await nb.markPrivate("salaries");
+    const cell = await nb.run("__private_data__");
+    expect(shown(cell)).toBe("True");
+    expect(cell.notes?.[0]).toContain("nothing is enforced");
+  });
+});

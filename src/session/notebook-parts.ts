@@ -1,0 +1,65 @@
+import type { NativeRuntime } from "../backends/native/runtime.js";
+import { CellRunner } from "./live/cell-runner.js";
+import type { Quarters } from "./live/quarters.js";
+import { SessionKeeper } from "./live/session-keeper.js";
+import { Snapshots } from "./live/snapshots.js";
+import { Workbench } from "./live/workbench.js";
+import type { NotebookWishes } from "./options.js";
+import { PrivacyGuard } from "./privacy-guard.js";
+import { Contents } from "./record/contents.js";
+import type { Journal } from "./record/journal.js";
+import { StatusDesk } from "./status-desk.js";
+import type { Seal } from "./store/seal.js";
+
+const MEBIBYTE = 1024 * 1024;
+
+/** What an open notebook stands on. */
+export interface Foundation {
+  readonly wishes: NotebookWishes;
+  readonly runtime: NativeRuntime;
+  readonly seal: Seal;
+  readonly journal: Journal;
+  readonly quarters: Quarters;
+}
+
+/** What an open notebook consists of. */
+export interface NotebookParts extends Foundation {
+  readonly contents: Contents;
+  readonly keeper: SessionKeeper;
+  readonly snapshots: Snapshots;
+  readonly runner: CellRunner;
+  readonly privacy: PrivacyGuard;
+  readonly status: StatusDesk;
+  readonly bench: Workbench;
+}
+
+export function assemble(foundation: Foundation): NotebookParts {
+  const { wishes, seal, journal, quarters } = foundation;
+  const { id, settings } = wishes;
+  const contents = new Contents(() => journal.book.pages);
+  const numbersOf = (ids: readonly string[]) => contents.numbersOf(ids);
+  const keeper = new SessionKeeper({ id, journal, seal, quarters, numbersOf });
+  const snapshots = new Snapshots({
+    id,
+    journal,
+    seal,
+    maxBytes: settings.stateMaxSizeMb * MEBIBYTE,
+    keep: settings.keepSnapshots,
+    session: () => keeper.session,
+  });
+  const runner = new CellRunner(keeper, quarters);
+  const privacy = new PrivacyGuard(journal, quarters.proxy, settings.privateFiles);
+  const status = new StatusDesk(id, journal, keeper, snapshots, contents);
+  const { maxCells } = settings;
+  const bench = new Workbench({
+    journal,
+    keeper,
+    runner,
+    snapshots,
+    contents,
+    status,
+    privacy,
+    maxCells,
+  });
+  return { ...foundation, contents, keeper, snapshots, runner, privacy, status, bench };
+}

@@ -1,0 +1,347 @@
+import { buffer } from "node:stream/consumers";
+import { checkLimit, closedError } from "../backends/family/input.js";
+import { TaskQueue } from "../backends/family/queue.js";
+import { sharedRuntime } from "../backends/select.js";
+import { CellarError } from "../errors.js";
+import type { Cell } from "./cell.js";
+import { enforcesPrivacy } from "./egress/privacy.js";
+import type { NetworkReport } from "./egress/proxy.js";
+import { htmlOf } from "./interchange/html-export.js";
+import { ipynbOf } from "./interchange/ipynb.js";
+import { importNotebook } from "./interchange/notebook-import.js";
+import type { CellRun, CellRunOptions } from "./live/cell-run.js";
+import { Quarters } from "./live/quarters.js";
+import { undone } from "./live/workbench.js";
+import { assemble, type Foundation, type NotebookParts } from "./notebook-parts.js";
+import type { NotebookCheckpoint, NotebookInfo, NotebookState } from "./notebook-state.js";
+import { type NotebookOptions, type PlaceOptions, readOptions } from "./options.js";
+import { resourceOf } from "./outputs/resources.js";
+import { flagPrivate } from "./privacy-guard.js";
+import { type Catalogued, listNotebooks, removeNotebook } from "./record/catalogue.js";
+import { Journal } from "./record/journal.js";
+import { missing, stepsBack, withoutCell } from "./record/timeline.js";
+import { makeTwin, newBook, newRoom } from "./record/twin.js";
+import { checkId } from "./store/names.js";
+import { currentOwner } from "./store/owner.js";
+import { Seal } from "./store/seal.js";
+import type { FileContent } from "./workspace/inlet.js";
+import type { FileListing, ReadOptions } from "./workspace/workspace.js";
+
+/** How long closing waits for the last snapshot. */
+const CLOSING_MS = 30_000;
+
+/** Cells, their outputs, variables and files, kept durably: what was acknowledged is saved. */
+export class Notebook implements AsyncDisposable {
+  readonly #parts: NotebookParts;
+  /** What needs the session waits here for its turn. */
+  readonly #lane = new TaskQueue();
+  #ending: Promise<void> | undefined;
+
+  private constructor(foundation: Foundation) {
+    this.#parts = assemble(foundation);
+    foundation.journal.onFenced = () => void this.close().catch(() => {});
+  }
+
+  /** Opens a notebook for this process alone, and makes it where it is not there yet. */
+  static async open(options: NotebookOptions): Promise<Notebook> {
+    const wishes = readOptions(options);
+    const { id, dir, store, takeover, create } = wishes;
+    const runtime = wishes.runtime ?? (await sharedRuntime());
+    const seal = await Seal.open(dir);
+    const owner = currentOwner();
+    const making = create ? () => newBook(owner) : undefined;
+    const journal = await Journal.open({ store, id, owner, takeover, create: making });
+    const { room: name, private: mark } = journal.book;
+    const order = { wishes, runtime, name, cutReason: mark?.reason };
+    const quarters = await Quarters.open(order).catch((error: unknown) => release(journal, error));
+    return Notebook.#begin({ wishes, runtime, seal, journal, quarters });
+  }
+
+  static async #begin(foundation: Foundation): Promise<Notebook> {
+    const { journal, quarters } = foundation;
+    try {
+      const notebook = new Notebook(foundation);
+      await notebook.#lane.run(async () => {
+        await Promise.all([notebook.#parts.keeper.ready(), notebook.#parts.status.load()]);
+      });
+      return notebook;
+    } catch (error) {
+      await quarters[Symbol.asyncDispose]();
+      return await release(journal, error);
+    }
+  }
+
+  static list(place: PlaceOptions & { readonly user?: string }): Promise<readonly Catalogued[]> {
+    return listNotebooks(place);
+  }
+
+  /** Deletes a notebook that nobody holds, with its files. */
+  static remove(options: PlaceOptions & { user: string; session: string }): Promise<void> {
+    return removeNotebook(options);
+  }
+
+  /** A new notebook with the cells of an `.ipynb` file; none of them has run in it. */
+  static async importIpynb(file: Uint8Array | string, options: NotebookOptions): Promise<Notebook> {
+    const { id, store, settings } = readOptions(options);
+    const content = typeof file === "string" ? Buffer.from(file) : file;
+    await importNotebook(content, { ...id, store, maxCells: settings.maxCells });
+    return Notebook.open(options);
+  }
+
+  get info(): NotebookInfo {
+    return this.#parts.status.info;
+  }
+
+  /** What the variables stand for, and what is kept of them. */
+  get state(): NotebookState {
+    return this.#parts.status.state;
+  }
+
+  get cells(): readonly Cell[] {
+    return this.#parts.contents.cells;
+  }
+
+  show(key: number | string): Cell {
+    return this.#parts.contents.find(key);
+  }
+
+  /** A cell that has not run. */
+  async add(code: string): Promise<Cell> {
+    this.#check();
+    return await this.#parts.bench.save(this.#parts.bench.append(code).id);
+  }
+
+  /** Runs new code, or a cell that has not run yet, and gives the cell when it is saved. */
+  async run(
+    source: string | number | Pick<Cell, "id">,
+    options: CellRunOptions = {},
+  ): Promise<Cell> {
+    return await this.start(source, options).done;
+  }
+
+  /** As `run`, for those who want to watch. */
+  start(source: string | number | Pick<Cell, "id">, options: CellRunOptions = {}): CellRun {
+    this.#check();
+    checkLimit("timeout", options.timeout, 1);
+    const key = typeof source === "object" ? source.id : source;
+    const known = this.cells.find(({ id, number }) => id === key || number === key);
+    if (known === undefined && typeof source === "string") {
+      return this.#start(this.#parts.bench.append(source).id, options);
+    }
+    const cell = known ?? this.#parts.contents.find(key);
+    if (cell.state !== "IDLE") {
+      throw new CellarError("INVALID_INPUT", `cell ${cell.number} has been run`, {
+        remedy: "Use rerun() to run it again.",
+      });
+    }
+    return this.#start(cell.id, options);
+  }
+
+  async rerun(key: number | string, options: CellRunOptions = {}): Promise<Cell> {
+    this.#check();
+    return this.#start(this.#parts.contents.find(key).id, options).done;
+  }
+
+  /** The cells after it move up. What it did to the variables stays. */
+  async delete(key: number | string): Promise<void> {
+    const { id } = this.#parts.contents.find(key);
+    await this.#task(async () => {
+      const held = new Set(this.#parts.keeper.session?.held);
+      await this.#parts.journal.commit((now) => ({
+        ...now,
+        executions: withoutCell(now.executions, id, held),
+        pages: now.pages.filter(({ cell }) => cell.id !== id),
+      }));
+      this.#parts.contents.settle(id);
+    });
+  }
+
+  /** Takes all cells and variables away; files stay. */
+  async clear(): Promise<void> {
+    await this.#task(async () => {
+      const before = this.cells;
+      await this.#parts.journal.commit((now) => ({
+        ...now,
+        pages: [],
+        executions: [],
+        isShortened: false,
+        snapshots: [],
+      }));
+      for (const { id } of before) this.#parts.contents.settle(id);
+      await this.#parts.keeper.renew(
+        "the notebook was cleared: its variables are gone, its files stay",
+      );
+    });
+  }
+
+  /** Takes the effects of the last runs on the variables back. Cells and files stay. */
+  async undo(count = 1): Promise<NotebookCheckpoint> {
+    checkLimit("count", count, 1);
+    return await this.#task(async () => {
+      const { held } = await this.#parts.keeper.ready();
+      const target = stepsBack(held, count);
+      const isKnown = target !== undefined && (target > 0 || !this.#parts.journal.book.isShortened);
+      if (!isKnown || !(await this.#parts.keeper.goTo(target))) {
+        throw await this.#parts.status.gone(count, held.length);
+      }
+      await this.#parts.journal.commit((now) => undone(now, target));
+      this.#parts.snapshots.want();
+      return this.#parts.status.checkpointAt(target, true);
+    });
+  }
+
+  /** What can be gone back to, oldest first. */
+  checkpoints(): Promise<readonly NotebookCheckpoint[]> {
+    return this.#task(() => this.#parts.status.checkpoints());
+  }
+
+  /** Runs the cells again whose effects are missing; stops at one that does not complete any more. */
+  replay(options: CellRunOptions = {}): Promise<readonly Cell[]> {
+    return this.#task(async () => {
+      const { held } = await this.#parts.keeper.ready();
+      const absent = missing(this.#parts.journal.book.executions, new Set(held));
+      const known = new Set(this.cells.map(({ id }) => id));
+      const replayed: Cell[] = [];
+      for (const { cell: id } of absent.filter(({ cell }) => known.has(cell))) {
+        const before = this.#parts.contents.find(id);
+        const after = await this.#parts.bench.perform(id, options);
+        replayed.push(after);
+        if (after.state !== before.state && after.state !== "COMPLETED") break;
+      }
+      return replayed;
+    });
+  }
+
+  /** A notebook of its own that goes on from here: cells, variables and files are copied. */
+  async fork(session: string, { user }: { user?: string } = {}): Promise<Notebook> {
+    const { seal, runtime } = this.#parts;
+    const { id: from, store, config, ...rest } = this.#parts.wishes;
+    const to = checkId({ user: user ?? from.user, session });
+    const wishes = { ...rest, id: to, store, config: { ...config, signal: undefined } };
+    return await this.#task(async () => {
+      const { present } = await this.#parts.keeper.ready();
+      const room = newRoom();
+      const cutReason = this.#parts.journal.book.private?.reason;
+      const order = { wishes, runtime, name: room, cutReason };
+      const quarters = await Quarters.open(order);
+      let journal: Journal | undefined;
+      try {
+        quarters.prepare();
+        const copying = this.#parts.quarters.workspace.copyTo(quarters.workspace);
+        copying.catch(() => {});
+        await this.#parts.snapshots.settle();
+        const { book } = this.#parts.journal;
+        if (present > 0 && book.snapshots[0]?.sequence !== present)
+          throw this.#parts.status.unkept();
+        await copying;
+        journal = await makeTwin({ store, seal, from, to, book, present, room });
+        return await Notebook.#begin({ wishes, runtime, seal, journal, quarters });
+      } catch (error) {
+        if (journal !== undefined) await store.heads.delete(to);
+        await quarters.raze();
+        throw error;
+      }
+    });
+  }
+
+  async resource(uri: string): Promise<{ readonly mime: string; readonly bytes: Buffer }> {
+    const found = this.#parts.contents
+      .find(resourceOf(uri).cell)
+      .resources.find((one) => one.uri === uri);
+    if (found === undefined) {
+      throw new CellarError("NOT_FOUND", `there is nothing at ${uri}`, {
+        remedy: "The resources of a cell list what it has.",
+      });
+    }
+    return {
+      mime: found.mime,
+      bytes: await buffer(this.#parts.journal.vault.blobs.get(found.blob)),
+    };
+  }
+
+  files(): Promise<FileListing> {
+    return this.#parts.quarters.workspace.files();
+  }
+
+  async putFile(path: string, content: FileContent): Promise<void> {
+    this.#check();
+    const reason = this.#parts.privacy.reasonFor([path]);
+    if (reason !== undefined) await this.markPrivate(reason);
+    this.#parts.runner.forgetFiles();
+    await this.#parts.quarters.workspace.put(path, content);
+  }
+
+  getFile(path: string, options?: ReadOptions): Promise<Buffer> {
+    return this.#parts.quarters.workspace.get(path, options);
+  }
+
+  /** Cuts the network at once and for good. */
+  async markPrivate(reason: string): Promise<void> {
+    this.#check();
+    await this.#parts.privacy.mark(reason);
+    if (enforcesPrivacy(this.info.isolation.level)) return;
+    await this.#task(async () => flagPrivate(await this.#parts.keeper.ready()));
+  }
+
+  /** What was reached and refused; undefined where there is no way out at all. */
+  get network(): NetworkReport | undefined {
+    return this.#parts.quarters.proxy?.report;
+  }
+
+  exportIpynb(): Promise<string> {
+    return ipynbOf(this.#parts.status.content((uri) => this.resource(uri)));
+  }
+
+  exportHtml(): Promise<string> {
+    return htmlOf(this.#parts.status.content((uri) => this.resource(uri)));
+  }
+
+  /** Cancels what runs, waits for the last snapshot and lets the next one open the notebook. */
+  close(): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #end(): Promise<void> {
+    this.#parts.bench.cancelAll();
+    await this.#lane.run(async () => {});
+    const patience = setTimeout(() => void this.#parts.snapshots.stop(), CLOSING_MS);
+    await this.#parts.snapshots.settle();
+    clearTimeout(patience);
+    await this.#parts.snapshots.stop();
+    await this.#parts.keeper.close();
+    await this.#parts.quarters[Symbol.asyncDispose]();
+    await this.#parts.journal.release();
+    this.#lane.close();
+  }
+
+  #check(): void {
+    this.#parts.journal.check();
+    if (this.#ending !== undefined) throw closedError("the notebook was closed");
+  }
+
+  #task<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      this.#check();
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    return this.#lane.run(async () => {
+      this.#parts.journal.check();
+      return work();
+    });
+  }
+
+  #start(id: string, options: CellRunOptions): CellRun {
+    return this.#parts.bench.start(id, options, (work) => this.#task(work));
+  }
+}
+
+async function release(journal: Journal, error: unknown): Promise<never> {
+  await journal.release().catch(() => {});
+  throw error;
+}

@@ -1,0 +1,91 @@
+import { resolve } from "node:path";
+import { z } from "zod";
+import type { REPLConfig } from "../backends/backend.js";
+import type { NativeRuntime } from "../backends/native/runtime.js";
+import { splitConfig } from "../backends/options.js";
+import { resolveSettings, type Settings } from "../config.js";
+import { CellarError } from "../errors.js";
+import { DiskStore } from "./store/disk-store.js";
+import { checkId } from "./store/names.js";
+import type { NotebookId, NotebookStore } from "./store/store.js";
+
+/** Where notebooks lie. */
+export interface PlaceOptions {
+  /** A folder for the files of all notebooks; it is made where it is not there. */
+  readonly dir: string;
+  /** Keeps heads and blobs somewhere else than in `dir`. */
+  readonly store?: NotebookStore | undefined;
+}
+
+export interface NotebookOptions extends PlaceOptions, Omit<REPLConfig, "backend"> {
+  readonly user: string;
+  readonly session: string;
+  /** Takes the notebook from one who holds it, and whose next change is refused then. */
+  readonly takeover?: boolean | undefined;
+  /** False to fail with `NOT_FOUND` instead of making a new one. */
+  readonly create?: boolean | undefined;
+  /** Default: the one that all sandboxes of this process share. */
+  readonly runtime?: NativeRuntime | undefined;
+}
+
+/** Checked options, taken apart. */
+export interface NotebookWishes {
+  readonly id: NotebookId;
+  readonly dir: string;
+  readonly store: NotebookStore;
+  readonly takeover: boolean;
+  readonly create: boolean;
+  readonly runtime: NativeRuntime | undefined;
+  readonly config: REPLConfig;
+  readonly settings: Settings;
+}
+
+const ownSchema = z.object({
+  dir: z.string().min(1),
+  takeover: z.boolean().default(false),
+  create: z.boolean().default(true),
+});
+
+export function readOptions(options: NotebookOptions): NotebookWishes {
+  const {
+    user,
+    session,
+    dir: _,
+    store,
+    takeover: __,
+    create: ___,
+    runtime,
+    ...config
+  } = requireObject(options);
+  const own = ownSchema.safeParse(options);
+  if (!own.success) throw unfit(own.error);
+  const { dir, takeover, create } = own.data;
+  return {
+    id: checkId({ user, session }),
+    ...placeOf({ dir, store }),
+    takeover,
+    create,
+    runtime,
+    config: { ...config, backend: "native" },
+    settings: resolveSettings(splitConfig(config).options),
+  };
+}
+
+export function placeOf({ dir, store }: PlaceOptions): { dir: string; store: NotebookStore } {
+  if (typeof dir !== "string" || dir === "") {
+    throw new CellarError("INVALID_INPUT", "dir must name a folder for the notebooks");
+  }
+  return { dir: resolve(dir), store: store ?? new DiskStore(dir) };
+}
+
+function requireObject(options: NotebookOptions): NotebookOptions {
+  if (typeof options === "object" && options !== null) return options;
+  throw new CellarError("INVALID_INPUT", "the options of a notebook must be an object", {
+    remedy: "Give at least user, session and dir.",
+  });
+}
+
+function unfit(error: z.ZodError): CellarError {
+  const problems = error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  return new CellarError("INVALID_INPUT", `the options do not fit: ${problems.join("; ")}`);
+}

@@ -1,0 +1,198 @@
+import { z } from "zod";
+import type { CodeExecution, ExecutionError, Output } from "../../backends/backend.js";
+import { excessOf, MAX_CHECKED_VALUES } from "../../protocol/bounds.js";
+import { type CellOutput, type Resource, TABLE_MIME } from "../cell.js";
+import type { BlobStore } from "../store/store.js";
+import { bestImage, imageSize } from "./image.js";
+import { Shelf } from "./resources.js";
+
+/** Longer texts lie in the store, and the cell has their start. */
+export const LONGEST_TEXT_BYTES = 256 * 1024;
+const START_CHARACTERS = 16 * 1024;
+const LONGEST_TABLE_CHARACTERS = 1024 * 1024;
+
+const line = z.array(z.unknown()).max(1_000);
+
+/** What the runner sends beside the text and the HTML of a table. */
+const tableSchema = z
+  .object({
+    columns: line,
+    dtypes: z.array(z.string().max(1_000)).max(1_000),
+    shape: z.tuple([z.int().nonnegative(), z.int().nonnegative()]),
+    rows: z.array(line).max(1_000),
+    index: line.optional(),
+    index_names: line.optional(),
+    truncated: z.boolean(),
+  })
+  .refine(
+    ({ columns, dtypes, rows, index }) =>
+      dtypes.length === columns.length &&
+      rows.every((row) => row.length === columns.length) &&
+      (index === undefined || index.length === rows.length),
+  );
+
+type Display = Omit<Extract<Output, { type: "display" }>, "type">;
+
+export interface Shown extends Display {
+  readonly isResult: boolean;
+}
+
+/** Long content: its start, and where the whole of it lies. */
+interface Kept {
+  readonly content: string;
+  readonly whole: { uri?: string; length?: number };
+}
+
+/**
+ * What a cell showed, as data and in its order: text and displays as they came, then the value of
+ * its last expression or its error. Bytes and very long texts go to the store.
+ */
+export async function outputsOf(
+  execution: CodeExecution,
+  place: { readonly number: number; readonly blobs: BlobStore },
+): Promise<{ outputs: CellOutput[]; resources: Resource[] }> {
+  const shelf = new Shelf(place);
+  const outputs: CellOutput[] = [];
+  const { result, error } = execution;
+  const picture = pictureOfResult(execution);
+  for (const output of execution.outputs) {
+    if (output === picture) continue;
+    outputs.push(
+      output.type === "display"
+        ? await shownOutput({ ...output, isResult: false }, shelf)
+        : await textOutput(output.type, output.text, shelf),
+    );
+  }
+  if (result !== null) {
+    const { data, binary, metadata } = picture ?? { data: {}, binary: {}, metadata: {} };
+    const shown = { data: { ...data, ...result }, binary, metadata, isResult: true };
+    outputs.push(await shownOutput(shown, shelf));
+  }
+  if (error !== null) outputs.push(errorOutput(error));
+  return { outputs, resources: [...shelf.resources] };
+}
+
+/** Images of a result come as a display of their own, with the same text as the result. */
+function pictureOfResult({ result, outputs }: CodeExecution) {
+  if (result === null) return undefined;
+  return outputs.findLast(
+    (output): output is Extract<Output, { type: "display" }> =>
+      output.type === "display" &&
+      output.data["text/plain"] === result["text/plain"] &&
+      (Object.keys(output.binary).length > 0 || "image/svg+xml" in output.data),
+  );
+}
+
+export async function shownOutput(shown: Shown, shelf: Shelf): Promise<CellOutput> {
+  const { data, isResult } = shown;
+  const text = shortened(data["text/plain"] ?? "");
+  const beside = { text, isResult };
+  const table = tableOf(data[TABLE_MIME]);
+  if (table !== undefined) {
+    const { index_names: indexNames, index, ...rest } = table;
+    const html = data["text/html"];
+    const kept = html === undefined ? undefined : await keep(html, "text/html", shelf);
+    return {
+      type: "DATAFRAME",
+      ...rest,
+      ...(index === undefined ? {} : { index }),
+      ...(indexNames === undefined ? {} : { indexNames }),
+      ...(kept === undefined ? {} : { html: kept.content, ...kept.whole }),
+      ...beside,
+    };
+  }
+  const image = bestImage(shown.binary);
+  if (image !== undefined) {
+    const { mime, bytes } = image;
+    const uri = await shelf.put("image", mime, bytes);
+    const { metadata } = shown;
+    return { type: "IMAGE", mime, uri, ...imageSize(mime, bytes), ...beside, metadata };
+  }
+  for (const [mime, build] of RICH) {
+    const content = data[mime];
+    if (content === undefined) continue;
+    const { content: start, whole } = await keep(content, mime, shelf);
+    return { ...build(start), ...whole, ...beside };
+  }
+  const json = data["application/json"];
+  const parsed = json === undefined ? undefined : parseJson(json);
+  if (json !== undefined && parsed !== undefined) {
+    const { whole } = await keep(json, "application/json", shelf);
+    const value = whole.uri === undefined ? parsed.value : null;
+    return { type: "JSON", json: value, ...whole, ...beside };
+  }
+  return textOutput(isResult ? "result" : "display", wordsOf(shown), shelf);
+}
+
+/** In the order of preference, below tables and images and above JSON and text. */
+const RICH = [
+  ["image/svg+xml", (svg: string) => ({ type: "SVG", svg }) as const],
+  ["text/html", (html: string) => ({ type: "HTML", html }) as const],
+  ["text/latex", (latex: string) => ({ type: "LATEX", latex }) as const],
+  ["text/markdown", (markdown: string) => ({ type: "MARKDOWN", markdown }) as const],
+] as const;
+
+export async function textOutput(
+  stream: Extract<CellOutput, { type: "TEXT" }>["stream"],
+  text: string,
+  shelf: Shelf,
+): Promise<CellOutput> {
+  const { content, whole } = await keep(text, "text/plain", shelf);
+  if (whole.uri === undefined) return { type: "TEXT", stream, text };
+  const left = (text.length - content.length).toLocaleString("en");
+  const notice = `\n... [${left} more characters in ${whole.uri}] ...\n`;
+  return { type: "TEXT", stream, text: content + notice, ...whole };
+}
+
+function errorOutput({ type, message, traceback, hint }: ExecutionError): CellOutput {
+  return {
+    type: "ERROR",
+    name: type,
+    message: shortened(message),
+    traceback: shortened(traceback),
+    ...(hint === undefined ? {} : { hint: shortened(hint) }),
+  };
+}
+
+function tableOf(text: string | undefined): z.infer<typeof tableSchema> | undefined {
+  if (text === undefined || text.length > LONGEST_TABLE_CHARACTERS) return undefined;
+  return tableSchema.safeParse(parseJson(text)?.value).data;
+}
+
+/** Undefined for what is no JSON, or so much of it that reading it would cost the host. */
+function parseJson(text: string): { readonly value: unknown } | undefined {
+  if (excessOf(Buffer.from(text), MAX_CHECKED_VALUES) !== undefined) return undefined;
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+async function keep(content: string, mime: string, shelf: Shelf): Promise<Kept> {
+  if (Buffer.byteLength(content) <= LONGEST_TEXT_BYTES) return { content, whole: {} };
+  const uri = await shelf.put("text", mime, Buffer.from(content));
+  return { content: startOf(content, START_CHARACTERS), whole: { uri, length: content.length } };
+}
+
+/** What stands beside a richer form, or tells of an error, is cut without being kept. */
+function shortened(text: string): string {
+  if (Buffer.byteLength(text) <= LONGEST_TEXT_BYTES) return text;
+  const start = startOf(text, START_CHARACTERS);
+  const left = (text.length - start.length).toLocaleString("en");
+  return `${start}\n... [${left} characters left out] ...\n`;
+}
+
+/** Not through the middle of a character. */
+function startOf(text: string, length: number): string {
+  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
+}
+
+/** The text of what has no richer form here, and what else it was said to be. */
+function wordsOf({ data, binary }: Display): string {
+  const text = data["text/plain"];
+  const unusable = [...(text === undefined ? Object.keys(data) : []), ...Object.keys(binary)];
+  if (unusable.length === 0) return text ?? "";
+  const note = `[not shown here: ${unusable.join(", ").slice(0, 500)}]`;
+  return text === undefined ? note : `${text}\n${note}`;
+}

@@ -1,0 +1,56 @@
+import { CellarError } from "../../errors.js";
+import type { Resource } from "../cell.js";
+import type { BlobStore } from "../store/store.js";
+
+export type ResourceKind = "image" | "text";
+
+/** What `notebook://cell/0/image/0` says: the second 0 counts the images of the cell. */
+export interface ResourceAddress {
+  readonly cell: number;
+  readonly kind: ResourceKind;
+  readonly number: number;
+}
+
+const COUNT = "(0|[1-9]\\d{0,6})";
+const ADDRESS = new RegExp(`^notebook://cell/${COUNT}/(image|text)/${COUNT}$`);
+
+export function uriOf({ cell, kind, number }: ResourceAddress): string {
+  return `notebook://cell/${cell}/${kind}/${number}`;
+}
+
+/** Takes only what `uriOf` writes. */
+export function resourceOf(uri: string): ResourceAddress {
+  const found = typeof uri === "string" && uri.length <= 100 ? ADDRESS.exec(uri) : null;
+  if (found === null) {
+    const shown = JSON.stringify(String(uri).slice(0, 100));
+    throw new CellarError("INVALID_INPUT", `${shown} is not the address of a resource`, {
+      remedy: "Give the uri of an output, such as notebook://cell/0/image/0.",
+    });
+  }
+  const kind = found[2] === "image" ? "image" : "text";
+  return { cell: Number(found[1]), kind, number: Number(found[3]) };
+}
+
+/** Takes in the bytes of one cell's outputs, in their order, and gives each its address. */
+export class Shelf {
+  readonly #cell: number;
+  readonly #blobs: BlobStore;
+  readonly #counts: Record<ResourceKind, number> = { image: 0, text: 0 };
+  readonly #resources: Resource[] = [];
+
+  constructor(place: { readonly number: number; readonly blobs: BlobStore }) {
+    this.#cell = place.number;
+    this.#blobs = place.blobs;
+  }
+
+  get resources(): readonly Resource[] {
+    return this.#resources;
+  }
+
+  async put(kind: ResourceKind, mime: string, bytes: Uint8Array): Promise<string> {
+    const blob = await this.#blobs.put(bytes);
+    const uri = uriOf({ cell: this.#cell, kind, number: this.#counts[kind]++ });
+    this.#resources.push({ uri, mime, blob: { sha256: blob.sha256, bytes: blob.bytes } });
+    return uri;
+  }
+}

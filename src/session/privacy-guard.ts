@@ -1,0 +1,55 @@
+import type { FileChanges } from "./cell.js";
+import { matchesRule } from "./egress/file-rules.js";
+import { enforcesPrivacy, PRIVATE_FLAG } from "./egress/privacy.js";
+import type { EgressProxy } from "./egress/proxy.js";
+import type { LiveSession } from "./live/live-session.js";
+import type { Journal } from "./record/journal.js";
+
+const LONGEST_REASON = 1000;
+
+/** Keeps private data from leaving: once there is any, nothing can be reached any more. */
+export class PrivacyGuard {
+  readonly #journal: Journal;
+  readonly #proxy: EgressProxy | undefined;
+  readonly #globs: readonly string[];
+
+  constructor(journal: Journal, proxy: EgressProxy | undefined, globs: readonly string[]) {
+    this.#journal = journal;
+    this.#proxy = proxy;
+    this.#globs = globs;
+  }
+
+  /** Cuts first, then makes it last. */
+  async mark(given: string): Promise<void> {
+    const reason = String(given).slice(0, LONGEST_REASON);
+    this.#proxy?.cut(reason);
+    const mark = { reason, at: new Date().toISOString() };
+    await this.#journal.commit((now) => (now.private === null ? { ...now, private: mark } : now));
+  }
+
+  /** Undefined where no rule fits, or nothing is left to be done. */
+  reasonFor(paths: readonly string[]): string | undefined {
+    if (this.#globs.length === 0 || this.#journal.book.private !== null) return undefined;
+    const found = paths.find((path) => matchesRule(path, this.#globs));
+    return found === undefined ? undefined : `the file ${found} is in the workspace`;
+  }
+
+  /** After a cell. Files that were too many to be listed may be of any name. */
+  async inspect(
+    { created, changed, omitted = 0 }: FileChanges,
+    session: LiveSession,
+  ): Promise<void> {
+    const paths = [...created, ...changed];
+    const unseen = omitted > 0 && this.#globs.length > 0 && this.#journal.book.private === null;
+    const reason = this.reasonFor(paths) ?? (unseen ? "too many files to look at each" : undefined);
+    if (reason === undefined) return;
+    await this.mark(reason);
+    if (!session.isLost) await flagPrivate(session);
+  }
+}
+
+/** Code is told of private data where no wall keeps it from leaving. */
+export async function flagPrivate(session: LiveSession): Promise<void> {
+  if (enforcesPrivacy(session.info.isolation.level)) return;
+  await session.sandbox.setVariable(PRIVATE_FLAG, true);
+}

@@ -1,0 +1,80 @@
+import { randomUUID } from "node:crypto";
+import { CellarError } from "../../errors.js";
+import type { Cell } from "../cell.js";
+import { numbered, type Page } from "./pages.js";
+
+/** The cells of a notebook in their order: those that are saved, and those that are on their way. */
+export class Contents {
+  readonly #pages: () => readonly Page[];
+  /** Cells that wait, run or are being saved, as they are now. */
+  readonly #moving = new Map<string, Cell>();
+  #order: string[];
+
+  constructor(pages: () => readonly Page[]) {
+    this.#pages = pages;
+    this.#order = pages().map(({ cell }) => cell.id);
+  }
+
+  get cells(): readonly Cell[] {
+    const saved = new Map(this.#pages().map(({ cell }) => [cell.id, cell]));
+    const cells = this.#order.flatMap((id) => this.#moving.get(id) ?? saved.get(id) ?? []);
+    return cells.map((cell, number) => numbered(cell, number));
+  }
+
+  /** A new cell at the end. */
+  append(code: string): Cell {
+    const cell: Cell = {
+      id: randomUUID(),
+      number: this.#order.length,
+      code,
+      state: "IDLE",
+      outputs: [],
+      executionCount: null,
+      createdAt: new Date().toISOString(),
+      executedAt: null,
+      executionTime: null,
+      resources: [],
+    };
+    this.#order.push(cell.id);
+    this.#moving.set(cell.id, cell);
+    return cell;
+  }
+
+  show(cell: Cell): void {
+    this.#moving.set(cell.id, cell);
+  }
+
+  /** From now on the cell is what is saved of it, if anything is. */
+  settle(id: string): void {
+    this.#moving.delete(id);
+    const saved = new Set(this.#pages().map(({ cell }) => cell.id));
+    this.#order = this.#order.filter((one) => saved.has(one) || this.#moving.has(one));
+  }
+
+  /** Saved pages with one more, or with another one in its place. */
+  withPage(pages: readonly Page[], page: Page): Page[] {
+    const { id } = page.cell;
+    if (pages.some(({ cell }) => cell.id === id)) {
+      return pages.map((one) => (one.cell.id === id ? page : one));
+    }
+    const place = new Map(this.#order.map((each, at) => [each, at]));
+    const placeOf = ({ cell }: Page) => place.get(cell.id) ?? this.#order.length;
+    return [...pages, page].sort((one, other) => placeOf(one) - placeOf(other));
+  }
+
+  /** By number or id. */
+  find(key: number | string): Cell {
+    const { cells } = this;
+    const found = cells.find(({ id, number }) => (typeof key === "number" ? number : id) === key);
+    if (found !== undefined) return found;
+    const range = cells.length === 0 ? "there are none" : `there are 0 to ${cells.length - 1}`;
+    throw new CellarError("NOT_FOUND", `there is no cell ${JSON.stringify(key)}`, {
+      remedy: `Give the number or the id of a cell: ${range}.`,
+    });
+  }
+
+  /** Deleted cells have none. */
+  numbersOf(ids: readonly string[]): readonly number[] {
+    return ids.map((id) => this.#order.indexOf(id)).filter((number) => number >= 0);
+  }
+}

@@ -1,0 +1,72 @@
+import { buffer } from "node:stream/consumers";
+import { CellarError } from "../../errors.js";
+import type { StateManifest } from "../../protocol/messages.js";
+import { stateManifestSchema } from "../../protocol/state-messages.js";
+import type { Cell } from "../cell.js";
+import type { NotebookContent } from "../interchange/notebook-content.js";
+import { resourceOf } from "../outputs/resources.js";
+import type { BlobStore, NotebookId, NotebookStore } from "../store/store.js";
+import { type Book, nameOf, readBook } from "./journal.js";
+
+/**
+ * A notebook as it lies in its store. Nothing is opened: no Python is started, and nobody who has
+ * it open is disturbed.
+ */
+export class NotebookView implements NotebookContent {
+  readonly id: NotebookId;
+  readonly title: string;
+  readonly cells: readonly Cell[];
+  readonly python: string | undefined;
+  readonly #blobs: BlobStore;
+
+  private constructor(id: NotebookId, book: Book, blobs: BlobStore, python: string | undefined) {
+    this.id = id;
+    this.title = nameOf(id);
+    this.cells = book.pages.map(({ cell }) => cell);
+    this.python = python;
+    this.#blobs = blobs;
+  }
+
+  static async read(store: NotebookStore, id: NotebookId): Promise<NotebookView> {
+    const stored = await store.heads.get(id);
+    if (stored === undefined) throw absent(id);
+    const book = await readBook(stored, { store, id });
+    const blobs = store.blobs(id);
+    const manifest = await manifestOf(book, blobs);
+    return new NotebookView(id, book, blobs, manifest?.python);
+  }
+
+  cell(number: number): Cell {
+    const cell = this.cells[number];
+    if (cell !== undefined) return cell;
+    const last = this.cells.length - 1;
+    throw new CellarError("NOT_FOUND", `there is no cell ${number} in ${this.title}`, {
+      remedy: last < 0 ? "It has no cells." : `Its cells are 0 to ${last}.`,
+    });
+  }
+
+  readonly resource = async (uri: string): Promise<{ mime: string; bytes: Uint8Array }> => {
+    const cell = this.cell(resourceOf(uri).cell);
+    const found = cell.resources.find((one) => one.uri === uri);
+    if (found === undefined) throw new CellarError("NOT_FOUND", `there is nothing at ${uri}`);
+    return { mime: found.mime, bytes: await buffer(this.#blobs.get(found.blob)) };
+  };
+}
+
+/** Undefined also for one that cannot be read: cells are shown without it. */
+async function manifestOf(book: Book, blobs: BlobStore): Promise<StateManifest | undefined> {
+  const kept = book.snapshots[0]?.manifest;
+  if (kept === undefined || !("sha256" in kept)) return kept;
+  try {
+    const text = (await buffer(blobs.get(kept))).toString("utf8");
+    return stateManifestSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+function absent(id: NotebookId): CellarError {
+  return new CellarError("NOT_FOUND", `there is no notebook ${nameOf(id)}`, {
+    remedy: "`cellar notebook list` and Notebook.list() tell which there are.",
+  });
+}

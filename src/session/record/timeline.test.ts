@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import {
+  cutAfter,
+  type Execution,
+  extended,
+  heldAt,
+  isInEffect,
+  missing,
+  shortened,
+  stepsBack,
+  withoutCell,
+} from "./timeline.js";
+
+const line = (...entries: [number, string, boolean?][]): Execution[] =>
+  entries.map(([sequence, cell, isLost]) => ({ sequence, cell, ...(isLost && { isLost }) }));
+
+describe("a timeline", () => {
+  it("holds at a point what was in effect up to it", () => {
+    expect(heldAt(line([1, "a"], [2, "b", true], [3, "c"], [4, "d"]), 3)).toEqual([1, 3]);
+  });
+
+  it("marks what a run went without as lost", () => {
+    const before = line([1, "a"], [2, "b"], [3, "c"]);
+    expect(extended(before, new Set([1]), { sequence: 4, cell: "d" })).toEqual(
+      line([1, "a"], [2, "b", true], [3, "c", true], [4, "d"]),
+    );
+    // What runs again is not lost any more.
+    expect(extended(before, new Set([1]), { sequence: 4, cell: "c" })).toEqual(
+      line([1, "a"], [2, "b", true], [4, "c"]),
+    );
+  });
+
+  it("misses each cell once, by its last run", () => {
+    const runs = line([1, "a"], [2, "b"], [3, "c"], [4, "b"]);
+    expect(missing(runs, new Set([1]))).toEqual(line([3, "c"], [4, "b"]));
+    expect(missing(runs, new Set([1, 2, 3, 4]))).toEqual([]);
+  });
+
+  it("goes back from the present to the beginning and not beyond", () => {
+    expect([1, 2, 3].map((count) => stepsBack([3, 7], count))).toEqual([3, 0, undefined]);
+  });
+
+  it("is cut after a point", () => {
+    const { kept, taken } = cutAfter(line([1, "a"], [4, "b"], [6, "a"]), 4);
+    expect([kept, taken]).toEqual([line([1, "a"], [4, "b"]), line([6, "a"])]);
+  });
+
+  it("keeps what a deleted cell did, but does not miss it", () => {
+    const runs = line([1, "a"], [2, "b"], [3, "a"]);
+    expect(withoutCell(runs, "a", new Set([1]))).toEqual(line([1, "a"], [2, "b"]));
+  });
+
+  it("knows which points are of it", () => {
+    const runs = line([1, "a"], [2, "b", true]);
+    expect([1, 2, 3].map((sequence) => isInEffect(runs, sequence))).toEqual([true, false, false]);
+  });
+
+  it("forgets very old runs, but none that a snapshot or a cell stands on", () => {
+    const runs = Array.from({ length: 2_000 }, (_, at): [number, string] => [
+      at + 1,
+      at === 5 ? "once" : `c${at % 3}`,
+    ]);
+    const short = shortened(line(...runs), [100]);
+    expect(short.length).toBeLessThan(400);
+    const sequences = short.map(({ sequence }) => sequence);
+    expect(sequences).toEqual(expect.arrayContaining([6, 100, 1_999, 2_000]));
+    expect(shortened(line(...runs.slice(0, 50)), [])).toHaveLength(50);
+  });
+});

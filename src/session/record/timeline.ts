@@ -1,0 +1,81 @@
+/** One run of a cell that changed the variables. */
+export interface Execution {
+  /** Counts the runs of a notebook from 1, and is never used twice. */
+  readonly sequence: number;
+  readonly cell: string;
+  /** Later cells ran without its effects. */
+  readonly isLost?: boolean | undefined;
+}
+
+type Timeline = readonly Execution[];
+
+/** More than can be gone back to one by one. */
+const REMEMBERED = 300;
+const LONGEST = 1000;
+
+/** What the variables of a snapshot hold: every execution in effect up to it. */
+export function heldAt(timeline: Timeline, sequence: number): number[] {
+  return timeline
+    .filter((execution) => execution.sequence <= sequence && !execution.isLost)
+    .map((execution) => execution.sequence);
+}
+
+/** The timeline after a run on variables that held only some of it. */
+export function extended(
+  timeline: Timeline,
+  held: ReadonlySet<number>,
+  run: Pick<Execution, "sequence" | "cell">,
+): Execution[] {
+  const before = timeline.flatMap((execution) => {
+    if (held.has(execution.sequence)) return [execution];
+    return execution.cell === run.cell ? [] : [{ ...execution, isLost: true }];
+  });
+  return [...before, run];
+}
+
+/** The last run of each cell whose effects are not in the variables, in the order in which they ran. */
+export function missing(timeline: Timeline, held: ReadonlySet<number>): Execution[] {
+  const absent = timeline.filter(({ sequence }) => !held.has(sequence));
+  return absent.filter(({ cell }, at) => !absent.slice(at + 1).some((next) => next.cell === cell));
+}
+
+/** Where `count` steps back from the present lead: 0 is the beginning, undefined out of reach. */
+export function stepsBack(held: readonly number[], count: number): number | undefined {
+  if (count > held.length) return undefined;
+  return held.at(-1 - count) ?? 0;
+}
+
+export function cutAfter(
+  timeline: Timeline,
+  sequence: number,
+): { kept: Execution[]; taken: Execution[] } {
+  return {
+    kept: timeline.filter((execution) => execution.sequence <= sequence),
+    taken: timeline.filter((execution) => execution.sequence > sequence),
+  };
+}
+
+/** A deleted cell cannot be run again, but what it did to the variables stays. */
+export function withoutCell(
+  timeline: Timeline,
+  cell: string,
+  held: ReadonlySet<number>,
+): Execution[] {
+  return timeline.filter((execution) => execution.cell !== cell || held.has(execution.sequence));
+}
+
+/** Whether a state that was kept after that execution can still be taken for a past of this one. */
+export function isInEffect(timeline: Timeline, sequence: number): boolean {
+  return timeline.some((execution) => execution.sequence === sequence && !execution.isLost);
+}
+
+/** Very old executions are forgotten, but for snapshots' own and the last of each cell. */
+export function shortened(timeline: Timeline, snapshots: readonly number[]): Execution[] {
+  if (timeline.length <= LONGEST) return [...timeline];
+  const recent = timeline.length - REMEMBERED;
+  const last = new Map(timeline.map(({ cell }, at) => [cell, at]));
+  return timeline.filter(
+    ({ sequence, cell }, at) =>
+      at >= recent || last.get(cell) === at || snapshots.includes(sequence),
+  );
+}

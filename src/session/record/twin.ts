@@ -1,0 +1,86 @@
+import { randomBytes } from "node:crypto";
+import { currentOwner, type Owner } from "../store/owner.js";
+import type { Seal } from "../store/seal.js";
+import type { NotebookId, NotebookStore } from "../store/store.js";
+import { alreadyThere, type Book, blobsIn, Journal } from "./journal.js";
+
+/** Rooms are not named after notebooks: one that is made anew finds nothing of a former one. */
+export function newRoom(): string {
+  return randomBytes(16).toString("hex");
+}
+
+export function newBook(owner: Owner): Book {
+  return {
+    kind: "notebook",
+    version: 1,
+    owner,
+    epoch: 1,
+    createdAt: new Date().toISOString(),
+    room: newRoom(),
+    executionCount: 0,
+    executions: [],
+    isShortened: false,
+    pages: [],
+    snapshots: [],
+    aside: [],
+    private: null,
+  };
+}
+
+export interface TwinOrder {
+  readonly store: NotebookStore;
+  readonly seal: Seal;
+  readonly from: NotebookId;
+  readonly to: NotebookId;
+  readonly book: Book;
+  /** The point of the timeline that it goes on from; 0 for the beginning. */
+  readonly present: number;
+  /** The name of its room. */
+  readonly room: string;
+}
+
+/** Makes a notebook that has the cells and the present state of another one. */
+export async function makeTwin(order: TwinOrder): Promise<Journal> {
+  const { store, to, from } = order;
+  if ((await store.heads.get(to)) !== undefined) throw alreadyThere(to);
+  const owner = currentOwner();
+  const book = twinBook(order, owner);
+  await adoptAll(store, from, to, book);
+  return Journal.create({ store, id: to, owner, takeover: false }, book);
+}
+
+function twinBook({ book, to, present, room, seal }: TwinOrder, owner: Owner): Book {
+  const snapshots = book.snapshots
+    .filter(({ sequence }) => sequence === present)
+    .map((snapshot) => {
+      const { sequence, blob } = snapshot;
+      return { ...snapshot, seal: seal.sign({ ...to, seq: sequence, sha256: blob.sha256 }) };
+    });
+  const { pages, executions, executionCount, isShortened } = book;
+  return {
+    ...newBook(owner),
+    room,
+    pages,
+    executions,
+    executionCount,
+    isShortened,
+    snapshots,
+    private: book.private,
+  };
+}
+
+async function adoptAll(
+  store: NotebookStore,
+  from: NotebookId,
+  to: NotebookId,
+  book: Book,
+): Promise<void> {
+  const [source, target] = [store.blobs(from), store.blobs(to)];
+  const refs = new Map(blobsIn(book).map((ref) => [ref.sha256, ref]));
+  await Promise.all(
+    [...refs.values()].map(async (ref) => {
+      if (await target.adopt?.(ref, source)) return;
+      await target.put(source.get(ref));
+    }),
+  );
+}

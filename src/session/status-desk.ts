@@ -1,0 +1,164 @@
+import { buffer } from "node:stream/consumers";
+import { CellarError, describeError } from "../errors.js";
+import { type StateManifest, stateManifestSchema } from "../protocol/state-messages.js";
+import { privacyNote } from "./egress/privacy.js";
+import type { NotebookContent } from "./interchange/notebook-content.js";
+import type { SessionKeeper } from "./live/session-keeper.js";
+import type { Snapshots } from "./live/snapshots.js";
+import type { NotebookCheckpoint, NotebookInfo, NotebookState } from "./notebook-state.js";
+import type { Contents } from "./record/contents.js";
+import type { Journal } from "./record/journal.js";
+import { isInEffect } from "./record/timeline.js";
+import type { NotebookId } from "./store/store.js";
+
+/** Knows how the notebook stands and tells it. */
+export class StatusDesk {
+  readonly #id: NotebookId;
+  readonly #journal: Journal;
+  readonly #keeper: SessionKeeper;
+  readonly #snapshots: Snapshots;
+  readonly #contents: Contents;
+  #manifest: { readonly sequence: number; readonly manifest: StateManifest } | undefined;
+  #problem: string | undefined;
+  /** What was told already. */
+  readonly #told = new Set<string>();
+
+  constructor(
+    id: NotebookId,
+    journal: Journal,
+    keeper: SessionKeeper,
+    snapshots: Snapshots,
+    contents: Contents,
+  ) {
+    this.#id = id;
+    this.#journal = journal;
+    this.#keeper = keeper;
+    this.#snapshots = snapshots;
+    this.#contents = contents;
+  }
+
+  /** A large manifest lies in a blob of its own. */
+  async load(): Promise<void> {
+    const [newest] = this.#journal.book.snapshots;
+    if (newest === undefined || !("sha256" in newest.manifest)) return;
+    try {
+      const text = await buffer(this.#journal.vault.blobs.get(newest.manifest));
+      const manifest = stateManifestSchema.parse(JSON.parse(text.toString("utf8")));
+      this.#manifest = { sequence: newest.sequence, manifest };
+    } catch (error) {
+      this.#problem = `the manifest of the snapshot cannot be read: ${describeError(error)}`;
+    }
+  }
+
+  get info(): NotebookInfo {
+    const { session } = this.#keeper;
+    if (session === undefined) throw new CellarError("SESSION_CLOSED", "the notebook is not open");
+    const { isolation, python, mode } = session.info;
+    const { createdAt, epoch, private: mark } = this.#journal.book;
+    return { ...this.#id, createdAt, epoch, isolation, python, mode, private: mark };
+  }
+
+  get state(): NotebookState {
+    const [newest] = this.#journal.book.snapshots;
+    const { restored, report, ranAfter, session } = this.#keeper;
+    const { aside } = this.#journal.book;
+    return {
+      present: session?.present ?? 0,
+      snapshot: newest === undefined ? null : this.#described(newest),
+      restored: restored?.sequence ?? null,
+      ranAfter,
+      lost: report?.lost ?? [],
+      refused: aside.map(({ snapshot, reason }) => ({ sequence: snapshot.sequence, reason })),
+      warnings: this.#warnings(),
+    };
+  }
+
+  /** What the next cell is to be told and was not yet. */
+  takeNotes(): string[] {
+    const { private: mark } = this.#journal.book;
+    const { session } = this.#keeper;
+    const all = [...this.#failures()];
+    if (mark !== null && session !== undefined) {
+      all.push(privacyNote(session.info.isolation.level, mark.reason));
+    }
+    const news = all.filter((note) => !this.#told.has(note));
+    for (const note of news) this.#told.add(note);
+    return news;
+  }
+
+  async checkpoints(): Promise<readonly NotebookCheckpoint[]> {
+    const { executions, snapshots, isShortened } = this.#journal.book;
+    const live = new Set(await this.#keeper.session?.reachable());
+    const kept = snapshots
+      .map(({ sequence }) => sequence)
+      .filter((sequence) => isInEffect(executions, sequence));
+    const beginning = isShortened ? [] : [0];
+    const all = [...new Set([...beginning, ...kept, ...live])].sort((a, b) => a - b);
+    return all.map((sequence) => this.checkpointAt(sequence, live.has(sequence)));
+  }
+
+  checkpointAt(sequence: number, isLive: boolean): NotebookCheckpoint {
+    const execution = this.#journal.book.executions.find((one) => one.sequence === sequence);
+    const [cell = null] = execution ? this.#contents.numbersOf([execution.cell]) : [];
+    return { sequence, cell, kind: isLive ? "live" : "snapshot" };
+  }
+
+  /** Why one cannot go back so far. */
+  async gone(count: number, held: number): Promise<CellarError> {
+    if (count > held) {
+      return new CellarError("CHECKPOINT_GONE", `only ${held} runs can be taken back`, {
+        remedy: "checkpoints() lists what can be gone back to.",
+      });
+    }
+    const available = await this.checkpoints();
+    const counts = available.map(({ sequence }) => sequence).join(", ");
+    return new CellarError("CHECKPOINT_GONE", "nothing is kept of the state before that", {
+      remedy: `These can be gone back to, by execution count: ${counts}.`,
+      details: { available },
+    });
+  }
+
+  /** Why the present state cannot be handed on. */
+  unkept(): CellarError {
+    const failure = this.#snapshots.failure?.error;
+    const why = failure?.message ?? "it could not be captured";
+    return new CellarError(failure?.code ?? "STATE_REFUSED", `the state cannot be kept: ${why}`, {
+      remedy: failure?.remedy,
+      cause: failure,
+    });
+  }
+
+  content(resource: NotebookContent["resource"]): NotebookContent {
+    const { user, session } = this.#id;
+    const python = this.#keeper.session?.info.python.version;
+    return { cells: this.#contents.cells, resource, python, title: `${user}/${session}` };
+  }
+
+  #described(newest: Journal["book"]["snapshots"][number]): NonNullable<NotebookState["snapshot"]> {
+    const { sequence, at, blob, manifest } = newest;
+    const loaded = this.#manifest?.sequence === sequence ? this.#manifest.manifest : undefined;
+    const known = this.#snapshots.manifestOf(sequence) ?? loaded ?? null;
+    return { sequence, at, bytes: blob.bytes, manifest: "sha256" in manifest ? known : manifest };
+  }
+
+  #failures(): string[] {
+    const { failure } = this.#snapshots;
+    if (failure === undefined) return [];
+    const { message, remedy } = failure.error;
+    const told = remedy === undefined ? message : `${message}. ${remedy}`;
+    return [`the variables are not saved: ${told}`];
+  }
+
+  #warnings(): string[] {
+    const { executions } = this.#journal.book;
+    const saved = new Set(executions.map(({ sequence }) => sequence));
+    const unsaved = (this.#keeper.session?.held ?? []).filter((sequence) => !saved.has(sequence));
+    return [
+      ...this.#journal.damaged.map((file) => `a damaged file was put aside: ${file}`),
+      ...(this.#problem === undefined ? [] : [this.#problem]),
+      ...(this.#keeper.report?.warnings ?? []),
+      ...this.#failures(),
+      ...unsaved.map((sequence) => `run ${sequence} is in the variables, but was not saved`),
+    ];
+  }
+}

@@ -1,0 +1,244 @@
+import { createHash, type Hash } from "node:crypto";
+import { constants } from "node:fs";
+import { copyFile, type FileHandle, link, lstat, open } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { Readable } from "node:stream";
+import { CellarError } from "../../errors.js";
+import { blobRefSchema } from "../cell.js";
+import { diskFault, hasCode } from "./disk-faults.js";
+import {
+  foldersIn,
+  makeFolder,
+  namesIn,
+  putAside,
+  removeFile,
+  syncFolder,
+  TempNames,
+} from "./disk-folders.js";
+import type { BlobRef, BlobStore } from "./store.js";
+
+/** Others may read what is handed to them by a link; the folders keep everybody out. */
+const FILE_MODE = 0o644;
+const CHUNK_BYTES = 256 * 1024;
+/** How often damaged content in the way is put aside. */
+const MAX_TRIES = 3;
+const SHA256 = /^[0-9a-f]{64}$/;
+
+/** Content as files: `<first two digits>/<sha256>`. */
+export class DiskBlobs implements BlobStore {
+  readonly #root: string;
+  readonly #top: string;
+  /** Those that are known to be durable. */
+  readonly #shards = new Set<string>();
+  readonly #temps = new TempNames();
+  #isPrepared = false;
+
+  /** Folders below `top` are made where they are missing. */
+  constructor(root: string, top = root) {
+    this.#root = root;
+    this.#top = top;
+  }
+
+  async put(source: AsyncIterable<Uint8Array> | Uint8Array): Promise<BlobRef> {
+    try {
+      if (source instanceof Uint8Array) {
+        const ref = { sha256: sha256().update(source).digest("hex"), bytes: source.length };
+        if (await this.#isKept(ref)) return ref;
+      }
+      return await this.#write(async (file) => {
+        const hash = sha256();
+        let bytes = 0;
+        for await (const chunk of source instanceof Uint8Array ? [source] : source) {
+          hash.update(chunk);
+          bytes += chunk.length;
+          await file.writeFile(chunk);
+        }
+        return { sha256: hash.digest("hex"), bytes };
+      });
+    } catch (error) {
+      throw diskFault(`storing content in ${this.#root}`, error);
+    }
+  }
+
+  get(ref: BlobRef): Readable {
+    return Readable.from(this.#read(checkRef(ref)), {
+      objectMode: false,
+      highWaterMark: CHUNK_BYTES,
+    });
+  }
+
+  async has(ref: BlobRef): Promise<boolean> {
+    try {
+      const info = await lstat(this.locate(ref));
+      return info.isFile() && info.size === ref.bytes;
+    } catch (error) {
+      if (hasCode(error, "ENOENT")) return false;
+      throw diskFault(`looking for ${ref.sha256}`, error);
+    }
+  }
+
+  async delete(ref: BlobRef): Promise<void> {
+    try {
+      await removeFile(this.locate(ref));
+    } catch (error) {
+      throw diskFault(`deleting ${ref.sha256}`, error);
+    }
+  }
+
+  /** Also removes what killed processes left unfinished. */
+  async *list(): AsyncIterable<BlobRef> {
+    await this.#temps.sweep(this.#root, await namesIn(this.#root));
+    for (const shard of await foldersIn(this.#root)) {
+      for (const sha256 of (await namesIn(join(this.#root, shard))).sort()) {
+        if (!SHA256.test(sha256)) continue;
+        const info = await lstat(join(this.#root, shard, sha256)).catch(() => undefined);
+        if (info?.isFile()) yield { sha256, bytes: info.size };
+      }
+    }
+  }
+
+  locate(ref: BlobRef): string {
+    const { sha256 } = checkRef(ref);
+    return join(this.#root, sha256.slice(0, 2), sha256);
+  }
+
+  /** False where the other one is of another kind, or does not have it. */
+  async adopt(ref: BlobRef, from: BlobStore): Promise<boolean> {
+    if (!(from instanceof DiskBlobs) || !(await from.has(ref))) return false;
+    const path = from.locate(ref);
+    try {
+      await this.#link(path, ref);
+      return true;
+    } catch (error) {
+      if (hasCode(error, "ENOENT")) return false;
+      if (!hasCode(error, "EXDEV", "EMLINK", "EPERM", "ENOTSUP")) {
+        throw diskFault(`taking over ${path}`, error);
+      }
+    }
+    try {
+      await this.#write(async (_file, temp) => {
+        await copyFile(path, temp, constants.COPYFILE_FICLONE);
+        return ref;
+      });
+      return true;
+    } catch (error) {
+      throw diskFault(`copying ${path}`, error);
+    }
+  }
+
+  /** Nothing can be seen of it before it is whole and durable. */
+  async #write(fill: (file: FileHandle, path: string) => Promise<BlobRef>): Promise<BlobRef> {
+    await this.#prepare();
+    const temp = join(this.#root, this.#temps.next());
+    try {
+      await using file = await open(temp, "wx", FILE_MODE);
+      const ref = await fill(file, temp);
+      await file.chmod(FILE_MODE);
+      await file.sync();
+      await this.#link(temp, ref);
+      return ref;
+    } finally {
+      await removeFile(temp).catch(() => {});
+    }
+  }
+
+  /** Gives finished content its name, durably, unless it is there already. */
+  async #link(from: string, ref: BlobRef): Promise<void> {
+    const path = this.locate(ref);
+    const shard = dirname(path);
+    await this.#prepare();
+    if (!this.#shards.has(shard)) await makeFolder(shard);
+    this.#shards.add(shard);
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await link(from, path);
+        break;
+      } catch (error) {
+        if (!hasCode(error, "EEXIST") || tries > MAX_TRIES) throw error;
+        if (await this.has(ref)) break;
+        await this.#putAside(ref);
+      }
+    }
+    await syncFolder(shard);
+  }
+
+  /** Whether it is stored already; if so, it is durable. */
+  async #isKept(ref: BlobRef): Promise<boolean> {
+    if (!(await this.has(ref))) return false;
+    await syncFolder(dirname(this.locate(ref)));
+    return true;
+  }
+
+  async *#read(ref: BlobRef): AsyncGenerator<Buffer> {
+    const path = this.locate(ref);
+    const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+    const file = await open(path, flags).catch((error: unknown) => {
+      if (hasCode(error, "ENOENT")) throw missing(ref);
+      throw diskFault(`reading ${path}`, error);
+    });
+    try {
+      yield* this.#verified(file, ref);
+    } catch (error) {
+      throw diskFault(`reading ${path}`, error);
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** The end is held back until all is known to be right. */
+  async *#verified(file: FileHandle, ref: BlobRef): AsyncGenerator<Buffer> {
+    const info = await file.stat();
+    const hash = sha256();
+    let last: Buffer | undefined;
+    let left = info.isFile() && info.size === ref.bytes ? ref.bytes : -1;
+    while (left > 0) {
+      const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, left));
+      const { bytesRead } = await file.read(chunk, 0, chunk.length);
+      if (bytesRead === 0) break;
+      if (last !== undefined) yield last;
+      last = chunk.subarray(0, bytesRead);
+      hash.update(last);
+      left -= bytesRead;
+    }
+    if (left !== 0 || hash.digest("hex") !== ref.sha256) throw await this.#damage(file, ref);
+    if (last !== undefined) yield last;
+  }
+
+  async #damage(file: FileHandle, ref: BlobRef): Promise<CellarError> {
+    const path = this.locate(ref);
+    const [mine, present] = await Promise.all([file.stat(), lstat(path).catch(() => undefined)]);
+    const kept = mine.ino === present?.ino ? await this.#putAside(ref) : undefined;
+    return new CellarError("DAMAGED", `the content ${ref.sha256} is damaged`, {
+      remedy: `${kept === undefined ? "" : `it was kept as ${kept}; `}put a copy from a backup in place, or make it anew`,
+      details: { ...ref, kept },
+    });
+  }
+
+  #putAside(ref: BlobRef): Promise<string | undefined> {
+    return putAside(this.locate(ref), this.#root, ref.sha256);
+  }
+
+  /** Makes the folder, and removes what killed processes left, at the first write. */
+  async #prepare(): Promise<void> {
+    if (this.#isPrepared) return;
+    await makeFolder(this.#root, this.#top);
+    await this.#temps.sweep(this.#root, await namesIn(this.#root));
+    this.#isPrepared = true;
+  }
+}
+
+function sha256(): Hash {
+  return createHash("sha256");
+}
+
+function checkRef(ref: BlobRef): BlobRef {
+  const { data, error } = blobRefSchema.safeParse(ref);
+  if (data !== undefined) return data;
+  throw new CellarError("INVALID_INPUT", "that is no reference to content", { cause: error });
+}
+
+function missing({ sha256, bytes }: BlobRef): CellarError {
+  return new CellarError("NOT_FOUND", `the content ${sha256} is not stored here`, {
+    details: { sha256, bytes },
+  });
+}

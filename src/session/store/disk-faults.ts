@@ -1,0 +1,27 @@
+import { CellarError, describeError, isCellarError } from "../../errors.js";
+
+const REMEDIES: ReadonlyMap<string, string> = new Map([
+  ["ENOSPC", "free some space on that disk, or choose a folder on another one"],
+  ["EDQUOT", "free some of the quota, or choose a folder on another disk"],
+  ["EROFS", "choose a folder that can be written"],
+  ["EACCES", "give this user access to it, or choose another folder"],
+  ["EPERM", "give this user access to it, or choose a folder on a disk that has hard links"],
+  ["ENOTSUP", "choose a folder on a disk that has hard links"],
+  ["EMFILE", "raise the limit of open files (ulimit -n)"],
+  ["ENFILE", "raise the system's limit of open files"],
+]);
+
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return codes.includes((error as NodeJS.ErrnoException | undefined)?.code ?? "");
+}
+
+/** For what the disk refused. An error that has a code of Cellar stays what it is. */
+export function diskFault(doing: string, error: unknown): CellarError {
+  if (isCellarError(error)) return error;
+  const { code } = error as NodeJS.ErrnoException;
+  return new CellarError("IO_ERROR", `${doing} failed: ${describeError(error)}`, {
+    remedy: REMEDIES.get(code ?? ""),
+    details: { errno: code },
+    cause: error,
+  });
+}

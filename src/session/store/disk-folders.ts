@@ -1,0 +1,131 @@
+import { createHash, randomBytes } from "node:crypto";
+import { type FileHandle, lstat, mkdir, open, readdir, rename, unlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { diskFault, hasCode } from "./disk-faults.js";
+import { currentOwner, livenessOf, type Owner } from "./owner.js";
+
+export const FOLDER_MODE = 0o700;
+
+/** What is in a folder; nothing where there is none. */
+export async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return [];
+    throw diskFault(`listing ${folder}`, error);
+  }
+}
+
+export async function foldersIn(path: string): Promise<string[]> {
+  try {
+    const entries = await readdir(path, { withFileTypes: true });
+    return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return [];
+    throw diskFault(`listing ${path}`, error);
+  }
+}
+
+/** Makes what is missing of a path. From `top` on it is durable, whoever has made it just now. */
+export async function makeFolder(path: string, top = path): Promise<void> {
+  const first = (await mkdir(path, { recursive: true, mode: FOLDER_MODE })) ?? path;
+  const highest = first.length < top.length ? first : top;
+  for (let made = path; made.length >= highest.length; made = dirname(made)) {
+    await syncFolder(dirname(made));
+  }
+}
+
+export async function syncFolder(path: string): Promise<void> {
+  await using folder = await open(path, "r");
+  await folder.sync();
+}
+
+/** Whether two looks at a name saw the same file. A link or a rename does not change it. */
+export interface FileIdentity {
+  readonly ino: bigint;
+  readonly mtimeNs: bigint;
+}
+
+export async function identityOf(file: FileHandle): Promise<FileIdentity> {
+  const { ino, mtimeNs } = await file.stat({ bigint: true });
+  return { ino, mtimeNs };
+}
+
+/** What is this old is not written any more, by whomever. */
+const LONG_AGO_MS = 24 * 60 * 60 * 1000;
+
+const TEMP = /^temp-(\d+)-(\d*)-([0-9a-f]{12})-/;
+
+/** Names for what is not finished. They tell their maker, so that what a dead one left is known. */
+export class TempNames {
+  readonly #machine: string;
+  readonly #prefix: string;
+  #count = 0;
+
+  constructor() {
+    const { pid, startTime, ...owner } = currentOwner();
+    this.#machine = machineMark(owner);
+    const once = randomBytes(4).toString("hex");
+    this.#prefix = `temp-${pid}-${startTime ?? ""}-${this.#machine}-${once}`;
+  }
+
+  next(): string {
+    this.#count += 1;
+    return `${this.#prefix}-${this.#count}`;
+  }
+
+  /** Removes what no living process can finish. */
+  async sweep(folder: string, names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      const path = join(folder, name);
+      // What cannot be removed now does no harm.
+      if (TEMP.test(name) && (await this.#isLeft(path, name))) await unlink(path).catch(() => {});
+    }
+  }
+
+  async #isLeft(path: string, name: string): Promise<boolean> {
+    const [, pid, startTime, machine] = TEMP.exec(name) ?? [];
+    if (machine === this.#machine) {
+      const maker = { ...currentOwner(), pid: Number(pid), startTime: startTime || null };
+      return livenessOf(maker) === "dead";
+    }
+    const info = await lstat(path).catch(() => undefined);
+    return info !== undefined && Date.now() - info.mtimeMs > LONG_AGO_MS;
+  }
+}
+
+function machineMark({
+  host,
+  bootId,
+  pidSpace,
+}: Pick<Owner, "host" | "bootId" | "pidSpace">): string {
+  const text = JSON.stringify([host, bootId, pidSpace]);
+  return createHash("sha256").update(text).digest("hex").slice(0, 12);
+}
+
+/** Fine where it is gone already. */
+export async function removeFile(path: string): Promise<void> {
+  try {
+    await unlink(path);
+  } catch (error) {
+    if (!hasCode(error, "ENOENT")) throw error;
+  }
+}
+
+/** Keeps a damaged file under a name of its own in a folder; gives the new path, if it was there. */
+export async function putAside(
+  path: string,
+  folder: string,
+  what: string,
+): Promise<string | undefined> {
+  const time = new Date().toISOString().replace(/[^0-9TZ]/g, "");
+  const kept = join(folder, `damaged-${what}-${time}-${randomBytes(4).toString("hex")}`);
+  try {
+    await rename(path, kept);
+    await syncFolder(folder);
+    return kept;
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,252 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  copyFile,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { TempNames } from "./disk-folders.js";
+import { DiskHeads } from "./disk-heads.js";
+import { DiskStore } from "./disk-store.js";
+import { fillDisk, ID, StoreGrounds } from "./store-grounds.case.test.js";
+
+describe("heads on a disk", () => {
+  let grounds: StoreGrounds;
+  beforeEach(async () => {
+    grounds = await StoreGrounds.open();
+  });
+  afterEach(() => grounds[Symbol.asyncDispose]());
+  const get = () => grounds.reopen().heads.get(ID);
+
+  it("are for their owner alone", async () => {
+    await grounds.fill(1);
+    for (const folder of [grounds.folder, dirname(grounds.folder)]) {
+      expect((await stat(folder)).mode & 0o777).toBe(0o700);
+    }
+    expect((await stat(grounds.head(1))).mode & 0o777).toBe(0o600);
+  });
+
+  it("keep a few revisions and nothing else", async () => {
+    await grounds.fill(100);
+    const names = await readdir(grounds.folder);
+    expect(names.every((name) => name.startsWith("head-"))).toBe(true);
+    expect(names.length).toBeGreaterThan(1);
+    expect(names.length).toBeLessThan(40);
+    expect(await get()).toEqual({ rev: 100, head: { n: 100 } });
+  });
+
+  const flip = async (path: string) => {
+    const content = await readFile(path);
+    content.writeUInt8(content.readUInt8(content.length - 5) ^ 1, content.length - 5);
+    await writeFile(path, content);
+  };
+  const damages: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
+    "has a wrong bit": flip,
+    "is cut off": async (path) => truncate(path, (await stat(path)).size - 1),
+    "is empty": (path) => truncate(path, 0),
+    "is not JSON": (path) => writeFile(path, "cell"),
+    "is that of an older revision": (path) => copyFile(grounds.head(4), path),
+    "is that of another notebook": async (path) => {
+      const other = { user: "bob", session: "one" };
+      const store = grounds.reopen();
+      for (let rev = 0; rev < 5; rev += 1) await store.heads.cas(other, "bob's", rev);
+      await copyFile(join(store.heads.folderOf(other), "head-000000000005.json"), path);
+    },
+    "is a link": async (path) => {
+      await rename(path, join(grounds.dir, "elsewhere"));
+      await symlink(join(grounds.dir, "elsewhere"), path);
+    },
+    "is a folder": async (path) => {
+      await rm(path);
+      await mkdir(path);
+    },
+    "is a pipe": async (path) => {
+      await rm(path);
+      execFileSync("mkfifo", [path]);
+    },
+  };
+
+  for (const [what, damage] of Object.entries(damages)) {
+    it(`are read from the revision before when the newest ${what}`, async () => {
+      await grounds.fill(5);
+      await damage(grounds.head(5));
+      const found = await get();
+      expect(found).toMatchObject({ head: { n: 4 }, damaged: [expect.stringMatching(/damaged-/)] });
+      const kept = await grounds.names("damaged-");
+      expect(kept).toHaveLength(1);
+      expect(found?.damaged).toEqual(kept.map((name) => join(grounds.folder, name)));
+      const again = await get();
+      expect(again).toEqual({ rev: found?.rev, head: { n: 4 } });
+      const { heads } = grounds.reopen();
+      await heads.cas(ID, "next", found?.rev as number);
+      expect(await get()).toMatchObject({ head: "next" });
+      expect(await grounds.names("damaged-")).toEqual(kept);
+    });
+  }
+
+  it("never give a number twice, so that one who wrote it is found out", async () => {
+    await grounds.fill(4);
+    const zombie = grounds.reopen();
+    await zombie.heads.cas(ID, "mine", 4);
+    await flip(grounds.head(5));
+    const found = await get();
+    expect(found).toMatchObject({ head: { n: 4 } });
+    expect(found?.rev).toBeGreaterThan(5);
+    await expect(zombie.heads.cas(ID, "zombie", 5)).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(await get()).toEqual({ rev: found?.rev, head: { n: 4 } });
+  });
+
+  it("keep the very bytes of what is damaged, each under its own name", async () => {
+    await grounds.fill(6);
+    await writeFile(grounds.head(6), "broken six");
+    await writeFile(grounds.head(5), "broken five");
+    const found = await get();
+    expect(found).toMatchObject({ head: { n: 4 } });
+    const contents = await Promise.all(
+      (found?.damaged ?? []).map((path) => readFile(path, "utf8")),
+    );
+    expect(contents.sort()).toEqual(["broken five", "broken six"]);
+  });
+
+  it("say so when nothing is whole, and are not begun anew", async () => {
+    await grounds.fill(3);
+    for (const rev of [1, 2, 3]) await writeFile(grounds.head(rev), "broken");
+    for (let look = 0; look < 2; look += 1) {
+      const failure = {
+        code: "DAMAGED",
+        remedy: expect.stringContaining("damaged-head-000000000003"),
+      };
+      await expect(get()).rejects.toMatchObject(failure);
+    }
+    expect(await grounds.names("damaged-")).toHaveLength(3);
+    const { heads } = grounds.reopen();
+    await expect(heads.cas(ID, "new", 0)).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(await grounds.names("head-")).toEqual(["head-000000000000.json"]);
+  });
+
+  it("of a later version are left as they are", async () => {
+    await grounds.fill(2);
+    const later = new DiskHeads(join(grounds.dir, "notebooks"), [(head) => head]);
+    await later.cas(ID, "later", 2);
+    const before = await readdir(grounds.folder);
+    await expect(get()).rejects.toMatchObject({
+      code: "DAMAGED",
+      message: expect.stringContaining("newer Cellar (format 2)"),
+    });
+    expect(await readdir(grounds.folder)).toEqual(before);
+    expect(await later.get(ID)).toEqual({ rev: 3, head: "later" });
+  });
+
+  it("of an earlier version are brought up to date", async () => {
+    await grounds.fill(2);
+    const upgrade = (head: unknown) => ({ ...(head as object), isUpgraded: true });
+    const later = new DiskHeads(join(grounds.dir, "notebooks"), [upgrade]);
+    expect(await later.get(ID)).toEqual({ rev: 2, head: { n: 2, isUpgraded: true } });
+  });
+
+  it("leave a notebook of another program alone", async () => {
+    await mkdir(grounds.folder, { recursive: true });
+    await writeFile(join(grounds.folder, "cells.json"), "{}");
+    const { heads } = grounds.reopen();
+    const refusal = { code: "UNSUPPORTED", remedy: expect.stringContaining("import") };
+    await expect(heads.get(ID)).rejects.toMatchObject(refusal);
+    await expect(heads.cas(ID, 1, 0)).rejects.toMatchObject(refusal);
+    expect(await readdir(grounds.folder)).toEqual(["cells.json"]);
+  });
+
+  it("are swept of what the dead have left, and of nothing else", async () => {
+    await grounds.fill(1);
+    const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
+    await once(child, "spawn");
+    const mine = new TempNames().next();
+    const theirs = mine.replace(/^temp-\d+-\d*-/, `temp-${child.pid}-1-`);
+    const foreign = mine.replace(/-[0-9a-f]{12}-/, "-0123456789ab-");
+    const old = `${foreign}0`;
+    for (const name of [mine, theirs, foreign, old]) {
+      await writeFile(join(grounds.folder, name), "half");
+    }
+    await utimes(join(grounds.folder, old), 1, 1);
+    child.kill("SIGKILL");
+    await once(child, "close");
+    expect(await get()).toEqual({ rev: 1, head: { n: 1 } });
+    expect(await grounds.names("temp-")).toEqual([foreign, mine].sort());
+  });
+
+  it("refuse one who was overtaken after the look", async () => {
+    await grounds.fill(3);
+    const slow = grounds.reopen().heads;
+    expect(await slow.get(ID)).toMatchObject({ rev: 3 });
+    const { heads } = grounds.reopen();
+    for (let rev = 3; rev < 60; rev += 1) await heads.cas(ID, { n: rev + 1 }, rev);
+    expect(await grounds.names("head-000000000004")).toEqual([]);
+    await expect(slow.cas(ID, "late", 3)).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(await grounds.names("head-000000000004")).toEqual([]);
+    expect(await grounds.names("temp-")).toEqual([]);
+    expect(await get()).toEqual({ rev: 60, head: { n: 60 } });
+  });
+
+  it("refuse one whose notebook was deleted and made again up to the same number", async () => {
+    await grounds.fill(2);
+    const zombie = grounds.reopen().heads;
+    await zombie.get(ID);
+    await grounds.reopen().heads.delete(ID);
+    await grounds.fill(2);
+    await expect(zombie.cas(ID, "zombie", 2)).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(await get()).toEqual({ rev: 2, head: { n: 2 } });
+    expect(await readdir(dirname(grounds.folder))).toEqual(["one"]);
+  });
+
+  it("go in one step while another one writes", async () => {
+    await grounds.fill(1);
+    for (let round = 0; round < 10; round += 1) {
+      const writer = grounds.reopen().heads;
+      let rev = (await writer.get(ID))?.rev ?? 0;
+      const writing = (async () => {
+        while (rev < 1000) rev = await writer.cas(ID, { n: rev + 1 }, rev);
+      })();
+      const refused = expect(writing).rejects.toMatchObject({ code: "CONFLICT" });
+      await expect.poll(() => rev, { interval: 1 }).toBeGreaterThan(3);
+      await grounds.reopen().heads.delete(ID);
+      await refused;
+      expect(await get()).toBeUndefined();
+      expect(await readdir(dirname(grounds.folder))).toEqual([]);
+      await grounds.fill(1);
+    }
+  });
+
+  it("refuse what is too large", async () => {
+    const { heads } = grounds.reopen();
+    await expect(heads.cas(ID, "x".repeat(65 * 1024 * 1024), 0)).rejects.toMatchObject({
+      code: "TOO_LARGE",
+    });
+    expect(await heads.get(ID)).toBeUndefined();
+  });
+
+  it("stay as they are when the disk is full", async (context) => {
+    const disk = await grounds.mount();
+    if (typeof disk === "string") return context.skip(disk);
+    const { heads } = new DiskStore(disk.dir);
+    await heads.cas(ID, "before", 0);
+    const filler = await fillDisk(disk.dir);
+    const full = { code: "IO_ERROR", remedy: expect.stringContaining("free some space") };
+    for (let tries = 0; tries < 3; tries += 1) {
+      await expect(heads.cas(ID, "x".repeat(8000), 1)).rejects.toMatchObject(full);
+    }
+    expect((await readdir(heads.folderOf(ID))).filter((name) => name.startsWith("temp-"))).toEqual(
+      [],
+    );
+    expect(await new DiskStore(disk.dir).heads.get(ID)).toEqual({ rev: 1, head: "before" });
+    await rm(filler);
+    expect(await heads.cas(ID, "after", 1)).toBe(2);
+  });
+});

@@ -1,0 +1,249 @@
+import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { CellarError } from "../../errors.js";
+import { diskFault, hasCode } from "./disk-faults.js";
+import {
+  foldersIn,
+  identityOf,
+  makeFolder,
+  putAside,
+  syncFolder,
+  TempNames,
+} from "./disk-folders.js";
+import { Envelope, type Upgrade } from "./envelope.js";
+import { checkId, checkName, folderName, nameOfFolder } from "./names.js";
+import { headName, look, publish, type Seen } from "./revisions.js";
+import type { HeadStore, NotebookId, StoredHead } from "./store.js";
+
+/** What a notebook of another program is kept in. */
+const FOREIGN = "cells.json";
+
+const MAX_BYTES = 64 * 1024 * 1024;
+/** Notebooks whose newest revision is remembered. */
+const REMEMBERED = 4096;
+/** How often a head that changes while it is read is looked at again. */
+const MAX_LOOKS = 100;
+
+const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** Heads as files, one for each revision: `<user>/<session>/head-<revision>.json`. */
+export class DiskHeads implements HeadStore {
+  readonly #root: string;
+  readonly #envelope: Envelope;
+  readonly #temps = new TempNames();
+  readonly #seen = new Map<string, Seen>();
+
+  constructor(root: string, upgrades: readonly Upgrade[] = []) {
+    this.#root = root;
+    this.#envelope = new Envelope(upgrades);
+  }
+
+  /** Where all of a notebook lies. */
+  folderOf(id: NotebookId): string {
+    const { user, session } = checkId(id);
+    return join(this.#root, folderName(user), folderName(session));
+  }
+
+  async get(id: NotebookId): Promise<StoredHead | undefined> {
+    const folder = this.folderOf(id);
+    try {
+      return await this.#read(id, folder);
+    } catch (error) {
+      throw diskFault(`reading the notebook in ${folder}`, error);
+    }
+  }
+
+  async cas(id: NotebookId, head: unknown, expected: number): Promise<number> {
+    const folder = this.folderOf(id);
+    const rev = expected + 1;
+    const content = this.#envelope.seal(id, rev, head);
+    if (content.length > MAX_BYTES) throw tooLarge(content.length);
+    const known = this.#seen.get(folder);
+    try {
+      const before = known?.rev === expected ? known : await this.#expect(folder, expected);
+      // What fails from here on may have been done or not.
+      this.#seen.delete(folder);
+      const seen = await publish(folder, this.#temps.next(), content, rev, before);
+      if (seen === undefined) throw conflict(folder, expected);
+      this.#remember(folder, seen);
+      return rev;
+    } catch (error) {
+      throw diskFault(`saving the notebook in ${folder}`, error);
+    }
+  }
+
+  async *list(user?: string): AsyncIterable<NotebookId> {
+    const one = user === undefined ? undefined : folderName(checkName("user", user));
+    for (const userFolder of one === undefined ? await foldersIn(this.#root) : [one]) {
+      const owner = nameOfFolder("user", userFolder);
+      if (owner === undefined) continue;
+      for (const sessionFolder of await foldersIn(join(this.#root, userFolder))) {
+        const session = nameOfFolder("session", sessionFolder);
+        if (session === undefined) continue;
+        const { latest } = await look(join(this.#root, userFolder, sessionFolder));
+        if (latest > 0) yield { user: owner, session };
+      }
+    }
+  }
+
+  /** Takes all of the notebook away in one step: who still writes to it finds it gone. */
+  async delete(id: NotebookId): Promise<void> {
+    const folder = this.folderOf(id);
+    const parent = dirname(folder);
+    this.#seen.delete(folder);
+    try {
+      await rename(folder, join(parent, `.deleted-${randomBytes(8).toString("hex")}`));
+      await syncFolder(parent);
+    } catch (error) {
+      if (!hasCode(error, "ENOENT")) throw diskFault(`deleting ${folder}`, error);
+    }
+    for (const name of await foldersIn(parent)) {
+      if (!name.startsWith(".deleted-")) continue;
+      await rm(join(parent, name), { recursive: true, force: true });
+    }
+  }
+
+  async #read(id: NotebookId, folder: string): Promise<StoredHead | undefined> {
+    let damaged: readonly string[] | undefined;
+    for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
+      const { names, newest, latest, aside } = await look(folder);
+      await this.#temps.sweep(folder, names);
+      if (latest === 0) return refuseForeign(folder, names);
+      if (newest === 0) throw nothingWhole(aside);
+      const opened = await this.#open(id, folder, newest);
+      switch (opened) {
+        case "gone":
+          break;
+        case "damaged":
+          await keepAside(folder, newest);
+          break;
+        default: {
+          const { head, seen } = opened;
+          if (newest === latest) {
+            this.#remember(folder, seen);
+            return { rev: newest, head, ...(damaged && { damaged }) };
+          }
+          damaged = aside;
+          const content = this.#envelope.seal(id, latest + 1, head);
+          await publish(folder, this.#temps.next(), content, latest + 1);
+        }
+      }
+    }
+    throw new CellarError("CONFLICT", `the notebook in ${folder} changes while it is read`, {
+      remedy: "try again, or end the process that writes to it",
+    });
+  }
+
+  async #open(
+    id: NotebookId,
+    folder: string,
+    rev: number,
+  ): Promise<{ head: unknown; seen: Seen } | "damaged" | "gone"> {
+    const path = join(folder, headName(rev));
+    try {
+      await using file = await open(path, READ);
+      const info = await file.stat();
+      if (!info.isFile() || info.size > MAX_BYTES) return "damaged";
+      const seen = { rev, ...(await identityOf(file)) };
+      const opened = this.#envelope.open(id, rev, await file.readFile());
+      switch (opened.kind) {
+        case "whole":
+          return { head: opened.head, seen };
+        case "damaged":
+          return "damaged";
+        case "newer":
+          throw newer(path, opened.format);
+      }
+    } catch (error) {
+      if (hasCode(error, "ENOENT")) return "gone";
+      if (hasCode(error, "ELOOP", "ENXIO")) return "damaged";
+      throw error;
+    }
+  }
+
+  /** What a new revision is to follow: it must be the newest one now. */
+  async #expect(folder: string, expected: number): Promise<Seen> {
+    if (expected === 0) await begin(folder, this.#root);
+    try {
+      await using file = await open(join(folder, headName(expected)), READ);
+      const seen = { rev: expected, ...(await identityOf(file)) };
+      const { names, latest } = await look(folder);
+      if (latest !== expected) throw conflict(folder, expected);
+      await this.#temps.sweep(folder, names);
+      return seen;
+    } catch (error) {
+      throw hasCode(error, "ENOENT", "ELOOP") ? conflict(folder, expected) : error;
+    }
+  }
+
+  #remember(folder: string, seen: Seen): void {
+    this.#seen.delete(folder);
+    this.#seen.set(folder, seen);
+    const [oldest] = this.#seen.keys();
+    if (oldest !== undefined && this.#seen.size > REMEMBERED) this.#seen.delete(oldest);
+  }
+}
+
+/** Makes revision 0, an empty file for the first one to follow. */
+async function begin(folder: string, top: string): Promise<void> {
+  const { names, latest } = await look(folder);
+  if (latest !== 0) throw conflict(folder, 0);
+  refuseForeign(folder, names);
+  await makeFolder(folder, top);
+  const file = await open(join(folder, headName(0)), "a", 0o600);
+  await file.close();
+}
+
+/** Unless it is only that others have gone on meanwhile. */
+async function keepAside(folder: string, rev: number): Promise<void> {
+  const { newest } = await look(folder);
+  if (newest !== rev) return;
+  const name = headName(rev);
+  await putAside(join(folder, name), folder, name);
+}
+
+function refuseForeign(folder: string, names: readonly string[]): undefined {
+  if (!names.includes(FOREIGN)) return undefined;
+  throw new CellarError(
+    "UNSUPPORTED",
+    `${join(folder, FOREIGN)} is a notebook of another program`,
+    {
+      remedy:
+        "import its cells into a session of another name, or move the folder away; " +
+        "nothing in it was changed",
+    },
+  );
+}
+
+function nothingWhole(kept: readonly string[]): CellarError {
+  return new CellarError("DAMAGED", "no revision of the notebook is whole", {
+    remedy:
+      `what is left was kept as ${kept.join(", ")}; ` +
+      "put a copy from a backup in place, or delete the notebook and begin anew",
+    details: { kept },
+  });
+}
+
+function newer(path: string, format: number): CellarError {
+  return new CellarError("DAMAGED", `${path} was written by a newer Cellar (format ${format})`, {
+    remedy: "use that version, or a later one; nothing was changed",
+    details: { format },
+  });
+}
+
+function conflict(folder: string, expected: number): CellarError {
+  return new CellarError(
+    "CONFLICT",
+    `the notebook in ${folder} is not at revision ${expected} any more`,
+    { remedy: "another one has written to it; open it again to go on from there" },
+  );
+}
+
+function tooLarge(bytes: number): CellarError {
+  return new CellarError("TOO_LARGE", `the head of the notebook would have ${bytes} bytes`, {
+    remedy: "delete some of its cells",
+    details: { bytes, limit: MAX_BYTES },
+  });
+}

@@ -1,0 +1,116 @@
+import { type FileHandle, link, lstat, open } from "node:fs/promises";
+import { join } from "node:path";
+import { hasCode } from "./disk-faults.js";
+import { type FileIdentity, identityOf, namesIn, removeFile } from "./disk-folders.js";
+
+const HEAD = /^head-(\d{12})\.json$/;
+const DAMAGED = /^damaged-head-(\d{12})\.json-/;
+
+/** Old revisions are removed this many at a time; as many are left. */
+const SWEEP_EVERY = 16;
+
+/** A revision as it was seen on the disk. */
+export interface Seen extends FileIdentity {
+  readonly rev: number;
+}
+
+/** What the folder of a notebook holds. */
+export interface Listing {
+  readonly names: readonly string[];
+  /** The newest that can be read; 0 where there is none. */
+  readonly newest: number;
+  /** The highest that was given out; what was put aside counts, so that no number comes twice. */
+  readonly latest: number;
+  /** Paths of what was put aside since the newest. */
+  readonly aside: readonly string[];
+}
+
+export function headName(rev: number): string {
+  return `head-${String(rev).padStart(12, "0")}.json`;
+}
+
+export async function look(folder: string): Promise<Listing> {
+  const names = await namesIn(folder);
+  const newest = Math.max(0, ...names.map((name) => revisionOf(name, HEAD)));
+  const latest = Math.max(newest, ...names.map((name) => revisionOf(name, DAMAGED)));
+  const aside = names.filter((name) => revisionOf(name, DAMAGED) > newest);
+  return { names, newest, latest, aside: aside.map((name) => join(folder, name)) };
+}
+
+/**
+ * Gives a revision to the world, once it is durable; undefined where another one has its name, or
+ * where `before` is no longer there. A revision is committed by linking a finished file to its
+ * name, which only one can do. Who is so slow that the name was taken and removed again finds the
+ * one before gone too, as old ones are removed in their order.
+ */
+export async function publish(
+  folder: string,
+  temp: string,
+  content: Buffer,
+  rev: number,
+  before?: Seen,
+): Promise<Seen | undefined> {
+  const path = join(folder, headName(rev));
+  const unfinished = join(folder, temp);
+  const handles = await openBoth(open(unfinished, "wx", 0o600), open(folder, "r"));
+  if (handles === undefined) return undefined;
+  const [file, parent] = handles;
+  try {
+    await file.writeFile(content);
+    const [identity] = await Promise.all([identityOf(file), file.datasync()]);
+    await link(unfinished, path);
+    const [isNext] = await Promise.all([
+      before === undefined || isStill(folder, before),
+      parent.sync(),
+      removeFile(unfinished),
+      // What cannot be removed now is removed by a later one.
+      rev % SWEEP_EVERY === 0 && sweep(folder, rev - SWEEP_EVERY).catch(() => {}),
+    ]);
+    if (isNext) return { rev, ...identity };
+    await removeFile(path);
+    return undefined;
+  } catch (error) {
+    await removeFile(unfinished).catch(() => {});
+    if (hasCode(error, "EEXIST", "ENOENT")) return undefined;
+    throw error;
+  } finally {
+    // Nothing is lost where this fails, so nobody waits for it.
+    void Promise.allSettled([file.close(), parent.close()]);
+  }
+}
+
+async function isStill(folder: string, { rev, ino, mtimeNs }: Seen): Promise<boolean> {
+  try {
+    const info = await lstat(join(folder, headName(rev)), { bigint: true });
+    return info.ino === ino && info.mtimeNs === mtimeNs;
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return false;
+    throw error;
+  }
+}
+
+/** Removes the revisions before one, the oldest first, and none after one that stays. */
+async function sweep(folder: string, end: number): Promise<void> {
+  const old = (await namesIn(folder)).filter(
+    (name) => HEAD.test(name) && revisionOf(name, HEAD) < end,
+  );
+  for (const name of old.sort()) await removeFile(join(folder, name));
+}
+
+/** 0 for any other file. */
+function revisionOf(name: string, pattern: RegExp): number {
+  return Number(pattern.exec(name)?.[1] ?? 0);
+}
+
+/** Two files at a time; undefined where their folder is gone. */
+async function openBoth(
+  first: Promise<FileHandle>,
+  second: Promise<FileHandle>,
+): Promise<[FileHandle, FileHandle] | undefined> {
+  const [one, other] = await Promise.allSettled([first, second]);
+  if (one.status === "fulfilled" && other.status === "fulfilled") return [one.value, other.value];
+  for (const opened of [one, other]) if (opened.status === "fulfilled") await opened.value.close();
+  const failed = one.status === "rejected" ? one : (other as PromiseRejectedResult);
+  if (hasCode(failed.reason, "ENOENT")) return undefined;
+  throw failed.reason;
+}

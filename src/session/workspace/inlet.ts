@@ -1,0 +1,138 @@
+import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { type FileHandle, lstat, open, readdir, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { CellarError } from "../../errors.js";
+import type { Usage } from "./census.js";
+import type { RawName } from "./file-path.js";
+import { codeOf, descend, type Folder, type Owner } from "./folder.js";
+import type { WorkspaceLimit } from "./quota.js";
+
+export type FileContent = string | Uint8Array | AsyncIterable<Uint8Array | string>;
+
+const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+const PREFIX = ".incoming-";
+/** Milliseconds without a write after which what is incoming has been left behind. */
+const STALE = 3_600_000;
+
+/**
+ * Brings files into a workspace. They are written beside it, where the session does not see them,
+ * and move in when they are whole.
+ */
+export class Inlet {
+  readonly #room: string;
+  readonly #owner: Owner | undefined;
+  readonly #limit: WorkspaceLimit;
+  #isSwept = false;
+  /** Bytes that are coming in at the moment. */
+  #incoming = 0;
+
+  constructor(workspace: string, owner: Owner | undefined, limit: WorkspaceLimit) {
+    this.#room = dirname(workspace);
+    this.#owner = owner;
+    this.#limit = limit;
+  }
+
+  /** `held` is what the workspace holds already. */
+  async put(
+    root: Folder,
+    names: readonly RawName[],
+    content: FileContent,
+    held: Usage,
+  ): Promise<void> {
+    await this.#sweep();
+    if (!held.isWhole || held.files + names.length > this.#limit.files)
+      throw this.#tooLarge("files and folders");
+    const room = this.#limit.bytes - held.bytes + replacedBytes(root, names);
+    const temporary = join(this.#room, `${PREFIX}${randomBytes(8).toString("hex")}`);
+    try {
+      await this.#write(temporary, content, room);
+      await this.#place(root, names, temporary);
+    } catch (error) {
+      await rm(temporary, { force: true });
+      throw error;
+    }
+  }
+
+  async #write(path: string, content: FileContent, room: number): Promise<void> {
+    await using file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    let written = 0;
+    try {
+      for await (const piece of piecesOf(content)) {
+        written += piece.byteLength;
+        this.#incoming += piece.byteLength;
+        if (this.#incoming > room) throw this.#tooLarge("bytes");
+        await writeWhole(file, piece);
+      }
+    } finally {
+      this.#incoming -= written;
+    }
+    await file.chmod(0o644);
+    if (this.#owner !== undefined) await file.chown(this.#owner.uid, this.#owner.gid);
+    await file.sync();
+  }
+
+  async #place(root: Folder, names: readonly RawName[], temporary: string): Promise<void> {
+    const above: Folder[] = [];
+    try {
+      using folder = descend(root, names.slice(0, -1), (parent, name) => {
+        if (parent.stat(name) === undefined) above.push(parent.child("."));
+        return parent.make(name, this.#owner);
+      });
+      await rename(temporary, folder.at(names.at(-1) ?? "")).catch(replaced);
+      for (const changed of [folder, ...above]) await changed.settle();
+    } finally {
+      for (const folder of above) folder[Symbol.dispose]();
+    }
+  }
+
+  /** Once: what a host left behind that had no time to finish. */
+  async #sweep(): Promise<void> {
+    if (this.#isSwept) return;
+    this.#isSwept = true;
+    for (const name of await readdir(this.#room)) {
+      const path = join(this.#room, name);
+      if (!name.startsWith(PREFIX)) continue;
+      if (Date.now() - (await lstat(path)).mtimeMs > STALE) await rm(path, { force: true });
+    }
+  }
+
+  #tooLarge(what: "bytes" | "files and folders"): CellarError {
+    const most = what === "bytes" ? this.#limit.bytes : this.#limit.files;
+    return new CellarError("TOO_LARGE", `the workspace can hold ${most} ${what}, and no more`, {
+      remedy: "Remove files that are no longer needed, or raise limits.workspaceMb.",
+    });
+  }
+}
+
+function replaced(error: unknown): never {
+  if (codeOf(error) !== "ENOENT") throw error;
+  throw new CellarError("CONFLICT", "its folder was removed while the file was put there", {
+    remedy: "Put it there again.",
+    cause: error,
+  });
+}
+
+/** Space that comes free when a file takes the place of another. */
+function replacedBytes(root: Folder, names: readonly RawName[]): number {
+  try {
+    using folder = descend(root, names.slice(0, -1));
+    const stats = folder.stat(names.at(-1) ?? "");
+    return stats?.isFile() === true && stats.nlink === 1n ? Number(stats.blocks) * 512 : 0;
+  } catch {
+    return 0;
+  }
+}
+
+async function* piecesOf(content: FileContent): AsyncGenerator<Uint8Array> {
+  if (typeof content === "string") yield Buffer.from(content);
+  else if (content instanceof Uint8Array) yield content;
+  else
+    for await (const piece of content) yield typeof piece === "string" ? Buffer.from(piece) : piece;
+}
+
+async function writeWhole(file: FileHandle, piece: Uint8Array): Promise<void> {
+  for (let offset = 0; offset < piece.byteLength; ) {
+    offset += (await file.write(piece, offset)).bytesWritten;
+  }
+}

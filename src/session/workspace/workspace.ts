@@ -1,0 +1,234 @@
+import type { BigIntStats } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { roomOwner } from "../../backends/native/room.js";
+import { CellarError, describeError, isCellarError } from "../../errors.js";
+import type { FileChanges } from "../cell.js";
+import { type Census, changesBetween, takeCensus, type Usage, walk } from "./census.js";
+import { parseFilePath, type RawName, shownPath } from "./file-path.js";
+import { codeOf, descend, Folder, type Owner } from "./folder.js";
+import { type FileContent, Inlet } from "./inlet.js";
+import { MAX_FILES, Quota, type WorkspaceLimit } from "./quota.js";
+import { Removal } from "./removal.js";
+import { type CopyReport, WorkspaceCopy } from "./workspace-copy.js";
+
+export interface WorkspaceFile {
+  /** Below /workspace. */
+  readonly path: string;
+  readonly bytes: number;
+  readonly modified: Date;
+  readonly kind: "file" | "folder" | "link" | "other";
+}
+
+export interface FileListing {
+  readonly files: readonly WorkspaceFile[];
+  /** Whether there are more than those. */
+  readonly isCut: boolean;
+}
+
+export interface ReadOptions {
+  /** A larger file is refused. Default: what the workspace may hold. */
+  readonly maxBytes?: number | undefined;
+}
+
+const MAX_LISTED = 10_000;
+const MEBIBYTE = 1024 * 1024;
+
+/**
+ * The host's hand in the /workspace of a session. What runs in there is hostile and may change
+ * anything at any moment, so every name is looked up in a folder that is held open.
+ */
+export class Workspace {
+  readonly path: string;
+  readonly quota: Quota;
+  readonly #limit: WorkspaceLimit;
+  readonly #owner: Owner | undefined;
+  readonly #inlet: Inlet;
+
+  /** The path is that of `furnishRoom`. */
+  constructor(path: string, { workspaceMb }: { workspaceMb: number }) {
+    this.path = path;
+    this.#limit = { bytes: workspaceMb * MEBIBYTE, files: MAX_FILES };
+    this.#owner = roomOwner();
+    this.#inlet = new Inlet(path, this.#owner, this.#limit);
+    this.quota = new Quota((signal) => this.usage(signal), this.#limit);
+  }
+
+  /** All that lies in it, by path. */
+  async files(): Promise<FileListing> {
+    const found: { path: RawName; stats: BigIntStats }[] = [];
+    let isCut = false;
+    const { isWhole } = await this.#in((root) =>
+      walk(root, (entry) => {
+        if (found.length < MAX_LISTED) found.push(entry);
+        else isCut = true;
+      }),
+    );
+    const files = found.sort(byPath).map(({ path, stats }) => listed(path, stats));
+    return { files, isCut: isCut || !isWhole };
+  }
+
+  /** Replaces a file as a whole, or makes it, with the folders that it needs. Durable when answered. */
+  async put(path: string, content: FileContent): Promise<void> {
+    const names = parseFilePath(path);
+    const held = await this.usage();
+    await this.#in((root) => this.#inlet.put(root, names, content, held), path);
+  }
+
+  async get(path: string, options: ReadOptions = {}): Promise<Buffer> {
+    return this.#opened(path, options, async (file, size) => {
+      const content = Buffer.alloc(size);
+      let length = 0;
+      while (length < size) {
+        const { bytesRead } = await file.read(content, length, size - length, length);
+        if (bytesRead === 0) break;
+        length += bytesRead;
+      }
+      await file.close();
+      return content.subarray(0, length);
+    });
+  }
+
+  /** What the file has when it is opened; what is added later is not read. */
+  async open(path: string, options: ReadOptions = {}): Promise<Readable> {
+    return this.#opened(path, options, async (file, size) => {
+      if (size > 0) return file.createReadStream({ start: 0, end: size - 1 });
+      await file.close();
+      return Readable.from([]);
+    });
+  }
+
+  /** A folder goes with all that is in it. */
+  async remove(path: string): Promise<void> {
+    const names = parseFilePath(path);
+    await this.#in(async (root) => {
+      using folder = descend(root, names.slice(0, -1));
+      const name = names.at(-1) ?? "";
+      if (folder.stat(name) === undefined) throw notFound(path);
+      await new Removal(root).remove(folder, name);
+    }, path);
+  }
+
+  async clear(): Promise<void> {
+    await this.#in((root) => new Removal(root).clear());
+  }
+
+  async usage(signal?: AbortSignal): Promise<Usage> {
+    return this.#in((root) => walk(root, () => {}, signal));
+  }
+
+  async scan(): Promise<Census> {
+    return this.#in((root) => takeCensus(root));
+  }
+
+  async changesSince(before: Census): Promise<{ changes: FileChanges; census: Census }> {
+    const census = await this.scan();
+    return { changes: changesBetween(before, census), census };
+  }
+
+  /** Into one that is empty. The copies are as durable as what a session writes itself. */
+  async copyTo(other: Workspace): Promise<CopyReport> {
+    return this.#in((from) =>
+      other.#in((to) =>
+        new WorkspaceCopy(to, {
+          owner: other.#owner,
+          maxBytes: other.#limit.bytes,
+          maxFiles: other.#limit.files,
+        }).copy(from),
+      ),
+    );
+  }
+
+  async #in<T>(work: (root: Folder) => Promise<T>, path = "/workspace"): Promise<T> {
+    try {
+      using root = Folder.open(this.path);
+      return await work(root);
+    } catch (error) {
+      throw explained(error, path);
+    }
+  }
+
+  /** `use` is to close the file. */
+  async #opened<T>(
+    path: string,
+    { maxBytes = this.#limit.bytes }: ReadOptions,
+    use: (file: FileHandle, size: number) => Promise<T>,
+  ): Promise<T> {
+    const names = parseFilePath(path);
+    return this.#in(async (root) => {
+      using folder = descend(root, names.slice(0, -1));
+      const file = await folder.file(names.at(-1) ?? "");
+      try {
+        const { size } = await file.stat();
+        if (size > maxBytes) {
+          throw new CellarError("TOO_LARGE", `${path} has ${size} bytes, more than ${maxBytes}`, {
+            remedy: "Read it in parts inside the sandbox, or raise maxBytes.",
+          });
+        }
+        return await use(file, size);
+      } catch (error) {
+        await file.close().catch(() => {});
+        throw error;
+      }
+    }, path);
+  }
+}
+
+function byPath(one: { path: RawName }, other: { path: RawName }): number {
+  return one.path < other.path ? -1 : 1;
+}
+
+function listed(path: RawName, stats: BigIntStats): WorkspaceFile {
+  return {
+    path: shownPath(path),
+    bytes: Number(stats.size),
+    modified: new Date(Number(stats.mtimeMs)),
+    kind: kindOf(stats),
+  };
+}
+
+function kindOf(stats: BigIntStats): WorkspaceFile["kind"] {
+  if (stats.isFile()) return "file";
+  if (stats.isDirectory()) return "folder";
+  return stats.isSymbolicLink() ? "link" : "other";
+}
+
+function notFound(path: string): CellarError {
+  return new CellarError("NOT_FOUND", `there is no ${JSON.stringify(path)} in the workspace`, {
+    remedy: "files() lists what there is.",
+  });
+}
+
+/** The system's own words say little about a path that a session can bend. */
+function explained(error: unknown, path: string): unknown {
+  if (isCellarError(error) || (error as Error | undefined)?.name === "AbortError") return error;
+  const shown = JSON.stringify(path);
+  const failed = (
+    code: "INVALID_INPUT" | "CONFLICT" | "IO_ERROR",
+    problem: string,
+    remedy?: string,
+  ) => new CellarError(code, `${shown} ${problem}`, { remedy, cause: error });
+  switch (codeOf(error)) {
+    case "ENOENT":
+      return notFound(path);
+    case "ELOOP":
+    case "ENOTDIR":
+      return failed(
+        "INVALID_INPUT",
+        "leads through a link, or through a file as if it were a folder; links are not followed",
+        "Name the file itself; a link can be read inside the sandbox.",
+      );
+    case "EISDIR":
+    case "ENOTEMPTY":
+      return failed("INVALID_INPUT", "is a folder", "Name a file, or remove the folder first.");
+    case "ENXIO":
+      return failed("INVALID_INPUT", "is not a file");
+    case "EAGAIN":
+      return failed("CONFLICT", "is held by the session", "Try again when the cell is over.");
+    case "ENOSPC":
+    case "EDQUOT":
+      return failed("IO_ERROR", "does not fit: the disk is full", "Free some space on the disk.");
+    default:
+      return failed("IO_ERROR", `could not be used: ${describeError(error)}`);
+  }
+}
