@@ -184,7 +184,7 @@ export class Notebook implements AsyncDisposable {
       if (!isKnown || !(await this.#parts.keeper.goTo(target))) {
         throw await this.#parts.status.gone(count, held.length);
       }
-      await this.#parts.journal.commit((now) => undone(now, target));
+      await this.#parts.journal.commit((now) => undone(now, target, held));
       this.#parts.snapshots.want();
       return this.#parts.status.checkpointAt(target, true);
     });

@@ -153,7 +153,9 @@ export class StatusDesk {
     const { executions } = this.#journal.book;
     const saved = new Set(executions.map(({ sequence }) => sequence));
     const unsaved = (this.#keeper.session?.held ?? []).filter((sequence) => !saved.has(sequence));
+    const { goneForGood } = this.#keeper;
     return [
+      ...(goneForGood === undefined ? [] : [goneForGood]),
       ...this.#journal.damaged.map((file) => `a damaged file was put aside: ${file}`),
       ...(this.#problem === undefined ? [] : [this.#problem]),
       ...(this.#keeper.report?.warnings ?? []),

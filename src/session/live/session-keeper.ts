@@ -5,7 +5,7 @@ import { cellList } from "../notebook-state.js";
 import { flagPrivate } from "../privacy-guard.js";
 import type { Journal } from "../record/journal.js";
 import type { SnapshotRecord } from "../record/notebook-head.js";
-import { isInEffect, missing } from "../record/timeline.js";
+import { type Execution, isInEffect, missing } from "../record/timeline.js";
 import type { Seal } from "../store/seal.js";
 import type { NotebookId } from "../store/store.js";
 import type { LiveSession } from "./live-session.js";
@@ -54,9 +54,17 @@ export class SessionKeeper {
 
   /** The numbers of cells that ran but whose effects are not in the variables. */
   get ranAfter(): readonly number[] {
-    const held = new Set(this.#session?.held);
-    const absent = missing(this.#plan.journal.book.executions, held);
-    return this.#plan.numbersOf(absent.map(({ cell }) => cell));
+    return this.#plan.numbersOf(this.#missing.map(({ cell }) => cell));
+  }
+
+  /** What of that nothing brings back, since the cells were deleted; until a cell was told. */
+  get goneForGood(): string | undefined {
+    const gone = this.#missing.filter(
+      ({ cell, isLost }) => !isLost && this.#plan.numbersOf([cell]).length === 0,
+    );
+    if (gone.length === 0) return undefined;
+    const cells = gone.length === 1 ? "a deleted cell is" : `${gone.length} deleted cells are`;
+    return `the effects of ${cells} missing, and cannot be run again`;
   }
 
   /** The session, or one in its place when it is gone. */
@@ -141,8 +149,10 @@ export class SessionKeeper {
 
   /** Only what is worth a word. */
   #tell(event: string | undefined): void {
-    const { ranAfter, report, restored } = this;
-    if (event === undefined && ranAfter.length === 0 && (report?.lost.length ?? 0) === 0) return;
+    const { ranAfter, goneForGood, report, restored } = this;
+    const lost = report?.lost ?? [];
+    const isWhole = ranAfter.length === 0 && goneForGood === undefined && lost.length === 0;
+    if (event === undefined && isWhole) return;
     const [from] = restored === null ? [] : this.#cellsAt(restored.sequence);
     const source =
       restored === null
@@ -155,9 +165,15 @@ export class SessionKeeper {
         `the effects of ${cellList(ranAfter)} ${verb} missing: replay() runs them again`,
       );
     }
-    for (const { name, reason, advice } of report?.lost ?? []) {
+    if (goneForGood !== undefined) this.#notes.push(goneForGood);
+    for (const { name, reason, advice } of lost) {
       this.#notes.push(`lost ${name}: ${reason}${advice === undefined ? "" : ` (${advice})`}`);
     }
+  }
+
+  get #missing(): readonly Execution[] {
+    const held = new Set(this.#session?.held);
+    return missing(this.#plan.journal.book.executions, held);
   }
 
   #cellsAt(sequence: number): readonly number[] {

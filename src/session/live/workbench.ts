@@ -188,8 +188,8 @@ function lengthened(
 }
 
 /** The notebook after its variables went back to a point of the timeline. */
-export function undone(now: Book, target: number): Book {
-  const { kept, taken } = cutAfter(now.executions, target);
+export function undone(now: Book, target: number, held: readonly number[]): Book {
+  const { kept, taken } = cutAfter(now.executions, target, new Set(held));
   const sequences = new Set(taken.map(({ sequence }) => sequence));
   return {
     ...now,

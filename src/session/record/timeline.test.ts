@@ -41,8 +41,14 @@ describe("a timeline", () => {
   });
 
   it("is cut after a point", () => {
-    const { kept, taken } = cutAfter(line([1, "a"], [4, "b"], [6, "a"]), 4);
+    const { kept, taken } = cutAfter(line([1, "a"], [4, "b"], [6, "a"]), 4, new Set([1, 4, 6]));
     expect([kept, taken]).toEqual([line([1, "a"], [4, "b"]), line([6, "a"])]);
+  });
+
+  it("is cut without what the variables do not hold", () => {
+    const runs = line([1, "a"], [2, "b"], [3, "c", true], [4, "d"]);
+    const { kept, taken } = cutAfter(runs, 1, new Set([1, 2, 4]));
+    expect([kept, taken]).toEqual([line([1, "a"], [3, "c", true]), line([2, "b"], [4, "d"])]);
   });
 
   it("keeps what a deleted cell did, but does not miss it", () => {

@@ -45,13 +45,17 @@ export function stepsBack(held: readonly number[], count: number): number | unde
   return held.at(-1 - count) ?? 0;
 }
 
+/** What is missing in the variables cannot be taken from them, and stays missing. */
 export function cutAfter(
   timeline: Timeline,
   sequence: number,
+  held: ReadonlySet<number>,
 ): { kept: Execution[]; taken: Execution[] } {
+  const isTaken = (execution: Execution) =>
+    execution.sequence > sequence && held.has(execution.sequence);
   return {
-    kept: timeline.filter((execution) => execution.sequence <= sequence),
-    taken: timeline.filter((execution) => execution.sequence > sequence),
+    kept: timeline.filter((execution) => !isTaken(execution)),
+    taken: timeline.filter(isTaken),
   };
 }
 

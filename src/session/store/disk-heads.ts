@@ -106,7 +106,6 @@ export class DiskHeads implements HeadStore {
   }
 
   async #read(id: NotebookId, folder: string): Promise<StoredHead | undefined> {
-    let damaged: readonly string[] | undefined;
     for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
       const { names, newest, latest, aside } = await look(folder);
       await this.#temps.sweep(folder, names);
@@ -123,9 +122,8 @@ export class DiskHeads implements HeadStore {
           const { head, seen } = opened;
           if (newest === latest) {
             this.#remember(folder, seen);
-            return { rev: newest, head, ...(damaged && { damaged }) };
+            return { rev: newest, head, ...(aside.length > 0 && { damaged: aside }) };
           }
-          damaged = aside;
           const content = this.#envelope.seal(id, latest + 1, head);
           await publish(folder, this.#temps.next(), content, latest + 1);
         }

@@ -21,7 +21,7 @@ export interface Listing {
   readonly newest: number;
   /** The highest that was given out; what was put aside counts, so that no number comes twice. */
   readonly latest: number;
-  /** Paths of what was put aside since the newest. */
+  /** Paths of what was put aside since the newest, or right before it: nobody has gone on since. */
   readonly aside: readonly string[];
 }
 
@@ -33,7 +33,10 @@ export async function look(folder: string): Promise<Listing> {
   const names = await namesIn(folder);
   const newest = Math.max(0, ...names.map((name) => revisionOf(name, HEAD)));
   const latest = Math.max(newest, ...names.map((name) => revisionOf(name, DAMAGED)));
-  const aside = names.filter((name) => revisionOf(name, DAMAGED) > newest);
+  const damaged = new Set(names.map((name) => revisionOf(name, DAMAGED)));
+  let whole = newest - 1;
+  while (whole > 0 && damaged.has(whole)) whole -= 1;
+  const aside = names.filter((name) => revisionOf(name, DAMAGED) > Math.max(0, whole));
   return { names, newest, latest, aside: aside.map((name) => join(folder, name)) };
 }
 

@@ -24,7 +24,7 @@ export interface StoredHead {
   /** Counts the commits of this head, from 1. */
   readonly rev: number;
   readonly head: unknown;
-  /** What was found damaged and put aside when this one was read. */
+  /** What was found damaged and put aside; told until there is a newer head. */
   readonly damaged?: readonly string[] | undefined;
 }
 
