@@ -15,6 +15,7 @@ import { restore } from "./rows/restore.mjs";
 import { rollback } from "./rows/rollback.mjs";
 import { sessionMemory } from "./rows/session-memory.mjs";
 import { snapshotBlock } from "./rows/snapshot-block.mjs";
+import { toonSaving } from "./rows/toon-saving.mjs";
 
 /** In the order of a run: what needs a calm machine comes first. Those with a target have a ratio. */
 export const BENCHMARKS = [
@@ -31,6 +32,7 @@ export const BENCHMARKS = [
   sessionMemory,
   batchedQueries,
   daemonExec,
+  toonSaving,
   context,
   pyodideStart,
   pyodideLoop,

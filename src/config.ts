@@ -42,6 +42,15 @@ export const limitSettingsSchema = z.strictObject({
   openFiles: z.int().min(32).max(65_536).default(256),
 });
 
+export const agentSettingsSchema = z.strictObject({
+  /** Matches that `grep` shows. */
+  maxGrepResults: z.int().min(1).max(10_000).default(100),
+  /** Whether `FINAL` is refused before anything was looked at. */
+  requireExplorationBeforeFinal: z.boolean().default(false),
+  /** How many calls count as having looked. */
+  minExplorationCalls: z.int().min(0).max(1_000).default(1),
+});
+
 export const settingsSchema = z.strictObject({
   /** A python binary or a venv folder. Default: Cellar's own environment, else python3. */
   python: z.string().min(1).optional(),
@@ -97,6 +106,12 @@ export const settingsSchema = z.strictObject({
   pids: z.enum(["own", "host"]).default("own"),
   /** Notebooks: files whose presence in the workspace cuts the network, as globs. */
   privateFiles: z.array(z.string().min(1).max(1000)).max(256).default([]),
+  /** What cells may say: everything, what the visitor lets pass, or what RestrictedPython compiles. */
+  policy: z.enum(["off", "ast", "restricted"]).default("off"),
+  /** Whether characters that models copy into code, such as `×` or `“`, are replaced. */
+  sanitise: z.boolean().default(false),
+  /** The functions of an agent: `peek`, `grep`, `FINAL` and others. */
+  agent: agentSettingsSchema.optional(),
   limits: limitSettingsSchema.prefault({}),
 } satisfies Record<SettingName, z.ZodType>);
 

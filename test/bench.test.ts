@@ -18,6 +18,7 @@ const RATIOS = [
   "context_500mb_vs_read",
   "batched_vs_ideal",
   "daemon_exec_vs_python",
+  "toon_saving_percent",
   "pyodide_start_vs_plain",
   "pyodide_loop_vs_plain",
 ];
@@ -32,7 +33,7 @@ const reportSchema = z.object({
     z.object({
       benchmark: z.string(),
       name: z.string(),
-      unit: z.enum(["ms", "MB"]),
+      unit: z.enum(["ms", "MB", "tokens", "%"]),
       median: z.number(),
       p95: z.number(),
       min: z.number(),

@@ -35,23 +35,27 @@ class Cell:
         self.shows_value = shows_value
 
 
-def build(number, text, flags, sources):
-    """Parse, repair where needed, and compile; SyntaxError if nothing helps."""
-    around = None
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if text.startswith("In ["):
-        # a pasted prompt is a valid annotation, but never one that was meant
-        text = repairs.without_prompts(text)
-    filename = "<cell {}>".format(number)
+def read(text, filename, flags):
+    """(text to show, text that runs, its tree, what surrounds its run); SyntaxError if nothing helps."""
+    text = _as_lines(text)
     flags |= _AWAIT
     try:
-        tree = _parse(text, filename, flags)
+        return text, text, parse(text, filename, flags), None
     except (SyntaxError, ValueError) as error:
-        shown, text, tree, around = _mend(text, filename, flags, error, number, sources)
+        return _mend(text, filename, flags, error)
+
+
+def build(number, text, flags, sources, conduct=None):
+    """Parse, repair where needed, and compile what the conduct admits."""
+    filename = "<cell {}>".format(number)
+    given = _as_lines(text)
+    sources.add(number, given)
+    shown, text, tree, around = read(given, filename, flags)
+    flags |= _AWAIT
+    if shown is not given:
         sources.add(number, shown)
-    else:
-        sources.add(number, text)
+    if conduct is not None:
+        tree = conduct.admit(tree, text)
     codes = []
     body = tree.body
     shows_value = bool(body) and type(body[-1]) is _ast.Expr
@@ -72,7 +76,17 @@ def build(number, text, flags, sources):
     return Cell(codes, flags & _FUTURE_FLAGS, around, in_loop, uses_asyncio, shows_value)
 
 
-def _parse(text, filename, flags):
+def _as_lines(text):
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if text.startswith("In ["):
+        # a pasted prompt is a valid annotation, but never one that was meant
+        text = repairs.without_prompts(text)
+    return text
+
+
+def parse(text, filename, flags=_AWAIT):
+    """The tree of a text that is Python as it stands."""
     return compile(text, filename, "exec", flags | _ONLY_AST, True)
 
 
@@ -83,9 +97,8 @@ def _silenced(text, expression):
     return "\n".join(lines).lstrip(" \t\n)").startswith(";")
 
 
-def _mend(text, filename, flags, error, number, sources):
+def _mend(text, filename, flags, error):
     """Try what models really paste, from the most to the least likely."""
-    sources.add(number, text)
     reported = _unreadable(text, filename) or error
     if reported is not error:
         raise reported from None
@@ -98,7 +111,7 @@ def _mend(text, filename, flags, error, number, sources):
         if rewritten is None:
             continue
         try:
-            tree = _parse(rewritten.text, filename, flags)
+            tree = parse(rewritten.text, filename, flags)
             return candidate, rewritten.text, tree, rewritten.around
         except (SyntaxError, ValueError) as rest:
             # the magics are fine, so what is still wrong is the mistake to report
@@ -108,7 +121,7 @@ def _mend(text, filename, flags, error, number, sources):
 
 def _attempt(text, filename, flags):
     try:
-        return _parse(text, filename, flags)
+        return parse(text, filename, flags)
     except (SyntaxError, ValueError):
         return None
 

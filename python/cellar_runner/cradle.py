@@ -4,7 +4,7 @@ import os
 import select
 import signal
 
-from . import groups, jail, linux, wire
+from . import family, groups, jail, linux, wire
 from .init import Init
 
 
@@ -86,7 +86,7 @@ class Cradle:
             group = groups.SessionGroup(self._parents, params["session"], limits)
         room = jail.Room(params["room"]) if "room" in params else None
         precedence = jail.enter(limits, self._seccomp, group, room, self._head.has_network)
-        kept = [self._folder, precedence.descriptor] + (room.descriptors if room is not None else [])
+        kept = [self._folder, precedence.descriptor, family.SHEET] + (room.descriptors if room is not None else [])
         linux.close_all_except(kept + (group.descriptors if group is not None else []))
         Init(params, self._folder, group, self._head, precedence, self._shared_bytes, room).run()
 

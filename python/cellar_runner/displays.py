@@ -11,13 +11,17 @@ from .excerpts import TABLE_TYPE, excerpt
 from .figures import Figures
 from .pristine import BUILTINS as __builtins__
 from .reprs import cap, exact, guarded_repr, guarded_str, is_a, text_of, type_name
-from .values import encode
+from .values import Encoder, encode
 
 RICH_TEXT_LIMIT = 1_000_000
 IMAGE_LIMIT = 12_000_000
 BUNDLE_LIMIT = 10_000_000
 TYPE_LIMIT = 16
 METADATA_LIMIT = 10_000
+# For readers that show values in a form of their own.
+VALUE_TYPE = "application/vnd.cellar.value+json"
+VALUE_LIMIT = 100_000
+_STRUCTURED = (list, tuple, dict)
 
 _PLAIN = frozenset(
     (int, float, bool, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range)
@@ -180,6 +184,7 @@ class Displays:
 
     def __init__(self, send):
         self._send = send
+        self.tells_values = False
         self.figures = Figures(self.send)
 
     def display(self, *values, raw=False, metadata=None, **_options):
@@ -225,6 +230,11 @@ class Displays:
         images, rest = split_images(data)
         if images:
             self.send(dict(images, **{"text/plain": rest["text/plain"]}), metadata)
+        if self.tells_values and type(value) in _STRUCTURED:
+            encoder = Encoder(VALUE_LIMIT)
+            encoded = encoder.encode(value, 0)
+            if encoder.loss is None:
+                rest[VALUE_TYPE] = dumps(encoded)
         return rest
 
 

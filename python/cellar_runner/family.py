@@ -10,6 +10,8 @@ import struct
 # Above what `open` hands out, so that user code meets the runner's descriptors only on purpose.
 CHANNEL, LINK, OUT, ERR, SPARE, ALARM, OUT_READER, ERR_READER = range(1100, 1108)
 WAKE, LAST_PID = 1108, 1109
+# The file of a large context; unlike the others it goes with every copy.
+SHEET = CHANNEL - 1
 DESCRIPTOR_CEILING = 1110
 # Descriptors in flight are counted for all sessions of a user together, and a sender fails when
 # they exceed its own limit. Only init sends any, with a limit that no cell can reach.

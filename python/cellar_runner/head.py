@@ -37,6 +37,8 @@ class Head(Service):
         self._reading = threading.Lock()
         self._reader = None
         self._understudy = None
+        # The file that a large context lies on.
+        self.backing = None
         # Made in the zygote, so that sessions share its pages.
         self._new_interpreter()
 
@@ -153,6 +155,11 @@ class Head(Service):
             self._run({"step": 0, "number": 0, "code": rehearsal.CODE, "max_output": 0})
             self._interpreter = interpreter
         return {}
+
+    def context_file(self, value):
+        """(descriptor, how many bytes of a first line stand before it) of the file of a context."""
+        descriptor = None if self.backing is None else self.backing.descriptor_for(value)
+        return None if descriptor is None else (descriptor, self.backing.lead)
 
     def give_context(self, value, step=0):
         super().give_context(value, step)

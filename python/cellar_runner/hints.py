@@ -8,6 +8,7 @@ import re
 import sys
 
 from .bridge import HostError
+from .policy_report import PolicyViolation
 from .pristine import BUILTINS as __builtins__
 
 READABLE = ("/workspace", "/tmp")
@@ -58,7 +59,7 @@ def hint_for(error, network, lost_names=()):
 
 
 def _hint(error, network):
-    if isinstance(error, HostError):
+    if isinstance(error, (HostError, PolicyViolation)):
         return error.hint
     if isinstance(error, ModuleNotFoundError):
         return _missing_module(error)

@@ -216,7 +216,7 @@ class Init:
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            linux.close_all_except(descriptors)
+            linux.close_all_except([family.SHEET] + descriptors)
             os.setsid()
             gc.enable()
             head = self._head

@@ -13,6 +13,7 @@ from . import interactive, magics
 from .commands import Commands
 from .displays import Displays
 from .event_loop import EventLoop
+from .final import is_ending
 from .pristine import BUILTINS as __builtins__
 from .reprs import cap, guarded_str, is_a, type_name
 from .sources import Sources
@@ -48,6 +49,8 @@ class Interpreter:
         self.leave = _nothing
         # What every cell finds by name, whatever the one before it did.
         self.builtins = {}
+        # What is asked of every cell before it runs; nothing by default.
+        self.conduct = None
         self.flags = 0
         self.sources = Sources()
         self.first_path = tuple(sys.path)
@@ -115,12 +118,17 @@ class Interpreter:
         self._loop.rebuild()
 
     def _attempt(self, number, code):
+        conduct = self.conduct
         try:
             self._reset()
             self.enter()
+            if conduct is not None:
+                code = conduct.prepare(code, self)
             outcome = self._ok(self._evaluate(number, code))
         except BaseException as error:
             outcome = self._failure(error)
+        if conduct is not None:
+            conduct.report(outcome)
         self._finish_output()
         return outcome
 
@@ -180,7 +188,7 @@ class Interpreter:
         return self._value_of(self._build(number, code))
 
     def _build(self, number, code):
-        cell = cells.build(number, code, self.flags, self.sources)
+        cell = cells.build(number, code, self.flags, self.sources, self.conduct)
         self.flags = cell.flags
         if cell.uses_asyncio:
             self._loop.attach()
@@ -251,6 +259,8 @@ class Interpreter:
         return {"status": "ok", "error": None, "result": result, "exit_code": None}
 
     def _failure(self, error):
+        if is_ending(error):
+            return self._ok(None)
         status, exit_code = "error", None
         described = self._tracebacks.describe(error, self._loop.awaited)
         if is_a(error, KeyboardInterrupt) and not self._tracebacks.raised_by_user(error):

@@ -8,6 +8,7 @@ from . import family, linux
 GUEST_UID = 1000
 SOCKET_FOLDER = "/run/cellar"
 WORKSPACE = "/workspace"
+SPILLED = "/spilled"
 ROOMS = "/run/rooms"
 MASKED = ("kcore", "keys", "key-users", "timer_list", "sysrq-trigger", "sched_debug", "kallsyms")
 
@@ -51,6 +52,7 @@ class Room:
         path = os.path.join(ROOMS, order["name"])
         self.folder = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
         self.workspace = os.path.join(path, "workspace")
+        self.spilled = os.path.join(path, "spilled")
         self.egress = None
         if order["egress"]:
             self.egress = os.open("egress.sock", os.O_PATH | os.O_NOFOLLOW, dir_fd=self.folder)
@@ -81,6 +83,9 @@ def _arrange_files(limits, room):
     else:
         # The wall bound it without devices and set-user-id, and so it stays.
         linux.mount(room.workspace, WORKSPACE, None, linux.MS_BIND)
+        if os.path.isdir(room.spilled):
+            linux.mount(room.spilled, SPILLED, None, linux.MS_BIND)
+            _read_only(SPILLED)
     linux.mount(None, "/dev", None, linux.MS_BIND | linux.MS_REMOUNT | linux.MS_RDONLY | linux.MS_NOSUID)
     linux.unmount(SOCKET_FOLDER)
     if os.path.ismount(ROOMS):

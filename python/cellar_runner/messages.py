@@ -424,6 +424,29 @@ MESSAGES = {
                     "propertyNames": {"type": "string", "maxLength": 4096},
                     "additionalProperties": {"type": "string"},
                 },
+                "conduct": {
+                    "type": "object",
+                    "properties": {
+                        "policy": {"enum": ["off", "ast", "restricted"]},
+                        "sanitise": {"type": "boolean"},
+                    },
+                    "required": ["policy", "sanitise"],
+                    "additionalProperties": False,
+                },
+                "agent": {
+                    "type": "object",
+                    "properties": {
+                        "max_grep_results": {"type": "integer", "exclusiveMinimum": 0},
+                        "require_exploration_before_final": {"type": "boolean"},
+                        "min_exploration_calls": {"type": "integer", "minimum": 0},
+                    },
+                    "required": [
+                        "max_grep_results",
+                        "require_exploration_before_final",
+                        "min_exploration_calls",
+                    ],
+                    "additionalProperties": False,
+                },
             },
             "required": ["environment"],
             "additionalProperties": False,
@@ -486,6 +509,167 @@ MESSAGES = {
                         "reason": {"type": "string", "maxLength": 4096},
                     },
                     "required": ["planned"],
+                    "additionalProperties": False,
+                },
+                "replaced": {
+                    "type": "object",
+                    "properties": {
+                        "total": {"type": "integer", "minimum": 0},
+                        "characters": {
+                            "maxItems": 64,
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "properties": {
+                                    "character": {"type": "string", "maxLength": 8},
+                                    "name": {"type": "string", "maxLength": 4096},
+                                    "line": {"type": "integer", "minimum": 0},
+                                    "column": {"type": "integer", "minimum": 0},
+                                    "with": {"type": "string", "maxLength": 64},
+                                },
+                                "required": ["character", "name", "line", "column", "with"],
+                                "additionalProperties": False,
+                            },
+                        },
+                    },
+                    "required": ["total", "characters"],
+                    "additionalProperties": False,
+                },
+                "agent": {
+                    "type": "object",
+                    "properties": {
+                        "calls": {
+                            "maxItems": 200,
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "properties": {
+                                    "id": {"type": "string", "minLength": 1, "maxLength": 32},
+                                    "name": {
+                                        "type": "string",
+                                        "minLength": 1,
+                                        "maxLength": 4096,
+                                    },
+                                    "arguments": {
+                                        "type": "object",
+                                        "propertyNames": {"type": "string", "maxLength": 4096},
+                                        "additionalProperties": {},
+                                    },
+                                    "size": {"type": "integer", "minimum": 0},
+                                    "preview": {"type": "string", "maxLength": 4096},
+                                    "parents": {
+                                        "maxItems": 64,
+                                        "type": "array",
+                                        "items": {
+                                            "type": "string",
+                                            "minLength": 1,
+                                            "maxLength": 32,
+                                        },
+                                    },
+                                    "seconds": {"type": "number", "minimum": 0},
+                                    "error": {
+                                        "anyOf": [
+                                            {"type": "string", "maxLength": 4096},
+                                            {"type": "null"},
+                                        ],
+                                    },
+                                },
+                                "required": [
+                                    "id",
+                                    "name",
+                                    "arguments",
+                                    "size",
+                                    "preview",
+                                    "parents",
+                                    "seconds",
+                                    "error",
+                                ],
+                                "additionalProperties": False,
+                            },
+                        },
+                        "omitted": {"type": "integer", "minimum": 0},
+                        "explored": {"type": "integer", "minimum": 0},
+                        "final": {
+                            "anyOf": [
+                                {
+                                    "type": "object",
+                                    "properties": {
+                                        "via": {"type": "string", "maxLength": 4096},
+                                        "name": {
+                                            "anyOf": [
+                                                {"type": "string", "maxLength": 4096},
+                                                {"type": "null"},
+                                            ],
+                                        },
+                                        "type": {"type": "string", "maxLength": 4096},
+                                        "value": {},
+                                        "text": {
+                                            "anyOf": [
+                                                {"type": "string", "maxLength": 100000},
+                                                {"type": "null"},
+                                            ],
+                                        },
+                                        "loss": {
+                                            "anyOf": [
+                                                {"type": "string", "maxLength": 4096},
+                                                {"type": "null"},
+                                            ],
+                                        },
+                                    },
+                                    "required": [
+                                        "via",
+                                        "name",
+                                        "type",
+                                        "value",
+                                        "text",
+                                        "loss",
+                                    ],
+                                    "additionalProperties": False,
+                                },
+                                {"type": "null"},
+                            ],
+                        },
+                        "findings": {
+                            "maxItems": 500,
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "properties": {
+                                    "number": {"type": "integer", "minimum": 0},
+                                    "text": {"type": "string", "maxLength": 4096},
+                                    "source": {
+                                        "anyOf": [
+                                            {"type": "string", "maxLength": 4096},
+                                            {"type": "null"},
+                                        ],
+                                    },
+                                },
+                                "required": ["number", "text", "source"],
+                                "additionalProperties": False,
+                            },
+                        },
+                        "refused": {
+                            "maxItems": 20,
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "properties": {
+                                    "name": {"type": "string", "maxLength": 4096},
+                                    "reason": {"type": "string", "maxLength": 4096},
+                                },
+                                "required": ["name", "reason"],
+                                "additionalProperties": False,
+                            },
+                        },
+                    },
+                    "required": [
+                        "calls",
+                        "omitted",
+                        "explored",
+                        "final",
+                        "findings",
+                        "refused",
+                    ],
                     "additionalProperties": False,
                 },
                 "output": {

@@ -9,15 +9,23 @@ import threading
 import time
 
 from . import aliases, bridge, context, snapshot, streams, values, wire
+from .agent import AgentTools
+from .conduct import Conduct
 from .interpreter import Interpreter
 from .messages import PROTOCOL_VERSION
 from .pristine import BUILTINS as __builtins__
+from .spilled import keep_spilled, spilled_folder
 from .toolbox import toolbox
 
 _clock, _exit, _get_ident = time.perf_counter, os._exit, threading.get_ident
 _getpid = os.getpid
 _NOTHING = object()
 NEWS_SECONDS = 0.1
+# The name under which the host takes and gives what an agent's functions remember.
+AGENT_STATE = "__agent__"
+AGENT_CHARACTERS = 8_000_000
+# The same for outputs that were too long to be shown, where the host cannot mount them.
+SPILLED = "__spilled__"
 # The functions behind the ones of `signal`, which would make enumerations of their results.
 _signal, _SIGINT = _signals.signal, int(signal.SIGINT)
 _set_mask = getattr(_signals, "pthread_sigmask", None)
@@ -63,6 +71,7 @@ class Service:
         self._given_context = _NOTHING
         self._given_step = 0
         self._incoming = None
+        self._agent = None
         self.questions = bridge.Questions()
         self.news = News()
         self.pid = _getpid()
@@ -143,6 +152,10 @@ class Service:
         """When the host gave what `context` still is, or None."""
         return self._given_step if self.current_context() is self._given_context else None
 
+    def context_file(self, _value):
+        """The open file whose bytes are those of a context, where there is one."""
+        return None
+
     def current_context(self):
         return self._interpreter.namespace.get("context")
 
@@ -170,7 +183,13 @@ class Service:
         self._answered(params, result)
 
     def _execute(self, params):
-        outcome = self._run(params)
+        agent = self._agent
+        if agent is None:
+            outcome = self._run(params)
+        else:
+            agent.begin_cell()
+            outcome = self._run(params)
+            outcome["agent"] = agent.report()
         outcome["checkpoint"] = self._plan(params["checkpoint"])
         return outcome
 
@@ -211,6 +230,10 @@ class Service:
         for name, value in params["variables"].items():
             if name == "context":
                 self.give_context(values.decode(value), params["step"])
+            elif name == AGENT_STATE and self._agent is not None:
+                self._agent.restore(values.decode(value))
+            elif name == SPILLED and self._agent is not None:
+                keep_spilled(values.decode(value))
             else:
                 self._interpreter.namespace[name] = values.decode(value)
         return {"checkpoint": self._plan(params["checkpoint"])}
@@ -249,10 +272,28 @@ class Service:
     def _configure(self, params):
         os.environ.update(params["environment"])
         aliases.bind(os.environ)
+        if "conduct" in params:
+            conduct = params["conduct"]
+            self._interpreter.conduct = Conduct(conduct["policy"], conduct["sanitise"])
+        if "agent" in params:
+            self._equip(params["agent"])
         return {}
+
+    def _equip(self, options):
+        """Gives cells the functions of an agent."""
+        bridges, variables = self._builtins, lambda: self._interpreter.namespace
+        self._agent = AgentTools(
+            self.current_context, options, bridges, variables, self.context_file
+        )
+        self._builtins.update(self._agent.functions())
+        self._interpreter.displays.tells_values = True
 
     def _get_variable(self, params):
         namespace = self._interpreter.namespace
+        if params["name"] == AGENT_STATE and self._agent is not None:
+            return {"found": True, "value": values.encode(self._agent.state(), AGENT_CHARACTERS)}
+        if params["name"] == SPILLED and self._agent is not None:
+            return {"found": True, "value": spilled_folder()}
         if params["name"] not in namespace:
             return {"found": False}
         return {"found": True, "value": values.encode(namespace[params["name"]])}

@@ -9,9 +9,13 @@ import fcntl
 import mmap
 import os
 
+from . import family
+
 # The C library gives strings of this size a mapping of their own, which is unmapped as a whole.
 SMALLEST = 40 << 20
 MAP_FIXED = 0x10
+HUGE_PAGE = 2 << 20
+MADV_COLLAPSE = 25
 _SEALS = 0x1 | 0x2 | 0x4 | 0x8
 _ADD_SEALS = 1033
 _OWN_MAPPING = 2
@@ -20,6 +24,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _mmap = _libc.mmap
 _mmap.restype = ctypes.c_void_p
 _mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+_madvise = _libc.madvise
+_madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
 def under(text, address, size):
@@ -32,6 +38,71 @@ def under(text, address, size):
         return None
 
 
+class Sheets:
+    """Makes sheets and remembers the last one, whose file can be kept open for programs to read."""
+
+    def __init__(self):
+        self._last = None
+
+    def under(self, text, address, size):
+        self._let_go()
+        self._last = under(text, address, size)
+        if self._last is not None:
+            self._last.keeps_file = True
+        return self._last
+
+    def keep_file(self, text):
+        """The Backing of a string of ASCII that lies on the last sheet; None for another."""
+        sheet = self._last
+        if sheet is None or type(text) is not str or not text.isascii() or not sheet.lies_under(text):
+            self._let_go()
+            return None
+        family.open_descriptor_range()
+        family.place(sheet.file, family.SHEET)
+        return Backing(text, sheet.lead)
+
+    def _let_go(self):
+        if self._last is not None:
+            os.close(self._last.file)
+            self._last = None
+
+
+class Backing:
+    """The file whose bytes are those of a string, after a first line that does not count."""
+
+    def __init__(self, text, lead):
+        self._text = text
+        self.lead = lead
+        self._identity = _identity()
+
+    def descriptor_for(self, value):
+        """The open file, as long as it is this string's and no cell has closed it."""
+        if value is not self._text or _identity() != self._identity:
+            return None
+        return family.SHEET
+
+
+def collapse():
+    """Gathers the pages of the file into huge ones, which programs can read about twice as fast.
+
+    It takes a while, so it is for a process of its own; a kernel that does not know how does nothing.
+    """
+    size = os.fstat(family.SHEET).st_size // HUGE_PAGE * HUGE_PAGE
+    room = _mmap(None, size + HUGE_PAGE, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+    place = -(-room // HUGE_PAGE) * HUGE_PAGE
+    flags = mmap.MAP_PRIVATE | MAP_FIXED
+    if _mmap(place, size, mmap.PROT_READ, flags, family.SHEET, 0) == place:
+        _madvise(place, size, MADV_COLLAPSE)
+
+
+def _identity():
+    try:
+        status = os.fstat(family.SHEET)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_size
+
+
 def _has_own_mapping(text):
     """As the GNU C library notes in front of what it hands out."""
     if not hasattr(_libc, "gnu_get_libc_version"):
@@ -41,34 +112,47 @@ def _has_own_mapping(text):
 
 
 class Sheet:
-    """Takes the bytes of a string in order, and puts them in place in the end."""
+    """Takes the bytes of a string in order, and puts them in place in the end.
+
+    The file begins with a page of which only the end is the string's, and goes on to its last byte.
+    """
 
     def __init__(self, address, size):
-        self._at = address
+        self._start = self._at = address
+        self._end = address + size
         self._first = -(-address // mmap.PAGESIZE) * mmap.PAGESIZE
         self._last = (address + size) // mmap.PAGESIZE * mmap.PAGESIZE
-        self._file = os.memfd_create("context", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        self.file = os.memfd_create("context", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        self.keeps_file = False
+        # How many bytes stand before the string, the last of them a line break.
+        self.lead = mmap.PAGESIZE - (self._first - address)
+
+    def lies_under(self, text):
+        return id(text) < self._start < id(text) + mmap.PAGESIZE
 
     def put(self, data):
-        """Whole pages go into the file, the edges where they belong."""
+        """All goes into the file, and the edges also where they belong."""
         view = memoryview(data)
         while view:
             if self._first <= self._at < self._last:
                 part = view[: self._last - self._at]
-                part = part[: os.pwrite(self._file, part, self._at - self._first)]
             else:
                 part = view if self._at >= self._last else view[: self._first - self._at]
                 ctypes.memmove(self._at, bytes(part), len(part))
+            part = part[: os.pwrite(self.file, part, self._at - self._start + self.lead)]
             self._at += len(part)
             view = view[len(part) :]
 
     def lay(self):
         """Replaces the memory under the string; what was not put is zero."""
         size = self._last - self._first
-        os.ftruncate(self._file, size)
-        fcntl.fcntl(self._file, _ADD_SEALS, _SEALS)
+        os.pwrite(self.file, b"\0" * (self.lead - 1) + b"\n", 0)
+        os.ftruncate(self.file, self._end - self._start + self.lead)
+        fcntl.fcntl(self.file, _ADD_SEALS, _SEALS)
         flags = mmap.MAP_PRIVATE | MAP_FIXED
-        place = _mmap(self._first, size, mmap.PROT_READ, flags, self._file, 0)
-        os.close(self._file)
+        place = _mmap(self._first, size, mmap.PROT_READ, flags, self.file, mmap.PAGESIZE)
+        if not self.keeps_file:
+            os.close(self.file)
+            self.file = None
         if place != self._first:
             raise MemoryError("the context's memory cannot be mapped")

@@ -3,9 +3,10 @@
 import gc
 import os
 import resource
+import signal
 import sys
 
-from . import context, jail, memory, sheet, wire
+from . import context, family, jail, linux, memory, sheet, wire
 from .cradle import Cradle
 from .link import open_link
 
@@ -24,10 +25,14 @@ class Template(Cradle):
 
     def _read_context(self, params):
         before = jail.data_in_use()
+        sheets = sheet.Sheets()
         with _Bounded(before):
-            value = context.read(self._file, params["format"], params["bytes"], sheet)
+            value = context.read(self._file, params["format"], params["bytes"], sheets)
         os.close(self._file)
         self._head.give_context(value)
+        self._head.backing = sheets.keep_file(value)
+        if self._head.backing is not None:
+            _collapse_aside()
         # A collection in a session would otherwise write to every object of the context.
         gc.freeze()
         memory.trim()
@@ -53,6 +58,23 @@ class _Bounded:
 
     def __exit__(self, *_):
         resource.setrlimit(resource.RLIMIT_DATA, self._usual)
+
+
+def _collapse_aside():
+    """In a copy that ends when it is done, at the lowest priority."""
+    try:
+        if linux.fork() != 0:
+            return
+    except OSError:
+        return
+    try:
+        signal.set_wakeup_fd(-1)
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+        linux.close_all_except([family.SHEET])
+        os.nice(19)
+        sheet.collapse()
+    finally:
+        os._exit(0)
 
 
 def _go_first():

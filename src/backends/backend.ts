@@ -1,5 +1,5 @@
 import type { IsolationLevel, Settings } from "../config.js";
-import type { MimeBundle, Variable } from "../protocol/messages.js";
+import type { AgentReport, MimeBundle, Replaced, Variable } from "../protocol/messages.js";
 
 export type ExecutionStatus = "ok" | "error" | "timeout" | "cancelled" | "oom" | "crashed";
 
@@ -60,6 +60,10 @@ export interface CodeExecution {
   readonly duration: number;
   readonly isolation: Isolation;
   readonly state: StateReport;
+  /** Characters of the code that were replaced before it ran. */
+  readonly replaced?: Replaced | undefined;
+  /** What the functions of an agent did, where the session has them. */
+  readonly agent?: AgentReport | undefined;
 }
 
 export interface Checkpoint {

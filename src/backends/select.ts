@@ -4,6 +4,7 @@ import type { ISandbox, REPLConfig } from "./backend.js";
 import { isInhabited } from "./daemon/address.js";
 import { isAbsence } from "./daemon/link.js";
 import { DaemonRuntime, isRefusal } from "./daemon/runtime.js";
+import type { Room } from "./native/room.js";
 import type { NativeRuntime } from "./native/runtime.js";
 import type { PyodideRuntime } from "./pyodide/runtime.js";
 
@@ -30,8 +31,15 @@ export function createSandbox(config: REPLConfig = {}): Promise<ISandbox> {
   return openSandbox(config);
 }
 
-/** `cold` is for a backend that has to start its Python first, where waiting ahead does not pay. */
-export async function openSandbox(config: REPLConfig, cold: REPLConfig = {}): Promise<ISandbox> {
+/**
+ * `cold` is for a backend that has to start its Python first, where waiting ahead does not pay;
+ * `room` for the one that has rooms.
+ */
+export async function openSandbox(
+  config: REPLConfig,
+  cold: REPLConfig = {},
+  room?: Room,
+): Promise<ISandbox> {
   if (typeof config !== "object" || config === null) {
     throw new CellarError("INVALID_CONFIG", "the options of a sandbox must be an object", {
       remedy: "Leave them out to have the defaults.",
@@ -40,13 +48,13 @@ export async function openSandbox(config: REPLConfig, cold: REPLConfig = {}): Pr
   const { backend = "auto" } = config;
   switch (backend) {
     case "native":
-      return await openNative({ ...config, ...cold });
+      return await openNative({ ...config, ...cold }, undefined, room);
     case "daemon":
       return await sharedDaemon().createSandbox(config, { starts: true });
     case "pyodide":
       return await openPyodide({ ...config, ...cold });
     case "auto":
-      return await openAny(config, cold);
+      return await openAny(config, cold, room);
     default:
       throw new CellarError("INVALID_CONFIG", `there is no backend ${JSON.stringify(backend)}`, {
         remedy: `Take one of: ${BACKENDS.join(", ")}.`,
@@ -55,11 +63,11 @@ export async function openSandbox(config: REPLConfig, cold: REPLConfig = {}): Pr
 }
 
 /** The daemon when it runs and answers, else native when there is a Python, else Pyodide. */
-async function openAny(config: REPLConfig, cold: REPLConfig): Promise<ISandbox> {
+async function openAny(config: REPLConfig, cold: REPLConfig, room?: Room): Promise<ISandbox> {
   const fromDaemon = await openRunningDaemon(config);
   if ("sandbox" in fromDaemon) return fromDaemon.sandbox;
   try {
-    return await openNative({ ...config, ...cold }, fromDaemon.reason);
+    return await openNative({ ...config, ...cold }, fromDaemon.reason, room);
   } catch (error) {
     // Who named a Python wants that one.
     const named = config.python ?? settingLayers().python;
@@ -87,8 +95,8 @@ function sharedDaemon(): DaemonRuntime {
   return shared.daemon;
 }
 
-async function openNative(config: REPLConfig, chosen?: string): Promise<ISandbox> {
-  return await (await sharedRuntime()).createSandbox(config, chosen);
+async function openNative(config: REPLConfig, chosen?: string, room?: Room): Promise<ISandbox> {
+  return await (await sharedRuntime()).createSandbox(config, chosen, room);
 }
 
 async function openPyodide(config: REPLConfig, chosen?: string): Promise<ISandbox> {

@@ -72,6 +72,8 @@ const SHARED_NETWORK = ["--share-net"];
 /** The kernel's own, and what each session covers: a folder bound there would never be seen. */
 const COVERED_PATHS = ["/proc", "/dev", "/sys", "/tmp"];
 const WORKSPACE = "/workspace";
+/** Where a session in a room may find what its agent was shown in part only. */
+const SPILLED = "/spilled";
 
 const GUEST_ADVICE = "Choose a guest path of its own, such as /data.";
 
@@ -94,7 +96,7 @@ export function wallOptions(policy: WallPolicy): string[] {
     ...temporaryFolder("/dev/shm", policy.tmpMb),
     ...["--dir", WORKSPACE],
     ...["--bind", policy.sockets.host, policy.sockets.guest],
-    ...rooms.flatMap(({ host, guest }) => ["--bind", host, guest]),
+    ...rooms.flatMap(({ host, guest }) => ["--bind", host, guest, "--dir", SPILLED]),
     ...mountOptions(policy.mounts),
     ...["--remount-ro", "/dev", "--remount-ro", "/"],
     ...environmentOptions(),

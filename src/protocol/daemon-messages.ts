@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { agentReportSchema, replacedSchema } from "./agent-messages.js";
 import {
   count,
   executionErrorSchema,
@@ -61,6 +62,8 @@ const execution = z.strictObject({
     reason: text.optional(),
     lost: z.array(text).max(64).optional(),
   }),
+  replaced: replacedSchema.optional(),
+  agent: agentReportSchema.optional(),
 });
 
 /** Between a client and the daemon of the same user. The client asks; only queries go the other way. */

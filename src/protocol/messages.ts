@@ -1,4 +1,10 @@
 import { z } from "zod";
+import {
+  agentOrderSchema,
+  agentReportSchema,
+  conductSchema,
+  replacedSchema,
+} from "./agent-messages.js";
 import { daemonMessages } from "./daemon-messages.js";
 import {
   checkpointMode,
@@ -167,7 +173,11 @@ export const messages = {
   configure: request(
     "head",
     "host",
-    z.strictObject({ environment: z.record(shortText, text) }),
+    z.strictObject({
+      environment: z.record(shortText, text),
+      conduct: conductSchema.optional(),
+      agent: agentOrderSchema.optional(),
+    }),
     nothing,
   ),
   execute: request(
@@ -188,6 +198,8 @@ export const messages = {
       exit_code: z.int().nullable(),
       duration_ms: z.number().nonnegative(),
       checkpoint: checkpointPlan,
+      replaced: replacedSchema.optional(),
+      agent: agentReportSchema.optional(),
       output: z
         .strictObject({
           pieces: z
@@ -329,6 +341,14 @@ export type ContextFormat = z.infer<typeof contextFormat>;
 export type CheckpointMode = z.infer<typeof checkpointMode>;
 export type MimeBundle = z.infer<typeof mimeBundleSchema>;
 export type Variable = z.infer<typeof variableSchema>;
+export type {
+  AgentCall,
+  AgentReport,
+  FinalAnswer,
+  Finding,
+  Policy,
+  Replaced,
+} from "./agent-messages.js";
 export type { RestoreReport, StateManifest } from "./state-messages.js";
 export type DeathCause = z.infer<typeof deathCause>;
 

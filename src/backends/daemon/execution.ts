@@ -56,6 +56,7 @@ function pack(
       ...(state.reason !== undefined && { reason: state.reason }),
       ...(state.lost !== undefined && { lost: [...state.lost] }),
     },
+    ...extrasOf(execution),
   };
 }
 
@@ -85,7 +86,16 @@ export function unpackExecution(
     duration: wire.duration_ms,
     isolation,
     state,
+    ...extrasOf(wire),
   };
+}
+
+/** What only some results have. */
+function extrasOf({
+  replaced,
+  agent,
+}: Pick<CodeExecution, "replaced" | "agent">): Pick<WireExecution, "replaced" | "agent"> {
+  return { ...(replaced !== undefined && { replaced }), ...(agent !== undefined && { agent }) };
 }
 
 /** The result of a cell whose daemon went away. */

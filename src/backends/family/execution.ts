@@ -1,5 +1,5 @@
 import type { CodeExecution, Isolation } from "../backend.js";
-import { type RunningCell, stopError } from "./cell.js";
+import { type CellEnd, type RunningCell, stopError } from "./cell.js";
 
 type Gathered = Pick<
   CodeExecution,
@@ -16,6 +16,13 @@ export function gathered(cell: RunningCell, isolation: Isolation): Gathered {
     background: cell.report?.processes ?? 0,
     isolation,
   };
+}
+
+/** What only some answers have. */
+export function extrasOf(end: CellEnd): Pick<CodeExecution, "replaced" | "agent"> {
+  if (end.kind !== "answered") return {};
+  const { replaced, agent } = end.answer;
+  return { ...(replaced !== undefined && { replaced }), ...(agent !== undefined && { agent }) };
 }
 
 /** The result of a cell that was cancelled before its turn came. */

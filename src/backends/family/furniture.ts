@@ -1,6 +1,6 @@
 import type { Settings } from "../../config.js";
 import { CellarError, describeError, isCellarError } from "../../errors.js";
-import type { RestoreReport, Result } from "../../protocol/messages.js";
+import type { Params, RestoreReport, Result } from "../../protocol/messages.js";
 import type { Json } from "../../protocol/values.js";
 import type { Branch } from "./branch.js";
 import type { Context, LargeContext } from "./context.js";
@@ -52,8 +52,9 @@ export class Furniture {
 
   /** What a new head needs before the first cell. */
   async install(branch: Branch, lodging: Lodging): Promise<void> {
-    if (this.#environment !== undefined) {
-      await branch.ask("configure", { environment: { ...this.#environment } });
+    const order = { ...conductOf(this.#settings), ...agentOf(this.#settings) };
+    if (this.#environment !== undefined || Object.keys(order).length > 0) {
+      await branch.ask("configure", { environment: { ...this.#environment }, ...order });
     }
     const context = this.#context;
     if (context !== undefined && context !== lodging.context) await this.place(branch, context);
@@ -122,6 +123,21 @@ export class Furniture {
       throw isCellarError(error, "REMOTE_ERROR") ? refused(error) : error;
     }
   }
+}
+
+function conductOf({ policy, sanitise }: Settings): Pick<Params<"configure">, "conduct"> {
+  return policy === "off" && !sanitise ? {} : { conduct: { policy, sanitise } };
+}
+
+function agentOf({ agent }: Settings): Pick<Params<"configure">, "agent"> {
+  if (agent === undefined) return {};
+  return {
+    agent: {
+      max_grep_results: agent.maxGrepResults,
+      require_exploration_before_final: agent.requireExplorationBeforeFinal,
+      min_exploration_calls: agent.minExplorationCalls,
+    },
+  };
 }
 
 function record({ line }: Branch, step: number, plan: Plan): void {

@@ -15,7 +15,7 @@ import type { Callbacks } from "./callbacks.js";
 import { Capture, type Captured, type CaptureOptions, type StateSink } from "./capture.js";
 import { answeredStatus, type CellEnd, describeDeath, RunningCell, stopError } from "./cell.js";
 import { contextOf } from "./context.js";
-import { gathered, unrun } from "./execution.js";
+import { extrasOf, gathered, unrun } from "./execution.js";
 import { Furniture } from "./furniture.js";
 import { HostCalls } from "./host-calls.js";
 import {
@@ -315,6 +315,7 @@ export class PythonSandbox implements ISandbox {
       code,
       ...(await this.#conclude(end, cell, { step, number, timeout, notice })),
       ...gathered(cell, this.info.isolation),
+      ...extrasOf(end),
       duration,
     };
   }

@@ -6,6 +6,8 @@ import { sandboxIdentity } from "./identity.js";
 export const WORKSPACE_FOLDER = "workspace";
 /** In a room, a state that the session is to be restored from, until that is done. */
 export const STATE_FILE = "state";
+/** In a room, a folder that its session may read at /spilled. */
+export const SPILL_FOLDER = "spilled";
 export const EGRESS_SOCKET = "egress.sock";
 
 /**
@@ -18,6 +20,8 @@ export interface Room {
   readonly name: string;
   /** Whether a socket `egress.sock` lies in it, behind which the host's proxy listens. */
   readonly hasEgress: boolean;
+  /** Whether a lost session may be followed by an empty one. Default: its keeper sees to that. */
+  readonly isReborn?: boolean | undefined;
 }
 
 export function roomFolder({ root, name }: Pick<Room, "root" | "name">): string {
@@ -29,15 +33,20 @@ export function roomOwner(): { uid: number; gid: number } | undefined {
   return process.getuid?.() === 0 ? sandboxIdentity() : undefined;
 }
 
-/** Makes the room where it is not there yet; gives the path of its workspace. */
-export function furnishRoom(room: Pick<Room, "root" | "name">): string {
+/** Makes the room where it is not there yet, with more folders if wanted; gives its workspace. */
+export function furnishRoom(
+  room: Pick<Room, "root" | "name">,
+  more: readonly string[] = [],
+): string {
   if (!/^[\w-]{1,100}$/.test(room.name)) {
     throw new CellarError("INVALID_INPUT", `${JSON.stringify(room.name)} cannot name a room`);
   }
   const folder = roomFolder(room);
   const workspace = join(folder, WORKSPACE_FOLDER);
   mkdirSync(room.root, { recursive: true, mode: 0o711 });
-  for (const path of [folder, workspace]) makeOwned(path);
+  for (const path of [folder, workspace, ...more.map((name) => join(folder, name))]) {
+    makeOwned(path);
+  }
   return workspace;
 }
 

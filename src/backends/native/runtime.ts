@@ -64,7 +64,10 @@ export class NativeRuntime implements AsyncDisposable {
     const settings = this.#settings(options);
     refuseAllowList(settings, room);
     const born = this.#birthplace(settings, mounts, room);
-    const birthplace = explained(room === undefined ? born : once(born), chosen);
+    const birthplace = explained(
+      room === undefined || room.isReborn === true ? born : once(born),
+      chosen,
+    );
     return abortable(
       PythonSandbox.open(NativePythonSandbox, birthplace, settings, callbacks),
       config.signal,

@@ -1,0 +1,20 @@
+"""Long outputs of earlier cells as files, where the host cannot mount them."""
+
+import os
+import tempfile
+
+MOUNT = "/spilled"
+
+
+def spilled_folder():
+    """Where they are: the host's mount, or a folder of the session's own."""
+    return MOUNT if os.path.isdir(MOUNT) else os.path.join(tempfile.gettempdir(), "spilled")
+
+
+def keep_spilled(given):
+    """Writes one of them; the name is a single one, without a folder."""
+    name = os.path.basename(given["name"])
+    folder = spilled_folder()
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name), "w", encoding="utf-8", errors="surrogatepass") as file:
+        file.write(given["text"])

@@ -1,0 +1,176 @@
+"""Restricted cells pass through guards, keep their variables and still do ordinary work."""
+import os
+import unittest
+from unittest import mock
+
+from cell_case import CellCase
+from cellar_runner import restricted
+from cellar_runner.conduct import Conduct
+
+
+def is_there():
+    try:
+        restricted.library()
+        return True
+    except restricted.RestrictionUnavailable:
+        return False
+
+
+class AbsentTest(unittest.TestCase):
+    def test_without_the_package(self):
+        with mock.patch.dict("sys.modules", {"RestrictedPython": None}):
+            with self.assertRaisesRegex(restricted.RestrictionUnavailable, "cellar install RestrictedPython"):
+                Conduct("restricted")
+
+    def test_an_old_release_is_refused(self):
+        if not is_there():
+            self.skipTest("RestrictedPython is not installed for this Python")
+        with mock.patch.object(restricted, "_version", return_value=(8, 2)):
+            with self.assertRaisesRegex(restricted.RestrictionUnavailable, "RestrictedPython>=8.3"):
+                Conduct("restricted")
+
+
+class RestrictedCase(CellCase):
+    def setUp(self):
+        if not is_there():
+            self.skipTest("RestrictedPython is not installed for this Python")
+        super().setUp()
+        self.interpreter.builtins = {"peek": lambda n=500: "x" * n}
+        self.interpreter.conduct = Conduct("restricted", sanitises=False)
+
+
+class WorkTest(RestrictedCase):
+    def test_variables_stay_between_cells(self):
+        self.value("a = [1, 2]\ndef double(x):\n    return 2 * x")
+        self.assertEqual(self.value("a.append(3)\ndouble(sum(a))"), "12")
+        self.assertEqual(self.value("_ + 1"), "13")
+        names = set(self.interpreter.namespace) - {"__name__", "__doc__", "__package__", "__loader__"}
+        self.assertEqual(names - {"__spec__", "__builtins__"}, {"a", "double"})
+
+    def test_prints_come_in_order_with_the_value_last(self):
+        code = "def f():\n    print('in f')\nprint('one')\nf()\nprint('two', 3, sep='-')\n'value'"
+        outcome = self.run_cell(code)
+        self.assertEqual(outcome["status"], "ok", outcome)
+        self.assertEqual(self.stdout.getvalue(), "one\nin f\ntwo-3\n")
+        self.assertEqual(outcome["result"]["text/plain"], "'value'")
+
+    def test_printed_is_what_this_cell_printed(self):
+        self.value("print('old')")
+        self.assertEqual(self.value("print('new')\nprinted"), repr("new\n"))
+
+    def test_output_before_an_error_is_kept(self):
+        self.error("print('before')\n1 / 0", "ZeroDivisionError")
+        self.assertEqual(self.stdout.getvalue(), "before\n")
+
+    def test_ordinary_work(self):
+        cells = {
+            "d = {}\nfor w in 'a b a'.split():\n    d[w] = d.get(w, 0) + 1\nd": "{'a': 2, 'b': 1}",
+            "d = {'a': 1}\nd['a'] += 4\nd": "{'a': 5}",
+            "x = 1\nx += 2\nx *= 5\nx": "15",
+            "x: int = 3\nx": "3",
+            "(a, b), *c = [(1, 2), 3, 4]\na, b, c": "(1, 2, [3, 4])",
+            "[k + v for k, v in {'a': 'b'}.items()]": "['ab']",
+            "f'{3.14159:.2f}' + '{:>4}|{x}'.format(1, x='y')": "'3.14   1|y'",
+            "'{a[0]}'.format_map({'a': [7]})": "'7'",
+            "def f(*a, **k): return a, k\nf(*[1], **{'b': 2})": "((1,), {'b': 2})",
+            "type(3).__name__, getattr('x', 'upper')()": "('int', 'X')",
+            "hasattr(3, 'real'), hasattr(3, '__class__')": "(True, False)",
+            "import math, json\nfrom collections import Counter\nmath.floor(2.5), Counter('aab')['a']": "(2, 2)",
+            "import io\nio.StringIO('x').read()": "'x'",
+            "peek(3)": "'xxx'",
+            "try:\n    {}['k']\nexcept KeyError as e:\n    r = e.args\nr": "('k',)",
+            "sorted([3, 1], key=lambda v: -v)[0]": "3",
+        }
+        for code, value in cells.items():
+            with self.subTest(code=code):
+                self.assertEqual(self.value(code), value)
+
+    def test_classes(self):
+        self.value(
+            "class Point:\n    def __init__(self, x):\n        self.x = x\n"
+            "    def __repr__(self):\n        return f'<{self.x}>'\n"
+            "class Child(Point):\n    def __init__(self):\n        super().__init__(2)\n        self.x += 1"
+        )
+        self.assertEqual(self.value("Child()"), "<3>")
+        self.value("from dataclasses import dataclass\n@dataclass\nclass Row:\n    a: int\n    b: int = 2")
+        self.assertEqual(self.value("Row(1)"), "Row(a=1, b=2)")
+
+    def test_frames(self):
+        try:
+            import pandas
+        except ImportError:
+            self.skipTest("pandas is not installed for this Python")
+        self.assertTrue(pandas.__version__)
+        self.value("import pandas as pd\ndf = pd.DataFrame({'a': [1, 2, 3]})\ndf['b'] = df['a'] * 2")
+        self.value("df.loc[df['a'] > 2, 'b'] = 0\ndf['b'] += 1")
+        self.assertEqual(self.value("df['b'].tolist()"), "[3, 5, 1]")
+
+
+class GuardTest(RestrictedCase):
+    def test_refused_before_anything_runs(self):
+        cells = {
+            "print('x')\nimport os": "import.os",
+            "import numpy.f2py": "import.numpy",
+            "import antigravity": "import.antigravity",
+            "x.__class__": "restricted",
+            "x._private = 1": "restricted",
+            "x.y._z += 1": "restricted",
+            "(lambda: 0).gi_frame": "restricted",
+            "exec('1')": "restricted",
+            "def f(_getattr_=1, /): pass": "restricted",
+            "_getattr_ = 1": "restricted",
+            "async def f(): pass": "restricted",
+            "await f()": "restricted",
+            "!ls": "restricted",
+            "class A(metaclass=type): pass": "restricted",
+            "from math import *": "restricted",
+        }
+        for code, rule in cells.items():
+            with self.subTest(code=code):
+                error = self.error(code, "PolicyViolation")
+                self.assertIn("[" + rule + "]", error["message"])
+                self.assertTrue(error["hint"])
+        self.assertEqual(self.stdout.getvalue(), "")
+
+    def test_all_violations_at_once(self):
+        error = self.error("import os\nx.__class__\ny = z.__dict__", "PolicyViolation")
+        for place in ("1:1", "2:1", "3:5"):
+            self.assertIn(place, error["message"])
+
+    def test_exception_groups_are_not_allowed(self):
+        error = self.error("try: pass\nexcept* ValueError: pass")
+        self.assertIn(error["type"], ("PolicyViolation", "SyntaxError"))
+
+    def test_refused_while_running(self):
+        cells = {
+            "open('x')": "NameError",
+            "eval": "NameError",
+            "import random\nrandom.os": "AttributeError",
+            "import dataclasses\ndataclasses.sys": "ImportRefused",
+            "import json\njson.codecs": "ImportRefused",
+            "import io\nio.open('x')": "ImportRefused",
+            "from io import open": "ImportRefused",
+            "from dataclasses import sys": "ImportRefused",
+            "getattr('', '__class__')": "AttributeError",
+            "'{0.__class__}'.format(1)": "AttributeError",
+            "str.format('{0.__class__}', 1)": "NotImplementedError",
+            "import math\nmath.pi = 3": "TypeError",
+            "int.x = 3": "TypeError",
+            "nothing.x": "NameError",
+            "(3).missing": "AttributeError",
+        }
+        for code, kind in cells.items():
+            with self.subTest(code=code):
+                self.error(code, kind)
+        self.assertTrue(os.sep)
+
+    def test_functions_of_earlier_cells_stay_guarded(self):
+        self.value("def f():\n    return open('x')")
+        self.error("f()", "NameError")
+
+    def test_deep_code(self):
+        self.error("x = " + "-" * 700 + "1\n" + "y = " + "1+" * 700 + "1" + "\nz.__class__")
+
+
+if __name__ == "__main__":
+    unittest.main()

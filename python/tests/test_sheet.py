@@ -1,0 +1,114 @@
+"""The file under a large context, which programs can search where it is."""
+import os
+import resource
+import unittest
+
+from agent_case import RIPGREP
+from cellar_runner import context, family
+from cellar_runner.agent import AgentTools
+
+HAS_SHEETS = hasattr(os, "memfd_create")
+LINE = "some line of a long text\n"
+
+
+@unittest.skipUnless(HAS_SHEETS, "this system has no files without a name")
+class SheetFileTest(unittest.TestCase):
+    def setUp(self):
+        from cellar_runner import sheet
+
+        self.sheet = sheet
+        self.addCleanup(setattr, sheet, "SMALLEST", sheet.SMALLEST)
+        sheet.SMALLEST = 33 << 20
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if limits[1] != resource.RLIM_INFINITY and limits[1] <= family.SHEET:
+            self.skipTest("this process may not open so many files")
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
+        self.addCleanup(os.closerange, family.SHEET, family.SHEET + 1)
+
+    def laid(self, text):
+        """(the text on a sheet, its Backing)."""
+        data = text.encode("utf-8")
+        sheets = self.sheet.Sheets()
+        incoming = context.Incoming("utf-8", len(data), sheets)
+        for start in range(0, len(data), 99_991):
+            incoming.feed(data[start : start + 99_991])
+        value = incoming.finish()
+        backing = sheets.keep_file(value)
+        if backing is None and text.isascii() and len(data) >= self.sheet.SMALLEST:
+            self.skipTest("strings cannot lie on sheets with this C library")
+        return value, backing
+
+    def open_sheets(self):
+        names = os.listdir("/proc/self/fd")
+        return sum(_target(name).startswith("/memfd:context") for name in names)
+
+    def test_its_bytes_are_those_of_the_text(self):
+        text = "first\n" + LINE * 1_600_000 + "last"
+        value, backing = self.laid(text)
+        self.assertTrue(value == text)
+        descriptor = backing.descriptor_for(value)
+        self.assertTrue(0 < backing.lead <= 4096)
+        head = os.pread(descriptor, backing.lead + 6, 0)
+        self.assertEqual((head[-7:], head.count(b"\n")), (b"\nfirst\n", 2))
+        size = os.fstat(descriptor).st_size
+        self.assertEqual(size, backing.lead + len(text))
+        self.assertEqual(os.pread(descriptor, 9, size - 9), b"text\nlast")
+        self.assertEqual(os.pread(descriptor, 50, backing.lead + 20_000_000).decode(), text[20_000_000:20_000_050])
+        self.assertEqual(self.open_sheets(), 1)
+        self.sheet.collapse()
+        self.assertTrue(value == text)
+
+    def test_nobody_can_write_there(self):
+        _value, _backing = self.laid(LINE * 1_600_000)
+        for flags in (os.O_RDWR, os.O_RDONLY):
+            descriptor = os.open("/proc/self/fd/{}".format(family.SHEET), flags)
+            for change in (lambda: os.pwrite(descriptor, b"x", 100), lambda: os.ftruncate(descriptor, 5)):
+                with self.assertRaises(OSError):
+                    change()
+            os.close(descriptor)
+
+    def test_it_is_for_one_text_alone(self):
+        value, backing = self.laid(LINE * 1_600_000)
+        self.assertIsNone(backing.descriptor_for(value + "x"))
+        self.assertIsNone(backing.descriptor_for(None))
+        os.close(family.SHEET)
+        self.assertIsNone(backing.descriptor_for(value))
+        os.dup2(os.open(os.devnull, os.O_RDONLY), family.SHEET)
+        self.assertIsNone(backing.descriptor_for(value))
+
+    def test_texts_without_one(self):
+        for text in ("short", LINE * 1_600_000 + "\u00e9", "\u65e5" + LINE * 1_600_000):
+            self.assertIsNone(self.laid(text)[1])
+            self.assertEqual(self.open_sheets(), 0)
+
+    @unittest.skipUnless(RIPGREP, "ripgrep is not installed")
+    def test_it_is_searched(self):
+        value, backing = self.laid("first\n" + LINE * 1_600_000 + "the needle\nlast")
+
+        def file(text):
+            descriptor = backing.descriptor_for(text)
+            return None if descriptor is None else (descriptor, backing.lead)
+
+        tools = AgentTools(lambda: value, {"max_grep_results": 2, "slow_seconds": 300}, {}, None, file)
+        grep = tools.functions()["grep"]
+        for _ in ("with it", "without"):
+            found = grep("needle", context_lines=1)
+            self.assertEqual([(hit.line, hit.before, hit.after) for hit in found], [(1_600_002, [LINE[:-1]], ["last"])])
+            self.assertEqual([hit.line for hit in grep("^first$|last")], [1, 1_600_003])
+            self.assertEqual(grep("first")[0].before, [])
+            found = grep("^")
+            self.assertEqual((found.total, len(found), found[0].line), (1_600_003, 2, 1))
+            self.assertEqual(grep(r"^\x00").total, 0)
+            self.assertEqual(grep("needle(?!s)", context_lines=0), ["the needle"])
+            os.closerange(family.SHEET, family.SHEET + 1)
+
+
+def _target(name):
+    try:
+        return os.readlink("/proc/self/fd/" + name)
+    except OSError:
+        return ""
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,78 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import type { REPLConfig } from "../backends/backend.js";
+import { agentSettingsSchema } from "../config.js";
+import { CellarError } from "../errors.js";
+import type { Embedder } from "./embedder.js";
+import type { RedactionOptions } from "./redaction.js";
+import type { SummaryWorker } from "./summary.js";
+
+/** Reading a document takes longer than a question in general. */
+const DOCUMENT_TIMEOUT_MS = 600_000;
+const GENERAL_TIMEOUT_MS = 120_000;
+
+/** What a turn may print until even the file of it is cut. */
+const LONGEST_OUTPUT = 10_000_000;
+
+const optionsSchema = z.strictObject({
+  ...agentSettingsSchema.shape,
+  /** Longer outputs are put into a file. */
+  outputCap: z.int().min(200).max(1_000_000).default(8192),
+  /** Characters that an observation of such an output has at most. */
+  maxOutputPreview: z.int().min(960).max(100_000).default(1500),
+  spillDir: z.string().min(1).default(join(tmpdir(), "cellar-spill")),
+  session: z.string().min(1).max(100).optional(),
+  useToonEncoding: z.boolean().default(true),
+  useSemantic: z.boolean().default(true),
+});
+
+/** Settings of an agent's REPL beside those of its sandbox; everything has a default. */
+export interface AgentOptions extends z.input<typeof optionsSchema> {
+  /** Brings the summary of long outputs up to date; without it their beginning and end are shown. */
+  readonly summarise?: SummaryWorker | undefined;
+  /** False: secrets are shown as they are. */
+  readonly redact?: boolean | RedactionOptions | undefined;
+  /** What finds results about the same subject. Default: a lexical one that needs no network. */
+  readonly embedder?: Embedder | undefined;
+}
+
+export interface AgentPlan extends z.output<typeof optionsSchema> {
+  readonly config: REPLConfig;
+  readonly summarise: SummaryWorker | undefined;
+  readonly redact: boolean | RedactionOptions;
+  readonly embedder: Embedder | undefined;
+}
+
+/** The whole plan of an agent's REPL: its own settings, and those of its sandbox. */
+export function planAgent(
+  { summarise, redact = true, embedder, ...settings }: AgentOptions,
+  config: REPLConfig,
+  hasContext: boolean,
+): AgentPlan {
+  const parsed = optionsSchema.safeParse(settings);
+  if (!parsed.success) {
+    throw new CellarError(
+      "INVALID_CONFIG",
+      `The settings do not fit: ${z.prettifyError(parsed.error)}`,
+      {
+        remedy: `Known settings: ${Object.keys(optionsSchema.shape).join(", ")}, summarise, redact, embedder.`,
+      },
+    );
+  }
+  const { maxGrepResults, requireExplorationBeforeFinal, minExplorationCalls } = parsed.data;
+  return {
+    ...parsed.data,
+    summarise,
+    redact,
+    embedder,
+    config: {
+      policy: "ast",
+      sanitise: true,
+      timeout: hasContext ? DOCUMENT_TIMEOUT_MS : GENERAL_TIMEOUT_MS,
+      maxOutputLength: LONGEST_OUTPUT,
+      ...config,
+      agent: { maxGrepResults, requireExplorationBeforeFinal, minExplorationCalls },
+    },
+  };
+}

@@ -1,0 +1,139 @@
+import { z } from "zod";
+import type { ISandbox } from "../backends/backend.js";
+import { CellarError, describeError, isCellarError } from "../errors.js";
+import { decodeValue, encodeValue, type Json, Opaque } from "../protocol/values.js";
+
+const VERSION = 1;
+/** Of variables: from here on a checkpoint is large, and from there on too large. */
+const LARGE_BYTES = 50 * 1024 * 1024;
+const LARGEST_BYTES = 100 * 1024 * 1024;
+
+/** Under this name a session gives and takes what the functions of an agent remember. */
+const AGENT_STATE = "__agent__";
+
+/** A variable of such a name would hide the function. */
+export const AGENT_FUNCTIONS: ReadonlySet<string> = new Set([
+  "peek",
+  "grep",
+  "FINAL",
+  "FINAL_VAR",
+  "list_dir",
+  "file_info",
+  "context_len",
+  "chunk_context",
+  "mark_finding",
+  "list_findings",
+  "llm_call",
+  "llm_batch",
+  "SHOW_VARS",
+]);
+
+const recordSchema = z.strictObject({
+  version: z.literal(VERSION),
+  turn: z.int().nonnegative(),
+  createdAt: z.string(),
+  /** In the form of "Values" of the protocol. */
+  variables: z.record(z.string(), z.json()),
+  skipped: z.array(z.strictObject({ name: z.string(), type: z.string(), reason: z.string() })),
+  agent: z.json(),
+  research: z.json(),
+  exploration: z.json(),
+  spill: z.json(),
+  /** Set where the variables take much room. */
+  warning: z.string().optional(),
+});
+
+/** An agent's REPL as JSON: what it found, what it looked at, and those variables that JSON can say. */
+export type AgentRecord = z.infer<typeof recordSchema>;
+
+export function readRecord(value: unknown): AgentRecord {
+  const parsed = recordSchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const { version } = (value ?? {}) as { version?: unknown };
+  const message =
+    typeof version === "number" && version > VERSION
+      ? `the checkpoint is of version ${version}, and this Cellar knows ${VERSION}`
+      : `this is no checkpoint of an agent: ${z.prettifyError(parsed.error)}`;
+  throw new CellarError("STATE_REFUSED", message, { remedy: "Give what checkpoint() gave." });
+}
+
+type Variables = Pick<AgentRecord, "variables" | "skipped" | "agent" | "warning">;
+
+/** What of a session's variables can be written as JSON, and what cannot and why. */
+export async function packVariables(sandbox: ISandbox): Promise<Variables> {
+  const variables: Record<string, Json> = {};
+  const skipped: { name: string; type: string; reason: string }[] = [];
+  let bytes = 0;
+  for (const { name, type } of await sandbox.variables()) {
+    if (name === "context") continue;
+    const packed = await pack(sandbox, name);
+    if ("reason" in packed) {
+      skipped.push({ name, type, reason: packed.reason });
+      continue;
+    }
+    const size = Buffer.byteLength(JSON.stringify(packed.value));
+    if (bytes + size > LARGEST_BYTES) {
+      skipped.push({ name, type, reason: "there is no room for it in a checkpoint" });
+      continue;
+    }
+    bytes += size;
+    variables[name] = packed.value;
+  }
+  const agent = encodeValue(await sandbox.getVariable(AGENT_STATE));
+  const megabytes = Math.round(bytes / 1024 / 1024);
+  return {
+    variables,
+    skipped,
+    agent,
+    ...(bytes > LARGE_BYTES && { warning: `the variables take ${megabytes} MB` }),
+  };
+}
+
+async function pack(
+  sandbox: ISandbox,
+  name: string,
+): Promise<{ readonly value: Json } | { readonly reason: string }> {
+  try {
+    const value = await sandbox.getVariable(name);
+    const opaque = opaqueIn(value);
+    if (opaque !== undefined) return { reason: `${opaque.type} has no form in JSON` };
+    return { value: encodeValue(value) };
+  } catch (error) {
+    if (isCellarError(error, "SESSION_CLOSED") || isCellarError(error, "SESSION_LOST")) throw error;
+    return { reason: describeError(error) };
+  }
+}
+
+/** A part of a value that only its session knows. */
+function opaqueIn(value: unknown): Opaque | undefined {
+  if (value instanceof Opaque) return value;
+  if (Array.isArray(value)) return firstOf(value);
+  if (value instanceof Map) return firstOf([...value.keys(), ...value.values()]);
+  if (value instanceof Set) return firstOf([...value]);
+  if (typeof value === "object" && value !== null && value.constructor === Object) {
+    return firstOf(Object.values(value));
+  }
+  return undefined;
+}
+
+function firstOf(values: readonly unknown[]): Opaque | undefined {
+  for (const value of values) {
+    const found = opaqueIn(value);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Puts the variables of a record into a new session; gives the names that were refused. */
+export async function unpackVariables(
+  sandbox: ISandbox,
+  { variables, agent }: AgentRecord,
+): Promise<readonly string[]> {
+  const refused: string[] = [];
+  for (const [name, value] of Object.entries(variables)) {
+    if (AGENT_FUNCTIONS.has(name)) refused.push(name);
+    else await sandbox.setVariable(name, decodeValue(value));
+  }
+  await sandbox.setVariable(AGENT_STATE, decodeValue(agent));
+  return refused;
+}

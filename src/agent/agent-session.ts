@@ -1,0 +1,85 @@
+import { chown, copyFile, link } from "node:fs/promises";
+import { join } from "node:path";
+import type { ISandbox, REPLConfig } from "../backends/backend.js";
+import {
+  furnishRoom,
+  type Room,
+  roomFolder,
+  roomOwner,
+  SPILL_FOLDER,
+} from "../backends/native/room.js";
+import { openSandbox } from "../backends/select.js";
+import { TemporaryRoom } from "../session/live/temporary-room.js";
+import { SPILL_MOUNT } from "./spill.js";
+
+/** Under this name a session without a room takes spilled outputs, and tells where it keeps them. */
+const SPILLED = "__spilled__";
+/** What a message can carry. */
+const LONGEST_GIVEN = 4_000_000;
+
+/** The sandbox of an agent, and the way in which spilled outputs come to it. */
+export class AgentSession implements AsyncDisposable {
+  readonly sandbox: ISandbox;
+  /** Where cells find spilled outputs. */
+  readonly spillPath: string;
+  readonly #room: TemporaryRoom | undefined;
+
+  private constructor(sandbox: ISandbox, room: TemporaryRoom | undefined, spillPath: string) {
+    this.sandbox = sandbox;
+    this.#room = room;
+    this.spillPath = spillPath;
+  }
+
+  static async open(config: REPLConfig, context: unknown): Promise<AgentSession> {
+    const room = new TemporaryRoom(undefined);
+    furnishRoom(room.room, [SPILL_FOLDER]);
+    let sandbox: ISandbox | undefined;
+    try {
+      sandbox = await openSandbox(config, {}, { ...room.room, isReborn: true });
+      if (context !== undefined) await sandbox.initialize(context);
+      if (hasRoom(sandbox)) return new AgentSession(sandbox, room, SPILL_MOUNT);
+      await room[Symbol.asyncDispose]();
+      const folder = await sandbox.getVariable(SPILLED);
+      return new AgentSession(
+        sandbox,
+        undefined,
+        typeof folder === "string" ? folder : SPILL_MOUNT,
+      );
+    } catch (error) {
+      await sandbox?.destroy();
+      await room[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Makes a file of the host readable inside, under the same name. */
+  async deliver(name: string, file: string, text: () => Promise<string>): Promise<void> {
+    if (this.#room === undefined) {
+      const value = { name, text: (await text()).slice(0, LONGEST_GIVEN) };
+      await this.sandbox.setVariable(SPILLED, value);
+    } else {
+      await place(this.#room.room, name, file);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.sandbox.destroy();
+    await this.#room?.[Symbol.asyncDispose]();
+  }
+}
+
+/** Only the native backend has rooms, and a mount of them behind walls. */
+function hasRoom({ info }: ISandbox): boolean {
+  return info.backend === "native" && info.mode === "zygote";
+}
+
+async function place(room: Room, name: string, file: string): Promise<void> {
+  const target = join(roomFolder(room), SPILL_FOLDER, name);
+  try {
+    await link(file, target);
+  } catch {
+    await copyFile(file, target);
+    const owner = roomOwner();
+    if (owner !== undefined) await chown(target, owner.uid, owner.gid);
+  }
+}

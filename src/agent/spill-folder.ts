@@ -1,0 +1,147 @@
+import { chown, link, lstat, mkdir, open, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { roomOwner } from "../backends/native/room.js";
+import { CellarError } from "../errors.js";
+import { diskFault, hasCode } from "../session/store/disk-faults.js";
+import { FOLDER_MODE, removeFile, TempNames } from "../session/store/disk-folders.js";
+import { checkName, folderName } from "../session/store/names.js";
+
+/** As for rooms: those who look for a session must know its name, and may not look into it. */
+const ROOT_MODE = 0o711;
+const FILE_MODE = 0o600;
+const FILE = /^turn_(\d{1,12})\.txt$/;
+/** Two processes that write at the same moment take numbers from each other. */
+const ATTEMPTS = 100;
+
+export interface Stored {
+  readonly name: string;
+  /** Less than the whole where the output alone was larger than all may be. */
+  readonly isWhole: boolean;
+  /** Older files that had to go for it. */
+  readonly removed: readonly string[];
+}
+
+/** The outputs of one session, as files that are written once. */
+export class SpillFolder {
+  readonly path: string;
+  readonly #maxBytes: number;
+  readonly #temps = new TempNames();
+
+  private constructor(path: string, maxBytes: number) {
+    this.path = path;
+    this.#maxBytes = maxBytes;
+  }
+
+  static async open(dir: string, session: string, maxBytes: number): Promise<SpillFolder> {
+    const path = join(dir, folderName(checkName("session", session)));
+    const folder = new SpillFolder(path, maxBytes);
+    try {
+      await mkdir(dir, { recursive: true, mode: ROOT_MODE });
+      await folder.#make();
+      await folder.#temps.sweep(path, await readdir(path));
+    } catch (error) {
+      throw diskFault(`opening ${path}`, error);
+    }
+    return folder;
+  }
+
+  async #make(): Promise<void> {
+    try {
+      await mkdir(this.path, { mode: FOLDER_MODE });
+    } catch (error) {
+      if (!hasCode(error, "EEXIST")) throw error;
+      if ((await lstat(this.path)).isDirectory()) return;
+      throw new CellarError("IO_ERROR", `${this.path} is not a folder`, { cause: error });
+    }
+    await giveAway(this.path);
+  }
+
+  /** Under the number of the turn, or the next one that no file ever had. */
+  async store(turn: number, text: string): Promise<Stored> {
+    const bytes = Buffer.from(text);
+    const isWhole = bytes.length <= this.#maxBytes;
+    const temp = join(this.path, this.#temps.next());
+    try {
+      await write(temp, isWhole ? bytes : wholeBytes(bytes.subarray(0, this.#maxBytes)));
+      const number = await this.#publish(temp, turn);
+      const removed = await this.#makeRoom(number);
+      return { name: nameOf(number), isWhole, removed };
+    } catch (error) {
+      throw diskFault(`writing to ${this.path}`, error);
+    } finally {
+      await removeFile(temp).catch(() => {});
+    }
+  }
+
+  async #publish(temp: string, turn: number): Promise<number> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const highest = (await this.#numbers()).at(-1) ?? 0;
+      const number = Math.max(turn, highest + 1);
+      try {
+        await link(temp, join(this.path, nameOf(number)));
+        return number;
+      } catch (error) {
+        if (!hasCode(error, "EEXIST")) throw error;
+      }
+    }
+    throw new CellarError("CONFLICT", `no number was free in ${this.path}`, {
+      remedy: "use a session of its own in each process",
+    });
+  }
+
+  async #numbers(): Promise<number[]> {
+    const names = await readdir(this.path);
+    const numbers = names.flatMap((name) => FILE.exec(name)?.[1] ?? []).map(Number);
+    return numbers.sort((a, b) => a - b);
+  }
+
+  /** The oldest go first. The newest stays: its number must not be given again. */
+  async #makeRoom(newest: number): Promise<string[]> {
+    const numbers = await this.#numbers();
+    const sizes = await Promise.all(numbers.map((number) => this.#sizeOf(number)));
+    let total = sizes.reduce((sum, size) => sum + size, 0);
+    const removed: string[] = [];
+    for (const [index, number] of numbers.entries()) {
+      if (total <= this.#maxBytes || number >= newest) break;
+      await removeFile(join(this.path, nameOf(number)));
+      total -= sizes[index] ?? 0;
+      removed.push(nameOf(number));
+    }
+    return removed;
+  }
+
+  async #sizeOf(number: number): Promise<number> {
+    const info = await lstat(join(this.path, nameOf(number))).catch(() => undefined);
+    return info?.size ?? 0;
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.path, { recursive: true, force: true });
+  }
+}
+
+function nameOf(number: number): string {
+  return `turn_${number}.txt`;
+}
+
+async function write(path: string, bytes: Uint8Array): Promise<void> {
+  await using file = await open(path, "wx", FILE_MODE);
+  await file.writeFile(bytes);
+  const owner = roomOwner();
+  if (owner !== undefined) await file.chown(owner.uid, owner.gid);
+}
+
+/** Sessions of root run as somebody else, who must be able to read it. */
+async function giveAway(path: string): Promise<void> {
+  const owner = roomOwner();
+  if (owner !== undefined) await chown(path, owner.uid, owner.gid);
+}
+
+/** Without the beginning of a character at the end. */
+function wholeBytes(bytes: Uint8Array): Uint8Array {
+  let end = bytes.length;
+  while (end > 0 && end > bytes.length - 4 && ((bytes[end - 1] ?? 0) & 0xc0) === 0x80) end -= 1;
+  const lead = bytes[end - 1] ?? 0;
+  const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+  return end - 1 + length > bytes.length ? bytes.subarray(0, end - 1) : bytes;
+}

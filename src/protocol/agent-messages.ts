@@ -1,0 +1,78 @@
+import { z } from "zod";
+import { count, json, shortText } from "./specs.js";
+
+export const policySchema = z.enum(["off", "ast", "restricted"]);
+
+/** What a session asks of its cells. */
+export const conductSchema = z.strictObject({ policy: policySchema, sanitise: z.boolean() });
+
+/** The functions of an agent, and what bounds them. */
+export const agentOrderSchema = z.strictObject({
+  max_grep_results: z.int().positive(),
+  require_exploration_before_final: z.boolean(),
+  min_exploration_calls: count,
+});
+
+/** Characters that were replaced before the cell ran: how many, and the first of them. */
+export const replacedSchema = z.strictObject({
+  total: count,
+  characters: z
+    .array(
+      z.strictObject({
+        character: z.string().max(8),
+        name: shortText,
+        line: count,
+        column: count,
+        with: z.string().max(64),
+      }),
+    )
+    .max(64),
+});
+
+/** One call of a built-in of the agent. */
+export const agentCallSchema = z.strictObject({
+  id: z.string().min(1).max(32),
+  name: shortText.min(1),
+  arguments: z.record(shortText, json),
+  size: count,
+  preview: shortText,
+  parents: z.array(z.string().min(1).max(32)).max(64),
+  seconds: z.number().nonnegative(),
+  error: shortText.nullable(),
+});
+
+export const findingSchema = z.strictObject({
+  number: count,
+  text: shortText,
+  source: shortText.nullable(),
+});
+
+/** What `FINAL()` was given. */
+export const finalAnswerSchema = z.strictObject({
+  via: shortText,
+  name: shortText.nullable(),
+  type: shortText,
+  /** In the form of "Values". */
+  value: json,
+  /** How Python shows it, unless it is text. */
+  text: z.string().max(100_000).nullable(),
+  /** What of it did not fit. */
+  loss: shortText.nullable(),
+});
+
+/** What an agent did in one cell. */
+export const agentReportSchema = z.strictObject({
+  calls: z.array(agentCallSchema).max(200),
+  omitted: count,
+  explored: count,
+  final: finalAnswerSchema.nullable(),
+  findings: z.array(findingSchema).max(500),
+  refused: z.array(z.strictObject({ name: shortText, reason: shortText })).max(20),
+});
+
+export type Policy = z.infer<typeof policySchema>;
+export type AgentCall = z.infer<typeof agentCallSchema>;
+export type AgentReport = z.infer<typeof agentReportSchema>;
+export type FinalAnswer = z.infer<typeof finalAnswerSchema>;
+export type Finding = z.infer<typeof findingSchema>;
+export type Replaced = z.infer<typeof replacedSchema>;
