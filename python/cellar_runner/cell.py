@@ -36,7 +36,7 @@ class Cell:
 
 
 def read(text, filename, flags):
-    """(text to show, text that runs, its tree, what surrounds its run); SyntaxError if nothing helps."""
+    """(text to show, text that runs, its tree, what surrounds it); SyntaxError if nothing helps."""
     text = _as_lines(text)
     flags |= _AWAIT
     try:

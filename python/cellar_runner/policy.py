@@ -107,7 +107,8 @@ class Inspection:
     def _refuse_import(self, node, refused):
         if refused is not None:
             name = refused[0][:NAME_LIMIT]
-            self._report.add(node, "import." + name, "importing {} is refused".format(name), refused[1])
+            message = "importing {} is refused".format(name)
+            self._report.add(node, "import." + name, message, refused[1])
 
     def _look_at_attribute(self, node):
         name = node.attr
@@ -172,10 +173,19 @@ class Inspection:
             elif given is _NOT_GIVEN and self._names is None and name in rules.CARRIED:
                 self._refuse_name(node)
 
+    def _look_at_assignment(self, node):
+        """__match_args__ names the attributes that patterns read."""
+        if any(type(target) is _Name and target.id == "__match_args__" for target in node.targets):
+            for part in _inside(node.value):
+                name = part.value if type(part) is _Constant else None
+                if type(name) is str and name in rules.ATTRIBUTES:
+                    message = "the attribute {} is refused in patterns too".format(name)
+                    self._report.add(part, "attribute." + name, message, rules.ATTRIBUTES[name])
+
     def _look_at_definition(self, node):
         if node.name in rules.METHODS:
-            hint = rules.ATTRIBUTES[node.name]
-            self._report.add(node, "attribute." + node.name, "defining {} is refused".format(node.name), hint)
+            rule, message = "attribute." + node.name, "defining {} is refused".format(node.name)
+            self._report.add(node, rule, message, rules.ATTRIBUTES[node.name])
         self._look_at_bound(node, node.name)
 
     def _look_at_names(self, node):
@@ -242,13 +252,14 @@ class Inspection:
             return
         key = strings.normalised(key)
         stored_data = type(node.ctx) is not _ast.Load and key in rules.DATA_KEYS
-        if (key in rules.ATTRIBUTES and key.startswith("__") or key in rules.FIXED_NAMES) and not stored_data:
+        if key.startswith("__") and (key in rules.ATTRIBUTES or key in rules.CALLS) and not stored_data:
             hint = rules.ATTRIBUTES.get(key) or rules.CALLS[key]
             self._seen.update(_inside(node.slice))
-            self._report.add(node.slice, "subscript." + key, "the key {} is refused".format(key), hint)
-        elif type(node.value) is _Attribute and node.value.attr == "modules" and key in rules.MODULES:
-            hint = rules.MODULES[key]
-            self._report.add(node, "subscript.modules", "reaching for the module {} is refused".format(key), hint)
+            message = "the key {} is refused".format(key)
+            self._report.add(node.slice, "subscript." + key, message, hint)
+        elif key in rules.MODULES and type(node.value) is _Attribute and node.value.attr == "modules":
+            message = "reaching for the module {} is refused".format(key)
+            self._report.add(node, "subscript.modules", message, rules.MODULES[key])
 
     def _look_at_call(self, node):
         called = node.func
@@ -305,7 +316,8 @@ class Inspection:
                 message = "the magic %{} is refused".format(name)
                 self._report.add(node, "magic." + name, message, rules.MAGIC_HINT)
             else:
-                self._report.add(node, "shell", "shell commands and magics are refused", rules.SHELL_HINT)
+                message = "shell commands and magics are refused"
+                self._report.add(node, "shell", message, rules.SHELL_HINT)
 
     def _allow_magic(self, node):
         self._seen.update((node.func, node.func.value))
@@ -336,7 +348,7 @@ def _place(alias, statement):
 
 def _is_inherited(node):
     """super().__setattr__, which a class may pass on to the one above it."""
-    if node.attr not in ("__setattr__", "__delattr__", "__getattribute__", "__reduce__"):
+    if node.attr not in ("__setattr__", "__delattr__"):
         return False
     base = node.value
     return type(base) is _Call and type(base.func) is _Name and base.func.id == "super"
@@ -347,6 +359,7 @@ _ASSIGNMENTS = (_ast.Assign, _ast.NamedExpr)
 _LOOKS = {
     _ast.Import: Inspection._look_at_import,
     _ast.ImportFrom: Inspection._look_at_import,
+    _ast.Assign: Inspection._look_at_assignment,
     _ast.Attribute: Inspection._look_at_attribute,
     _ast.Name: Inspection._look_at_name,
     _ast.Constant: Inspection._look_at_constant,

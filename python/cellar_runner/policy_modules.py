@@ -12,7 +12,7 @@ from .pristine import BUILTINS as __builtins__
 LONGEST_CHAIN = 50
 
 # Before Python 3.10 there is no list of the standard library to ask.
-_FURTHER = "asyncio bz2 codecs email gzip lzma platform tarfile tokenize unittest wave zipfile".split()
+_FURTHER = "asyncio bz2 codecs email gzip lzma platform tarfile tokenize unittest zipfile".split()
 _STANDARD = frozenset(getattr(sys, "stdlib_module_names", _FURTHER)) | rules.COMPUTING
 _Module = type(sys)
 
@@ -65,7 +65,7 @@ class Modules:
 
 
 def refused_name(module, name):
-    """(name, hint) when a module is asked for what is refused, for another module or for what it hides."""
+    """(name, hint) when a module is asked for what is refused, carried along or hidden."""
     if name == "*":
         return (module, rules.MODULES[module]) if module in rules.MEMBERS else None
     return rules.refused_member(module, name) or _carried(module, name)

@@ -69,7 +69,8 @@ def _advice(violations):
     """Each hint once, with the names that it is for."""
     names = {}
     for one in violations:
-        names.setdefault(one["hint"], []).append(one["rule"].partition(".")[2] or one["rule"])
+        kind, _, name = one["rule"].partition(".")
+        names.setdefault(one["hint"], []).append(kind if kind == "format" else name or kind)
     lines = []
     for hint, found in names.items():
         unique = list(dict.fromkeys(found))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .pristine import BUILTINS as __builtins__
 
-_FILES = "peek(file=...) and grep(pattern, file=...) read files, list_dir() and file_info() find them"
+_FILES = "peek(file=...) and grep(pattern, file=...) read files, list_dir() finds them"
 _NETWORK = "there is no network here: work with the context and the files in /workspace"
 _PROCESSES = "other programs cannot be started here: do the work in Python"
 _DIRECT = "write the code directly in the cell"
@@ -16,6 +16,7 @@ _INNER = "this is the inside of the interpreter: use the public methods of objec
 _DEBUGGER = "print the values you want to see"
 _MEMORY = "use numpy arrays or bytes: raw memory is out of reach here"
 _FRAMES = "frames and code objects are out of reach here: use variables and return values"
+_STATE = "name the attributes you need; dataclasses.asdict(obj) is for dataclasses"
 _TEXT = "use io.StringIO and io.BytesIO for data in memory; "
 
 FORMAT_HINT = "use an f-string with the value itself"
@@ -56,7 +57,7 @@ MODULES = _table(
 MEMBERS = {
     module: frozenset(names.split())
     for module, names in (
-        ("io", "StringIO BytesIO TextIOBase IOBase SEEK_SET SEEK_CUR SEEK_END UnsupportedOperation"),
+        ("io", "StringIO BytesIO TextIOBase IOBase SEEK_SET SEEK_CUR SEEK_END"),
         ("gc", "collect enable disable isenabled freeze"),
         ("types", "SimpleNamespace MappingProxyType NoneType GenericAlias UnionType GeneratorType"),
         ("urllib", "parse error"),
@@ -95,7 +96,7 @@ CALLS = _table(
     ("delattr", "write del obj.name directly"),
     ("hasattr", "use isinstance(obj, kind), or catch the AttributeError of obj.name"),
     ("globals locals", "use the names directly; SHOW_VARS() lists them"),
-    ("vars", "name the attributes you need; dataclasses.asdict(obj) is for dataclasses"),
+    ("vars", _STATE),
     ("dir", "help(obj) tells what it offers; SHOW_VARS() lists your variables"),
     ("input", "nobody can answer here: assign the value in the code"),
     ("breakpoint", _DEBUGGER),
@@ -115,7 +116,7 @@ FIXED_NAMES = frozenset(name for name in CALLS if name.startswith("__"))
 ATTRIBUTES = _table(
     ("__class__", "type(obj) gives the class, type(obj).__name__ its name"),
     ("__bases__ __base__ __mro__ mro __subclasses__", "use isinstance() or issubclass()"),
-    ("__dict__ __weakref__", "name the attributes you need; dataclasses.asdict(obj) is for dataclasses"),
+    ("__dict__ __weakref__", _STATE),
     ("__globals__ __locals__ __code__ __closure__ __func__ __self__", _FRAMES),
     ("__defaults__ __kwdefaults__ __wrapped__ __objclass__ func_globals func_code", _FRAMES),
     ("__builtins__ __import__ __build_class__ __loader__ __spec__", _MODULES),
@@ -146,25 +147,25 @@ PATH_CALLS = frozenset(
 
 # Magics that do nothing here, or only show something.
 HARMLESS_MAGICS = frozenset(
-    "matplotlib load_ext reload_ext unload_ext autoreload config colors xmode precision pdb who whos "
-    "lsmagic html HTML javascript js latex markdown svg SVG".split()
+    "matplotlib load_ext reload_ext unload_ext autoreload config colors xmode precision pdb who "
+    "whos lsmagic html HTML javascript js latex markdown svg SVG".split()
 )
 # Magics whose text is code.
 CODE_MAGICS = frozenset(("time", "timeit"))
 
 # The standard library so far as it only computes.
 COMPUTING = frozenset(
-    "__future__ abc array ast base64 binascii bisect calendar cmath collections colorsys contextlib "
-    "copy csv dataclasses datetime decimal difflib enum fractions functools graphlib hashlib heapq "
+    "__future__ abc array ast base64 binascii bisect calendar cmath collections colorsys "
+    "contextlib copy csv dataclasses datetime decimal difflib enum fractions functools graphlib hashlib heapq "
     "hmac html io itertools json keyword logging math numbers operator pprint queue random re "
     "reprlib secrets statistics string struct textwrap time traceback types typing unicodedata "
     "urllib uuid warnings weakref xml zlib zoneinfo gc".split()
 )
 SCIENCE = frozenset(
     "numpy scipy sympy pandas polars pyarrow matplotlib seaborn plotly altair bokeh sklearn "
-    "statsmodels networkx xgboost lightgbm catboost torch nltk spacy transformers tiktoken bs4 lxml "
-    "yaml dateutil pytz tqdm tabulate rapidfuzz regex toolz more_itertools shapely geopandas PIL cv2 "
-    "skimage openpyxl numexpr numba joblib duckdb rich typing_extensions".split()
+    "statsmodels networkx xgboost lightgbm catboost torch nltk spacy transformers tiktoken bs4 "
+    "lxml yaml dateutil pytz tqdm tabulate rapidfuzz regex toolz more_itertools shapely geopandas "
+    "PIL cv2 skimage openpyxl numexpr numba joblib duckdb rich typing_extensions".split()
 )
 # What restricted cells may import.
 ALLOWED = COMPUTING | SCIENCE

@@ -76,7 +76,8 @@ def _operation(node, depth):
         parts = right.elts if type(right) is _ast.Tuple else [right]
         values = [text_of(part, depth) for part in parts]
         if None not in values and text.count("%s") == text.count("%") == len(values):
-            return _short(text.replace("%s", "{}").format(*values)) if "{" not in text else None
+            parts = text.split("%s")
+            return _short(parts[0] + "".join(map("".join, zip(values, parts[1:]))))
     return None
 
 
@@ -117,7 +118,8 @@ def _result(node, depth):
         return None
     if called.attr == "join" and len(arguments) == 1:
         parts = arguments[0]
-        return _together(parts.elts, depth, text) if type(parts) in (_ast.List, _ast.Tuple) else None
+        listed = type(parts) in (_ast.List, _ast.Tuple)
+        return _together(parts.elts, depth, text) if listed else None
     values = [text_of(argument, depth) for argument in arguments[:3]]
     if None in values:
         return None

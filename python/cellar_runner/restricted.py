@@ -23,11 +23,12 @@ READABLE = frozenset("__name__ __doc__ __version__".split())
 METHODS = frozenset(
     "__init__ __repr__ __str__ __len__ __iter__ __next__ __call__ __contains__ __getitem__ "
     "__setitem__ __enter__ __exit__ __bool__ __hash__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ "
-    "__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __neg__ __abs__ __post_init__".split()
+    "__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __neg__ __abs__ "
+    "__post_init__".split()
 )
 _PLAIN = (
-    "all any ascii bin bytearray classmethod dict display enumerate filter format frozenset help iter "
-    "list map max min next object property reversed set staticmethod sum super NotImplemented _"
+    "all any ascii bin bytearray classmethod dict display enumerate filter format frozenset help "
+    "iter list map max min next object property reversed set staticmethod sum super NotImplemented _"
 ).split()
 _OPERATORS = {
     "+=": operator.iadd,
@@ -334,7 +335,8 @@ def _transformer(base):
             if type(target) is _ast.Name:
                 return super().visit_AugAssign(node)
             if type(target) is _ast.Attribute:
-                owner, last = self._parts(_ast.Attribute(target.value, target.attr, _ast.Load()), target)
+                read = _ast.Attribute(target.value, target.attr, _ast.Load())
+                owner, last = self._parts(read, target)
                 name = "_augattr_"
             else:
                 owner, last = self.visit(target.value), self.visit(target.slice)
@@ -367,4 +369,6 @@ def _hint(node):
     if name == "__cellar__":
         return rules.SHELL_HINT
     hint = rules.ATTRIBUTES.get(name) or rules.CALLS.get(name)
-    return hint or "write it in a simpler way, or ask for the policy 'ast'"
+    if hint is None and isinstance(name, str) and name.startswith("_"):
+        return rules.PRIVATE_HINT
+    return hint or "write it in a simpler way"

@@ -208,12 +208,14 @@ class RefusalTest(SnapshotCase):
         with file:
             index = unpacker.index
             stream = unpacking.Reel(unpacker, index["stream"]).read(1 << 30)
+        # Of its own: restoring puts the state of the random module back each time.
+        chance = random.Random(7)
         outcomes = set()
         end = index["states"][0][1][0]
         for _ in range(ROUNDS):
             changed = bytearray(stream)
-            for _ in range(random.randrange(1, 4)):
-                changed[random.randrange(end)] = random.choice(b"(0123NT.)}]abchqJKU\x80\x85\x88\x94\x95")
+            for _ in range(chance.randrange(1, 4)):
+                changed[chance.randrange(end)] = chance.choice(b"(0123NT.)}]abchqJKU\x80\x85\x88\x94\x95")
             pieces, packer = pack("zlib")
             index["stream"] = [packer.send((packing.RAW, bytes(changed), len(changed)))]
             packer.finish(index)
@@ -222,7 +224,7 @@ class RefusalTest(SnapshotCase):
                 outcomes.add("lost" if report["lost"] else "whole")
             except (snapshot.Refused, MemoryError):
                 outcomes.add("refused")
-        self.assertIn("lost", outcomes)
+        self.assertLessEqual({"lost", "whole"}, outcomes)
 
     def test_a_planted_pickle_costs_only_its_variable(self):
         self.value(

@@ -1,4 +1,4 @@
-"""The policy names everything it refuses at once, with place and advice, and lets ordinary cells pass."""
+"""The policy tells all it refuses at once, with advice, and lets ordinary cells pass."""
 import json
 import os
 import sys
@@ -10,7 +10,8 @@ from cellar_runner import policy, policy_rules
 from cellar_runner.conduct import Conduct
 from ordinary_cells import ordinary_cells
 
-HOSTILE = os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, "test", "hostile", "cells.json")
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HOSTILE = os.path.join(ROOT, "test", "hostile", "cells.json")
 
 REFUSED = {
     "import os": "import.os",
@@ -44,7 +45,7 @@ REFUSED = {
     "import json\njson.codecs.builtins": "attribute.builtins",
     "import pandas as pd\npd.io.common.os": "attribute.os",
     "import asyncio\nasyncio.base_events.os": "attribute.os",
-    "import asyncio\nawait asyncio.create_subprocess_shell('x')": "attribute.asyncio.create_subprocess_shell",
+    "import asyncio\nasyncio.start_server(f)": "attribute.asyncio.start_server",
     "import codecs\ncodecs.open('x')": "attribute.open",
     "os.listdir()": "name.os",
     "eval('1')": "call.eval",
@@ -112,6 +113,10 @@ REFUSED = {
     "methodcaller('__subclasses__')": "string.__subclasses__",
     "df.query('@pd.io.common.os')": "string.os",
     "import timeit\ntimeit.timeit('import os')": "import.os",
+    "class A:\n    __match_args__ = ('__class__',)": "attribute.__class__",
+    "class A:\n    def f(self): return super().__getattribute__('x')": "attribute.__getattribute__",
+    "s = '{0.__cl' + 'ass__}'": "format.attribute",
+    "s = '{0.%s}' % '__class__'": "format.attribute",
     "import string\nstring.Formatter()": "attribute.string.Formatter",
     "!ls": "shell",
     "files = !ls": "shell",

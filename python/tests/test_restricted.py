@@ -19,7 +19,7 @@ def is_there():
 class AbsentTest(unittest.TestCase):
     def test_without_the_package(self):
         with mock.patch.dict("sys.modules", {"RestrictedPython": None}):
-            with self.assertRaisesRegex(restricted.RestrictionUnavailable, "cellar install RestrictedPython"):
+            with self.assertRaisesRegex(RuntimeError, "cellar install RestrictedPython"):
                 Conduct("restricted")
 
     def test_an_old_release_is_refused(self):
@@ -44,8 +44,8 @@ class WorkTest(RestrictedCase):
         self.value("a = [1, 2]\ndef double(x):\n    return 2 * x")
         self.assertEqual(self.value("a.append(3)\ndouble(sum(a))"), "12")
         self.assertEqual(self.value("_ + 1"), "13")
-        names = set(self.interpreter.namespace) - {"__name__", "__doc__", "__package__", "__loader__"}
-        self.assertEqual(names - {"__spec__", "__builtins__"}, {"a", "double"})
+        names = {name for name in self.interpreter.namespace if not name.startswith("__")}
+        self.assertEqual(names, {"a", "double"})
 
     def test_prints_come_in_order_with_the_value_last(self):
         code = "def f():\n    print('in f')\nprint('one')\nf()\nprint('two', 3, sep='-')\n'value'"
@@ -75,7 +75,8 @@ class WorkTest(RestrictedCase):
             "def f(*a, **k): return a, k\nf(*[1], **{'b': 2})": "((1,), {'b': 2})",
             "type(3).__name__, getattr('x', 'upper')()": "('int', 'X')",
             "hasattr(3, 'real'), hasattr(3, '__class__')": "(True, False)",
-            "import math, json\nfrom collections import Counter\nmath.floor(2.5), Counter('aab')['a']": "(2, 2)",
+            "from collections import Counter\nCounter('aab')['a']": "2",
+            "import math, json\nmath.floor(2.5)": "2",
             "import io\nio.StringIO('x').read()": "'x'",
             "peek(3)": "'xxx'",
             "try:\n    {}['k']\nexcept KeyError as e:\n    r = e.args\nr": "('k',)",
