@@ -89,7 +89,17 @@ def _arrange_files(limits, room):
     linux.mount(None, "/dev", None, linux.MS_BIND | linux.MS_REMOUNT | linux.MS_RDONLY | linux.MS_NOSUID)
     linux.unmount(SOCKET_FOLDER)
     if os.path.ismount(ROOMS):
+        _shut_rooms()
         linux.unmount(ROOMS)
+
+
+def _shut_rooms():
+    """What is opened in a room from now on cannot be opened anew for writing, whoever owns it."""
+    there = os.statvfs(ROOMS).f_flag
+    kept = there & (_FLAGS | linux.MS_NOEXEC | linux.MS_NOATIME | linux.MS_NODIRATIME)
+    if not there & linux.MS_NOATIME:
+        kept |= linux.MS_RELATIME if there & linux.ST_RELATIME else linux.MS_STRICTATIME
+    linux.mount(None, ROOMS, None, linux.MS_BIND | linux.MS_REMOUNT | linux.MS_RDONLY | kept)
 
 
 def _limit_ipc():

@@ -23,9 +23,15 @@ MS_NOSUID = 2
 MS_NODEV = 4
 MS_NOEXEC = 8
 MS_REMOUNT = 32
+MS_NOATIME = 1024
+MS_NODIRATIME = 2048
 MS_BIND = 4096
 MS_REC = 16384
 MS_PRIVATE = 1 << 18
+MS_RELATIME = 1 << 21
+MS_STRICTATIME = 1 << 24
+# As statvfs tells it; the other flags have the same numbers there.
+ST_RELATIME = 4096
 MNT_DETACH = 2
 
 PR_SET_PDEATHSIG = 1

@@ -17,15 +17,17 @@ class Writers:
         self._connect = connect
         self._room = room
         self._pids = {}
+        self._lent = set()
 
     @property
     def pids(self):
         return self._pids.values()
 
     def note(self, writer, pid):
-        """A head made one itself."""
-        if os.path.exists("/proc/%d" % pid):
+        """A head made one itself. A cell may say so too, but nothing that was not asked for is spared."""
+        if writer in self._lent and os.path.exists("/proc/%d" % pid):
             self._pids[writer] = pid
+        self._lent.discard(writer)
 
     def forget(self, pid):
         for writer in [key for key, each in self._pids.items() if each == pid]:
@@ -49,6 +51,7 @@ class Writers:
         if branch is None:
             return {"done": False}
         link = self._connect("writer", branch.number, params["writer"])
+        self._lent.add(params["writer"])
         return {"done": branch.lend(parking.WRITER, link)}
 
     def lend_state(self, branch, _params):
@@ -63,6 +66,7 @@ class Writers:
         return {"done": False, "reason": "the head takes no file"}
 
     def end(self, _branch, params):
+        self._lent.discard(params["writer"])
         pid = self._pids.get(params["writer"])
         if pid is not None:
             os.kill(pid, signal.SIGKILL)

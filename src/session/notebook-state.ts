@@ -1,4 +1,6 @@
 import type { Isolation } from "../backends/backend.js";
+import { closedError } from "../backends/family/input.js";
+import type { CellarError } from "../errors.js";
 import type { RestoreReport, StateManifest } from "../protocol/messages.js";
 
 /** The truth about the variables of a notebook and what is kept of them. */
@@ -42,6 +44,10 @@ export interface NotebookCheckpoint {
   /** The cell that ran last in it; null at the beginning, or when it was deleted. */
   readonly cell: number | null;
   readonly kind: "live" | "snapshot";
+}
+
+export function notebookClosed(): CellarError {
+  return closedError("the notebook was closed", "Open it again with Notebook.open().");
 }
 
 export function cellList(numbers: readonly number[]): string {

@@ -1,5 +1,5 @@
 import { buffer } from "node:stream/consumers";
-import { checkLimit, closedError } from "../backends/family/input.js";
+import { checkLimit } from "../backends/family/input.js";
 import { TaskQueue } from "../backends/family/queue.js";
 import { sharedRuntime } from "../backends/select.js";
 import { CellarError } from "../errors.js";
@@ -13,7 +13,12 @@ import type { CellRun, CellRunOptions } from "./live/cell-run.js";
 import { Quarters } from "./live/quarters.js";
 import { undone } from "./live/workbench.js";
 import { assemble, type Foundation, type NotebookParts } from "./notebook-parts.js";
-import type { NotebookCheckpoint, NotebookInfo, NotebookState } from "./notebook-state.js";
+import {
+  type NotebookCheckpoint,
+  type NotebookInfo,
+  type NotebookState,
+  notebookClosed,
+} from "./notebook-state.js";
 import { type NotebookOptions, type PlaceOptions, readOptions } from "./options.js";
 import { resourceOf } from "./outputs/resources.js";
 import { flagPrivate } from "./privacy-guard.js";
@@ -61,6 +66,7 @@ export class Notebook implements AsyncDisposable {
     const { journal, quarters } = foundation;
     try {
       const notebook = new Notebook(foundation);
+      await notebook.#parts.privacy.survey(quarters.workspace);
       await notebook.#lane.run(async () => {
         await Promise.all([notebook.#parts.keeper.ready(), notebook.#parts.status.load()]);
       });
@@ -321,7 +327,7 @@ export class Notebook implements AsyncDisposable {
 
   #check(): void {
     this.#parts.journal.check();
-    if (this.#ending !== undefined) throw closedError("the notebook was closed");
+    if (this.#ending !== undefined) throw notebookClosed();
   }
 
   #task<T>(work: () => Promise<T>): Promise<T> {

@@ -79,7 +79,13 @@ export function placeOf({ dir, store }: PlaceOptions): { dir: string; store: Not
 }
 
 function requireObject(options: NotebookOptions): NotebookOptions {
-  if (typeof options === "object" && options !== null) return options;
+  if (typeof options === "object" && options !== null) {
+    if (!("backend" in options)) return options;
+    throw new CellarError(
+      "INVALID_INPUT",
+      "a notebook has no backend to choose, it always is native",
+    );
+  }
   throw new CellarError("INVALID_INPUT", "the options of a notebook must be an object", {
     remedy: "Give at least user, session and dir.",
   });

@@ -4,8 +4,10 @@ import { enforcesPrivacy, PRIVATE_FLAG } from "./egress/privacy.js";
 import type { EgressProxy } from "./egress/proxy.js";
 import type { LiveSession } from "./live/live-session.js";
 import type { Journal } from "./record/journal.js";
+import type { Workspace } from "./workspace/workspace.js";
 
 const LONGEST_REASON = 1000;
+const UNSEEN = "too many files to look at each";
 
 /** Keeps private data from leaving: once there is any, nothing can be reached any more. */
 export class PrivacyGuard {
@@ -34,6 +36,14 @@ export class PrivacyGuard {
     return found === undefined ? undefined : `the file ${found} is in the workspace`;
   }
 
+  /** Before the first session: files may be older than the rules. */
+  async survey(workspace: Workspace): Promise<void> {
+    if (this.#globs.length === 0 || this.#journal.book.private !== null) return;
+    const { files, isCut } = await workspace.files();
+    const reason = this.reasonFor(files.map(({ path }) => path)) ?? (isCut ? UNSEEN : undefined);
+    if (reason !== undefined) await this.mark(reason);
+  }
+
   /** After a cell. Files that were too many to be listed may be of any name. */
   async inspect(
     { created, changed, omitted = 0 }: FileChanges,
@@ -41,7 +51,7 @@ export class PrivacyGuard {
   ): Promise<void> {
     const paths = [...created, ...changed];
     const unseen = omitted > 0 && this.#globs.length > 0 && this.#journal.book.private === null;
-    const reason = this.reasonFor(paths) ?? (unseen ? "too many files to look at each" : undefined);
+    const reason = this.reasonFor(paths) ?? (unseen ? UNSEEN : undefined);
     if (reason === undefined) return;
     await this.mark(reason);
     if (!session.isLost) await flagPrivate(session);

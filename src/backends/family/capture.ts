@@ -161,16 +161,24 @@ export class Capture {
   /** Takes what a writer brings. One that hangs, or is not wanted any more, loses its link. */
   #hear(peer: Peer, resolve: (manifest: StateManifest) => void, reject: (error: unknown) => void) {
     const { signal } = this.#options;
-    const leave = () => peer.close();
+    const leave = () => {
+      peer.close();
+      return {};
+    };
     const silence = setTimeout(leave, SILENCE_MS);
     signal?.addEventListener("abort", leave, { once: true });
+    let isTaking = false;
     peer.serve("state_part", async (_, pieces) => {
+      // One that does not wait for its answers would fill the memory of the host.
+      if (isTaking) return leave();
+      isTaking = true;
       try {
         for (const piece of pieces) await this.#take(piece);
       } catch (error) {
         reject(error);
         throw error;
       }
+      isTaking = false;
       silence.refresh();
       return {};
     });

@@ -66,8 +66,9 @@ export function calledFromWithin(): CellarError {
   });
 }
 
-export function closedError(why: string): CellarError {
-  return new CellarError("SESSION_CLOSED", why, {
-    remedy: "Make a new one with createSandbox().",
-  });
+export function closedError(
+  why: string,
+  remedy = "Make a new one with createSandbox().",
+): CellarError {
+  return new CellarError("SESSION_CLOSED", why, { remedy });
 }

@@ -58,6 +58,8 @@ interface Generation {
   readonly isolation: IsolationReport;
   readonly interpreter: Interpreter;
   readonly stamp: string;
+  /** Which folder of rooms it sees: one that was made anew under the same path is another one. */
+  readonly place: string;
   made: number;
   /** When to look at the environment again. */
   checkAfter: number;
@@ -175,6 +177,7 @@ export class Nursery {
 
   #isStale(generation: Generation): boolean {
     if (generation.made >= SESSIONS_PER_ZYGOTE) return true;
+    if (generation.place !== placeOf(this.#options.rooms)) return true;
     const now = performance.now();
     if (now < generation.checkAfter) return false;
     generation.checkAfter = now + STAMP_MS;
@@ -229,6 +232,7 @@ export class Nursery {
       const listener = await Listener.open(folder.sockets, identity);
       undo.push(() => listener[Symbol.asyncDispose]());
       const runner = join(surroundings.packageRoot, "python", "cellar_runner");
+      const place = placeOf(rooms);
       const wall = raiseWall({
         bwrap,
         interpreter,
@@ -273,6 +277,7 @@ export class Nursery {
         isolation: assess(facts),
         interpreter,
         stamp: environmentStamp(interpreter),
+        place,
         made: 0,
         checkAfter: 0,
         close: () => {
@@ -340,6 +345,12 @@ function environmentStamp(interpreter: Interpreter): string {
   } catch {
     return "";
   }
+}
+
+/** Empty where there is none. */
+function placeOf(rooms: string | undefined): string {
+  const found = rooms === undefined ? undefined : statSync(rooms, { throwIfNoEntry: false });
+  return found === undefined ? "" : `${found.dev}/${found.ino}`;
 }
 
 export function unavailable(message: string, cause?: Parameters<typeof remedyFor>[0]): CellarError {

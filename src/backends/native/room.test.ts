@@ -95,6 +95,22 @@ describe("a session in a room", () => {
     expect(await sandbox.getVariable("x")).toBe(42);
   });
 
+  it("cannot write to the state that it is restored from, which may be the host's own copy", async () => {
+    await using source = await open(room("curious"));
+    const look = [
+      "[os.access(p, os.W_OK) for os in [__import__('os')] for n in os.listdir('/proc/self/fd')",
+      "for p in ['/proc/self/fd/' + n] if os.path.exists(p) and os.readlink(p).endswith('/state')]",
+    ].join(" ");
+    const code = `class Look:\n    def __reduce__(self):\n        return eval, (${JSON.stringify(look)},)`;
+    await source.execute(`${code}\nx = Look()`);
+    const { bytes } = await captured(source);
+    const place = room("curious-2");
+    writeFileSync(join(roomFolder(place), STATE_FILE), bytes, { mode: 0o644 });
+    await using sandbox = await open(place);
+    await sandbox.restore();
+    expect(await sandbox.getVariable("x")).toEqual([false]);
+  });
+
   it("is captured by the head where no checkpoint can be", async () => {
     await using off = await open(room("off"), { checkpoints: "off" });
     await off.execute("x = 1");

@@ -48,8 +48,14 @@ export class SpareRooms {
       discard(spare);
       return false;
     }
-    // What is mounted and held open inside moves with the folder.
-    renameSync(roomFolder(spare.room), roomFolder(room));
+    try {
+      // What is mounted and held open inside moves with the folder.
+      renameSync(roomFolder(spare.room), roomFolder(room));
+    } catch {
+      // Somebody has taken the folder away.
+      discard(spare);
+      return false;
+    }
     this.#claimed.set(room.name, spare.family);
     return true;
   }

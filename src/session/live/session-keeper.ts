@@ -1,7 +1,6 @@
-import { closedError } from "../../backends/family/input.js";
 import { CellarError } from "../../errors.js";
 import type { RestoreReport } from "../../protocol/messages.js";
-import { cellList } from "../notebook-state.js";
+import { cellList, notebookClosed } from "../notebook-state.js";
 import { flagPrivate } from "../privacy-guard.js";
 import type { Journal } from "../record/journal.js";
 import type { SnapshotRecord } from "../record/notebook-head.js";
@@ -127,7 +126,7 @@ export class SessionKeeper {
   async #replace({ session, snapshot, report }: Restored): Promise<void> {
     if (this.#isClosed) {
       await session[Symbol.asyncDispose]();
-      throw closedError("the notebook was closed");
+      throw notebookClosed();
     }
     const former = this.#session;
     this.#session = session;
