@@ -5,7 +5,9 @@ import { checkpointedCell } from "./rows/checkpointed-cell.mjs";
 import { coldStart } from "./rows/cold-start.mjs";
 import { context } from "./rows/context.mjs";
 import { daemonExec } from "./rows/daemon-exec.mjs";
+import { explore } from "./rows/explore.mjs";
 import { forkNotebook } from "./rows/fork-notebook.mjs";
+import { grep } from "./rows/grep.mjs";
 import { liveCell } from "./rows/live-cell.mjs";
 import { newSession } from "./rows/new-session.mjs";
 import { notebookCell } from "./rows/notebook-cell.mjs";
@@ -16,6 +18,7 @@ import { rollback } from "./rows/rollback.mjs";
 import { sessionMemory } from "./rows/session-memory.mjs";
 import { snapshotBlock } from "./rows/snapshot-block.mjs";
 import { toonSaving } from "./rows/toon-saving.mjs";
+import { turn } from "./rows/turn.mjs";
 
 /** In the order of a run: what needs a calm machine comes first. Those with a target have a ratio. */
 export const BENCHMARKS = [
@@ -24,6 +27,7 @@ export const BENCHMARKS = [
   checkpointedCell,
   checkpointCost,
   rollback,
+  turn,
   notebookCell,
   forkNotebook,
   snapshotBlock,
@@ -33,6 +37,8 @@ export const BENCHMARKS = [
   batchedQueries,
   daemonExec,
   toonSaving,
+  explore,
+  grep,
   context,
   pyodideStart,
   pyodideLoop,

@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { resolveSettings } from "../dist/config.js";
-import { NativeRuntime, Notebook } from "../dist/index.js";
+import { AgentRepl, createSandbox, NativeRuntime, Notebook } from "../dist/index.js";
 
 /** A measurement takes the machine as it is; the report names the level that was in force. */
 const AS_FOUND = { minIsolation: "L0" };
@@ -24,6 +27,28 @@ export function openIn(runtime, config, room) {
 
 export function openNotebook(runtime, options) {
   return Notebook.open({ ...AS_FOUND, user: "bench", runtime, ...options });
+}
+
+/** An agent's REPL whose long outputs are gone afterwards; its session is of the shared runtime. */
+export async function openAgent({ config, ...options }) {
+  const spillDir = mkdtempSync(join(tmpdir(), "cellar-bench-"));
+  const repl = await AgentRepl.open({
+    spillDir,
+    ...options,
+    config: { backend: "native", ...AS_FOUND, ...config },
+  });
+  return {
+    turn: (code) => repl.turn(code),
+    async [Symbol.asyncDispose]() {
+      await repl.close();
+      rmSync(spillDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A sandbox of the shared runtime. */
+export function openShared(config) {
+  return createSandbox({ backend: "native", ...AS_FOUND, ...config });
 }
 
 /** Runs a cell that must succeed: a failed one would be measured as a fast one. */

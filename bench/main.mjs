@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { parseArgs } from "node:util";
+import { shutdown } from "../dist/index.js";
 import { BENCHMARKS } from "./catalogue.mjs";
 import { openRuntime } from "./cellar.mjs";
 import { describeEnd, describeMachine, describeZygote } from "./machine.mjs";
@@ -51,7 +52,7 @@ async function measure({ quick, only }) {
       await scope.close();
     }
   }
-  await runtime[Symbol.asyncDispose]();
+  await Promise.all([runtime[Symbol.asyncDispose](), shutdown()]);
   Object.assign(report.machine, describeEnd());
   return { report, failures };
 }

@@ -1,3 +1,20 @@
+export type { AgentRecord } from "./agent/agent-record.js";
+export {
+  AgentRepl,
+  type AgentReplOptions,
+  type Turn,
+  type TurnOptions,
+} from "./agent/agent-repl.js";
+export type { FinalAnswer } from "./agent/answer.js";
+export { type Calibration, calibrate } from "./agent/calibration.js";
+export type { CalibrationPair } from "./agent/calibration-pairs.js";
+export type { Embedder } from "./agent/embedder.js";
+export type { ExplorationExport, ExplorationLog } from "./agent/exploration.js";
+export { LexicalEmbedder } from "./agent/lexical-embedder.js";
+export { OpenAIEmbedder, type OpenAIEmbedderOptions } from "./agent/openai-embedder.js";
+export type { RedactionOptions } from "./agent/redaction.js";
+export { ResearchContext, type ResearchOptions } from "./agent/research.js";
+export type { SummaryWorker } from "./agent/summary.js";
 export type {
   Checkpoint,
   CodeExecution,
@@ -22,7 +39,7 @@ export { DirectPyodideSandbox, PyodideSandbox } from "./backends/pyodide/sandbox
 export { createSandbox, shutdown } from "./backends/select.js";
 export type { IsolationLevel, LimitSettings, Settings } from "./config.js";
 export { CellarError, type ErrorCode, isCellarError } from "./errors.js";
-export type { MimeBundle, Variable } from "./protocol/messages.js";
+export type { AgentCall, Finding, MimeBundle, Variable } from "./protocol/messages.js";
 export { Opaque } from "./protocol/values.js";
 export type { Cell, CellOutput, CellState, FileChanges, Resource } from "./session/cell.js";
 export type { CellRun, CellRunOptions } from "./session/live/cell-run.js";

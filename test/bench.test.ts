@@ -19,6 +19,9 @@ const RATIOS = [
   "batched_vs_ideal",
   "daemon_exec_vs_python",
   "toon_saving_percent",
+  "tokens_full_vs_explore",
+  "grep_vs_ripgrep",
+  "turn_vs_execute",
   "pyodide_start_vs_plain",
   "pyodide_loop_vs_plain",
 ];

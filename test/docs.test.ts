@@ -123,7 +123,13 @@ describe("the documents", () => {
   });
 
   it("show examples that type-check", async () => {
-    const pages = ["README.md", "docs/library.md", "docs/notebooks.md"];
+    const pages = [
+      "README.md",
+      "docs/library.md",
+      "docs/notebooks.md",
+      "docs/agent.md",
+      "docs/research.md",
+    ];
     const examples = pages.flatMap((path) => examplesOf(text(path)));
     expect(examples.length).toBeGreaterThan(10);
     expect(await complaints(examples)).toBe("");

@@ -2,7 +2,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import type { REPLConfig } from "../backends/backend.js";
-import { agentSettingsSchema } from "../config.js";
+import { agentSettingsSchema, settingLayers } from "../config.js";
 import { CellarError } from "../errors.js";
 import type { Embedder } from "./embedder.js";
 import type { RedactionOptions } from "./redaction.js";
@@ -67,12 +67,20 @@ export function planAgent(
     redact,
     embedder,
     config: {
-      policy: "ast",
-      sanitise: true,
-      timeout: hasContext ? DOCUMENT_TIMEOUT_MS : GENERAL_TIMEOUT_MS,
-      maxOutputLength: LONGEST_OUTPUT,
+      ...unsettled({
+        policy: "ast",
+        sanitise: true,
+        timeout: hasContext ? DOCUMENT_TIMEOUT_MS : GENERAL_TIMEOUT_MS,
+        maxOutputLength: LONGEST_OUTPUT,
+      }),
       ...config,
       agent: { maxGrepResults, requireExplorationBeforeFinal, minExplorationCalls },
     },
   };
+}
+
+/** An agent's own defaults, without those that a file or the environment has decided. */
+function unsettled(defaults: REPLConfig): REPLConfig {
+  const settled = settingLayers();
+  return Object.fromEntries(Object.entries(defaults).filter(([name]) => !(name in settled)));
 }

@@ -10,6 +10,7 @@ import { type AgentOptions, type AgentPlan, planAgent } from "./agent-options.js
 import { type AgentRecord, packVariables, readRecord, unpackVariables } from "./agent-record.js";
 import { AgentSession } from "./agent-session.js";
 import { describeState } from "./agent-state.js";
+import { answerOf, type FinalAnswer } from "./answer.js";
 import { ExplorationLog } from "./exploration.js";
 import { outputText, remarks } from "./observation.js";
 import type { Found } from "./redaction.js";
@@ -29,14 +30,6 @@ export interface TurnOptions {
   readonly signal?: AbortSignal | undefined;
   /** What the model wrote around its code: results that it names count as looked into. */
   readonly text?: string | undefined;
-}
-
-export interface FinalAnswer {
-  readonly value: unknown;
-  readonly text: string;
-  readonly via: string;
-  /** What of the value is missing. */
-  readonly loss: string | null;
 }
 
 export interface Turn {
@@ -133,15 +126,15 @@ export class AgentRepl implements AsyncDisposable {
     const number = this.#turn;
     const output = outputText(execution, this.#renderer);
     const { text, spilled, redacted } = await this.#spill.observe(number, output, signal);
-    if (spilled?.path !== undefined) await this.#deliver(spilled.path);
-    const { calls = [], omitted = 0, findings = [], final = null } = execution.agent ?? {};
+    if (spilled?.path !== undefined) await this.#deliver(basename(spilled.path));
+    const { calls = [], omitted = 0, findings = [] } = execution.agent ?? {};
     const shown = await this.#redacted(calls);
     this.#exploration.add(number, shown as Parameters<ExplorationLog["add"]>[1], omitted);
     this.#research.record(shown);
     // Likeness is looked for while the model thinks; the next state waits for it.
     this.#research.relate().catch(() => {});
     this.#findings.push(...findings);
-    const answer = final === null ? undefined : answerOf(final);
+    const answer = answerOf(execution.agent);
     if (answer !== undefined) this.#exploration.answer ??= answer.text;
     return {
       number,
@@ -162,8 +155,7 @@ export class AgentRepl implements AsyncDisposable {
     );
   }
 
-  async #deliver(path: string): Promise<void> {
-    const name = basename(path);
+  async #deliver(name: string): Promise<void> {
     const file = join(this.#spill.folder, name);
     await this.#session.deliver(name, file, () => readFile(file, "utf8"));
   }
@@ -203,6 +195,7 @@ export class AgentRepl implements AsyncDisposable {
       await this.#renew();
       const refused = await unpackVariables(this.#session.sandbox, record);
       this.#spill.restore(record.spill);
+      for (const name of await this.#spill.names()) await this.#deliver(name);
       this.#research = research;
       this.#exploration = exploration;
       this.#findings = findingsIn(record);
@@ -252,12 +245,6 @@ export class AgentRepl implements AsyncDisposable {
     }
     return this.#queue.run(work);
   }
-}
-
-function answerOf(final: NonNullable<NonNullable<CodeExecution["agent"]>["final"]>): FinalAnswer {
-  const value = decodeValue(final.value);
-  const text = final.text ?? (typeof value === "string" ? value : JSON.stringify(value));
-  return { value, text, via: final.via, loss: final.loss };
 }
 
 function plain(value: { toJSON(): unknown }): AgentRecord["agent"] {

@@ -21,7 +21,7 @@ export function describeState({ turn, variables, findings, tree }: AgentState): 
     ...(context === undefined ? [] : [`Context: ${described(context)}`]),
     ...section(
       "Variables",
-      own.map((one) => `${one.name} (${one.type}) = ${cut(one.text)}`),
+      own.map((one) => `${one.name} (${shortType(one)}) = ${cut(one.text)}`),
       SHOWN_VARIABLES,
     ),
     ...section(
@@ -33,8 +33,15 @@ export function describeState({ turn, variables, findings, tree }: AgentState): 
   ].join("\n");
 }
 
-function described({ type, size }: Variable): string {
+function described(context: Variable): string {
+  const { size } = context;
+  const type = shortType(context);
   return size === undefined ? type : `${type}, ${size.toLocaleString("en-US")} long`;
+}
+
+/** Without the modules, which a model knows or does not need. */
+function shortType({ type }: Variable): string {
+  return type.split(".").at(-1) ?? type;
 }
 
 function section(title: string, lines: readonly string[], most: number): string[] {

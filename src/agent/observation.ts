@@ -98,7 +98,11 @@ function errorText({ traceback, hint }: NonNullable<CodeExecution["error"]>): st
   return hint === undefined ? `${traceback}\n` : `${traceback}\nhint: ${hint}\n`;
 }
 
-function replacedText({ total, characters }: NonNullable<CodeExecution["replaced"]>): string {
+/** Which characters of the code were replaced before it ran. */
+export function replacedText({
+  total,
+  characters,
+}: NonNullable<CodeExecution["replaced"]>): string {
   const shown = characters
     .slice(0, SHOWN_REPLACEMENTS)
     .map((one) => `${one.character} by ${one.with || "nothing"} in line ${one.line}`);
@@ -113,8 +117,8 @@ function agentRemarks({ refused, final }: AgentReport): string[] {
   ];
 }
 
-function isSilent({ outputs, result }: CodeExecution): boolean {
-  return outputs.length === 0 && result === null;
+function isSilent({ outputs, result, agent }: CodeExecution): boolean {
+  return outputs.length === 0 && result === null && (agent?.final ?? null) === null;
 }
 
 /** Pieces of one stream follow each other; other parts begin on a line of their own. */

@@ -110,6 +110,11 @@ export class SpillFolder {
     return removed;
   }
 
+  /** The files that are there, oldest first. */
+  async names(): Promise<string[]> {
+    return (await this.#numbers()).map(nameOf);
+  }
+
   async #sizeOf(number: number): Promise<number> {
     const info = await lstat(join(this.path, nameOf(number))).catch(() => undefined);
     return info?.size ?? 0;

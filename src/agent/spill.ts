@@ -119,6 +119,11 @@ export class Spill {
     return { text: lines.join("\n"), spilled, redacted };
   }
 
+  /** The files of earlier outputs that are still there. */
+  names(): Promise<string[]> {
+    return this.#files.names();
+  }
+
   /** A text without its secrets. */
   async redact(text: string): Promise<string> {
     return (await this.#redactor?.redact(text))?.text ?? text;

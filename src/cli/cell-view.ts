@@ -1,4 +1,4 @@
-import type { Cell, CellOutput, CellState } from "../session/cell.js";
+import type { Cell, CellOutput } from "../session/cell.js";
 import { EXIT } from "./exit-codes.js";
 import { GuestText, painterFor } from "./terminal.js";
 
@@ -56,7 +56,8 @@ function wordsOf(output: CellOutput): string {
 }
 
 /** What a command leaves with that ran a cell. */
-export function exitCodeOfState(state: CellState): number {
+export function exitCodeOfCell({ state, exitCode }: Pick<Cell, "state" | "exitCode">): number {
+  if (exitCode !== undefined) return exitCode & 0xff;
   switch (state) {
     case "IDLE":
     case "RUNNING":

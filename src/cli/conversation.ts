@@ -1,3 +1,5 @@
+import { answerOf } from "../agent/answer.js";
+import { replacedText } from "../agent/observation.js";
 import type { CodeExecution, ISandbox, REPLConfig } from "../backends/backend.js";
 import { Displays } from "./displays.js";
 import { showError, showOmission } from "./execution-view.js";
@@ -11,6 +13,12 @@ export interface ConversationOptions {
   readonly interactive: boolean;
   readonly protocol: ImageProtocol | undefined;
   readonly imageFolder: string;
+}
+
+export interface Beginning {
+  readonly timeout?: number;
+  /** The file that is looked through. */
+  readonly context?: string;
 }
 
 /** One session with a person or a pipe: runs what was said and shows what came of it. */
@@ -49,8 +57,8 @@ export class Conversation {
     };
   }
 
-  begin(sandbox: ISandbox, timeout: number | undefined): void {
-    this.#state = { sandbox, cells: this.#cells, timeout };
+  begin(sandbox: ISandbox, { timeout, context }: Beginning): void {
+    this.#state = { sandbox, cells: this.#cells, timeout, isAgent: context !== undefined };
   }
 
   get sandbox(): ISandbox {
@@ -104,7 +112,21 @@ export class Conversation {
     if (execution.exitCode !== null && this.#interactive) {
       this.#note(`exit code ${execution.exitCode}; the session goes on (%quit leaves)`);
     }
+    this.#showAgent(execution);
     this.#showState(execution);
+  }
+
+  #showAgent({ replaced, agent }: CodeExecution): void {
+    if (replaced !== undefined) this.#note(replacedText(replaced));
+    for (const { name, reason } of agent?.refused ?? []) {
+      this.#note(`${name} was not accepted: ${reason}`);
+    }
+    const answer = answerOf(agent);
+    if (answer === undefined) return;
+    if (this.#interactive) process.stdout.write(this.#paint("green", "Answer: "));
+    this.#stdout.write(`${answer.text}\n`);
+    this.#stdout.finish();
+    if (answer.loss !== null) this.#note(`of the answer ${answer.loss}`);
   }
 
   #showResult({ result, number }: CodeExecution): void {

@@ -214,6 +214,14 @@ describe("cellar exec", () => {
     expect(stderr).toMatch(/Read-only file system/);
   });
 
+  it("keeps a policy when it is told to", async () => {
+    const code = "eval('6 * 7')";
+    expect((await cellar(["exec", "-c", code])).stdout).toBe("42\n");
+    const refused = await cellar(["exec", "--policy", "ast", "-c", code]);
+    expect({ code: refused.code, stdout: refused.stdout }).toEqual({ code: 1, stdout: "" });
+    expect(refused.stderr).toContain("[call.eval]");
+  });
+
   it("says what it left out", async () => {
     const { code, stdout, stderr } = await cellar([
       "exec",

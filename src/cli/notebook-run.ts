@@ -3,7 +3,7 @@ import type { CellRun } from "../session/live/cell-run.js";
 import type { Notebook } from "../session/notebook.js";
 import { cellList } from "../session/notebook-state.js";
 import { readCells } from "./cell-sources.js";
-import { exitCodeOfState } from "./cell-view.js";
+import { exitCodeOfCell } from "./cell-view.js";
 import { Displays } from "./displays.js";
 import { showOmission } from "./execution-view.js";
 import { EXIT } from "./exit-codes.js";
@@ -68,7 +68,7 @@ async function runForJson(
   for (const source of sources) {
     const cell = await notebook.run(source, { signal });
     cells.push(cell);
-    code = exitCodeOfState(cell.state);
+    code = exitCodeOfCell(cell);
     if (code !== EXIT.ok) break;
   }
   const { info } = notebook;
@@ -103,7 +103,7 @@ async function runForPeople(
     stderr.finish();
     showOmission(cell);
     for (const note of cell.notes ?? []) complain(note.replaceAll("replay()", "--replay"));
-    code = exitCodeOfState(cell.state);
+    code = exitCodeOfCell(cell);
     if (code !== EXIT.ok) break;
   }
   if (displays.unshown > 0) {

@@ -10,6 +10,8 @@ export interface ReplState {
   readonly cells: readonly string[];
   /** Milliseconds; undefined for the session's own limit. */
   timeout: number | undefined;
+  /** Whether the functions of an agent are there. */
+  readonly isAgent: boolean;
 }
 
 const HELP = `%undo [n]      go back to the state before the last n cells (1)
@@ -22,6 +24,14 @@ const HELP = `%undo [n]      go back to the state before the last n cells (1)
 %quit          leave (as Ctrl-D, exit and quit do)
 Ctrl-C interrupts the running cell or clears the line. A blank line ends a block.
 Everything else goes to Python, with !command, name? and the usual % magics.`;
+
+const AGENT_HELP = `In Python, for the context:
+  peek  grep  context_len  chunk_context       look and search
+  list_dir  file_info  SHOW_VARS               what there is
+  mark_finding  list_findings                  remember
+  llm_call  llm_batch                          ask a model, where one is connected
+  FINAL  FINAL_VAR                             answer
+help(grep) and the like tell more.`;
 
 const WIDEST_NAME = 24;
 
@@ -42,7 +52,7 @@ export async function runCommand(line: string, state: ReplState): Promise<string
     case "save":
       return save(state, rest);
     case "help":
-      return HELP;
+      return state.isAgent ? `${HELP}\n\n${AGENT_HELP}` : HELP;
     default:
       return undefined;
   }

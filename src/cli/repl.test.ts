@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -54,6 +54,53 @@ describe("cellar repl", () => {
 
   it("leaves at quit", async () => {
     expect((await cellar(REPL, { input: "1\n\nquit()\n\n2\n" })).stdout).toBe("1\n");
+  });
+
+  it("gives a person what an agent has, with a context", async () => {
+    const file = join(folder, "book.txt");
+    writeFileSync(file, "one\ntwo\nthe white whale\n");
+    const cells = ["context_len()", "hits = grep('whale')", "FINAL({'line': hits[0].line})"];
+    const { code, stdout } = await cellar([...REPL, "--context", file], {
+      input: cells.join("\n\n"),
+    });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "24\n{'line': 3}\n" });
+    const odd = await cellar([...REPL, "--context", file], {
+      input: "6 × 7\n\nimport subprocess\n\nFINAL(print)\n\n%help\n",
+    });
+    expect(odd.code).toBe(1);
+    expect(odd.stdout).toMatch(/^42\n%undo[\s\S]*peek {2}grep/);
+    expect(odd.stderr).toContain("[replaced in the code: × by * in line 1]");
+    expect(odd.stderr).toContain("[import.subprocess]");
+    expect(odd.stderr).toMatch(/TypeError: FINAL\(\)/);
+  });
+
+  it("lets flags and settings decide over what an agent has", async () => {
+    const file = join(folder, "short.txt");
+    writeFileSync(file, "text");
+    const input = "eval('1 + 1')";
+    const flag = await cellar([...REPL, "--context", file, "--policy", "off"], { input });
+    expect(flag.stdout).toBe("2\n");
+    const setting = await cellar([...REPL, "--context", file], {
+      input,
+      env: { CELLAR_POLICY: "off" },
+    });
+    expect(setting.stdout).toBe("2\n");
+    const absent = await cellar([...REPL, "--context", join(folder, "nothing.txt")], { input });
+    expect(absent.code).toBe(2);
+    expect(absent.stderr).toContain("nothing.txt");
+  });
+
+  it("shows an answer on a terminal", async () => {
+    const file = join(folder, "words.txt");
+    writeFileSync(file, "some words");
+    const env = { XDG_STATE_HOME: folder, NO_COLOR: "1" };
+    using screen = new Screen([...REPL, "--context", file], { env, cwd: folder });
+    await screen.sees(/In \[1\]: /);
+    screen.type("FINAL(peek(4))\r");
+    await screen.sees(/Answer: some\r\n/);
+    await screen.sees(/In \[2\]: /);
+    screen.type("\u0004");
+    expect(await screen.ended()).toBe(0);
   });
 
   it("talks on a terminal: blocks, values, Ctrl-C, Ctrl-D and history", async () => {

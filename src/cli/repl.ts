@@ -2,6 +2,8 @@ import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Command } from "commander";
+import { planAgent } from "../agent/agent-options.js";
+import type { ISandbox, REPLConfig } from "../backends/backend.js";
 import { createSandbox } from "../backends/select.js";
 import { surroundings, userFolders } from "../config/environment.js";
 import { Conversation } from "./conversation.js";
@@ -24,30 +26,43 @@ with #%% only such lines separate them. The exit code is 1 when a cell failed.
 Examples:
   cellar repl
   cellar repl --preload none --timeout 300
+  cellar repl --context book.txt
   cellar repl < cells.py`;
+
+interface ReplOptions extends SandboxOptions {
+  readonly context?: string;
+}
 
 export function registerRepl(program: Command, finish: (code: number) => void): void {
   const command = program.command("repl").description("a Python prompt in a sandbox");
-  addSandboxOptions(command, "full")
+  addSandboxOptions(command, "full", "off; with --context, ast")
+    .option("--context <file>", "a text to look through, with the functions of an agent")
     .addHelpText("after", NOTES)
-    .action(async (options: SandboxOptions) => finish(await repl(options)));
+    .action(async (options: ReplOptions) => finish(await repl(options)));
 }
 
-async function repl(options: SandboxOptions): Promise<number> {
+async function repl(options: ReplOptions): Promise<number> {
   const interactive = isTerminal(process.stdin) && isTerminal(process.stdout);
   const conversation = new Conversation({
     interactive,
     protocol: imageProtocol(process.stdout),
     imageFolder: imageFolder(),
   });
-  const starting = createSandbox({
-    ...toConfig(options),
-    ...conversation.callbacks,
-    poolSize: 0,
-  });
+  const starting = openWith(options, conversation.callbacks);
   const sandbox = await withProgress("starting Python…", starting);
-  conversation.begin(sandbox, options.timeout);
+  conversation.begin(sandbox, options);
   return interactive ? talk(conversation) : readPipe(conversation);
+}
+
+/** With a context it is what an agent has, but for outputs, of which a person sees the whole. */
+async function openWith(options: ReplOptions, callbacks: REPLConfig): Promise<ISandbox> {
+  const config = toConfig(options);
+  const { context } = options;
+  if (context === undefined) return await createSandbox({ ...config, ...callbacks, poolSize: 0 });
+  const { maxOutputLength: _, ...plan } = planAgent({}, config, true).config;
+  const sandbox = await createSandbox({ ...plan, ...config, ...callbacks, poolSize: 0 });
+  await sandbox.initialize({ file: context });
+  return sandbox;
 }
 
 async function talk(conversation: Conversation): Promise<number> {

@@ -1,6 +1,7 @@
 import type { Mount, REPLConfig } from "../backends/backend.js";
 import type { IsolationLevel } from "../isolation/levels.js";
 
+export const POLICIES = ["off", "ast", "restricted"] as const;
 export const BACKENDS = ["auto", "native", "daemon", "pyodide"] as const;
 
 export interface SandboxOptions {
@@ -13,6 +14,7 @@ export interface SandboxOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly preload?: "full" | "standard" | "none";
   readonly maxOutput?: number;
+  readonly policy?: (typeof POLICIES)[number];
 }
 
 export function toConfig(options: SandboxOptions): REPLConfig {
@@ -23,6 +25,7 @@ export function toConfig(options: SandboxOptions): REPLConfig {
   if (options.minIsolation !== undefined) config.minIsolation = options.minIsolation;
   if (options.preload !== undefined) config.preload = options.preload;
   if (options.maxOutput !== undefined) config.maxOutputLength = options.maxOutput;
+  if (options.policy !== undefined) config.policy = options.policy;
   if (options.memory !== undefined) config.limits = { memoryMb: options.memory };
   return config;
 }

@@ -2,12 +2,16 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Mount } from "../backends/backend.js";
 import { callerVariable } from "../config/environment.js";
 import { ISOLATION_LEVELS } from "../isolation/levels.js";
-import { BACKENDS } from "./sandbox-config.js";
+import { BACKENDS, POLICIES } from "./sandbox-config.js";
 
 const LONGEST_SECONDS = 2_147_483;
 
 /** The options that `exec` and `repl` share. */
-export function addSandboxOptions(command: Command, preloadNote: string): Command {
+export function addSandboxOptions(
+  command: Command,
+  preloadNote: string,
+  policyNote = "off",
+): Command {
   return command
     .addOption(new Option("--backend <name>", "where to run it (default: auto)").choices(BACKENDS))
     .option("--timeout <seconds>", "time limit of a cell (default: 30)", parseSeconds)
@@ -40,6 +44,11 @@ export function addSandboxOptions(command: Command, preloadNote: string): Comman
       "--max-output <n>",
       "characters kept of each of stdout and stderr (default: 50000)",
       parseCount(0),
+    )
+    .addOption(
+      new Option("--policy <name>", `what cells may say (default: ${policyNote})`).choices(
+        POLICIES,
+      ),
     );
 }
 
