@@ -111,6 +111,20 @@ export class AgentRepl implements AsyncDisposable {
     return this.#exploration;
   }
 
+  /** Runs a cell that is no turn, such as one that defines what all turns find. */
+  prepare(code: string): Promise<void> {
+    return this.#task(async () => {
+      const { error } = await this.#session.sandbox.execute(code);
+      if (error === null) return;
+      throw new CellarError("INVALID_INPUT", `the session cannot be prepared: ${error.message}`);
+    });
+  }
+
+  /** The value of a variable; undefined where there is none. */
+  variable(name: string): Promise<unknown> {
+    return this.#task(() => this.#session.sandbox.getVariable(name));
+  }
+
   /** Runs a cell; what came of it as the model is to see it. */
   turn(code: string, options: TurnOptions = {}): Promise<Turn> {
     const { text = "", ...limits } = options;

@@ -36,7 +36,7 @@ export async function withNotebook(
   const told = new Set(notebook.state.warnings);
   for (const warning of told) complain(warning);
   try {
-    return await work(notebook);
+    return await work(notebook).catch(inOurWords);
   } finally {
     await withProgress("saving the variables…", notebook.close());
     for (const warning of notebook.state.warnings) if (!told.has(warning)) complain(warning);
@@ -57,11 +57,33 @@ export function tellLosses({ state, cells }: Notebook): void {
   for (const { name, reason, advice } of lost) complain(`${name} was lost: ${reason}`, advice);
 }
 
+/** Remedies that speak of calls, as they are said at the command line. */
 function inOurWords(error: unknown): never {
-  if (!isCellarError(error, "LOCKED")) throw error;
-  throw new CellarError("LOCKED", error.message, {
-    remedy: "End that process, or take the notebook from it with --takeover.",
-    details: error.details,
-    cause: error,
-  });
+  if (!isCellarError(error)) throw error;
+  const remedy = remedyOf(error);
+  if (remedy === undefined) throw error;
+  const { code, message, details } = error;
+  throw new CellarError(code, message, { remedy, details, cause: error });
+}
+
+function remedyOf({ code, details }: CellarError): string | undefined {
+  switch (code) {
+    case "LOCKED":
+      return "End that process, or take the notebook from it with --takeover.";
+    case "NOT_FOUND":
+      return "cellar notebook list tells which notebooks there are.";
+    case "LIMIT_REACHED":
+      return "Set CELLAR_MAX_CELLS to more, or go on in another notebook.";
+    case "CHECKPOINT_GONE":
+      return usableSteps(details.usable);
+    default:
+      return undefined;
+  }
+}
+
+function usableSteps(usable: unknown): string {
+  const steps = Array.isArray(usable) ? usable.map(String) : [];
+  return steps.length === 0
+    ? "Nothing can be undone now. Set the variables with a new cell."
+    : `So many cells can be undone now: ${steps.join(", ")} (cellar notebook undo NAME ${steps[0]}).`;
 }

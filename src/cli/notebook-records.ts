@@ -82,7 +82,10 @@ export async function exportNotebook(session: string, options: ExportOptions): P
     await writeFile(to, document);
   } catch (error) {
     const message = `${to} cannot be written: ${describeError(error)}`;
-    throw new CellarError("IO_ERROR", message, { cause: error });
+    throw new CellarError("IO_ERROR", message, {
+      remedy: "Give --to a file in a folder that is there and can be written.",
+      cause: error,
+    });
   }
   if (view.cells.length === 0) complain(`${view.title} has no cells`);
   return EXIT.ok;
@@ -113,9 +116,15 @@ async function readSmall(file: string): Promise<Buffer> {
     const { size } = await stat(file);
     if (size <= MAX_IPYNB_BYTES) return await readFile(file);
   } catch (error) {
-    throw invalidInput(`${file} cannot be read: ${describeError(error)}`);
+    throw invalidInput(
+      `${file} cannot be read: ${describeError(error)}`,
+      "Give the path of a .ipynb file that you may read.",
+    );
   }
-  throw invalidInput(`${file} has more than ${MAX_IPYNB_BYTES} bytes`);
+  throw invalidInput(
+    `${file} has more than ${MAX_IPYNB_BYTES} bytes`,
+    "Clear its outputs in Jupyter, then import it again.",
+  );
 }
 
 function read(session: string, options: PlaceOptions): Promise<NotebookView> {

@@ -102,7 +102,7 @@ async function runForPeople(
     showEnd(cell, stderr);
     stderr.finish();
     showOmission(cell);
-    for (const note of cell.notes ?? []) complain(note.replaceAll("replay()", "--replay"));
+    for (const note of cell.notes ?? []) complain(inOurWords(note));
     code = exitCodeOfCell(cell);
     if (code !== EXIT.ok) break;
   }
@@ -167,5 +167,12 @@ function showEnd({ state, outputs }: Cell, stderr: GuestText): void {
       complain(error?.message ?? `the cell ended as ${state}`);
       break;
   }
-  if (error?.hint !== undefined) stderr.write(`hint: ${error.hint}\n`);
+  if (error?.hint !== undefined) stderr.write(`hint: ${inOurWords(error.hint)}\n`);
+}
+
+/** What the library says of its calls, as it is done at the command line. */
+function inOurWords(text: string): string {
+  return text
+    .replaceAll("replay()", "--replay")
+    .replaceAll("(removeFile)", "(or set CELLAR_LIMITS_WORKSPACE_MB to more, and delete some)");
 }

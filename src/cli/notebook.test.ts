@@ -106,6 +106,21 @@ describe("cellar notebook, where no Python is needed", () => {
   });
 });
 
+describe("cellar notebook, where something cannot be used", () => {
+  it("says what to do", async () => {
+    const fix = expect.stringMatching(/^cellar: .*\n {2}fix: /);
+    const imported = await notebook("import", [file("a.ipynb", "no JSON"), "book"]);
+    expect(imported).toMatchObject({ code: 2, stderr: fix });
+    const absent = await notebook("import", [join(folder, "absent.ipynb"), "book"]);
+    expect(absent).toMatchObject({ code: 2, stderr: fix });
+    await notebook("import", [file("b.ipynb", JUPYTER), "book"]);
+    const unwritable = await notebook("export", ["book", "--to", join(folder, "no", "a.ipynb")]);
+    expect(unwritable).toMatchObject({ code: 125, stderr: fix });
+    const noFolder = ["notebook", "list", "--dir", file("books-file", "")];
+    expect(await cellar(noFolder)).toMatchObject({ code: 125, stderr: fix });
+  });
+});
+
 describe("cellar notebook", () => {
   let absence: string | undefined;
   beforeAll(async () => {
@@ -151,6 +166,24 @@ describe("cellar notebook", () => {
     expect(JSON.parse(stdout).cells.map((cell: { state: string }) => cell.state)).toEqual([
       ...["TIMEOUT", "OOM", "CRASHED"],
     ]);
+  });
+
+  it("leaves with what sys.exit was called with", async () => {
+    expect((await run("import sys; sys.exit(3)")).code).toBe(3);
+    expect((await run("sys.exit(0)")).code).toBe(0);
+    expect((await run("sys.exit(4)", "--json")).code).toBe(4);
+    expect((await run("1")).code).toBe(0);
+  });
+
+  it("names what can be undone where the wanted state is not kept", async () => {
+    const env = { CELLAR_KEEP_SNAPSHOTS: "1" };
+    for (const value of [1, 2, 3]) await notebook("run", ["book", "-c", `x = ${value}`], { env });
+    const { code, stderr } = await notebook("undo", ["book"]);
+    expect(code).toBe(125);
+    expect(stderr).toContain(
+      "fix: So many cells can be undone now: 3 (cellar notebook undo NAME 3)",
+    );
+    expect((await notebook("undo", ["book", "3"])).stdout).toBe("undone: cells 0, 1, 2\n");
   });
 
   it("says what was not saved and what is missing, and replays it", async () => {

@@ -23,8 +23,8 @@ Examples:
   cellar notebook fork sales what-if                   goes on from there, apart from the first
   cellar notebook export sales --to sales.ipynb        or sales.html
 
-Exit codes of run: 0 ok, 1 uncaught exception, 2 wrong usage, 124 time limit, 125 Cellar failed,
-130 cancelled, 134 crashed, 137 out of memory.`;
+Exit codes of run: what sys.exit was called with, else 0 ok, 1 uncaught exception, 2 wrong usage,
+124 time limit, 125 Cellar failed, 130 cancelled, 134 crashed, 137 out of memory.`;
 
 type Finish = (code: number) => void;
 

@@ -122,6 +122,8 @@ export const cellSchema = z.strictObject({
   executedAt: text.nullable(),
   /** Milliseconds. */
   executionTime: z.number().nonnegative().nullable(),
+  /** Set where the code called `sys.exit`: what a process would have ended with. */
+  exitCode: z.int().optional(),
   files: fileChangesSchema.optional(),
   /** Bytes of text that were left out. */
   omitted: z.strictObject({ stdout: z.int(), stderr: z.int() }).optional(),

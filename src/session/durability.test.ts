@@ -187,7 +187,7 @@ describe("a notebook on a disk", () => {
     expect(nb.state.ranAfter).toEqual([0]);
     const cell = await nb.run("'x' in globals()");
     expect(shown(cell)).toBe("False");
-    expect(cell.notes?.[0]).toContain("the snapshot 1 was not used");
+    expect(cell.notes?.[0]).toContain("the snapshot after cell 0 was not used");
     expect(await store.blobs(mine).has(snapshot?.blob as never)).toBe(true);
   });
 

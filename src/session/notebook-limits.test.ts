@@ -53,22 +53,6 @@ describe("a notebook at its limits", () => {
     await again.close();
   });
 
-  it("ends a cell that fills the workspace", async () => {
-    const nb = await ground.open({ limits: { workspaceMb: 1 } });
-    const cell = await nb.run(
-      "import time\nopen('big', 'wb').write(bytes(3_000_000))\ntime.sleep(30)",
-    );
-    expect(cell.state).toBe("ERROR");
-    expect(cell.outputs.at(-1)).toMatchObject({ type: "ERROR", name: "WorkspaceQuotaExceeded" });
-    const after = await nb.run("import os; os.remove('big')");
-    expect(after.state).toBe("COMPLETED");
-    const quick = await nb.run("open('big', 'wb').write(bytes(3_000_000))");
-    expect(quick.outputs.at(-1)).toMatchObject({ name: "WorkspaceQuotaExceeded" });
-    await expect(nb.putFile("more", Buffer.alloc(2_000_000))).rejects.toMatchObject({
-      code: "TOO_LARGE",
-    });
-  });
-
   it("does not hold up others, however long it runs", async () => {
     const busy = await ground.open();
     const long = busy.start("while True: pass");
@@ -157,5 +141,6 @@ describe("a notebook without walls", () => {
     const cell = await nb.run("__private_data__");
     expect(shown(cell)).toBe("True");
     expect(cell.notes?.[0]).toContain("nothing is enforced");
+    expect((await nb.run("1")).notes?.[0]).toContain("nothing is enforced");
   });
 });

@@ -47,6 +47,20 @@ describe("cells of a notebook", () => {
     expect(shown(await nb.run("kept"))).toBe("1");
   });
 
+  it("name the cells whose effects a crash took", async () => {
+    const nb = await ground.open({ checkpoints: "off" });
+    await nb.run("x = 1");
+    await nb.run("y = 1");
+    const crash = await nb.run("import os; os._exit(1)");
+    expect(crash.notes?.join()).toContain("without the effects of cells 0, 1");
+  });
+
+  it("keep what sys.exit was called with", async () => {
+    const nb = await ground.open();
+    expect((await nb.run("import sys; sys.exit(3)")).exitCode).toBe(3);
+    expect(await nb.run("1")).not.toHaveProperty("exitCode");
+  });
+
   it("show nothing of an earlier run when a later one crashes", async () => {
     const nb = await ground.open();
     await nb.run("import os\nn = 0");

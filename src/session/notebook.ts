@@ -10,8 +10,9 @@ import { htmlOf } from "./interchange/html-export.js";
 import { ipynbOf } from "./interchange/ipynb.js";
 import { importNotebook } from "./interchange/notebook-import.js";
 import type { CellRun, CellRunOptions } from "./live/cell-run.js";
-import { Quarters } from "./live/quarters.js";
+import { Quarters, razeRoom, roomsIn } from "./live/quarters.js";
 import { undone } from "./live/workbench.js";
+import { WorkspaceGuard } from "./live/workspace-guard.js";
 import { assemble, type Foundation, type NotebookParts } from "./notebook-parts.js";
 import {
   type NotebookCheckpoint,
@@ -40,10 +41,14 @@ export class Notebook implements AsyncDisposable {
   readonly #parts: NotebookParts;
   /** What needs the session waits here for its turn. */
   readonly #lane = new TaskQueue();
+  readonly #guard: WorkspaceGuard;
   #ending: Promise<void> | undefined;
 
   private constructor(foundation: Foundation) {
     this.#parts = assemble(foundation);
+    const { keeper, runner, quarters } = this.#parts;
+    const inTurn = (work: () => Promise<void>) => this.#task(work);
+    this.#guard = new WorkspaceGuard({ keeper, runner, workspace: quarters.workspace, inTurn });
     foundation.journal.onFenced = () => void this.close().catch(() => {});
   }
 
@@ -58,22 +63,28 @@ export class Notebook implements AsyncDisposable {
     const journal = await Journal.open({ store, id, owner, takeover, create: making });
     const { room: name, private: mark } = journal.book;
     const order = { wishes, runtime, name, cutReason: mark?.reason };
-    const quarters = await Quarters.open(order).catch((error: unknown) => release(journal, error));
-    return Notebook.#begin({ wishes, runtime, seal, journal, quarters });
+    let quarters: Quarters | undefined;
+    try {
+      quarters = await Quarters.open(order);
+      return await Notebook.#begin({ wishes, runtime, seal, journal, quarters });
+    } catch (error) {
+      await quarters?.[Symbol.asyncDispose]();
+      await leave(journal, { root: roomsIn(dir), name }).catch(() => {});
+      throw error;
+    }
   }
 
   static async #begin(foundation: Foundation): Promise<Notebook> {
-    const { journal, quarters } = foundation;
+    const notebook = new Notebook(foundation);
     try {
-      const notebook = new Notebook(foundation);
-      await notebook.#parts.privacy.survey(quarters.workspace);
+      await notebook.#parts.privacy.survey(foundation.quarters.workspace);
       await notebook.#lane.run(async () => {
         await Promise.all([notebook.#parts.keeper.ready(), notebook.#parts.status.load()]);
       });
       return notebook;
     } catch (error) {
-      await quarters[Symbol.asyncDispose]();
-      return await release(journal, error);
+      notebook.#guard[Symbol.dispose]();
+      throw error;
     }
   }
 
@@ -91,7 +102,13 @@ export class Notebook implements AsyncDisposable {
     const { id, store, settings } = readOptions(options);
     const content = typeof file === "string" ? Buffer.from(file) : file;
     await importNotebook(content, { ...id, store, maxCells: settings.maxCells });
-    return Notebook.open(options);
+    try {
+      return await Notebook.open(options);
+    } catch (error) {
+      // Unless somebody has it by now.
+      await removeNotebook({ ...options, ...id }).catch(() => {});
+      throw error;
+    }
   }
 
   get info(): NotebookInfo {
@@ -188,7 +205,7 @@ export class Notebook implements AsyncDisposable {
       const target = stepsBack(held, count);
       const isKnown = target !== undefined && (target > 0 || !this.#parts.journal.book.isShortened);
       if (!isKnown || !(await this.#parts.keeper.goTo(target))) {
-        throw await this.#parts.status.gone(count, held.length);
+        throw await this.#parts.status.gone(count, held);
       }
       await this.#parts.journal.commit((now) => undone(now, target, held));
       this.#parts.snapshots.want();
@@ -277,6 +294,13 @@ export class Notebook implements AsyncDisposable {
     await this.#parts.quarters.workspace.put(path, content);
   }
 
+  /** Also where code may not run any more, since there is far too much. */
+  async removeFile(path: string): Promise<void> {
+    this.#check();
+    this.#parts.runner.forgetFiles();
+    await this.#parts.quarters.workspace.remove(path);
+  }
+
   getFile(path: string, options?: ReadOptions): Promise<Buffer> {
     return this.#parts.quarters.workspace.get(path, options);
   }
@@ -313,6 +337,7 @@ export class Notebook implements AsyncDisposable {
   }
 
   async #end(): Promise<void> {
+    this.#guard[Symbol.dispose]();
     this.#parts.bench.cancelAll();
     await this.#lane.run(async () => {});
     const patience = setTimeout(() => void this.#parts.snapshots.stop(), CLOSING_MS);
@@ -347,7 +372,9 @@ export class Notebook implements AsyncDisposable {
   }
 }
 
-async function release(journal: Journal, error: unknown): Promise<never> {
-  await journal.release().catch(() => {});
-  throw error;
+/** One that could not be opened and was only made for that is not left behind. */
+async function leave(journal: Journal, room: { root: string; name: string }): Promise<void> {
+  if (!journal.isNew) return journal.release();
+  await journal.unmake();
+  await razeRoom(room);
 }

@@ -73,7 +73,9 @@ export function readOptions(options: NotebookOptions): NotebookWishes {
 
 export function placeOf({ dir, store }: PlaceOptions): { dir: string; store: NotebookStore } {
   if (typeof dir !== "string" || dir === "") {
-    throw new CellarError("INVALID_INPUT", "dir must name a folder for the notebooks");
+    throw new CellarError("INVALID_INPUT", "dir must name a folder for the notebooks", {
+      remedy: 'Give one, such as dir: "./notebooks"; it is made where it is not there.',
+    });
   }
   return { dir: resolve(dir), store: store ?? new DiskStore(dir) };
 }
@@ -84,6 +86,7 @@ function requireObject(options: NotebookOptions): NotebookOptions {
     throw new CellarError(
       "INVALID_INPUT",
       "a notebook has no backend to choose, it always is native",
+      { remedy: "Leave backend out." },
     );
   }
   throw new CellarError("INVALID_INPUT", "the options of a notebook must be an object", {
@@ -93,5 +96,7 @@ function requireObject(options: NotebookOptions): NotebookOptions {
 
 function unfit(error: z.ZodError): CellarError {
   const problems = error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-  return new CellarError("INVALID_INPUT", `the options do not fit: ${problems.join("; ")}`);
+  return new CellarError("INVALID_INPUT", `the options do not fit: ${problems.join("; ")}`, {
+    remedy: "Give user and session as names, and dir as the folder for the notebooks.",
+  });
 }

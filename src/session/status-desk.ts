@@ -1,14 +1,14 @@
 import { buffer } from "node:stream/consumers";
 import { CellarError, describeError } from "../errors.js";
 import { type StateManifest, stateManifestSchema } from "../protocol/state-messages.js";
-import { privacyNote } from "./egress/privacy.js";
+import { enforcesPrivacy, privacyNote } from "./egress/privacy.js";
 import type { NotebookContent } from "./interchange/notebook-content.js";
 import type { SessionKeeper } from "./live/session-keeper.js";
 import type { Snapshots } from "./live/snapshots.js";
 import type { NotebookCheckpoint, NotebookInfo, NotebookState } from "./notebook-state.js";
 import type { Contents } from "./record/contents.js";
 import type { Journal } from "./record/journal.js";
-import { isInEffect } from "./record/timeline.js";
+import { isInEffect, stepsBack } from "./record/timeline.js";
 import type { NotebookId } from "./store/store.js";
 
 /** Knows how the notebook stands and tells it. */
@@ -73,17 +73,19 @@ export class StatusDesk {
     };
   }
 
-  /** What the next cell is to be told and was not yet. */
+  /** What the next cell is to be told: news, and that nothing is enforced where that is so. */
   takeNotes(): string[] {
     const { private: mark } = this.#journal.book;
-    const { session } = this.#keeper;
-    const all = [...this.#failures()];
-    if (mark !== null && session !== undefined) {
-      all.push(privacyNote(session.info.isolation.level, mark.reason));
+    const level = this.#keeper.session?.info.isolation.level;
+    const news = this.#failures();
+    const reminders: string[] = [];
+    if (mark !== null && level !== undefined) {
+      const note = privacyNote(level, mark.reason);
+      (enforcesPrivacy(level) ? news : reminders).push(note);
     }
-    const news = all.filter((note) => !this.#told.has(note));
-    for (const note of news) this.#told.add(note);
-    return news;
+    const untold = news.filter((note) => !this.#told.has(note));
+    for (const note of untold) this.#told.add(note);
+    return [...untold, ...reminders];
   }
 
   async checkpoints(): Promise<readonly NotebookCheckpoint[]> {
@@ -103,18 +105,24 @@ export class StatusDesk {
     return { sequence, cell, kind: isLive ? "live" : "snapshot" };
   }
 
-  /** Why one cannot go back so far. */
-  async gone(count: number, held: number): Promise<CellarError> {
-    if (count > held) {
-      return new CellarError("CHECKPOINT_GONE", `only ${held} runs can be taken back`, {
-        remedy: "checkpoints() lists what can be gone back to.",
-      });
-    }
+  /** Why one cannot go back so far, and how far one can. */
+  async gone(count: number, held: readonly number[]): Promise<CellarError> {
     const available = await this.checkpoints();
-    const counts = available.map(({ sequence }) => sequence).join(", ");
-    return new CellarError("CHECKPOINT_GONE", "nothing is kept of the state before that", {
-      remedy: `These can be gone back to, by execution count: ${counts}.`,
-      details: { available },
+    const points = new Set(available.map(({ sequence }) => sequence));
+    const usable = held
+      .map((_, at) => at + 1)
+      .filter((steps) => points.has(stepsBack(held, steps) ?? -1));
+    const problem =
+      count > held.length
+        ? `only ${held.length} runs are in the variables`
+        : "nothing is kept of the state before that";
+    const remedy =
+      usable.length === 0
+        ? "Nothing can be undone now. Set the variables with a new cell."
+        : `These can be undone now: ${usable.map((steps) => `undo(${steps})`).join(", ")}.`;
+    return new CellarError("CHECKPOINT_GONE", `${count} runs cannot be undone: ${problem}`, {
+      remedy,
+      details: { available, usable },
     });
   }
 

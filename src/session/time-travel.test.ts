@@ -76,7 +76,8 @@ describe("time travel in a notebook", () => {
     const nb = ground.keep(await Notebook.open(options));
     await expect(nb.undo()).rejects.toMatchObject({
       code: "CHECKPOINT_GONE",
-      remedy: expect.stringContaining("0, 3"),
+      remedy: "These can be undone now: undo(3).",
+      details: { usable: [3] },
     });
     expect(shown(await nb.run("x"))).toBe("3");
   });

@@ -58,7 +58,7 @@ describe("a poisoned snapshot", () => {
     });
     const cell = await nb.run("import os\n(x, os.listdir('/workspace'))");
     expect(shown(cell)).toBe("(1, [])");
-    expect(cell.notes?.join("\n")).toMatch(/the snapshot 2 was not used/);
+    expect(cell.notes?.join("\n")).toMatch(/the snapshot after cell 1 was not used/);
     expect((await nb.replay()).map(({ number }) => number)).toEqual([1]);
     expect(shown(await nb.run("x"))).toBe("2");
     await nb.close();

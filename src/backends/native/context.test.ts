@@ -173,7 +173,9 @@ describe("sandboxes with the same context", () => {
       const line = "[line for line in open('/proc/self/maps') if 'memfd:context' in line]";
       places.add(text(await sandbox.execute(`[each.split()[1:5] for each in ${line}]`)));
     }
-    expect([...places]).toEqual([expect.stringMatching(/^\[\['r--p', '0*1000', '[^']+', '\d+'\]\]$/)]);
+    expect([...places]).toEqual([
+      expect.stringMatching(/^\[\['r--p', '0*1000', '[^']+', '\d+'\]\]$/),
+    ]);
     for (const sandbox of made) await sandbox.destroy();
   });
 

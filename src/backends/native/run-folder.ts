@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { CellarError, describeError } from "../../errors.js";
+import { isRunning } from "./process-mark.js";
 
 /** Who the sandbox is on the host. */
 export interface Identity {
@@ -121,14 +122,5 @@ function removeLeftover(path: string): void {
     rmSync(path, { recursive: true, force: true });
   } catch {
     // Old dirt must not keep anything new from starting.
-  }
-}
-
-export function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

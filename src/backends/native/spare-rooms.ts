@@ -1,15 +1,17 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Limits } from "../../protocol/messages.js";
 import type { Family } from "../family/family.js";
+import { currentProcess, labelOf, livenessOfLabel } from "./process-mark.js";
 import { furnishRoom, type Room, roomFolder } from "./room.js";
-import { isRunning } from "./run-folder.js";
 import type { Zygote } from "./zygote.js";
 
 /** A refill right behind a request would compete with the cells that follow it. */
 const REFILL_DELAY_MS = 300;
-const SPARE_NAME = /^spare-(\d+)-[0-9a-f]{8}$/;
+const SPARE_NAME = /^spare-(\d+-\d*-[0-9a-f]{12})-[0-9a-f]{8}$/;
+/** One that waited so long elsewhere is taken for left; its host, if it lives, makes another. */
+const LONG_AGO_MS = 24 * 60 * 60 * 1000;
 
 export interface SparePlan {
   readonly zygote: Zygote;
@@ -93,7 +95,7 @@ export class SpareRooms {
     const { zygote, rooms } = this.#plan;
     if (rooms === undefined || this.#spare !== undefined || this.#isClosed || !zygote.isAlive)
       return;
-    const name = `spare-${process.pid}-${randomBytes(4).toString("hex")}`;
+    const name = `spare-${labelOf(currentProcess())}-${randomBytes(4).toString("hex")}`;
     const room = { root: rooms, name, hasEgress: false };
     furnishRoom(room);
     const spare = { room, family: this.#spawn(room, true) };
@@ -117,9 +119,15 @@ function discard({ room, family }: Spare): void {
 /** Rooms that a host which was killed had made ahead. */
 function sweep(root: string): void {
   for (const name of readdirSync(root)) {
-    const [, pid] = SPARE_NAME.exec(name) ?? [];
-    if (pid !== undefined && !isRunning(Number(pid))) {
-      rmSync(join(root, name), { recursive: true, force: true });
-    }
+    const [, maker] = SPARE_NAME.exec(name) ?? [];
+    if (maker === undefined || !isLeft(join(root, name), maker)) continue;
+    rmSync(join(root, name), { recursive: true, force: true });
   }
+}
+
+function isLeft(path: string, maker: string): boolean {
+  const liveness = livenessOfLabel(maker);
+  if (liveness !== "unknown") return liveness === "dead";
+  const made = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs;
+  return made !== undefined && Date.now() - made > LONG_AGO_MS;
 }

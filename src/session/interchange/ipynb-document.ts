@@ -6,6 +6,7 @@ import { excessOf } from "../../protocol/bounds.js";
 export const MAX_IPYNB_BYTES = 128 * 1024 * 1024;
 
 const MAX_TOLD_PROBLEMS = 3;
+const SAVE_ANEW = "Open it in Jupyter and save it from there, or give another file.";
 
 const lines = z
   .union([z.string(), z.array(z.string())])
@@ -60,7 +61,7 @@ export type IpynbOutput = z.infer<typeof outputSchema>;
 export function readIpynb(file: Uint8Array): IpynbDocument {
   const value = parse(file);
   const version = z.object({ nbformat: z.int() }).safeParse(value).data?.nbformat;
-  if (version === undefined) throw refused("it is not a Jupyter notebook");
+  if (version === undefined) throw refused("it is not a Jupyter notebook", SAVE_ANEW);
   if (version !== 4) {
     const remedy = "Convert it with: jupyter nbconvert --to notebook --nbformat 4 FILE";
     throw refused(`it is of nbformat ${version}, and only 4 can be read`, remedy);
@@ -81,11 +82,11 @@ function parse(file: Uint8Array): unknown {
   }
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
   const excess = excessOf(bytes);
-  if (excess !== undefined) throw refused(`it ${excess}`);
+  if (excess !== undefined) throw refused(`it ${excess}`, SAVE_ANEW);
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
-    throw refused("it is not JSON in UTF-8");
+    throw refused("it is not JSON in UTF-8", SAVE_ANEW);
   }
 }
 

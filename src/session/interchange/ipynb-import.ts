@@ -13,7 +13,7 @@ import { proseCode } from "./prose.js";
 
 export interface ImportPlace {
   /** Where images and long texts of the file go. */
-  readonly blobs: BlobStore;
+  readonly blobs: Pick<BlobStore, "put">;
   readonly maxCells: number;
   readonly now?: Date | undefined;
 }
@@ -38,7 +38,9 @@ export async function importIpynb(file: Uint8Array, place: ImportPlace): Promise
   const document = readIpynb(file);
   if (document.cells.length > place.maxCells) {
     const message = `The file has ${document.cells.length} cells, and a notebook takes ${place.maxCells}`;
-    throw new CellarError("LIMIT_REACHED", message, { remedy: "Raise maxCells." });
+    throw new CellarError("LIMIT_REACHED", message, {
+      remedy: "Raise maxCells (in the environment CELLAR_MAX_CELLS), or split the file.",
+    });
   }
   const cells: Cell[] = [];
   const notes: string[] = [];
@@ -79,7 +81,9 @@ class Intake {
     const code = isCode ? text : proseCode({ kind: source.cell_type, text });
     if (Buffer.byteLength(code) > MAX_SOURCE_BYTES) {
       const message = `Cell ${this.#number} of the file has more than ${MAX_SOURCE_BYTES} bytes`;
-      throw new CellarError("TOO_LARGE", message);
+      throw new CellarError("TOO_LARGE", message, {
+        remedy: "Split that cell, or move its data into a file, then import it again.",
+      });
     }
     const state = isCode ? stateOf(source, this.#outputs) : "IDLE";
     const notes = [...(state === "IDLE" ? [] : [IMPORTED_NOTE]), ...this.#omissions];

@@ -3,7 +3,7 @@ import { pageOf } from "../record/pages.js";
 import { newBook } from "../record/twin.js";
 import { checkId } from "../store/names.js";
 import { currentOwner } from "../store/owner.js";
-import type { NotebookId, NotebookStore } from "../store/store.js";
+import type { BlobRef, BlobStore, NotebookId, NotebookStore } from "../store/store.js";
 import { type Import, importIpynb } from "./ipynb-import.js";
 
 export interface ImportOrder extends NotebookId {
@@ -11,17 +11,43 @@ export interface ImportOrder extends NotebookId {
   readonly maxCells: number;
 }
 
+/** Remembers what it puts into the store. */
+class BlobIntake implements Pick<BlobStore, "put"> {
+  readonly #blobs: BlobStore;
+  readonly #taken: BlobRef[] = [];
+
+  constructor(blobs: BlobStore) {
+    this.#blobs = blobs;
+  }
+
+  async put(source: Parameters<BlobStore["put"]>[0]): Promise<BlobRef> {
+    const ref = await this.#blobs.put(source);
+    this.#taken.push(ref);
+    return ref;
+  }
+
+  async takeBack(): Promise<void> {
+    await Promise.allSettled(this.#taken.map((ref) => this.#blobs.delete(ref)));
+  }
+}
+
 /** Makes a new notebook of an `.ipynb` file, all of it or nothing. No Python is started. */
 export async function importNotebook(file: Uint8Array, order: ImportOrder): Promise<Import> {
   const { store, maxCells } = order;
   const id = checkId(order);
   if ((await store.heads.get(id)) !== undefined) throw alreadyThere(id);
-  const blobs = store.blobs(id);
-  const content = await importIpynb(file, { blobs, maxCells });
-  const pages = await Promise.all(content.cells.map((cell) => pageOf(cell, blobs)));
-  const owner = currentOwner();
-  const book = { ...newBook(owner), pages };
-  const journal = await Journal.create({ store, id, owner, takeover: false }, book);
-  await journal.release();
-  return content;
+  const intake = new BlobIntake(store.blobs(id));
+  try {
+    const content = await importIpynb(file, { blobs: intake, maxCells });
+    const pages = await Promise.all(content.cells.map((cell) => pageOf(cell, intake)));
+    const owner = currentOwner();
+    const book = { ...newBook(owner), pages };
+    const journal = await Journal.create({ store, id, owner, takeover: false }, book);
+    await journal.release();
+    return content;
+  } catch (error) {
+    // A head that is there all the same, of whomever, may stand on this content.
+    if ((await store.heads.get(id)) === undefined) await intake.takeBack();
+    throw error;
+  }
 }

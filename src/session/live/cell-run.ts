@@ -1,8 +1,20 @@
-import type { CodeExecution, ExecutionStatus } from "../../backends/backend.js";
+import type {
+  CodeExecution,
+  ExecutionError,
+  ExecutionStatus,
+  Isolation,
+  StateReport,
+} from "../../backends/backend.js";
 import type { Cell, CellState, FileChanges } from "../cell.js";
+import { cellList } from "../notebook-state.js";
 import { outputsOf } from "../outputs/outputs.js";
 import type { BlobStore } from "../store/store.js";
-import { describeOverrun, type Overrun } from "../workspace/quota.js";
+import {
+  describeOverrun,
+  describeRefusal,
+  type Overrun,
+  type OverrunReport,
+} from "../workspace/quota.js";
 import type { CellEvent } from "./events.js";
 
 export interface CellRunOptions {
@@ -47,7 +59,7 @@ export async function cellAfter(
 ): Promise<Cell> {
   const { id, number, code, createdAt } = cell;
   const { outputs, resources } = await outputsOf(execution, { number, blobs });
-  const { omitted } = execution;
+  const { omitted, exitCode } = execution;
   return {
     id,
     number,
@@ -59,6 +71,7 @@ export async function cellAfter(
     executionCount: sequence,
     executedAt: startedAt.toISOString(),
     executionTime: execution.duration,
+    ...(exitCode !== null && { exitCode }),
     ...(files !== undefined && hasChanges(files) && { files }),
     ...((omitted.stdout > 0 || omitted.stderr > 0) && { omitted }),
     ...(notes.length > 0 && { notes: [...notes] }),
@@ -67,20 +80,55 @@ export async function cellAfter(
 
 /** A workspace that holds too much fails the cell, however the cell itself ended. */
 export function overrunning(execution: CodeExecution, overrun: Overrun): CodeExecution {
-  const { name, message, hint } = describeOverrun(overrun);
-  const error = { type: name, message, traceback: `${name}: ${message}`, hint };
-  return { ...execution, status: "error", error, result: null };
+  const error = errorOf(describeOverrun(overrun));
+  return { ...execution, status: "error", error, result: null, exitCode: null };
+}
+
+/** Of a cell that is not run, since the workspace holds far too much. */
+export function refusedRun(code: string, overrun: Overrun, isolation: Isolation): CodeExecution {
+  return {
+    number: 0,
+    code,
+    status: "error",
+    stdout: "",
+    stderr: "",
+    error: errorOf(describeRefusal(overrun)),
+    result: null,
+    outputs: [],
+    omitted: { stdout: 0, stderr: 0 },
+    exitCode: null,
+    background: 0,
+    duration: 0,
+    isolation,
+    state: { survived: true, checkpoint: null },
+  };
+}
+
+function errorOf({ name, message, hint }: OverrunReport): ExecutionError {
+  return { type: name, message, traceback: `${name}: ${message}`, hint };
 }
 
 /** What became of the state, where that is not as usual. */
-export function stateNotes({ state }: CodeExecution, tookEffect: boolean): string[] {
+export function stateNotes(
+  { state }: CodeExecution,
+  tookEffect: boolean,
+  /** The numbers of cells whose effects went with it. */
+  forgotten: readonly number[],
+): string[] {
   const notes: string[] = [];
-  if (!state.survived) notes.push(`variables were lost: ${state.reason ?? "the session ended"}`);
+  if (!state.survived) notes.push(`variables were lost: ${lossOf(state, forgotten)}`);
   else if (!tookEffect) notes.push("what this cell did to the variables was taken back");
   if (state.lost !== undefined && state.lost.length > 0) {
     notes.push(`closed when the state was restored: ${state.lost.join(", ")}`);
   }
   return notes;
+}
+
+/** The session counts its cells otherwise than the notebook, and its words do too. */
+function lossOf({ checkpoint, reason }: StateReport, forgotten: readonly number[]): string {
+  if (checkpoint === null) return reason ?? "the session ended";
+  const without = forgotten.length === 0 ? "" : `, without the effects of ${cellList(forgotten)}`;
+  return `an earlier state was restored${without}`;
 }
 
 function hasChanges({ created, changed, deleted, omitted = 0 }: FileChanges): boolean {

@@ -1,9 +1,8 @@
-import type { CodeExecution } from "../../backends/backend.js";
 import { CellarError, describeError, isCellarError } from "../../errors.js";
 import type { FileChanges } from "../cell.js";
-import type { Census } from "../workspace/census.js";
-import type { Overrun } from "../workspace/quota.js";
-import { overrunning, stateNotes } from "./cell-run.js";
+import type { Census, Usage } from "../workspace/census.js";
+import { describeOverrun, type Overrun } from "../workspace/quota.js";
+import { overrunning, refusedRun, stateNotes } from "./cell-run.js";
 import type { CellEvents } from "./events.js";
 import type { LiveSession, Ran } from "./live-session.js";
 import type { Quarters } from "./quarters.js";
@@ -17,7 +16,7 @@ export interface RunOrder {
   readonly events: CellEvents;
 }
 
-export interface RunOutcome extends Ran {
+export interface RunOutcome extends Omit<Ran, "forgotten"> {
   readonly session: LiveSession;
   readonly startedAt: Date;
   readonly files: FileChanges;
@@ -30,6 +29,9 @@ export class CellRunner {
   readonly #quarters: Quarters;
   /** What lay in the workspace after the last cell. */
   #census: Census | undefined;
+  #held: Usage | undefined;
+  #isOutdated = false;
+  #isRunning = false;
 
   constructor(keeper: SessionKeeper, quarters: Quarters) {
     this.#keeper = keeper;
@@ -41,15 +43,48 @@ export class CellRunner {
     this.#census = undefined;
   }
 
+  /** What was left running has changed files: the next cell lists them, but did not fill anything. */
+  recount(): void {
+    this.#isOutdated = true;
+  }
+
+  get isRunning(): boolean {
+    return this.#isRunning;
+  }
+
+  /** What the last cell left in the workspace; undefined before the first. */
+  get held(): Usage | undefined {
+    return this.#held;
+  }
+
   async run(order: RunOrder): Promise<RunOutcome> {
-    const before = this.#census ?? (await this.#quarters.workspace.scan());
+    this.#isRunning = true;
+    try {
+      return await this.#run(order);
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  async #run(order: RunOrder): Promise<RunOutcome> {
+    const { workspace } = this.#quarters;
+    const before = this.#census ?? (await workspace.scan());
+    const held = await this.#count(before);
     const startedAt = new Date();
-    const watched = await this.#watched(order);
-    const { changes, census } = await this.#quarters.workspace.changesSince(before);
+    if (workspace.quota.isBeyond(held)) return this.#refuse(order.code, held, startedAt);
+    const watched = await this.#watched(order, held);
+    const { changes, census } = await workspace.changesSince(before);
     this.#census = census;
-    const overrun = watched.overrun ?? this.#quarters.workspace.quota.judge(census.usage);
-    const { session, execution, tookEffect } = watched;
-    const notes = [...watched.notes, ...stateNotes(execution, tookEffect)];
+    this.#held = census.usage;
+    const overrun = watched.overrun ?? workspace.quota.judge(census.usage, held);
+    const { session, execution, tookEffect, forgotten } = watched;
+    const lost = this.#keeper.cellsAt(forgotten);
+    const notes = [...watched.notes, ...stateNotes(execution, tookEffect, lost)];
+    const excess = workspace.quota.judge(census.usage);
+    if (overrun === undefined && excess !== undefined) {
+      const { message, hint } = describeOverrun(excess);
+      notes.push(`${message}: ${hint}, as no cell may add to it`);
+    }
     return {
       session,
       startedAt,
@@ -60,7 +95,29 @@ export class CellRunner {
     };
   }
 
-  async #watched({ code, sequence, timeout, stopping, events }: RunOrder) {
+  /** Where there was too much, another look is worth its time. */
+  async #count({ usage }: Census): Promise<Usage> {
+    const { workspace } = this.#quarters;
+    const isCounted = !this.#isOutdated && workspace.quota.judge(usage) === undefined;
+    this.#held = isCounted ? usage : await workspace.usage();
+    this.#isOutdated = false;
+    return this.#held;
+  }
+
+  async #refuse(code: string, held: Usage, startedAt: Date): Promise<RunOutcome> {
+    const { limit } = this.#quarters.workspace;
+    const session = await this.#keeper.ready();
+    return {
+      session,
+      startedAt,
+      execution: refusedRun(code, { ...held, limit }, session.info.isolation),
+      tookEffect: false,
+      files: { created: [], changed: [], deleted: [] },
+      notes: this.#keeper.takeNotes(),
+    };
+  }
+
+  async #watched({ code, sequence, timeout, stopping, events }: RunOrder, held: Usage) {
     let overrun: Overrun | undefined;
     let blindness: unknown;
     const over = (found: Overrun) => {
@@ -72,7 +129,7 @@ export class CellRunner {
       stopping.abort();
     };
     this.#quarters.listener = events;
-    using _watch = this.#quarters.workspace.quota.watch(over, failed);
+    using _watch = this.#quarters.workspace.quota.watch(over, failed, held);
     try {
       const options = { timeout, signal: stopping.signal };
       const ran = await this.#inSession((session) => session.run(code, options, sequence));
@@ -91,7 +148,7 @@ export class CellRunner {
   /** A session that has ended since the last cell is replaced, once. */
   async #inSession(
     run: (session: LiveSession) => Promise<Ran>,
-  ): Promise<{ session: LiveSession; execution: CodeExecution; tookEffect: boolean }> {
+  ): Promise<Ran & { session: LiveSession }> {
     const session = await this.#keeper.ready();
     try {
       return { session, ...(await run(session)) };

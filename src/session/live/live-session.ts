@@ -18,6 +18,8 @@ export interface Ran {
   readonly execution: CodeExecution;
   /** Whether the variables are now as this run left them. */
   readonly tookEffect: boolean;
+  /** Earlier runs whose effects went with it. */
+  readonly forgotten: readonly number[];
 }
 
 /** The Python of a notebook, and which part of the timeline its variables stand for. */
@@ -60,12 +62,18 @@ export class LiveSession implements AsyncDisposable {
   }
 
   async run(code: string, options: ExecuteOptions, sequence: number): Promise<Ran> {
+    const before = this.held;
     const execution = await this.sandbox.execute(code, options);
     const { number, status, state } = execution;
     const isUsual = state.survived && (status === "ok" || status === "error");
     if (isUsual) this.#steps.push({ sequence, cell: number });
     else await this.#orient(execution, sequence);
-    return { execution, tookEffect: this.#steps.at(-1)?.sequence === sequence };
+    const held = new Set(this.held);
+    return {
+      execution,
+      tookEffect: this.#steps.at(-1)?.sequence === sequence,
+      forgotten: before.filter((one) => !held.has(one)),
+    };
   }
 
   /** False where the state after that execution is not parked any more. */

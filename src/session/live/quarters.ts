@@ -8,10 +8,17 @@ import { EgressProxy } from "../egress/proxy.js";
 import type { NotebookWishes } from "../options.js";
 import { Workspace } from "../workspace/workspace.js";
 import type { CellEvents } from "./events.js";
+import { signRoom } from "./room-sign.js";
 
 /** Where the rooms of all notebooks are. */
 export function roomsIn(dir: string): string {
   return join(dir, "rooms");
+}
+
+/** With all that is in it, wherever its links lead. */
+export async function razeRoom(room: Pick<Room, "root" | "name">): Promise<void> {
+  await new Workspace(furnishRoom(room), { workspaceMb: 1 }).clear();
+  await rm(roomFolder(room), { recursive: true, force: true });
 }
 
 export interface QuartersOrder {
@@ -51,6 +58,7 @@ export class Quarters implements AsyncDisposable {
     const { network } = wishes.settings;
     const room = { root: roomsIn(wishes.dir), name, hasEgress: typeof network === "object" };
     order.runtime.makeRoom(wishes.config, room);
+    await signRoom(room, wishes.id);
     if (typeof network !== "object") return new Quarters(order, room, undefined);
     const { allow } = network;
     const proxy = await EgressProxy.open({ folder: roomFolder(room), allow, cutReason });
@@ -72,8 +80,7 @@ export class Quarters implements AsyncDisposable {
   /** Takes everything away. */
   async raze(): Promise<void> {
     await this[Symbol.asyncDispose]();
-    await this.workspace.clear();
-    await rm(roomFolder(this.room), { recursive: true, force: true });
+    await razeRoom(this.room);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -28,6 +28,8 @@ export class SessionKeeper {
   #session: LiveSession | undefined;
   #restored: Pick<Restored, "snapshot" | "report"> = { snapshot: null, report: null };
   #notes: string[] = [];
+  /** Why the last session was ended from here. */
+  #ended: string | undefined;
   #isClosed = false;
 
   constructor(plan: KeeperPlan) {
@@ -56,6 +58,13 @@ export class SessionKeeper {
     return this.#plan.numbersOf(this.#missing.map(({ cell }) => cell));
   }
 
+  /** The numbers of the cells that ran then. */
+  cellsAt(sequences: readonly number[]): readonly number[] {
+    const { executions } = this.#plan.journal.book;
+    const ran = executions.filter(({ sequence }) => sequences.includes(sequence));
+    return this.#plan.numbersOf([...new Set(ran.map(({ cell }) => cell))]);
+  }
+
   /** What of that nothing brings back, since the cells were deleted; until a cell was told. */
   get goneForGood(): string | undefined {
     const gone = this.#missing.filter(
@@ -73,7 +82,9 @@ export class SessionKeeper {
     const { snapshots, executions } = this.#plan.journal.book;
     const usable = snapshots.filter(({ sequence }) => isInEffect(executions, sequence));
     await this.#replace(await this.#restore(usable));
-    this.#tell(former === undefined ? undefined : "the session ended and was opened anew");
+    const event = this.#ended ?? "the session ended and was opened anew";
+    this.#ended = undefined;
+    this.#tell(former === undefined ? undefined : event);
     return this.#session as LiveSession;
   }
 
@@ -81,6 +92,15 @@ export class SessionKeeper {
   async renew(reason: string): Promise<void> {
     await this.#replace(await this.#restore([]));
     this.#notes = [reason];
+  }
+
+  /** Ends the session; whoever needs the next one is told why. */
+  async end(reason: string): Promise<void> {
+    const session = this.#session;
+    if (session === undefined || session.isLost) return;
+    session.abandon();
+    this.#ended = reason;
+    await session[Symbol.asyncDispose]();
   }
 
   /** A session that has lost more than a snapshot has is not worth keeping. */
@@ -137,7 +157,9 @@ export class SessionKeeper {
   async #setAside(refused: readonly Refused[]): Promise<void> {
     const sequences = new Set(refused.map(({ snapshot }) => snapshot.sequence));
     for (const { snapshot, reason } of refused) {
-      this.#notes.push(`the snapshot ${snapshot.sequence} was not used: ${reason}`);
+      const [cell] = this.cellsAt([snapshot.sequence]);
+      const place = cell === undefined ? "of a deleted cell" : `after cell ${cell}`;
+      this.#notes.push(`the snapshot ${place} was not used: ${reason}`);
     }
     await this.#plan.journal.commit((now) => ({
       ...now,
@@ -152,7 +174,7 @@ export class SessionKeeper {
     const lost = report?.lost ?? [];
     const isWhole = ranAfter.length === 0 && goneForGood === undefined && lost.length === 0;
     if (event === undefined && isWhole) return;
-    const [from] = restored === null ? [] : this.#cellsAt(restored.sequence);
+    const [from] = restored === null ? [] : this.cellsAt([restored.sequence]);
     const source =
       restored === null
         ? "the variables are empty"
@@ -173,11 +195,5 @@ export class SessionKeeper {
   get #missing(): readonly Execution[] {
     const held = new Set(this.#session?.held);
     return missing(this.#plan.journal.book.executions, held);
-  }
-
-  #cellsAt(sequence: number): readonly number[] {
-    const { executions } = this.#plan.journal.book;
-    const execution = executions.find((one) => one.sequence === sequence);
-    return execution === undefined ? [] : this.#plan.numbersOf([execution.cell]);
   }
 }

@@ -34,11 +34,11 @@ export function resourceOf(uri: string): ResourceAddress {
 /** Takes in the bytes of one cell's outputs, in their order, and gives each its address. */
 export class Shelf {
   readonly #cell: number;
-  readonly #blobs: BlobStore;
+  readonly #blobs: Pick<BlobStore, "put">;
   readonly #counts: Record<ResourceKind, number> = { image: 0, text: 0 };
   readonly #resources: Resource[] = [];
 
-  constructor(place: { readonly number: number; readonly blobs: BlobStore }) {
+  constructor(place: { readonly number: number; readonly blobs: Pick<BlobStore, "put"> }) {
     this.#cell = place.number;
     this.#blobs = place.blobs;
   }

@@ -1,12 +1,11 @@
-import { rm } from "node:fs/promises";
-import { furnishRoom, roomFolder } from "../../backends/native/room.js";
-import { describeError } from "../../errors.js";
-import { roomsIn } from "../live/quarters.js";
+import { livenessOf } from "../../backends/native/process-mark.js";
+import { describeError, isCellarError } from "../../errors.js";
+import { razeRoom, roomsIn } from "../live/quarters.js";
+import { roomsOf } from "../live/room-sign.js";
 import { type PlaceOptions, placeOf } from "../options.js";
 import { checkId } from "../store/names.js";
-import { currentOwner, livenessOf, type Owner } from "../store/owner.js";
+import { currentOwner, type Owner } from "../store/owner.js";
 import type { NotebookId, NotebookStore } from "../store/store.js";
-import { Workspace } from "../workspace/workspace.js";
 import { Journal } from "./journal.js";
 import { parseHead } from "./notebook-head.js";
 
@@ -36,11 +35,21 @@ export async function removeNotebook(options: PlaceOptions & NotebookId): Promis
   const id = checkId(options);
   const owner = currentOwner();
   const plan = { store, id, owner, takeover: false, create: undefined };
-  const { book } = await Journal.open(plan);
+  const root = roomsIn(dir);
+  const rooms = await Journal.open(plan).then(
+    ({ book }) => [book.room],
+    (error: unknown) => {
+      if (isBeyondReading(error)) return roomsOf(root, id);
+      throw error;
+    },
+  );
   await store.heads.delete(id);
-  const room = { root: roomsIn(dir), name: book.room };
-  await new Workspace(furnishRoom(room), { workspaceMb: 1 }).clear();
-  await rm(roomFolder(room), { recursive: true, force: true });
+  for (const name of rooms) await razeRoom({ root, name });
+}
+
+/** Not one of a newer version: that is whole, only not for us. */
+function isBeyondReading(error: unknown): boolean {
+  return isCellarError(error, "DAMAGED") && error.details.kept !== undefined;
 }
 
 async function describe(id: NotebookId, store: NotebookStore): Promise<Catalogued> {

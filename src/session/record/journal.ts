@@ -1,6 +1,7 @@
 import { TaskQueue } from "../../backends/family/queue.js";
+import { livenessOf } from "../../backends/native/process-mark.js";
 import { CellarError, isCellarError } from "../../errors.js";
-import { describeOwner, livenessOf, type Owner } from "../store/owner.js";
+import { describeOwner, type Owner } from "../store/owner.js";
 import type { BlobRef, NotebookId, NotebookStore, StoredHead } from "../store/store.js";
 import { type NotebookHead, parseHead } from "./notebook-head.js";
 import { balanced, blobsOf, type Page, readPage } from "./pages.js";
@@ -28,6 +29,8 @@ export class Journal {
   readonly vault: Vault;
   /** Files that were found damaged and put aside. */
   readonly damaged: readonly string[];
+  /** Whether this opening has made the notebook. */
+  readonly isNew: boolean;
   readonly #plan: JournalPlan;
   readonly #lane = new TaskQueue();
   #book: Book;
@@ -35,11 +38,12 @@ export class Journal {
   #fence: CellarError | undefined;
   #onFenced: (() => void) | undefined;
 
-  constructor(plan: JournalPlan, book: Book, rev: number, damaged: readonly string[] = []) {
+  constructor(plan: JournalPlan, book: Book, rev: number, stored: StoredHead | undefined) {
     this.#plan = plan;
     this.#book = book;
     this.#rev = rev;
-    this.damaged = damaged;
+    this.damaged = stored?.damaged ?? [];
+    this.isNew = stored === undefined;
     const blobs = plan.store.blobs(plan.id);
     this.vault = new Vault(blobs, () => new Set(blobsIn(this.#book).map(({ sha256 }) => sha256)));
   }
@@ -52,7 +56,7 @@ export class Journal {
       const found = await nextBook(plan, stored);
       try {
         const rev = await heads.cas(plan.id, documentOf(found), stored?.rev ?? 0);
-        const journal = new Journal(plan, found, rev, stored?.damaged);
+        const journal = new Journal(plan, found, rev, stored);
         // What an unreadable record refers to is not known, and stays.
         const isWhole = !found.pages.some(({ isDamaged }) => isDamaged);
         if (stored !== undefined && isWhole) journal.vault.sweep();
@@ -69,7 +73,7 @@ export class Journal {
     const { store, id } = plan;
     try {
       const rev = await store.heads.cas(id, documentOf(book), 0);
-      return new Journal({ ...plan, create: undefined }, book, rev);
+      return new Journal({ ...plan, create: undefined }, book, rev, undefined);
     } catch (error) {
       throw isCellarError(error, "CONFLICT") ? alreadyThere(id, error) : error;
     }
@@ -114,6 +118,14 @@ export class Journal {
       await this.vault.settle();
       this.#lane.close();
     }
+  }
+
+  /** Takes back that it was made, if nobody has come to it meanwhile. */
+  async unmake(): Promise<void> {
+    const { store, id } = this.#plan;
+    await this.commit((now) => ({ ...now }));
+    await store.heads.delete(id);
+    this.#lane.close();
   }
 
   async #write(wanted: Book): Promise<void> {
@@ -199,7 +211,7 @@ async function nextBook(plan: JournalPlan, stored: StoredHead | undefined): Prom
   if (stored === undefined) {
     if (create !== undefined) return { ...create(), owner };
     throw new CellarError("NOT_FOUND", `there is no notebook ${nameOf(id)}`, {
-      remedy: "Notebook.list() tells which there are.",
+      remedy: "`cellar notebook list` and Notebook.list() tell which there are.",
     });
   }
   const book = await readBook(stored, plan);

@@ -21,7 +21,7 @@ export interface Page {
   readonly isDamaged?: boolean;
 }
 
-export async function pageOf(cell: Cell, blobs: BlobStore): Promise<Page> {
+export async function pageOf(cell: Cell, blobs: Pick<BlobStore, "put">): Promise<Page> {
   const { number: _, isUndone, ...record } = cell;
   const text = JSON.stringify(record);
   const isLong = text.length > LONGEST_INLINE;

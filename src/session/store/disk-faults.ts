@@ -3,6 +3,9 @@ import { CellarError, describeError, isCellarError } from "../../errors.js";
 const REMEDIES: ReadonlyMap<string, string> = new Map([
   ["ENOSPC", "free some space on that disk, or choose a folder on another one"],
   ["EDQUOT", "free some of the quota, or choose a folder on another disk"],
+  ["ENOENT", "choose a folder on a disk, where folders can be made"],
+  ["ENOTDIR", "a file lies where a folder should be: choose another folder"],
+  ["EEXIST", "a file lies where a folder should be: choose another folder"],
   ["EROFS", "choose a folder that can be written"],
   ["EACCES", "give this user access to it, or choose another folder"],
   ["EPERM", "give this user access to it, or choose a folder on a disk that has hard links"],

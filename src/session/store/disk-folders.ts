@@ -1,8 +1,17 @@
-import { createHash, randomBytes } from "node:crypto";
-import { type FileHandle, lstat, mkdir, open, readdir, rename, unlink } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  stat,
+  unlink,
+} from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { currentProcess, labelOf, livenessOfLabel } from "../../backends/native/process-mark.js";
 import { diskFault, hasCode } from "./disk-faults.js";
-import { currentOwner, livenessOf, type Owner } from "./owner.js";
 
 export const FOLDER_MODE = 0o700;
 
@@ -28,10 +37,35 @@ export async function foldersIn(path: string): Promise<string[]> {
 
 /** Makes what is missing of a path. From `top` on it is durable, whoever has made it just now. */
 export async function makeFolder(path: string, top = path): Promise<void> {
-  const first = (await mkdir(path, { recursive: true, mode: FOLDER_MODE })) ?? path;
+  const first = (await makeMissing(path)) ?? path;
   const highest = first.length < top.length ? first : top;
   for (let made = path; made.length >= highest.length; made = dirname(made)) {
     await syncFolder(dirname(made));
+  }
+}
+
+/**
+ * Gives the highest folder that was made; undefined where all were there. Node's own way of making
+ * a whole path tries forever in a file system that has no room for folders, such as /proc.
+ */
+async function makeMissing(path: string): Promise<string | undefined> {
+  const parent = dirname(path);
+  const first = parent === path || (await isThere(parent)) ? undefined : await makeMissing(parent);
+  try {
+    await mkdir(path, { mode: FOLDER_MODE });
+    return first ?? path;
+  } catch (error) {
+    if (hasCode(error, "EEXIST") && (await stat(path)).isDirectory()) return first;
+    throw error;
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    return !hasCode(error, "ENOENT");
   }
 }
 
@@ -54,19 +88,16 @@ export async function identityOf(file: FileHandle): Promise<FileIdentity> {
 /** What is this old is not written any more, by whomever. */
 const LONG_AGO_MS = 24 * 60 * 60 * 1000;
 
-const TEMP = /^temp-(\d+)-(\d*)-([0-9a-f]{12})-/;
+const TEMP = /^temp-(\d+-\d*-[0-9a-f]{12})-/;
 
 /** Names for what is not finished. They tell their maker, so that what a dead one left is known. */
 export class TempNames {
-  readonly #machine: string;
   readonly #prefix: string;
   #count = 0;
 
   constructor() {
-    const { pid, startTime, ...owner } = currentOwner();
-    this.#machine = machineMark(owner);
     const once = randomBytes(4).toString("hex");
-    this.#prefix = `temp-${pid}-${startTime ?? ""}-${this.#machine}-${once}`;
+    this.#prefix = `temp-${labelOf(currentProcess())}-${once}`;
   }
 
   next(): string {
@@ -84,23 +115,11 @@ export class TempNames {
   }
 
   async #isLeft(path: string, name: string): Promise<boolean> {
-    const [, pid, startTime, machine] = TEMP.exec(name) ?? [];
-    if (machine === this.#machine) {
-      const maker = { ...currentOwner(), pid: Number(pid), startTime: startTime || null };
-      return livenessOf(maker) === "dead";
-    }
+    const liveness = livenessOfLabel(TEMP.exec(name)?.[1] ?? "");
+    if (liveness !== "unknown") return liveness === "dead";
     const info = await lstat(path).catch(() => undefined);
     return info !== undefined && Date.now() - info.mtimeMs > LONG_AGO_MS;
   }
-}
-
-function machineMark({
-  host,
-  bootId,
-  pidSpace,
-}: Pick<Owner, "host" | "bootId" | "pidSpace">): string {
-  const text = JSON.stringify([host, bootId, pidSpace]);
-  return createHash("sha256").update(text).digest("hex").slice(0, 12);
 }
 
 /** Fine where it is gone already. */

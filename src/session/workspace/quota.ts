@@ -9,6 +9,10 @@ export interface WorkspaceLimit {
 /** As many as fit into the workspace of a session that keeps nothing. */
 export const MAX_FILES = 20_000;
 const INTERVAL = 1_000;
+/** Where there is too much already, little more may come. */
+const STRICT_INTERVAL = 250;
+const SLACK = 1 / 64;
+const BEYOND = 2;
 const MEBIBYTE = 1024 * 1024;
 
 export interface Overrun extends Usage {
@@ -32,20 +36,42 @@ export class Quota {
     this.#limit = limit;
   }
 
-  /** Undefined where it fits. What could not be counted whole does not. */
-  judge(usage: Usage): Overrun | undefined {
+  /**
+   * Undefined where it fits. What could not be counted whole does not. A workspace that `held` too
+   * much before may hold that much on, but not grow.
+   */
+  judge(usage: Usage, held?: Usage): Overrun | undefined {
     const { bytes, files, isWhole } = usage;
-    const fits = isWhole && bytes <= this.#limit.bytes && files <= this.#limit.files;
+    const most = this.#allowance(held);
+    const fits = isWhole && bytes <= most.bytes && files <= most.files;
     return fits ? undefined : { ...usage, limit: this.#limit };
   }
 
-  /** Calls `over` at most once. A look that fails is `failed`: what is not counted is not allowed. */
-  watch(over: (overrun: Overrun) => void, failed: (error: unknown) => void): Disposable {
+  /** Whether there is so much that code must not even run to delete some of it. */
+  isBeyond({ bytes, files }: Usage): boolean {
+    return bytes > BEYOND * this.#limit.bytes || files >= BEYOND * this.#limit.files;
+  }
+
+  /** How full it is; more than 1 is too much. */
+  shareOf({ bytes, files }: Usage): number {
+    return Math.max(bytes / this.#limit.bytes, files / this.#limit.files);
+  }
+
+  /**
+   * Calls `over` at most once. A look that fails is `failed`: what is not counted is not allowed.
+   * `held` is what there was before.
+   */
+  watch(
+    over: (overrun: Overrun) => void,
+    failed: (error: unknown) => void,
+    held?: Usage,
+  ): Disposable {
+    const isStrict = held !== undefined && this.judge(held) !== undefined;
     const end = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     const look = async () => {
       try {
-        const overrun = this.judge(await this.#usage(end.signal));
+        const overrun = this.judge(await this.#usage(end.signal), held);
         if (end.signal.aborted) return;
         if (overrun === undefined) arm();
         else over(overrun);
@@ -54,7 +80,7 @@ export class Quota {
       }
     };
     const arm = () => {
-      timer = setTimeout(() => void look(), INTERVAL).unref();
+      timer = setTimeout(() => void look(), isStrict ? STRICT_INTERVAL : INTERVAL).unref();
     };
     arm();
     return {
@@ -64,6 +90,24 @@ export class Quota {
       },
     };
   }
+
+  #allowance(held: Usage | undefined): WorkspaceLimit {
+    const { bytes, files } = this.#limit;
+    if (held === undefined || this.judge(held) === undefined) return this.#limit;
+    return {
+      bytes: Math.max(bytes, held.bytes + bytes * SLACK),
+      files: Math.max(files, held.files + files * SLACK),
+    };
+  }
+}
+
+/** What a cell is told that was not run. */
+export function describeRefusal(overrun: Overrun): OverrunReport {
+  const { name, message } = describeOverrun(overrun);
+  const hint =
+    "nothing was run: no code runs while /workspace holds more than twice what it may; " +
+    "ask for files to be removed from outside (removeFile)";
+  return { name, message, hint };
 }
 
 export function describeOverrun({ bytes, files, isWhole, limit }: Overrun): OverrunReport {

@@ -1,6 +1,5 @@
 import type { BigIntStats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { Readable } from "node:stream";
 import { roomOwner } from "../../backends/native/room.js";
 import { CellarError, describeError, isCellarError } from "../../errors.js";
 import type { FileChanges } from "../cell.js";
@@ -41,17 +40,17 @@ const MEBIBYTE = 1024 * 1024;
 export class Workspace {
   readonly path: string;
   readonly quota: Quota;
-  readonly #limit: WorkspaceLimit;
+  readonly limit: WorkspaceLimit;
   readonly #owner: Owner | undefined;
   readonly #inlet: Inlet;
 
   /** The path is that of `furnishRoom`. */
   constructor(path: string, { workspaceMb }: { workspaceMb: number }) {
     this.path = path;
-    this.#limit = { bytes: workspaceMb * MEBIBYTE, files: MAX_FILES };
+    this.limit = { bytes: workspaceMb * MEBIBYTE, files: MAX_FILES };
     this.#owner = roomOwner();
-    this.#inlet = new Inlet(path, this.#owner, this.#limit);
-    this.quota = new Quota((signal) => this.usage(signal), this.#limit);
+    this.#inlet = new Inlet(path, this.#owner, this.limit);
+    this.quota = new Quota((signal) => this.usage(signal), this.limit);
   }
 
   /** All that lies in it, by path. */
@@ -75,27 +74,20 @@ export class Workspace {
     await this.#in((root) => this.#inlet.put(root, names, content, held), path);
   }
 
-  async get(path: string, options: ReadOptions = {}): Promise<Buffer> {
-    return this.#opened(path, options, async (file, size) => {
-      const content = Buffer.alloc(size);
-      let length = 0;
-      while (length < size) {
-        const { bytesRead } = await file.read(content, length, size - length, length);
-        if (bytesRead === 0) break;
-        length += bytesRead;
-      }
-      await file.close();
-      return content.subarray(0, length);
-    });
-  }
-
   /** What the file has when it is opened; what is added later is not read. */
-  async open(path: string, options: ReadOptions = {}): Promise<Readable> {
-    return this.#opened(path, options, async (file, size) => {
-      if (size > 0) return file.createReadStream({ start: 0, end: size - 1 });
-      await file.close();
-      return Readable.from([]);
-    });
+  async get(path: string, { maxBytes = this.limit.bytes }: ReadOptions = {}): Promise<Buffer> {
+    const names = parseFilePath(path);
+    return this.#in(async (root) => {
+      using folder = descend(root, names.slice(0, -1));
+      await using file = await folder.file(names.at(-1) ?? "");
+      const { size } = await file.stat();
+      if (size > maxBytes) {
+        throw new CellarError("TOO_LARGE", `${path} has ${size} bytes, more than ${maxBytes}`, {
+          remedy: "Read it in parts inside the sandbox, or raise maxBytes.",
+        });
+      }
+      return await contentOf(file, size);
+    }, path);
   }
 
   /** A folder goes with all that is in it. */
@@ -132,8 +124,8 @@ export class Workspace {
       other.#in((to) =>
         new WorkspaceCopy(to, {
           owner: other.#owner,
-          maxBytes: other.#limit.bytes,
-          maxFiles: other.#limit.files,
+          maxBytes: other.limit.bytes,
+          maxFiles: other.limit.files,
         }).copy(from),
       ),
     );
@@ -147,31 +139,17 @@ export class Workspace {
       throw explained(error, path);
     }
   }
+}
 
-  /** `use` is to close the file. */
-  async #opened<T>(
-    path: string,
-    { maxBytes = this.#limit.bytes }: ReadOptions,
-    use: (file: FileHandle, size: number) => Promise<T>,
-  ): Promise<T> {
-    const names = parseFilePath(path);
-    return this.#in(async (root) => {
-      using folder = descend(root, names.slice(0, -1));
-      const file = await folder.file(names.at(-1) ?? "");
-      try {
-        const { size } = await file.stat();
-        if (size > maxBytes) {
-          throw new CellarError("TOO_LARGE", `${path} has ${size} bytes, more than ${maxBytes}`, {
-            remedy: "Read it in parts inside the sandbox, or raise maxBytes.",
-          });
-        }
-        return await use(file, size);
-      } catch (error) {
-        await file.close().catch(() => {});
-        throw error;
-      }
-    }, path);
+async function contentOf(file: FileHandle, size: number): Promise<Buffer> {
+  const content = Buffer.alloc(size);
+  let length = 0;
+  while (length < size) {
+    const { bytesRead } = await file.read(content, length, size - length, length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
   }
+  return content.subarray(0, length);
 }
 
 function byPath(one: { path: RawName }, other: { path: RawName }): number {

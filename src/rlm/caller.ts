@@ -1,0 +1,70 @@
+import { loadTokenizer, type Tokenizer } from "../agent/tokens.js";
+import { CellarError, describeError, isCellarError } from "../errors.js";
+import type { Ledger } from "./ledger.js";
+import type { Model, ModelMessage, ModelReply } from "./model.js";
+import { costOf } from "./models/prices.js";
+import type { CallKind } from "./tally.js";
+import type { Span } from "./trace.js";
+
+/** What a message costs beside its text. */
+const MESSAGE_TOKENS = 4;
+
+export interface Question {
+  readonly model: Model;
+  readonly messages: readonly ModelMessage[];
+  readonly kind: CallKind;
+  readonly depth: number;
+  readonly span: Span;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Asks models for a whole tree of loops: within its budget, and told in its trace. */
+export class Caller {
+  readonly ledger: Ledger;
+  readonly #tokenizer: Tokenizer;
+  #calls = 0;
+
+  private constructor(ledger: Ledger, tokenizer: Tokenizer) {
+    this.ledger = ledger;
+    this.#tokenizer = tokenizer;
+  }
+
+  static async open(ledger: Ledger): Promise<Caller> {
+    return new Caller(ledger, await loadTokenizer());
+  }
+
+  tokensIn(messages: readonly ModelMessage[]): number {
+    return messages.reduce(
+      (sum, { content }) => sum + this.#tokenizer.count(content).tokens + MESSAGE_TOKENS,
+      0,
+    );
+  }
+
+  async ask({ model, messages, kind, depth, span, signal }: Question): Promise<ModelReply> {
+    const promptTokens = this.tokensIn(messages);
+    const plan = { kind, promptTokens, price: model.price, depth };
+    using held = await this.ledger.acquire(plan, signal);
+    const part = span.child();
+    const call = String(++this.#calls);
+    const bound = held.maxTokens === undefined ? {} : { maxTokens: held.maxTokens };
+    part.emit({ type: "model.request", call, model: model.name, promptTokens, ...bound });
+    const began = performance.now();
+    try {
+      const reply = await model.complete({ messages, ...bound, signal });
+      const ms = performance.now() - began;
+      held.settle(reply.usage);
+      const { text, finish, usage } = reply;
+      const cost = model.price === undefined ? null : costOf(usage, model.price);
+      part.emit({ type: "model.reply", call, text, finish, usage, cost, ms });
+      return reply;
+    } catch (error) {
+      const ms = performance.now() - began;
+      part.emit({ type: "model.failed", call, error: failureOf(error), ms });
+      throw signal?.aborted === true ? new CellarError("ABORTED", "the run was cancelled") : error;
+    }
+  }
+}
+
+export function failureOf(error: unknown): { code: string; message: string } {
+  return { code: isCellarError(error) ? error.code : "ERROR", message: describeError(error) };
+}

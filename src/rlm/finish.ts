@@ -1,0 +1,147 @@
+import { type Fence, fencesIn } from "./fences.js";
+import { quoteAt } from "./python-quotes.js";
+
+/** How a response ends the task by its words alone. */
+export type ProseFinish =
+  | { readonly via: "FINAL"; readonly text: string }
+  /** The name is one that Python takes; whether there is such a variable is not known. */
+  | { readonly via: "FINAL_VAR"; readonly name: string };
+
+interface Line {
+  readonly text: string;
+  /** Where it begins in the response. */
+  readonly start: number;
+}
+
+interface Argument {
+  readonly text: string;
+  readonly isQuoted: boolean;
+}
+
+/** Each call that is begun and never ended is read to the end of the response. */
+const MOST_TRIES = 32;
+
+const CALL = /^ {0,3}(FINAL|FINAL_VAR)\(/;
+const NAME = /^[\p{ID_Start}_]\p{ID_Continue}*$/u;
+const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", "\n": "" };
+
+/** The first FINAL that begins a line outside of fences. It counts only where no code was run. */
+export function finishIn(
+  text: string,
+  fences: readonly Fence[] = fencesIn(text),
+): ProseFinish | undefined {
+  let tries = 0;
+  for (const { text: line, start } of proseLines(text, fences)) {
+    const [call, via] = CALL.exec(line) ?? [];
+    if (call === undefined) continue;
+    const argument = argumentOf(text.slice(start + call.length));
+    const finish = argument && finishOf(via === "FINAL" ? "FINAL" : "FINAL_VAR", argument);
+    if (finish !== undefined) return finish;
+    tries += 1;
+    if (tries === MOST_TRIES) return undefined;
+  }
+  return undefined;
+}
+
+function* proseLines(text: string, fences: readonly Fence[]): Generator<Line> {
+  let number = 0;
+  let next = 0;
+  for (const { 0: match, index } of text.matchAll(/[^\r\n]*(?:\r\n?|\n|$)/g)) {
+    number += 1;
+    while ((fences[next]?.end ?? Number.POSITIVE_INFINITY) < number) next += 1;
+    const isFenced = (fences[next]?.line ?? Number.POSITIVE_INFINITY) <= number;
+    if (!isFenced) yield { text: match, start: index };
+  }
+}
+
+function finishOf(via: ProseFinish["via"], { text, isQuoted }: Argument): ProseFinish | undefined {
+  switch (via) {
+    case "FINAL":
+      return text === "" ? undefined : { via, text };
+    case "FINAL_VAR": {
+      const name = isQuoted ? text : text.replace(/^`([^`]*)`$/, "$1");
+      return NAME.test(name) ? { via, name } : undefined;
+    }
+    default:
+      return via satisfies never;
+  }
+}
+
+/** What stands between the parentheses; `rest` begins behind the first. */
+function argumentOf(rest: string): Argument | undefined {
+  const literal = literalOf(rest);
+  if (literal !== undefined) return { text: literal, isQuoted: true };
+  const end = balancedEnd(rest, true) ?? balancedEnd(rest, false) ?? lineEnd(rest);
+  if (end === undefined) return undefined;
+  return { text: rest.slice(0, end).replace(/\r\n?/g, "\n").trim(), isQuoted: false };
+}
+
+/** The text of an argument that is one Python string and nothing else. */
+function literalOf(rest: string): string | undefined {
+  const start = rest.search(/\S/);
+  const quote = start < 0 ? "" : quoteAt(rest, start);
+  if (quote === "") return undefined;
+  let text = "";
+  for (let at = start + quote.length; at < rest.length; at += 1) {
+    if (rest.startsWith(quote, at)) {
+      const isAll = /^\s*(?:,\s*)?\)/.test(rest.slice(at + quote.length));
+      return isAll ? text.replace(/\r\n?/g, "\n") : undefined;
+    }
+    const char = rest.charAt(at);
+    if (char === "\\") {
+      at += 1;
+      text += ESCAPES[rest.charAt(at)] ?? unknownEscape(rest.charAt(at));
+    } else text += char;
+  }
+  return undefined;
+}
+
+/** Answers are full of backslashes that were never meant for Python. */
+function unknownEscape(char: string): string {
+  return char === "\\" || char === '"' || char === "'" ? char : `\\${char}`;
+}
+
+/** Where the parenthesis is closed. Those in quotes do not count when `skipsQuotes`. */
+function balancedEnd(rest: string, skipsQuotes: boolean): number | undefined {
+  /** Up to where nothing ends what these quotes begin: no need to look again. */
+  const unpaired = new Map<string, number>();
+  let depth = 1;
+  for (let at = 0; at < rest.length; at += 1) {
+    const char = rest.charAt(at);
+    if (char === "(") depth += 1;
+    else if (char === ")") depth -= 1;
+    else if (skipsQuotes && isQuote(rest, at) && at >= (unpaired.get(char) ?? 0)) {
+      const { end, isPair } = quotedEnd(rest, at);
+      if (isPair) at = end;
+      else unpaired.set(char, end);
+    }
+    if (depth === 0) return at;
+  }
+  return undefined;
+}
+
+/** Whether something quoted may begin here; an apostrophe within a word begins nothing. */
+function isQuote(rest: string, at: number): boolean {
+  const char = rest.charAt(at);
+  if (char === "'") return !/\w/.test(rest.charAt(at - 1));
+  return char === '"' || char === "`";
+}
+
+/** The end of what is quoted from here on, else that of the line. */
+function quotedEnd(rest: string, at: number): { end: number; isPair: boolean } {
+  const quote = rest.charAt(at);
+  let end = at + 1;
+  for (; end < rest.length; end += 1) {
+    const char = rest.charAt(end);
+    if (char === "\n" || char === "\r") break;
+    const isPair = char === quote && (quote !== "'" || !/\w/.test(rest.charAt(end + 1)));
+    if (isPair) return { end, isPair };
+  }
+  return { end, isPair: false };
+}
+
+/** Unbalanced, as in "(0, 1]": the first line that ends with a parenthesis ends it. */
+function lineEnd(rest: string): number | undefined {
+  const end = rest.search(/\)[ \t]*(?:\r|\n|$)/);
+  return end < 0 ? undefined : end;
+}

@@ -1,0 +1,254 @@
+import { CellarError } from "../errors.js";
+import {
+  type Budget,
+  BudgetExceeded,
+  describeRemaining,
+  type Remaining,
+  requirePrice,
+} from "./budget.js";
+import { type Hold, Holds } from "./holds.js";
+import type { ModelUsage, Price } from "./model.js";
+import { type CallKind, Tally, type TokenUsage } from "./tally.js";
+
+export interface CallPlan {
+  readonly kind: CallKind;
+  /** Counted before the request; what the model counts may differ. */
+  readonly promptTokens: number;
+  /** Default: what the budget allows, up to `mostTokens`. */
+  readonly maxTokens?: number | undefined;
+  readonly mostTokens?: number | undefined;
+  readonly price?: Price | undefined;
+  /** Of the loop; 0 is the first. */
+  readonly depth?: number | undefined;
+  /** How many such calls are to share what is left, this one with them. Default 1. */
+  readonly among?: number | undefined;
+}
+
+export interface Reservation extends Disposable {
+  /** What to ask the model for; undefined when no budget limits it. */
+  readonly maxTokens: number | undefined;
+  /** The request was answered. */
+  settle(usage: Pick<ModelUsage, "inputTokens" | "outputTokens">): void;
+  /** Nothing was used. Without effect on what is settled. */
+  release(): void;
+}
+
+/** An answer shorter than this is not worth its request. */
+const FEWEST_TOKENS = 64;
+/** More than models write in one go, without being refused by any. */
+const USUAL_MOST_TOKENS = 16_384;
+const NANOS = 1_000_000_000;
+
+/** What a tree of loops may use and has used. What is reserved counts as used until it is settled. */
+export class Ledger {
+  readonly budget: Budget;
+  readonly #now: () => number;
+  readonly #start: number;
+  readonly #tally = new Tally();
+  readonly #holds = new Holds();
+
+  /** The clock is in milliseconds. */
+  constructor(budget: Budget, now: () => number = () => performance.now()) {
+    this.budget = budget;
+    this.#now = now;
+    this.#start = now();
+  }
+
+  /** Takes what a request may use at most, or throws a BudgetExceeded. */
+  reserve(plan: CallPlan): Reservation {
+    checkPlan(plan);
+    requirePrice(this.budget, { name: "the model", price: plan.price });
+    this.#requireTime();
+    // A call under way is a call made: there is nothing to wait for.
+    this.#require("calls", 1, this.#left("calls"), 0);
+    const maxTokens = this.#outputFor(plan);
+    const { promptTokens, price } = plan;
+    const hold: Hold = {
+      tokens: promptTokens + (maxTokens ?? 0),
+      nanos: nanosOf(promptTokens, maxTokens ?? 0, price),
+    };
+    this.#require("tokens", hold.tokens, this.#left("tokens"), this.#holds.tokens);
+    this.#require("dollars", hold.nanos, this.#leftNanos, this.#holds.nanos, NANOS);
+    this.#holds.add(hold);
+    return this.#reservation(hold, plan, maxTokens);
+  }
+
+  /** As `reserve`, but waits where only what others hold is in the way. */
+  async acquire(plan: CallPlan, signal?: AbortSignal): Promise<Reservation> {
+    while (true) {
+      if (signal?.aborted) throw new CellarError("ABORTED", "the request was given up");
+      try {
+        return this.reserve(plan);
+      } catch (error) {
+        if (!(error instanceof BudgetExceeded && error.isHeld)) throw error;
+      }
+      await this.#holds.changed(signal);
+    }
+  }
+
+  /** Throws when a loop has had its turns; the first turn is 1. */
+  requireTurn(turn: number): void {
+    const limit = this.budget.turns;
+    if (limit === undefined || turn <= limit) return;
+    throw new BudgetExceeded("turns", { left: 0, limit, needed: 1 });
+  }
+
+  /** Whether there may be a loop this deep; 0 is the first. */
+  allowsDepth(depth: number): boolean {
+    return depth <= (this.budget.depth ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Turns are those that a loop has left in the given one, and depth what is below it. */
+  remaining({ turn = 1, depth = 0 }: { turn?: number; depth?: number } = {}): Remaining {
+    const { budget } = this;
+    const dollars = this.#leftNanos / NANOS;
+    return {
+      ...(budget.dollars === undefined ? {} : { dollars }),
+      ...(budget.tokens === undefined ? {} : { tokens: this.#left("tokens") }),
+      ...(budget.calls === undefined ? {} : { calls: this.#left("calls") }),
+      ...(budget.seconds === undefined ? {} : { seconds: this.#leftSeconds }),
+      ...(budget.turns === undefined ? {} : { turns: Math.max(0, budget.turns - turn + 1) }),
+      ...(budget.depth === undefined ? {} : { depth: Math.max(0, budget.depth - depth) }),
+    };
+  }
+
+  /** What is left, for the model to read; empty when nothing is limited. */
+  describe(place: { turn?: number; depth?: number } = {}): string {
+    return describeRemaining(this.budget, this.remaining(place));
+  }
+
+  get usage(): TokenUsage {
+    return this.#tally.total;
+  }
+
+  /** Without what is below; the first has depth 0. */
+  get usageByDepth(): ReadonlyMap<number, TokenUsage> {
+    return this.#tally.byDepth;
+  }
+
+  get usageByKind(): Readonly<Record<CallKind, TokenUsage>> {
+    return this.#tally.byKind;
+  }
+
+  get seconds(): number {
+    return (this.#now() - this.#start) / 1000;
+  }
+
+  /** The most that an answer may have, so that it fits all budgets. */
+  #outputFor({ promptTokens, maxTokens, mostTokens, price, among = 1 }: CallPlan) {
+    if (maxTokens !== undefined) return maxTokens;
+    const rooms = [
+      { total: this.#left("tokens"), prompt: promptTokens, each: 1 },
+      {
+        total: this.#leftNanos,
+        // Fractions may round up once more in the sum.
+        prompt: nanosOf(promptTokens, 0, price) + 1,
+        each: (price?.outputPerMillion ?? 0) * 1000,
+      },
+    ].filter(({ total, each }) => Number.isFinite(total) && each > 0);
+    if (rooms.length === 0) return mostTokens;
+    const most = mostTokens ?? USUAL_MOST_TOKENS;
+    const fitting = rooms.map(({ total, prompt, each }) =>
+      Math.floor((total / among - prompt) / each),
+    );
+    // A share too small for an answer gives way to the fewest tokens, if those are there at all.
+    return Math.max(Math.min(most, ...fitting), Math.min(FEWEST_TOKENS, most));
+  }
+
+  #reservation(hold: Hold, plan: CallPlan, maxTokens: number | undefined): Reservation {
+    const { kind, depth = 0, price } = plan;
+    const settle: Reservation["settle"] = ({ inputTokens, outputTokens }) => {
+      const isSound = [inputTokens, outputTokens].every(isCount);
+      const [input, output] = isSound
+        ? [inputTokens, outputTokens]
+        : [plan.promptTokens, maxTokens ?? 0];
+      const nanos = nanosOf(input, output, price);
+      // Nothing was reserved for an answer of any length.
+      const isBound = maxTokens !== undefined;
+      if (!this.#holds.remove(hold)) return;
+      this.#tally.add(
+        { kind, depth },
+        {
+          inputTokens: input,
+          outputTokens: output,
+          nanos: price && nanos,
+          overTokens: isBound ? Math.max(0, input + output - hold.tokens) : 0,
+          overNanos: isBound || price?.outputPerMillion === 0 ? Math.max(0, nanos - hold.nanos) : 0,
+        },
+      );
+      if (!isSound) {
+        throw new CellarError("REMOTE_ERROR", "the model reports a usage that is no count", {
+          remedy: "All that was reserved counts as used.",
+        });
+      }
+    };
+    const release = () => {
+      this.#holds.remove(hold);
+    };
+    return { maxTokens, settle, release, [Symbol.dispose]: release };
+  }
+
+  #require(
+    name: "calls" | "tokens" | "dollars",
+    needed: number,
+    left: number,
+    held: number,
+    unit = 1,
+  ): void {
+    const limit = this.budget[name];
+    if (limit === undefined || needed <= left) return;
+    throw new BudgetExceeded(name, {
+      left: left / unit,
+      limit,
+      needed: needed / unit,
+      isHeld: held > 0 && needed <= left + held,
+    });
+  }
+
+  #requireTime(): void {
+    const limit = this.budget.seconds;
+    if (limit === undefined || this.#leftSeconds > 0) return;
+    throw new BudgetExceeded("seconds", { left: 0, limit, needed: 1 });
+  }
+
+  #left(name: "calls" | "tokens"): number {
+    const { calls, inputTokens, outputTokens } = this.#tally.total;
+    const used =
+      name === "calls"
+        ? calls + this.#holds.calls
+        : inputTokens + outputTokens + this.#holds.tokens;
+    return Math.max(0, (this.budget[name] ?? Number.POSITIVE_INFINITY) - used);
+  }
+
+  get #leftNanos(): number {
+    const { dollars } = this.budget;
+    if (dollars === undefined) return Number.POSITIVE_INFINITY;
+    return Math.max(0, Math.round(dollars * NANOS) - this.#tally.nanos - this.#holds.nanos);
+  }
+
+  get #leftSeconds(): number {
+    return Math.max(0, (this.budget.seconds ?? Number.POSITIVE_INFINITY) - this.seconds);
+  }
+}
+
+/** Rounded up, so that a sum of them is never too small. */
+function nanosOf(input: number, output: number, price: Price | undefined): number {
+  if (price === undefined) return 0;
+  return Math.ceil((input * price.inputPerMillion + output * price.outputPerMillion) * 1000);
+}
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}
+
+function checkPlan({ promptTokens, maxTokens, mostTokens, among }: CallPlan): void {
+  const isFit =
+    isCount(promptTokens) &&
+    [maxTokens, mostTokens, among].every(
+      (value) => value === undefined || (isCount(value) && value > 0),
+    );
+  if (isFit) return;
+  throw new CellarError("INVALID_INPUT", "tokens are counted in whole numbers", {
+    details: { promptTokens, maxTokens, mostTokens, among },
+  });
+}

@@ -1,0 +1,93 @@
+import { z } from "zod";
+
+const MAX_QUOTED = 300;
+const MAX_REASON = 100;
+
+export interface FaultOptions {
+  /** It may go well another time. */
+  readonly isPassing?: boolean | undefined;
+  readonly status?: number | undefined;
+  /** What the endpoint calls it: "insufficient_quota". */
+  readonly reason?: string | undefined;
+  /** How long the endpoint asks to wait. */
+  readonly pauseMs?: number | undefined;
+}
+
+/** A request that failed, as it looks before it is told to anyone. */
+export class Fault extends Error implements FaultOptions {
+  readonly isPassing: boolean;
+  readonly status: number | undefined;
+  readonly reason: string | undefined;
+  readonly pauseMs: number | undefined;
+
+  constructor(message: string, options: FaultOptions = {}) {
+    super(message);
+    this.isPassing = options.isPassing ?? false;
+    this.status = options.status;
+    this.reason = options.reason;
+    this.pauseMs = options.pauseMs;
+  }
+}
+
+const word = z.string().optional().catch(undefined);
+const complaintSchema = z.union([
+  z.string().transform((message) => ({ message, type: undefined, code: undefined })),
+  z.object({
+    message: word,
+    type: word,
+    code: z.union([z.string(), z.int()]).optional().catch(undefined),
+  }),
+]);
+const refusedSchema = z.object({ error: complaintSchema });
+
+/** No waiting brings more of these. */
+const LASTING = new Set(["insufficient_quota", "billing_error"]);
+const PASSING = /overloaded|rate_limit|server_error|api_error|timeout|unavailable/;
+
+/** What the body of an HTTP error says. */
+export function refusal(status: number, body: string, pauseMs: number | undefined): Fault {
+  const told = complaintOf(parsed(body));
+  const reason = told?.code?.toString() ?? told?.type;
+  const line = oneLine(told?.message ?? body);
+  return new Fault(line === "" ? `HTTP ${status}` : `HTTP ${status}: ${line}`, {
+    isPassing: isPassingStatus(status) && !LASTING.has(reason ?? ""),
+    status,
+    reason: reason?.slice(0, MAX_REASON),
+    pauseMs,
+  });
+}
+
+/** An error that comes within an answer that began well. */
+export function complaint(answer: unknown): Fault | undefined {
+  const told = complaintOf(answer);
+  if (told === undefined) return undefined;
+  const { code, type, message } = told;
+  const reason = code?.toString() ?? type;
+  const isNumber = typeof code === "number";
+  const isPassing = isNumber ? isPassingStatus(code) : PASSING.test(`${code} ${type}`);
+  return new Fault(`it broke off: ${oneLine(message ?? reason ?? "no reason given")}`, {
+    isPassing,
+    status: isNumber ? code : undefined,
+    reason: reason?.slice(0, MAX_REASON),
+  });
+}
+
+function complaintOf(answer: unknown): z.infer<typeof complaintSchema> | undefined {
+  return refusedSchema.safeParse(answer).data?.error;
+}
+
+function isPassingStatus(status: number): boolean {
+  return status === 408 || status === 409 || status === 429 || status >= 500;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim().slice(0, MAX_QUOTED);
+}

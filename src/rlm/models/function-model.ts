@@ -1,0 +1,79 @@
+import { CellarError, describeError } from "../../errors.js";
+import type { Model, ModelReply, ModelRequest, Price } from "../model.js";
+import { estimateUsage } from "./draft.js";
+import { Leash } from "./leash.js";
+import { checkedPrice } from "./prices.js";
+
+export type ModelFunction = (
+  request: ModelRequest,
+) => string | ModelReply | Promise<string | ModelReply>;
+
+export interface FunctionModelOptions {
+  readonly name?: string | undefined;
+  readonly contextWindow?: number | undefined;
+  readonly price?: Price | undefined;
+}
+
+/** A function as a model. Where it gives a text alone, its tokens are estimated. */
+export function functionModel(answer: ModelFunction, options: FunctionModelOptions = {}): Model {
+  const { name = answer.name || "function", contextWindow, price } = options;
+  return {
+    name,
+    contextWindow,
+    price: checkedPrice(price),
+    complete: (request) => complete(name, answer, request),
+  };
+}
+
+async function complete(
+  name: string,
+  answer: ModelFunction,
+  request: ModelRequest,
+): Promise<ModelReply> {
+  let isHeard = false;
+  using leash = new Leash(request.signal, undefined);
+  const { signal } = leash;
+  const onText = (piece: string): void => {
+    isHeard = true;
+    if (!signal.aborted) request.onText?.(piece);
+  };
+  const given = await untilAborted(async () => answer({ ...request, signal, onText }), signal);
+  const reply = await replyOf(name, given, request);
+  if (!isHeard && reply.text !== "") onText(reply.text);
+  return reply;
+}
+
+async function replyOf(
+  name: string,
+  given: string | ModelReply,
+  { messages }: ModelRequest,
+): Promise<ModelReply> {
+  if (typeof given === "string") {
+    const usage = await estimateUsage(messages, given);
+    return { text: given, usage, finish: "stop", model: name };
+  }
+  const text: unknown = given?.text;
+  if (typeof text === "string" && given.usage !== undefined) return given;
+  throw new CellarError("INVALID_INPUT", `the function of the model ${name} gave no answer`, {
+    remedy: "Give a text, or a reply with text and usage.",
+  });
+}
+
+/** A function need not look at the signal to be left alone. */
+async function untilAborted<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  const givenUp = () =>
+    new CellarError("ABORTED", "the question to the model was given up", { cause: signal.reason });
+  if (signal.aborted) throw givenUp();
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(givenUp()), { once: true });
+  });
+  try {
+    return await Promise.race([work(), aborted]);
+  } catch (error) {
+    if (signal.aborted) throw givenUp();
+    if (error instanceof CellarError) throw error;
+    throw new CellarError("REMOTE_ERROR", `the model failed: ${describeError(error)}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,218 @@
+import { LONGEST_TIMEOUT_MS } from "../../config/environment.js";
+import { CellarError } from "../../errors.js";
+import type { Model, ModelReply, ModelRequest, ModelUsage, Price } from "../model.js";
+import { addUsage, Draft, NO_USAGE } from "./draft.js";
+import { Endpoint, type EndpointOptions, type ModelKey, piecesOf } from "./endpoint.js";
+import { EventStreamDecoder, type ServerEvent } from "./event-stream.js";
+import { complaint, Fault } from "./fault.js";
+import { Leash } from "./leash.js";
+import { checkedPrice } from "./prices.js";
+import { persist } from "./retry.js";
+
+const TIMEOUT_MS = 600_000;
+const IDLE_TIMEOUT_MS = 120_000;
+const RETRIES = 3;
+const RETRY_DELAY_MS = 500;
+
+export interface HttpModelOptions extends EndpointOptions {
+  readonly model: string;
+  /** Milliseconds for the whole call, with all attempts and pauses. */
+  readonly timeout?: number | undefined;
+  /** Milliseconds that a streaming answer may say nothing. */
+  readonly idleTimeout?: number | undefined;
+  /** How often a request is made again that failed for a while only. */
+  readonly retries?: number | undefined;
+  /** Milliseconds before the first of them; doubles with each. */
+  readonly retryDelay?: number | undefined;
+  readonly price?: Price | undefined;
+  /** In tokens. */
+  readonly contextWindow?: number | undefined;
+  readonly stream?: boolean | undefined;
+  /** More fields for the body of each request, such as `top_p`. */
+  readonly body?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** How a provider wants to be asked and answers. */
+export interface Dialect {
+  readonly baseUrl: string;
+  readonly path: string;
+  /** The key for its own address, where the caller names none. */
+  readonly key: ModelKey;
+  headers(key: string | undefined): Record<string, string>;
+  ask(request: ModelRequest, isStream: boolean): Record<string, unknown>;
+  /** Takes one event of a streaming answer. */
+  hear(event: ServerEvent, draft: Draft): void;
+  /** Takes an answer that came in one piece. */
+  read(answer: unknown, draft: Draft): void;
+  /** What to do about a fault, where the dialect knows better. */
+  remedy?(fault: Fault): string | undefined;
+}
+
+/** A model behind an address. */
+export class HttpModel implements Model {
+  readonly name: string;
+  readonly contextWindow: number | undefined;
+  readonly price: Price | undefined;
+  readonly #dialect: Dialect;
+  readonly #endpoint: Endpoint;
+  readonly #timeout: number;
+  readonly #idle: number;
+  readonly #retries: number;
+  readonly #delay: number;
+  readonly #isStream: boolean;
+  readonly #body: Readonly<Record<string, unknown>>;
+
+  constructor(dialect: Dialect, options: HttpModelOptions) {
+    const { baseUrl = dialect.baseUrl, key, headers } = options;
+    this.name = options.model;
+    this.contextWindow = options.contextWindow;
+    this.price = checkedPrice(options.price);
+    this.#dialect = dialect;
+    this.#endpoint = new Endpoint({
+      baseUrl,
+      path: dialect.path,
+      key: key ?? (options.baseUrl === undefined ? dialect.key : undefined),
+      headers,
+      ownHeaders: dialect.headers,
+      fetch: options.fetch,
+    });
+    this.#timeout = number("timeout", options.timeout ?? TIMEOUT_MS, 1);
+    this.#idle = number("idleTimeout", options.idleTimeout ?? IDLE_TIMEOUT_MS, 1);
+    this.#retries = number("retries", options.retries ?? RETRIES, 0);
+    this.#delay = number("retryDelay", options.retryDelay ?? RETRY_DELAY_MS, 0);
+    this.#isStream = options.stream ?? true;
+    this.#body = options.body ?? {};
+  }
+
+  async complete(request: ModelRequest): Promise<ModelReply> {
+    if (request.signal?.aborted) throw givenUp(request.signal, undefined);
+    using leash = new Leash(request.signal, this.#timeout);
+    let draft = new Draft();
+    let attempts = 0;
+    let lost = NO_USAGE;
+    const attempt = async (): Promise<ModelReply> => {
+      if (draft.isBegun) lost = addUsage(lost, await draft.usage(request.messages));
+      attempts += 1;
+      draft = new Draft(request.onText);
+      await this.#attempt(request, draft, leash.signal);
+      return draft.reply(addUsage(lost, await draft.usage(request.messages)), this.name);
+    };
+    try {
+      return await persist(attempt, {
+        retries: this.#retries,
+        delayMs: this.#delay,
+        signal: leash.signal,
+        deadline: Date.now() + this.#timeout,
+        judge: (error) =>
+          error instanceof Fault && error.isPassing && !draft.isHeard
+            ? (error.pauseMs ?? 0)
+            : undefined,
+      });
+    } catch (error) {
+      if (!(error instanceof Fault) && !leash.signal.aborted) throw error;
+      const spent = draft.isBegun ? addUsage(lost, await draft.usage(request.messages)) : lost;
+      const usage = spent === NO_USAGE ? undefined : spent;
+      if (leash.isTimeUp) throw this.#failure(timeUp("timeout", this.#timeout), attempts, usage);
+      if (!(error instanceof Fault) || leash.signal.aborted) throw givenUp(leash.signal, usage);
+      throw this.#failure(error, attempts, usage);
+    }
+  }
+
+  async #attempt(request: ModelRequest, draft: Draft, signal: AbortSignal): Promise<void> {
+    using leash = new Leash(signal, this.#isStream ? this.#idle : undefined);
+    try {
+      const body = { ...this.#body, ...this.#dialect.ask(request, this.#isStream) };
+      const response = await this.#endpoint.post(body, leash.signal);
+      leash.refresh();
+      const type = response.headers.get("content-type") ?? "";
+      if (/\bhtml\b/.test(type)) throw new Fault("the answer is a web page");
+      // Not every server that is asked for a stream can give one.
+      if (this.#isStream && !/\bjson\b/.test(type)) await this.#listen(response, draft, leash);
+      else await this.#readWhole(response, draft, leash);
+    } catch (error) {
+      // Only farewells are missing once the model has said that it is done.
+      draft.isWhole ||= draft.finish !== undefined && error instanceof Fault && error.isPassing;
+      if (draft.isWhole && !signal.aborted) return;
+      throw leash.isTimeUp ? timeUp("idleTimeout", this.#idle) : error;
+    }
+  }
+
+  async #listen(response: Response, draft: Draft, leash: Leash): Promise<void> {
+    const decoder = new EventStreamDecoder();
+    for await (const piece of piecesOf(response, leash.refresh)) {
+      for (const event of decoder.push(piece)) this.#dialect.hear(event, draft);
+      if (draft.isWhole) return;
+    }
+    for (const event of decoder.end()) this.#dialect.hear(event, draft);
+    draft.isWhole ||= draft.finish !== undefined;
+    if (!draft.isWhole) throw new Fault("the answer ends too early", { isPassing: true });
+  }
+
+  async #readWhole(response: Response, draft: Draft, leash: Leash): Promise<void> {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of piecesOf(response, leash.refresh)) pieces.push(piece);
+    const answer = parse(Buffer.concat(pieces).toString("utf8"), "the answer");
+    const fault = complaint(answer);
+    if (fault !== undefined) throw fault;
+    this.#dialect.read(answer, draft);
+    draft.isWhole = true;
+  }
+
+  #failure(fault: Fault, attempts: number, usage: ModelUsage | undefined): CellarError {
+    const { origin } = this.#endpoint;
+    const often = attempts > 1 ? ` (${attempts} attempts)` : "";
+    const message = `${origin}: ${this.#endpoint.hide(fault.message)}${often}`;
+    return new CellarError("REMOTE_ERROR", message, {
+      remedy: this.#dialect.remedy?.(fault) ?? this.#remedy(fault),
+      details: {
+        model: this.name,
+        attempts,
+        ...(fault.status !== undefined && { status: fault.status }),
+        ...(fault.reason !== undefined && { reason: this.#endpoint.hide(fault.reason) }),
+        ...(usage !== undefined && { usage }),
+      },
+    });
+  }
+
+  #remedy({ status, reason, isPassing }: Fault): string {
+    if (status === 401 || status === 403) return this.#endpoint.keyRemedy();
+    if (reason === "timeout" || reason === "idleTimeout") return `Give it more time: ${reason}.`;
+    if (reason === "insufficient_quota") return "Look at the account's quota and billing.";
+    if (reason === "context_length_exceeded" || status === 413) return "Send a shorter prompt.";
+    if (status === 429) return "Ask less at once, or raise retries.";
+    return isPassing
+      ? "Try again later, and see whether the endpoint runs."
+      : "See whether the address and the name of the model are right.";
+  }
+}
+
+/** JSON of an endpoint; what cannot be read may have been cut on the way. */
+export function parse(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Fault(`${what} is not JSON`, { isPassing: true });
+  }
+}
+
+function timeUp(reason: "timeout" | "idleTimeout", limitMs: number): Fault {
+  const seconds = limitMs / 1000;
+  return reason === "timeout"
+    ? new Fault(`no whole answer within ${seconds} s`, { reason })
+    : new Fault(`nothing came for ${seconds} s`, { reason, isPassing: true });
+}
+
+/** What was spent until then is told, for it has to be paid. */
+function givenUp(signal: AbortSignal, usage: ModelUsage | undefined): CellarError {
+  return new CellarError("ABORTED", "the question to the model was given up", {
+    details: { ...(usage !== undefined && { usage }) },
+    cause: signal.reason,
+  });
+}
+
+function number(name: string, value: number, least: number): number {
+  if (Number.isFinite(value) && value >= least && value <= LONGEST_TIMEOUT_MS) return value;
+  throw new CellarError("INVALID_CONFIG", `${name} of the model is not right`, {
+    remedy: `Give a number from ${least} on.`,
+  });
+}

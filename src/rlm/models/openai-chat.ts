@@ -1,0 +1,137 @@
+import { z } from "zod";
+import type { Model, ModelReply, ModelRequest } from "../model.js";
+import type { Draft } from "./draft.js";
+import type { ServerEvent } from "./event-stream.js";
+import { complaint, Fault } from "./fault.js";
+import { type Dialect, HttpModel, type HttpModelOptions, parse } from "./http-model.js";
+
+const OPENAI = "https://api.openai.com/v1";
+
+export interface OpenAIChatOptions extends HttpModelOptions {
+  /** OpenAI's newer models know only the second; most other servers only the first. */
+  readonly maxTokensField?: "max_tokens" | "max_completion_tokens" | undefined;
+  /** Asks for the tokens at the end of a stream; a few servers refuse the question. */
+  readonly usageInStream?: boolean | undefined;
+}
+
+const text = z.string().nullish();
+const partSchema = z.object({ type: z.string(), text: text.catch(undefined) });
+const saidSchema = z.object({
+  content: z.union([z.string(), z.array(partSchema)]).nullish(),
+  refusal: text,
+  reasoning_content: text.catch(undefined),
+  reasoning: text.catch(undefined),
+});
+const tokens = z.int().nonnegative().optional().catch(undefined);
+const usageSchema = z
+  .object({ prompt_tokens: tokens, completion_tokens: tokens })
+  .nullish()
+  .catch(undefined);
+const model = z.string().optional().catch(undefined);
+const finish_reason = text;
+
+const chunkSchema = z.object({
+  model,
+  choices: z
+    .array(z.object({ index: z.int().nullish(), delta: saidSchema.nullish(), finish_reason }))
+    .nullish(),
+  usage: usageSchema,
+});
+const answerSchema = z.object({
+  model,
+  choices: z.array(z.object({ message: saidSchema, finish_reason })).min(1),
+  usage: usageSchema,
+});
+
+/** Any endpoint that speaks OpenAI's chat completions; without an address, OpenAI's own. */
+export function openAIChat(options: OpenAIChatOptions): Model {
+  return new HttpModel(new ChatCompletions(options), options);
+}
+
+class ChatCompletions implements Dialect {
+  readonly baseUrl = OPENAI;
+  readonly path = "/chat/completions";
+  readonly key = { env: "OPENAI_API_KEY" };
+  readonly #model: string;
+  readonly #maxTokensField: "max_tokens" | "max_completion_tokens";
+  readonly #usageInStream: boolean;
+
+  constructor({ model, baseUrl, maxTokensField, usageInStream = true }: OpenAIChatOptions) {
+    const isOpenAI = baseUrl === undefined || baseUrl.startsWith(new URL(OPENAI).origin);
+    this.#model = model;
+    this.#maxTokensField = maxTokensField ?? (isOpenAI ? "max_completion_tokens" : "max_tokens");
+    this.#usageInStream = usageInStream;
+  }
+
+  headers(key: string | undefined): Record<string, string> {
+    return key === undefined ? {} : { authorization: `Bearer ${key}` };
+  }
+
+  ask(request: ModelRequest, isStream: boolean): Record<string, unknown> {
+    const { messages, maxTokens, temperature, stop } = request;
+    return {
+      model: this.#model,
+      // Half a surrogate pair is no text for most endpoints.
+      messages: messages.map(({ role, content }) => ({ role, content: content.toWellFormed() })),
+      stream: isStream,
+      ...(isStream && this.#usageInStream && { stream_options: { include_usage: true } }),
+      ...(maxTokens !== undefined && { [this.#maxTokensField]: maxTokens }),
+      ...(temperature !== undefined && { temperature }),
+      ...(stop !== undefined && stop.length > 0 && { stop }),
+    };
+  }
+
+  hear({ data }: ServerEvent, draft: Draft): void {
+    if (data.trim() === "[DONE]") {
+      draft.isWhole = true;
+      return;
+    }
+    const chunk = parse(data, "a piece of the answer");
+    const fault = complaint(chunk);
+    if (fault !== undefined) throw fault;
+    const read = chunkSchema.safeParse(chunk);
+    if (!read.success) {
+      throw new Fault("a piece of the answer is not as it should be", { isPassing: true });
+    }
+    const choice = read.data.choices?.find(({ index }) => !index);
+    take(read.data, choice?.delta, choice?.finish_reason, draft);
+  }
+
+  read(answer: unknown, draft: Draft): void {
+    const read = answerSchema.safeParse(answer);
+    if (!read.success) throw new Fault("the answer is not as it should be");
+    const [choice] = read.data.choices;
+    take(read.data, choice?.message, choice?.finish_reason, draft);
+    draft.finish ??= "other";
+  }
+
+  remedy({ status, message }: Fault): string | undefined {
+    if (status !== 400 && status !== 422) return undefined;
+    if (message.includes("stream_options")) return "Give usageInStream: false.";
+    if (!message.includes(this.#maxTokensField)) return undefined;
+    const isOld = this.#maxTokensField === "max_tokens";
+    return `Give maxTokensField: "${isOld ? "max_completion_tokens" : "max_tokens"}".`;
+  }
+}
+
+function take(
+  { model, usage }: Pick<z.infer<typeof chunkSchema>, "model" | "usage">,
+  said: z.infer<typeof saidSchema> | null | undefined,
+  finish: string | null | undefined,
+  draft: Draft,
+): void {
+  draft.nameModel(model);
+  draft.think(said?.reasoning_content ?? said?.reasoning);
+  draft.say(contentOf(said?.content) || said?.refusal);
+  if (usage) draft.charge(usage.prompt_tokens, usage.completion_tokens);
+  if (finish) draft.finish = finishOf(finish);
+}
+
+function contentOf(content: z.infer<typeof saidSchema>["content"]): string | null | undefined {
+  if (!Array.isArray(content)) return content;
+  return content.map((part) => (part.type === "text" ? (part.text ?? "") : "")).join("");
+}
+
+function finishOf(reason: string): ModelReply["finish"] {
+  return reason === "stop" || reason === "length" ? reason : "other";
+}

@@ -1,0 +1,24 @@
+import { CellarError } from "../../errors.js";
+import type { ModelUsage, Price } from "../model.js";
+
+/** Dollars. */
+export function costOf(
+  usage: Pick<ModelUsage, "inputTokens" | "outputTokens">,
+  price: Price,
+): number {
+  const input = usage.inputTokens * price.inputPerMillion;
+  return (input + usage.outputTokens * price.outputPerMillion) / 1_000_000;
+}
+
+/** A price that would make a budget say nonsense is refused. */
+export function checkedPrice(price: Price | undefined): Price | undefined {
+  if (price === undefined) return undefined;
+  const { inputPerMillion, outputPerMillion } = price;
+  const isRight = [inputPerMillion, outputPerMillion].every(
+    (dollars) => Number.isFinite(dollars) && dollars >= 0,
+  );
+  if (isRight) return { inputPerMillion, outputPerMillion };
+  throw new CellarError("INVALID_CONFIG", "the price of the model is not right", {
+    remedy: "Give inputPerMillion and outputPerMillion: dollars for a million tokens each.",
+  });
+}

@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { CellarError } from "../../errors.js";
+import type { Model, ModelReply, ModelRequest, ModelUsage } from "../model.js";
+import { estimateUsage } from "./draft.js";
+import { type FunctionModelOptions, functionModel } from "./function-model.js";
+
+const MAX_QUOTED = 80;
+
+type Matter = Pick<ModelRequest, "messages" | "maxTokens" | "temperature" | "stop">;
+
+export interface ScriptedAnswer {
+  /** An error is thrown instead. */
+  readonly text: string | Error | ((request: Matter) => string);
+  /** For which requests it is; for any where it is not said. */
+  readonly when?: ((request: Matter) => boolean) | undefined;
+  /** It is given as often as it fits, not once. */
+  readonly repeat?: boolean | undefined;
+  readonly usage?: Partial<ModelUsage> | undefined;
+  readonly finish?: ModelReply["finish"] | undefined;
+  /** Milliseconds until the answer. */
+  readonly delay?: number | undefined;
+}
+
+export interface ScriptedModel extends Model {
+  /** What was asked so far, the oldest first. */
+  readonly requests: readonly Matter[];
+  /** How many answers were not given yet, without those that repeat. */
+  readonly left: number;
+}
+
+/** Gives the first answer that fits a request and was not given yet. */
+export function scripted(
+  answers: readonly (string | ScriptedAnswer)[],
+  options: FunctionModelOptions = {},
+): ScriptedModel {
+  const name = options.name ?? "scripted";
+  const waiting: ScriptedAnswer[] = answers.map((answer) =>
+    typeof answer === "string" ? { text: answer } : answer,
+  );
+  const requests: Matter[] = [];
+  const model = functionModel(
+    async ({ signal, onText: _, ...request }) => {
+      const matter = { ...request, messages: request.messages.map((message) => ({ ...message })) };
+      requests.push(matter);
+      const answer = take(waiting, matter, requests.length);
+      if (answer.delay !== undefined) await sleep(answer.delay, undefined, { signal });
+      return replyTo(matter, answer, name);
+    },
+    { ...options, name },
+  );
+  return {
+    ...model,
+    get requests() {
+      return requests;
+    },
+    get left() {
+      return waiting.filter(({ repeat }) => repeat !== true).length;
+    },
+  };
+}
+
+function take(waiting: ScriptedAnswer[], request: Matter, number: number): ScriptedAnswer {
+  const index = waiting.findIndex(({ when }) => when === undefined || when(request));
+  const answer = waiting[index];
+  if (answer !== undefined) {
+    if (answer.repeat !== true) waiting.splice(index, 1);
+    return answer;
+  }
+  const asked = JSON.stringify((request.messages.at(-1)?.content ?? "").slice(0, MAX_QUOTED));
+  throw new CellarError("NOT_FOUND", `the script has no answer to request ${number}: ${asked}`, {
+    remedy:
+      waiting.length === 0
+        ? "All its answers were given: add one more, or let one repeat."
+        : "None of the answers that are left fits: look at what `when` asks for.",
+    details: { request: number, left: waiting.length },
+  });
+}
+
+async function replyTo(
+  request: Matter,
+  { text, usage, finish = "stop" }: ScriptedAnswer,
+  model: string,
+): Promise<ModelReply> {
+  if (text instanceof Error) throw text;
+  const said = typeof text === "string" ? text : text(request);
+  const { inputTokens, outputTokens, isEstimate = false } = usage ?? {};
+  if (inputTokens !== undefined && outputTokens !== undefined) {
+    return { text: said, usage: { inputTokens, outputTokens, isEstimate }, finish, model };
+  }
+  const estimate = await estimateUsage(request.messages, said);
+  return { text: said, usage: { ...estimate, ...usage }, finish, model };
+}

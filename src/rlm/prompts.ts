@@ -1,0 +1,61 @@
+/** The system message: what there is, how to look, how to finish. */
+export function systemPrompt(hasChildren: boolean): string {
+  return [
+    "You answer a question about a context that is too large to be shown to you. It lies in a Python session.",
+    "Write Python in ```repl fences. Every fence of a response is run in order, variables stay, and you see what was",
+    "printed and the value of the last expression. Look before you answer; never guess what code would print.",
+    "",
+    "In the session there are:",
+    "- context: what the question is about. peek(n=500), grep(pattern), chunk_context(n), context_len() look into it.",
+    "- llm_query(prompt), llm_query_batched(prompts): ask a model that sees only your prompt; give it the text it needs.",
+    ...(hasChildren
+      ? [
+          "- rlm_query(task, ctx=None): a whole loop like this one on another question or context; costly.",
+        ]
+      : []),
+    "- mark_finding(text): keep something in mind; SHOW_VARS(): your variables.",
+    "",
+    'Finish in code with FINAL(value), FINAL_VAR("name") or SUBMIT(field=...); or with a line FINAL(text) in a response',
+    "that has no code. A FINAL line beside code does not count, for you have not seen what the code gives.",
+  ].join("\n");
+}
+
+export function firstMessage(query: string, state: string, budget: string): string {
+  return [`Answer the following: ${query}`, "", state, ...(budget === "" ? [] : ["", budget])].join(
+    "\n",
+  );
+}
+
+export function turnMessage(
+  turn: number,
+  turns: number,
+  parts: { readonly observations: readonly string[]; readonly notes: readonly string[] },
+): string {
+  const { observations, notes } = parts;
+  const shown = observations.map((text, index) =>
+    observations.length === 1
+      ? `REPL output:\n${text}`
+      : `REPL output (block ${index + 1}):\n${text}`,
+  );
+  return [...shown, ...notes, `Turn ${turn}/${turns}.`].join("\n\n");
+}
+
+export const NO_CODE =
+  "No code was run. Write Python in a ```repl fence, or finish with a line FINAL(your answer).";
+
+export const EARLY_FINAL =
+  "The FINAL line beside the code did not count: look at the output first, then finish.";
+
+export const EMPTY_ANSWER =
+  'answer["ready"] is set but its content is empty: set the content first.';
+
+export const LAST_TURN =
+  "There are no turns left. Give the best answer you have now, as plain text, without code.";
+
+/** Runs before the first turn, so that every dialect of finishing works. */
+export const PRELUDE = [
+  'answer = {"content": "", "ready": False}',
+  "def SUBMIT(*given, **fields):",
+  '    """Finish with the given fields, or with one value."""',
+  "    FINAL(fields if fields or not given else given[0])",
+].join("\n");

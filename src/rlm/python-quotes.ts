@@ -1,0 +1,31 @@
+/** The quotes of the string that a line of Python begins or ends in; "" outside of strings. */
+export type Quote = "" | "'" | '"' | "'''" | '"""';
+
+/** The string that is still open behind a line. */
+export function quoteAfter(line: string, open: Quote): Quote {
+  let quote = open;
+  let at = 0;
+  while (at < line.length) {
+    const char = line.charAt(at);
+    if (char === "\\") at += 2;
+    else if (quote !== "") {
+      const isEnd = line.startsWith(quote, at);
+      at += isEnd ? quote.length : 1;
+      if (isEnd) quote = "";
+    } else if (char === "#") return "";
+    else {
+      quote = quoteAt(line, at);
+      at += Math.max(quote.length, 1);
+    }
+  }
+  // One quote holds to the end of its line, unless a backslash goes on with it.
+  return quote.length === 1 && at === line.length ? "" : quote;
+}
+
+/** The quotes that a string at this place begins with. */
+export function quoteAt(text: string, at: number): Quote {
+  if (text.startsWith('"""', at)) return '"""';
+  if (text.startsWith("'''", at)) return "'''";
+  if (text.startsWith('"', at)) return '"';
+  return text.startsWith("'", at) ? "'" : "";
+}

@@ -1,0 +1,188 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { openWalls } from "../backends/native/walls.case.test.js";
+import { shutdown } from "../backends/select.js";
+import { scripted } from "./models/scripted.js";
+import { type RLMOptions, rlm } from "./rlm.js";
+import { readTrace } from "./trace.js";
+
+const { runtime, unavailable } = await openWalls();
+const folder = mkdtempSync(join(tmpdir(), "cellar-rlm-"));
+const TEXT = Array.from({ length: 2000 }, (_, index) =>
+  index === 777 ? "the secret number is 4711" : `line ${index}`,
+).join("\n");
+
+afterAll(async () => {
+  await runtime[Symbol.asyncDispose]();
+  await shutdown();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function run<T>(options: Omit<RLMOptions<T>, "query"> & { query?: string }) {
+  return rlm<T>({
+    query: "What is the secret number?",
+    context: TEXT,
+    ...options,
+    config: { backend: "native", preload: "none", ...options.config },
+    agent: { spillDir: folder },
+  });
+}
+
+const fence = (code: string) => `Let me look.\n\`\`\`repl\n${code}\n\`\`\``;
+
+describe("the loop", () => {
+  beforeEach((context) => {
+    if (unavailable !== undefined) context.skip(unavailable);
+  });
+
+  it("explores, sees what it printed, and answers", async () => {
+    const model = scripted([
+      fence("hits = grep('secret')\nprint(hits)"),
+      fence("FINAL(int(hits[0].split()[-1]))"),
+    ]);
+    const result = await run({ model });
+    expect(result).toMatchObject({ how: "answered", answer: "4711", output: 4711, turns: 2 });
+    expect(result.usage.calls).toBe(2);
+    const seen = model.requests[1]?.messages.at(-1)?.content ?? "";
+    expect(seen).toContain("the secret number is 4711");
+    expect(seen).toContain("Turn 2/30.");
+    expect(JSON.stringify(model.requests)).not.toContain("line 1999");
+    const types = result.trace.map(({ type }) => type);
+    expect(types[0]).toBe("run.started");
+    expect(types.at(-1)).toBe("run.ended");
+    expect(types).toContain("code.output");
+  });
+
+  it.each([
+    ["FINAL_VAR", "x = 'done'\nFINAL_VAR('x')", "done"],
+    ["SUBMIT", "SUBMIT(number=4711)", "{'number': 4711}"],
+    ["answer", "answer['content'] = 'done'; answer['ready'] = True", "done"],
+  ])("ends by %s", async (_, code, answer) => {
+    expect(await run({ model: scripted([fence(code)]) })).toMatchObject({
+      how: "answered",
+      answer,
+    });
+  });
+
+  it("ends by a line of prose only where no code ran", async () => {
+    const model = scripted([`${fence("print('seen')")}\nFINAL(invented)`, "FINAL(f(x) = 3, seen)"]);
+    const result = await run({ model });
+    expect(result).toMatchObject({ how: "answered", answer: "f(x) = 3, seen", turns: 2 });
+    expect(model.requests[1]?.messages.at(-1)?.content).toContain("did not count");
+  });
+
+  it("does not end by an empty answer, nor by one whose cell failed", async () => {
+    const model = scripted([
+      fence("answer['ready'] = True"),
+      fence("answer['content'] = 'x'\n1 / 0"),
+      fence("answer['content'] = 'y'"),
+    ]);
+    const result = await run({ model });
+    expect(result).toMatchObject({ answer: "y", turns: 3 });
+    expect(model.requests[1]?.messages.at(-1)?.content).toContain("content is empty");
+  });
+
+  it("asks once more when the turns are over, and says so", async () => {
+    const model = scripted([fence("1"), fence("2"), "perhaps 4711"]);
+    const result = await run({ model, budget: { turns: 2 } });
+    expect(result).toMatchObject({ how: "out-of-turns", answer: "perhaps 4711", turns: 2 });
+  });
+
+  it("runs every fence of a response in order, and goes on after errors", async () => {
+    const model = scripted([
+      `${fence("x = 1\nprint('first')")}\n${fence("1 / 0")}\n${fence("x + 1")}`,
+      fence("FINAL(x)"),
+    ]);
+    const result = await run({ model });
+    const seen = model.requests[1]?.messages.at(-1)?.content ?? "";
+    expect(seen).toMatch(
+      /\(block 1\):\nfirst[\s\S]*\(block 2\):[\s\S]*ZeroDivisionError[\s\S]*\(block 3\):\n2/,
+    );
+    expect(result.answer).toBe("1");
+  });
+
+  it("asks sub-models, in batches and by loops of their own", async () => {
+    const model = scripted([
+      fence(
+        "parts = llm_query_batched(['a', 'bb'])\nchild = rlm_query('count it', 'xyz')\nFINAL([*parts, child])",
+      ),
+    ]);
+    const subModel = scripted(
+      [
+        { text: "one", when: ({ messages }) => messages.at(-1)?.content === "a" },
+        { text: "two", when: ({ messages }) => messages.at(-1)?.content === "bb" },
+        { text: fence("FINAL(context_len())"), when: ({ messages }) => messages.length > 1 },
+      ],
+      { name: "small" },
+    );
+    const result = await run<unknown>({ model, subModel });
+    expect(result.output).toEqual(["one", "two", "3"]);
+    expect([...result.usageByDepth].map(([depth, { calls }]) => [depth, calls])).toEqual([
+      [0, 3],
+      [1, 1],
+    ]);
+  });
+
+  it("turns rlm_query into a question where it may go no deeper", async () => {
+    const model = scripted([fence("FINAL(rlm_query('how long?', 'xyz'))")]);
+    const subModel = scripted(["three"]);
+    const result = await run({ model, subModel, budget: { depth: 0 } });
+    expect(result.answer).toBe("three");
+    expect(subModel.requests[0]?.messages.at(-1)?.content).toBe("how long?\n\nxyz");
+  });
+
+  it("stays in its budget: a refused call is an exception that names it", async () => {
+    const model = scripted([
+      fence(
+        "try: llm_query('x')\nexcept Exception as error: print(type(error).__name__, error)\nFINAL('saw it')",
+      ),
+    ]);
+    const result = await run({ model, budget: { calls: 1 } });
+    expect(result).toMatchObject({ how: "answered", answer: "saw it" });
+    const output = result.trace.find(({ type }) => type === "code.output");
+    expect(JSON.stringify(output)).toContain("the budget of calls does not allow this");
+    const over = await run({ model: scripted([fence("1"), fence("2")]), budget: { calls: 1 } });
+    expect(over).toMatchObject({ how: "out-of-budget", answer: null });
+    await expect(run({ model: scripted([]), budget: { dollars: 1 } })).rejects.toMatchObject({
+      code: "INVALID_CONFIG",
+    });
+  });
+
+  it("gives an answer in the wanted form, or tells what is wrong with it", async () => {
+    const model = scripted([fence("FINAL({'n': 'x'})"), fence("FINAL({'n': 4711})")]);
+    const result = await run({ model, output: z.object({ n: z.number() }) });
+    expect(result).toMatchObject({ how: "answered", output: { n: 4711 }, turns: 2 });
+    expect(model.requests[1]?.messages.at(-1)?.content).toContain("another form than wanted");
+  });
+
+  it("can be cancelled, and fails with the model's error", async () => {
+    const aborting = new AbortController();
+    const slow = run({
+      model: scripted([fence("import time\nwhile True: time.sleep(0.1)")]),
+      signal: aborting.signal,
+      config: { policy: "off" },
+      onEvent: ({ type }) => {
+        if (type === "code.started") setTimeout(() => aborting.abort(), 200);
+      },
+    });
+    expect(await slow).toMatchObject({ how: "cancelled", answer: null });
+    const failed = await run({ model: scripted([{ text: new Error("no such model") }]) });
+    expect(failed.how).toBe("failed");
+    expect(failed.error?.message).toContain("no such model");
+  });
+
+  it("writes its trace", async () => {
+    const trace = join(folder, "trace.jsonl");
+    const told: string[] = [];
+    await run({
+      model: scripted([fence("FINAL(1)")]),
+      trace,
+      onEvent: ({ type }) => told.push(type),
+    });
+    const { events } = await readTrace(trace);
+    expect(events.map(({ type }) => type)).toEqual(told);
+  });
+});

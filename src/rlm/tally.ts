@@ -1,0 +1,96 @@
+/** What requests used. */
+export interface TokenUsage {
+  readonly calls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** In dollars, of the calls whose price is known. */
+  readonly cost: number;
+  /** Calls of which nobody knows what they cost. */
+  readonly unpriced: number;
+  /** What models counted beyond what was reserved for them. */
+  readonly overshoot: { readonly tokens: number; readonly dollars: number };
+}
+
+export interface Settled {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** In billionths of a dollar; undefined without a price. */
+  readonly nanos: number | undefined;
+  readonly overTokens: number;
+  readonly overNanos: number;
+}
+
+/** Whether a loop asks, or the code that it runs. */
+export type CallKind = "root" | "sub";
+
+export interface Place {
+  readonly kind: CallKind;
+  readonly depth: number;
+}
+
+const NANOS = 1_000_000_000;
+
+/** Sums of what requests used: of all, by depth, and by who asked. */
+export class Tally {
+  readonly #total = new Sum();
+  readonly #depths = new Map<number, Sum>();
+  readonly #kinds = { root: new Sum(), sub: new Sum() };
+
+  add({ kind, depth }: Place, settled: Settled): void {
+    const atDepth = this.#depths.get(depth) ?? new Sum();
+    this.#depths.set(depth, atDepth);
+    for (const sum of [this.#total, atDepth, this.#kinds[kind]]) sum.add(settled);
+  }
+
+  get nanos(): number {
+    return this.#total.nanos;
+  }
+
+  get total(): TokenUsage {
+    return this.#total.usage;
+  }
+
+  get byDepth(): ReadonlyMap<number, TokenUsage> {
+    const depths = [...this.#depths].sort(([one], [other]) => one - other);
+    return new Map(depths.map(([depth, sum]) => [depth, sum.usage]));
+  }
+
+  get byKind(): Readonly<Record<CallKind, TokenUsage>> {
+    return { root: this.#kinds.root.usage, sub: this.#kinds.sub.usage };
+  }
+}
+
+class Sum {
+  #calls = 0;
+  #inputTokens = 0;
+  #outputTokens = 0;
+  #nanos = 0;
+  #unpriced = 0;
+  #overTokens = 0;
+  #overNanos = 0;
+
+  get nanos(): number {
+    return this.#nanos;
+  }
+
+  add({ inputTokens, outputTokens, nanos, overTokens, overNanos }: Settled): void {
+    this.#calls += 1;
+    this.#inputTokens += inputTokens;
+    this.#outputTokens += outputTokens;
+    this.#nanos += nanos ?? 0;
+    this.#unpriced += nanos === undefined ? 1 : 0;
+    this.#overTokens += overTokens;
+    this.#overNanos += overNanos;
+  }
+
+  get usage(): TokenUsage {
+    return {
+      calls: this.#calls,
+      inputTokens: this.#inputTokens,
+      outputTokens: this.#outputTokens,
+      cost: this.#nanos / NANOS,
+      unpriced: this.#unpriced,
+      overshoot: { tokens: this.#overTokens, dollars: this.#overNanos / NANOS },
+    };
+  }
+}

@@ -1,0 +1,117 @@
+import { z } from "zod";
+
+/** The first event of a run says which form its events have. */
+export const TRACE_VERSION = 1;
+
+export const RUN_ENDINGS = [
+  "answered",
+  "out-of-turns",
+  "out-of-budget",
+  "cancelled",
+  "failed",
+] as const;
+
+export type RunEnding = (typeof RUN_ENDINGS)[number];
+
+const MAX_NAME = 1_000;
+
+const count = z.int().nonnegative();
+const amount = z.number().nonnegative();
+const name = z.string().max(MAX_NAME);
+const id = z.string().min(1).max(64);
+
+/** Null where no price is known. */
+const cost = amount.nullable();
+
+const tokens = { inputTokens: count, outputTokens: count, isEstimate: z.boolean() };
+
+const envelope = {
+  run: id,
+  /** What began, went on or ended. */
+  span: id,
+  /** The span that it is a part of. */
+  parent: id.nullable(),
+  depth: count,
+  /** Milliseconds since the run began. */
+  at: amount,
+};
+
+const failure = z.object({ code: name, message: z.string() });
+const kind = z.enum(["llm", "rlm"]);
+
+/** What is left of each limit that was set. */
+const left = z
+  .object({
+    dollars: z.number(),
+    tokens: z.number(),
+    calls: z.number(),
+    seconds: z.number(),
+    turns: z.number(),
+    depth: z.number(),
+  })
+  .partial();
+
+function event<T extends string, S extends z.core.$ZodLooseShape>(type: T, shape: S) {
+  return z.object({ ...envelope, type: z.literal(type), ...shape });
+}
+
+/**
+ * What a run tells of itself. Fields that are not named here are left out, and there is none for
+ * keys and headers.
+ */
+export const traceEventSchema = z.discriminatedUnion("type", [
+  event("run.started", {
+    version: z.literal(TRACE_VERSION),
+    query: z.string(),
+    model: name,
+    subModel: name.optional(),
+    context: z.object({ type: name, characters: count }).optional(),
+    sandbox: z.object({ backend: name, isolation: name, python: name }).partial().optional(),
+  }),
+  event("turn.started", { turn: count, turns: count.optional() }),
+  event("model.request", {
+    call: id,
+    model: name,
+    promptTokens: count,
+    maxTokens: count.optional(),
+    prompt: z.string().optional(),
+  }),
+  event("model.reply", {
+    call: id,
+    text: z.string(),
+    finish: z.enum(["stop", "length", "other"]),
+    usage: z.object(tokens),
+    cost,
+    ms: amount,
+  }),
+  event("model.failed", { call: id, error: failure, ms: amount }),
+  event("code.started", { code: z.string() }),
+  event("code.output", {
+    observation: z.string(),
+    status: z.enum(["ok", "error", "timeout", "cancelled", "oom", "crashed"]),
+    ms: amount,
+  }),
+  event("sub.started", { kind, prompt: z.string() }),
+  event("sub.ended", {
+    kind,
+    text: z.string().optional(),
+    error: failure.optional(),
+    ms: amount,
+  }),
+  event("budget", { left }),
+  event("compaction", { messages: count, tokensBefore: count, tokensAfter: count }),
+  event("run.ended", {
+    how: z.enum(RUN_ENDINGS),
+    answer: z.string().nullable(),
+    error: failure.optional(),
+    usage: z.object({ calls: count, ...tokens, cost }),
+  }),
+]);
+
+export type TraceEvent = Readonly<z.infer<typeof traceEventSchema>>;
+export type TraceEventType = TraceEvent["type"];
+
+type Bare<E> = E extends TraceEvent ? Omit<E, keyof typeof envelope> : never;
+
+/** What the one who tells of an event must say; the rest is known. */
+export type TraceBody = Bare<TraceEvent>;
