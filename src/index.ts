@@ -41,6 +41,28 @@ export type { IsolationLevel, LimitSettings, Settings } from "./config.js";
 export { CellarError, type ErrorCode, isCellarError } from "./errors.js";
 export type { AgentCall, Finding, MimeBundle, Variable } from "./protocol/messages.js";
 export { Opaque } from "./protocol/values.js";
+export type { Budget } from "./rlm/budget.js";
+export type {
+  Model,
+  ModelMessage,
+  ModelReply,
+  ModelRequest,
+  ModelUsage,
+  Price,
+} from "./rlm/model.js";
+export { type AnthropicOptions, anthropicMessages } from "./rlm/models/anthropic.js";
+export {
+  type FunctionModelOptions,
+  functionModel,
+  type ModelFunction,
+} from "./rlm/models/function-model.js";
+export { type OpenAIChatOptions, openAIChat } from "./rlm/models/openai-chat.js";
+export { type ScriptedAnswer, type ScriptedModel, scripted } from "./rlm/models/scripted.js";
+export { type RLMOptions, type RLMResult, rlm } from "./rlm/rlm.js";
+export type { TokenUsage } from "./rlm/tally.js";
+export { readTrace, type TraceRecord } from "./rlm/trace.js";
+export type { RunEnding, TraceEvent } from "./rlm/trace-events.js";
+export { renderTracePage } from "./rlm/trace-page.js";
 export type { Cell, CellOutput, CellState, FileChanges, Resource } from "./session/cell.js";
 export type { CellRun, CellRunOptions } from "./session/live/cell-run.js";
 export type { CellEvent } from "./session/live/events.js";

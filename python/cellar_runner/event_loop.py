@@ -61,7 +61,11 @@ class EventLoop:
             if task.done() or loop.is_closed():
                 break
             loop.call_soon(loop.stop)
-            loop.run_forever()
+            try:
+                loop.run_forever()
+            except SystemExit:
+                # It is on its way already, from the task that raised it first.
+                continue
         if task.done() and not task.cancelled():
             task.exception()
 

@@ -53,7 +53,9 @@ class Ripgrep:
 
     def search(self, haystack, pattern, ignore_case, most):
         """([(line, offset of the first match in it)] of up to `most` lines, how many there are)."""
-        shared = ["-a", "--crlf", "-I", "-i" if ignore_case else "-s", "-e", pattern]
+        # A byte order mark counts: offsets without it would be those of other places.
+        shared = ["-a", "--crlf", "--encoding=none", "-I"]
+        shared += ["-i" if ignore_case else "-s", "-e", pattern]
         limit = most + 1 + haystack.skipped_lines
         wanted = ["-n", "-b", "--column", "-M1", "-m%d" % limit, "--no-heading"]
         try:

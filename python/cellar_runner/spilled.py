@@ -15,6 +15,10 @@ def keep_spilled(given):
     """Writes one of them; the name is a single one, without a folder."""
     name = os.path.basename(given["name"])
     folder = spilled_folder()
-    os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, name), "w", encoding="utf-8", errors="surrogatepass") as file:
-        file.write(given["text"])
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, name), "w", encoding="utf-8", errors="surrogatepass") as file:
+            file.write(given["text"])
+    except OSError as error:
+        # Cells can put anything in its way; that is no reason to end the session.
+        raise ValueError("cannot write to {}: {}".format(folder, error.strerror)) from None

@@ -56,6 +56,15 @@ class SharedCases:
                 more = more.format(count - 3, "" if count == 4 else "s")
                 self.assertEqual(count > 3, more in repr(found))
 
+    def test_a_byte_order_mark_shifts_nothing(self):
+        text = "\ufeffhello\nworld \xe9 hello\nhello\n"
+        self.give(text)
+        expected = [(1, "\ufeffhello"), (2, "world \xe9 hello"), (3, "hello")]
+        self.assertEqual(self.places(self.grep("hello")), expected)
+        self.assertEqual(self.grep("world", context_lines=0), ["world \xe9 hello"])
+        path = self.write("marked.txt", text)
+        self.assertEqual(self.grep("world", file=path, context_lines=0), ["world \xe9 hello"])
+
     def test_several_matches_in_a_line_are_one(self):
         self.give("a a a a\nb")
         self.assertEqual(self.grep("a").total, 1)

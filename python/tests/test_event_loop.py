@@ -26,6 +26,13 @@ class EventLoopTest(CellCase):
         self.assertEqual(self.value("before < ticks and not task.done()"), "True")
         self.value("task.cancel()\nawait asyncio.sleep(0)")
 
+    def test_an_exit_in_a_task_is_told_once(self):
+        self.value("import asyncio, gc, logging\nasync def leave(): raise SystemExit(3)")
+        self.value("told = []\nlogging.getLogger('asyncio').addFilter(told.append)")
+        outcome = self.run_cell("await asyncio.gather(leave(), asyncio.sleep(0))")
+        self.assertEqual(outcome["exit_code"], 3)
+        self.assertEqual(self.value("gc.collect()\ntold"), "[]")
+
     def test_asyncio_run_works_without_await(self):
         self.value("import asyncio\nasync def main():\n    await asyncio.sleep(0)\n    return 8")
         self.assertEqual(self.value("asyncio.run(main())"), "8")

@@ -21,7 +21,10 @@ const optionsSchema = z.strictObject({
   outputCap: z.int().min(200).max(1_000_000).default(8192),
   /** Characters that an observation of such an output has at most. */
   maxOutputPreview: z.int().min(960).max(100_000).default(1500),
-  spillDir: z.string().min(1).default(join(tmpdir(), "cellar-spill")),
+  spillDir: z
+    .string()
+    .min(1)
+    .default(join(tmpdir(), `cellar-spill-${process.getuid?.() ?? "user"}`)),
   session: z.string().min(1).max(100).optional(),
   useToonEncoding: z.boolean().default(true),
   useSemantic: z.boolean().default(true),
@@ -73,10 +76,15 @@ export function planAgent(
         timeout: hasContext ? DOCUMENT_TIMEOUT_MS : GENERAL_TIMEOUT_MS,
         maxOutputLength: LONGEST_OUTPUT,
       }),
-      ...config,
+      ...given(config),
       agent: { maxGrepResults, requireExplorationBeforeFinal, minExplorationCalls },
     },
   };
+}
+
+/** Who gives undefined wants the default. */
+function given(config: REPLConfig): REPLConfig {
+  return Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined));
 }
 
 /** An agent's own defaults, without those that a file or the environment has decided. */

@@ -1,12 +1,16 @@
 import { z } from "zod";
 import type { ISandbox } from "../backends/backend.js";
 import { CellarError, describeError, isCellarError } from "../errors.js";
+import { type Finding, findingSchema } from "../protocol/agent-messages.js";
 import { decodeValue, encodeValue, type Json, Opaque } from "../protocol/values.js";
 
 const VERSION = 1;
 /** Of variables: from here on a checkpoint is large, and from there on too large. */
 const LARGE_BYTES = 50 * 1024 * 1024;
 const LARGEST_BYTES = 100 * 1024 * 1024;
+export const MOST_FINDINGS = 500;
+/** A number that a cell made up must not use them all up. */
+const HIGHEST_NUMBER = 1_000_000;
 
 /** Under this name a session gives and takes what the functions of an agent remember. */
 const AGENT_STATE = "__agent__";
@@ -96,6 +100,7 @@ async function pack(
   try {
     const value = await sandbox.getVariable(name);
     const opaque = opaqueIn(value);
+    if (opaque?.items !== undefined) return { reason: "it is too long for a checkpoint" };
     if (opaque !== undefined) return { reason: `${opaque.type} has no form in JSON` };
     return { value: encodeValue(value) };
   } catch (error) {
@@ -136,4 +141,31 @@ export async function unpackVariables(
   }
   await sandbox.setVariable(AGENT_STATE, decodeValue(agent));
   return refused;
+}
+
+/** The findings in a record, as far as they are some. */
+export function findingsIn({ agent }: Pick<AgentRecord, "agent">): Finding[] {
+  const state = decodeValue(agent);
+  const findings = state instanceof Object && "findings" in state ? state.findings : [];
+  if (!Array.isArray(findings)) return [];
+  return findings.slice(0, MOST_FINDINGS).flatMap((one) => {
+    const parsed = findingSchema.safeParse(one);
+    return parsed.success ? [parsed.data] : [];
+  });
+}
+
+/** After a loss, tells a session what was known: its calls must not get numbers that others have. */
+export async function catchUp(
+  sandbox: ISandbox,
+  numbers: ReadonlyMap<string, number>,
+  findings: readonly Finding[],
+): Promise<void> {
+  const state = await sandbox.getVariable(AGENT_STATE);
+  if (typeof state !== "object" || state === null) return;
+  const known = [...numbers].filter(([, number]) => number <= HIGHEST_NUMBER);
+  await sandbox.setVariable(AGENT_STATE, {
+    ...state,
+    counters: Object.fromEntries(known),
+    findings,
+  });
 }

@@ -5,12 +5,20 @@ import type { CodeExecution, REPLConfig, SandboxInfo } from "../backends/backend
 import { TaskQueue } from "../backends/family/queue.js";
 import { CellarError } from "../errors.js";
 import type { AgentCall, Finding } from "../protocol/messages.js";
-import { decodeValue } from "../protocol/values.js";
 import { type AgentOptions, type AgentPlan, planAgent } from "./agent-options.js";
-import { type AgentRecord, packVariables, readRecord, unpackVariables } from "./agent-record.js";
+import {
+  type AgentRecord,
+  catchUp,
+  findingsIn,
+  MOST_FINDINGS,
+  packVariables,
+  readRecord,
+  unpackVariables,
+} from "./agent-record.js";
 import { AgentSession } from "./agent-session.js";
 import { describeState } from "./agent-state.js";
 import { answerOf, type FinalAnswer } from "./answer.js";
+import { coverCalls, coverFindings, coverVariables } from "./cover.js";
 import { ExplorationLog } from "./exploration.js";
 import { outputText, remarks } from "./observation.js";
 import type { Found } from "./redaction.js";
@@ -58,6 +66,8 @@ export class AgentRepl implements AsyncDisposable {
   #exploration = new ExplorationLog();
   #findings: Finding[] = [];
   #turn = 0;
+  /** What the model has not been told yet. */
+  #notice: string | undefined;
   #ending: Promise<void> | undefined;
 
   private constructor(
@@ -139,20 +149,25 @@ export class AgentRepl implements AsyncDisposable {
   async #observe(execution: CodeExecution, signal?: AbortSignal): Promise<Turn> {
     const number = this.#turn;
     const output = outputText(execution, this.#renderer);
-    const { text, spilled, redacted } = await this.#spill.observe(number, output, signal);
-    if (spilled?.path !== undefined) await this.#deliver(basename(spilled.path));
+    const { stdout, stderr } = execution.omitted;
+    const observed = await this.#spill.observe(number, output, signal, stdout + stderr);
+    const { text, spilled, redacted } = observed;
+    const lacking = spilled === undefined ? undefined : await this.#share(spilled);
     const { calls = [], omitted = 0, findings = [] } = execution.agent ?? {};
-    const shown = await this.#redacted(calls);
-    this.#exploration.add(number, shown as Parameters<ExplorationLog["add"]>[1], omitted);
+    const shown = await coverCalls(calls, (one) => this.#spill.redact(one));
+    this.#exploration.add(number, shown, omitted);
     this.#research.record(shown);
-    // Likeness is looked for while the model thinks; the next state waits for it.
-    this.#research.relate().catch(() => {});
-    this.#findings.push(...findings);
+    this.#relate();
+    this.#findings = [...this.#findings, ...findings].slice(0, MOST_FINDINGS);
+    if (!execution.state.survived) await this.#catchUp();
+    const told = [...(lacking === undefined ? [] : [`[${lacking}]`]), ...remarks(execution)];
     const answer = answerOf(execution.agent);
     if (answer !== undefined) this.#exploration.answer ??= answer.text;
     return {
       number,
-      observation: [text, ...remarks(execution)].filter((part) => part !== "").join("\n"),
+      observation: [text, await this.#spill.redact(told.join("\n"))]
+        .filter((part) => part !== "")
+        .join("\n"),
       execution,
       final: answer,
       spilled,
@@ -162,27 +177,49 @@ export class AgentRepl implements AsyncDisposable {
     };
   }
 
-  /** Previews and arguments are shown again, in the tree of what was looked at. */
-  #redacted(calls: readonly AgentCall[]): Promise<readonly AgentCall[]> {
-    return Promise.all(
-      calls.map(async (call) => ({ ...call, preview: await this.#spill.redact(call.preview) })),
+  /** Likeness is looked for while the model thinks; the next state waits for it. */
+  #relate(): void {
+    const research = this.#research;
+    research.relate().then(
+      ({ notice }) => {
+        if (research === this.#research) this.#notice ??= notice;
+      },
+      () => {},
     );
   }
 
-  async #deliver(name: string): Promise<void> {
+  /** Puts a spilled output where the session can read it; says what it cannot read. */
+  async #share({ path, removed }: Spilled): Promise<string | undefined> {
+    for (const name of removed) await this.#session.withdraw(name);
+    return path === undefined ? undefined : await this.#deliver(basename(path));
+  }
+
+  #deliver(name: string): Promise<string | undefined> {
     const file = join(this.#spill.folder, name);
-    await this.#session.deliver(name, file, () => readFile(file, "utf8"));
+    return this.#session.deliver(name, file, () => readFile(file, "utf8"));
+  }
+
+  async #catchUp(): Promise<void> {
+    try {
+      await catchUp(this.#session.sandbox, this.#research.numbers, this.#findings);
+    } catch {
+      // A session that is lost once more tells so with its next turn.
+    }
   }
 
   /** The block for the prompt: what there is, what was found, and what was looked at. */
   state(): Promise<string> {
     return this.#task(async () => {
-      await this.#research.relate();
+      const related = await this.#research.relate();
+      const notice = this.#notice ?? related.notice;
+      this.#notice = undefined;
+      const redact = (text: string) => this.#spill.redact(text);
       return describeState({
         turn: this.#turn,
-        variables: await this.#session.sandbox.variables(),
-        findings: this.#findings,
+        variables: await coverVariables(await this.#session.sandbox.variables(), redact),
+        findings: await coverFindings(this.#findings, redact),
         tree: this.#research.render(),
+        notice,
       });
     });
   }
@@ -206,9 +243,11 @@ export class AgentRepl implements AsyncDisposable {
     return this.#task(async () => {
       const research = ResearchContext.fromJSON(record.research, this.#plan);
       const exploration = ExplorationLog.fromJSON(record.exploration);
-      await this.#renew();
-      const refused = await unpackVariables(this.#session.sandbox, record);
-      this.#spill.restore(record.spill);
+      const refused = await this.#renew(async ({ sandbox }) => {
+        const names = await unpackVariables(sandbox, record);
+        this.#spill.restore(record.spill);
+        return names;
+      });
       for (const name of await this.#spill.names()) await this.#deliver(name);
       this.#research = research;
       this.#exploration = exploration;
@@ -220,17 +259,27 @@ export class AgentRepl implements AsyncDisposable {
 
   /** A new session with the same context; nothing of before is known. */
   reset(): Promise<void> {
-    return this.#task(() => this.#renew());
+    return this.#task(() => this.#renew(async () => this.#spill.restore({ summary: null })));
   }
 
-  async #renew(): Promise<void> {
+  /** The session of before stays until its successor is ready. */
+  async #renew<T>(prepare: (session: AgentSession) => Promise<T>): Promise<T> {
     const session = await AgentSession.open(this.#plan.config, this.#context);
+    let prepared: T;
+    try {
+      prepared = await prepare(session);
+    } catch (error) {
+      await session[Symbol.asyncDispose]();
+      throw error;
+    }
     const former = this.#session;
     this.#session = session;
     this.#research = new ResearchContext(this.#plan);
     this.#exploration = new ExplorationLog();
     this.#findings = [];
+    this.#notice = undefined;
     await former[Symbol.asyncDispose]();
+    return prepared;
   }
 
   cancel(): Promise<void> {
@@ -247,6 +296,7 @@ export class AgentRepl implements AsyncDisposable {
     await this.cancel();
     await this.#queue.run(() => this.#session[Symbol.asyncDispose]());
     this.#queue.close();
+    if (this.#plan.session === undefined) await this.#spill.leave();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -254,19 +304,15 @@ export class AgentRepl implements AsyncDisposable {
   }
 
   #task<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#ending !== undefined) {
-      return Promise.reject(new CellarError("SESSION_CLOSED", "the agent's REPL was closed"));
-    }
-    return this.#queue.run(work);
+    // What still waits when it is closed does not begin any more.
+    const attempt = async () => {
+      if (this.#ending === undefined) return await work();
+      throw new CellarError("SESSION_CLOSED", "the agent's REPL was closed");
+    };
+    return this.#ending === undefined ? this.#queue.run(attempt) : attempt();
   }
 }
 
 function plain(value: { toJSON(): unknown }): AgentRecord["agent"] {
   return JSON.parse(JSON.stringify(value));
-}
-
-function findingsIn({ agent }: AgentRecord): Finding[] {
-  const state = decodeValue(agent);
-  const findings = state instanceof Object && "findings" in state ? state.findings : [];
-  return Array.isArray(findings) ? (findings as Finding[]) : [];
 }

@@ -1,4 +1,4 @@
-import { chown, copyFile, link } from "node:fs/promises";
+import { chown, copyFile, link, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ISandbox, REPLConfig } from "../backends/backend.js";
 import {
@@ -9,13 +9,17 @@ import {
   SPILL_FOLDER,
 } from "../backends/native/room.js";
 import { openSandbox } from "../backends/select.js";
+import { describeError } from "../errors.js";
 import { TemporaryRoom } from "../session/live/temporary-room.js";
 import { SPILL_MOUNT } from "./spill.js";
+import { wholeCharacters } from "./tokens.js";
 
 /** Under this name a session without a room takes spilled outputs, and tells where it keeps them. */
 const SPILLED = "__spilled__";
-/** What a message can carry. */
+/** What a message can carry, as JSON. */
+const MOST_BYTES = 12_000_000;
 const LONGEST_GIVEN = 4_000_000;
+const LONGEST_FAULT = 200;
 
 /** The sandbox of an agent, and the way in which spilled outputs come to it. */
 export class AgentSession implements AsyncDisposable {
@@ -46,26 +50,60 @@ export class AgentSession implements AsyncDisposable {
         typeof folder === "string" ? folder : SPILL_MOUNT,
       );
     } catch (error) {
-      await sandbox?.destroy();
-      await room[Symbol.asyncDispose]();
+      try {
+        await sandbox?.destroy();
+      } finally {
+        await room[Symbol.asyncDispose]();
+      }
       throw error;
     }
   }
 
-  /** Makes a file of the host readable inside, under the same name. */
-  async deliver(name: string, file: string, text: () => Promise<string>): Promise<void> {
-    if (this.#room === undefined) {
-      const value = { name, text: (await text()).slice(0, LONGEST_GIVEN) };
-      await this.sandbox.setVariable(SPILLED, value);
-    } else {
-      await place(this.#room.room, name, file);
+  /** Makes a file of the host readable inside, under the same name; says what of it is not. */
+  async deliver(
+    name: string,
+    file: string,
+    text: () => Promise<string>,
+  ): Promise<string | undefined> {
+    const path = `${this.spillPath}/${name}`;
+    try {
+      if (this.#room !== undefined) {
+        await place(this.#room.room, name, file);
+        return undefined;
+      }
+      const whole = await text();
+      const given = fitting(whole);
+      await this.sandbox.setVariable(SPILLED, { name, text: given });
+      return given.length === whole.length
+        ? undefined
+        : `only the first ${given.length.toLocaleString("en-US")} characters are in ${path}`;
+    } catch (error) {
+      return `${path} cannot be read: ${describeError(error).slice(0, LONGEST_FAULT)}`;
     }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.sandbox.destroy();
-    await this.#room?.[Symbol.asyncDispose]();
+  /** A file of the host that is gone takes no room inside either. */
+  async withdraw(name: string): Promise<void> {
+    if (this.#room === undefined) return;
+    await rm(join(roomFolder(this.#room.room), SPILL_FOLDER, name), { force: true });
   }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      await this.sandbox.destroy();
+    } finally {
+      await this.#room?.[Symbol.asyncDispose]();
+    }
+  }
+}
+
+/** The beginning that a message can carry, however its characters are written there. */
+function fitting(text: string): string {
+  let given = wholeCharacters(text.slice(0, LONGEST_GIVEN));
+  while (Buffer.byteLength(JSON.stringify(given)) > MOST_BYTES) {
+    given = wholeCharacters(given.slice(0, given.length / 2));
+  }
+  return given;
 }
 
 /** Only the native backend has rooms, and a mount of them behind walls. */

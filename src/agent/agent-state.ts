@@ -1,8 +1,10 @@
 import type { Finding, Variable } from "../protocol/messages.js";
+import { wholeCharacters } from "./tokens.js";
 
 const SHOWN_VARIABLES = 20;
 const SHOWN_FINDINGS = 10;
 const SHOWN_TEXT = 80;
+const SHOWN_FINDING = 500;
 
 export interface AgentState {
   readonly turn: number;
@@ -10,10 +12,12 @@ export interface AgentState {
   readonly findings: readonly Finding[];
   /** What was looked at, from some calls on. */
   readonly tree: string | undefined;
+  /** What did not work since the last time. */
+  readonly notice?: string | undefined;
 }
 
 /** What a model needs to know of its session, in few tokens. */
-export function describeState({ turn, variables, findings, tree }: AgentState): string {
+export function describeState({ turn, variables, findings, tree, notice }: AgentState): string {
   const context = variables.find(({ name }) => name === "context");
   const own = variables.filter(({ name }) => name !== "context");
   return [
@@ -21,21 +25,24 @@ export function describeState({ turn, variables, findings, tree }: AgentState): 
     ...(context === undefined ? [] : [`Context: ${described(context)}`]),
     ...section(
       "Variables",
-      own.map((one) => `${one.name} (${shortType(one)}) = ${cut(one.text)}`),
+      own.map((one) => `${cut(one.name)} (${cut(shortType(one))}) = ${cut(one.text)}`),
       SHOWN_VARIABLES,
     ),
     ...section(
       "Findings",
-      findings.map(({ text, source }) => (source === null ? text : `${text} [${source}]`)),
+      findings.map(({ text, source }) =>
+        cut(source === null ? text : `${text} [${source}]`, SHOWN_FINDING),
+      ),
       SHOWN_FINDINGS,
     ),
+    ...(notice === undefined ? [] : [`[${cut(notice, SHOWN_FINDING)}]`]),
     ...(tree === undefined ? [] : ["", tree]),
   ].join("\n");
 }
 
 function described(context: Variable): string {
   const { size } = context;
-  const type = shortType(context);
+  const type = cut(shortType(context));
   return size === undefined ? type : `${type}, ${size.toLocaleString("en-US")} long`;
 }
 
@@ -54,7 +61,8 @@ function section(title: string, lines: readonly string[], most: number): string[
   ];
 }
 
-function cut(text: string): string {
-  const line = text.replace(/\s+/g, " ");
-  return line.length <= SHOWN_TEXT ? line : `${line.slice(0, SHOWN_TEXT - 1)}…`;
+/** On one line, so that nothing in it passes for a line of this block. */
+function cut(text: string, most = SHOWN_TEXT): string {
+  const line = text.replace(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").trim();
+  return line.length <= most ? line : `${wholeCharacters(line.slice(0, most - 1))}…`;
 }

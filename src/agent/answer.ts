@@ -14,6 +14,14 @@ export function answerOf(report: AgentReport | undefined): FinalAnswer | undefin
   const final = report?.final ?? null;
   if (final === null) return undefined;
   const value = decodeValue(final.value);
-  const text = final.text ?? (typeof value === "string" ? value : JSON.stringify(value));
+  const text = final.text ?? (typeof value === "string" ? value : textOf(value));
   return { value, text, via: final.via, loss: final.loss };
+}
+
+/** A session that keeps to the rules tells the text of all but texts. */
+function textOf(value: unknown): string {
+  const text = JSON.stringify(value, (_, part) =>
+    typeof part === "bigint" ? part.toString() : part,
+  );
+  return text ?? "null";
 }

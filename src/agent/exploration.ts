@@ -6,6 +6,8 @@ import { loadTokenizer, type Tokenizer } from "./tokens.js";
 const VERSION = 1;
 /** Older calls are only counted. */
 const KEPT_CALLS = 5_000;
+/** More than there are functions; names come out of a sandbox. */
+const KEPT_NAMES = 100;
 
 const countSchema = z.int().min(0);
 
@@ -70,7 +72,8 @@ export class ExplorationLog {
   add(turn: number, calls: readonly AgentCall[], omitted = 0): void {
     for (const call of calls) {
       this.#calls.push({ ...call, turn });
-      if (call.error === null) {
+      const isKnown = this.#counts.has(call.name) || this.#counts.size < KEPT_NAMES;
+      if (call.error === null && isKnown) {
         this.#counts.set(call.name, (this.#counts.get(call.name) ?? 0) + 1);
       }
     }

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import type { CodeExecution, Output } from "../backends/backend.js";
 import type { AgentReport, MimeBundle } from "../protocol/messages.js";
 import { decodeValue } from "../protocol/values.js";
@@ -7,6 +8,8 @@ import type { Renderer } from "./toon.js";
 /** The value of a cell as data, where its session tells it. */
 const VALUE_MIME = "application/vnd.cellar.value+json";
 const SHOWN_REPLACEMENTS = 5;
+const SHOWN_REFUSALS = 3;
+const LONGEST_REASON = 300;
 /** Up to so many characters Python's own form is the one that reads best. */
 const SHORT_VALUE = 200;
 
@@ -14,11 +17,13 @@ const SHORT_VALUE = 200;
 export function outputText(execution: CodeExecution, renderer: Renderer): string {
   const shown = execution.outputs.map(shownOutput);
   const { result, error } = execution;
-  return joinParts([
+  const text = joinParts([
     ...shown,
     ...(result === null ? [] : [valueText(result, renderer)]),
     ...(error === null ? [] : [errorText(error)]),
   ]);
+  // Colours say nothing to a model, and would hide a secret that they stand in.
+  return text.includes("\u001b") || text.includes("\u009b") ? stripVTControlCharacters(text) : text;
 }
 
 /** What the model should know beside the output, one line each. */
@@ -79,19 +84,55 @@ function tableOf(result: MimeBundle): Structured | undefined {
   const text = result[TABLE_MIME];
   if (text === undefined) return undefined;
   try {
-    const { columns, rows, shape } = JSON.parse(text) as {
-      columns: unknown[];
-      rows: unknown[][];
-      shape: [number, number];
-    };
-    const value = rows.map((row) =>
-      Object.fromEntries(columns.map((column, index) => [String(column), row[index]])),
-    );
-    const more = shape[0] - rows.length;
-    return { value, note: more > 0 ? `\n(${more} more rows)` : "" };
+    const table = JSON.parse(text) as Table;
+    const { columns, rows, shape } = table;
+    const index = indexOf(table);
+    const names = [...index.names, ...columns.map(String)];
+    // Of two columns with one name a row would hold only the last.
+    if (new Set(names).size < names.length) return undefined;
+    const value = rows.map((row, at) => {
+      const cells = [...(index.labels[at] ?? []), ...row];
+      return Object.fromEntries(names.map((name, column) => [name, cells[column]]));
+    });
+    const notes = [
+      ...more(shape[0] - rows.length, "rows"),
+      ...more(shape[1] - columns.length, "columns"),
+    ];
+    return { value, note: notes.join("") };
   } catch {
     return undefined;
   }
+}
+
+interface Table {
+  readonly columns: readonly unknown[];
+  readonly rows: readonly (readonly unknown[])[];
+  readonly shape: readonly [number, number];
+  readonly index?: readonly unknown[];
+  readonly index_names?: readonly unknown[];
+}
+
+/** The labels of the rows as columns of their own; none where they only count the rows. */
+function indexOf({ index = [], index_names: names = [] }: Table): {
+  readonly names: readonly string[];
+  readonly labels: readonly (readonly unknown[])[];
+} {
+  if (names.length === 0 && index.every((label, at) => label === at)) {
+    return { names: [], labels: [] };
+  }
+  const labels = index.map((label) => (Array.isArray(label) ? label : [label]));
+  const levels = Math.max(names.length, ...labels.map(({ length }) => length));
+  return { names: Array.from({ length: levels }, (_, at) => levelName(names, at, levels)), labels };
+}
+
+function levelName(names: readonly unknown[], at: number, levels: number): string {
+  const name = names[at] ?? null;
+  if (name !== null) return String(name);
+  return levels === 1 ? "index" : `index_${at}`;
+}
+
+function more(count: number, what: string): string[] {
+  return count > 0 ? [`\n(${count} more ${what})`] : [];
 }
 
 function errorText({ traceback, hint }: NonNullable<CodeExecution["error"]>): string {
@@ -112,9 +153,19 @@ export function replacedText({
 
 function agentRemarks({ refused, final }: AgentReport): string[] {
   return [
-    ...refused.map(({ name, reason }) => `[${name} was not accepted: ${reason}]`),
-    ...(final === null ? [] : [`[${final.via} accepted]`]),
+    ...refused
+      .slice(0, SHOWN_REFUSALS)
+      .map(({ name, reason }) => `[${clipped(name)} was not accepted: ${clipped(reason)}]`),
+    ...(refused.length > SHOWN_REFUSALS
+      ? [`[${refused.length - SHOWN_REFUSALS} more were not accepted]`]
+      : []),
+    ...(final === null ? [] : [`[${clipped(final.via)} accepted]`]),
   ];
+}
+
+/** As a session tells it, it is shorter and has one line. */
+function clipped(text: string): string {
+  return text.replace(/\s+/g, " ").slice(0, LONGEST_REASON);
 }
 
 function isSilent({ outputs, result, agent }: CodeExecution): boolean {

@@ -189,6 +189,11 @@ export class ResearchContext {
     return { added, notice };
   }
 
+  /** The last number of each prefix. */
+  get numbers(): ReadonlyMap<string, number> {
+    return this.#counters;
+  }
+
   get nodes(): readonly ResearchNode[] {
     return [...this.#entries.values()].map((entry) => ({
       id: entry.id,

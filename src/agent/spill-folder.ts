@@ -1,4 +1,4 @@
-import { chown, link, lstat, mkdir, open, readdir, rm } from "node:fs/promises";
+import { chown, link, lstat, mkdir, open, readdir, rm, rmdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { roomOwner } from "../backends/native/room.js";
 import { CellarError } from "../errors.js";
@@ -37,6 +37,7 @@ export class SpillFolder {
     const folder = new SpillFolder(path, maxBytes);
     try {
       await mkdir(dir, { recursive: true, mode: ROOT_MODE });
+      await refuseForeign(dir);
       await folder.#make();
       await folder.#temps.sweep(path, await readdir(path));
     } catch (error) {
@@ -120,6 +121,11 @@ export class SpillFolder {
     return info?.size ?? 0;
   }
 
+  /** Removes the folder if there is nothing in it. */
+  async leave(): Promise<void> {
+    await rmdir(this.path).catch(() => {});
+  }
+
   async remove(): Promise<void> {
     await rm(this.path, { recursive: true, force: true });
   }
@@ -127,6 +133,16 @@ export class SpillFolder {
 
 function nameOf(number: number): string {
   return `turn_${number}.txt`;
+}
+
+/** In a folder of another user, that one could put other files under our names. */
+async function refuseForeign(dir: string): Promise<void> {
+  const own = process.getuid?.();
+  const { uid } = await stat(dir);
+  if (own === undefined || uid === own || uid === 0) return;
+  throw new CellarError("INVALID_CONFIG", `${dir} belongs to another user`, {
+    remedy: "Set spillDir to a folder of your own.",
+  });
 }
 
 async function write(path: string, bytes: Uint8Array): Promise<void> {

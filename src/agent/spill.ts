@@ -2,7 +2,13 @@ import { z } from "zod";
 import { CellarError, describeError } from "../errors.js";
 import { type Found, type RedactionOptions, Redactor } from "./redaction.js";
 import { SpillFolder, type Stored } from "./spill-folder.js";
-import { countLines, RollingSummary, type RollingSummaryOptions, type Summary } from "./summary.js";
+import {
+  countLines,
+  excerpt,
+  RollingSummary,
+  type RollingSummaryOptions,
+  type Summary,
+} from "./summary.js";
 
 /** Where a session finds the outputs of its earlier turns. */
 export const SPILL_MOUNT = "/spilled";
@@ -100,14 +106,20 @@ export class Spill {
     return this.#limits;
   }
 
-  /** What a turn printed, as the model is to see it. */
-  async observe(turn: number, output: string, signal?: AbortSignal): Promise<Observation> {
-    const redaction = await this.#redactor?.redact(output, signal);
+  /** What a turn printed, as the model is to see it; `omitted` bytes of it never came. */
+  async observe(
+    turn: number,
+    output: string,
+    signal?: AbortSignal,
+    omitted = 0,
+  ): Promise<Observation> {
+    // The cell has run: who gives up now waits for nothing but the worker.
+    const redaction = await this.#redactor?.redact(output);
     const text = redaction?.text ?? output;
     const redacted = redaction?.found ?? {};
     if (text.length <= this.#limits.cap) return { text, spilled: undefined, redacted };
     const stored = await this.#store(turn, text);
-    const summary = await this.#summary.of(text, this.#limits.preview - FRAME_LENGTH, signal);
+    const summary = await this.#summarise(text, signal);
     const spilled: Spilled = {
       path: "name" in stored ? `${this.#mount}/${stored.name}` : undefined,
       lines: countLines(text),
@@ -115,8 +127,22 @@ export class Spill {
       summary,
       removed: "name" in stored ? stored.removed : [],
     };
-    const lines = [header(turn, spilled, redacted), summary.text, ...footer(spilled, stored)];
+    const lines = [
+      header(turn, spilled, redacted),
+      summary.text,
+      ...footer(spilled, stored, omitted),
+    ];
     return { text: lines.join("\n"), spilled, redacted };
+  }
+
+  async #summarise(text: string, signal: AbortSignal | undefined): Promise<Summary> {
+    const room = this.#limits.preview - FRAME_LENGTH;
+    try {
+      return await this.#summary.of(text, room, signal);
+    } catch (error) {
+      if (!signal?.aborted) throw error;
+      return { text: excerpt(text, room), source: "static", fault: "failed" };
+    }
   }
 
   /** The files of earlier outputs that are still there. */
@@ -154,6 +180,11 @@ export class Spill {
     this.#summary.latest = parsed.data.summary ?? undefined;
   }
 
+  /** Leaves nothing behind where there was nothing to keep. */
+  leave(): Promise<void> {
+    return this.#files.leave();
+  }
+
   /** Ends the session's files. */
   remove(): Promise<void> {
     return this.#files.remove();
@@ -171,14 +202,20 @@ function header(turn: number, { lines, characters, summary }: Spilled, redacted:
 }
 
 /** The calls are Python that works as it stands here. */
-function footer({ path, removed }: Spilled, stored: Stored | { fault: string }): string[] {
+function footer(
+  { path, removed }: Spilled,
+  stored: Stored | { fault: string },
+  omitted: number,
+): string[] {
   if (path === undefined || "fault" in stored) {
     const fault = "fault" in stored ? stored.fault.slice(0, MAX_FAULT) : "unknown";
     return [`[the whole output could not be kept: ${fault}]`];
   }
   const gone = removed.length === 0 ? [] : [`; removed to make room: ${listed(removed)}`];
+  const lacking = omitted === 0 ? "" : ` except ${figure(omitted)} bytes that were too many`;
+  const what = stored.isWhole ? `the whole output${lacking}` : "its beginning";
   return [
-    `[${stored.isWhole ? "the whole output" : "its beginning"} is in ${path}${gone.join("")}]`,
+    `[${what} is in ${path}${gone.join("")}]`,
     `peek(500, file="${path}")`,
     `grep("pattern", file="${path}")`,
   ];

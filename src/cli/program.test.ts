@@ -2,7 +2,18 @@ import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { cellar, sandboxAbsence } from "./command-line.case.test.js";
 
-const COMMANDS = ["exec", "repl", "notebook", "daemon", "doctor", "demo", "install", "bench"];
+const COMMANDS = [
+  "exec",
+  "repl",
+  "notebook",
+  "rlm",
+  "trace",
+  "daemon",
+  "doctor",
+  "demo",
+  "install",
+  "bench",
+];
 
 describe("cellar", () => {
   it("tells its version and its commands", async () => {

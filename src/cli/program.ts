@@ -12,6 +12,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   exec: async () => (await import("./exec.js")).registerExec,
   repl: async () => (await import("./repl.js")).registerRepl,
   notebook: async () => (await import("./notebook.js")).registerNotebook,
+  rlm: async () => (await import("./rlm.js")).registerRlm,
+  trace: async () => (await import("./trace.js")).registerTrace,
   daemon: async () => (await import("./daemon.js")).registerDaemon,
   doctor: async () => (await import("./doctor.js")).registerDoctor,
   demo: async () => (await import("./demo.js")).registerDemo,
@@ -25,6 +27,7 @@ Examples:
   cellar repl                        a Python prompt in a sandbox
   cellar exec -c "sum(range(10))"    run one cell
   cellar notebook run NAME -c "x=1"  cells and variables that stay
+  cellar rlm "…" --context FILE …    let a model answer a question about a text
   cellar daemon start                keep sessions warm for the next commands
   cellar doctor                      what protects you on this machine
 

@@ -66,7 +66,7 @@ describe("kill -9 of the host", () => {
       }
       expect(readdirSync(join(dir, "rooms"))).toHaveLength(LANES);
       for (const room of readdirSync(join(dir, "rooms"))) {
-        expect(readdirSync(join(dir, "rooms", room))).toEqual(["workspace"]);
+        expect(readdirSync(join(dir, "rooms", room))).toEqual(["notebook", "workspace"]);
       }
     },
     PATIENCE_MS,
