@@ -85,7 +85,10 @@ async function complaints(modules: readonly string[]): Promise<string> {
       declaration: false,
       rootDir: parse(folder).root,
       typeRoots: [join(root, "node_modules", "@types")],
-      paths: { cellar: [join(root, "src", "index.ts")] },
+      paths: {
+        cellar: [join(root, "src", "index.ts")],
+        zod: [join(root, "node_modules", "zod", "index.d.ts")],
+      },
     };
     const project = { extends: join(root, "tsconfig.json"), compilerOptions, files, include: [] };
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(project));
@@ -129,6 +132,7 @@ describe("the documents", () => {
       "docs/notebooks.md",
       "docs/agent.md",
       "docs/research.md",
+      "docs/rlm.md",
     ];
     const examples = pages.flatMap((path) => examplesOf(text(path)));
     expect(examples.length).toBeGreaterThan(10);

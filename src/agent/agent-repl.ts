@@ -66,6 +66,8 @@ export class AgentRepl implements AsyncDisposable {
   #exploration = new ExplorationLog();
   #findings: Finding[] = [];
   #turn = 0;
+  /** Names that are no news to the model. */
+  #given: Set<string> = new Set();
   /** What the model has not been told yet. */
   #notice: string | undefined;
   #ending: Promise<void> | undefined;
@@ -124,9 +126,13 @@ export class AgentRepl implements AsyncDisposable {
   /** Runs a cell that is no turn, such as one that defines what all turns find. */
   prepare(code: string): Promise<void> {
     return this.#task(async () => {
-      const { error } = await this.#session.sandbox.execute(code);
-      if (error === null) return;
-      throw new CellarError("INVALID_INPUT", `the session cannot be prepared: ${error.message}`);
+      const { sandbox } = this.#session;
+      const { error } = await sandbox.execute(code);
+      if (error !== null) {
+        throw new CellarError("INVALID_INPUT", `the session cannot be prepared: ${error.message}`);
+      }
+      this.#given = new Set((await sandbox.variables()).map(({ name }) => name));
+      this.#given.delete("context");
     });
   }
 
@@ -216,12 +222,17 @@ export class AgentRepl implements AsyncDisposable {
       const redact = (text: string) => this.#spill.redact(text);
       return describeState({
         turn: this.#turn,
-        variables: await coverVariables(await this.#session.sandbox.variables(), redact),
+        variables: await coverVariables(await this.#ownVariables(), redact),
         findings: await coverFindings(this.#findings, redact),
         tree: this.#research.render(),
         notice,
       });
     });
+  }
+
+  async #ownVariables() {
+    const all = await this.#session.sandbox.variables();
+    return all.filter(({ name }) => !this.#given.has(name));
   }
 
   /** All of it that JSON can say; the context is not in it. */

@@ -107,7 +107,8 @@ describe("the policy", () => {
   });
 
   it("is the agent's own where none is given", async () => {
-    const repl = await start({ config: { policy: undefined } });
+    const config: object = { policy: undefined };
+    const repl = await start({ config });
     expect((await repl.turn("import os")).observation).toContain("[import.os]");
   });
 });

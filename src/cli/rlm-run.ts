@@ -123,7 +123,7 @@ function resultJson(result: RLMResult): object {
   return {
     how,
     answer,
-    output: plainOf(output ?? null).data,
+    output: plainOf(output ?? null).value,
     turns,
     usage,
     usageByDepth: Object.fromEntries(usageByDepth),
@@ -135,6 +135,6 @@ function resultJson(result: RLMResult): object {
 function exitCodeOfRun({ how, error }: RLMResult): number {
   if (how === "answered") return EXIT.ok;
   if (how === "cancelled") return EXIT.cancelled;
-  const isOurs = error !== undefined && error.code !== "REMOTE_ERROR";
+  const isOurs = how === "failed" && error !== undefined && error.code !== "REMOTE_ERROR";
   return isOurs ? exitCodeFor(error.code) : EXIT.failed;
 }

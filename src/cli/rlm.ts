@@ -9,11 +9,13 @@ The model looks at the context by writing Python, and never sees it as a whole. 
 Keys come from the environment: OPENAI_API_KEY, with --anthropic ANTHROPIC_API_KEY. With --base-url
 no key is sent, unless --key-env names the variable that has it.
 
-Examples:
-  cellar rlm "Which host failed first?" --context server.log --model gpt-5-mini
+Examples, with a server on this machine, OpenAI and Anthropic:
   cellar rlm "Who is Queequeg?" --context book.txt --model qwen3 --base-url http://127.0.0.1:8080/v1
-  cellar rlm "How many riddles?" --context book.txt --model claude-sonnet-4-5 --anthropic --max-calls 50
-  cellar rlm "Sum it up" --context book.txt --model qwen3 --trace run.jsonl && cellar trace view run.jsonl
+  cellar rlm "Which host failed first?" --context server.log --model NAME --max-calls 50
+  cellar rlm "Which host failed first?" --context server.log --model NAME --anthropic
+See what a run did:
+  cellar rlm "Sum it up" --context book.txt --model NAME --trace run.jsonl
+  cellar trace view run.jsonl
 
 Exit codes: 0 answered, 1 no answer within the turns or the budget, or the model failed,
 2 wrong usage, 125 Cellar failed, 130 cancelled.`;

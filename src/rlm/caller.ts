@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { loadTokenizer, type Tokenizer } from "../agent/tokens.js";
 import { CellarError, describeError, isCellarError } from "../errors.js";
 import type { Ledger } from "./ledger.js";
@@ -5,6 +6,12 @@ import type { Model, ModelMessage, ModelReply } from "./model.js";
 import { costOf } from "./models/prices.js";
 import type { CallKind } from "./tally.js";
 import type { Span } from "./trace.js";
+
+/** What attempts cost that broke off. */
+const usageSchema = z.object({
+  inputTokens: z.int().nonnegative(),
+  outputTokens: z.int().nonnegative(),
+});
 
 /** What a message costs beside its text. */
 const MESSAGE_TOKENS = 4;
@@ -59,6 +66,10 @@ export class Caller {
       return reply;
     } catch (error) {
       const ms = performance.now() - began;
+      const paid = isCellarError(error)
+        ? usageSchema.safeParse(error.details.usage).data
+        : undefined;
+      if (paid !== undefined) held.settle(paid);
       part.emit({ type: "model.failed", call, error: failureOf(error), ms });
       throw signal?.aborted === true ? new CellarError("ABORTED", "the run was cancelled") : error;
     }

@@ -1,5 +1,6 @@
 import type { AgentOptions } from "../agent/agent-options.js";
 import { AgentRepl, type Turn } from "../agent/agent-repl.js";
+import { plainOf } from "../agent/plain-value.js";
 import type { REPLConfig } from "../backends/backend.js";
 import { CellarError, describeError } from "../errors.js";
 import { BudgetExceeded } from "./budget.js";
@@ -23,6 +24,8 @@ export interface Tree {
   readonly caller: Caller;
   readonly model: Model;
   readonly subModel: Model;
+  /** Others that `llm_query` may name. */
+  readonly models: Readonly<Record<string, Model>>;
   readonly turns: number;
   readonly config: REPLConfig;
   readonly agent: AgentOptions;
@@ -38,6 +41,8 @@ export interface Ended {
   readonly how: "answered" | "out-of-turns" | "out-of-budget";
   readonly answer: Answer | undefined;
   readonly turns: number;
+  /** Which budget it was. */
+  readonly error?: BudgetExceeded | undefined;
 }
 
 /** Judges an answer; what it gives back is told to the model, which then goes on. */
@@ -53,6 +58,8 @@ export class Loop {
   readonly #depth: number;
   readonly #span: Span;
   readonly #messages: ModelMessage[] = [];
+  /** Begun when it failed. */
+  turns = 0;
 
   constructor(tree: Tree, depth: number, span: Span) {
     this.#tree = tree;
@@ -82,8 +89,9 @@ export class Loop {
       }
       return { how: "out-of-turns", answer: await this.#last(), turns: turn };
     } catch (error) {
+      this.turns = turn;
       if (!(error instanceof BudgetExceeded)) throw error;
-      return { how: "out-of-budget", answer: undefined, turns: turn };
+      return { how: "out-of-budget", answer: undefined, turns: turn, error };
     }
   }
 
@@ -94,7 +102,7 @@ export class Loop {
       context,
       config: {
         ...config,
-        onLLMQuery: (prompt, { signal }) => this.#askSub(prompt, signal),
+        onLLMQuery: (prompt, { signal, model }) => this.#askSub(prompt, signal, model),
         onRLMQuery: (task, given, { signal }) => this.#askChild(task, given, signal),
       },
     });
@@ -184,14 +192,27 @@ export class Loop {
     return { text: answer, value: answer };
   }
 
-  async #askSub(prompt: string, signal: AbortSignal): Promise<string> {
-    const { caller, subModel } = this.#tree;
+  async #askSub(prompt: string, signal: AbortSignal, name?: string): Promise<string> {
+    const { caller } = this.#tree;
+    const model = this.#modelNamed(name);
     return this.#sub("llm", prompt, this.#span, async (span) => {
       const messages = [{ role: "user", content: prompt }] as const;
       const depth = this.#depth;
-      const question = { model: subModel, messages, kind: "sub", depth, span, signal } as const;
+      const question = { model, messages, kind: "sub", depth, span, signal } as const;
       return (await caller.ask(question)).text;
     });
+  }
+
+  #modelNamed(name: string | undefined): Model {
+    const { subModel, models } = this.#tree;
+    if (name === undefined || name === subModel.name) return subModel;
+    const named = Object.hasOwn(models, name) ? models[name] : undefined;
+    if (named !== undefined) return named;
+    const known = [subModel.name, ...Object.keys(models)].join(", ");
+    throw new CellarError(
+      "NOT_FOUND",
+      `there is no model ${JSON.stringify(name)}; there are: ${known}`,
+    );
   }
 
   /** A loop of its own; where it may not be so deep, one question. */
@@ -245,7 +266,8 @@ async function answerIn(repl: AgentRepl, ran: Turn): Promise<Answer | string | u
   if (!isAnswerDict(answer) || answer.ready !== true) return undefined;
   const { content } = answer;
   if (content === "" || content === null || content === undefined) return EMPTY_ANSWER;
-  return { text: typeof content === "string" ? content : JSON.stringify(content), value: content };
+  const text = typeof content === "string" ? content : JSON.stringify(plainOf(content).value);
+  return { text, value: content };
 }
 
 function isAnswerDict(value: unknown): value is { content: unknown; ready: unknown } {

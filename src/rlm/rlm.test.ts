@@ -126,6 +126,19 @@ describe("the loop", () => {
     ]);
   });
 
+  it("asks a model by its name, and shows what it finds given apart", async () => {
+    const model = scripted([
+      fence("print(llm_query('x', model='other'))\nprint(llm_query('x', model='none'))"),
+      fence("answer['content'] = 10 ** 30; answer['ready'] = True"),
+    ]);
+    const other = scripted(["named"], { name: "other" });
+    const result = await run({ model, models: { other } });
+    expect(model.requests[0]?.messages.at(-1)?.content).not.toContain("SUBMIT");
+    const seen = model.requests[1]?.messages.at(-1)?.content ?? "";
+    expect(seen).toMatch(/named[\s\S]*there is no model "none"; there are: scripted, other/);
+    expect(result.output).toBe(10n ** 30n);
+  });
+
   it("turns rlm_query into a question where it may go no deeper", async () => {
     const model = scripted([fence("FINAL(rlm_query('how long?', 'xyz'))")]);
     const subModel = scripted(["three"]);
@@ -145,7 +158,8 @@ describe("the loop", () => {
     const output = result.trace.find(({ type }) => type === "code.output");
     expect(JSON.stringify(output)).toContain("the budget of calls does not allow this");
     const over = await run({ model: scripted([fence("1"), fence("2")]), budget: { calls: 1 } });
-    expect(over).toMatchObject({ how: "out-of-budget", answer: null });
+    expect(over).toMatchObject({ how: "out-of-budget", answer: null, turns: 2 });
+    expect(over.error?.message).toContain("the budget of calls");
     await expect(run({ model: scripted([]), budget: { dollars: 1 } })).rejects.toMatchObject({
       code: "INVALID_CONFIG",
     });

@@ -21,6 +21,8 @@ export interface RLMOptions<T = unknown> {
   readonly model: Model;
   /** Answers `llm_query` and runs the loops below. Default: the same model. */
   readonly subModel?: Model | undefined;
+  /** Others that `llm_query(prompt, model="name")` may ask. */
+  readonly models?: Readonly<Record<string, Model>> | undefined;
   readonly budget?: Budget | undefined;
   /** What the answer must be; the model is told what is wrong with one that is not. */
   readonly output?: z.ZodType<T> | undefined;
@@ -44,7 +46,7 @@ export interface RLMResult<T = unknown> {
   readonly usage: TokenUsage;
   readonly usageByDepth: ReadonlyMap<number, TokenUsage>;
   readonly trace: readonly TraceEvent[];
-  /** Why it failed or was cancelled. */
+  /** Why it failed, was cancelled, or which budget ended it. */
   readonly error: CellarError | undefined;
 }
 
@@ -54,7 +56,8 @@ export async function rlm<T = unknown>(options: RLMOptions<T>): Promise<RLMResul
   const given = readBudget(options.budget);
   const { turns = DEFAULT_TURNS, depth = DEFAULT_DEPTH } = given;
   const budget = { ...given, turns, depth };
-  for (const each of [model, subModel]) requirePrice(budget, each);
+  for (const each of [model, subModel, ...Object.values(options.models ?? {})])
+    requirePrice(budget, each);
   const ledger = new Ledger(budget);
   await using trace = await Trace.open({ file: options.trace, onEvent: options.onEvent });
   const { root } = trace;
@@ -69,16 +72,18 @@ export async function rlm<T = unknown>(options: RLMOptions<T>): Promise<RLMResul
     caller: await Caller.open(ledger),
     model,
     subModel,
+    models: options.models ?? {},
     turns,
     config: options.config ?? {},
     agent: options.agent ?? {},
     signal,
   };
-  let ended: Ended | { how: "cancelled" | "failed"; error: CellarError; turns: 0 };
+  const loop = new Loop(tree, 0, root);
+  let ended: Ended | { how: "cancelled" | "failed"; error: CellarError; turns: number };
   let parsed: T | undefined;
   try {
     signal?.throwIfAborted();
-    ended = await new Loop(tree, 0, root).run(query, context, (answer) => {
+    ended = await loop.run(query, context, (answer) => {
       if (output === undefined) return undefined;
       const judged = output.safeParse(dataOf(answer));
       if (judged.success) parsed = judged.data;
@@ -86,7 +91,8 @@ export async function rlm<T = unknown>(options: RLMOptions<T>): Promise<RLMResul
     });
   } catch (error) {
     const isCancelled = signal?.aborted === true;
-    ended = { how: isCancelled ? "cancelled" : "failed", error: asCellarError(error), turns: 0 };
+    const how = isCancelled ? "cancelled" : "failed";
+    ended = { how, error: asCellarError(error), turns: loop.turns };
   }
   const answer = "answer" in ended ? (ended.answer ?? null) : null;
   const { usage } = ledger;
@@ -95,7 +101,7 @@ export async function rlm<T = unknown>(options: RLMOptions<T>): Promise<RLMResul
     type: "run.ended",
     how: ended.how,
     answer: answer?.text ?? null,
-    ...("error" in ended && { error: failureOf(ended.error) }),
+    ...(ended.error !== undefined && { error: failureOf(ended.error) }),
     usage: {
       calls,
       inputTokens,
@@ -112,7 +118,7 @@ export async function rlm<T = unknown>(options: RLMOptions<T>): Promise<RLMResul
     usage,
     usageByDepth: ledger.usageByDepth,
     trace: trace.events,
-    error: "error" in ended ? ended.error : undefined,
+    error: ended.error,
   };
 }
 

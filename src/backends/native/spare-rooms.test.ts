@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { resolveSettings } from "../../config.js";
+import { wireLimits } from "./nursery.js";
 import { currentProcess, labelOf, type ProcessMark } from "./process-mark.js";
 import { SpareRooms } from "./spare-rooms.js";
 import type { Zygote } from "./zygote.js";
@@ -27,7 +28,7 @@ it("spare rooms of dead hosts are removed, and those of others stay", () => {
   const old = make({ pidSpace: "pid:[1]", pid: 1 }, "4");
   utimesSync(join(rooms, old), 1, 1);
   mkdirSync(join(rooms, "of-a-notebook"));
-  const { limits } = resolveSettings();
+  const limits = wireLimits(resolveSettings().limits);
   const plan = { zygote: {} as Zygote, rooms, limits, keep: 0, isWanted: false };
   new SpareRooms(plan).close();
   expect(readdirSync(rooms).sort()).toEqual([own, elsewhere, "of-a-notebook"].sort());
