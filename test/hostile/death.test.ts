@@ -20,7 +20,7 @@ if os.fork() == 0:
 
 const HOST = `
 import { createSandbox } from ${JSON.stringify(new URL("../../dist/index.js", import.meta.url).href)};
-const config = ${JSON.stringify(CONFIG)};
+const config = ${JSON.stringify({ ...CONFIG, backend: "native" })};
 const sandboxes = await Promise.all([1, 2, 3].map(() => createSandbox(config)));
 await Promise.all(sandboxes.map((sandbox) => sandbox.execute(${JSON.stringify(BACKGROUND)})));
 sandboxes[0].execute("while True: pass");
