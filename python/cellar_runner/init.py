@@ -33,13 +33,13 @@ class Init:
         self._keep = params["keep_checkpoints"]
         self._rehearse = params["rehearse"]
         self._folder = folder
-        self._writers = writers = Writers(self._connect, room)
+        self._board = family.Board()
+        self._writers = writers = Writers(self._connect, room, self._board)
         self._on_capture, self._on_end_writer = writers.capture, writers.end
         self._on_lend_writer, self._on_lend_state = writers.lend_writer, writers.lend_state
         self._branches = {}
         self._watch = MemoryWatch(self._limits, group, self._branches, shared_bytes)
         self._known_strangers = set()
-        self._board = family.Board()
         self._channel = wire.Channel(self._connect("init", 0, 0))
         self._wake = self._watch_children()
         self._relay = Relay(None if room is None else room.egress)

@@ -55,6 +55,9 @@ class ShortCells:
         if self._newest is None or not self._board.is_quiet(self._slot):
             self._alarm.set(AT_ONCE)
             return False
+        known = b"%d" % self._board.known(self._slot)
+        if known == _last_pid():
+            self._newest = known
         self._cell = step, max_output
         self._board.set_cell(self._slot, step, max_output)
         self._alarm.set(SHORT_NANOSECONDS)

@@ -13,8 +13,9 @@ SCOPE = ("max_bytes", "private", "strict")
 class Writers:
     """`connect` opens a link to the host; `room` is where a state to restore lies, or None."""
 
-    def __init__(self, connect, room):
+    def __init__(self, connect, room, board):
         self._connect = connect
+        self._board = board
         self._room = room
         self._pids = {}
         self._lent = set()
@@ -44,6 +45,7 @@ class Writers:
         os.close(link)
         if pid <= 0:
             return {"done": False, "reason": "the checkpoint could not be woken"}
+        self._board.set_known(branch.slot, pid)
         self._pids[params["writer"]] = pid
         return {"done": True}
 

@@ -15,9 +15,6 @@ const DEATH_NOTICE_MS = 250;
 /** A kill is carried out by the kernel; when nothing is heard for so long, init is gone too. */
 const KILL_MS = 15_000;
 
-/** Checkpoints wait until a rush of new sessions is served; a further cell still finds its own. */
-const CROWDED_REST_MS = 1000;
-
 export type StopCause = "timeout" | "cancelled";
 
 export interface CellOrder {
@@ -123,6 +120,7 @@ export class RunningCell implements CellListener {
     const attending = this.#branch.family.onEnd((reason) => wakeLost({ kind: "lost", reason }));
     this.#clock = new Clock(timeout, () => this.stop("timeout"));
     this.#branch.family.foretell(timeout);
+    const { restMs } = this.#branch.family;
     try {
       const answered = this.#branch
         .ask("execute", {
@@ -131,7 +129,7 @@ export class RunningCell implements CellListener {
           code,
           max_output: maxOutputLength,
           checkpoint,
-          ...(this.#branch.family.isCrowded && { rest_ms: CROWDED_REST_MS }),
+          ...(restMs !== undefined && { rest_ms: restMs }),
         })
         .then((answer): CellEnd => ({ kind: "answered", answer }))
         .catch((error: unknown): Promise<CellEnd> => this.#linkBroke(error));

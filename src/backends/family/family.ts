@@ -6,6 +6,7 @@ export type Hello = Params<"hello">;
 
 /** How long the news of a session's end may take behind the end itself. */
 const OBITUARY_MS = 500;
+const CROWDED_REST_MS = 1000;
 
 /** What a branch's owner hears from init. */
 export interface BranchEvents {
@@ -18,6 +19,8 @@ export interface BranchEvents {
 export interface FamilySurroundings {
   endProcess?: () => void;
   isCrowded?: () => boolean;
+  /** How long a head waits after an answer before it parks a copy, where that is not as usual. */
+  restMs?: number | undefined;
   /** An open file that the session has open too, through which states come out and go in. */
   exchange?: number | undefined;
   /** Told the time limit of what comes next, where no interrupt could be heard in the midst of it. */
@@ -56,6 +59,7 @@ export class Family {
   readonly #events = new Map<number, BranchEvents>();
   readonly #endProcess: (() => void) | undefined;
   readonly #isCrowded: () => boolean;
+  readonly #restMs: number | undefined;
   readonly #writers = new Map<number, WriterEvents>();
   #nextWriter = 1;
   readonly #attending = new Set<(reason: CellarError) => void>();
@@ -69,6 +73,7 @@ export class Family {
     this.foretell = around.foretell ?? (() => {});
     this.exchange = around.exchange;
     this.#isCrowded = around.isCrowded ?? (() => false);
+    this.#restMs = around.restMs;
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -82,9 +87,9 @@ export class Family {
     this.#init.catch(() => {});
   }
 
-  /** Many sessions are being made: what can wait should. */
-  get isCrowded(): boolean {
-    return this.#isCrowded();
+  /** While many sessions are being made, what can wait should. */
+  get restMs(): number | undefined {
+    return this.#isCrowded() ? CROWDED_REST_MS : this.#restMs;
   }
 
   get isAlive(): boolean {

@@ -14,6 +14,9 @@ export interface SpawnOrder {
   readonly room?: Room | undefined;
 }
 
+/** Who keeps a room writes down what a cell did before it answers, and a fork would be in its way. */
+const ROOM_REST_MS = 10;
+
 /** So many sessions being made at once keep the processors busy. */
 const CROWD = 2;
 
@@ -44,7 +47,8 @@ export class Cradle {
   /** Asks for a session and returns at once; its parts arrive through the listener. */
   spawn(order: SpawnOrder): Family {
     const { name: session, token } = newCredentials();
-    const family = new Family(session, { isCrowded: () => this.#starting > CROWD });
+    const restMs = order.room === undefined ? undefined : ROOM_REST_MS;
+    const family = new Family(session, { isCrowded: () => this.#starting > CROWD, restMs });
     this.#families.set(session, family);
     this.#starting += 1;
     const started = () => {
