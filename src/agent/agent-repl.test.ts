@@ -160,8 +160,8 @@ describe("an agent's REPL", () => {
     expect(turn.observation).toContain("['a', 'b'] 1. found");
     expect(turn.calls.map(({ id }) => id)).toEqual(["P1", "G2"]);
     expect(await other.restore({ ...record, variables: { grep: 1 } })).toEqual(["grep"]);
-    expect(() => other.restore({ version: 99 })).toThrow(/version 99/);
-    expect(() => other.restore({})).toThrow(/no checkpoint/);
+    await expect(other.restore({ version: 99 })).rejects.toThrow(/version 99/);
+    await expect(other.restore({})).rejects.toThrow(/no checkpoint/);
   });
 
   it("still has the files of long outputs after going back", async () => {
@@ -171,6 +171,12 @@ describe("an agent's REPL", () => {
     await repl.restore(record);
     const { observation } = await repl.turn(`print(peek(9, file="${spilled?.path}"))`);
     expect(observation).toBe("long line");
+  });
+
+  it("refuses a folder for long outputs that cannot be made", async () => {
+    await expect(start({ spillDir: "/proc/none/such" })).rejects.toMatchObject({
+      code: "IO_ERROR",
+    });
   });
 
   it("forgets with reset, and is over with close", async () => {

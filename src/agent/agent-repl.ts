@@ -85,7 +85,8 @@ export class AgentRepl implements AsyncDisposable {
     this.#research = new ResearchContext(plan);
   }
 
-  static async open({ context, config = {}, ...options }: AgentReplOptions): Promise<AgentRepl> {
+  static async open(given: AgentReplOptions = {}): Promise<AgentRepl> {
+    const { context, config = {}, ...options } = given;
     const plan = planAgent(options, config, context !== undefined);
     const session = await AgentSession.open(plan.config, context);
     try {
@@ -249,9 +250,9 @@ export class AgentRepl implements AsyncDisposable {
   }
 
   /** Goes on from a checkpoint in a new session; gives the names that were not taken. */
-  restore(value: unknown): Promise<readonly string[]> {
+  async restore(value: unknown): Promise<readonly string[]> {
     const record = readRecord(value);
-    return this.#task(async () => {
+    return await this.#task(async () => {
       const research = ResearchContext.fromJSON(record.research, this.#plan);
       const exploration = ExplorationLog.fromJSON(record.exploration);
       const refused = await this.#renew(async ({ sandbox }) => {

@@ -3,11 +3,9 @@ import { join } from "node:path";
 import { roomOwner } from "../backends/native/room.js";
 import { CellarError } from "../errors.js";
 import { diskFault, hasCode } from "../session/store/disk-faults.js";
-import { FOLDER_MODE, removeFile, TempNames } from "../session/store/disk-folders.js";
+import { FOLDER_MODE, makeFolder, removeFile, TempNames } from "../session/store/disk-folders.js";
 import { checkName, folderName } from "../session/store/names.js";
 
-/** As for rooms: those who look for a session must know its name, and may not look into it. */
-const ROOT_MODE = 0o711;
 const FILE_MODE = 0o600;
 const FILE = /^turn_(\d{1,12})\.txt$/;
 /** Two processes that write at the same moment take numbers from each other. */
@@ -36,7 +34,7 @@ export class SpillFolder {
     const path = join(dir, folderName(checkName("session", session)));
     const folder = new SpillFolder(path, maxBytes);
     try {
-      await mkdir(dir, { recursive: true, mode: ROOT_MODE });
+      await makeFolder(dir);
       await refuseForeign(dir);
       await folder.#make();
       await folder.#temps.sweep(path, await readdir(path));

@@ -1,7 +1,14 @@
 import { describeError } from "../errors.js";
 import { complain } from "./failures.js";
-import { type Display, type ImageProtocol, imageOf, inlineImage, saveImage } from "./images.js";
-import type { GuestText } from "./terminal.js";
+import {
+  type Display,
+  type ImageProtocol,
+  imageOf,
+  imageProtocol,
+  inlineImage,
+  saveImage,
+} from "./images.js";
+import { GuestText } from "./terminal.js";
 
 export interface DisplayPlace {
   readonly stdout: GuestText;
@@ -49,4 +56,24 @@ export class Displays {
     const text = display.data["text/plain"];
     if (text !== undefined) stdout.write(`${text}\n`);
   }
+}
+
+/** Where a command shows what its cells write and draw. */
+export interface Screen {
+  readonly stdout: GuestText;
+  readonly stderr: GuestText;
+  readonly displays: Displays;
+}
+
+/** The standard streams; images that the terminal cannot show go to the folder, if one is given. */
+export function openScreen(folder: string | undefined): Screen {
+  const stdout = new GuestText(process.stdout);
+  const displays = new Displays({
+    stdout,
+    stream: process.stdout,
+    protocol: imageProtocol(process.stdout),
+    folder,
+    onSaved: (path) => process.stderr.write(`cellar: saved ${path}\n`),
+  });
+  return { stdout, stderr: new GuestText(process.stderr), displays };
 }

@@ -1,13 +1,12 @@
 import type { CodeExecution, ISandbox, REPLConfig } from "../backends/backend.js";
 import { readCells } from "./cell-sources.js";
-import { Displays } from "./displays.js";
+import { openScreen } from "./displays.js";
 import { executionJson, showError, showOmission } from "./execution-view.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { complain, writeJson } from "./failures.js";
-import { imageProtocol } from "./images.js";
 import { Interruption } from "./process-end.js";
 import { type SandboxOptions, toConfig } from "./sandbox-config.js";
-import { GuestText, withProgress } from "./terminal.js";
+import { withProgress } from "./terminal.js";
 
 export interface ExecOptions extends SandboxOptions {
   readonly code?: string;
@@ -61,15 +60,7 @@ async function runForPeople(
   open: Opening,
   signal: AbortSignal,
 ): Promise<number> {
-  const stdout = new GuestText(process.stdout);
-  const stderr = new GuestText(process.stderr);
-  const displays = new Displays({
-    stdout,
-    stream: process.stdout,
-    protocol: imageProtocol(process.stdout),
-    folder: options.images,
-    onSaved: (path) => process.stderr.write(`cellar: saved ${path}\n`),
-  });
+  const { stdout, stderr, displays } = openScreen(options.images);
   const sandbox = await open({
     onStdout: (text) => stdout.write(text),
     onStderr: (text) => stderr.write(text),

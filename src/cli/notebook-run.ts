@@ -4,14 +4,13 @@ import type { Notebook } from "../session/notebook.js";
 import { cellList } from "../session/notebook-state.js";
 import { readCells } from "./cell-sources.js";
 import { exitCodeOfCell } from "./cell-view.js";
-import { Displays } from "./displays.js";
+import { type Displays, openScreen } from "./displays.js";
 import { showOmission } from "./execution-view.js";
 import { EXIT } from "./exit-codes.js";
 import { complain, writeJson } from "./failures.js";
-import { imageProtocol } from "./images.js";
 import { type OpenOptions, tellLosses, withNotebook } from "./notebook-opening.js";
 import { Interruption } from "./process-end.js";
-import { GuestText } from "./terminal.js";
+import type { GuestText } from "./terminal.js";
 
 export interface RunOptions extends OpenOptions {
   readonly code?: string;
@@ -84,15 +83,7 @@ async function runForPeople(
   options: RunOptions,
   signal: AbortSignal,
 ): Promise<number> {
-  const stdout = new GuestText(process.stdout);
-  const stderr = new GuestText(process.stderr);
-  const displays = new Displays({
-    stdout,
-    stream: process.stdout,
-    protocol: imageProtocol(process.stdout),
-    folder: options.images,
-    onSaved: (path) => process.stderr.write(`cellar: saved ${path}\n`),
-  });
+  const { stdout, stderr, displays } = openScreen(options.images);
   let code: number = EXIT.ok;
   for (const source of sources) {
     const run = notebook.start(source, { signal });

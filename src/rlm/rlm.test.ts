@@ -172,6 +172,18 @@ describe("the loop", () => {
     expect(model.requests[1]?.messages.at(-1)?.content).toContain("another form than wanted");
   });
 
+  it.each([
+    [undefined],
+    [{ query: "q" }],
+    [{ model: scripted([]) }],
+    [{ query: " ", model: scripted([]) }],
+  ])("says what it wants when it is given %j", async (options) => {
+    await expect(rlm(options as unknown as RLMOptions)).rejects.toMatchObject({
+      code: "INVALID_INPUT",
+      remedy: expect.stringContaining("query, model"),
+    });
+  });
+
   it("can be cancelled, and fails with the model's error", async () => {
     const aborting = new AbortController();
     const slow = run({

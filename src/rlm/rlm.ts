@@ -52,7 +52,7 @@ export interface RLMResult<T = unknown> {
 
 /** A model answers a question by exploring its context in Python. */
 export async function rlm<T = unknown>(options: RLMOptions<T>): Promise<RLMResult<T>> {
-  const { query, context, model, subModel = model, signal, output } = options;
+  const { query, context, model, subModel = model, signal, output } = checked(options);
   const given = readBudget(options.budget);
   const { turns = DEFAULT_TURNS, depth = DEFAULT_DEPTH } = given;
   const budget = { ...given, turns, depth };
@@ -120,6 +120,16 @@ export async function rlm<T = unknown>(options: RLMOptions<T>): Promise<RLMResul
     trace: trace.events,
     error: ended.error,
   };
+}
+
+function checked<T>(options: RLMOptions<T>): RLMOptions<T> {
+  const { query, model } = options ?? {};
+  if (typeof query === "string" && query.trim() !== "" && typeof model?.complete === "function") {
+    return options;
+  }
+  throw new CellarError("INVALID_INPUT", "rlm() wants a question and a model", {
+    remedy: "Give { query, model }, the model such as openAIChat({ model: name }).",
+  });
 }
 
 /** A text may be JSON that was meant as data. */

@@ -28,6 +28,21 @@ describe("a notebook at its limits", () => {
     return dir;
   }
 
+  it("says what it wants when it is given nothing", async () => {
+    const calls = [Notebook.open, Notebook.list, Notebook.remove] as ((
+      given?: object,
+    ) => unknown)[];
+    for (const call of calls) {
+      for (const given of [undefined, {}]) {
+        const refusal = (async () => call.call(Notebook, given))();
+        await expect(refusal).rejects.toMatchObject({
+          code: "INVALID_INPUT",
+          remedy: expect.stringContaining("dir"),
+        });
+      }
+    }
+  });
+
   it("rejects what a full disk does not take, and remembers no more than the disk has", async (context) => {
     const dir = smallDisk();
     if (dir === undefined) return context.skip("a small disk cannot be mounted here");

@@ -306,7 +306,7 @@ export class Notebook implements AsyncDisposable {
   }
 
   /** Cuts the network at once and for good. */
-  async markPrivate(reason: string): Promise<void> {
+  async markPrivate(reason = "no reason was given"): Promise<void> {
     this.#check();
     await this.#parts.privacy.mark(reason);
     if (enforcesPrivacy(this.info.isolation.level)) return;

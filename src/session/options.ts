@@ -71,7 +71,8 @@ export function readOptions(options: NotebookOptions): NotebookWishes {
   };
 }
 
-export function placeOf({ dir, store }: PlaceOptions): { dir: string; store: NotebookStore } {
+export function placeOf(place: PlaceOptions): { dir: string; store: NotebookStore } {
+  const { dir, store } = place ?? {};
   if (typeof dir !== "string" || dir === "") {
     throw new CellarError("INVALID_INPUT", "dir must name a folder for the notebooks", {
       remedy: 'Give one, such as dir: "./notebooks"; it is made where it is not there.',
