@@ -12,6 +12,7 @@ const LAYERS = [
   "session",
   "agent",
   "rlm",
+  "tools",
   "server",
   "cli",
 ];
