@@ -128,12 +128,13 @@ export class AgentRepl implements AsyncDisposable {
   prepare(code: string): Promise<void> {
     return this.#task(async () => {
       const { sandbox } = this.#session;
+      const own = this.#turn === 0 ? [] : await this.#ownVariables();
       const { error } = await sandbox.execute(code);
       if (error !== null) {
         throw new CellarError("INVALID_INPUT", `the session cannot be prepared: ${error.message}`);
       }
       this.#given = new Set((await sandbox.variables()).map(({ name }) => name));
-      this.#given.delete("context");
+      for (const name of ["context", ...own.map((one) => one.name)]) this.#given.delete(name);
     });
   }
 

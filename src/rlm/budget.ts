@@ -56,15 +56,19 @@ export class BudgetExceeded extends CellarError {
       left,
       limit,
       needed,
+      kept = 0,
       isHeld = false,
     }: {
       left: number;
       limit: number;
       needed: number;
+      /** For the request that asks for the answer. */
+      kept?: number;
       isHeld?: boolean;
     },
   ) {
-    const rest = `${show(budget, left)} of ${show(budget, limit)} left`;
+    const beside = kept === 0 ? "" : ` beside ${show(budget, kept)} kept for the answer`;
+    const rest = `${show(budget, left)} of ${show(budget, limit)} left${beside}`;
     const wish = `${show(budget, needed, Math.ceil)} needed`;
     super("LIMIT_REACHED", `the budget of ${budget} does not allow this: ${rest}, ${wish}`, {
       remedy: isHeld

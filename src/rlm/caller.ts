@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { loadTokenizer, type Tokenizer } from "../agent/tokens.js";
 import { CellarError, describeError, isCellarError } from "../errors.js";
-import type { Ledger } from "./ledger.js";
+import type { Ledger, Spare } from "./ledger.js";
 import type { Model, ModelMessage, ModelReply } from "./model.js";
 import { costOf } from "./models/prices.js";
 import type { CallKind } from "./tally.js";
@@ -15,6 +15,8 @@ const usageSchema = z.object({
 
 /** What a message costs beside its text. */
 const MESSAGE_TOKENS = 4;
+/** By which the conversation of the first loop grows until it asks again. */
+const GROWTH_TOKENS = 1_500;
 
 export interface Question {
   readonly model: Model;
@@ -22,6 +24,8 @@ export interface Question {
   readonly kind: CallKind;
   readonly depth: number;
   readonly span: Span;
+  /** How many such questions may be asked at the same time. */
+  readonly among?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -29,6 +33,10 @@ export interface Question {
 export class Caller {
   readonly ledger: Ledger;
   readonly #tokenizer: Tokenizer;
+  /** A message is counted once, however often it is sent. */
+  readonly #counts = new WeakMap<ModelMessage, number>();
+  /** What the first loop needs to go on: its code must not use that up. */
+  #spare: Spare | undefined;
   #calls = 0;
 
   private constructor(ledger: Ledger, tokenizer: Tokenizer) {
@@ -41,15 +49,27 @@ export class Caller {
   }
 
   tokensIn(messages: readonly ModelMessage[]): number {
-    return messages.reduce(
-      (sum, { content }) => sum + this.#tokenizer.count(content).tokens + MESSAGE_TOKENS,
-      0,
-    );
+    return messages.reduce((sum, message) => sum + this.#tokensOf(message), 0);
   }
 
-  async ask({ model, messages, kind, depth, span, signal }: Question): Promise<ModelReply> {
+  #tokensOf(message: ModelMessage): number {
+    const known = this.#counts.get(message);
+    if (known !== undefined) return known;
+    const tokens = this.#tokenizer.count(message.content).tokens + MESSAGE_TOKENS;
+    this.#counts.set(message, tokens);
+    return tokens;
+  }
+
+  /** Whether there will not be enough to ask once more after this time. */
+  isLast(model: Model, messages: readonly ModelMessage[]): boolean {
+    return this.ledger.isLast({ promptTokens: this.tokensIn(messages), price: model.price });
+  }
+
+  async ask({ model, messages, kind, depth, span, among, signal }: Question): Promise<ModelReply> {
     const promptTokens = this.tokensIn(messages);
-    const plan = { kind, promptTokens, price: model.price, depth };
+    const isFirstLoop = kind === "root" && depth === 0;
+    const spare = isFirstLoop ? undefined : this.#spare;
+    const plan = { kind, promptTokens, price: model.price, depth, among, spare };
     using held = await this.ledger.acquire(plan, signal);
     const part = span.child();
     const call = String(++this.#calls);
@@ -60,6 +80,10 @@ export class Caller {
       const reply = await model.complete({ messages, ...bound, signal });
       const ms = performance.now() - began;
       held.settle(reply.usage);
+      if (isFirstLoop) {
+        const tokens = promptTokens + reply.usage.outputTokens + GROWTH_TOKENS;
+        this.#spare = { tokens, price: model.price };
+      }
       const { text, finish, usage } = reply;
       const cost = model.price === undefined ? null : costOf(usage, model.price);
       part.emit({ type: "model.reply", call, text, finish, usage, cost, ms });

@@ -14,6 +14,7 @@ const modelLine = z.object({
   type: z.literal("model"),
   version: z.literal(CASSETTE_VERSION),
   name: z.string(),
+  role: z.enum(["root", "sub", "named"]).optional(),
   contextWindow: count.optional(),
   price: z.object({ inputPerMillion: amount, outputPerMillion: amount }).optional(),
 });
@@ -60,6 +61,7 @@ const exchangeLine = z.object({
 const lineSchema = z.discriminatedUnion("type", [modelLine, messageLine, exchangeLine]);
 
 export type CassetteModel = Readonly<z.infer<typeof modelLine>>;
+export type ModelRole = NonNullable<CassetteModel["role"]>;
 type ExchangeLine = z.infer<typeof exchangeLine>;
 type Outcome = ExchangeLine["outcome"];
 
@@ -91,9 +93,9 @@ export class CassetteRecorder implements AsyncDisposable {
     return new CassetteRecorder(await LineWriter.open(path, { isNew: true }));
   }
 
-  addModel({ name, contextWindow, price }: Model): void {
-    const line = { type: "model", version: CASSETTE_VERSION, name, contextWindow, price };
-    this.#once(`model ${name}`, line);
+  addModel({ name, contextWindow, price }: Model, role?: ModelRole): void {
+    const line = { type: "model", version: CASSETTE_VERSION, name, role, contextWindow, price };
+    this.#once(`model ${role ?? ""} ${name}`, line);
   }
 
   /** Gives what is to be called with how it ended. */
@@ -142,17 +144,23 @@ export interface CallerOptions {
   readonly caller?: string | undefined;
 }
 
+export interface RecordOptions extends CallerOptions {
+  /** What the model is there for. */
+  readonly role?: ModelRole | undefined;
+}
+
 /** The same model; what goes in and out of it is recorded. */
 export function recordModel(
   model: Model,
   recorder: CassetteRecorder,
-  { caller }: CallerOptions = {},
+  { caller, role }: RecordOptions = {},
 ): Model {
-  recorder.addModel(model);
+  recorder.addModel(model, role);
   return {
     name: model.name,
     contextWindow: model.contextWindow,
     price: model.price,
+    secrets: () => model.secrets?.() ?? [],
     complete: async (request) => {
       const end = recorder.begin(model.name, caller ?? null, request);
       try {

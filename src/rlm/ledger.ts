@@ -22,6 +22,14 @@ export interface CallPlan {
   readonly depth?: number | undefined;
   /** How many such calls are to share what is left, this one with them. Default 1. */
   readonly among?: number | undefined;
+  /** What must be left over for somebody else. */
+  readonly spare?: Spare | undefined;
+}
+
+/** A request that will have to be made still. */
+export interface Spare {
+  readonly tokens: number;
+  readonly price: Price | undefined;
 }
 
 export interface Reservation extends Disposable {
@@ -38,6 +46,10 @@ const FEWEST_TOKENS = 64;
 /** More than models write in one go, without being refused by any. */
 const USUAL_MOST_TOKENS = 16_384;
 const NANOS = 1_000_000_000;
+/** More than this share of a budget is not kept from those who ask now. */
+const MOST_SPARE = 1 / 4;
+/** An answer to a last request has room for this many tokens. */
+const LAST_ANSWER_TOKENS = 256;
 
 /** What a tree of loops may use and has used. What is reserved counts as used until it is settled. */
 export class Ledger {
@@ -59,16 +71,19 @@ export class Ledger {
     checkPlan(plan);
     requirePrice(this.budget, { name: "the model", price: plan.price });
     this.#requireTime();
+    const kept = this.#kept(plan.spare);
     // A call under way is a call made: there is nothing to wait for.
-    this.#require("calls", 1, this.#left("calls"), 0);
-    const maxTokens = this.#outputFor(plan);
+    this.#require("calls", 1, { left: this.#left("calls"), kept: kept.calls, held: 0 });
+    const maxTokens = this.#outputFor(plan, kept);
     const { promptTokens, price } = plan;
     const hold: Hold = {
       tokens: promptTokens + (maxTokens ?? 0),
       nanos: nanosOf(promptTokens, maxTokens ?? 0, price),
     };
-    this.#require("tokens", hold.tokens, this.#left("tokens"), this.#holds.tokens);
-    this.#require("dollars", hold.nanos, this.#leftNanos, this.#holds.nanos, NANOS);
+    const tokens = { left: this.#left("tokens"), kept: kept.tokens, held: this.#holds.tokens };
+    this.#require("tokens", hold.tokens, tokens);
+    const nanos = { left: this.#leftNanos, kept: kept.nanos, held: this.#holds.nanos };
+    this.#require("dollars", hold.nanos, nanos, NANOS);
     this.#holds.add(hold);
     return this.#reservation(hold, plan, maxTokens);
   }
@@ -86,11 +101,14 @@ export class Ledger {
     }
   }
 
-  /** Throws when a loop has had its turns; the first turn is 1. */
-  requireTurn(turn: number): void {
-    const limit = this.budget.turns;
-    if (limit === undefined || turn <= limit) return;
-    throw new BudgetExceeded("turns", { left: 0, limit, needed: 1 });
+  /** Whether there will not be enough for another such request after this one. */
+  isLast({ promptTokens, price }: Pick<CallPlan, "promptTokens" | "price">): boolean {
+    const each = promptTokens + LAST_ANSWER_TOKENS;
+    return (
+      this.#left("calls") < 2 ||
+      this.#left("tokens") < 2 * each ||
+      this.#leftNanos < 2 * nanosOf(promptTokens, LAST_ANSWER_TOKENS, price)
+    );
   }
 
   /** Whether there may be a loop this deep; 0 is the first. */
@@ -135,12 +153,12 @@ export class Ledger {
   }
 
   /** The most that an answer may have, so that it fits all budgets. */
-  #outputFor({ promptTokens, maxTokens, mostTokens, price, among = 1 }: CallPlan) {
+  #outputFor({ promptTokens, maxTokens, mostTokens, price, among = 1 }: CallPlan, kept: Kept) {
     if (maxTokens !== undefined) return maxTokens;
     const rooms = [
-      { total: this.#left("tokens"), prompt: promptTokens, each: 1 },
+      { total: this.#left("tokens") - kept.tokens, prompt: promptTokens, each: 1 },
       {
-        total: this.#leftNanos,
+        total: this.#leftNanos - kept.nanos,
         // Fractions may round up once more in the sum.
         prompt: nanosOf(promptTokens, 0, price) + 1,
         each: (price?.outputPerMillion ?? 0) * 1000,
@@ -188,20 +206,35 @@ export class Ledger {
     return { maxTokens, settle, release, [Symbol.dispose]: release };
   }
 
+  /** In parts of the budget where they are more than it can spare. */
+  #kept(spare: Spare | undefined): Kept {
+    if (spare === undefined) return { calls: 0, tokens: 0, nanos: 0 };
+    const { tokens = 0, dollars = 0, calls = 0 } = this.budget;
+    return {
+      calls: Math.min(1, Math.floor(calls / 2)),
+      tokens: Math.min(spare.tokens, Math.floor(tokens * MOST_SPARE)),
+      nanos: Math.min(
+        nanosOf(spare.tokens, 0, spare.price),
+        Math.floor(dollars * NANOS * MOST_SPARE),
+      ),
+    };
+  }
+
   #require(
     name: "calls" | "tokens" | "dollars",
     needed: number,
-    left: number,
-    held: number,
+    { left, kept, held }: { left: number; kept: number; held: number },
     unit = 1,
   ): void {
     const limit = this.budget[name];
-    if (limit === undefined || needed <= left) return;
+    const free = left - kept;
+    if (limit === undefined || needed <= free) return;
     throw new BudgetExceeded(name, {
-      left: left / unit,
+      left: Math.max(0, free) / unit,
+      kept: kept / unit,
       limit,
       needed: needed / unit,
-      isHeld: held > 0 && needed <= left + held,
+      isHeld: held > 0 && needed <= free + held,
     });
   }
 
@@ -229,6 +262,13 @@ export class Ledger {
   get #leftSeconds(): number {
     return Math.max(0, (this.budget.seconds ?? Number.POSITIVE_INFINITY) - this.seconds);
   }
+}
+
+/** What is not for those who ask now. */
+interface Kept {
+  readonly calls: number;
+  readonly tokens: number;
+  readonly nanos: number;
 }
 
 /** Rounded up, so that a sum of them is never too small. */

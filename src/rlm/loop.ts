@@ -1,22 +1,30 @@
 import type { AgentOptions } from "../agent/agent-options.js";
 import { AgentRepl, type Turn } from "../agent/agent-repl.js";
 import { plainOf } from "../agent/plain-value.js";
-import type { REPLConfig } from "../backends/backend.js";
-import { CellarError, describeError } from "../errors.js";
+import type { REPLConfig, SandboxInfo } from "../backends/backend.js";
 import { BudgetExceeded } from "./budget.js";
 import type { Caller } from "./caller.js";
+import { Conversation } from "./conversation.js";
 import { readResponse } from "./dialect.js";
-import type { Model, ModelMessage } from "./model.js";
+import { isForegone } from "./foregone.js";
+import type { Model } from "./model.js";
 import {
+  type Abilities,
   EARLY_FINAL,
   EMPTY_ANSWER,
+  FINAL_AFTER_FAILURE,
+  FOREGONE_FINAL,
   firstMessage,
+  LAST_REQUEST,
   LAST_TURN,
+  NEW_ANSWER,
   NO_CODE,
   PRELUDE,
   systemPrompt,
   turnMessage,
+  WRITE_SUMMARY,
 } from "./prompts.js";
+import { SubCalls } from "./sub-calls.js";
 import type { Span } from "./trace.js";
 
 /** What all loops of a tree share. */
@@ -27,9 +35,11 @@ export interface Tree {
   /** Others that `llm_query` may name. */
   readonly models: Readonly<Record<string, Model>>;
   readonly turns: number;
+  /** The share of the model's window from which on a conversation is summed up. */
+  readonly compactAt: number;
+  readonly tools: Abilities["tools"];
   readonly config: REPLConfig;
   readonly agent: AgentOptions;
-  readonly signal: AbortSignal | undefined;
 }
 
 export interface Answer {
@@ -48,71 +58,87 @@ export interface Ended {
 /** Judges an answer; what it gives back is told to the model, which then goes on. */
 export type Judge = (answer: Answer) => string | undefined;
 
+export interface Task {
+  readonly query: string;
+  readonly span: Span;
+  readonly signal: AbortSignal;
+  readonly judge?: Judge | undefined;
+}
+
 type Said =
   | { readonly kind: "answer"; readonly answer: Answer }
   | { readonly kind: "go-on"; readonly observations: readonly string[]; readonly notes: string[] };
 
-/** One model and its REPL, turn by turn, until there is an answer or nothing is left. */
-export class Loop {
+/** One model and its REPL: turn by turn to an answer, and from question to question. */
+export class Loop implements AsyncDisposable {
   readonly #tree: Tree;
   readonly #depth: number;
-  readonly #span: Span;
-  readonly #messages: ModelMessage[] = [];
-  /** Begun when it failed. */
+  readonly #repl: AgentRepl;
+  readonly #subs: SubCalls;
+  readonly #conversation = new Conversation();
+  #asked = 0;
+  /** Begun in the present question, also when it fails. */
   turns = 0;
 
-  constructor(tree: Tree, depth: number, span: Span) {
+  private constructor(tree: Tree, depth: number, parts: { repl: AgentRepl; subs: SubCalls }) {
     this.#tree = tree;
     this.#depth = depth;
-    this.#span = span;
+    this.#repl = parts.repl;
+    this.#subs = parts.subs;
   }
 
-  async run(query: string, context: unknown, judge: Judge = () => undefined): Promise<Ended> {
-    await using repl = await this.#open(context);
-    const { caller, turns } = this.#tree;
-    const hasChildren = caller.ledger.allowsDepth(this.#depth + 1);
-    this.#messages.push(
-      { role: "system", content: systemPrompt(hasChildren) },
-      { role: "user", content: firstMessage(query, await repl.state(), this.#left(1)) },
-    );
-    let turn = 0;
-    try {
-      while (turn < turns) {
-        turn += 1;
-        const span = this.#span.child();
-        span.emit({ type: "turn.started", turn, turns });
-        const said = await this.#take(repl, span, judge);
-        if (said.kind === "answer") return { how: "answered", answer: said.answer, turns: turn };
-        const notes = [...said.notes, this.#left(turn + 1)].filter((note) => note !== "");
-        const content = turnMessage(turn + 1, turns, { observations: said.observations, notes });
-        this.#messages.push({ role: "user", content });
-      }
-      return { how: "out-of-turns", answer: await this.#last(), turns: turn };
-    } catch (error) {
-      this.turns = turn;
-      if (!(error instanceof BudgetExceeded)) throw error;
-      return { how: "out-of-budget", answer: undefined, turns: turn, error };
-    }
-  }
-
-  async #open(context: unknown): Promise<AgentRepl> {
-    const { config, agent } = this.#tree;
-    const repl = await AgentRepl.open({
-      ...agent,
-      context,
-      config: {
-        ...config,
-        onLLMQuery: (prompt, { signal, model }) => this.#askSub(prompt, signal, model),
-        onRLMQuery: (task, given, { signal }) => this.#askChild(task, given, signal),
-      },
-    });
+  static async open(tree: Tree, depth: number, context: unknown): Promise<Loop> {
+    const subs = new SubCalls(tree, depth, (...order) => Loop.open(...order));
+    const { config, agent } = tree;
+    const callbacks = { onLLMQuery: subs.onLLMQuery, onRLMQuery: subs.onRLMQuery };
+    const repl = await AgentRepl.open({ ...agent, context, config: { ...config, ...callbacks } });
     try {
       await repl.prepare(PRELUDE);
-      return repl;
+      return new Loop(tree, depth, { repl, subs });
     } catch (error) {
       await repl.close();
       throw error;
     }
+  }
+
+  get info(): SandboxInfo {
+    return this.#repl.info;
+  }
+
+  async ask(task: Task): Promise<Ended> {
+    const { turns } = this.#tree;
+    this.turns = 0;
+    this.#subs.serve(task);
+    await this.#begin(task);
+    try {
+      while (this.turns < turns) {
+        this.turns += 1;
+        const span = task.span.child();
+        span.emit({ type: "turn.started", turn: this.turns, turns });
+        const said = await this.#take(task, span);
+        if (said.kind === "answer")
+          return { how: "answered", answer: said.answer, turns: this.turns };
+        const notes = [...said.notes, this.#left(this.turns + 1)].filter((note) => note !== "");
+        const parts = { observations: said.observations, notes };
+        this.#conversation.tell(turnMessage(this.turns + 1, turns, parts));
+      }
+      return { how: "out-of-turns", answer: await this.#last(task), turns: this.turns };
+    } catch (error) {
+      if (!(error instanceof BudgetExceeded)) throw error;
+      return { how: "out-of-budget", answer: undefined, turns: this.turns, error };
+    }
+  }
+
+  async #begin({ query }: Task): Promise<void> {
+    this.#asked += 1;
+    // What the answer to the question before set must not answer this one.
+    if (this.#asked > 1) await this.#repl.prepare(NEW_ANSWER);
+    const { caller, tools } = this.#tree;
+    const hasChildren = caller.ledger.allowsDepth(this.#depth + 1);
+    this.#conversation.begin(
+      systemPrompt({ hasChildren, tools }),
+      firstMessage(query, await this.#repl.state(), this.#left(1)),
+    );
   }
 
   #left(turn: number): string {
@@ -120,21 +146,24 @@ export class Loop {
   }
 
   /** One request, and what its response asks for. */
-  async #take(repl: AgentRepl, span: Span, judge: Judge): Promise<Said> {
-    const { text } = await this.#ask(span);
-    this.#messages.push({ role: "assistant", content: text });
+  async #take(task: Task, span: Span): Promise<Said> {
+    await this.#compact(task, span);
+    const { caller, model } = this.#tree;
+    const isLast = this.#depth === 0 && caller.isLast(model, this.#conversation.messages);
+    if (isLast) this.#conversation.tell(LAST_REQUEST);
+    const text = await this.#ask(task, span);
     const response = readResponse(text);
     switch (response.kind) {
       case "code": {
         const notes = response.early === undefined ? [] : [EARLY_FINAL];
         const codes = response.blocks.map(({ code }) => code);
-        return await this.#runAll(repl, span, codes, { text, notes, judge });
+        return await this.#runAll(task, span, codes, { text, notes });
       }
       case "finish": {
         const { finish } = response;
-        if (finish.via === "FINAL") return judged({ text: finish.text, value: finish.text }, judge);
+        if (finish.via === "FINAL") return judged({ text: finish.text, value: finish.text }, task);
         const code = `FINAL_VAR(${JSON.stringify(finish.name)})`;
-        return await this.#runAll(repl, span, [code], { text, notes: [], judge });
+        return await this.#runAll(task, span, [code], { text, notes: [] });
       }
       case "prose": {
         const ignored = response.ignored.map((language) => `A fence of ${language} is not run.`);
@@ -146,114 +175,89 @@ export class Loop {
   }
 
   async #runAll(
-    repl: AgentRepl,
+    task: Task,
     span: Span,
     codes: readonly string[],
-    { text, notes, judge }: { text: string; notes: string[]; judge: Judge },
+    { text, notes }: { text: string; notes: string[] },
   ): Promise<Said> {
     const observations: string[] = [];
+    const sight = { hasOutput: false, hasFailed: false };
     for (const [index, code] of codes.entries()) {
-      const ran = await this.#run(repl, span, code, index === 0 ? text : "");
-      const answer = await answerIn(repl, ran);
-      if (typeof answer === "object") {
-        const said = judged(answer, judge);
+      const ran = await this.#run(task, span, code, index === 0 ? text : "");
+      const { outputs, result, status } = ran.execution;
+      const failedBefore = sight.hasFailed;
+      sight.hasOutput ||= outputs.length > 0 || result !== null;
+      sight.hasFailed ||= status !== "ok";
+      const answer = await answerIn(this.#repl, ran);
+      observations.push(ran.observation);
+      if (answer === undefined) continue;
+      if (typeof answer === "string") notes.push(answer);
+      else if (failedBefore) notes.push(FINAL_AFTER_FAILURE);
+      else if (sight.hasOutput && isForegone(code)) notes.push(FOREGONE_FINAL);
+      else {
+        const said = judged(answer, task);
         if (said.kind === "answer") return said;
         notes.push(...said.notes);
-      } else if (answer !== undefined) notes.push(answer);
-      observations.push(ran.observation);
+      }
     }
     return { kind: "go-on", observations, notes };
   }
 
-  async #run(repl: AgentRepl, span: Span, code: string, text: string): Promise<Turn> {
+  async #run({ signal }: Task, span: Span, code: string, text: string): Promise<Turn> {
     const part = span.child();
     part.emit({ type: "code.started", code });
-    const ran = await repl.turn(code, { text, signal: this.#tree.signal });
+    const ran = await this.#repl.turn(code, { text, signal });
     const { observation, execution } = ran;
     const { status, duration: ms } = execution;
     part.emit({ type: "code.output", observation, status, ms });
-    if (status === "cancelled") this.#tree.signal?.throwIfAborted();
+    if (status === "cancelled") signal.throwIfAborted();
     return ran;
   }
 
-  #ask(span: Span) {
-    const { caller, model, signal } = this.#tree;
-    const messages = this.#messages;
-    return caller.ask({ model, messages, kind: "root", depth: this.#depth, span, signal });
+  async #ask({ signal }: Task, span: Span): Promise<string> {
+    const { caller, model } = this.#tree;
+    const { messages } = this.#conversation;
+    const question = { model, messages, kind: "root", depth: this.#depth, span, signal } as const;
+    const { text } = await caller.ask(question);
+    this.#conversation.hear(text);
+    return text;
   }
 
   /** What is known when the turns are over. */
-  async #last(): Promise<Answer> {
-    this.#messages.push({ role: "user", content: LAST_TURN });
-    const { text } = await this.#ask(this.#span);
+  async #last(task: Task): Promise<Answer> {
+    this.#conversation.tell(LAST_TURN);
+    const text = await this.#ask(task, task.span);
     const response = readResponse(text);
     const isFinal = response.kind === "finish" && response.finish.via === "FINAL";
     const answer = isFinal ? response.finish.text : text.trim();
     return { text: answer, value: answer };
   }
 
-  async #askSub(prompt: string, signal: AbortSignal, name?: string): Promise<string> {
-    const { caller } = this.#tree;
-    const model = this.#modelNamed(name);
-    return this.#sub("llm", prompt, this.#span, async (span) => {
-      const messages = [{ role: "user", content: prompt }] as const;
-      const depth = this.#depth;
-      const question = { model, messages, kind: "sub", depth, span, signal } as const;
-      return (await caller.ask(question)).text;
-    });
+  /** Sums up a conversation that would soon be longer than the model can read. */
+  async #compact({ signal }: Task, span: Span): Promise<void> {
+    const { caller, model, compactAt } = this.#tree;
+    const conversation = this.#conversation;
+    if (model.contextWindow === undefined || conversation.foldable === 0) return;
+    const tokensBefore = caller.tokensIn(conversation.messages);
+    if (tokensBefore <= model.contextWindow * compactAt) return;
+    const messages = [...conversation.messages];
+    const last = messages.pop();
+    messages.push({ role: "user", content: `${last?.content ?? ""}\n\n${WRITE_SUMMARY}` });
+    const place = { kind: "root", depth: this.#depth, span, signal } as const;
+    const { text } = await caller.ask({ model, messages, ...place });
+    const folded = conversation.foldable;
+    conversation.fold(`${text.trim()}\n\n${await this.#repl.state()}`);
+    const tokensAfter = caller.tokensIn(conversation.messages);
+    span.emit({ type: "compaction", messages: folded, tokensBefore, tokensAfter });
   }
 
-  #modelNamed(name: string | undefined): Model {
-    const { subModel, models } = this.#tree;
-    if (name === undefined || name === subModel.name) return subModel;
-    const named = Object.hasOwn(models, name) ? models[name] : undefined;
-    if (named !== undefined) return named;
-    const known = [subModel.name, ...Object.keys(models)].join(", ");
-    throw new CellarError(
-      "NOT_FOUND",
-      `there is no model ${JSON.stringify(name)}; there are: ${known}`,
-    );
-  }
-
-  /** A loop of its own; where it may not be so deep, one question. */
-  async #askChild(task: string, context: unknown, signal: AbortSignal): Promise<string> {
-    const depth = this.#depth + 1;
-    if (!this.#tree.caller.ledger.allowsDepth(depth)) {
-      return this.#askSub(typeof context === "string" ? `${task}\n\n${context}` : task, signal);
-    }
-    const deeper = this.#span.child({ deeper: true });
-    return this.#sub("rlm", task, deeper, async (span) => {
-      const tree = { ...this.#tree, model: this.#tree.subModel, signal };
-      const { answer } = await new Loop(tree, depth, span).run(task, context);
-      if (answer !== undefined) return answer.text;
-      throw new CellarError("LIMIT_REACHED", "the budget ended before there was an answer");
-    });
-  }
-
-  async #sub(
-    kind: "llm" | "rlm",
-    prompt: string,
-    parent: Span,
-    work: (span: Span) => Promise<string>,
-  ): Promise<string> {
-    const span = kind === "llm" ? parent.child() : parent;
-    span.emit({ type: "sub.started", kind, prompt });
-    const began = performance.now();
-    try {
-      const text = await work(span);
-      span.emit({ type: "sub.ended", kind, text, ms: performance.now() - began });
-      return text;
-    } catch (error) {
-      const code = error instanceof CellarError ? error.code : "ERROR";
-      const failure = { code, message: describeError(error) };
-      span.emit({ type: "sub.ended", kind, error: failure, ms: performance.now() - began });
-      throw error;
-    }
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#repl.close();
   }
 }
 
-function judged(answer: Answer, judge: Judge): Said {
-  const objection = judge(answer);
+function judged(answer: Answer, { judge }: Task): Said {
+  const objection = judge?.(answer);
   if (objection === undefined) return { kind: "answer", answer };
   return { kind: "go-on", observations: [], notes: [objection] };
 }

@@ -42,5 +42,7 @@ export interface Model {
   /** In tokens. */
   readonly contextWindow?: number | undefined;
   readonly price?: Price | undefined;
+  /** Texts that no trace may show, such as its key. */
+  secrets?(): readonly string[];
   complete(request: ModelRequest): Promise<ModelReply>;
 }

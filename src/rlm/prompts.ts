@@ -1,5 +1,11 @@
+export interface Abilities {
+  /** Whether it may start loops of its own. */
+  readonly hasChildren: boolean;
+  readonly tools: readonly { readonly signature: string; readonly description: string }[];
+}
+
 /** The system message: what there is, how to look, how to finish. */
-export function systemPrompt(hasChildren: boolean): string {
+export function systemPrompt({ hasChildren, tools }: Abilities): string {
   return [
     "You answer a question about a context that is too large to be shown to you. It lies in a Python session.",
     "Write Python in ```repl fences. Every fence of a response is run in order, variables stay, and you see what was",
@@ -13,6 +19,7 @@ export function systemPrompt(hasChildren: boolean): string {
           "- rlm_query(task, ctx=None): a whole loop like this one on another question or context; costly.",
         ]
       : []),
+    ...tools.map(({ signature, description }) => `- ${signature}: ${description}`),
     "- mark_finding(text): keep something in mind; SHOW_VARS(): your variables.",
     "",
     'Finish in code with FINAL(value), FINAL_VAR("name") or SUBMIT(field=...); or with a line FINAL(text) in a response',
@@ -49,12 +56,36 @@ export const EARLY_FINAL =
 export const EMPTY_ANSWER =
   'answer["ready"] is set but its content is empty: set the content first.';
 
+/** Beside output that its writer had not seen. */
+export const FOREGONE_FINAL =
+  "The answer did not count: it was written before you saw what the code gives. Look at the output, then finish.";
+
+export const FINAL_AFTER_FAILURE =
+  "The answer did not count: a block before it failed. Look at what happened, then finish.";
+
+export const LAST_REQUEST =
+  "The budget allows this one request more. Finish now with what you know, by FINAL(answer).";
+
+/** The question, and what was done about it in turns that are no longer shown. */
+export function summaryMessage(question: string, summary: string): string {
+  return `${question}\n\nEarlier turns are no longer shown. What you wrote down about them:\n${summary}`;
+}
+
+export const WRITE_SUMMARY = [
+  "The conversation gets too long to be sent as a whole. Before it is cut, write down what you need to go on:",
+  "what was asked, what you found out with exact values, which variables hold what, what failed, and what is to be",
+  "done next. Plain text, no code. Variables of the session stay; the messages do not.",
+].join("\n");
+
 export const LAST_TURN =
   "There are no turns left. Give the best answer you have now, as plain text, without code.";
 
+/** Runs before each question. */
+export const NEW_ANSWER = 'answer = {"content": "", "ready": False}';
+
 /** Runs before the first turn, so that every dialect of finishing works. */
 export const PRELUDE = [
-  'answer = {"content": "", "ready": False}',
+  NEW_ANSWER,
   "def SUBMIT(*given, **fields):",
   '    """Finish with the given fields, or with one value."""',
   "    FINAL(fields if fields or not given else given[0])",

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { CellarError } from "../errors.js";
 import {
-  type CallerOptions,
   type Cassette,
   type Exchange,
   type PlainRequest,
   plainRequest,
+  type RecordOptions,
   readCassette,
   recordedError,
 } from "./cassette.js";
@@ -42,6 +42,11 @@ export class Replay {
 
   static async open(path: string, options: ReplayOptions = {}): Promise<Replay> {
     return new Replay(await readCassette(path), options);
+  }
+
+  /** The first request that was not in the recording. */
+  get divergence(): CellarError | undefined {
+    return this.#divergence;
   }
 
   /** How many exchanges were not asked for yet. */
@@ -98,7 +103,8 @@ export class Replay {
   }
 
   #comparable(request: PlainRequest): PlainRequest {
-    const plain = plainRequest(request);
+    // How long an answer may be follows from who asked before: where many ask at once, from chance.
+    const { maxTokens: _, ...plain } = plainRequest(request);
     const messages = plain.messages.map(({ role, content }) => ({
       role,
       content: this.#ignore.reduce((text, pattern) => text.replace(pattern, UNTOLD), content),
@@ -134,10 +140,13 @@ export class Replay {
 /** Answers from a recording, as the model that was recorded did. */
 export function replayModel(
   replay: Replay,
-  { caller, model }: CallerOptions & { readonly model?: string | undefined } = {},
+  { caller, role, model }: RecordOptions & { readonly model?: string | undefined } = {},
 ): Model {
   const { models } = replay.cassette;
-  const known = models.find(({ name }) => model === undefined || name === model);
+  const known = models.find(
+    (one) =>
+      (model === undefined || one.name === model) && (role === undefined || one.role === role),
+  );
   if (known === undefined) {
     const names = models.map(({ name }) => name).join(", ");
     throw new CellarError("NOT_FOUND", `the recording has no model ${model ?? "at all"}`, {

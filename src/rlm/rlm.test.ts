@@ -74,6 +74,21 @@ describe("the loop", () => {
     expect(model.requests[1]?.messages.at(-1)?.content).toContain("did not count");
   });
 
+  it("does not end by what was written before its output was seen", async () => {
+    const model = scripted([
+      fence("print('seen')\nFINAL('invented')"),
+      `${fence("1 / 0")}\n${fence("FINAL(context_len())")}`,
+      `${fence("print('more')")}\n${fence("answer['content'] = '12'; answer['ready'] = True")}`,
+      `${fence("n = context_len()\nprint(n)")}\n${fence("FINAL(n)")}`,
+    ]);
+    const result = await run({ model });
+    expect(result).toMatchObject({ how: "answered", output: TEXT.length, turns: 4 });
+    const told = [1, 2, 3].map((at) => model.requests[at]?.messages.at(-1)?.content ?? "");
+    expect(told[0]).toMatch(/seen[\s\S]*written before you saw/);
+    expect(told[1]).toMatch(/ZeroDivisionError[\s\S]*a block before it failed/);
+    expect(told[2]).toMatch(/more[\s\S]*written before you saw/);
+  });
+
   it("does not end by an empty answer, nor by one whose cell failed", async () => {
     const model = scripted([
       fence("answer['ready'] = True"),
@@ -149,20 +164,43 @@ describe("the loop", () => {
 
   it("stays in its budget: a refused call is an exception that names it", async () => {
     const model = scripted([
-      fence(
-        "try: llm_query('x')\nexcept Exception as error: print(type(error).__name__, error)\nFINAL('saw it')",
-      ),
+      fence("try: llm_query('x')\nexcept Exception as error: seen = str(error)\nFINAL(seen)"),
     ]);
     const result = await run({ model, budget: { calls: 1 } });
-    expect(result).toMatchObject({ how: "answered", answer: "saw it" });
-    const output = result.trace.find(({ type }) => type === "code.output");
-    expect(JSON.stringify(output)).toContain("the budget of calls does not allow this");
+    expect(result.how).toBe("answered");
+    expect(result.answer).toContain("the budget of calls does not allow this");
     const over = await run({ model: scripted([fence("1"), fence("2")]), budget: { calls: 1 } });
     expect(over).toMatchObject({ how: "out-of-budget", answer: null, turns: 2 });
     expect(over.error?.message).toContain("the budget of calls");
     await expect(run({ model: scripted([]), budget: { dollars: 1 } })).rejects.toMatchObject({
       code: "INVALID_CONFIG",
     });
+  });
+
+  it("keeps what the first loop needs to answer from the calls of its code", async () => {
+    const code =
+      "left = []\nfor n in range(5):\n    try: llm_query('x')\n    except Exception as e: left.append(str(e))\nprint(left[0])";
+    const model = scripted([fence(code), "FINAL(done)"]);
+    const subModel = scripted([{ text: "y", repeat: true }]);
+    const result = await run({ model, subModel, budget: { calls: 4 } });
+    expect(result).toMatchObject({ how: "answered", answer: "done", usage: { calls: 4 } });
+    const last = model.requests[1]?.messages.at(-1)?.content ?? "";
+    expect(last).toContain("0 of 4 left beside 1 kept for the answer, 1 needed");
+    expect(last).toContain("The budget allows this one request more.");
+  });
+
+  it("stops a cell and a request when the seconds are over", async () => {
+    const cell = run({
+      model: scripted([fence("import time\nwhile True: time.sleep(0.1)")]),
+      budget: { seconds: 1 },
+      config: { policy: "off" },
+    });
+    expect(await cell).toMatchObject({ how: "out-of-budget", error: { budget: "seconds" } });
+    const request = run({
+      model: scripted([{ text: "late", delay: 60_000 }]),
+      budget: { seconds: 0.5 },
+    });
+    expect(await request).toMatchObject({ how: "out-of-budget", turns: 1 });
   });
 
   it("gives an answer in the wanted form, or tells what is wrong with it", async () => {

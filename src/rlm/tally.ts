@@ -94,3 +94,20 @@ class Sum {
     };
   }
 }
+
+/** What was used from one sum to a later one. */
+export function usageSince(before: TokenUsage | undefined, after: TokenUsage): TokenUsage {
+  if (before === undefined) return after;
+  return {
+    calls: after.calls - before.calls,
+    inputTokens: after.inputTokens - before.inputTokens,
+    outputTokens: after.outputTokens - before.outputTokens,
+    // Both are whole billionths: what subtraction adds to them is no money.
+    cost: Math.round((after.cost - before.cost) * NANOS) / NANOS,
+    unpriced: after.unpriced - before.unpriced,
+    overshoot: {
+      tokens: after.overshoot.tokens - before.overshoot.tokens,
+      dollars: Math.round((after.overshoot.dollars - before.overshoot.dollars) * NANOS) / NANOS,
+    },
+  };
+}

@@ -74,15 +74,18 @@ export class Endpoint {
     throw refusal(response.status, this.hide(text ?? ""), retryAfter(response.headers));
   }
 
-  /** Some endpoints repeat what they refuse. */
-  hide(text: string): string {
+  /** What nobody but the endpoint may see, in every form in which it may turn up. */
+  secrets(): readonly string[] {
     const key = typeof this.#key === "object" ? callerVariable(this.#key.env) : this.#key;
     const others = [...Object.values(this.#headers), ...this.#url.searchParams.values()];
-    const secrets = others.filter(({ length }) => length >= SHORTEST_SECRET);
-    return [...(key ? [key] : []), ...secrets]
+    return [...(key ? [key] : []), ...others.filter(({ length }) => length >= SHORTEST_SECRET)]
       .flatMap((secret) => [secret, encodeURIComponent(secret), ...quoted(secret)])
-      .sort((one, other) => other.length - one.length)
-      .reduce((hidden, secret) => hidden.replaceAll(secret, HIDDEN), text);
+      .sort((one, other) => other.length - one.length);
+  }
+
+  /** Some endpoints repeat what they refuse. */
+  hide(text: string): string {
+    return this.secrets().reduce((hidden, secret) => hidden.replaceAll(secret, HIDDEN), text);
   }
 
   keyRemedy(): string {

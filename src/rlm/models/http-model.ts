@@ -84,6 +84,10 @@ export class HttpModel implements Model {
     this.#body = options.body ?? {};
   }
 
+  secrets(): readonly string[] {
+    return this.#endpoint.secrets();
+  }
+
   async complete(request: ModelRequest): Promise<ModelReply> {
     if (request.signal?.aborted) throw givenUp(request.signal, undefined);
     using leash = new Leash(request.signal, this.#timeout);

@@ -1,0 +1,103 @@
+import type { LLMQuery, RLMQuery } from "../backends/backend.js";
+import { CellarError } from "../errors.js";
+import { failureOf } from "./caller.js";
+import type { Loop, Task, Tree } from "./loop.js";
+import type { Model } from "./model.js";
+import type { Span } from "./trace.js";
+
+/** As many sub-calls as sandboxes let through at a time, unless they are told otherwise. */
+const USUAL_WIDTH = 16;
+
+/** Opens a loop below another. */
+export type OpenLoop = (tree: Tree, depth: number, context: unknown) => Promise<Loop>;
+
+/** What the code of a loop asks of other models, and of loops below. */
+export class SubCalls {
+  readonly #tree: Tree;
+  readonly #depth: number;
+  readonly #openLoop: OpenLoop;
+  #span: Span | undefined;
+
+  constructor(tree: Tree, depth: number, openLoop: OpenLoop) {
+    this.#tree = tree;
+    this.#depth = depth;
+    this.#openLoop = openLoop;
+  }
+
+  /** Calls from now on belong to this task. */
+  serve({ span }: Task): void {
+    this.#span = span;
+  }
+
+  readonly onLLMQuery: LLMQuery = (prompt, { signal, model }) =>
+    this.#askModel(prompt, signal, model);
+
+  /** A loop of its own; where it may not be so deep, one question. */
+  readonly onRLMQuery: RLMQuery = (task, context, { signal }) => {
+    if (this.#tree.caller.ledger.allowsDepth(this.#depth + 1)) {
+      return this.#askLoop(task, context, signal);
+    }
+    const prompt = typeof context === "string" ? `${task}\n\n${context}` : task;
+    return this.#askModel(prompt, signal);
+  };
+
+  #askModel(prompt: string, signal: AbortSignal, name?: string): Promise<string> {
+    const { caller, config } = this.#tree;
+    const model = this.#modelNamed(name);
+    const among = config.queryConcurrency ?? USUAL_WIDTH;
+    return this.#told("llm", prompt, this.#parent.child(), async (span) => {
+      const messages = [{ role: "user", content: prompt }] as const;
+      const place = { kind: "sub", depth: this.#depth, span, among, signal } as const;
+      return (await caller.ask({ model, messages, ...place })).text;
+    });
+  }
+
+  #askLoop(query: string, context: unknown, signal: AbortSignal): Promise<string> {
+    const deeper = this.#parent.child({ deeper: true });
+    return this.#told("rlm", query, deeper, async (span) => {
+      const tree = { ...this.#tree, model: this.#tree.subModel };
+      await using loop = await this.#openLoop(tree, this.#depth + 1, context);
+      const { answer, error } = await loop.ask({ query, span, signal });
+      if (answer !== undefined) return answer.text;
+      throw (
+        error ?? new CellarError("LIMIT_REACHED", "the budget ended before there was an answer")
+      );
+    });
+  }
+
+  #modelNamed(name: string | undefined): Model {
+    const { subModel, models } = this.#tree;
+    if (name === undefined || name === subModel.name) return subModel;
+    const named = Object.hasOwn(models, name) ? models[name] : undefined;
+    if (named !== undefined) return named;
+    const known = [subModel.name, ...Object.keys(models)].join(", ");
+    throw new CellarError(
+      "NOT_FOUND",
+      `there is no model ${JSON.stringify(name)}; there are: ${known}`,
+    );
+  }
+
+  get #parent(): Span {
+    if (this.#span !== undefined) return this.#span;
+    throw new CellarError("SESSION_CLOSED", "no question is being answered");
+  }
+
+  async #told(
+    kind: "llm" | "rlm",
+    prompt: string,
+    span: Span,
+    work: (span: Span) => Promise<string>,
+  ): Promise<string> {
+    span.emit({ type: "sub.started", kind, prompt });
+    const began = performance.now();
+    try {
+      const text = await work(span);
+      span.emit({ type: "sub.ended", kind, text, ms: performance.now() - began });
+      return text;
+    } catch (error) {
+      const ms = performance.now() - began;
+      span.emit({ type: "sub.ended", kind, error: failureOf(error), ms });
+      throw error;
+    }
+  }
+}
