@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { CodeExecution, ISandbox } from "../backends/backend.js";
 import { surroundings } from "../config.js";
+import { playBook } from "./demo-book.js";
 
 const LOOP_MS = 1_000;
 const TIMED_CELLS = 10;
@@ -79,6 +80,7 @@ export const ACTS: readonly Act[] = [
   { name: "segfault", need: "checkpoints", otherwise: NO_CHECKPOINTS, play: segfault },
   { name: "undo", need: "checkpoints", otherwise: NO_CHECKPOINTS, play: undo },
   { name: "speed", play: speed },
+  { name: "rlm", play: (sandbox) => playBook(sandbox.info) },
 ];
 
 async function state(sandbox: ISandbox): Promise<string> {
