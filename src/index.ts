@@ -58,7 +58,13 @@ export {
 } from "./rlm/models/function-model.js";
 export { type OpenAIChatOptions, openAIChat } from "./rlm/models/openai-chat.js";
 export { type ScriptedAnswer, type ScriptedModel, scripted } from "./rlm/models/scripted.js";
-export { type RLMOptions, type RLMResult, rlm } from "./rlm/rlm.js";
+export { type RLMOptions, rlm } from "./rlm/rlm.js";
+export {
+  type AskOptions,
+  type RLMResult,
+  RLMSession,
+  type RLMSessionOptions,
+} from "./rlm/rlm-session.js";
 export type { TokenUsage } from "./rlm/tally.js";
 export { readTrace, type TraceRecord } from "./rlm/trace.js";
 export type { RunEnding, TraceEvent } from "./rlm/trace-events.js";

@@ -77,17 +77,29 @@ function commonStart(one: string, other: string): number {
 function diff(before: string, now: string): string {
   if (before === now) return "";
   const [old, fresh] = [before.split("\n"), now.split("\n")];
-  const most = Math.max(old.length, fresh.length);
+  const least = Math.min(old.length, fresh.length);
   let line = 0;
-  while (line < most && old[line] === fresh[line]) line += 1;
+  while (line < least && old[line] === fresh[line]) line += 1;
+  let same = 0;
+  while (same < least - line && old.at(-1 - same) === fresh.at(-1 - same)) same += 1;
   const start = Math.max(0, line - LINES_AROUND);
   const column = commonStart(old[line] ?? "", fresh[line] ?? "");
-  const end = line + LINES_AROUND + 1;
+  const changed = (lines: readonly string[], sign: string) => {
+    const all = lines.slice(line, lines.length - same);
+    const shown = all.slice(0, LINES_AROUND + 1);
+    const more = all.length - shown.length;
+    return [
+      ...shown.map((text, index) => `${sign} ${shorten(text, index === 0 ? column : 0)}`),
+      ...(more > 0 ? [`${sign} … ${more} more lines`] : []),
+    ];
+  };
+  const behind = old.slice(old.length - same, old.length - same + LINES_AROUND);
   return [
     ` at line ${line + 1}:`,
     ...old.slice(start, line).map((text) => `  ${shorten(text, 0)}`),
-    ...old.slice(line, end).map((text, index) => `- ${shorten(text, index === 0 ? column : 0)}`),
-    ...fresh.slice(line, end).map((text, index) => `+ ${shorten(text, index === 0 ? column : 0)}`),
+    ...changed(old, "-"),
+    ...changed(fresh, "+"),
+    ...behind.map((text) => `  ${shorten(text, 0)}`),
   ].join("\n");
 }
 
