@@ -181,10 +181,11 @@ class WrittenPages:
         self._learning = False
 
     def before_fork(self):
-        if self._learning or self._forks == 0:
+        if self._learning:
             self._learn()
         self._forks += 1
-        self._learning = self._forks % LEARN_EVERY == 0
+        # Before the first fork the pages of the start are written too, and no cell writes most of them again.
+        self._learning = self._forks == 1 or self._forks % LEARN_EVERY == 0
 
     def after_fork(self):
         if self._learning:
