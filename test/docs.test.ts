@@ -88,6 +88,12 @@ async function complaints(modules: readonly string[]): Promise<string> {
       paths: {
         cellar: [join(root, "src", "index.ts")],
         zod: [join(root, "node_modules", "zod", "index.d.ts")],
+        "@opentelemetry/api": [
+          join(root, "node_modules", "@opentelemetry", "api", "build", "src", "index.d.ts"),
+        ],
+        "@opentelemetry/sdk-trace-base": [
+          join(root, "node_modules/@opentelemetry/sdk-trace-base/build/src/index-shim.d.ts"),
+        ],
       },
     };
     const project = { extends: join(root, "tsconfig.json"), compilerOptions, files, include: [] };

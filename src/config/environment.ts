@@ -77,6 +77,33 @@ export function terminalEnvironment(): Readonly<Record<string, string | undefine
   return { TERM, TERM_PROGRAM, KITTY_WINDOW_ID, NO_COLOR, LC_TERMINAL };
 }
 
+/** What the environment says to every program that tells OpenTelemetry of itself. */
+const TELEMETRY_VARIABLES = [
+  "OTEL_SDK_DISABLED",
+  "OTEL_TRACES_EXPORTER",
+  "OTEL_SERVICE_NAME",
+  "OTEL_RESOURCE_ATTRIBUTES",
+  "OTEL_EXPORTER_OTLP_ENDPOINT",
+  "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+  "OTEL_EXPORTER_OTLP_HEADERS",
+  "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+  "OTEL_EXPORTER_OTLP_PROTOCOL",
+  "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
+  "OTEL_EXPORTER_OTLP_TIMEOUT",
+  "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT",
+  "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT",
+] as const;
+
+export type TelemetryEnvironment = Readonly<
+  Partial<Record<(typeof TELEMETRY_VARIABLES)[number], string>>
+>;
+
+/** An empty variable counts as none. */
+export function telemetryEnvironment(): TelemetryEnvironment {
+  const found = TELEMETRY_VARIABLES.map((name) => [name, process.env[name]?.trim()] as const);
+  return Object.fromEntries(found.filter(([, value]) => value !== undefined && value !== ""));
+}
+
 /** A variable of the caller that the caller asked to pass on by name. */
 export function callerVariable(name: string): string | undefined {
   return process.env[name];

@@ -12,6 +12,7 @@ import type { Model } from "./model.js";
 import { Recording } from "./recording.js";
 import { Stopwatch } from "./stopwatch.js";
 import { type TokenUsage, usageSince } from "./tally.js";
+import { telemetryListener } from "./telemetry.js";
 import { type Span, Trace } from "./trace.js";
 import { type RunEnding, TRACE_VERSION, type TraceEvent } from "./trace-events.js";
 
@@ -140,6 +141,8 @@ export class RLMSession implements AsyncDisposable {
     const { ledger } = caller;
     const before = { total: ledger.usage, byDepth: ledger.usageByDepth };
     await using trace = await Trace.open({ file, onEvent, secrets: this.#secrets() });
+    const telemetry = await telemetryListener();
+    if (telemetry !== undefined) trace.listen(telemetry);
     const { root } = trace;
     let parsed: T | undefined;
     const judge = (answer: Answer) => {
