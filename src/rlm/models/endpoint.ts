@@ -71,7 +71,12 @@ export class Endpoint {
     }
     if (response.ok) return response;
     const text = await readText(response, MAX_COMPLAINT_BYTES);
-    throw refusal(response.status, this.hide(text ?? ""), retryAfter(response.headers));
+    const { headers, status } = response;
+    throw refusal(status, this.hide(text ?? ""), {
+      pauseMs: retryAfter(headers),
+      // An endpoint may know that another attempt would only do the same work once more.
+      isLasting: headers.get("x-should-retry") === "false",
+    });
   }
 
   /** What nobody but the endpoint may see, in every form in which it may turn up. */

@@ -45,12 +45,16 @@ const LASTING = new Set(["insufficient_quota", "billing_error"]);
 const PASSING = /overloaded|rate_limit|server_error|api_error|timeout|unavailable/;
 
 /** What the body of an HTTP error says. */
-export function refusal(status: number, body: string, pauseMs: number | undefined): Fault {
+export function refusal(
+  status: number,
+  body: string,
+  { pauseMs, isLasting = false }: { pauseMs?: number | undefined; isLasting?: boolean } = {},
+): Fault {
   const told = complaintOf(parsed(body));
   const reason = told?.code?.toString() ?? told?.type;
   const line = oneLine(told?.message ?? body);
   return new Fault(line === "" ? `HTTP ${status}` : `HTTP ${status}: ${line}`, {
-    isPassing: isPassingStatus(status) && !LASTING.has(reason ?? ""),
+    isPassing: !isLasting && isPassingStatus(status) && !LASTING.has(reason ?? ""),
     status,
     reason: reason?.slice(0, MAX_REASON),
     pauseMs,

@@ -133,6 +133,12 @@ export function describeProvider({ name, make, cut, before }: Provider): void {
       expect(server.requests).toHaveLength(3);
     });
 
+    it("is not asked again where the endpoint says that it would not help", async () => {
+      server.inOrder({ status: 502, body: "no", headers: { "x-should-retry": "false" } }, "Well.");
+      await expect(ask(model())).rejects.toMatchObject({ code: "REMOTE_ERROR" });
+      expect(server.requests).toHaveLength(1);
+    });
+
     it("is asked again after a lost connection, a broken piece and an early end", async () => {
       server.inOrder(
         { text: "a b c", dropAfter: before },

@@ -1,0 +1,104 @@
+import { AgentRepl } from "../agent/agent-repl.js";
+import type { REPLConfig } from "../backends/backend.js";
+import { type LoadedContext, loadContext } from "../rlm/contexts/load-context.js";
+import type { TraceEvent } from "../rlm/trace-events.js";
+import { type ChatServer, createChatServer } from "../server/chat/chat-server.js";
+import { EXIT } from "./exit-codes.js";
+import { budgetOf, modelsOf, requirePrices } from "./model-choice.js";
+import type { BudgetOptions, ModelOptions } from "./model-options.js";
+import { Interruption } from "./process-end.js";
+import { RunProgress } from "./rlm-progress.js";
+import { type SandboxOptions, toConfig } from "./sandbox-config.js";
+import { escapeControls, isTerminal, withProgress } from "./terminal.js";
+
+export interface ServeOptions extends SandboxOptions, ModelOptions, BudgetOptions {
+  readonly context?: readonly string[];
+  readonly host?: string;
+  readonly port?: number;
+  readonly name?: string;
+  readonly serverKeyEnv?: string;
+  readonly maxConcurrent?: number;
+  readonly maxWaiting?: number;
+  readonly progress: boolean;
+}
+
+/** Serves until it is interrupted, and gives the exit code. */
+export async function serveChat(options: ServeOptions): Promise<number> {
+  const models = modelsOf(options);
+  requirePrices(options, models);
+  const { host, port, name, serverKeyEnv, maxConcurrent, maxWaiting, progress } = options;
+  using interruption = new Interruption();
+  const { signal } = interruption;
+  await using loaded = await contextOf(options.context, signal);
+  const config = toConfig(options);
+  await using server = await createChatServer({
+    ...models,
+    ...(loaded !== undefined && { context: loaded.context }),
+    ...(serverKeyEnv !== undefined && { key: { env: serverKeyEnv } }),
+    ...{ host, port, name, maxConcurrent, maxWaiting, progress },
+    budget: budgetOf(options),
+    config,
+    onEvent: log,
+  });
+  await withProgress("starting Python…", tryPython({ ...config, signal }));
+  write(introduction(server, serverKeyEnv));
+  await interrupted(signal);
+  return EXIT.ok;
+}
+
+async function contextOf(
+  sources: readonly string[] | undefined,
+  signal: AbortSignal,
+): Promise<LoadedContext | undefined> {
+  if (sources === undefined) return undefined;
+  using progress = new RunProgress(process.stderr);
+  return await loadContext(sources, {
+    signal,
+    onNote: (note) => progress.note(note),
+    onProgress: (told) => progress.fetch(told),
+  });
+}
+
+/** A machine that cannot answer should say so before the first question, which then finds it warm. */
+async function tryPython(config: REPLConfig): Promise<void> {
+  const repl = await AgentRepl.open({ config });
+  await repl.close();
+}
+
+function introduction({ address, name }: ChatServer, keyEnv: string | undefined): string {
+  const key = keyEnv === undefined ? "" : ` -H "authorization: Bearer $${keyEnv}"`;
+  const body = JSON.stringify({ model: name, messages: [{ role: "user", content: "Who is it?" }] });
+  return [
+    `${name} listens at ${address}`,
+    "",
+    `  curl ${address}/chat/completions -H "content-type: application/json"${key} \\`,
+    `    -d '${body}'`,
+    "",
+    "Ctrl-C ends it.",
+  ].join("\n");
+}
+
+/** One line for each question that is over, without what was asked. */
+function log(event: TraceEvent): void {
+  if (event.type !== "run.ended") return;
+  const { how, usage, error, at } = event;
+  const parts = [
+    error === undefined ? how : `${how}: ${error.message}`,
+    `${(at / 1000).toFixed(1)} s`,
+    usage.calls === 1 ? "1 call" : `${usage.calls} calls`,
+    `${(usage.inputTokens + usage.outputTokens).toLocaleString("en-US")} tokens`,
+    ...(usage.cost === null ? [] : [`$${usage.cost.toFixed(4)}`]),
+  ];
+  write(`${new Date().toISOString()} ${parts.join(" · ")}`);
+}
+
+function write(text: string): void {
+  process.stderr.write(`${isTerminal(process.stderr) ? escapeControls(text) : text}\n`);
+}
+
+function interrupted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

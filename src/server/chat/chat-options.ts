@@ -1,0 +1,64 @@
+import { z } from "zod";
+import { CellarError } from "../../errors.js";
+import type { Model } from "../../rlm/model.js";
+import type { ModelKey } from "../../rlm/models/endpoint.js";
+import type { RLMOptions } from "../../rlm/rlm.js";
+import type { TraceEvent } from "../../rlm/trace-events.js";
+
+const settingsSchema = z.object({
+  host: z.string().min(1).default("127.0.0.1"),
+  port: z.int().min(0).max(65_535).default(8787),
+  name: z
+    .string()
+    .regex(/^[\w.:/@+-]{1,100}$/)
+    .default("cellar-rlm"),
+  maxConcurrent: z.int().min(1).max(1_000).default(2),
+  maxWaiting: z.int().min(0).max(10_000).default(16),
+  maxBodyBytes: z
+    .int()
+    .min(1_000)
+    .max(512 * 1024 * 1024)
+    .default(16 * 1024 * 1024),
+  keepAlive: z.int().min(10).max(600_000).default(10_000),
+  progress: z.boolean().default(true),
+});
+
+export type ChatSettings = z.output<typeof settingsSchema>;
+
+/** What every question is answered with. */
+type RunOptions = Pick<
+  RLMOptions,
+  "subModel" | "models" | "context" | "budget" | "depth" | "compactAt" | "config" | "agent"
+>;
+
+export interface ChatServerOptions extends RunOptions {
+  readonly model: Model;
+  /** What the model is called in requests. Default: `cellar-rlm`. */
+  readonly name?: string | undefined;
+  /** What clients must send; needed where others than this machine can reach the server. */
+  readonly key?: ModelKey | undefined;
+  readonly host?: string | undefined;
+  /** 0 for any that is free. */
+  readonly port?: number | undefined;
+  /** Runs at a time. */
+  readonly maxConcurrent?: number | undefined;
+  /** Questions that may wait for their run. */
+  readonly maxWaiting?: number | undefined;
+  readonly maxBodyBytes?: number | undefined;
+  /** Milliseconds between signs of life in a stream. */
+  readonly keepAlive?: number | undefined;
+  /** False: a stream tells nothing of what a run does. */
+  readonly progress?: boolean | undefined;
+  /** Hears what happens in all runs; `run` tells them apart. */
+  readonly onEvent?: ((event: TraceEvent) => void) | undefined;
+}
+
+/** What is right, with everything that was not given. */
+export function settingsOf(options: ChatServerOptions): ChatSettings {
+  const read = settingsSchema.safeParse(options);
+  if (read.success && typeof options.model?.complete === "function") return read.data;
+  const fault = read.success ? "there is no model" : z.prettifyError(read.error);
+  throw new CellarError("INVALID_CONFIG", `The chat server cannot be started: ${fault}`, {
+    remedy: "Give { model }, the model such as openAIChat({ model: name }), and correct the rest.",
+  });
+}

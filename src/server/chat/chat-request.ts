@@ -1,0 +1,104 @@
+import { z } from "zod";
+import { invalid, type Refusal } from "./refusal.js";
+
+const MAX_NAME = 200;
+const MAX_MESSAGES = 10_000;
+const MAX_TOLD = 300;
+
+const partSchema = z.looseObject({
+  type: z.string().max(MAX_NAME),
+  text: z.string().optional(),
+  refusal: z.string().optional(),
+});
+
+const messageSchema = z.object({
+  role: z.enum(["system", "developer", "user", "assistant"], {
+    error: "the roles are system, developer, user and assistant; tools are not supported",
+  }),
+  content: z.union([z.string(), z.array(partSchema)]).nullish(),
+});
+
+const formatSchema = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("text") }),
+  z.object({ type: z.literal("json_object") }),
+  z.object({
+    type: z.literal("json_schema"),
+    json_schema: z.object({ schema: z.record(z.string(), z.unknown()) }),
+  }),
+]);
+
+/** What has no meaning here, such as `temperature`, is let pass. */
+const requestSchema = z.object({
+  model: z.string().min(1).max(MAX_NAME),
+  messages: z.array(messageSchema).min(1).max(MAX_MESSAGES),
+  stream: z.boolean().nullish(),
+  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+  response_format: formatSchema.nullish(),
+  n: z.int().nullish(),
+  logprobs: z.boolean().nullish(),
+  tools: z.array(z.unknown()).nullish(),
+  functions: z.array(z.unknown()).nullish(),
+});
+
+export type ResponseFormat = z.output<typeof formatSchema>;
+
+export interface ChatMessage {
+  readonly role: "system" | "user" | "assistant";
+  readonly content: string;
+}
+
+export interface ChatRequest {
+  readonly model: string;
+  readonly messages: readonly ChatMessage[];
+  readonly isStream: boolean;
+  readonly includesUsage: boolean;
+  readonly format: ResponseFormat | undefined;
+}
+
+/** What a client asks for; a wish that would not be met is refused. */
+export function readChatRequest(body: unknown): ChatRequest {
+  const read = requestSchema.safeParse(body);
+  if (!read.success) throw fault(read.error);
+  const { model, stream, stream_options, response_format, n, logprobs, ...asked } = read.data;
+  if (n !== null && n !== undefined && n !== 1) throw invalid("only one answer is given", "n");
+  if (logprobs === true) throw invalid("probabilities of tokens are not known", "logprobs");
+  for (const name of ["tools", "functions"] as const) {
+    if ((asked[name]?.length ?? 0) === 0) continue;
+    throw invalid("tools of the client are not supported", name, "unsupported_parameter");
+  }
+  return {
+    model,
+    messages: asked.messages.map((message, index) => ({
+      role: message.role === "developer" ? "system" : message.role,
+      content: textOf(message.content, `messages[${index}].content`),
+    })),
+    isStream: stream === true,
+    includesUsage: stream_options?.include_usage === true,
+    format: response_format ?? undefined,
+  };
+}
+
+function textOf(content: z.infer<typeof messageSchema>["content"], path: string): string {
+  if (!Array.isArray(content)) return content ?? "";
+  const texts = content.map(({ type, text, refusal }, index) => {
+    const said = type === "text" ? text : type === "refusal" ? refusal : undefined;
+    if (said !== undefined) return said;
+    const param = `${path}[${index}]`;
+    throw invalid(
+      "only text can be sent, no images, sounds or files",
+      param,
+      "unsupported_content",
+    );
+  });
+  return texts.join("\n");
+}
+
+function fault(error: z.ZodError): Refusal {
+  const [issue] = error.issues;
+  const path = (issue?.path ?? []).map((step) =>
+    typeof step === "number" ? `[${step}]` : `.${String(step)}`,
+  );
+  const param = path.join("").replace(/^\./, "").slice(0, MAX_TOLD);
+  const message = (issue?.message ?? "the request is not right").slice(0, MAX_TOLD);
+  return invalid(param === "" ? message : `${param}: ${message}`, param || undefined);
+}

@@ -1,0 +1,240 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { CellarError, describeError } from "../../errors.js";
+import { readBudget, requirePrice } from "../../rlm/budget.js";
+import { rlm } from "../../rlm/rlm.js";
+import { AnswerStream } from "./answer-stream.js";
+import { type ChatServerOptions, type ChatSettings, settingsOf } from "./chat-options.js";
+import { type ChatRequest, readChatRequest } from "./chat-request.js";
+import { Completion, type Ended, endedAs } from "./completion.js";
+import { Gate } from "./gate.js";
+import { inquiryOf } from "./inquiry.js";
+import { outputFormOf } from "./output-form.js";
+import { Refusal, refusalOf } from "./refusal.js";
+import { drain, readJson } from "./request-body.js";
+import { RunReport } from "./run-report.js";
+import { WaitingLine } from "./waiting-line.js";
+
+const REQUEST_TIMEOUT_MS = 120_000;
+
+export interface ChatServer extends AsyncDisposable {
+  /** The base address for clients: `http://127.0.0.1:8787/v1`. */
+  readonly address: string;
+  readonly name: string;
+  /** Cancels what runs, and comes when it is over. */
+  close(): Promise<void>;
+}
+
+/** Serves a recursive language model as if it were a chat model of OpenAI's protocol. */
+export async function createChatServer(options: ChatServerOptions): Promise<ChatServer> {
+  const settings = settingsOf(options);
+  const { model, subModel = model, models = {}, budget } = options;
+  for (const each of [model, subModel, ...Object.values(models)]) {
+    requirePrice(readBudget(budget), each);
+  }
+  const server = new Counter(options, settings, new Gate(settings.host, options.key));
+  await server.listen();
+  return server;
+}
+
+/** Where questions are taken and answers given. */
+class Counter implements ChatServer {
+  readonly #options: ChatServerOptions;
+  readonly #settings: ChatSettings;
+  readonly #gate: Gate;
+  readonly #line: WaitingLine;
+  readonly #server: Server;
+  readonly #guests = new Map<AbortController, Promise<void>>();
+  #port = 0;
+  readonly #created = Math.floor(Date.now() / 1000);
+
+  constructor(options: ChatServerOptions, settings: ChatSettings, gate: Gate) {
+    this.#options = options;
+    this.#settings = settings;
+    this.#gate = gate;
+    this.#line = new WaitingLine(settings.maxConcurrent, settings.maxWaiting);
+    this.#server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) =>
+      this.#welcome(request, response),
+    );
+  }
+
+  get name(): string {
+    return this.#settings.name;
+  }
+
+  get address(): string {
+    const { host } = this.#settings;
+    return `http://${host.includes(":") ? `[${host}]` : host}:${this.#port}/v1`;
+  }
+
+  async listen(): Promise<void> {
+    const { host, port } = this.#settings;
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", (error) =>
+        reject(
+          new CellarError("IO_ERROR", `${host}:${port} cannot be had: ${describeError(error)}`, {
+            remedy: "Choose another port; 0 takes any that is free.",
+            cause: error,
+          }),
+        ),
+      );
+      this.#server.listen(port, host, resolve);
+    });
+    const bound = this.#server.address();
+    if (typeof bound === "object" && bound !== null) this.#port = bound.port;
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    for (const leaving of this.#guests.keys()) leaving.abort();
+    await Promise.all(this.#guests.values());
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #welcome(request: IncomingMessage, response: ServerResponse): void {
+    const leaving = new AbortController();
+    response.once("close", () => leaving.abort());
+    const served = this.#serve(request, response, leaving.signal)
+      .catch((error: unknown) => refuse(request, response, refusalOf(error)))
+      .catch(() => void response.destroy())
+      .finally(() => this.#guests.delete(leaving));
+    this.#guests.set(leaving, served);
+  }
+
+  async #serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    signal: AbortSignal,
+  ): Promise<void> {
+    this.#gate.checkOrigin(request);
+    const [path = ""] = (request.url ?? "").split("?");
+    if (path === "/health") {
+      requireMethod(request, "GET");
+      send(response, 200, { status: "ok" });
+      return;
+    }
+    this.#gate.checkKey(request);
+    if (path === "/v1/models" || path === `/v1/models/${encodeURIComponent(this.name)}`) {
+      requireMethod(request, "GET");
+      const own = { id: this.name, object: "model", created: this.#created, owned_by: "cellar" };
+      send(response, 200, path === "/v1/models" ? { object: "list", data: [own] } : own);
+      return;
+    }
+    if (path.startsWith("/v1/models/")) throw this.#unknownModel();
+    if (path !== "/v1/chat/completions") {
+      throw new Refusal(
+        404,
+        "there is only /v1/chat/completions and /v1/models here; see that the base address ends with /v1",
+      );
+    }
+    requireMethod(request, "POST");
+    await this.#complete(request, response, signal);
+  }
+
+  async #complete(
+    request: IncomingMessage,
+    response: ServerResponse,
+    signal: AbortSignal,
+  ): Promise<void> {
+    using place = this.#line.enter();
+    const chat = readChatRequest(
+      await readJson(request, { limit: this.#settings.maxBodyBytes, signal }),
+    );
+    if (chat.model !== this.name) throw this.#unknownModel();
+    const run = this.#plan(chat, signal);
+    const completion = new Completion(this.name);
+    if (!chat.isStream) {
+      await place.turn(signal);
+      send(response, 200, completion.whole(await run()));
+      return;
+    }
+    const { keepAlive } = this.#settings;
+    const { includesUsage } = chat;
+    using stream = new AnswerStream(response, { completion, includesUsage, keepAlive });
+    try {
+      await place.turn(signal);
+      stream.end(await run(stream));
+    } catch (error) {
+      stream.fail(refusalOf(error));
+    }
+  }
+
+  /** Everything that can be wrong with a question is found before it waits. */
+  #plan(chat: ChatRequest, signal: AbortSignal): (stream?: AnswerStream) => Promise<Ended> {
+    const { model, subModel, models, context, onEvent, ...options } = this.#options;
+    const { budget, depth, compactAt, config, agent } = options;
+    const { query, context: own } = inquiryOf(chat.messages, context !== undefined);
+    const form = outputFormOf(chat.format);
+    return async (stream) => {
+      const report = new RunReport();
+      const tell = (text: string) => {
+        if (this.#settings.progress) stream?.report(text);
+      };
+      const result = await rlm({
+        query: form === undefined ? query : `${query}\n\n${form.told}`,
+        context: context ?? own,
+        model,
+        subModel,
+        models,
+        budget,
+        depth,
+        compactAt,
+        output: form?.schema,
+        config: { ...config, signal },
+        agent,
+        signal,
+        onEvent: (event) => {
+          onEvent?.(event);
+          tell(report.hear(event));
+        },
+      });
+      const ended = endedAs(result, form !== undefined);
+      // A person before an empty answer wants to know why.
+      if (result.answer === null) tell(`There is no answer: ${result.error?.message}`);
+      return ended;
+    };
+  }
+
+  #unknownModel(): Refusal {
+    return new Refusal(404, `the only model here is ${this.name}`, {
+      code: "model_not_found",
+      param: "model",
+    });
+  }
+}
+
+function requireMethod({ method }: IncomingMessage, wanted: "GET" | "POST"): void {
+  if (method === wanted || (wanted === "GET" && method === "HEAD")) return;
+  throw new Refusal(405, `only ${wanted} is answered here`, { headers: { allow: wanted } });
+}
+
+function send(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(status, { "content-type": "application/json; charset=utf-8", ...headers });
+  response.end(JSON.stringify(body));
+}
+
+async function refuse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, body, headers }: Refusal,
+): Promise<void> {
+  if (response.headersSent || response.destroyed) return;
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    "content-type": "application/json; charset=utf-8",
+    "content-length": Buffer.byteLength(text),
+    ...headers,
+  });
+  response.write(text);
+  await drain(request);
+  response.end();
+}

@@ -1,0 +1,63 @@
+import { request } from "node:http";
+import OpenAI from "openai";
+import type { ChatServerOptions } from "./chat-options.js";
+import { type ChatServer, createChatServer } from "./chat-server.js";
+
+export const fence = (code: string) => `Let me look.\n\`\`\`repl\n${code}\n\`\`\``;
+
+/** A server at any port that is free, on sandboxes that start quickly. */
+export function serve(options: ChatServerOptions): Promise<ChatServer> {
+  return createChatServer({
+    port: 0,
+    ...options,
+    config: { backend: "native", preload: "none", ...options.config },
+  });
+}
+
+export const client = (address: string, apiKey = "none") =>
+  new OpenAI({ baseURL: address, apiKey, maxRetries: 0 });
+
+export interface Heard {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+export interface Saying {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  /** Sent as it is. */
+  readonly raw?: string | Buffer;
+}
+
+/** Unlike fetch this sends any header as it is told. */
+export function say(address: string, path: string, saying: Saying = {}): Promise<Heard> {
+  const body = saying.raw ?? (saying.body === undefined ? undefined : JSON.stringify(saying.body));
+  const method = saying.method ?? (body === undefined ? "GET" : "POST");
+  return new Promise((resolve, reject) => {
+    const asking = request(
+      new URL(path, address),
+      { method, agent: false, headers: { "content-type": "application/json", ...saying.headers } },
+      (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (piece: string) => {
+          text += piece;
+        });
+        response.on("error", reject);
+        response.on("end", () =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
+        );
+      },
+    );
+    asking.on("error", reject);
+    asking.end(body);
+  });
+}
+
+export const CHAT = "/v1/chat/completions";
+
+/** A request with one question. */
+export function question(content: string, more: object = {}): Record<string, unknown> {
+  return { model: "cellar-rlm", messages: [{ role: "user", content }], ...more };
+}

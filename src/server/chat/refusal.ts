@@ -1,0 +1,64 @@
+import { type CellarError, isCellarError } from "../../errors.js";
+
+export interface RefusalOptions {
+  /** A word that programs can tell it by. */
+  readonly code?: string | undefined;
+  /** The field of the request that is meant. */
+  readonly param?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** A request that gets an error in OpenAI's form. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly code: string | undefined;
+  readonly param: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, message: string, options: RefusalOptions = {}) {
+    super(message);
+    this.status = status;
+    this.code = options.code;
+    this.param = options.param;
+    this.headers = options.headers ?? {};
+  }
+
+  get body() {
+    const { message, status, code = null, param = null } = this;
+    return { error: { message, type: typeOf(status), code, param } };
+  }
+}
+
+/** What is wrong with a request; `param` is the field. */
+export function invalid(message: string, param?: string, code?: string): Refusal {
+  return new Refusal(400, message, { param, code });
+}
+
+/** Clients ask again after these by themselves, and a run costs too much for that. */
+const ONCE = { "x-should-retry": "false" };
+
+/** A run that gave no answer. Only what the asker can know is told. */
+export function failedRun(error: CellarError | undefined): Refusal {
+  const code = error?.code;
+  return code === "REMOTE_ERROR"
+    ? new Refusal(502, error?.message ?? "the model failed", { code, headers: ONCE })
+    : new Refusal(500, "the run failed; the server knows why", { code, headers: ONCE });
+}
+
+/** A run is cancelled by its asker, who is gone, or because the server goes. */
+export function cancelledRun(): Refusal {
+  return new Refusal(503, "the server is closing", { code: "ABORTED" });
+}
+
+/** What reaches nobody else becomes an answer too, and says nothing of the inside. */
+export function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  return failedRun(isCellarError(error) ? error : undefined);
+}
+
+function typeOf(status: number): string {
+  if (status === 401) return "authentication_error";
+  if (status === 403) return "permission_error";
+  if (status === 429) return "rate_limit_error";
+  return status < 500 ? "invalid_request_error" : "run_failed";
+}
