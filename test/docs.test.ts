@@ -87,6 +87,7 @@ async function complaints(modules: readonly string[]): Promise<string> {
       typeRoots: [join(root, "node_modules", "@types")],
       paths: {
         cellar: [join(root, "src", "index.ts")],
+        "cellar/tools": [join(root, "src", "tools", "index.ts")],
         zod: [join(root, "node_modules", "zod", "index.d.ts")],
         "@opentelemetry/api": [
           join(root, "node_modules", "@opentelemetry", "api", "build", "src", "index.d.ts"),
@@ -94,6 +95,9 @@ async function complaints(modules: readonly string[]): Promise<string> {
         "@opentelemetry/sdk-trace-base": [
           join(root, "node_modules/@opentelemetry/sdk-trace-base/build/src/index-shim.d.ts"),
         ],
+        ai: [join(root, "node_modules", "ai", "dist", "index.d.ts")],
+        openai: [join(root, "node_modules", "openai", "index.d.ts")],
+        "@anthropic-ai/sdk": [join(root, "node_modules", "@anthropic-ai", "sdk", "index.d.ts")],
       },
     };
     const project = { extends: join(root, "tsconfig.json"), compilerOptions, files, include: [] };
@@ -139,6 +143,8 @@ describe("the documents", () => {
       "docs/agent.md",
       "docs/research.md",
       "docs/rlm.md",
+      "docs/rlm-serve.md",
+      "docs/tools.md",
     ];
     const examples = pages.flatMap((path) => examplesOf(text(path)));
     expect(examples.length).toBeGreaterThan(10);
