@@ -33,8 +33,15 @@ export type {
   StateReport,
 } from "./backends/backend.js";
 export { DaemonClientSandbox } from "./backends/daemon/sandbox.js";
+export {
+  type HostTool,
+  type HostToolOptions,
+  type HostTools,
+  hostTool,
+} from "./backends/host-tool.js";
 export { NativeRuntime } from "./backends/native/runtime.js";
 export { NativePythonSandbox } from "./backends/native/sandbox.js";
+export { describeTools, type ToolDescription } from "./backends/prepared-tools.js";
 export { DirectPyodideSandbox, PyodideSandbox } from "./backends/pyodide/sandbox.js";
 export { createSandbox, shutdown } from "./backends/select.js";
 export type { IsolationLevel, LimitSettings, Settings } from "./config.js";
@@ -69,6 +76,8 @@ export type { TokenUsage } from "./rlm/tally.js";
 export { readTrace, type TraceRecord } from "./rlm/trace.js";
 export type { RunEnding, TraceEvent } from "./rlm/trace-events.js";
 export { renderTracePage } from "./rlm/trace-page.js";
+export type { ChatServerOptions } from "./server/chat/chat-options.js";
+export { type ChatServer, createChatServer } from "./server/chat/chat-server.js";
 export type { Cell, CellOutput, CellState, FileChanges, Resource } from "./session/cell.js";
 export type { CellRun, CellRunOptions } from "./session/live/cell-run.js";
 export type { CellEvent } from "./session/live/events.js";

@@ -43,6 +43,8 @@ class Answers(list):
 
     __slots__ = ()
     __module__ = MODULE
+    # asyncio.gather keeps what it waits for as the keys of a dict.
+    __hash__ = object.__hash__
 
     def __await__(self):
         return self
@@ -180,7 +182,7 @@ def functions(service):
 
         >>> llm_query("Summarise in one line: " + context[:2000])
         """
-        return _single(bridge, "llm_query", [_prompt(prompt, model)])
+        return single(bridge, "llm_query", [_prompt(prompt, model)])
 
     def llm_query_batched(prompts, model=None, return_exceptions=False):
         """Ask a language model many things at once; the answers come in the order of the prompts.
@@ -206,7 +208,7 @@ def functions(service):
 
         >>> rlm_query("Which chapter mentions the storm?", context[:500_000])
         """
-        return _single(bridge, "rlm_query", [dict(_task(task), **bridge.given(ctx))])
+        return single(bridge, "rlm_query", [dict(_task(task), **bridge.given(ctx))])
 
     def rlm_query_batched(tasks, ctxs=None, return_exceptions=False):
         """Hand many tasks to helpers at once; the answers come in the order of the tasks.
@@ -259,9 +261,17 @@ def _listed(name, items, what="strings"):
     return list(items)
 
 
-def _single(bridge, name, inputs):
+def single(bridge, name, inputs, shape=Answer):
+    """The one answer, or a HostError, or what is to be awaited."""
+
+    def finish(outcomes):
+        [outcome] = outcomes
+        if isinstance(outcome, HostError):
+            raise outcome
+        return shape(outcome)
+
     outcomes = bridge.ask(name, inputs)
-    return _first(outcomes) if isinstance(outcomes, list) else _pending(name, outcomes, _first)
+    return finish(outcomes) if isinstance(outcomes, list) else _pending(name, outcomes, finish)
 
 
 def _several(bridge, name, inputs, return_exceptions):
@@ -270,13 +280,6 @@ def _several(bridge, name, inputs, return_exceptions):
 
     outcomes = bridge.ask(name, inputs) if inputs else []
     return finish(outcomes) if isinstance(outcomes, list) else _pending(name, outcomes, finish)
-
-
-def _first(outcomes):
-    [outcome] = outcomes
-    if isinstance(outcome, HostError):
-        raise outcome
-    return Answer(outcome)
 
 
 def _together(name, outcomes, return_exceptions):

@@ -38,6 +38,7 @@ _NETWORK_TYPES = frozenset(
 )
 _WRITE_ERRNOS = frozenset((errno.EROFS, errno.EACCES, errno.EPERM))
 _UNDEFINED = re.compile(r"name '(\w+)' is not defined")
+_UNAWAITABLE = re.compile(r"object \w+ can't be used in 'await'|'\w+' object can't be awaited")
 _NETWORK_HINT = "there is no network in this sandbox: work with local data"
 _ALLOWED_HINT = "only these hosts can be reached, through HTTP_PROXY and HTTPS_PROXY: {}"
 _CUT_HINT = "the network was cut since this session has private data: work with local data"
@@ -72,6 +73,8 @@ def _hint(error, network):
     if isinstance(error, RuntimeError) and "running event loop" in str(error):
         if "cannot be called" in str(error) or "already running" in str(error):
             return "this cell already runs in an event loop: use `await` at top level instead"
+    if isinstance(error, TypeError) and _UNAWAITABLE.search(str(error)):
+        return "the value is there already: use it without `await`"
     return None
 
 

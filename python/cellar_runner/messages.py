@@ -447,6 +447,37 @@ MESSAGES = {
                     ],
                     "additionalProperties": False,
                 },
+                "tools": {
+                    "maxItems": 256,
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "name": {"type": "string", "minLength": 1, "maxLength": 4096},
+                            "doc": {"type": "string", "maxLength": 100000},
+                            "parameters": {
+                                "maxItems": 256,
+                                "type": "array",
+                                "items": {
+                                    "type": "object",
+                                    "properties": {
+                                        "name": {
+                                            "type": "string",
+                                            "minLength": 1,
+                                            "maxLength": 4096,
+                                        },
+                                        "required": {"type": "boolean"},
+                                    },
+                                    "required": ["name", "required"],
+                                    "additionalProperties": False,
+                                },
+                            },
+                            "open": {"type": "boolean"},
+                        },
+                        "required": ["name", "doc", "parameters", "open"],
+                        "additionalProperties": False,
+                    },
+                },
             },
             "required": ["environment"],
             "additionalProperties": False,

@@ -277,6 +277,10 @@ class Service:
             self._interpreter.conduct = Conduct(conduct["policy"], conduct["sanitise"])
         if "agent" in params:
             self._equip(params["agent"])
+        if "tools" in params:
+            from . import host_tools
+
+            self._builtins.update(host_tools.functions(self, params["tools"]))
         return {}
 
     def _equip(self, options):

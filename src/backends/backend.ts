@@ -1,5 +1,6 @@
 import type { IsolationLevel, Settings } from "../config.js";
 import type { AgentReport, MimeBundle, Replaced, Variable } from "../protocol/messages.js";
+import type { HostTools } from "./host-tool.js";
 
 export type ExecutionStatus = "ok" | "error" | "timeout" | "cancelled" | "oom" | "crashed";
 
@@ -122,6 +123,8 @@ export interface REPLConfig extends Partial<Omit<Settings, "limits">> {
   onLLMQuery?: LLMQuery | undefined;
   /** Answers `rlm_query` in Python; without a context of its own it gets the sandbox's. */
   onRLMQuery?: RLMQuery | undefined;
+  /** Functions of yours that Python may call by these names. */
+  tools?: HostTools | undefined;
   signal?: AbortSignal | undefined;
 }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CodeExecution, ISandbox, REPLConfig } from "./backend.js";
 import { describeBridges } from "./bridges.case.test.js";
 import { describeContexts } from "./context.case.test.js";
+import { describeHostTools } from "./tools.case.test.js";
 import { describeUtilities } from "./utilities.case.test.js";
 
 export interface ConformanceOptions {
@@ -20,6 +21,7 @@ const text = (run: CodeExecution): string | undefined => run.result?.["text/plai
 /** What every backend must do with cells. */
 export function describeConformance(options: ConformanceOptions): void {
   describeBridges(options);
+  describeHostTools(options);
   describeUtilities(options);
   describeContexts(options);
   describe(`${options.name}: cells`, () => {

@@ -5,6 +5,7 @@ import type { Mount } from "../isolation/bwrap.js";
 import type { ISandbox, REPLConfig } from "./backend.js";
 import { type Callbacks, guardCallbacks } from "./family/callbacks.js";
 import { keepingAlive } from "./family/keep-alive.js";
+import { prepareTools } from "./prepared-tools.js";
 
 /** A caller's wishes, taken apart: settings to be resolved, folders to be shown, functions to call. */
 export interface Wishes {
@@ -14,7 +15,7 @@ export interface Wishes {
 }
 
 export function splitConfig(config: REPLConfig): Wishes {
-  const { backend: _, mounts, env, signal, ...rest } = config;
+  const { backend: _, mounts, env, signal, tools, ...rest } = config;
   const { onStdout, onStderr, onBackground, onDisplay, onLLMQuery, onRLMQuery, ...options } = rest;
   if (signal?.aborted === true) {
     throw new CellarError("ABORTED", "the start was aborted", { cause: signal.reason });
@@ -26,6 +27,7 @@ export function splitConfig(config: REPLConfig): Wishes {
       env: checkEnvironment(env),
       ...guardCallbacks({ onStdout, onStderr, onBackground, onDisplay }),
       ...checkQueries({ onLLMQuery, onRLMQuery }),
+      tools: prepareTools(tools),
     },
   };
 }

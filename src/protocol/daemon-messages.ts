@@ -14,6 +14,7 @@ import {
   text,
   variableSchema,
 } from "./specs.js";
+import { toolsSchema } from "./tool-messages.js";
 
 const id = z.string().min(1).max(64);
 const session = z.strictObject({ session: id });
@@ -106,6 +107,7 @@ export const daemonMessages = {
       environment: z.record(shortText, text),
       listens: z.array(z.enum(["stdout", "stderr", "background"])).max(3),
       answers: z.array(z.enum(["llm_query", "rlm_query"])).max(2),
+      tools: toolsSchema.optional(),
     }),
     place,
   ),
@@ -216,7 +218,15 @@ export const daemonMessages = {
         /** Null for the context of the session, which the client has. */
         context: valueText.nullable(),
       }),
+      z.strictObject({
+        session: id,
+        query: count,
+        name: z.literal("tool"),
+        tool: shortText.min(1),
+        input: valueText,
+      }),
     ]),
+    /** Of a tool, a value as JSON of its own. */
     z.strictObject({ output: text }),
   ),
   /** Nobody waits for this query any more. */

@@ -23,6 +23,7 @@ import {
   variableSchema,
 } from "./specs.js";
 import { stateMessages } from "./state-messages.js";
+import { toolsSchema } from "./tool-messages.js";
 
 export { MAX_FRAME_BYTES, MAX_SOURCE_BYTES, PROTOCOL_VERSION } from "./bounds.js";
 
@@ -177,6 +178,7 @@ export const messages = {
       environment: z.record(shortText, text),
       conduct: conductSchema.optional(),
       agent: agentOrderSchema.optional(),
+      tools: toolsSchema.optional(),
     }),
     nothing,
   ),
@@ -350,6 +352,7 @@ export type {
   Replaced,
 } from "./agent-messages.js";
 export type { RestoreReport, StateManifest } from "./state-messages.js";
+export type { ToolSpec } from "./tool-messages.js";
 export type DeathCause = z.infer<typeof deathCause>;
 
 const calledEnvelope = z.strictObject({

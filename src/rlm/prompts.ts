@@ -19,7 +19,9 @@ export function systemPrompt({ hasChildren, tools }: Abilities): string {
           "- rlm_query(task, ctx=None): a whole loop like this one on another question or context; costly.",
         ]
       : []),
-    ...tools.map(({ signature, description }) => `- ${signature}: ${description}`),
+    ...tools.map(
+      ({ signature, description }) => `- ${signature}: ${description.replaceAll("\n", "\n  ")}`,
+    ),
     "- mark_finding(text): keep something in mind; SHOW_VARS(): your variables.",
     "",
     'Finish in code with FINAL(value), FINAL_VAR("name") or SUBMIT(field=...); or with a line FINAL(text) in a response',

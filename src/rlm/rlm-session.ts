@@ -2,6 +2,8 @@ import { z } from "zod";
 import type { AgentOptions } from "../agent/agent-options.js";
 import type { REPLConfig } from "../backends/backend.js";
 import { TaskQueue } from "../backends/family/queue.js";
+import type { HostTools } from "../backends/host-tool.js";
+import { describeTools } from "../backends/prepared-tools.js";
 import { CellarError, isCellarError } from "../errors.js";
 import { type Budget, readBudget, requirePrice } from "./budget.js";
 import { Caller, failureOf } from "./caller.js";
@@ -28,6 +30,8 @@ export interface RLMSessionOptions {
   readonly subModel?: Model | undefined;
   /** Others that `llm_query(prompt, model="name")` may ask. */
   readonly models?: Readonly<Record<string, Model>> | undefined;
+  /** Functions of yours that Python may call. A tool of the AI SDK is one as it is. */
+  readonly tools?: HostTools | undefined;
   /** Of all questions together. */
   readonly budget?: Budget | undefined;
   /** How deep loops may start loops; the same as `budget.depth`. */
@@ -109,8 +113,10 @@ export class RLMSession implements AsyncDisposable {
         requirePrice(budget, each);
       const watch = new Stopwatch();
       const caller = await Caller.open(new Ledger(budget, watch.now));
-      const { config = {}, agent = {} } = options;
-      const tree = { caller, ...cast, turns, compactAt, tools: [], config, agent };
+      const { tools = options.config?.tools, agent = {} } = options;
+      const config = { ...options.config, tools };
+      const told = describeTools(tools);
+      const tree = { caller, ...cast, turns, compactAt, tools: told, config, agent };
       return new RLMSession(options, { recording, tree, watch });
     } catch (error) {
       await recording[Symbol.asyncDispose]();

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { hostTool } from "../backends/host-tool.js";
 import { openWalls } from "../backends/native/walls.case.test.js";
 import { shutdown } from "../backends/select.js";
 import { scripted } from "./models/scripted.js";
@@ -152,6 +153,26 @@ describe("the loop", () => {
     const seen = model.requests[1]?.messages.at(-1)?.content ?? "";
     expect(seen).toMatch(/named[\s\S]*there is no model "none"; there are: scripted, other/);
     expect(result.output).toBe(10n ** 30n);
+  });
+
+  it("lets Python call functions of the host, and tells the model of them", async () => {
+    const prices = hostTool({
+      description: "The price of a thing, in cents.",
+      inputSchema: z.object({ thing: z.string(), count: z.int().min(1).default(1) }),
+      execute: async ({ thing, count }) => ({ thing, cents: 25 * count }),
+    });
+    const model = scripted([
+      fence("try: price_of('tea', count=0)\nexcept Exception as error: print(error)"),
+      fence("FINAL(price_of('tea', count=3)['cents'])"),
+    ]);
+    const result = await run({ model, tools: { price_of: prices } });
+    expect(result).toMatchObject({ how: "answered", output: 75 });
+    expect(model.requests[0]?.messages[0]?.content).toMatch(
+      /- price_of\(thing: str, count: int = 1\): The price of a thing, in cents\./,
+    );
+    expect(model.requests[1]?.messages.at(-1)?.content).toContain("count");
+    const clash = run({ model, tools: { FINAL: prices } });
+    await expect(clash).rejects.toMatchObject({ code: "INVALID_CONFIG" });
   });
 
   it("turns rlm_query into a question where it may go no deeper", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { LLMQuery } from "../../src/index.js";
+import { z } from "zod";
+import { hostTool, type LLMQuery } from "../../src/index.js";
 import { expectNextCell } from "./attack.js";
 import { Grounds } from "./grounds.js";
 
@@ -62,6 +63,28 @@ const FORGERIES: Readonly<Record<string, Forgery>> = {
     code: "service._step += 1\nprint(bridge.ask('llm_query', [{'prompt': 'x', 'model': None}]))\nservice._step -= 1",
     told: /needs a running cell/,
   },
+  "calls a tool that is not offered": {
+    code: "print(bridge.ask('surely_no_tool', [{}]), bridge.ask('execute', [{}]))",
+    told: /answers no "surely_no_tool".*answers no "execute"/,
+  },
+  "gives a tool something else than fields": {
+    code: "print(bridge.ask('order', [['x'], 'x', None, {'$': 'dict', 'v': [['item', 'x']]}]))",
+    told: /(does not take this.*){4}/,
+  },
+  "gives a tool fields past its own function": {
+    code: "print(bridge.ask('order', [{'item': {'$': 'bytes', 'v': 'AAAA'}, '__proto__': {'item': 'x'}}]))",
+    told: /does not take this: item: /,
+  },
+  "gives a tool what is no JSON, and what is too deep": {
+    code: [
+      "for content in ('{\"item\": ', '[' * 100_000 + ']' * 100_000):",
+      "    number = questions.open()",
+      "    service.ask(number, 'order', content)",
+      "    service.await_answers(lambda: questions.is_settled(number))",
+      "    print(questions.close(number))",
+    ].join("\n"),
+    told: /not JSON[\s\S]*nested more than/,
+  },
   "asks more than can be open": {
     code: [
       "numbers = [questions.open() for _ in range(5000)]",
@@ -80,12 +103,21 @@ const onLLMQuery: LLMQuery = (prompt, { signal }) => {
   });
 };
 
+const order = hostTool({
+  inputSchema: z.object({ item: z.string() }),
+  execute: ({ item }) => `ordered ${item.trim()}`,
+});
+
 describe("forged questions to the host", () => {
   grounds.keepHost();
   grounds.keepNeighbour();
 
   it.each(Object.entries(FORGERIES))("%s", async (_name, { code, told }) => {
-    await using sandbox = await grounds.arena.sandbox({ onLLMQuery, onRLMQuery: async () => "x" });
+    await using sandbox = await grounds.arena.sandbox({
+      onLLMQuery,
+      onRLMQuery: async () => "x",
+      tools: { order },
+    });
     const run = await sandbox.execute(`${SERVICE}\n${code}`);
     expect([run.status, run.error?.message ?? null, run.stdout]).toEqual([
       "ok",

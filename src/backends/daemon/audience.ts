@@ -97,7 +97,7 @@ export class Audience implements SessionListener {
   }
 
   async #answer(params: Params<"session_query">, signal: AbortSignal): Promise<string> {
-    const { onLLMQuery, onRLMQuery } = this.#callbacks;
+    const { onLLMQuery, onRLMQuery, tools } = this.#callbacks;
     switch (params.name) {
       case "llm_query": {
         const { prompt, model } = params;
@@ -108,6 +108,11 @@ export class Audience implements SessionListener {
         const { task, context } = params;
         const about = context === null ? this.context : decodeValue(JSON.parse(context));
         return answerText("onRLMQuery", await onRLMQuery?.(task, about, { signal }));
+      }
+      case "tool": {
+        const tool = tools?.get(params.tool);
+        if (tool === undefined) throw new CellarError("UNSUPPORTED", "there is no such tool here");
+        return JSON.stringify(await tool.run(decodeValue(JSON.parse(params.input)), signal));
       }
     }
   }

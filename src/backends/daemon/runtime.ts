@@ -146,6 +146,9 @@ export class DaemonRuntime implements AsyncDisposable {
         ...(callbacks.onLLMQuery === undefined ? [] : (["llm_query"] as const)),
         ...(callbacks.onRLMQuery === undefined ? [] : (["rlm_query"] as const)),
       ],
+      ...(callbacks.tools !== undefined && {
+        tools: [...callbacks.tools.values()].map(({ spec }) => spec),
+      }),
     };
   }
 

@@ -1,10 +1,15 @@
 import { CellarError, describeError } from "../../errors.js";
 import type { REPLConfig } from "../backend.js";
+import type { PreparedTools } from "../prepared-tools.js";
 
 type OutputCallbacks = Pick<REPLConfig, "onStdout" | "onStderr" | "onBackground" | "onDisplay">;
 
 /** What a sandbox calls and hands on, beside its settings. */
-export type Callbacks = OutputCallbacks & Pick<REPLConfig, "env" | "onLLMQuery" | "onRLMQuery">;
+export interface Callbacks
+  extends OutputCallbacks,
+    Pick<REPLConfig, "env" | "onLLMQuery" | "onRLMQuery"> {
+  readonly tools?: PreparedTools | undefined;
+}
 
 /** The caller's functions run in the middle of a cell; what they throw must not end it. */
 export function guardCallbacks(callbacks: OutputCallbacks): OutputCallbacks {

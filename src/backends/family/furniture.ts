@@ -3,6 +3,7 @@ import { CellarError, describeError, isCellarError } from "../../errors.js";
 import type { Params, RestoreReport, Result } from "../../protocol/messages.js";
 import type { Json } from "../../protocol/values.js";
 import type { Branch } from "./branch.js";
+import type { Callbacks } from "./callbacks.js";
 import type { Context, LargeContext } from "./context.js";
 import { fillExchange } from "./exchange.js";
 import type { Lodging } from "./lodging.js";
@@ -12,9 +13,10 @@ const LOADING_MS = 120_000;
 
 type Plan = Result<"initialize">["checkpoint"];
 
-/** What the host puts into a head: the environment, variables and the context. */
+/** What the host puts into a head: the environment, its tools, variables and the context. */
 export class Furniture {
-  readonly #environment: Readonly<Record<string, string>> | undefined;
+  readonly #environment: Callbacks["env"];
+  readonly #tools: Callbacks["tools"];
   readonly #settings: Settings;
   readonly #nextStep: () => number;
   #context: Context | undefined;
@@ -22,11 +24,12 @@ export class Furniture {
   readonly #given = new Map<number, unknown>();
 
   constructor(
-    environment: Readonly<Record<string, string>> | undefined,
+    { env, tools }: Pick<Callbacks, "env" | "tools">,
     settings: Settings,
     nextStep: () => number,
   ) {
-    this.#environment = environment;
+    this.#environment = env;
+    this.#tools = tools;
     this.#settings = settings;
     this.#nextStep = nextStep;
   }
@@ -52,7 +55,11 @@ export class Furniture {
 
   /** What a new head needs before the first cell. */
   async install(branch: Branch, lodging: Lodging): Promise<void> {
-    const order = { ...conductOf(this.#settings), ...agentOf(this.#settings) };
+    const order = {
+      ...conductOf(this.#settings),
+      ...agentOf(this.#settings),
+      ...toolsOf(this.#tools),
+    };
     if (this.#environment !== undefined || Object.keys(order).length > 0) {
       await branch.ask("configure", { environment: { ...this.#environment }, ...order });
     }
@@ -138,6 +145,10 @@ function agentOf({ agent }: Settings): Pick<Params<"configure">, "agent"> {
       min_exploration_calls: agent.minExplorationCalls,
     },
   };
+}
+
+function toolsOf(tools: Callbacks["tools"]): Pick<Params<"configure">, "tools"> {
+  return tools === undefined ? {} : { tools: [...tools.values()].map(({ spec }) => spec) };
 }
 
 function record({ line }: Branch, step: number, plan: Plan): void {

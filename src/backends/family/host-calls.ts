@@ -3,14 +3,13 @@ import { z } from "zod";
 import { CellarError } from "../../errors.js";
 import { excessOf, MAX_JSON_VALUES } from "../../protocol/bounds.js";
 import type { Params, Result } from "../../protocol/messages.js";
-import { decodeValue, encodeValue } from "../../protocol/values.js";
-import type { REPLConfig } from "../backend.js";
-import { answerText } from "./callbacks.js";
+import { decodeValue, type Json } from "../../protocol/values.js";
+import { answerText, type Callbacks } from "./callbacks.js";
 
-type Queries = Pick<REPLConfig, "onLLMQuery" | "onRLMQuery">;
+type Answering = Pick<Callbacks, "onLLMQuery" | "onRLMQuery" | "tools">;
 
 /** What answers one built-in of Python. */
-type HostFunction = (input: unknown, signal: AbortSignal) => Promise<unknown>;
+type HostFunction = (input: unknown, signal: AbortSignal) => Promise<Json>;
 
 export interface CallLimits {
   /** Calls of one sandbox that are worked on at the same time. */
@@ -33,7 +32,7 @@ const rlmInput = z.strictObject({
   context: z.unknown().optional(),
 });
 
-/** The caller's functions behind `llm_query` and `rlm_query`, called by hostile code. */
+/** The caller's functions behind `llm_query`, `rlm_query` and its tools, called by hostile code. */
 export class HostCalls {
   readonly #functions = new Map<string, HostFunction>();
   readonly #limits: CallLimits;
@@ -44,7 +43,7 @@ export class HostCalls {
 
   /** `givenAt` tells what the host gave as context at a step. */
   constructor(
-    { onLLMQuery, onRLMQuery }: Queries,
+    { onLLMQuery, onRLMQuery, tools }: Answering,
     givenAt: (step: number) => unknown,
     limits: CallLimits,
   ) {
@@ -63,6 +62,9 @@ export class HostCalls {
         return answerText("onRLMQuery", await onRLMQuery(task, about, { signal }));
       });
     }
+    for (const [name, tool] of tools ?? []) {
+      this.#functions.set(name, (input, signal) => tool.run(input, signal));
+    }
   }
 
   /** Whether this is run by one of the functions, for which the cell waits. */
@@ -76,7 +78,7 @@ export class HostCalls {
     const input = readInput(call);
     await this.#enter(signal);
     try {
-      return { output: encodeValue(await this.#inTime(call.name, work, input, signal)) };
+      return { output: await this.#inTime(call.name, work, input, signal) };
     } finally {
       this.#running -= 1;
       // It slows down every promise of the process.
@@ -106,7 +108,7 @@ export class HostCalls {
     work: HostFunction,
     input: unknown,
     signal: AbortSignal,
-  ): Promise<unknown> {
+  ): Promise<Json> {
     const own = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     let abort = () => {};

@@ -62,7 +62,8 @@ export function unforkable(): CellarError {
 /** A cell waits for the function, which would wait for the cell. */
 export function calledFromWithin(): CellarError {
   return new CellarError("INVALID_INPUT", "the sandbox is waiting for the function that calls it", {
-    remedy: "Use another sandbox in onLLMQuery and onRLMQuery, or wait until the cell has ended.",
+    remedy:
+      "Use another sandbox in onLLMQuery, onRLMQuery and tools, or wait until the cell has ended.",
   });
 }
 

@@ -69,7 +69,7 @@ export class PythonSandbox implements ISandbox {
     this.#lodging = lodging;
     this.#settings = settings;
     this.#callbacks = callbacks;
-    this.#furniture = new Furniture(callbacks.env, settings, () => this.#nextStep++);
+    this.#furniture = new Furniture(callbacks, settings, () => this.#nextStep++);
     this.#calls = new HostCalls(callbacks, (step) => this.#furniture.givenAt(step, this.#lodging), {
       concurrency: settings.queryConcurrency,
       timeout: settings.queryTimeout,

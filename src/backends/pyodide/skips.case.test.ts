@@ -5,6 +5,7 @@ export const NOT_IN_WEBASSEMBLY: Readonly<Record<string, string>> = {
   "runs shell lines and explains package installs":
     "WebAssembly has no shell; the rest of this is tested for Pyodide by itself",
   "questions from threads are answered too": "WebAssembly has no threads",
+  "are called from threads too, and share the limit of questions": "WebAssembly has no threads",
   "a question of an ended cell is refused": "it asks in a thread, and WebAssembly has none",
 };
 
@@ -17,6 +18,7 @@ export const NOT_IN_ONE_THREAD: Readonly<Record<string, string>> = {
     "cancel() does nothing here, as specified",
   "cancel aborts the questions under way, and the session goes on":
     "cancel() does nothing here, as specified",
+  "are told of a cancel, and the session goes on": "cancel() does nothing here, as specified",
   "bounds output while it is produced, with head, tail and a notice":
     "it measures the memory of this process, in which Python itself lies; the bounds are tested for it",
   "cancels at any moment": "cancel() does nothing here, as specified",

@@ -1,10 +1,11 @@
 import type { LLMQuery, REPLConfig, RLMQuery } from "../../backends/backend.js";
 import type { Display } from "../../backends/daemon/audience.js";
 import { fromRemote } from "../../backends/daemon/link.js";
+import { RelayedTool } from "../../backends/prepared-tools.js";
 import { isCellarError } from "../../errors.js";
-import type { Params } from "../../protocol/messages.js";
+import type { Params, ToolSpec } from "../../protocol/messages.js";
 import type { Peer } from "../../protocol/peer.js";
-import { encodeDecoded } from "../../protocol/values.js";
+import { decodeValue, encodeDecoded } from "../../protocol/values.js";
 
 type Stream = "stdout" | "stderr";
 type Query = Params<"session_query">;
@@ -14,30 +15,29 @@ type Question = Query extends infer Q
     : never
   : never;
 
+/** What the client listens to and answers. */
+type Order = Pick<Params<"session_create">, "listens" | "answers" | "tools">;
+
 /** Hands on what a session and its twins have to say to the client that owns them. */
 export class Relay {
   /** The context as it was given to the session that has this relay's name. */
   given: unknown;
   readonly #peer: Peer;
   readonly #session: string;
-  readonly #order: Pick<Params<"session_create">, "listens" | "answers">;
+  readonly #order: Order;
   readonly #numbers = new WeakMap<Display, number>();
   #shown = 0;
   #query = 0;
   #held: { readonly stream: Stream; text: string } | undefined;
 
-  constructor(
-    peer: Peer,
-    session: string,
-    order: Pick<Params<"session_create">, "listens" | "answers">,
-  ) {
+  constructor(peer: Peer, session: string, order: Order) {
     this.#peer = peer;
     this.#session = session;
     this.#order = order;
   }
 
   get callbacks(): REPLConfig {
-    const { listens, answers } = this.#order;
+    const { listens, answers, tools } = this.#order;
     return {
       onStdout: listens.includes("stdout") ? (text) => this.#hold("stdout", text) : undefined,
       onStderr: listens.includes("stderr") ? (text) => this.#hold("stderr", text) : undefined,
@@ -47,6 +47,7 @@ export class Relay {
       onDisplay: (display) => this.#display(display),
       onLLMQuery: answers.includes("llm_query") ? this.#askModel : undefined,
       onRLMQuery: answers.includes("rlm_query") ? this.#askAgent : undefined,
+      tools: tools && Object.fromEntries(tools.map((spec) => [spec.name, this.#tool(spec)])),
     };
   }
 
@@ -100,6 +101,14 @@ export class Relay {
     const context = about === this.given ? null : JSON.stringify(encodeDecoded(about));
     return this.#ask({ name: "rlm_query", task, context }, signal);
   };
+
+  #tool(spec: ToolSpec): RelayedTool {
+    return new RelayedTool(spec, async (given, { signal }) => {
+      const input = JSON.stringify(encodeDecoded(given));
+      const output = await this.#ask({ name: "tool", tool: spec.name, input }, signal);
+      return decodeValue(JSON.parse(output));
+    });
+  }
 
   async #ask(question: Question, signal: AbortSignal): Promise<string> {
     const session = this.#session;
