@@ -1,0 +1,60 @@
+import { z } from "zod";
+import type { ToolAnswer, ToolCall } from "../tool.js";
+import type { OfferedTool } from "./offer.js";
+import { shownContent } from "./shown-content.js";
+
+export type AiSdkOutput =
+  | { type: "text"; value: string }
+  | { type: "error-text"; value: string }
+  | {
+      type: "content";
+      value: (
+        | { type: "text"; text: string }
+        | { type: "image-data"; data: string; mediaType: string }
+      )[];
+    };
+
+/** A tool in the shape that the Vercel AI SDK takes. */
+export interface AiSdkTool {
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: z.ZodObject;
+  readonly execute: (
+    input: Record<string, unknown>,
+    options?: { readonly abortSignal?: AbortSignal | undefined },
+  ) => Promise<ToolAnswer>;
+  readonly toModelOutput: (result: { readonly output: ToolAnswer }) => AiSdkOutput;
+}
+
+export type Dispatch = (name: string, input: unknown, call: ToolCall) => Promise<ToolAnswer>;
+
+export function aiSdkTools(
+  tools: readonly OfferedTool[],
+  dispatch: Dispatch,
+): Record<string, AiSdkTool> {
+  const entries = tools.map(({ name, title, description, input }): [string, AiSdkTool] => [
+    name,
+    {
+      title,
+      description,
+      // The model is told to give nothing else; where it does, `dispatch` says what to change.
+      inputSchema: z.looseObject(input.shape).meta({ additionalProperties: false }),
+      execute: (given, { abortSignal } = {}) => dispatch(name, given, { signal: abortSignal }),
+      toModelOutput: ({ output }) => modelOutput(output),
+    },
+  ]);
+  return Object.fromEntries(entries);
+}
+
+function modelOutput(answer: ToolAnswer): AiSdkOutput {
+  // An error can only be told as text, and content with an image cannot be called an error.
+  const { text, images } = shownContent(answer, { images: !answer.isError });
+  
+  if (images.length === 0) return { type: "text", value: text };
+  const shown = images.map(({ mime, data }) => ({
+    type: "image-data" as const,
+    data,
+    mediaType: mime,
+  }));
+  return { type: "content", value: [{ type: "text", text }, ...shown] };
+}

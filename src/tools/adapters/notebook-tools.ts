@@ -1,0 +1,132 @@
+import type { REPLConfig } from "../../backends/backend.js";
+import { CellarError } from "../../errors.js";
+import { addressOf } from "../addresses.js";
+import { Desk, type DeskIsolation, type DeskOptions } from "../desk.js";
+import { callTool } from "../dispatch.js";
+import { instructionsFor } from "../instructions.js";
+import type { ReadResource } from "../resource-reading.js";
+import type { Refusal, ToolAnswer, ToolCall } from "../tool.js";
+import { type AiSdkTool, aiSdkTools } from "./ai-sdk.js";
+import { type AnthropicTool, anthropicTools } from "./anthropic.js";
+import { Offer, type OfferOptions } from "./offer.js";
+import {
+  type OpenAIResponsesTool,
+  type OpenAITool,
+  openaiResponsesTools,
+  openaiTools,
+} from "./openai.js";
+
+/** The options of a sandbox among them are for every notebook, and not for a model to choose. */
+export interface ToolsOptions
+  extends Omit<DeskOptions, "config">,
+    OfferOptions,
+    Omit<REPLConfig, "backend"> {
+  /** The one notebook that the model works in; the tools then take no `session`. */
+  readonly session?: string | undefined;
+  /** The names of the tools to give. Default: all. */
+  readonly only?: readonly string[] | undefined;
+}
+
+/** Opens the notebooks of one user for a model. With `session`, that notebook is made at once. */
+export async function openTools(options: ToolsOptions): Promise<NotebookTools> {
+  const { dir, user, session, only, outputCap, mostOpen, idleMs, runtime, ...config } = options;
+  const offer = new Offer({ session, only });
+  const desk = await Desk.open({ dir, user, config, outputCap, mostOpen, idleMs, runtime });
+  try {
+    if (session !== undefined) await desk.use(session, async () => {});
+    return new NotebookTools(desk, offer);
+  } catch (error) {
+    await desk.close();
+    throw error;
+  }
+}
+
+/** Notebooks as tools, in the shapes of several providers. */
+export class NotebookTools implements AsyncDisposable {
+  readonly #desk: Desk;
+  readonly #offer: Offer;
+
+  constructor(desk: Desk, offer: Offer) {
+    this.#desk = desk;
+    this.#offer = offer;
+  }
+
+  get names(): readonly string[] {
+    return this.#offer.names;
+  }
+
+  get isolation(): DeskIsolation {
+    return this.#desk.isolation;
+  }
+
+  /** For the system prompt: how to use the notebooks well, and what their walls are. */
+  get instructions(): string {
+    const { session, names } = this.#offer;
+    const notebook =
+      session === undefined
+        ? []
+        : ["- Here the notebook is chosen already: the tools take no session."];
+    const tools = `- You have these tools and no others: ${names.join(", ")}.`;
+    return [instructionsFor(this.#desk), ...notebook, tools].join("\n");
+  }
+
+  /** For `generateText({ tools })` and the like. */
+  aiSdk(): Record<string, AiSdkTool> {
+    return aiSdkTools(this.#offer.tools, (...call) => this.dispatch(...call));
+  }
+
+  /** For chat completions; answers go back with `toOpenAIMessages`. */
+  openai(): OpenAITool[] {
+    return openaiTools(this.#offer.tools);
+  }
+
+  /** For the Responses API; answers go back with `toOpenAIOutput`. */
+  openaiResponses(): OpenAIResponsesTool[] {
+    return openaiResponsesTools(this.#offer.tools);
+  }
+
+  /** For the Messages API; answers go back with `toAnthropicToolResult`. */
+  anthropic(): AnthropicTool[] {
+    return anthropicTools(this.#offer.tools);
+  }
+
+  /**
+   * Answers a call of a model. `input` is the arguments, or their JSON. Whatever is wrong is told in
+   * the answer; it throws only `ABORTED`, and only for the signal.
+   */
+  async dispatch(name: string, input: unknown, call: ToolCall = {}): Promise<ToolAnswer> {
+    const read = this.#offer.read(name, input);
+    if ("refusal" in read) return refused(read.refusal);
+    return await callTool(this.#desk, name, read.input, call);
+  }
+
+  /** The whole of what an answer names with a `notebook://` URI. */
+  async readResource(uri: string): Promise<ReadResource> {
+    const { session } = this.#offer;
+    if (session !== undefined && addressOf(uri).session !== session) {
+      throw new CellarError("NOT_FOUND", "this is of another notebook", {
+        remedy: `Give a URI of ${session}, or open tools without a session.`,
+      });
+    }
+    return await this.#desk.readResource(uri);
+  }
+
+  /** Cancels what runs, and waits until all is saved. */
+  async close(): Promise<void> {
+    await this.#desk.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+function refused(refusal: Refusal): ToolAnswer {
+  const { code, message, remedy } = refusal;
+  return {
+    parts: [{ type: "text", text: `Not done (${code}): ${message}\n${remedy}` }],
+    structured: { error: { code, message, remedy } },
+    isError: true,
+    refusal,
+  };
+}

@@ -1,0 +1,120 @@
+import { z } from "zod";
+import { CellarError } from "../../errors.js";
+import { TOOLS } from "../catalogue.js";
+import { cut } from "../cell-view.js";
+import type { Refusal, Tool } from "../tool.js";
+
+/** The form of a tool's arguments, as all providers take it. */
+export interface JsonSchema {
+  readonly type: "object";
+  readonly properties: Record<string, unknown>;
+  readonly required?: string[];
+  readonly additionalProperties: false;
+  readonly [key: string]: unknown;
+}
+
+/** A tool as a model is offered it. */
+export interface OfferedTool extends Pick<Tool, "name" | "title" | "description" | "input"> {
+  readonly schema: JsonSchema;
+}
+
+export interface OfferOptions {
+  readonly session?: string | undefined;
+  readonly only?: readonly string[] | undefined;
+}
+
+/** Of no use to a model that has one notebook: it could not go into another. */
+const ABOUT_OTHERS: readonly string[] = ["create_notebook", "list_notebooks", "fork_notebook"];
+
+const LONGEST_TEXT = 32 * 1024 * 1024;
+const LONGEST_PROBLEM = 2_000;
+const MOST_PROBLEMS = 10;
+const onlySchema = z.array(z.string()).min(1).optional();
+
+/** The tools that one caller gives to a model. */
+export class Offer {
+  readonly tools: readonly OfferedTool[];
+  readonly session: string | undefined;
+
+  constructor({ session, only }: OfferOptions) {
+    const isFixed = session !== undefined;
+    const possible = TOOLS.filter(({ name }) => !isFixed || !ABOUT_OTHERS.includes(name));
+    this.session = session;
+    this.tools = chosen(possible, only).map((tool) => offered(tool, isFixed));
+  }
+
+  get names(): readonly string[] {
+    return this.tools.map(({ name }) => name);
+  }
+
+  /** The arguments as the tool takes them, or why they cannot be taken. */
+  read(name: string, given: unknown): { readonly input: unknown } | { readonly refusal: Refusal } {
+    const tool = this.tools.find((one) => one.name === name);
+    if (tool === undefined) {
+      const message = `there is no tool ${JSON.stringify(String(name).slice(0, 100))}`;
+      return refusing("NOT_FOUND", message, `Use one of: ${this.names.join(", ")}.`);
+    }
+    const input = typeof given === "string" ? parsed(given) : { value: given };
+    if (input === undefined) {
+      const message = `the arguments of ${name} are not JSON`;
+      return refusing("INVALID_INPUT", message, `Give an object with: ${keysOf(tool)}.`);
+    }
+    if (this.session === undefined) return { input: input.value };
+    const read = tool.input.safeParse(withoutSession(input.value ?? {}, this.session));
+    if (read.success) return { input: { ...read.data, session: this.session } };
+    const problems = read.error.issues.slice(0, MOST_PROBLEMS).map(problemOf).join("; ");
+    const message = cut(`the arguments of ${name} do not fit: ${problems}`, LONGEST_PROBLEM);
+    return refusing("INVALID_INPUT", message, `It takes: ${keysOf(tool)}.`);
+  }
+}
+
+function chosen(possible: readonly Tool[], only: OfferOptions["only"]): readonly Tool[] {
+  const names = onlySchema.safeParse(only);
+  const there = possible.map(({ name }) => name);
+  const strange = names.data?.filter((name) => !there.includes(name)) ?? [];
+  if (!names.success || strange.length > 0) {
+    const problem = names.success ? `no ${strange.join(", ")} to be had` : "a list of names";
+    throw new CellarError("INVALID_INPUT", `only: ${problem}`, {
+      remedy: `Name some of: ${there.join(", ")}.`,
+    });
+  }
+  return possible.filter(({ name }) => names.data?.includes(name) ?? true);
+}
+
+function offered({ name, title, description, input: whole }: Tool, isFixed: boolean): OfferedTool {
+  const input = isFixed && "session" in whole.shape ? whole.omit({ session: true }) : whole;
+  // Without its dialect, of which providers know different ones.
+  const { $schema: _, ...schema } = z.toJSONSchema(input, { io: "input" });
+  return { name, title, description, input, schema: schema as JsonSchema };
+}
+
+/** Providers hand arguments over as text too. */
+function parsed(text: string): { readonly value: unknown } | undefined {
+  if (text.length > LONGEST_TEXT) return undefined;
+  if (text.trim() === "") return { value: {} };
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Answers name the session, so a model may say it too. Another one is refused like any odd key. */
+function withoutSession(value: unknown, session: string): unknown {
+  if (typeof value !== "object" || value === null || !("session" in value)) return value;
+  const { session: named, ...rest } = value;
+  return named === session ? rest : value;
+}
+
+function problemOf({ path, message }: z.core.$ZodIssue): string {
+  return path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`;
+}
+
+function keysOf({ input }: OfferedTool): string {
+  const keys = Object.keys(input.shape);
+  return keys.length === 0 ? "nothing" : keys.join(", ");
+}
+
+function refusing(code: Refusal["code"], message: string, remedy: string): { refusal: Refusal } {
+  return { refusal: { code, message, remedy } };
+}

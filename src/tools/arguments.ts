@@ -1,0 +1,37 @@
+import { z } from "zod";
+
+const name = z.string().min(1).max(64);
+
+/** For tools that make a notebook where there is none. */
+export const anySession = name
+  .optional()
+  .describe(
+    "The notebook to work in. Leave it out the first time: a new one is made and its name returned. Pass that name from then on.",
+  );
+
+export const knownSession = name.describe(
+  "The notebook, by the name that an earlier call returned.",
+);
+
+export const cellKey = z
+  .union([z.int().nonnegative(), z.string().min(1).max(64)])
+  .describe("The number of the cell, from 0, or its id. Numbers move when a cell is deleted.");
+
+export const textOffset = z
+  .int()
+  .nonnegative()
+  .optional()
+  .describe("Character to begin with. Default: 0.");
+
+export const textLimit = z
+  .int()
+  .min(1)
+  .max(100_000)
+  .optional()
+  .describe("Characters to return. Default: what one answer usually shows.");
+
+export const filePath = z
+  .string()
+  .min(1)
+  .max(3_072)
+  .describe("Path below /workspace, such as data/table.csv. Not absolute, and without .. in it.");

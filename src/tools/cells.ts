@@ -1,0 +1,205 @@
+import { z } from "zod";
+import type { Settings } from "../config.js";
+import type { Cell } from "../session/cell.js";
+import type { Notebook } from "../session/notebook.js";
+import { anySession, cellKey, knownSession, textLimit, textOffset } from "./arguments.js";
+import { answerOf, hasFailed } from "./cell-answer.js";
+import type { Desk } from "./desk.js";
+import { figure, pageOf } from "./excerpt.js";
+import { wordsOf } from "./output-content.js";
+import { findCell, outputOf } from "./resource-reading.js";
+import { answered, cellViewSchema, pageSchema } from "./shapes.js";
+import type { Tool, ToolAnswer, ToolCall } from "./tool.js";
+
+const ranSchema = z.strictObject({ ...answered, cell: cellViewSchema });
+type Ran = z.infer<typeof ranSchema>;
+
+const executeInput = z.strictObject({
+  code: z
+    .string()
+    .max(1_000_000)
+    .describe(
+      "Python. The value of the last expression is shown, as in Jupyter, up to 50,000 characters of it; print what is longer.",
+    ),
+  session: anySession,
+});
+
+export const executeCell: Tool<typeof executeInput, typeof ranSchema> = {
+  name: "execute_cell",
+  title: "Run Python",
+  description:
+    "Runs Python in a notebook, as a new cell. Variables, imports and files stay for later cells. " +
+    "Returns what was printed, the value of the last expression, images, tables, and files that changed. " +
+    "Long outputs are shown in part, with a URI for the whole. " +
+    "On an error you get the traceback and hints: the variables from before are still there, so correct the code and run only that again. " +
+    "Costs the time of the code; a cell has a time limit, and one that is too long is stopped with its variables kept where possible.",
+  input: executeInput,
+  output: ranSchema,
+  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
+  run: (desk, { code, session }, call) =>
+    runIn(desk, session ?? desk.newName(), call, true, (notebook) =>
+      notebook.run(code, { signal: call.signal }),
+    ),
+};
+
+const rerunInput = z.strictObject({ session: knownSession, cell: cellKey });
+
+export const rerunCell: Tool<typeof rerunInput, typeof ranSchema> = {
+  name: "rerun_cell",
+  title: "Run a cell again",
+  description:
+    "Runs a cell of the notebook again, with the variables as they are now. Its earlier outputs are replaced. " +
+    "To change the code, use execute_cell instead. Returns the same as execute_cell and costs as much.",
+  input: rerunInput,
+  output: ranSchema,
+  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
+  run: (desk, { session, cell }, call) =>
+    runIn(desk, session, call, false, (notebook) =>
+      notebook.rerun(findCell(notebook.cells, cell).id, { signal: call.signal }),
+    ),
+};
+
+async function runIn(
+  desk: Desk,
+  session: string,
+  { signal, onText }: ToolCall,
+  create: boolean,
+  run: (notebook: Notebook) => Promise<Cell>,
+): Promise<ToolAnswer<Ran>> {
+  const work = async (notebook: Notebook) => {
+    const cell = await run(notebook);
+    return await ranAnswer(desk, session, { cell, notebook, present: notebook.state.present });
+  };
+  const answer = await desk.turn(session, work, { create, onText, signal });
+  desk.tell({ session, kind: "cells" });
+  if (answer.structured.cell.files !== undefined) desk.tell({ session, kind: "files" });
+  return answer;
+}
+
+async function ranAnswer(
+  desk: Desk,
+  session: string,
+  { cell, notebook, present }: { cell: Cell; notebook: Notebook; present: number },
+): Promise<ToolAnswer<Ran>> {
+  const isolation = notebook.info.isolation.level;
+  const { view, parts } = await answerOf(cell, {
+    session,
+    isolation,
+    content: { cells: notebook.cells, resource: (uri) => notebook.resource(uri) },
+    cap: desk.outputCap,
+    files: cell.files === undefined ? undefined : (await notebook.files()).files,
+    notes: stoppedNotes(cell, present),
+    hints: limitHints(cell, desk.settings),
+  });
+  return { parts, structured: { session, isolation, cell: view }, isError: hasFailed(cell) };
+}
+
+/** The library tells what was lost or taken back; that nothing was is worth telling too. */
+function stoppedNotes({ state, executionCount }: Cell, present: number): string[] {
+  if (state !== "CANCELLED" && state !== "TIMEOUT") return [];
+  if (executionCount === null || executionCount !== present) return [];
+  return ["it was interrupted; the variables are kept, with what it had done until then"];
+}
+
+/** Of limits that are set from outside, so that a model does not try again what cannot work. */
+function limitHints({ state }: Cell, { timeout, limits }: Settings): string[] {
+  switch (state) {
+    case "TIMEOUT":
+      return [
+        `a cell may take ${timeout / 1000} s; do less in one, and write what is done to a file`,
+      ];
+    case "OOM":
+      return [`a session may use ${limits.memoryMb} MB; work on a part of the data at a time`];
+    default:
+      return [];
+  }
+}
+
+const shownSchema = z.strictObject({
+  ...answered,
+  cell: cellViewSchema,
+  page: pageSchema.optional().describe("Where output was given: that piece of it."),
+});
+
+const showInput = z.strictObject({
+  session: knownSession,
+  cell: cellKey,
+  output: z
+    .int()
+    .nonnegative()
+    .optional()
+    .describe("The index of one output, to read its text piece by piece."),
+  offset: textOffset,
+  limit: textLimit,
+});
+
+export const showCell: Tool<typeof showInput, typeof shownSchema> = {
+  name: "show_cell",
+  title: "Show a cell",
+  description:
+    "Shows a cell as it is kept: code, state and outputs. Nothing is run, so it costs little. " +
+    "With output (and offset, limit) it returns one piece of a long output and where the next begins. " +
+    "If there is no such cell, show_notebook lists them.",
+  input: showInput,
+  output: shownSchema,
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  run: async (desk, { session, cell: key, output, offset = 0, limit }) => {
+    const content = await desk.content(session);
+    const cell = findCell(content.cells, key);
+    const isolation = desk.isolation.level;
+    const cap = desk.outputCap;
+    const { view, parts } = await answerOf(cell, { session, isolation, content, cap });
+    const structured = { session, isolation, cell: view };
+    if (output === undefined) {
+      const code = { type: "text", text: view.code } as const;
+      return { parts: [code, ...parts], structured, isError: false };
+    }
+    const words = await wordsOf(outputOf(cell, output), content);
+    const page = pageOf(words, offset, limit ?? cap);
+    const end = page.offset + page.text.length;
+    const rest = page.next === null ? "the end" : `next: offset=${page.next}`;
+    const heading =
+      `cell ${cell.number}, output ${output}: characters ${figure(page.offset)} to ${figure(end)} ` +
+      `of ${figure(page.length)}, ${rest} · session ${session} · isolation ${isolation}`;
+    const brief = { ...view, outputs: [], moreOutputs: cell.outputs.length };
+    return {
+      parts: [{ type: "text", text: `${heading}\n${page.text}` }],
+      structured: { ...structured, cell: brief, page },
+      isError: false,
+    };
+  },
+};
+
+const deletedSchema = z.strictObject({ ...answered, cells: z.int().nonnegative() });
+const deleteInput = z.strictObject({ session: knownSession, cell: cellKey });
+
+export const deleteCell: Tool<typeof deleteInput, typeof deletedSchema> = {
+  name: "delete_cell",
+  title: "Delete a cell",
+  description:
+    "Deletes a cell and its outputs for good. What it did to the variables and files stays: use undo for variables. " +
+    "The cells after it move up by one number. Returns how many cells are left.",
+  input: deleteInput,
+  output: deletedSchema,
+  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
+  run: async (desk, { session, cell: key }) => {
+    const deleted = await desk.use(
+      session,
+      async (notebook) => {
+        const { id, number } = findCell(notebook.cells, key);
+        await notebook.delete(id);
+        const isolation = notebook.info.isolation.level;
+        return { number, cells: notebook.cells.length, isolation };
+      },
+      { create: false },
+    );
+    desk.tell({ session, kind: "cells" });
+    const { number, cells, isolation } = deleted;
+    const text = `cell ${number} is deleted, ${cells} left; its effects on variables stay · session ${session} · isolation ${isolation}`;
+    return {
+      parts: [{ type: "text", text }],
+      structured: { session, isolation, cells },
+      isError: false,
+    };
+  },
+};

@@ -1,0 +1,263 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { afterEach, describe, expect, it } from "vitest";
+import { NativeRuntime } from "../backends/native/runtime.js";
+import { until } from "../session/notebooks.case.test.js";
+import { TOOLS } from "./catalogue.js";
+import type { Desk, DeskChange } from "./desk.js";
+import { call, DeskGround, execute, textOf } from "./desks.case.test.js";
+import { instructionsFor } from "./instructions.js";
+
+const PACKAGE = new URL("../../dist/index.js", import.meta.url).href;
+
+const ground = new DeskGround();
+const children: ChildProcess[] = [];
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+});
+
+/** The sessions that some process has open. */
+async function held(desk: Desk): Promise<string[]> {
+  const open = (await desk.list()).filter(({ owner }) => owner !== null);
+  return open.map(({ session }) => session);
+}
+
+/** Another process that holds a notebook until it is ended. */
+async function holder(session: string): Promise<ChildProcess> {
+  const options = { user: "ann", session, dir: ground.dir, preload: "none", poolSize: 0 };
+  const source = `
+    import { Notebook } from ${JSON.stringify(PACKAGE)};
+    const nb = await Notebook.open(${JSON.stringify(options)});
+    await nb.run("x = 'of another process'\\nprint(x)");
+    process.stdout.write("held");
+    setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", source], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  children.push(child);
+  await once(child.stdout, "data");
+  return child;
+}
+
+describe("a desk", () => {
+  it("knows the isolation before any notebook is open, and tells it", async () => {
+    const desk = await ground.open();
+    expect(await held(desk)).toEqual([]);
+    expect(desk.isolation.level).toMatch(/^L[34]/);
+    const text = instructionsFor(desk);
+    expect(text).toContain(`Isolation in force: ${desk.isolation.level}. ${desk.isolation.claim}`);
+    expect(text).toContain("cannot reach any network");
+    const listed = { network: { allow: ["pypi.org"] } };
+    expect(instructionsFor(await ground.open({ config: listed }))).toContain("only: pypi.org");
+  });
+
+  it("is not opened where the isolation is less than what was asked for", async () => {
+    const opening = ground.open({ config: { minIsolation: "L4" } });
+    await expect(opening).rejects.toMatchObject({ code: "SANDBOX_UNAVAILABLE" });
+  });
+
+  it("says everywhere that there are no walls, where that was accepted", async () => {
+    await using runtime = new NativeRuntime({ walls: false });
+    await using desk = await ground.open({ runtime, config: { minIsolation: "L0" } });
+    const { level, claim } = desk.isolation;
+    expect(["L0", "L1"]).toContain(level);
+    expect(instructionsFor(desk)).toContain(`${level}. ${claim} No wall keeps code from`);
+    expect(instructionsFor(desk)).not.toContain("cannot reach any network");
+    const { structured, text } = await execute(desk, "open", "20 + 22");
+    expect(structured).toMatchObject({ isolation: level });
+    expect(text).toContain(`isolation ${level}\n[result]\n42`);
+    const marked = await call(desk, "mark_private", { session: "open" });
+    expect(textOf(marked)).toContain("nothing is enforced");
+  });
+
+  it("refuses options and user names that cannot be", async () => {
+    await expect(ground.open({ user: "../bob" })).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    await expect(ground.open({ mostOpen: 0 })).rejects.toMatchObject({ code: "INVALID_CONFIG" });
+  });
+
+  it("closes what nobody uses, and brings it back with its variables", async () => {
+    const desk = await ground.open({ idleMs: 50 });
+    await execute(desk, "idle", "x = 41");
+    await until(async () => !(await held(desk)).includes("idle"));
+    expect((await execute(desk, "idle", "x + 1")).text).toContain("42");
+  });
+
+  it("does not close a notebook that is in use, however long that takes", async () => {
+    const desk = await ground.open({ idleMs: 50 });
+    await execute(desk, "steady", "1");
+    const code = "import time\nfor i in range(5):\n    time.sleep(0.1)\ni";
+    expect((await execute(desk, "steady", code)).text).toContain("4");
+  });
+
+  it("closes the one that was used longest ago when there are too many", async () => {
+    const desk = await ground.open({ mostOpen: 2, user: "most" });
+    await execute(desk, "a", "x = 'a'");
+    await execute(desk, "b", "x = 'b'");
+    await execute(desk, "a", "x");
+    await execute(desk, "c", "x = 'c'");
+    await until(async () => (await held(desk)).join() === "a,c");
+    expect((await execute(desk, "b", "x")).text).toContain("'b'");
+  });
+
+  it("refuses one more while all are at work", async () => {
+    const desk = await ground.open({ mostOpen: 1 });
+    const refused = await desk.use("worker", () => call(desk, "execute_cell", { code: "1" }));
+    expect(refused.refusal).toMatchObject({ code: "LIMIT_REACHED" });
+    expect(textOf(refused)).toContain("Wait");
+    expect((await call(desk, "execute_cell", { code: "1" })).isError).toBe(false);
+  });
+
+  it("tells what changed, and not any more when nobody wants to hear it", async () => {
+    const desk = await ground.open();
+    const changes: DeskChange[] = [];
+    const stop = desk.listen((change) => changes.push(change));
+    const session = "watched";
+    await execute(desk, session, "open('f', 'w').close()");
+    await call(desk, "write_file", { session, path: "g", content: "" });
+    await call(desk, "undo", { session });
+    expect(changes).toEqual([
+      { session, kind: "list" },
+      { session, kind: "cells" },
+      { session, kind: "files" },
+      { session, kind: "files" },
+      { session, kind: "cells" },
+    ]);
+    stop();
+    const warned = once(process, "warning");
+    desk.listen(() => {
+      throw new Error("deaf");
+    });
+    expect((await execute(desk, session, "1")).isError).toBe(false);
+    expect(changes).toHaveLength(5);
+    expect((await warned)[0]).toMatchObject({ message: "a listener of the desk failed: deaf" });
+  });
+
+  it("says what to do about a notebook that another process holds, and still shows it", async () => {
+    const child = await holder("taken");
+    const desk = await ground.open();
+    const refused = await call(desk, "execute_cell", { session: "taken", code: "x" });
+    expect(refused).toMatchObject({ isError: true, refusal: { code: "LOCKED" } });
+    expect(textOf(refused)).toContain(`process ${child.pid}`);
+    expect(textOf(refused)).toContain("use another session");
+    const shown = await call(desk, "show_cell", { session: "taken", cell: 0 });
+    expect(textOf(shown)).toContain("of another process");
+    const gone = once(child, "exit");
+    child.kill("SIGKILL");
+    await gone;
+    expect((await call(desk, "execute_cell", { session: "taken", code: "1 + 1" })).isError).toBe(
+      false,
+    );
+  });
+
+  it("opens a notebook anew that was taken over and given back", async () => {
+    const desk = await ground.open();
+    const session = "fenced";
+    await execute(desk, session, "x = 1");
+    const { dir, runtime } = ground;
+    const { Notebook } = await import("../session/notebook.js");
+    const options = {
+      dir,
+      runtime,
+      user: "ann",
+      session,
+      preload: "none",
+      takeover: true,
+    } as const;
+    const thief = await Notebook.open(options);
+    const refused = await call(desk, "execute_cell", { session, code: "x" });
+    expect(refused.refusal?.code).toBe("CONFLICT");
+    await thief.run("x = 2");
+    const locked = await call(desk, "execute_cell", { session, code: "x" });
+    expect(locked.refusal?.code).toBe("LOCKED");
+    await thief.close();
+    expect((await execute(desk, session, "x")).text).toContain("[result]\n2");
+  });
+
+  it("cancels what runs when it is closed, and answers nothing more", async () => {
+    const desk = await ground.open();
+    let begun = () => {};
+    const running = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const endless = execute(desk, "last", "print(1, flush=True)\nwhile True: pass", {
+      onText: () => begun(),
+    });
+    await running;
+    await desk.close();
+    expect((await endless).cell.state).toBe("CANCELLED");
+    const refused = await call(desk, "execute_cell", { session: "last", code: "1" });
+    expect(refused.refusal?.code).toBe("SESSION_CLOSED");
+  });
+
+  it("keeps cells and variables for the next desk", async () => {
+    const first = await ground.open();
+    await execute(first, "kept", "x = 7");
+    await first.close();
+    const second = await ground.open();
+    const shown = await call(second, "show_notebook", { session: "kept" });
+    expect(textOf(shown)).toContain("> x = 7");
+    expect(await held(second)).not.toContain("kept");
+    expect((await execute(second, "kept", "x")).text).toContain("7");
+  });
+});
+
+describe("users", () => {
+  const NAMES = [
+    "../bob/diary",
+    "bob/diary",
+    "..",
+    ".",
+    "",
+    "a\0b",
+    "-x",
+    "a/../b",
+    "x".repeat(65),
+  ];
+
+  it("cannot reach the notebooks of each other, by name or by URI", async () => {
+    const bob = await ground.open({ user: "bob" });
+    const { cell } = await execute(bob, "diary", "print('secret')\nopen('s.txt', 'w').write('s')");
+    const ann = await ground.open({ user: "ann" });
+    expect((await ann.list()).map(({ session }) => session)).not.toContain("diary");
+    const listed = await call(ann, "list_notebooks");
+    expect(JSON.stringify(listed)).not.toContain("diary");
+    for (const name of ["show_notebook", "export_ipynb", "list_files", "undo", "clear_notebook"]) {
+      const answer = await call(ann, name, { session: "diary" });
+      expect(answer.refusal?.code, name).toBe("NOT_FOUND");
+    }
+    for (const uri of [
+      cell.outputs[0]?.uri ?? "",
+      "notebook://session/diary",
+      "notebook://session/diary/files/s.txt",
+      "notebook://session/../bob/diary/cell/0",
+      "notebook://session/..%2Fbob%2Fdiary",
+    ]) {
+      await expect(ann.readResource(uri), uri).rejects.toMatchObject({ code: "NOT_FOUND" });
+    }
+    expect((await bob.readResource("notebook://session/diary/files/s.txt")).text).toBe("s");
+  });
+
+  it("have the same session names, each with its own notebook", async () => {
+    const [ann, bob] = [await ground.open({ user: "ann" }), await ground.open({ user: "bob" })];
+    await execute(ann, "same", "x = 'of ann'");
+    await execute(bob, "same", "x = 'of bob'");
+    expect((await execute(ann, "same", "x")).text).toContain("of ann");
+  });
+
+  it.each(NAMES)("get no session called %j, whatever the tool", async (session) => {
+    const desk = await ground.open();
+    for (const tool of TOOLS) {
+      if (!("session" in tool.input.shape)) continue;
+      const input = { session, code: "1", cell: 0, path: "x", content: "" };
+      const known = Object.keys(tool.input.shape);
+      const fitting = Object.fromEntries(
+        Object.entries(input).filter(([key]) => known.includes(key)),
+      );
+      const answer = await call(desk, tool.name, fitting);
+      expect(answer.refusal?.code, tool.name).toBe("INVALID_INPUT");
+    }
+    const forked = await call(desk, "fork_notebook", { session: "source", to: session });
+    expect(forked.isError).toBe(true);
+  });
+});

@@ -1,0 +1,113 @@
+import type { z } from "zod";
+import { CellarError, describeError, isCellarError } from "../errors.js";
+import { TOOLS } from "./catalogue.js";
+import { cut } from "./cell-view.js";
+import type { Desk } from "./desk.js";
+import type { Refusal, Tool, ToolAnswer, ToolCall } from "./tool.js";
+
+const LONGEST_PROBLEM = 2_000;
+const MOST_PROBLEMS = 10;
+
+/** Answers one call of a model. Throws only `ABORTED`, and only for the caller's own signal. */
+export async function callTool(
+  desk: Desk,
+  name: string,
+  input: unknown,
+  call: ToolCall = {},
+): Promise<ToolAnswer> {
+  const tool = TOOLS.find((one) => one.name === name);
+  if (tool === undefined) return refused(unknownTool(name));
+  const parsed = tool.input.safeParse(input ?? {});
+  if (!parsed.success) return refused(unfit(tool, parsed.error));
+  throwIfAborted(call.signal);
+  try {
+    return await tool.run(desk, parsed.data, call);
+  } catch (error) {
+    throwIfAborted(call.signal);
+    return refused(refusalOf(error));
+  }
+}
+
+function refused(refusal: Refusal): ToolAnswer {
+  const { code, message, remedy } = refusal;
+  const told = remedy === undefined ? message : `${message}\n${remedy}`;
+  return {
+    parts: [{ type: "text", text: `Not done (${code}): ${told}` }],
+    structured: { error: { code, message, ...(remedy !== undefined && { remedy }) } },
+    isError: true,
+    refusal,
+  };
+}
+
+function unknownTool(name: string): Refusal {
+  return {
+    code: "NOT_FOUND",
+    message: `there is no tool ${JSON.stringify(String(name).slice(0, 100))}`,
+    remedy: `Use one of: ${TOOLS.map((tool) => tool.name).join(", ")}.`,
+  };
+}
+
+function unfit({ name, input }: Tool, { issues }: z.ZodError): Refusal {
+  const problems = issues.slice(0, MOST_PROBLEMS).map((issue) => {
+    const place = issue.path.map(String).join(".");
+    return place === "" ? issue.message : `${place}: ${issue.message}`;
+  });
+  return {
+    code: "INVALID_INPUT",
+    message: cut(`the arguments of ${name} do not fit: ${problems.join("; ")}`, LONGEST_PROBLEM),
+    remedy: `It takes: ${Object.keys(input.shape).join(", ")}.`,
+  };
+}
+
+function refusalOf(error: unknown): Refusal {
+  if (!isCellarError(error)) {
+    const message = cut(`Cellar failed: ${describeError(error)}`, LONGEST_PROBLEM);
+    return { code: "IO_ERROR", message, remedy: "Try again, or go on in another session." };
+  }
+  const remedy = remedyOf(error);
+  return {
+    code: error.code,
+    message: cut(error.message, LONGEST_PROBLEM),
+    ...(remedy !== undefined && { remedy: cut(remedy, LONGEST_PROBLEM) }),
+  };
+}
+
+/** Remedies that speak of calls of the library, as they are said to a model. */
+function remedyOf({ code, message, remedy, details }: CellarError): string | undefined {
+  switch (code) {
+    case "LOCKED":
+      return "Another program has this notebook open and must close it first. Meanwhile use another session; show_notebook, show_cell and export_ipynb work all the same.";
+    case "NOT_FOUND":
+      if (message.startsWith("there is no notebook")) {
+        return "list_notebooks tells which there are. execute_cell and create_notebook make one.";
+      }
+      if (message.endsWith("in the workspace")) return "list_files tells what there is.";
+      return remedy;
+    case "LIMIT_REACHED":
+      return details.maxCells === undefined
+        ? remedy
+        : "Delete some with delete_cell, or go on in another session.";
+    case "CHECKPOINT_GONE":
+      return stepsThatWork(details.usable);
+    case "TOO_LARGE":
+      return `Work on large data with Python in a cell, or in parts.${remedy === undefined ? "" : ` ${remedy}`}`;
+    case "CONFLICT":
+      return details.owner === undefined
+        ? remedy
+        : "Another program has taken the notebook over. What was answered is saved. Call again to open it when it is free, or use another session.";
+    default:
+      return remedy;
+  }
+}
+
+function stepsThatWork(usable: unknown): string {
+  const steps = Array.isArray(usable) ? usable.map(String) : [];
+  return steps.length === 0
+    ? "Nothing can be undone now. Set the variables with a new cell."
+    : `These counts work now: ${steps.join(", ")}.`;
+}
+
+function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted !== true) return;
+  throw new CellarError("ABORTED", "the call was cancelled", { cause: signal.reason });
+}

@@ -1,0 +1,218 @@
+import { z } from "zod";
+import { CellarError } from "../errors.js";
+import type { WorkspaceFile } from "../session/workspace/workspace.js";
+import { uriOf } from "./addresses.js";
+import { anySession, filePath, knownSession, textLimit, textOffset } from "./arguments.js";
+import { linkTo } from "./cell-answer.js";
+import { figure, pageOf } from "./excerpt.js";
+import { mimeOfFile, textOf } from "./file-kind.js";
+import { answered, type FileView, fileViewSchema, pageSchema } from "./shapes.js";
+import type { Tool, ToolPart } from "./tool.js";
+
+const count = z.int().nonnegative();
+const MOST_LISTED = 200;
+const LARGEST_READ = 64 * 1024 * 1024;
+const LARGEST_IMAGE = 3 * 1024 * 1024;
+const LARGEST_BASE64 = 64 * 1024;
+const LONGEST_CONTENT = 16 * 1024 * 1024;
+const SHOWN_IMAGES: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+const listInput = z.strictObject({
+  session: knownSession,
+  folder: filePath.optional().describe("Only what lies below this folder. Default: everything."),
+  offset: count.optional().describe("How many to skip. Default: 0."),
+});
+const listSchema = z.strictObject({
+  ...answered,
+  files: z.array(fileViewSchema),
+  more: count.describe("Entries after these."),
+  isCut: z.boolean().describe("Whether there are so many that not all were counted."),
+});
+
+export const listFiles: Tool<typeof listInput, typeof listSchema> = {
+  name: "list_files",
+  title: "List files",
+  description:
+    "Lists the files of the notebook's /workspace, where its code runs, with sizes. " +
+    `Returns at most ${MOST_LISTED} at a time, and how many more there are.`,
+  input: listInput,
+  output: listSchema,
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  run: async (desk, { session, folder, offset = 0 }) => {
+    const { listing, isolation } = await desk.use(
+      session,
+      async (notebook) => ({
+        listing: await notebook.files(),
+        isolation: notebook.info.isolation.level,
+      }),
+      { create: false },
+    );
+    const prefix = folder === undefined ? "" : `${folder.replace(/\/+$/, "")}/`;
+    const all = listing.files.filter(({ path }) => path.startsWith(prefix));
+    const shown = all.slice(offset, offset + MOST_LISTED);
+    const files = shown.map((file) => viewOf(session, file));
+    const more = Math.max(0, all.length - offset - shown.length);
+    const { isCut } = listing;
+    const lines = files.map(({ path, bytes, kind }) =>
+      kind === "file" ? `${path} · ${figure(bytes)} bytes` : `${path} · ${kind}`,
+    );
+    if (more > 0) lines.push(`[${figure(more)} more: offset=${offset + shown.length}]`);
+    if (isCut) lines.push("[there are too many to count; give a folder, or list them in a cell]");
+    const heading = `${figure(all.length)} entries · session ${session} · isolation ${isolation}`;
+    return {
+      parts: [{ type: "text", text: [heading, ...lines].join("\n") }],
+      structured: { session, isolation, files, more, isCut },
+      isError: false,
+    };
+  },
+};
+
+function viewOf(session: string, { path, bytes, kind, modified }: WorkspaceFile): FileView {
+  const uri = kind === "file" ? uriOf({ kind: "file", session, path }) : undefined;
+  const at = modified.toISOString();
+  return { path, bytes, kind, modified: at, ...(uri !== undefined && { uri }) };
+}
+
+const readInput = z.strictObject({
+  session: knownSession,
+  path: filePath,
+  offset: textOffset,
+  limit: textLimit,
+  encoding: z
+    .enum(["text", "base64"])
+    .optional()
+    .describe(
+      `base64 returns bytes, at most ${figure(LARGEST_BASE64)} of them; offset and limit then count bytes. Default: text.`,
+    ),
+});
+const readSchema = z.strictObject({
+  ...answered,
+  path: z.string(),
+  bytes: count,
+  mime: z.string(),
+  encoding: z.enum(["text", "base64", "none"]).describe("none: it is no text, see the uri."),
+  page: pageSchema.optional(),
+  uri: z.string(),
+});
+
+export const readFile: Tool<typeof readInput, typeof readSchema> = {
+  name: "read_file",
+  title: "Read a file",
+  description:
+    "Reads a file of the notebook's /workspace. A text is returned piece by piece: go on with the offset that it names. " +
+    "An image is shown; other binary files are given as a link, or as base64 on demand. " +
+    "For large data it is cheaper to look into the file with Python in a cell.",
+  input: readInput,
+  output: readSchema,
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  run: async (desk, { session, path, offset = 0, limit, encoding = "text" }) => {
+    const { bytes, isolation } = await desk.use(
+      session,
+      async (notebook) => ({
+        bytes: await notebook.getFile(path, { maxBytes: LARGEST_READ }),
+        isolation: notebook.info.isolation.level,
+      }),
+      { create: false },
+    );
+    const text = textOf(bytes);
+    const mime = mimeOfFile(path, text !== undefined);
+    const uri = uriOf({ kind: "file", session, path });
+    const about = { session, isolation, path, bytes: bytes.length, mime, uri };
+    const heading = `${path} · ${figure(bytes.length)} bytes · session ${session} · isolation ${isolation}`;
+    if (encoding === "base64") {
+      const page = bytesPage(bytes, offset, Math.min(limit ?? LARGEST_BASE64, LARGEST_BASE64));
+      const told = [heading, placeOf(page, "bytes"), page.text].join("\n");
+      return {
+        parts: [{ type: "text", text: told }],
+        structured: { ...about, encoding, page },
+        isError: false,
+      };
+    }
+    if (text === undefined) {
+      return {
+        parts: [{ type: "text", text: `${heading}\n[no text: ${mime}]` }, binaryPart(about, bytes)],
+        structured: { ...about, encoding: "none" },
+        isError: false,
+      };
+    }
+    const page = pageOf(text, offset, limit ?? desk.outputCap);
+    const place = page.next === null && page.offset === 0 ? [] : [placeOf(page, "characters")];
+    return {
+      parts: [{ type: "text", text: [heading, ...place, page.text].join("\n") }],
+      structured: { ...about, encoding, page },
+      isError: false,
+    };
+  },
+};
+
+type Page = z.infer<typeof pageSchema>;
+
+function bytesPage(bytes: Buffer, offset: number, limit: number): Page {
+  const start = Math.min(offset, bytes.length);
+  const end = Math.min(start + limit, bytes.length);
+  const next = end < bytes.length ? end : null;
+  return { text: bytes.toString("base64", start, end), offset: start, length: bytes.length, next };
+}
+
+function placeOf({ offset, length, next }: Page, unit: string): string {
+  const end = figure(next ?? length);
+  const rest = next === null ? "the end" : `next: offset=${next}`;
+  return `[${unit} ${figure(offset)} to ${end} of ${figure(length)}; ${rest}]`;
+}
+
+function binaryPart(
+  { session, path, mime }: { session: string; path: string; mime: string },
+  bytes: Buffer,
+): ToolPart {
+  if (SHOWN_IMAGES.includes(mime) && bytes.length <= LARGEST_IMAGE) {
+    return { type: "image", mime, data: bytes.toString("base64") };
+  }
+  return linkTo(session, { path, bytes: bytes.length, kind: "file", modified: new Date(0) });
+}
+
+const writeInput = z.strictObject({
+  session: anySession,
+  path: filePath,
+  content: z.string().max(LONGEST_CONTENT).describe("The whole new content of the file."),
+  encoding: z.enum(["text", "base64"]).optional().describe("What content is. Default: text."),
+});
+const writtenSchema = z.strictObject({
+  ...answered,
+  path: z.string(),
+  bytes: count,
+  uri: z.string(),
+});
+
+export const writeFile: Tool<typeof writeInput, typeof writtenSchema> = {
+  name: "write_file",
+  title: "Write a file",
+  description:
+    "Writes a file into the notebook's /workspace, with the folders that it needs, and replaces one that is there. " +
+    "Code finds it under the same path. Returns its size. Fails where the workspace is full: delete files in a cell.",
+  input: writeInput,
+  output: writtenSchema,
+  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  run: async (desk, { session = desk.newName(), path, content, encoding = "text" }) => {
+    const bytes = encoding === "text" ? Buffer.from(content) : decoded(content);
+    const isolation = await desk.use(session, async (notebook) => {
+      await notebook.putFile(path, bytes);
+      return notebook.info.isolation.level;
+    });
+    desk.tell({ session, kind: "files" });
+    const uri = uriOf({ kind: "file", session, path });
+    const text = `${path} has ${figure(bytes.length)} bytes now · session ${session} · isolation ${isolation}`;
+    return {
+      parts: [{ type: "text", text }],
+      structured: { session, isolation, path, bytes: bytes.length, uri },
+      isError: false,
+    };
+  },
+};
+
+function decoded(content: string): Buffer {
+  if (content.length % 4 === 0 && BASE64.test(content)) return Buffer.from(content, "base64");
+  throw new CellarError("INVALID_INPUT", "the content is not base64", {
+    remedy: "Encode it as base64 with padding and without line ends, or leave encoding out.",
+  });
+}

@@ -1,0 +1,114 @@
+import { z } from "zod";
+import type { Cell } from "../session/cell.js";
+import type { Notebook } from "../session/notebook.js";
+import { cellList, type NotebookCheckpoint } from "../session/notebook-state.js";
+import { anySession, knownSession } from "./arguments.js";
+import { counted } from "./excerpt.js";
+import { answered } from "./shapes.js";
+import { stateNotes } from "./state-notes.js";
+import type { Tool } from "./tool.js";
+
+const count = z.int().nonnegative();
+
+const undoInput = z.strictObject({
+  session: knownSession,
+  count: z.int().min(1).max(1_000).optional().describe("How many runs to take back. Default: 1."),
+});
+const undoneSchema = z.strictObject({
+  ...answered,
+  undone: z.array(count).describe("The cells whose effects are gone, by number."),
+  now: count.nullable().describe("The cell after which the variables stand; null: the beginning."),
+  points: z
+    .array(z.strictObject({ cell: count.nullable(), run: count }))
+    .describe("States that can be gone back to, oldest first."),
+});
+
+export const undo: Tool<typeof undoInput, typeof undoneSchema> = {
+  name: "undo",
+  title: "Undo",
+  description:
+    "Takes back what the last runs did to the variables, at once. Cells stay and are marked as undone; files stay as they are. " +
+    "Returns which cells were undone and what can be gone back to. Where that state is not kept any more it fails, and says which counts work.",
+  input: undoInput,
+  output: undoneSchema,
+  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
+  run: async (desk, { session, count: runs = 1 }) => {
+    const result = await desk.use(
+      session,
+      async (notebook) => {
+        const before = undoneIds(notebook.cells);
+        const point = await notebook.undo(runs);
+        const points = await notebook.checkpoints();
+        const undone = notebook.cells
+          .filter(({ id, isUndone }) => isUndone === true && !before.has(id))
+          .map(({ number }) => number);
+        return { point, points, undone, isolation: notebook.info.isolation.level };
+      },
+      { create: false },
+    );
+    desk.tell({ session, kind: "cells" });
+    const { point, undone, isolation } = result;
+    const points = result.points.map(({ cell, sequence }) => ({ cell, run: sequence }));
+    const done =
+      undone.length === 0 ? `${counted(runs, "run")} undone` : `undone: ${cellList(undone)}`;
+    const back = result.points.map(described).join(", ");
+    const text =
+      `${done}; the variables are as ${described(point)} · session ${session} · isolation ${isolation}\n` +
+      `states that are kept: ${back === "" ? "none" : back}`;
+    return {
+      parts: [{ type: "text", text }],
+      structured: { session, isolation, undone, now: point.cell, points },
+      isError: false,
+    };
+  },
+};
+
+function undoneIds(cells: readonly Cell[]): ReadonlySet<string> {
+  return new Set(cells.filter(({ isUndone }) => isUndone === true).map(({ id }) => id));
+}
+
+function described({ cell, sequence }: NotebookCheckpoint): string {
+  if (sequence === 0) return "at the beginning";
+  return cell === null ? `after run ${sequence}` : `after cell ${cell}`;
+}
+
+const forkInput = z.strictObject({
+  session: knownSession.describe("The notebook to copy."),
+  to: anySession.describe("The name of the copy. Default: a new name."),
+});
+const forkedSchema = z.strictObject({
+  ...answered,
+  from: z.string(),
+  cells: count,
+  notes: z.array(z.string()),
+});
+
+export const forkNotebook: Tool<typeof forkInput, typeof forkedSchema> = {
+  name: "fork_notebook",
+  title: "Fork a notebook",
+  description:
+    "Makes a copy of a notebook with its cells, variables and files, to try something without touching the original. " +
+    "Returns the session of the copy: pass it to work there. Costs the time to save and copy all of it. " +
+    "Variables that cannot be saved are named in the notes.",
+  input: forkInput,
+  output: forkedSchema,
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  run: async (desk, { session: from, to: session = desk.newName() }) => {
+    const copy = async (notebook: Notebook) => {
+      await using twin = await notebook.fork(session);
+      return { cells: twin.cells.length, notes: stateNotes(twin.state), info: twin.info };
+    };
+    const { cells, notes, info } = await desk.use(from, copy, { create: false });
+    desk.tell({ session, kind: "list" });
+    const isolation = info.isolation.level;
+    const text = [
+      `${session} goes on from ${from}, with ${counted(cells, "cell")} · isolation ${isolation}`,
+      ...notes.map((note) => `note: ${note}`),
+    ].join("\n");
+    return {
+      parts: [{ type: "text", text }],
+      structured: { session, isolation, from, cells, notes },
+      isError: false,
+    };
+  },
+};

@@ -1,0 +1,21 @@
+export type { AiSdkOutput, AiSdkTool } from "./adapters/ai-sdk.js";
+export {
+  type AnthropicTool,
+  type AnthropicToolResult,
+  toAnthropicToolResult,
+} from "./adapters/anthropic.js";
+export { NotebookTools, openTools, type ToolsOptions } from "./adapters/notebook-tools.js";
+export type { JsonSchema } from "./adapters/offer.js";
+export {
+  type AnsweredCall,
+  type OpenAIMessage,
+  type OpenAIOutput,
+  type OpenAIResponsesTool,
+  type OpenAITool,
+  toOpenAIMessages,
+  toOpenAIOutput,
+} from "./adapters/openai.js";
+export type { ShownOptions } from "./adapters/shown-content.js";
+export type { DeskIsolation } from "./desk.js";
+export type { ReadResource } from "./resource-reading.js";
+export type { Refusal, ToolAnswer, ToolCall, ToolPart } from "./tool.js";

@@ -1,0 +1,33 @@
+import type { IsolationLevel, Settings } from "../config.js";
+import { enforcesPrivacy } from "../session/egress/privacy.js";
+import type { Desk } from "./desk.js";
+
+export type DeskFacts = Pick<Desk, "isolation" | "outputCap" | "settings">;
+
+/** Teaches a model in a few lines to use the notebooks well. */
+export function instructionsFor({ isolation, outputCap, settings }: DeskFacts): string {
+  const { level, claim } = isolation;
+  const { timeout, limits } = settings;
+  return [
+    `You have Python notebooks. Isolation in force: ${level}. ${claim} ${reachOf(level, settings.network)}`,
+    "",
+    "- Run Python with execute_cell. The first call makes a notebook and returns its session. Pass that session to every later call: variables, imports and files are kept there, also after a restart.",
+    "- Work in small steps and build on what is there. Do not run again what has worked; after an error correct only the cell that failed.",
+    `- Look before you print everything: lengths, types, heads, a filter. An answer shows about ${outputCap} characters of an output; the whole is kept, and the answer says where.`,
+    "- Keep large data in variables and files, not in the conversation. Code runs in /workspace: write_file puts files there, read_file and list_files look at them.",
+    "- End a cell with an expression to see its value. Tables and plots come back as such.",
+    "- undo takes back what runs did to the variables. fork_notebook makes a copy to try something in. Files are not undone.",
+    enforcesPrivacy(level)
+      ? "- Before you load data that must not leave, call mark_private: it cuts the network for good."
+      : "- If there is data that must not leave, call mark_private, and send nothing of it anywhere yourself: no wall keeps it here.",
+    `- A cell may take ${timeout / 1000} s, ${limits.memoryMb} MB of memory and ${limits.workspaceMb} MB of files. A cell that is stopped tells what became of the variables.`,
+  ].join("\n");
+}
+
+function reachOf(level: IsolationLevel, network: Settings["network"]): string {
+  if (!enforcesPrivacy(level))
+    return "No wall keeps code from the network and files of this machine.";
+  if (network === "none") return "Code cannot reach any network.";
+  if (network === "host") return "Code reaches the network of the host.";
+  return `Code reaches only: ${network.allow.join(", ")}.`;
+}

@@ -1,0 +1,216 @@
+import { z } from "zod";
+import { CellarError } from "../errors.js";
+import { uriOf } from "./addresses.js";
+import { anySession, knownSession } from "./arguments.js";
+import { cut } from "./cell-view.js";
+import { counted, figure } from "./excerpt.js";
+import { overviewOf } from "./overview.js";
+import { exportOf, IPYNB_MIME } from "./resource-reading.js";
+import { answered, cellViewSchema } from "./shapes.js";
+import { stateNotes } from "./state-notes.js";
+import type { Tool, ToolPart } from "./tool.js";
+
+const count = z.int().nonnegative();
+const MOST_LISTED = 100;
+const LONGEST_NOTE = 1_000;
+
+const createInput = z.strictObject({
+  session: anySession.describe("A name for it: letters, digits and . _ - @. Default: a new name."),
+});
+const createdSchema = z.strictObject({ ...answered, python: z.string() });
+
+export const createNotebook: Tool<typeof createInput, typeof createdSchema> = {
+  name: "create_notebook",
+  title: "Make a notebook",
+  description:
+    "Makes an empty notebook and returns its session name. Not needed before execute_cell, which makes one itself; " +
+    "use it to choose the name. Fails where the name is taken: then pass that name to go on there, or choose another.",
+  input: createInput,
+  output: createdSchema,
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  run: async (desk, { session = desk.newName() }) => {
+    if (await desk.has(session)) {
+      throw new CellarError("CONFLICT", `there is a notebook ${session} already`, {
+        remedy: `Pass session=${session} to go on in it, or choose another name.`,
+      });
+    }
+    const { python, isolation } = await desk.use(session, async ({ info }) => info);
+    const { level } = isolation;
+    const text = `notebook ${session} is ready: Python ${python.version} · isolation ${level}`;
+    return {
+      parts: [{ type: "text", text }],
+      structured: { session, isolation: level, python: python.version },
+      isError: false,
+    };
+  },
+};
+
+const listInput = z.strictObject({
+  offset: count.optional().describe("How many to skip. Default: 0."),
+});
+const listSchema = z.strictObject({
+  isolation: answered.isolation,
+  notebooks: z.array(
+    z.strictObject({
+      session: z.string(),
+      cells: count,
+      createdAt: z.string().nullable(),
+      isPrivate: z.boolean(),
+      isOpen: z.boolean().describe("Whether some process has it open now."),
+      problem: z.string().optional(),
+      uri: z.string(),
+    }),
+  ),
+  more: count.describe("Notebooks after these."),
+});
+
+export const listNotebooks: Tool<typeof listInput, typeof listSchema> = {
+  name: "list_notebooks",
+  title: "List notebooks",
+  description:
+    "Lists the notebooks there are, with the number of their cells. Opens none of them and costs little. " +
+    `Returns at most ${MOST_LISTED}, and how many more there are.`,
+  input: listInput,
+  output: listSchema,
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  run: async (desk, { offset = 0 }) => {
+    const all = await desk.list();
+    const notebooks = all.slice(offset, offset + MOST_LISTED).map((one) => ({
+      session: one.session,
+      cells: one.cells,
+      createdAt: one.createdAt,
+      isPrivate: one.isPrivate,
+      isOpen: one.owner !== null,
+      ...(one.problem !== undefined && { problem: cut(one.problem, LONGEST_NOTE) }),
+      uri: uriOf({ kind: "notebook", session: one.session }),
+    }));
+    const more = Math.max(0, all.length - offset - notebooks.length);
+    const lines = notebooks.map(({ session, cells, isPrivate, isOpen, problem }) => {
+      const marks = [...(isPrivate ? ["private"] : []), ...(isOpen ? ["open"] : [])];
+      const damage = problem === undefined ? [] : [`cannot be read: ${problem}`];
+      return [session, counted(cells, "cell"), ...marks, ...damage].join(" · ");
+    });
+    if (more > 0) lines.push(`[${figure(more)} more: offset=${offset + notebooks.length}]`);
+    const { level } = desk.isolation;
+    const heading = `${counted(all.length, "notebook")} · isolation ${level}`;
+    return {
+      parts: [{ type: "text", text: [heading, ...lines].join("\n") }],
+      structured: { isolation: level, notebooks, more },
+      isError: false,
+    };
+  },
+};
+
+const showInput = z.strictObject({
+  session: knownSession,
+  offset: count.optional().describe("The number of the first cell to show. Default: 0."),
+  limit: z.int().min(1).max(200).optional().describe("How many cells to show. Default: 50."),
+});
+const overviewSchema = z.strictObject({
+  ...answered,
+  cells: z.array(
+    z.strictObject({
+      ...cellViewSchema.pick({ id: true, number: true, state: true, code: true }).shape,
+      isUndone: z.boolean(),
+      shown: z.string().describe("The outputs, shortened."),
+    }),
+  ),
+  more: count.describe("Cells after these."),
+  notes: z.array(z.string()).describe("What is missing of the variables, and warnings."),
+});
+
+export const showNotebook: Tool<typeof showInput, typeof overviewSchema> = {
+  name: "show_notebook",
+  title: "Show a notebook",
+  description:
+    "Shows the cells of a notebook in brief: number, state, code and the start and end of the outputs. Nothing is run. " +
+    "Use it to find your way in a notebook that you do not know; show_cell has the details.",
+  input: showInput,
+  output: overviewSchema,
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  run: async (desk, { session, offset = 0, limit = 50 }) => {
+    const { cells: all } = await desk.content(session);
+    const { cells, more, text } = overviewOf(all, { offset, limit });
+    const state = await desk.stateOf(session);
+    const notes = state === undefined ? [] : stateNotes(state);
+    const { level } = desk.isolation;
+    const heading = `notebook ${session} · ${counted(all.length, "cell")} · isolation ${level}`;
+    const told = [heading, ...notes.map((note) => `note: ${note}`)].join("\n");
+    return {
+      parts: [{ type: "text", text: text === "" ? told : `${told}\n\n${text}` }],
+      structured: { session, isolation: level, cells: [...cells], more, notes },
+      isError: false,
+    };
+  },
+};
+
+const clearInput = z.strictObject({ session: knownSession });
+const clearedSchema = z.strictObject({ ...answered, deleted: count });
+
+export const clearNotebook: Tool<typeof clearInput, typeof clearedSchema> = {
+  name: "clear_notebook",
+  title: "Clear a notebook",
+  description:
+    "Deletes all cells and all variables of a notebook for good, to begin anew. Files stay. It cannot be undone: " +
+    "fork_notebook first keeps a copy. Returns how many cells were deleted.",
+  input: clearInput,
+  output: clearedSchema,
+  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  run: async (desk, { session }) => {
+    const { deleted, isolation } = await desk.use(
+      session,
+      async (notebook) => {
+        const deleted = notebook.cells.length;
+        await notebook.clear();
+        return { deleted, isolation: notebook.info.isolation.level };
+      },
+      { create: false },
+    );
+    desk.tell({ session, kind: "cells" });
+    const text = `${counted(deleted, "cell")} and all variables are gone, files stay · session ${session} · isolation ${isolation}`;
+    return {
+      parts: [{ type: "text", text }],
+      structured: { session, isolation, deleted },
+      isError: false,
+    };
+  },
+};
+
+const exportInput = z.strictObject({ session: knownSession });
+const exportedSchema = z.strictObject({
+  ...answered,
+  uri: z.string(),
+  mime: z.string(),
+  bytes: count,
+  cells: count,
+});
+
+export const exportIpynb: Tool<typeof exportInput, typeof exportedSchema> = {
+  name: "export_ipynb",
+  title: "Export for Jupyter",
+  description:
+    "Gives the notebook as an .ipynb file for Jupyter, as a link to a resource that the client can read. " +
+    "Writes nothing and runs nothing.",
+  input: exportInput,
+  output: exportedSchema,
+  hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  run: async (desk, { session }) => {
+    const { cells } = await desk.content(session);
+    const bytes = Buffer.byteLength(await exportOf(desk, session));
+    const isolation = desk.isolation.level;
+    const uri = uriOf({ kind: "ipynb", session });
+    const text = `${counted(cells.length, "cell")}, ${figure(bytes)} bytes: ${uri} · session ${session} · isolation ${isolation}`;
+    const link: ToolPart = {
+      type: "resource",
+      uri,
+      name: `${session}.ipynb`,
+      mime: IPYNB_MIME,
+      size: bytes,
+    };
+    return {
+      parts: [{ type: "text", text }, link],
+      structured: { session, isolation, uri, mime: IPYNB_MIME, bytes, cells: cells.length },
+      isError: false,
+    };
+  },
+};

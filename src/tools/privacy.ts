@@ -1,0 +1,41 @@
+import { z } from "zod";
+import { privacyNote } from "../session/egress/privacy.js";
+import { knownSession } from "./arguments.js";
+import { answered } from "./shapes.js";
+import type { Tool } from "./tool.js";
+
+const privateInput = z.strictObject({
+  session: knownSession,
+  reason: z.string().min(1).max(1_000).optional().describe("Why, for those who read it later."),
+});
+const privateSchema = z.strictObject({ ...answered, reason: z.string(), note: z.string() });
+
+export const markPrivate: Tool<typeof privateInput, typeof privateSchema> = {
+  name: "mark_private",
+  title: "Mark as private",
+  description:
+    "Tells that the notebook holds private data. Where there are walls its network is cut at once and for good; nothing takes that back. " +
+    "Use it before you load data that must not leave. Returns what is enforced.",
+  input: privateInput,
+  output: privateSchema,
+  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  run: async (desk, { session, reason }) => {
+    const { isolation, private: mark } = await desk.use(
+      session,
+      async (notebook) => {
+        await notebook.markPrivate(reason);
+        return notebook.info;
+      },
+      { create: false },
+    );
+    desk.tell({ session, kind: "list" });
+    const { level } = isolation;
+    const kept = mark?.reason ?? reason ?? "";
+    const note = privacyNote(level, kept);
+    return {
+      parts: [{ type: "text", text: `${note} · session ${session} · isolation ${level}` }],
+      structured: { session, isolation: level, reason: kept, note },
+      isError: false,
+    };
+  },
+};

@@ -1,0 +1,111 @@
+import { CellarError } from "../errors.js";
+import type { Cell } from "../session/cell.js";
+import { ipynbOf } from "../session/interchange/ipynb.js";
+import type { NotebookContent } from "../session/interchange/notebook-content.js";
+import { type Address, addressOf } from "./addresses.js";
+import { answerOf } from "./cell-answer.js";
+import type { Desk } from "./desk.js";
+import { mimeOfFile, textOf } from "./file-kind.js";
+import { mainOf, wordsOf } from "./output-content.js";
+import { overviewOf } from "./overview.js";
+
+/** What lies at a URI: a text, or bytes of anything else. */
+export interface ReadResource {
+  readonly uri: string;
+  readonly mime: string;
+  readonly text?: string;
+  readonly bytes?: Buffer;
+}
+
+export const IPYNB_MIME = "application/x-ipynb+json";
+/** Answers are one message each, which a client has to hold as a whole. */
+const LARGEST_FILE = 32 * 1024 * 1024;
+const LARGEST_IPYNB = 64 * 1024 * 1024;
+const MOST_CELLS = 1_000;
+
+export async function readAddress(desk: Desk, uri: string): Promise<ReadResource> {
+  const address = addressOf(uri);
+  return { uri, ...(await contentAt(desk, address)) };
+}
+
+async function contentAt(desk: Desk, address: Address): Promise<Omit<ReadResource, "uri">> {
+  const { session } = address;
+  switch (address.kind) {
+    case "notebook": {
+      const { cells } = await desk.content(session);
+      const { text } = overviewOf(cells, { offset: 0, limit: MOST_CELLS });
+      return { mime: "text/plain", text };
+    }
+    case "ipynb":
+      return { mime: IPYNB_MIME, text: await exportOf(desk, session) };
+    case "cell": {
+      const content = await desk.content(session);
+      return { mime: "text/plain", text: await cellText(desk, session, content, address.cell) };
+    }
+    case "output": {
+      const content = await desk.content(session);
+      const output = outputOf(findCell(content.cells, address.cell), address.output);
+      if (!address.isText) return await mainOf(output, content);
+      return { mime: "text/plain", text: await wordsOf(output, content) };
+    }
+    case "file": {
+      const { path } = address;
+      const bytes = await desk.use(
+        session,
+        (notebook) => notebook.getFile(path, { maxBytes: LARGEST_FILE }),
+        { create: false },
+      );
+      const text = textOf(bytes);
+      const mime = mimeOfFile(path, text !== undefined);
+      return text === undefined || mime.startsWith("image/") ? { mime, bytes } : { mime, text };
+    }
+  }
+}
+
+/** By id, or by the number it has now. */
+export function findCell(cells: readonly Cell[], key: number | string): Cell {
+  const wanted = String(key);
+  const found =
+    cells.find(({ id }) => id === wanted) ?? cells.find(({ number }) => String(number) === wanted);
+  if (found !== undefined) return found;
+  const range = cells.length === 0 ? "there are none" : `there are 0 to ${cells.length - 1}`;
+  throw new CellarError("NOT_FOUND", `there is no cell ${wanted.slice(0, 64)}`, {
+    remedy: `Give the number or the id of a cell: ${range}.`,
+  });
+}
+
+export function outputOf({ number, outputs }: Cell, index: number): Cell["outputs"][number] {
+  const output = outputs[index];
+  if (output !== undefined) return output;
+  const range = outputs.length === 0 ? "It has none." : `It has 0 to ${outputs.length - 1}.`;
+  throw new CellarError("NOT_FOUND", `cell ${number} has no output ${index}`, { remedy: range });
+}
+
+/** The notebook as an `.ipynb` file. */
+export async function exportOf(desk: Desk, session: string): Promise<string> {
+  const content = await desk.content(session);
+  const bytes = content.cells
+    .flatMap(({ resources }) => resources)
+    .reduce((sum, { blob }) => sum + blob.bytes, 0);
+  if (bytes > LARGEST_IPYNB) {
+    const problem = `its outputs have ${bytes} bytes, more than ${LARGEST_IPYNB}`;
+    throw new CellarError("TOO_LARGE", `the notebook cannot be sent as one file: ${problem}`, {
+      remedy: "Delete cells with large outputs, or have a person run `cellar notebook export`.",
+    });
+  }
+  return await ipynbOf(content);
+}
+
+async function cellText(
+  desk: Desk,
+  session: string,
+  content: NotebookContent,
+  key: string,
+): Promise<string> {
+  const cell = findCell(content.cells, key);
+  const isolation = desk.isolation.level;
+  const { parts } = await answerOf(cell, { session, isolation, content, cap: desk.outputCap });
+  const [first] = parts;
+  const told = first?.type === "text" ? first.text : "";
+  return `${cell.code.trimEnd()}\n\n${told}`;
+}
