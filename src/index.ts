@@ -49,6 +49,12 @@ export { CellarError, type ErrorCode, isCellarError } from "./errors.js";
 export type { AgentCall, Finding, MimeBundle, Variable } from "./protocol/messages.js";
 export { Opaque } from "./protocol/values.js";
 export type { Budget } from "./rlm/budget.js";
+export {
+  type LoadContextOptions,
+  type LoadedContext,
+  loadContext,
+} from "./rlm/contexts/load-context.js";
+export type { DownloadProgress } from "./rlm/contexts/web-text.js";
 export type {
   Model,
   ModelMessage,

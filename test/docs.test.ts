@@ -95,9 +95,9 @@ async function complaints(modules: readonly string[]): Promise<string> {
         "@opentelemetry/sdk-trace-base": [
           join(root, "node_modules/@opentelemetry/sdk-trace-base/build/src/index-shim.d.ts"),
         ],
-        ai: [join(root, "node_modules", "ai", "dist", "index.d.ts")],
-        openai: [join(root, "node_modules", "openai", "index.d.ts")],
-        "@anthropic-ai/sdk": [join(root, "node_modules", "@anthropic-ai", "sdk", "index.d.ts")],
+        ai: [join(root, "node_modules", "ai", "dist", "index.d.mts")],
+        openai: [join(root, "node_modules", "openai", "index.d.mts")],
+        "@anthropic-ai/sdk": [join(root, "node_modules", "@anthropic-ai", "sdk", "index.d.mts")],
       },
     };
     const project = { extends: join(root, "tsconfig.json"), compilerOptions, files, include: [] };

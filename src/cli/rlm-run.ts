@@ -1,32 +1,22 @@
-import { constants } from "node:fs";
-import { access, stat } from "node:fs/promises";
 import { plainOf } from "../agent/plain-value.js";
-import { describeError } from "../errors.js";
-import type { Budget } from "../rlm/budget.js";
-import type { Model } from "../rlm/model.js";
-import { anthropicMessages } from "../rlm/models/anthropic.js";
-import { openAIChat } from "../rlm/models/openai-chat.js";
+import { type LoadedContext, loadContext } from "../rlm/contexts/load-context.js";
+import { openSpanExport } from "../rlm/otlp.js";
 import { type RLMOptions, type RLMResult, rlm } from "../rlm/rlm.js";
 import { EXIT, exitCodeFor } from "./exit-codes.js";
 import { complain, describeFailure, invalidInput, writeJson } from "./failures.js";
+import { budgetOf, modelsOf, requirePrices } from "./model-choice.js";
+import type { BudgetOptions, ModelOptions } from "./model-options.js";
+import { readOutputSchema } from "./output-schema.js";
 import { Interruption } from "./process-end.js";
 import { RunProgress } from "./rlm-progress.js";
 import { type SandboxOptions, toConfig } from "./sandbox-config.js";
 import { GuestText } from "./terminal.js";
 
-export interface RunOptions extends SandboxOptions {
-  readonly model: string;
-  readonly context?: string;
-  readonly subModel?: string;
-  readonly baseUrl?: string;
-  readonly keyEnv?: string;
-  readonly anthropic?: true;
-  readonly maxTurns?: number;
-  readonly depth?: number;
-  readonly maxCalls?: number;
-  readonly maxTokens?: number;
-  /** Milliseconds. */
-  readonly maxSeconds?: number;
+export interface RunOptions extends SandboxOptions, ModelOptions, BudgetOptions {
+  readonly context?: readonly string[];
+  readonly outputSchema?: string;
+  readonly record?: string;
+  readonly replay?: string;
   readonly trace?: string;
   readonly json?: true;
 }
@@ -34,62 +24,81 @@ export interface RunOptions extends SandboxOptions {
 /** Lets a model answer, shows the answer, and gives the exit code. */
 export async function answerQuestion(question: string, options: RunOptions): Promise<number> {
   if (question.trim() === "") throw invalidInput("the question is empty", "Ask something.");
-  const { context, subModel } = options;
-  if (context !== undefined) await requireFile(context);
+  const models = castOf(options);
+  const { outputSchema } = options;
+  const output = outputSchema === undefined ? undefined : await readOutputSchema(outputSchema);
   using interruption = new Interruption();
   const { signal } = interruption;
-  const result = await withProgress({
+  // Before the progress, so that it warns after that line is gone.
+  await using spans = openSpanExport(complain);
+  using progress = new RunProgress(process.stderr);
+  await using loaded = await contextOf(options.context, signal, progress);
+  const result = await rlm({
     query: question,
-    ...(context !== undefined && { context: { file: context } }),
-    model: modelOf(options.model, options),
-    subModel: subModel === undefined ? undefined : modelOf(subModel, options),
+    ...(loaded !== undefined && { context: loaded.context, about: loaded.description }),
+    ...models,
     budget: budgetOf(options),
+    output,
     config: { ...toConfig(options), poolSize: 0, signal },
+    record: options.record,
     trace: options.trace,
     signal,
+    onEvent: (event) => {
+      progress.hear(event);
+      spans?.hear(event);
+    },
   });
-  if (options.json === true) writeJson(resultJson(result));
-  else showResult(result);
+  progress.clear();
+  if (options.json === true) {
+    writeJson(resultJson(result));
+    // Where a replay went astray is to be read, not parsed.
+    if (result.error?.code === "CONFLICT") complain(result.error.message, result.error.remedy);
+  } else showResult(result, output !== undefined);
+  progress.sum(result);
   return exitCodeOfRun(result);
 }
 
-async function withProgress(options: RLMOptions): Promise<RLMResult> {
-  using progress = new RunProgress(process.stderr);
-  return await rlm({ ...options, onEvent: (event) => progress.hear(event) });
+/** The models, or the recording that has them. */
+function castOf(options: RunOptions): Pick<RLMOptions, "model" | "subModel" | "replay"> {
+  const { replay, record, model, subModel, subBaseUrl } = options;
+  if (replay === undefined) {
+    const models = modelsOf(options);
+    requirePrices(options, models);
+    return models;
+  }
+  const given = Object.entries({
+    "--record": record,
+    "--model": model,
+    "--sub-model": subModel,
+    "--sub-base-url": subBaseUrl,
+  }).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  if (given.length === 0) return { replay };
+  throw invalidInput(
+    `--replay has its models from the recording, and cannot go with ${given.join(", ")}`,
+    "Leave out the one or the other.",
+  );
 }
 
-/** Before anything is started: a name that is mistyped should not take seconds to be found. */
-async function requireFile(path: string): Promise<void> {
-  const problem = await access(path, constants.R_OK)
-    .then(() => stat(path))
-    .then(
-      (found) => (found.isDirectory() ? "it is a folder" : undefined),
-      (error: unknown) => describeError(error),
-    );
-  if (problem === undefined) return;
-  throw invalidInput(`${path} cannot be read: ${problem}`, "Give --context a file of text.");
+async function contextOf(
+  sources: readonly string[] | undefined,
+  signal: AbortSignal,
+  progress: RunProgress,
+): Promise<LoadedContext | undefined> {
+  if (sources === undefined) return undefined;
+  const loaded = await loadContext(sources, {
+    signal,
+    onNote: (note) => progress.note(note),
+    onProgress: (told) => progress.fetch(told),
+  });
+  progress.begin();
+  return loaded;
 }
 
-function modelOf(name: string, { baseUrl, keyEnv, anthropic }: RunOptions): Model {
-  const key = keyEnv === undefined ? undefined : { env: keyEnv };
-  const options = { model: name, baseUrl, key };
-  return anthropic === true ? anthropicMessages(options) : openAIChat(options);
-}
-
-function budgetOf({ maxTurns, depth, maxCalls, maxTokens, maxSeconds }: RunOptions): Budget {
-  return {
-    turns: maxTurns,
-    depth,
-    calls: maxCalls,
-    tokens: maxTokens,
-    seconds: maxSeconds === undefined ? undefined : maxSeconds / 1000,
-  };
-}
-
-function showResult({ how, answer, error, turns }: RLMResult): void {
+function showResult({ how, answer, output, error, turns }: RLMResult, isData: boolean): void {
   if (answer !== null) {
     const stdout = new GuestText(process.stdout);
-    stdout.write(`${answer}\n`);
+    const isInForm = isData && output !== undefined;
+    stdout.write(`${isInForm ? JSON.stringify(plainOf(output).value) : answer}\n`);
     stdout.finish();
   }
   switch (how) {
@@ -104,7 +113,7 @@ function showResult({ how, answer, error, turns }: RLMResult): void {
     case "out-of-budget":
       complain(
         "the budget is used up, and there is no answer yet",
-        "allow more with --max-calls, --max-tokens or --max-seconds",
+        "allow more with --max-calls, --max-tokens, --max-seconds or --max-dollars",
       );
       return;
     case "cancelled":
@@ -131,10 +140,12 @@ function resultJson(result: RLMResult): object {
   };
 }
 
-/** What a model or its endpoint did wrong is no fault of Cellar's. */
+/** What a model or its endpoint did wrong is no fault of Cellar's, nor is a replay that goes astray. */
 function exitCodeOfRun({ how, error }: RLMResult): number {
   if (how === "answered") return EXIT.ok;
   if (how === "cancelled") return EXIT.cancelled;
-  const isOurs = how === "failed" && error !== undefined && error.code !== "REMOTE_ERROR";
-  return isOurs ? exitCodeFor(error.code) : EXIT.failed;
+  const isTheirs = error?.code === "REMOTE_ERROR" || error?.code === "CONFLICT";
+  return how === "failed" && error !== undefined && !isTheirs
+    ? exitCodeFor(error.code)
+    : EXIT.failed;
 }

@@ -1,9 +1,11 @@
 import { AgentRepl } from "../agent/agent-repl.js";
 import type { REPLConfig } from "../backends/backend.js";
 import { type LoadedContext, loadContext } from "../rlm/contexts/load-context.js";
+import { openSpanExport } from "../rlm/otlp.js";
 import type { TraceEvent } from "../rlm/trace-events.js";
 import { type ChatServer, createChatServer } from "../server/chat/chat-server.js";
 import { EXIT } from "./exit-codes.js";
+import { complain } from "./failures.js";
 import { budgetOf, modelsOf, requirePrices } from "./model-choice.js";
 import type { BudgetOptions, ModelOptions } from "./model-options.js";
 import { Interruption } from "./process-end.js";
@@ -29,16 +31,20 @@ export async function serveChat(options: ServeOptions): Promise<number> {
   const { host, port, name, serverKeyEnv, maxConcurrent, maxWaiting, progress } = options;
   using interruption = new Interruption();
   const { signal } = interruption;
+  await using spans = openSpanExport(complain);
   await using loaded = await contextOf(options.context, signal);
   const config = toConfig(options);
   await using server = await createChatServer({
     ...models,
-    ...(loaded !== undefined && { context: loaded.context }),
+    ...(loaded !== undefined && { context: loaded.context, about: loaded.description }),
     ...(serverKeyEnv !== undefined && { key: { env: serverKeyEnv } }),
     ...{ host, port, name, maxConcurrent, maxWaiting, progress },
     budget: budgetOf(options),
     config,
-    onEvent: log,
+    onEvent: (event) => {
+      log(event);
+      spans?.hear(event);
+    },
   });
   await withProgress("starting Python…", tryPython({ ...config, signal }));
   write(introduction(server, serverKeyEnv));

@@ -48,9 +48,40 @@ describe("cellar rlm, before anything is started", () => {
     [
       "a context that is not there",
       ["rlm", "a", "--model", "b", "--context", "/no/file"],
-      /ENOENT/,
+      /there is no such file/,
     ],
-    ["a folder as context", ["rlm", "a", "--model", "b", "--context", "/"], /it is a folder/],
+    ["a device as context", ["rlm", "a", "--model", "b", "--context", "/dev/null"], /regular file/],
+    ["half a price", ["rlm", "a", "--model", "b", "--price-in", "3"], /--price-in and --price-out/],
+    ["a price that is none", ["rlm", "a", "--model", "b", "--price-in", "-3"], /--price-in/],
+    [
+      "dollars without a price",
+      ["rlm", "a", "--model", "b", "--max-dollars", "1"],
+      /needs to know.*\n {2}fix: Give --price-in and --price-out: dollars/,
+    ],
+    [
+      "dollars without the price of the sub-model",
+      [
+        ...["rlm", "a", "--model", "b", "--max-dollars", "1", "--price-in", "1"],
+        ...["--price-out", "1", "--sub-model", "c"],
+      ],
+      /fix: Give --sub-price-in and --sub-price-out/,
+    ],
+    [
+      "what says nothing without a sub-model",
+      ["rlm", "a", "--model", "b", "--sub-key-env", "K"],
+      /--sub-key-env: there is no sub-model/,
+    ],
+    [
+      "a model with a replay",
+      ["rlm", "a", "--model", "b", "--replay", "c"],
+      /--replay has its mod/,
+    ],
+    ["a replay that is not there", ["rlm", "a", "--replay", "/no/file"], /\/no\/file/],
+    [
+      "a schema that is none",
+      ["rlm", "a", "--model", "b", "--output-schema", "/dev/null"],
+      /the schema \/dev\/null cannot be used/,
+    ],
     ["an address that is none", ["rlm", "a", "--model", "b", "--base-url", "x"], /base address/],
     ["turns that are none", ["rlm", "a", "--model", "b", "--max-turns", "0"], /--max-turns/],
   ])("refuses %s", async (_, args, told) => {

@@ -60,6 +60,10 @@ export type Judge = (answer: Answer) => string | undefined;
 
 export interface Task {
   readonly query: string;
+  /** What the context is. */
+  readonly about?: string | undefined;
+  /** The JSON Schema of the answer. */
+  readonly form?: string | undefined;
   readonly span: Span;
   readonly signal: AbortSignal;
   readonly judge?: Judge | undefined;
@@ -129,7 +133,7 @@ export class Loop implements AsyncDisposable {
     }
   }
 
-  async #begin({ query }: Task): Promise<void> {
+  async #begin({ query, about, form }: Task): Promise<void> {
     this.#asked += 1;
     // What the answer to the question before set must not answer this one.
     if (this.#asked > 1) await this.#repl.prepare(NEW_ANSWER);
@@ -137,7 +141,7 @@ export class Loop implements AsyncDisposable {
     const hasChildren = caller.ledger.allowsDepth(this.#depth + 1);
     this.#conversation.begin(
       systemPrompt({ hasChildren, tools }),
-      firstMessage(query, await this.#repl.state(), this.#left(1)),
+      firstMessage(query, { about, form, state: await this.#repl.state(), budget: this.#left(1) }),
     );
   }
 
@@ -193,7 +197,8 @@ export class Loop implements AsyncDisposable {
       if (answer === undefined) continue;
       if (typeof answer === "string") notes.push(answer);
       else if (failedBefore) notes.push(FINAL_AFTER_FAILURE);
-      else if (sight.hasOutput && isForegone(code)) notes.push(FOREGONE_FINAL);
+      else if (sight.hasOutput && isForegone(code, codes.slice(0, index)))
+        notes.push(FOREGONE_FINAL);
       else {
         const said = judged(answer, task);
         if (said.kind === "answer") return said;

@@ -29,10 +29,23 @@ export function systemPrompt({ hasChildren, tools }: Abilities): string {
   ].join("\n");
 }
 
-export function firstMessage(query: string, state: string, budget: string): string {
-  return [`Answer the following: ${query}`, "", state, ...(budget === "" ? [] : ["", budget])].join(
-    "\n",
-  );
+export function firstMessage(
+  query: string,
+  facts: {
+    readonly about: string | undefined;
+    readonly form: string | undefined;
+    readonly state: string;
+    readonly budget: string;
+  },
+): string {
+  const { about, form, state, budget } = facts;
+  return [
+    `Answer the following: ${query}`,
+    ...(form === undefined ? [] : [`The answer must fit this JSON Schema: ${form}`]),
+    ...(about === undefined ? [] : [`The context: ${about}`]),
+    state,
+    ...(budget === "" ? [] : [budget]),
+  ].join("\n\n");
 }
 
 export function turnMessage(

@@ -20,10 +20,14 @@ import { type RunEnding, TRACE_VERSION, type TraceEvent } from "./trace-events.j
 
 const DEFAULT_TURNS = 30;
 const DEFAULT_DEPTH = 1;
+/** A longer schema is not shown; what is wrong with an answer still is. */
+const LONGEST_FORM = 20_000;
 
 export interface RLMSessionOptions {
   /** A text, a value, or `{ file }`: what the questions are about. The model never sees it as a whole. */
   readonly context?: unknown;
+  /** What the context is, in a line for the model. */
+  readonly about?: string | undefined;
   /** Not wanted with `replay`. */
   readonly model?: Model | undefined;
   /** Answers `llm_query` and runs the loops below. Default: the same model. */
@@ -157,7 +161,8 @@ export class RLMSession implements AsyncDisposable {
       if (judged.success) parsed = judged.data;
       return judged.success ? undefined : objection(judged.error);
     };
-    const ended = await this.#run({ query, judge, root, signal });
+    const form = output === undefined ? undefined : formOf(output);
+    const ended = await this.#run({ query, form, judge, root, signal });
     const answer = ended.answer ?? null;
     const usage = usageSince(before.total, ledger.usage);
     root.emit({
@@ -190,18 +195,21 @@ export class RLMSession implements AsyncDisposable {
 
   async #run(order: {
     query: string;
+    form: string | undefined;
     judge: (answer: Answer) => string | undefined;
     root: Span;
     signal: AbortSignal | undefined;
   }): Promise<Ending> {
     using _ = this.#watch.run();
     using deadline = new Deadline(this.#tree.caller.ledger, order.signal);
-    const { query, judge, root: span } = order;
+    const { query, form, judge, root: span } = order;
+    const { about } = this.#options;
+    const { signal } = deadline;
     let turns = 0;
     try {
-      const loop = await this.#open(query, span, deadline.signal);
+      const loop = await this.#open(query, span, signal);
       try {
-        const ended = await loop.ask({ query, judge, span, signal: deadline.signal });
+        const ended = await loop.ask({ query, about, form, judge, span, signal });
         if (this.#recording.divergence !== undefined) throw this.#recording.divergence;
         return ended;
       } finally {
@@ -289,6 +297,20 @@ function dataOf({ value }: Answer): unknown {
     return JSON.parse(value);
   } catch {
     return value;
+  }
+}
+
+/** The schema as the model reads it; none where JSON has no words for it. */
+function formOf(output: z.ZodType): string | undefined {
+  try {
+    const { $schema: _, ...schema } = z.toJSONSchema(output, {
+      io: "input",
+      unrepresentable: "any",
+    });
+    const text = JSON.stringify(schema);
+    return text.length <= LONGEST_FORM ? text : undefined;
+  } catch {
+    return undefined;
   }
 }
 

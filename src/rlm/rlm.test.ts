@@ -226,7 +226,11 @@ describe("the loop", () => {
 
   it("gives an answer in the wanted form, or tells what is wrong with it", async () => {
     const model = scripted([fence("FINAL({'n': 'x'})"), fence("FINAL({'n': 4711})")]);
-    const result = await run({ model, output: z.object({ n: z.number() }) });
+    const about = "two thousand lines";
+    const result = await run({ model, about, output: z.object({ n: z.number() }) });
+    expect(model.requests[0]?.messages.at(-1)?.content).toMatch(
+      /JSON Schema: \{"type":"object","properties":\{"n":.*\n\nThe context: two thousand lines\n/,
+    );
     expect(result).toMatchObject({ how: "answered", output: { n: 4711 }, turns: 2 });
     expect(model.requests[1]?.messages.at(-1)?.content).toContain("another form than wanted");
   });

@@ -28,7 +28,16 @@ export type ChatSettings = z.output<typeof settingsSchema>;
 /** What every question is answered with. */
 type RunOptions = Pick<
   RLMOptions,
-  "subModel" | "models" | "context" | "budget" | "depth" | "compactAt" | "config" | "agent"
+  | "subModel"
+  | "models"
+  | "context"
+  | "about"
+  | "tools"
+  | "budget"
+  | "depth"
+  | "compactAt"
+  | "config"
+  | "agent"
 >;
 
 export interface ChatServerOptions extends RunOptions {

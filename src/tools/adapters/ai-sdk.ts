@@ -49,7 +49,7 @@ export function aiSdkTools(
 function modelOutput(answer: ToolAnswer): AiSdkOutput {
   // An error can only be told as text, and content with an image cannot be called an error.
   const { text, images } = shownContent(answer, { images: !answer.isError });
-  
+  if (answer.isError) return { type: "error-text", value: text };
   if (images.length === 0) return { type: "text", value: text };
   const shown = images.map(({ mime, data }) => ({
     type: "image-data" as const,

@@ -1,0 +1,80 @@
+import { constants } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { describeError } from "../../errors.js";
+
+const LOOKED_AT = 8192;
+const PIECE_BYTES = 1024 * 1024;
+
+/** How the bytes of a file are to be taken. */
+export type TextKind = "utf-8" | "utf-16le" | "utf-16be" | "gzip" | "binary";
+
+/** A text that lies in a file. */
+export interface TextFile {
+  /** As the model sees it. */
+  readonly name: string;
+  readonly path: string;
+  readonly kind: TextKind;
+  readonly bytes: number;
+}
+
+export type Looked = Pick<TextFile, "kind" | "bytes"> | { readonly problem: string };
+
+/** Never through a link: what a path names now is what was found to be a file before. */
+function openText(path: string): Promise<FileHandle> {
+  // A pipe without a writer must not keep anybody waiting.
+  const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
+  return open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+}
+
+/** What a file is, or why it cannot be read. */
+export async function lookAt(path: string): Promise<Looked> {
+  try {
+    await using handle = await openText(path);
+    const found = await handle.stat();
+    if (found.isDirectory()) return { problem: "it is a folder" };
+    if (!found.isFile()) return { problem: "it is no regular file" };
+    const head = Buffer.alloc(LOOKED_AT);
+    const { bytesRead } = await handle.read(head, 0, LOOKED_AT, 0);
+    return { kind: kindOf(head.subarray(0, bytesRead)), bytes: found.size };
+  } catch (error) {
+    return { problem: problemOf(error) };
+  }
+}
+
+export async function bytesOf(path: string): Promise<Buffer> {
+  await using handle = await openText(path);
+  return await handle.readFile();
+}
+
+/** A piece is good until the next one is asked for: a copy of each would pile up. */
+export async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
+  await using handle = await openText(path);
+  const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
+  for (;;) {
+    const { bytesRead } = await handle.read(piece, 0, PIECE_BYTES, null);
+    if (bytesRead === 0) return;
+    yield piece.subarray(0, bytesRead);
+  }
+}
+
+function kindOf(head: Buffer): TextKind {
+  if (head[0] === 0x1f && head[1] === 0x8b) return "gzip";
+  if (head[0] === 0xff && head[1] === 0xfe) return "utf-16le";
+  if (head[0] === 0xfe && head[1] === 0xff) return "utf-16be";
+  return head.includes(0) || head.subarray(0, 5).equals(Buffer.from("%PDF-")) ? "binary" : "utf-8";
+}
+
+export function problemOf(error: unknown): string {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case "ENOENT":
+    case "ENOTDIR":
+      return "there is no such file";
+    case "EACCES":
+    case "EPERM":
+      return "it may not be read";
+    case "ELOOP":
+      return "it is a link";
+    default:
+      return describeError(error);
+  }
+}
