@@ -213,10 +213,11 @@ describe("the loop", () => {
   it("stops a cell and a request when the seconds are over", async () => {
     const cell = run({
       model: scripted([fence("import time\nwhile True: time.sleep(0.1)")]),
-      budget: { seconds: 1 },
+      budget: { seconds: 3 },
       config: { policy: "off" },
     });
     expect(await cell).toMatchObject({ how: "out-of-budget", error: { budget: "seconds" } });
+    expect((await cell).trace.map(({ type }) => type)).toContain("code.output");
     const request = run({
       model: scripted([{ text: "late", delay: 60_000 }]),
       budget: { seconds: 0.5 },
