@@ -9,6 +9,7 @@ from .pristine import BUILTINS as __builtins__
 
 PARTIAL_LINE_SECONDS = 0.1
 BARRIER_SECONDS = 0.25
+LONGEST_BARRIER_SECONDS = 3.0
 STALLED_BYTES = 1 << 18
 BACKGROUND_CHARACTERS = 50_000
 PIECE_CHARACTERS = 1 << 16
@@ -71,6 +72,7 @@ class _Stream:
         self.raw = b""
         self.barrier = None
         self.stalled_since = 0.0
+        self.met_at = 0.0
         self.aside = False
         self.decoder = None
         self.partial = ""
@@ -102,6 +104,10 @@ class Capture:
     def feed(self, which, data):
         stream = self._streams[which]
         stream.raw += data
+        other = self._streams[1 - which]
+        if other.barrier is not None:
+            # The mark it waits for is on its way, behind what still comes.
+            other.stalled_since = min(time.monotonic(), other.met_at + LONGEST_BARRIER_SECONDS)
         self._pump()
 
     def next_deadline(self):
@@ -181,7 +187,7 @@ class Capture:
                 stream.aside = mark[0] == marks.ASIDE
             elif mark[0] in (marks.BEGIN, marks.END, marks.SYNC):
                 stream.barrier = mark
-                stream.stalled_since = time.monotonic()
+                stream.stalled_since = stream.met_at = time.monotonic()
                 return
 
     def _possible_nonce(self, raw):

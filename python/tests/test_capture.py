@@ -3,6 +3,7 @@
 import os
 import random
 import unittest
+from unittest import mock
 
 from cellar_runner import marks
 from cellar_runner.capture import BARRIER_SECONDS, PARTIAL_LINE_SECONDS, Capture, Window
@@ -128,6 +129,33 @@ class CaptureTest(unittest.TestCase):
                 recorder.capture.tick(due + BARRIER_SECONDS)
         self.assertEqual(recorder.text(5, "stdout"), "x\n")
         self.assertEqual([step for step, _ in recorder.ends], [5])
+
+    def test_a_stream_is_waited_for_while_it_still_comes(self):
+        recorder = Recorder()
+        end = mark(marks.END, 2, 1)
+        for which in (0, 1):
+            recorder.capture.feed(which, mark(marks.BEGIN, 1, 1, 1000))
+        recorder.capture.feed(1, end)
+        met = recorder.capture._streams[1].stalled_since
+        for late in range(1, 4):
+            with mock.patch("time.monotonic", return_value=met + late * 0.8 * BARRIER_SECONDS):
+                recorder.capture.feed(0, b"more\n")
+                recorder.capture.tick(met + (late * 0.8 + 0.9) * BARRIER_SECONDS)
+        self.assertEqual(recorder.ends, [])
+        recorder.capture.feed(0, b"last\n" + end)
+        self.assertEqual([step for step, _ in recorder.ends], [1])
+        self.assertEqual(recorder.text(1, "stdout"), "more\n" * 3 + "last\n")
+
+    def test_a_stream_that_never_ends_is_not_waited_for_forever(self):
+        recorder = Recorder()
+        for which in (0, 1):
+            recorder.capture.feed(which, mark(marks.BEGIN, 1, 1, 1000))
+        recorder.capture.feed(1, mark(marks.END, 2, 1))
+        met = recorder.capture._streams[1].stalled_since
+        with mock.patch("time.monotonic", return_value=met + 60):
+            recorder.capture.feed(0, b"more\n")
+            recorder.capture.tick(met + 60)
+        self.assertEqual([step for step, _ in recorder.ends], [1])
 
     def test_output_of_older_threads_is_told_apart(self):
         recorder = Recorder()

@@ -6,6 +6,7 @@ const COMMANDS = [
   "exec",
   "repl",
   "notebook",
+  "mcp",
   "rlm",
   "trace",
   "daemon",

@@ -12,6 +12,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   exec: async () => (await import("./exec.js")).registerExec,
   repl: async () => (await import("./repl.js")).registerRepl,
   notebook: async () => (await import("./notebook.js")).registerNotebook,
+  mcp: async () => (await import("./mcp.js")).registerMcp,
   rlm: async () => (await import("./rlm.js")).registerRlm,
   trace: async () => (await import("./trace.js")).registerTrace,
   daemon: async () => (await import("./daemon.js")).registerDaemon,
@@ -27,6 +28,7 @@ Examples:
   cellar repl                        a Python prompt in a sandbox
   cellar exec -c "sum(range(10))"    run one cell
   cellar notebook run NAME -c "x=1"  cells and variables that stay
+  cellar mcp                         a notebook for any agent, over MCP
   cellar rlm "…" --context FILE …    let a model answer a question about a text
   cellar daemon start                keep sessions warm for the next commands
   cellar doctor                      what protects you on this machine

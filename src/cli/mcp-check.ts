@@ -1,0 +1,102 @@
+import { randomBytes } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { type CallToolResult, Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { z } from "zod";
+import { callerVariable, packageVersion, surroundings } from "../config/environment.js";
+import { CellarError, describeError } from "../errors.js";
+import { Notebook } from "../session/notebook.js";
+import { EXIT } from "./exit-codes.js";
+import { complain, writeJson } from "./failures.js";
+import type { McpOptions } from "./mcp-serve.js";
+import { placeOf } from "./notebook-place.js";
+import { painterFor, withProgress } from "./terminal.js";
+
+const MAIN = fileURLToPath(new URL("main.js", import.meta.url));
+const OWN_FLAGS: readonly string[] = ["--check", "--json"];
+const CODE = "6 * 7";
+const ANSWER = "42";
+/** The first start makes Python ready, which can take its time. */
+const PATIENCE = { timeout: 120_000 };
+
+const resultSchema = z.object({ isolation: z.string() });
+
+interface Report {
+  readonly server: string;
+  readonly protocol: string;
+  readonly tools: readonly string[];
+  readonly isolation: string;
+  readonly milliseconds: number;
+  /** What to put into the settings of an agent. */
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+/** Starts the server as an agent does, and uses it through a client that is not ours. */
+export async function checkServer(options: McpOptions): Promise<number> {
+  try {
+    const report = await withProgress("trying the server…", tryServer(options));
+    if (options.json === true) writeJson({ ok: true, ...report });
+    else process.stdout.write(describe(report));
+    return EXIT.ok;
+  } catch (error) {
+    const reason = describeError(error);
+    if (options.json === true) writeJson({ ok: false, reason });
+    else complain(`the server cannot be used: ${reason}`, "cellar doctor tells what is missing");
+    return EXIT.failed;
+  }
+}
+
+async function tryServer(options: McpOptions): Promise<Report> {
+  const command = process.execPath;
+  const args = [MAIN, ...process.argv.slice(2).filter((arg) => !OWN_FLAGS.includes(arg))];
+  const client = new Client({ name: "cellar-check", version: packageVersion() });
+  const session = `check-${randomBytes(5).toString("hex")}`;
+  try {
+    await client.connect(new StdioClientTransport({ command, args, env: environment() }), PATIENCE);
+    const { tools } = await client.listTools(undefined, PATIENCE);
+    const began = performance.now();
+    const call = { name: "execute_cell", arguments: { session, code: CODE } };
+    const isolation = isolationOf(await client.callTool(call, PATIENCE));
+    const { name, version } = client.getServerVersion() ?? { name: "unknown", version: "" };
+    return {
+      server: `${name} ${version}`,
+      protocol: client.getNegotiatedProtocolVersion() ?? "unknown",
+      tools: tools.map((tool) => tool.name),
+      isolation,
+      milliseconds: Math.round(performance.now() - began),
+      command,
+      args,
+    };
+  } finally {
+    await client.close();
+    await Notebook.remove({ ...placeOf(options), session }).catch(() => {});
+  }
+}
+
+function isolationOf({ content, structuredContent, isError }: CallToolResult): string {
+  const text = content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
+  if (isError === true || !text.includes(ANSWER)) {
+    throw new CellarError("START_FAILED", `the cell ${CODE} gave ${JSON.stringify(text)}`);
+  }
+  return resultSchema.parse(structuredContent).isolation;
+}
+
+/** All of ours, for the settings may stand in it; a client would pass on a few variables only. */
+function environment(): Record<string, string> {
+  const names = surroundings().environmentNames;
+  return Object.fromEntries(names.map((name) => [name, callerVariable(name) ?? ""]));
+}
+
+function describe({ server, protocol, tools, isolation, ...rest }: Report): string {
+  const paint = painterFor(process.stdout);
+  const lines = [
+    `${server} speaks MCP ${protocol}`,
+    `${tools.length} tools: ${tools.join(", ")}`,
+    `a cell ran: ${CODE} is ${ANSWER} (${rest.milliseconds} ms)`,
+    `isolation ${isolation}`,
+  ].map((line) => `${paint("green", "✓")} ${line}\n`);
+  const { command, args } = rest;
+  const settings = JSON.stringify({ mcpServers: { cellar: { command, args } } });
+  return `${lines.join("")}\nFor the settings of your agent:\n${settings}\n`;
+}

@@ -1,0 +1,44 @@
+import { serveClient } from "../server/mcp/serving.js";
+import { StdoutGuard } from "../server/mcp/stdout-guard.js";
+import { Desk } from "../tools/desk.js";
+import { EXIT } from "./exit-codes.js";
+import { complain, invalidInput } from "./failures.js";
+import { type PlaceOptions, placeOf } from "./notebook-place.js";
+import { type SandboxOptions, toConfig } from "./sandbox-config.js";
+import { isTerminal } from "./terminal.js";
+
+export interface McpOptions extends PlaceOptions, SandboxOptions {
+  readonly check?: true;
+  readonly json?: true;
+}
+
+/** Characters of a complaint about what a client sent. */
+const LONGEST_COMPLAINT = 300;
+
+/** Serves the one client at stdin and stdout until it goes away or this process is told to end. */
+export async function serveNotebooks(options: McpOptions): Promise<number> {
+  const { backend, ...config } = toConfig(options);
+  if (backend !== undefined && backend !== "auto" && backend !== "native") {
+    throw invalidInput(`notebooks do not run on ${backend}`, "Leave --backend out.");
+  }
+  if (options.json === true) throw invalidInput("--json belongs to --check");
+  if (isTerminal(process.stdin)) {
+    complain("this waits for an agent at stdin", "cellar mcp --check tries it; Ctrl-C ends it");
+  }
+  await using guard = new StdoutGuard();
+  const ending = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    // The next one does not wait for the notebooks.
+    process.removeAllListeners(signal);
+    process.once(signal, () => ending.abort());
+  }
+  await using desk = await Desk.open({ ...placeOf(options), config });
+  await serveClient({
+    desk,
+    stdin: process.stdin,
+    stdout: guard.out,
+    signal: ending.signal,
+    onError: ({ message }) => complain(message.slice(0, LONGEST_COMPLAINT)),
+  });
+  return EXIT.ok;
+}

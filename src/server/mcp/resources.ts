@@ -1,0 +1,88 @@
+import {
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  type ListResourcesResult,
+  type ListResourceTemplatesResult,
+  ProtocolError,
+  type ReadResourceResult,
+  type Resource,
+  ResourceNotFoundError,
+} from "@modelcontextprotocol/server";
+import { isCellarError } from "../../errors.js";
+import { URI_TEMPLATES, uriOf } from "../../tools/addresses.js";
+import type { Desk } from "../../tools/desk.js";
+
+const PAGE = 100;
+const CURSOR = /^(0|[1-9]\d{0,8})$/;
+
+const TEMPLATES: Readonly<Record<keyof typeof URI_TEMPLATES, readonly [string, string]>> = {
+  notebook: ["A notebook", "All its cells with what they showed, as text."],
+  ipynb: ["A notebook for Jupyter", "The notebook as an .ipynb file."],
+  cell: ["A cell", "Its code and outputs. A cell is named by its number or its id."],
+  output: ["An output of a cell", "All of it, where a result shows the beginning only."],
+  file: ["A file of a notebook", "A file below /workspace, by its path there."],
+};
+
+export function listTemplates(): ListResourceTemplatesResult {
+  return {
+    resourceTemplates: Object.entries(TEMPLATES).map(([name, [title, description]]) => ({
+      name,
+      title,
+      description,
+      uriTemplate: URI_TEMPLATES[name as keyof typeof URI_TEMPLATES],
+    })),
+  };
+}
+
+/** The notebooks, each with its cells behind it. None is opened for this. */
+export async function listResources(desk: Desk, cursor?: string): Promise<ListResourcesResult> {
+  if (cursor !== undefined && !CURSOR.test(cursor)) {
+    throw new ProtocolError(INVALID_PARAMS, "the cursor is none of this server");
+  }
+  const from = Number(cursor ?? 0);
+  const to = from + PAGE;
+  const resources: Resource[] = [];
+  let at = 0;
+  for (const { session, cells, problem } of await desk.list()) {
+    const first = Math.max(at, from);
+    for (let place = first; place < Math.min(at + 1 + cells, to); place++) {
+      resources.push(place === at ? notebook(session, cells, problem) : cell(session, place - at));
+    }
+    at += 1 + cells;
+  }
+  return { resources, ...(at > to && { nextCursor: String(to) }) };
+}
+
+function notebook(session: string, cells: number, problem?: string): Resource {
+  return {
+    uri: uriOf({ kind: "notebook", session }),
+    name: session,
+    title: `The notebook ${session}`,
+    description: problem ?? `${cells} ${cells === 1 ? "cell" : "cells"}`,
+    mimeType: "text/plain",
+  };
+}
+
+function cell(session: string, place: number): Resource {
+  const number = place - 1;
+  return {
+    uri: uriOf({ kind: "cell", session, cell: String(number) }),
+    name: `${session}, cell ${number}`,
+    mimeType: "text/plain",
+  };
+}
+
+export async function readResource(desk: Desk, uri: string): Promise<ReadResourceResult> {
+  try {
+    const { mime, text, bytes } = await desk.readResource(uri);
+    const content =
+      text === undefined ? { blob: (bytes ?? Buffer.alloc(0)).toString("base64") } : { text };
+    return { contents: [{ uri, mimeType: mime, ...content }] };
+  } catch (error) {
+    if (!isCellarError(error)) throw error;
+    const { code, message, remedy } = error;
+    const told = remedy === undefined ? message : `${message}. ${remedy}`;
+    if (code === "NOT_FOUND") throw new ResourceNotFoundError(uri, told);
+    throw new ProtocolError(code === "INVALID_INPUT" ? INVALID_PARAMS : INTERNAL_ERROR, told);
+  }
+}

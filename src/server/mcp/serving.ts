@@ -1,0 +1,32 @@
+import type { Readable, Writable } from "node:stream";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import type { Desk } from "../../tools/desk.js";
+import { makeServer } from "./server.js";
+import { Watchlist } from "./watchlist.js";
+import { Wire } from "./wire.js";
+
+export interface ServingOptions {
+  readonly desk: Desk;
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  /** Ends the connection. */
+  readonly signal: AbortSignal;
+  /** Hears what a client did wrong, and what went wrong with it. */
+  readonly onError: (error: Error) => void;
+}
+
+/** Serves one client until it goes away or the signal says so. What it had running is cancelled then. */
+export async function serveClient(options: ServingOptions): Promise<void> {
+  const { desk, stdin, stdout, signal, onError } = options;
+  const watchlist = new Watchlist();
+  const wire = new Wire({ stdin, stdout, observe: watchlist.observe });
+  const handle = serveStdio(() => makeServer(desk, watchlist), {
+    transport: wire,
+    onerror: onError,
+  });
+  const stop = () => void handle.close();
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  await wire.ended;
+  signal.removeEventListener("abort", stop);
+}

@@ -1,0 +1,128 @@
+import {
+  type CallToolRequest,
+  type CallToolResult,
+  type ContentBlock,
+  INVALID_PARAMS,
+  type Tool as McpTool,
+  ProtocolError,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { TOOLS } from "../../tools/catalogue.js";
+import type { Desk } from "../../tools/desk.js";
+import { callTool } from "../../tools/dispatch.js";
+import type { ToolAnswer, ToolPart } from "../../tools/tool.js";
+import { ProgressFeed } from "./progress.js";
+import { LONGEST_ANSWER } from "./wire.js";
+
+/** Calls of one client at the same time; each may hold a session and its memory. */
+const MOST_CALLS = 64;
+
+/** Characters that the images of one answer may have. */
+const IMAGE_SPACE = LONGEST_ANSWER * 0.8;
+
+export function describeTools(): McpTool[] {
+  return TOOLS.map(({ name, title, description, input, output, hints }) => ({
+    name,
+    title,
+    description,
+    inputSchema: schemaOf(input),
+    outputSchema: schemaOf(output),
+    annotations: {
+      title,
+      readOnlyHint: hints.readOnly,
+      destructiveHint: hints.destructive,
+      idempotentHint: hints.idempotent,
+      openWorldHint: hints.openWorld,
+    },
+  }));
+}
+
+/** As both dialects read it: clients of the older revisions know one, those of the newer another. */
+function schemaOf(schema: z.ZodObject): McpTool["inputSchema"] {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    io: "input",
+    override: ({ jsonSchema }) => {
+      const { prefixItems } = jsonSchema;
+      if (prefixItems === undefined) return;
+      // What says "no more items" in the newer dialect says "no items" in the older.
+      delete jsonSchema.prefixItems;
+      jsonSchema.items = { anyOf: prefixItems.filter((item) => typeof item === "object") };
+      jsonSchema.minItems = prefixItems.length;
+      jsonSchema.maxItems = prefixItems.length;
+    },
+  });
+  return { ...rest, type: "object" } as McpTool["inputSchema"];
+}
+
+/** The tool calls of one client. */
+export class ToolCalls {
+  readonly #desk: Desk;
+  #running = 0;
+
+  constructor(desk: Desk) {
+    this.#desk = desk;
+  }
+
+  async call(request: CallToolRequest, { mcpReq }: ServerContext): Promise<CallToolResult> {
+    const { name, arguments: input = {} } = request.params;
+    if (!TOOLS.some((tool) => tool.name === name)) {
+      const known = TOOLS.map((tool) => tool.name).join(", ");
+      throw new ProtocolError(INVALID_PARAMS, `there is no such tool; there are ${known}`);
+    }
+    if (this.#running >= MOST_CALLS) {
+      const text = `${MOST_CALLS} calls are running already. Wait for one of them to end.`;
+      return { content: [{ type: "text", text }], isError: true };
+    }
+    const token = request.params._meta?.progressToken ?? mcpReq._meta?.progressToken;
+    await using feed =
+      token === undefined
+        ? undefined
+        : new ProgressFeed((progress) =>
+            mcpReq.notify({
+              method: "notifications/progress",
+              params: { progressToken: token, ...progress },
+            }),
+          );
+    this.#running += 1;
+    try {
+      const call = { signal: mcpReq.signal, onText: feed?.take };
+      return resultOf(await callTool(this.#desk, name, input, call), this.#desk.isolation.level);
+    } finally {
+      this.#running -= 1;
+    }
+  }
+}
+
+function resultOf(answer: ToolAnswer, level: string): CallToolResult {
+  const { parts, structured, isError, refusal } = answer;
+  const content = fitting(parts).map(contentOf);
+  if (refusal === undefined) {
+    return { content, structuredContent: { ...(structured as object) }, isError };
+  }
+  // Clients hold all structured content against the schema of answers, which a refusal does not fit.
+  return { content, isError, _meta: { "cellar/isolation": level, "cellar/refusal": refusal } };
+}
+
+/** Images beyond the space of one answer are left to their URIs, which the text has. */
+function fitting(parts: readonly ToolPart[]): ToolPart[] {
+  let space = IMAGE_SPACE;
+  return parts.map((part) => {
+    if (part.type !== "image") return part;
+    space -= part.data.length;
+    return space >= 0 ? part : { type: "text", text: "[an image is left out here; see its URI]" };
+  });
+}
+
+function contentOf(part: ToolPart): ContentBlock {
+  switch (part.type) {
+    case "text":
+      return { type: "text", text: part.text };
+    case "image":
+      return { type: "image", mimeType: part.mime, data: part.data };
+    case "resource": {
+      const { uri, name, mime, size } = part;
+      return { type: "resource_link", uri, name, mimeType: mime, size };
+    }
+  }
+}
