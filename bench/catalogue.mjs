@@ -9,11 +9,16 @@ import { explore } from "./rows/explore.mjs";
 import { forkNotebook } from "./rows/fork-notebook.mjs";
 import { grep } from "./rows/grep.mjs";
 import { liveCell } from "./rows/live-cell.mjs";
+import { mcpCell } from "./rows/mcp.mjs";
 import { newSession } from "./rows/new-session.mjs";
 import { notebookCell } from "./rows/notebook-cell.mjs";
 import { pyodideLoop } from "./rows/pyodide-loop.mjs";
 import { pyodideStart } from "./rows/pyodide-start.mjs";
 import { restore } from "./rows/restore.mjs";
+import { rlmBudget } from "./rows/rlm-budget.mjs";
+import { rlmFanout } from "./rows/rlm-fanout.mjs";
+import { rlmTokens } from "./rows/rlm-tokens.mjs";
+import { rlmTurn } from "./rows/rlm-turn.mjs";
 import { rollback } from "./rows/rollback.mjs";
 import { sessionMemory } from "./rows/session-memory.mjs";
 import { snapshotBlock } from "./rows/snapshot-block.mjs";
@@ -28,16 +33,21 @@ export const BENCHMARKS = [
   checkpointCost,
   rollback,
   turn,
+  rlmTurn,
   notebookCell,
+  mcpCell,
   forkNotebook,
   snapshotBlock,
   restore,
   burst,
   sessionMemory,
   batchedQueries,
+  rlmFanout,
+  rlmBudget,
   daemonExec,
   toonSaving,
   explore,
+  rlmTokens,
   grep,
   context,
   pyodideStart,

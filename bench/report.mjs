@@ -74,7 +74,7 @@ export class Report {
 const NAME_WIDTH = 56;
 
 function line(name, ...cells) {
-  return name.padEnd(NAME_WIDTH) + cells.map((cell) => String(cell).padStart(13)).join("");
+  return name.padEnd(NAME_WIDTH) + cells.map((cell) => String(cell).padStart(15)).join("");
 }
 
 function rowLines({ name, unit, median, p95, n, note }) {

@@ -1,4 +1,7 @@
 import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
@@ -12,6 +15,7 @@ const RATIOS = [
   "burst_64_p95_vs_bwrap_python",
   "session_mb",
   "notebook_cell_vs_floor",
+  "mcp_cell_vs_notebook",
   "fork_notebook_vs_replay",
   "snapshot_block_vs_seed_codec",
   "restore_100mb_vs_seed_codec",
@@ -22,12 +26,16 @@ const RATIOS = [
   "tokens_full_vs_explore",
   "grep_vs_ripgrep",
   "turn_vs_execute",
+  "rlm_turn_overhead_vs_official",
+  "rlm_fanout_vs_ideal",
+  "rlm_budget_overshoot",
+  "rlm_root_tokens_vs_full",
   "pyodide_start_vs_plain",
   "pyodide_loop_vs_plain",
 ];
 
 const reportSchema = z.object({
-  ratios: z.record(z.string(), z.number().positive().nullable()),
+  ratios: z.record(z.string(), z.number().nonnegative().nullable()),
   targets: z.record(
     z.string(),
     z.union([z.strictObject({ at_least: z.number() }), z.strictObject({ at_most: z.number() })]),
@@ -36,7 +44,7 @@ const reportSchema = z.object({
     z.object({
       benchmark: z.string(),
       name: z.string(),
-      unit: z.enum(["ms", "MB", "tokens", "%"]),
+      unit: z.enum(["ms", "MB", "tokens", "%", "$"]),
       median: z.number(),
       p95: z.number(),
       min: z.number(),
@@ -48,14 +56,18 @@ const reportSchema = z.object({
   machine: z.object({ processors: z.int().positive(), node: z.string() }),
 });
 
-function bench(...options: string[]) {
-  return promisify(execFile)(process.execPath, [MAIN, ...options]);
+function bench(options: readonly string[], env: NodeJS.ProcessEnv = process.env) {
+  return promisify(execFile)(process.execPath, [MAIN, ...options], { env });
+}
+
+async function measure(keys: readonly string[], env?: NodeJS.ProcessEnv) {
+  const { stdout } = await bench(["--quick", "--only", keys.join(","), "--json"], env);
+  return reportSchema.parse(JSON.parse(stdout));
 }
 
 describe("the benchmarks", () => {
   it("print every ratio, or the reason why there is none", async () => {
-    const { stdout } = await bench("--quick", "--only", MEASURED.join(","), "--json");
-    const report = reportSchema.parse(JSON.parse(stdout));
+    const report = await measure(MEASURED);
     expect(Object.keys(report.ratios).sort()).toEqual([...RATIOS].sort());
     expect(Object.keys(report.targets).sort()).toEqual([...RATIOS].sort());
     for (const [key, ratio] of Object.entries(report.ratios)) {
@@ -66,8 +78,33 @@ describe("the benchmarks", () => {
     for (const key of MEASURED) expect(report.skipped[key]).not.toBe("not asked for");
   });
 
+  it("count no dollar over the cap, and few tokens of the root model", async (context) => {
+    const keys = ["rlm_budget_overshoot", "rlm_root_tokens_vs_full"] as const;
+    const { ratios, skipped } = await measure(keys);
+    for (const key of keys) if (ratios[key] === null) context.skip(`${key}: ${skipped[key]}`);
+    expect(ratios.rlm_budget_overshoot).toBe(0);
+    expect(ratios.rlm_root_tokens_vs_full).toBeGreaterThanOrEqual(50);
+  }, 180_000);
+
+  it("name a peer that cannot be had, and do not fail for it", async () => {
+    const cache = mkdtempSync(join(tmpdir(), "cellar-bench-"));
+    const key = "rlm_turn_overhead_vs_official";
+    try {
+      const { ratios, skipped } = await measure([key], {
+        ...process.env,
+        XDG_CACHE_HOME: cache,
+        PIP_NO_INDEX: "1",
+        PIP_FIND_LINKS: "",
+      });
+      expect(ratios[key]).toBeNull();
+      expect(skipped[key]).toMatch(/rlms \S+ cannot be had: \S/);
+    } finally {
+      rmSync(cache, { recursive: true, force: true });
+    }
+  });
+
   it("refuse a name that none of them has", async () => {
-    await expect(bench("--only", "no_such_row")).rejects.toMatchObject({
+    await expect(bench(["--only", "no_such_row"])).rejects.toMatchObject({
       code: 2,
       stderr: expect.stringContaining("no_such_row"),
     });

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { loadTokenizer, type Tokenizer } from "../agent/tokens.js";
 import { CellarError, describeError, isCellarError } from "../errors.js";
 import type { Ledger, Spare } from "./ledger.js";
-import type { Model, ModelMessage, ModelReply } from "./model.js";
+import type { Model, ModelMessage, ModelReply, ModelUsage } from "./model.js";
 import { costOf } from "./models/prices.js";
 import type { CallKind } from "./tally.js";
 import type { Span } from "./trace.js";
@@ -13,8 +13,14 @@ const usageSchema = z.object({
   outputTokens: z.int().nonnegative(),
 });
 
-/** What a message costs beside its text. */
+/** What a message costs beside its text, and a conversation beside its messages. */
 const MESSAGE_TOKENS = 4;
+const CONVERSATION_TOKENS = 3;
+/** How much more than is counted here a model may count that has not said anything yet. */
+const USUAL_FACTOR = 1.1;
+const MOST_FACTOR = 2;
+/** By which share an old surprise is forgotten with each answer. */
+const FADING = 0.9;
 /** By which the conversation of the first loop grows until it asks again. */
 const GROWTH_TOKENS = 1_500;
 
@@ -35,6 +41,8 @@ export class Caller {
   readonly #tokenizer: Tokenizer;
   /** A message is counted once, however often it is sent. */
   readonly #counts = new WeakMap<ModelMessage, number>();
+  /** How a model counts, by what is counted here. */
+  readonly #factors = new Map<string, number>();
   /** What the first loop needs to go on: its code must not use that up. */
   #spare: Spare | undefined;
   #calls = 0;
@@ -49,7 +57,7 @@ export class Caller {
   }
 
   tokensIn(messages: readonly ModelMessage[]): number {
-    return messages.reduce((sum, message) => sum + this.#tokensOf(message), 0);
+    return messages.reduce((sum, message) => sum + this.#tokensOf(message), CONVERSATION_TOKENS);
   }
 
   #tokensOf(message: ModelMessage): number {
@@ -62,14 +70,28 @@ export class Caller {
 
   /** Whether there will not be enough to ask once more after this time. */
   isLast(model: Model, messages: readonly ModelMessage[]): boolean {
-    return this.ledger.isLast({ promptTokens: this.tokensIn(messages), price: model.price });
+    const promptTokens = this.#mostOf(model, this.tokensIn(messages));
+    return this.ledger.isLast({ promptTokens, price: model.price });
+  }
+
+  /** What a prompt may cost by the model's own count. */
+  #mostOf({ name }: Model, promptTokens: number): number {
+    return Math.ceil(promptTokens * (this.#factors.get(name) ?? USUAL_FACTOR));
+  }
+
+  #learn({ name }: Model, promptTokens: number, { inputTokens, isEstimate }: ModelUsage): void {
+    if (isEstimate) return;
+    const before = this.#factors.get(name) ?? 1;
+    const factor = Math.max(1, inputTokens / promptTokens, before * FADING);
+    this.#factors.set(name, Math.min(factor, MOST_FACTOR));
   }
 
   async ask({ model, messages, kind, depth, span, among, signal }: Question): Promise<ModelReply> {
     const promptTokens = this.tokensIn(messages);
     const isFirstLoop = kind === "root" && depth === 0;
     const spare = isFirstLoop ? undefined : this.#spare;
-    const plan = { kind, promptTokens, price: model.price, depth, among, spare };
+    const most = this.#mostOf(model, promptTokens);
+    const plan = { kind, promptTokens: most, price: model.price, depth, among, spare };
     using held = await this.ledger.acquire(plan, signal);
     const part = span.child();
     const call = String(++this.#calls);
@@ -80,8 +102,9 @@ export class Caller {
       const reply = await model.complete({ messages, ...bound, signal });
       const ms = performance.now() - began;
       held.settle(reply.usage);
+      this.#learn(model, promptTokens, reply.usage);
       if (isFirstLoop) {
-        const tokens = promptTokens + reply.usage.outputTokens + GROWTH_TOKENS;
+        const tokens = most + reply.usage.outputTokens + GROWTH_TOKENS;
         this.#spare = { tokens, price: model.price };
       }
       const { text, finish, usage } = reply;

@@ -4,6 +4,7 @@ import { describeError } from "../errors.js";
 import { piecesOf } from "./models/endpoint.js";
 import { Fault } from "./models/fault.js";
 import { persist } from "./models/retry.js";
+import type { HttpAnswer } from "./models/transport.js";
 import type { OtlpSettings } from "./otlp-settings.js";
 import { type OtlpSpan, otlpAttributes } from "./otlp-span.js";
 
@@ -153,7 +154,7 @@ export class OtlpQueue {
 }
 
 /** Spans were taken, whatever else an answer says that cannot be read. */
-async function readAnswer(response: Response) {
+async function readAnswer(response: HttpAnswer) {
   const pieces: Uint8Array[] = [];
   try {
     for await (const piece of piecesOf(response, () => {}, MAX_ANSWER_BYTES)) pieces.push(piece);

@@ -2,6 +2,7 @@ import { callerVariable } from "../../config/environment.js";
 import { CellarError, describeError } from "../../errors.js";
 import { Fault, refusal } from "./fault.js";
 import { retryAfter } from "./retry.js";
+import { type HttpAnswer, type PieceReader, type Post, postBy, postDirectly } from "./transport.js";
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 /** A longer complaint is not quoted. */
@@ -38,7 +39,7 @@ export class Endpoint {
   readonly #key: ModelKey | undefined;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #ownHeaders: EndpointSetup["ownHeaders"];
-  readonly #fetch: typeof fetch;
+  readonly #fetch: typeof fetch | undefined;
 
   constructor({ baseUrl, path, key, headers = {}, ownHeaders, ...options }: EndpointSetup) {
     this.#url = addressOf(baseUrl, path);
@@ -46,37 +47,33 @@ export class Endpoint {
     this.#key = key;
     this.#headers = checkedHeaders(headers);
     this.#ownHeaders = ownHeaders;
-    this.#fetch = options.fetch ?? fetch;
+    this.#fetch = options.fetch;
   }
 
-  /** A response that means well; anything else is a fault. */
-  async post(body: unknown, signal: AbortSignal): Promise<Response> {
+  /** An answer that means well; anything else is a fault. */
+  async post(content: unknown, signal: AbortSignal): Promise<HttpAnswer> {
     const key = this.#readKey();
-    let response: Response;
-    try {
-      response = await this.#fetch(this.#url, {
-        method: "POST",
-        // A key that follows a redirect ends up where the caller did not send it.
-        redirect: "manual",
-        signal,
-        headers: {
-          "content-type": "application/json",
-          ...this.#ownHeaders(key),
-          ...this.#headers,
-        },
-        body: JSON.stringify(body),
-      });
-    } catch (error) {
+    const post = {
+      headers: { "content-type": "application/json", ...this.#ownHeaders(key), ...this.#headers },
+      body: JSON.stringify(content),
+      signal,
+    };
+    const answer = await this.#send(post).catch((error: unknown) => {
       throw lost(error);
-    }
-    if (response.ok) return response;
-    const text = await readText(response, MAX_COMPLAINT_BYTES);
-    const { headers, status } = response;
+    });
+    const { status, headers } = answer;
+    if (status >= 200 && status < 300) return answer;
+    const text = await readText(answer, MAX_COMPLAINT_BYTES);
     throw refusal(status, this.hide(text ?? ""), {
       pauseMs: retryAfter(headers),
       // An endpoint may know that another attempt would only do the same work once more.
       isLasting: headers.get("x-should-retry") === "false",
     });
+  }
+
+  #send(post: Post): Promise<HttpAnswer> {
+    const fetch = this.#fetch;
+    return fetch === undefined ? postDirectly(this.#url, post) : postBy(fetch, this.#url, post);
   }
 
   /** What nobody but the endpoint may see, in every form in which it may turn up. */
@@ -116,19 +113,18 @@ export class Endpoint {
 
 /** The pieces of an answer's body, each told when it comes. */
 export async function* piecesOf(
-  response: Response,
+  { body: reader }: HttpAnswer,
   heard: () => void,
   limit = MAX_ANSWER_BYTES,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  if (response.body === null) return;
-  const reader = response.body.getReader();
+  if (reader === undefined) return;
   let size = 0;
   try {
     for (;;) {
       const { done, value } = await reader.read().catch((error: unknown) => {
         throw lost(error);
       });
-      if (done) return;
+      if (done || value === undefined) return;
       heard();
       size += value.byteLength;
       if (size > limit) throw new Fault(`the answer has over ${limit} bytes`);
@@ -140,10 +136,10 @@ export async function* piecesOf(
 }
 
 /** Nothing where it is too long. */
-async function readText(response: Response, limit: number): Promise<string | undefined> {
+async function readText(answer: HttpAnswer, limit: number): Promise<string | undefined> {
   const pieces: Uint8Array[] = [];
   try {
-    for await (const piece of piecesOf(response, () => {}, limit)) pieces.push(piece);
+    for await (const piece of piecesOf(answer, () => {}, limit)) pieces.push(piece);
   } catch (error) {
     if (error instanceof Fault) return undefined;
     throw error;
@@ -152,7 +148,7 @@ async function readText(response: Response, limit: number): Promise<string | und
 }
 
 /** What is left of an answer is read for a moment: a connection that was cut cannot be used again. */
-async function leave(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+async function leave(reader: PieceReader): Promise<void> {
   const timer = setTimeout(() => void reader.cancel().catch(() => {}), LINGER_MS);
   try {
     while (!(await reader.read()).done);

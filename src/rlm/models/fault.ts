@@ -77,6 +77,8 @@ export function complaint(answer: unknown): Fault | undefined {
 }
 
 function complaintOf(answer: unknown): z.infer<typeof complaintSchema> | undefined {
+  // Asked of every piece of a stream, and most have none.
+  if (typeof answer !== "object" || answer === null || !("error" in answer)) return undefined;
   return refusedSchema.safeParse(answer).data?.error;
 }
 

@@ -8,6 +8,7 @@ import { complaint, Fault } from "./fault.js";
 import { Leash } from "./leash.js";
 import { checkedPrice } from "./prices.js";
 import { persist } from "./retry.js";
+import type { HttpAnswer } from "./transport.js";
 
 const TIMEOUT_MS = 600_000;
 const IDLE_TIMEOUT_MS = 120_000;
@@ -141,7 +142,7 @@ export class HttpModel implements Model {
     }
   }
 
-  async #listen(response: Response, draft: Draft, leash: Leash): Promise<void> {
+  async #listen(response: HttpAnswer, draft: Draft, leash: Leash): Promise<void> {
     const decoder = new EventStreamDecoder();
     for await (const piece of piecesOf(response, leash.refresh)) {
       for (const event of decoder.push(piece)) this.#dialect.hear(event, draft);
@@ -152,7 +153,7 @@ export class HttpModel implements Model {
     if (!draft.isWhole) throw new Fault("the answer ends too early", { isPassing: true });
   }
 
-  async #readWhole(response: Response, draft: Draft, leash: Leash): Promise<void> {
+  async #readWhole(response: HttpAnswer, draft: Draft, leash: Leash): Promise<void> {
     const pieces: Uint8Array[] = [];
     for await (const piece of piecesOf(response, leash.refresh)) pieces.push(piece);
     const answer = parse(Buffer.concat(pieces).toString("utf8"), "the answer");

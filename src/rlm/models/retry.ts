@@ -40,7 +40,7 @@ export function pauseBefore(next: number, askedMs: number, delayMs: number): num
 }
 
 /** Milliseconds, from seconds or a date. */
-export function retryAfter(headers: Headers, now = Date.now()): number | undefined {
+export function retryAfter(headers: Pick<Headers, "get">, now = Date.now()): number | undefined {
   const precise = Number(headers.get("retry-after-ms") ?? Number.NaN);
   if (precise >= 0) return precise;
   const text = headers.get("retry-after")?.trim();

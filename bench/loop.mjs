@@ -1,0 +1,41 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openAIChat, rlm } from "../dist/index.js";
+
+const CONFIG = { backend: "native", minIsolation: "L0", preload: "none", poolSize: 1 };
+
+/** Runs of the loop against a provider, with a folder for long outputs that is gone afterwards. */
+export class Loops {
+  #provider;
+  #spillDir = mkdtempSync(join(tmpdir(), "cellar-bench-"));
+
+  constructor(provider) {
+    this.#provider = provider;
+  }
+
+  model(name, options) {
+    return openAIChat({ model: name, baseUrl: this.#provider.baseUrl, ...options });
+  }
+
+  run({ config, ...options }) {
+    const agent = { spillDir: this.#spillDir };
+    return rlm({ query: "What is it?", agent, ...options, config: { ...CONFIG, ...config } });
+  }
+
+  /** A run that must end with an answer: a failed one would be measured as a good one. */
+  async answer(options) {
+    const result = await this.run(options);
+    if (result.how === "answered") return result;
+    throw new Error(`a run ended as ${result.how}: ${result.error?.message ?? result.answer}`);
+  }
+
+  [Symbol.dispose]() {
+    rmSync(this.#spillDir, { recursive: true, force: true });
+  }
+}
+
+/** What a model writes that wants this code to be run. */
+export function cell(code) {
+  return `I run this.\n\`\`\`repl\n${code}\n\`\`\``;
+}

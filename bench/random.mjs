@@ -1,0 +1,18 @@
+/** The same numbers at each run. */
+export class Random {
+  #state;
+
+  constructor(seed) {
+    this.#state = seed;
+  }
+
+  /** From 0 on, and less than the limit. */
+  below(limit) {
+    this.#state = (this.#state * 48_271) % 2_147_483_647;
+    return (this.#state / 2_147_483_647) * limit;
+  }
+
+  pick(items) {
+    return items[Math.floor(this.below(items.length))];
+  }
+}
