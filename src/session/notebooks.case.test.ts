@@ -1,48 +1,15 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
-import type { NativeRuntime } from "../backends/native/runtime.js";
-import { openWalls } from "../backends/native/walls.case.test.js";
 import { Notebook } from "./notebook.js";
 import type { NotebookOptions } from "./options.js";
+import { WalledGround } from "./walled-ground.case.test.js";
 
 export const SETTINGS = { preload: "none", timeout: 20_000, grace: 300 } as const;
 
 /** Notebooks of a test file: in a folder of their own, closed after each test. */
-export class NotebookGround {
-  readonly #open: Notebook[] = [];
-  #runtime: NativeRuntime | undefined;
-  #dir = "";
+export class NotebookGround extends WalledGround<Notebook> {
   #count = 0;
 
   constructor() {
-    let absence: string | undefined;
-    beforeAll(async () => {
-      const walls = await openWalls();
-      absence = walls.unavailable;
-      this.#runtime = walls.runtime;
-      this.#dir = mkdtempSync(join(tmpdir(), "cellar-notebooks-"));
-    });
-    beforeEach((context) => {
-      if (absence !== undefined) context.skip(absence);
-    });
-    afterEach(async () => {
-      await Promise.all(this.#open.splice(0).map((notebook) => notebook.close()));
-    });
-    afterAll(async () => {
-      await this.#runtime?.[Symbol.asyncDispose]();
-      if (this.#dir !== "") rmSync(this.#dir, { recursive: true, force: true });
-    });
-  }
-
-  get dir(): string {
-    return this.#dir;
-  }
-
-  get runtime(): NativeRuntime {
-    if (this.#runtime === undefined) throw new Error("there are no walls");
-    return this.#runtime;
+    super("notebooks");
   }
 
   options(more: Partial<NotebookOptions> = {}): NotebookOptions {
@@ -52,12 +19,6 @@ export class NotebookGround {
 
   async open(more: Partial<NotebookOptions> = {}): Promise<Notebook> {
     return this.keep(await Notebook.open(this.options(more)));
-  }
-
-  /** Closed when the test ends. */
-  keep(notebook: Notebook): Notebook {
-    this.#open.push(notebook);
-    return notebook;
   }
 }
 

@@ -1,9 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
-import type { NativeRuntime } from "../backends/native/runtime.js";
-import { openWalls } from "../backends/native/walls.case.test.js";
+import { WalledGround } from "../session/walled-ground.case.test.js";
 import { TOOLS } from "./catalogue.js";
 import { Desk, type DeskOptions } from "./desk.js";
 import { callTool } from "./dispatch.js";
@@ -13,46 +8,15 @@ import type { ToolAnswer, ToolCall } from "./tool.js";
 const SETTINGS = { preload: "none", timeout: 20_000, grace: 300, poolSize: 1 } as const;
 
 /** Desks of a test file: over one folder, closed after each test. */
-export class DeskGround {
-  readonly #open: Desk[] = [];
-  #runtime: NativeRuntime | undefined;
-  #dir = "";
-
+export class DeskGround extends WalledGround<Desk> {
   constructor() {
-    let absence: string | undefined;
-    beforeAll(async () => {
-      const walls = await openWalls();
-      absence = walls.unavailable;
-      this.#runtime = walls.runtime;
-      this.#dir = mkdtempSync(join(tmpdir(), "cellar-desks-"));
-    });
-    beforeEach((context) => {
-      if (absence !== undefined) context.skip(absence);
-    });
-    afterEach(async () => {
-      await Promise.all(this.#open.splice(0).map((desk) => desk.close()));
-    });
-    afterAll(async () => {
-      await this.#runtime?.[Symbol.asyncDispose]();
-      if (this.#dir !== "") rmSync(this.#dir, { recursive: true, force: true });
-    });
-  }
-
-  get dir(): string {
-    return this.#dir;
-  }
-
-  get runtime(): NativeRuntime {
-    if (this.#runtime === undefined) throw new Error("there are no walls");
-    return this.#runtime;
+    super("desks");
   }
 
   async open({ config, ...more }: Partial<DeskOptions> = {}): Promise<Desk> {
     const { dir, runtime } = this;
     const options = { dir, user: "ann", runtime, config: { ...SETTINGS, ...config }, ...more };
-    const desk = await Desk.open(options);
-    this.#open.push(desk);
-    return desk;
+    return this.keep(await Desk.open(options));
   }
 }
 
