@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type CallToolResult, Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
@@ -14,8 +15,11 @@ import { painterFor, withProgress } from "./terminal.js";
 
 const MAIN = fileURLToPath(new URL("main.js", import.meta.url));
 const OWN_FLAGS: readonly string[] = ["--check", "--json"];
+const PATH_FLAGS: readonly string[] = ["--dir", "--python", "--mount"];
 const CODE = "6 * 7";
 const ANSWER = "42";
+/** Characters of what the server says about why it does not start. */
+const LONGEST_REASON = 2_000;
 /** The first start makes Python ready, which can take its time. */
 const PATIENCE = { timeout: 120_000 };
 
@@ -49,11 +53,18 @@ export async function checkServer(options: McpOptions): Promise<number> {
 
 async function tryServer(options: McpOptions): Promise<Report> {
   const command = process.execPath;
-  const args = [MAIN, ...process.argv.slice(2).filter((arg) => !OWN_FLAGS.includes(arg))];
+  const flags = process.argv.slice(2).filter((arg) => !OWN_FLAGS.includes(arg));
+  const args = [MAIN, ...withWholePaths(flags)];
   const client = new Client({ name: "cellar-check", version: packageVersion() });
+  const stderr = options.json === true ? "pipe" : "inherit";
+  const transport = new StdioClientTransport({ command, args, env: environment(), stderr });
+  let said = "";
+  transport.stderr?.on("data", (chunk: Buffer) => {
+    said = `${said}${chunk}`.slice(-LONGEST_REASON);
+  });
   const session = `check-${randomBytes(5).toString("hex")}`;
   try {
-    await client.connect(new StdioClientTransport({ command, args, env: environment() }), PATIENCE);
+    await client.connect(transport, PATIENCE);
     const { tools } = await client.listTools(undefined, PATIENCE);
     const began = performance.now();
     const call = { name: "execute_cell", arguments: { session, code: CODE } };
@@ -68,10 +79,23 @@ async function tryServer(options: McpOptions): Promise<Report> {
       command,
       args,
     };
+  } catch (error) {
+    if (said === "") throw error;
+    throw new CellarError("START_FAILED", `${describeError(error)}; ${said.trim()}`);
   } finally {
     await client.close();
     await Notebook.remove({ ...placeOf(options), session }).catch(() => {});
   }
+}
+
+/** An agent starts the server in a folder of its own choice. */
+function withWholePaths(args: readonly string[]): string[] {
+  return args.map((arg, at) => {
+    const before = args[at - 1] ?? "";
+    if (PATH_FLAGS.includes(before)) return resolve(arg);
+    const [, flag = "", value = ""] = /^(--\w+)=(.*)$/s.exec(arg) ?? [];
+    return PATH_FLAGS.includes(flag) ? `${flag}=${resolve(value)}` : arg;
+  });
 }
 
 function isolationOf({ content, structuredContent, isError }: CallToolResult): string {

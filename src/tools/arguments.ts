@@ -14,7 +14,9 @@ export const knownSession = name.describe(
 );
 
 export const cellKey = z
-  .union([z.int().nonnegative(), z.string().min(1).max(64)])
+  .union([z.int().nonnegative(), z.string().min(1).max(64)], {
+    error: "expected the number of a cell, from 0, or its id",
+  })
   .describe("The number of the cell, from 0, or its id. Numbers move when a cell is deleted.");
 
 export const textOffset = z

@@ -4,7 +4,7 @@ import type { WorkspaceFile } from "../session/workspace/workspace.js";
 import { uriOf } from "./addresses.js";
 import { viewOf } from "./cell-view.js";
 import { figure } from "./excerpt.js";
-import { mimeOfPath } from "./file-kind.js";
+import { mimeOfPath, shownName } from "./file-kind.js";
 import { mainOf, sizeOf } from "./output-content.js";
 import type { CellView, OutputView } from "./shapes.js";
 import type { ToolPart } from "./tool.js";
@@ -64,12 +64,16 @@ export async function answerOf(
 }
 
 export function headingOf(
-  { number, state, durationMs, isUndone, exitCode }: CellView,
+  { number, state, executionCount, durationMs, isUndone, exitCode, error }: CellView,
   { session, isolation }: Pick<AnswerPlace, "session" | "isolation">,
 ): string {
   return [
     `cell ${number}`,
     state,
+    // Cells count from 0 and runs from 1: a model should not take one for the other.
+    ...(error === undefined || executionCount === null
+      ? []
+      : [`<cell ${executionCount}> in tracebacks`]),
     ...(exitCode === undefined ? [] : [`exit code ${exitCode}`]),
     ...(isUndone === true ? ["undone"] : []),
     ...(durationMs === null ? [] : [`${figure(Math.round(durationMs))} ms`]),
@@ -119,7 +123,7 @@ function changesLine({ created, changed, deleted, omitted = 0 }: FileChanges): s
   const lists = { created, changed, deleted };
   const named = Object.entries(lists).flatMap(([verb, paths]) => {
     const visible = paths.filter((path) => !isHidden(path));
-    return visible.length === 0 ? [] : [`${verb} ${visible.join(", ")}`];
+    return visible.length === 0 ? [] : [`${verb} ${visible.map(shownName).join(", ")}`];
   });
   const hidden = Object.values(lists).flat().filter(isHidden).length;
   const left = omitted + hidden;

@@ -47,7 +47,7 @@ export async function viewOf(cell: Cell, place: ViewPlace): Promise<CellView> {
     executionCount,
     ...(isUndone !== undefined && { isUndone }),
     code: cut(cell.code, LONGEST_CODE),
-    durationMs: executionTime,
+    durationMs: executionTime === null ? null : Math.round(executionTime * 10) / 10,
     ...(exitCode !== undefined && { exitCode }),
     outputs: views,
     moreOutputs: skipped,

@@ -49,7 +49,8 @@ export const rerunCell: Tool<typeof rerunInput, typeof ranSchema> = {
   title: "Run a cell again",
   description:
     "Runs a cell of the notebook again, with the variables as they are now. Its earlier outputs are replaced. " +
-    "To change the code, use execute_cell instead. Returns the same as execute_cell and costs as much.",
+    "To change the code, use execute_cell instead. Returns the same as execute_cell and costs as much. " +
+    "If there is no such cell, show_notebook lists them.",
   input: rerunInput,
   output: ranSchema,
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
@@ -178,7 +179,8 @@ export const deleteCell: Tool<typeof deleteInput, typeof deletedSchema> = {
   title: "Delete a cell",
   description:
     "Deletes a cell and its outputs for good. What it did to the variables and files stays: use undo for variables. " +
-    "The cells after it move up by one number. Returns how many cells are left.",
+    "The cells after it move up by one number. Returns how many cells are left. " +
+    "If there is no such cell, show_notebook lists them.",
   input: deleteInput,
   output: deletedSchema,
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },

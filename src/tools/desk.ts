@@ -4,7 +4,7 @@ import type { Isolation, REPLConfig } from "../backends/backend.js";
 import type { NativeRuntime } from "../backends/native/runtime.js";
 import { splitConfig } from "../backends/options.js";
 import { sharedRuntime } from "../backends/select.js";
-import { resolveSettings, type Settings, settingLayers } from "../config.js";
+import { type IsolationLevel, resolveSettings, type Settings, settingLayers } from "../config.js";
 import { CellarError, describeError } from "../errors.js";
 import { claimOf } from "../isolation/levels.js";
 import type { NotebookContent } from "../session/interchange/notebook-content.js";
@@ -18,6 +18,7 @@ import { checkId, checkName } from "../session/store/names.js";
 import type { NotebookStore } from "../session/store/store.js";
 import { OpenNotebooks, type TurnOptions, type UseOptions } from "./open-notebooks.js";
 import { type ReadResource, readAddress } from "./resource-reading.js";
+import { Turnstile } from "./turnstile.js";
 
 export interface DeskOptions {
   /** A folder for the notebooks of all users. */
@@ -50,6 +51,14 @@ export type DeskListener = (change: DeskChange) => void;
 /** Enough for a cell that prints 5 MB to be kept as a whole. */
 const KEPT_CHARACTERS = 10_000_000;
 
+/** Whole files in memory at the same time, however many are asked for. */
+const MOST_FILES_READ = 2;
+
+export interface FileLook {
+  readonly bytes: Buffer;
+  readonly isolation: IsolationLevel;
+}
+
 const ownSchema = z.object({
   outputCap: z.int().min(500).max(1_000_000).default(8_000),
   mostOpen: z.int().min(1).max(1_000).default(8),
@@ -81,6 +90,7 @@ export class Desk implements AsyncDisposable {
   readonly #store: NotebookStore;
   readonly #open: OpenNotebooks;
   readonly #listeners = new Set<DeskListener>();
+  readonly #fileReads = new Turnstile(MOST_FILES_READ);
 
   private constructor(foundation: Foundation) {
     const { dir, user, config, runtime, mostOpen, idleMs } = foundation;
@@ -140,6 +150,21 @@ export class Desk implements AsyncDisposable {
     options?: TurnOptions,
   ): Promise<T> {
     return await this.#open.turn(checkName("session", session), work, options);
+  }
+
+  /** Reads a whole file of a notebook. What `look` makes of it should be less. */
+  async readFile<T>(
+    session: string,
+    { path, maxBytes }: { readonly path: string; readonly maxBytes: number },
+    look: (file: FileLook) => T,
+  ): Promise<T> {
+    const read = async (notebook: Notebook) => {
+      const bytes = await notebook.getFile(path, { maxBytes });
+      return look({ bytes, isolation: notebook.info.isolation.level });
+    };
+    return await this.use(session, (notebook) => this.#fileReads.run(() => read(notebook)), {
+      create: false,
+    });
   }
 
   /** What the notebook holds. One that is not open is read as it lies there, and starts no Python. */

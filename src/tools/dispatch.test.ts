@@ -75,6 +75,7 @@ describe("callTool", () => {
       ["execute_cell", "code", "It takes: code, session."],
       ["execute_cell", [], "It takes: code, session."],
       ["show_cell", { session: "x", cell: -1 }, "cell:"],
+      ["show_cell", { session: "x", cell: 1.5 }, "cell: expected the number of a cell"],
       ["undo", { session: "x", count: 0 }, "count:"],
       ["__proto__", {}, "Use one of"],
     ];

@@ -16,7 +16,7 @@ export async function callTool(
   call: ToolCall = {},
 ): Promise<ToolAnswer> {
   const tool = TOOLS.find((one) => one.name === name);
-  if (tool === undefined) return refused(unknownTool(name));
+  if (tool === undefined) return refused(unknownTool(name, TOOLS));
   const parsed = tool.input.safeParse(input ?? {});
   if (!parsed.success) return refused(unfit(tool, parsed.error));
   throwIfAborted(call.signal);
@@ -28,7 +28,8 @@ export async function callTool(
   }
 }
 
-function refused(refusal: Refusal): ToolAnswer {
+/** The answer to a call that was not done. */
+export function refused(refusal: Refusal): ToolAnswer {
   const { code, message, remedy } = refusal;
   const told = remedy === undefined ? message : `${message}\n${remedy}`;
   return {
@@ -39,15 +40,18 @@ function refused(refusal: Refusal): ToolAnswer {
   };
 }
 
-function unknownTool(name: string): Refusal {
+export function unknownTool(name: string, known: readonly Pick<Tool, "name">[]): Refusal {
   return {
     code: "NOT_FOUND",
     message: `there is no tool ${JSON.stringify(String(name).slice(0, 100))}`,
-    remedy: `Use one of: ${TOOLS.map((tool) => tool.name).join(", ")}.`,
+    remedy: `Use one of: ${known.map((tool) => tool.name).join(", ")}.`,
   };
 }
 
-function unfit({ name, input }: Tool, { issues }: z.ZodError): Refusal {
+export function unfit(
+  { name, input }: Pick<Tool, "name" | "input">,
+  { issues }: z.ZodError,
+): Refusal {
   const problems = issues.slice(0, MOST_PROBLEMS).map((issue) => {
     const place = issue.path.map(String).join(".");
     return place === "" ? issue.message : `${place}: ${issue.message}`;
@@ -55,11 +59,12 @@ function unfit({ name, input }: Tool, { issues }: z.ZodError): Refusal {
   return {
     code: "INVALID_INPUT",
     message: cut(`the arguments of ${name} do not fit: ${problems.join("; ")}`, LONGEST_PROBLEM),
-    remedy: `It takes: ${Object.keys(input.shape).join(", ")}.`,
+    remedy: `It takes: ${Object.keys(input.shape).join(", ") || "nothing"}.`,
   };
 }
 
-function refusalOf(error: unknown): Refusal {
+/** An error of the library, in words for a model. */
+export function refusalOf(error: unknown): Refusal {
   if (!isCellarError(error)) {
     const message = cut(`Cellar failed: ${describeError(error)}`, LONGEST_PROBLEM);
     return { code: "IO_ERROR", message, remedy: "Try again, or go on in another session." };
@@ -83,6 +88,10 @@ function remedyOf({ code, message, remedy, details }: CellarError): string | und
       }
       if (message.endsWith("in the workspace")) return "list_files tells what there is.";
       return remedy;
+    case "INVALID_INPUT":
+      return message.endsWith("is not a file")
+        ? "Name a regular file; list_files tells what is what."
+        : remedy;
     case "LIMIT_REACHED":
       return details.maxCells === undefined
         ? remedy

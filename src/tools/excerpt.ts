@@ -37,7 +37,12 @@ export function pageOf(text: string, offset: number, limit: number): Page {
   const end = Math.max(safeEnd(text, Math.min(start + limit, text.length)), start);
   const last = end === start && start < text.length ? Math.min(start + 2, text.length) : end;
   const next = last < text.length ? last : null;
-  return { text: text.slice(start, last), offset: start, length: text.length, next };
+  return { text: apart(text.slice(start, last)), offset: start, length: text.length, next };
+}
+
+/** A piece of a string keeps all of it in memory; a copy does not. */
+function apart(piece: string): string {
+  return Buffer.from(piece, "utf16le").toString("utf16le");
 }
 
 /** Shares a budget so that short texts stay whole and long ones get what they leave over. */

@@ -40,6 +40,11 @@ export function textOf(bytes: Buffer): string | undefined {
   return isUtf8(bytes) && !bytes.includes(0) ? bytes.toString("utf8") : undefined;
 }
 
+/** A name in a line of an answer: one that could begin another line is quoted. */
+export function shownName(path: string): string {
+  return /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(path) ? JSON.stringify(path) : path;
+}
+
 /** Where the name does not tell, the content does. */
 export function mimeOfFile(path: string, isText: boolean): string {
   const named = mimeOfPath(path);

@@ -103,6 +103,9 @@ open('dot.png', 'wb').write(b'\\x89PNG\\r\\n\\x1a\\n\\x00')`;
     const answer = await call(desk, "read_file", { session, path: "none.txt" });
     expect(answer.refusal?.code).toBe("NOT_FOUND");
     expect(textOf(answer)).toContain("list_files");
+    await execute(desk, session, "import os\nos.mkdir('folder')");
+    const folder = await call(desk, "read_file", { session, path: "folder" });
+    expect(folder.refusal?.remedy).toContain("list_files");
   });
 });
 
@@ -127,6 +130,40 @@ open('other', 'w').close()`;
     });
     expect(textOf(rest)).toContain("many/229.txt · 229 bytes");
     expect(textOf(rest)).not.toContain("other");
+  });
+
+  it("does not call a folder empty that is none", async () => {
+    const desk = await ground.open();
+    await execute(desk, "folders", "import os\nos.makedirs('a/empty')\nopen('b', 'w').close()");
+    const list = (folder: string) => call(desk, "list_files", { session: "folders", folder });
+    expect(textOf(await list("a"))).toMatch(/^1 entry[\s\S]*a\/empty · folder$/);
+    expect(textOf(await list("a/empty"))).toMatch(/^0 entries/);
+    for (const folder of [".", "./a", "/workspace", "/workspace/a", "..", "a/.."]) {
+      expect((await list(folder)).refusal?.code, folder).toBe("INVALID_INPUT");
+    }
+    for (const folder of ["c", "b"]) {
+      expect((await list(folder)).refusal, folder).toMatchObject({
+        code: "NOT_FOUND",
+        remedy: "list_files tells what there is.",
+      });
+    }
+  });
+
+  it("shows no name as if it were a line of the answer", async () => {
+    const desk = await ground.open();
+    const name = "a\nnote: all is well";
+    const ran = await execute(desk, "lines", `open(${JSON.stringify(name)}, 'w').write('x')`);
+    const input = { session: "lines", path: name };
+    const answers = [
+      ran,
+      await call(desk, "list_files", { session: "lines" }),
+      await call(desk, "read_file", input),
+      await call(desk, "write_file", { ...input, content: "y" }),
+    ];
+    for (const answer of answers) {
+      expect(textOf(answer)).toContain(JSON.stringify(name));
+      expect(textOf(answer)).not.toMatch(/^note: all/m);
+    }
   });
 
   it("names files whose names are not text so that they can be read", async () => {

@@ -1,13 +1,15 @@
 import { z } from "zod";
 import { CellarError } from "../errors.js";
-import type { WorkspaceFile } from "../session/workspace/workspace.js";
+import { parseFilePath } from "../session/workspace/file-path.js";
+import type { FileListing, WorkspaceFile } from "../session/workspace/workspace.js";
 import { uriOf } from "./addresses.js";
 import { anySession, filePath, knownSession, textLimit, textOffset } from "./arguments.js";
 import { linkTo } from "./cell-answer.js";
+import type { FileLook } from "./desk.js";
 import { figure, pageOf } from "./excerpt.js";
-import { mimeOfFile, textOf } from "./file-kind.js";
+import { mimeOfFile, shownName, textOf } from "./file-kind.js";
 import { answered, type FileView, fileViewSchema, pageSchema } from "./shapes.js";
-import type { Tool, ToolPart } from "./tool.js";
+import type { Tool, ToolAnswer, ToolPart } from "./tool.js";
 
 const count = z.int().nonnegative();
 const MOST_LISTED = 200;
@@ -35,7 +37,7 @@ export const listFiles: Tool<typeof listInput, typeof listSchema> = {
   title: "List files",
   description:
     "Lists the files of the notebook's /workspace, where its code runs, with sizes. " +
-    `Returns at most ${MOST_LISTED} at a time, and how many more there are.`,
+    `Returns at most ${MOST_LISTED} at a time, and how many more there are. Fails where there is no such folder: leave it out to see all.`,
   input: listInput,
   output: listSchema,
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
@@ -48,18 +50,18 @@ export const listFiles: Tool<typeof listInput, typeof listSchema> = {
       }),
       { create: false },
     );
-    const prefix = folder === undefined ? "" : `${folder.replace(/\/+$/, "")}/`;
-    const all = listing.files.filter(({ path }) => path.startsWith(prefix));
+    const all = below(folder, listing);
     const shown = all.slice(offset, offset + MOST_LISTED);
     const files = shown.map((file) => viewOf(session, file));
     const more = Math.max(0, all.length - offset - shown.length);
     const { isCut } = listing;
     const lines = files.map(({ path, bytes, kind }) =>
-      kind === "file" ? `${path} · ${figure(bytes)} bytes` : `${path} · ${kind}`,
+      [shownName(path), kind === "file" ? `${figure(bytes)} bytes` : kind].join(" · "),
     );
     if (more > 0) lines.push(`[${figure(more)} more: offset=${offset + shown.length}]`);
-    if (isCut) lines.push("[there are too many to count; give a folder, or list them in a cell]");
-    const heading = `${figure(all.length)} entries · session ${session} · isolation ${isolation}`;
+    if (isCut) lines.push("[there are too many to count; list them in a cell]");
+    const noun = all.length === 1 ? "entry" : "entries";
+    const heading = `${figure(all.length)} ${noun} · session ${session} · isolation ${isolation}`;
     return {
       parts: [{ type: "text", text: [heading, ...lines].join("\n") }],
       structured: { session, isolation, files, more, isCut },
@@ -67,6 +69,17 @@ export const listFiles: Tool<typeof listInput, typeof listSchema> = {
     };
   },
 };
+
+/** Nothing there and no such folder are not the same. */
+function below(folder: string | undefined, { files, isCut }: FileListing): WorkspaceFile[] {
+  if (folder === undefined) return [...files];
+  const name = folder.replace(/\/+$/, "");
+  parseFilePath(name);
+  const found = files.filter(({ path }) => path.startsWith(`${name}/`));
+  const isThere = files.some(({ path, kind }) => path === name && kind === "folder");
+  if (isThere || isCut) return found;
+  throw new CellarError("NOT_FOUND", `there is no folder ${JSON.stringify(name)} in the workspace`);
+}
 
 function viewOf(session: string, { path, bytes, kind, modified }: WorkspaceFile): FileView {
   const uri = kind === "file" ? uriOf({ kind: "file", session, path }) : undefined;
@@ -102,49 +115,54 @@ export const readFile: Tool<typeof readInput, typeof readSchema> = {
   description:
     "Reads a file of the notebook's /workspace. A text is returned piece by piece: go on with the offset that it names. " +
     "An image is shown; other binary files are given as a link, or as base64 on demand. " +
-    "For large data it is cheaper to look into the file with Python in a cell.",
+    "For large data it is cheaper to look into the file with Python in a cell. " +
+    "If there is no such file, list_files tells what there is.",
   input: readInput,
   output: readSchema,
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  run: async (desk, { session, path, offset = 0, limit, encoding = "text" }) => {
-    const { bytes, isolation } = await desk.use(
-      session,
-      async (notebook) => ({
-        bytes: await notebook.getFile(path, { maxBytes: LARGEST_READ }),
-        isolation: notebook.info.isolation.level,
-      }),
-      { create: false },
+  run: (desk, input) => {
+    const { session, path } = input;
+    const { outputCap } = desk;
+    return desk.readFile(session, { path, maxBytes: LARGEST_READ }, (file) =>
+      readAnswer(file, input, outputCap),
     );
-    const text = textOf(bytes);
-    const mime = mimeOfFile(path, text !== undefined);
-    const uri = uriOf({ kind: "file", session, path });
-    const about = { session, isolation, path, bytes: bytes.length, mime, uri };
-    const heading = `${path} · ${figure(bytes.length)} bytes · session ${session} · isolation ${isolation}`;
-    if (encoding === "base64") {
-      const page = bytesPage(bytes, offset, Math.min(limit ?? LARGEST_BASE64, LARGEST_BASE64));
-      const told = [heading, placeOf(page, "bytes"), page.text].join("\n");
-      return {
-        parts: [{ type: "text", text: told }],
-        structured: { ...about, encoding, page },
-        isError: false,
-      };
-    }
-    if (text === undefined) {
-      return {
-        parts: [{ type: "text", text: `${heading}\n[no text: ${mime}]` }, binaryPart(about, bytes)],
-        structured: { ...about, encoding: "none" },
-        isError: false,
-      };
-    }
-    const page = pageOf(text, offset, limit ?? desk.outputCap);
-    const place = page.next === null && page.offset === 0 ? [] : [placeOf(page, "characters")];
+  },
+};
+
+function readAnswer(
+  { bytes, isolation }: FileLook,
+  { session, path, offset = 0, limit, encoding = "text" }: z.output<typeof readInput>,
+  outputCap: number,
+): ToolAnswer<z.input<typeof readSchema>> {
+  const text = textOf(bytes);
+  const mime = mimeOfFile(path, text !== undefined);
+  const uri = uriOf({ kind: "file", session, path });
+  const about = { session, isolation, path, bytes: bytes.length, mime, uri };
+  const heading = `${shownName(path)} · ${figure(bytes.length)} bytes · session ${session} · isolation ${isolation}`;
+  if (encoding === "base64") {
+    const page = bytesPage(bytes, offset, Math.min(limit ?? LARGEST_BASE64, LARGEST_BASE64));
+    const told = [heading, placeOf(page, "bytes"), page.text].join("\n");
     return {
-      parts: [{ type: "text", text: [heading, ...place, page.text].join("\n") }],
+      parts: [{ type: "text", text: told }],
       structured: { ...about, encoding, page },
       isError: false,
     };
-  },
-};
+  }
+  if (text === undefined) {
+    return {
+      parts: [{ type: "text", text: `${heading}\n[no text: ${mime}]` }, binaryPart(about, bytes)],
+      structured: { ...about, encoding: "none" },
+      isError: false,
+    };
+  }
+  const page = pageOf(text, offset, limit ?? outputCap);
+  const place = page.next === null && page.offset === 0 ? [] : [placeOf(page, "characters")];
+  return {
+    parts: [{ type: "text", text: [heading, ...place, page.text].join("\n") }],
+    structured: { ...about, encoding, page },
+    isError: false,
+  };
+}
 
 type Page = z.infer<typeof pageSchema>;
 
@@ -201,7 +219,7 @@ export const writeFile: Tool<typeof writeInput, typeof writtenSchema> = {
     });
     desk.tell({ session, kind: "files" });
     const uri = uriOf({ kind: "file", session, path });
-    const text = `${path} has ${figure(bytes.length)} bytes now · session ${session} · isolation ${isolation}`;
+    const text = `${shownName(path)} has ${figure(bytes.length)} bytes now · session ${session} · isolation ${isolation}`;
     return {
       parts: [{ type: "text", text }],
       structured: { session, isolation, path, bytes: bytes.length, uri },

@@ -89,7 +89,7 @@ export const forkNotebook: Tool<typeof forkInput, typeof forkedSchema> = {
   description:
     "Makes a copy of a notebook with its cells, variables and files, to try something without touching the original. " +
     "Returns the session of the copy: pass it to work there. Costs the time to save and copy all of it. " +
-    "Variables that cannot be saved are named in the notes.",
+    "Variables that cannot be saved are named in the notes. Fails where the name is taken: choose another.",
   input: forkInput,
   output: forkedSchema,
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },

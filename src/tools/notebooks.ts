@@ -124,7 +124,8 @@ export const showNotebook: Tool<typeof showInput, typeof overviewSchema> = {
   title: "Show a notebook",
   description:
     "Shows the cells of a notebook in brief: number, state, code and the start and end of the outputs. Nothing is run. " +
-    "Use it to find your way in a notebook that you do not know; show_cell has the details.",
+    "Use it to find your way in a notebook that you do not know; show_cell has the details. " +
+    "If there is no such notebook, list_notebooks tells which there are.",
   input: showInput,
   output: overviewSchema,
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },

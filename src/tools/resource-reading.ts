@@ -50,14 +50,11 @@ async function contentAt(desk: Desk, address: Address): Promise<Omit<ReadResourc
     }
     case "file": {
       const { path } = address;
-      const bytes = await desk.use(
-        session,
-        (notebook) => notebook.getFile(path, { maxBytes: LARGEST_FILE }),
-        { create: false },
-      );
-      const text = textOf(bytes);
-      const mime = mimeOfFile(path, text !== undefined);
-      return text === undefined || mime.startsWith("image/") ? { mime, bytes } : { mime, text };
+      return await desk.readFile(session, { path, maxBytes: LARGEST_FILE }, ({ bytes }) => {
+        const text = textOf(bytes);
+        const mime = mimeOfFile(path, text !== undefined);
+        return text === undefined || mime.startsWith("image/") ? { mime, bytes } : { mime, text };
+      });
     }
   }
 }

@@ -2,14 +2,20 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { cellar, MAIN, sandboxAbsence } from "../../src/cli/command-line.case.test.js";
+import { until } from "../../src/session/notebooks.case.test.js";
 
 interface Answer {
   readonly id?: number;
   readonly method?: string;
-  readonly result?: { readonly content?: readonly { readonly text: string }[] };
+  readonly result?: {
+    readonly content?: readonly { readonly text: string }[];
+    readonly structuredContent?: { readonly isolation: string };
+    readonly isError?: boolean;
+    readonly _meta?: Readonly<Record<string, unknown>>;
+  };
   readonly error?: { readonly code: number; readonly message: string };
 }
 
@@ -204,6 +210,87 @@ describe("the server at stdio", () => {
     expect(code).toBe(0);
   });
 
+  it("ends at SIGTERM also when its reader has stopped reading", async () => {
+    const server = start();
+    await server.begin();
+    await server.run(2, "x = 42\nprint('x' * 3_000_000)");
+    server.child.stdout.pause();
+    const params = { uri: "notebook://session/s/cell/0/output/0" };
+    server.write(
+      `${JSON.stringify({ jsonrpc: "2.0", id: 3, method: "resources/read", params })}\n`,
+    );
+    await until(() => server.child.stdout.readableLength > 0);
+    server.child.kill("SIGTERM");
+    const [code] = await once(server.child, "exit");
+    expect(code).toBe(0);
+  });
+
+  it("holds few of the files that it is asked for at once", async () => {
+    const server = start();
+    await server.begin();
+    await server.run(2, "open('big', 'w').write('x' * 30_000_000)");
+    const before = peakMegabytes(server.child.pid ?? 0);
+    const ids = Array.from({ length: 60 }, (_, at) => at + 10);
+    for (const id of ids) {
+      const [method, params] =
+        id % 2 === 0
+          ? ["resources/read", { uri: "notebook://session/s/files/big" }]
+          : ["tools/call", { name: "read_file", arguments: { session: "s", path: "big" } }];
+      server.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+    }
+    const answers: Answer[] = [];
+    for (const id of ids) answers.push(await server.answer(id));
+    expect(answers.filter(({ result }) => result?.isError === false).length).toBe(30);
+    const told = answers.flatMap(({ error }) => error?.message ?? []);
+    expect(told.filter((message) => message.includes("read_file give parts")).length).toBe(30);
+    expect(peakMegabytes(server.child.pid ?? 0) - before).toBeLessThan(700);
+  });
+
+  it("names the isolation in every result, also of a call that it refuses", async () => {
+    const server = start();
+    await server.begin();
+    const ids = Array.from({ length: 70 }, (_, at) => at + 10);
+    const params = cellOf("1");
+    for (const id of ids) {
+      server.write(`${JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params })}\n`);
+    }
+    const results: Answer["result"][] = [];
+    for (const id of ids) results.push((await server.answer(id)).result);
+    results.push((await server.ask(2, "tools/call", { name: "execute_cell" })).result);
+    const uri = "notebook://session/s/cell/0";
+    const read = (await server.ask(3, "resources/read", { uri })).result;
+    expect(results.some((result) => result?.isError === true)).toBe(true);
+    for (const result of [...results, read]) {
+      const level = result?.structuredContent?.isolation ?? result?._meta?.["cellar/isolation"];
+      expect(level).toMatch(/^L3/);
+    }
+  });
+
+  it("speaks of its tools, and not of the library, where a resource cannot be read", async () => {
+    const server = start();
+    await server.begin();
+    const absent = { uri: "notebook://session/nowhere" };
+    const { error } = await server.ask(2, "resources/read", absent);
+    expect(error?.message).toContain("list_notebooks");
+    expect(error?.message).not.toContain("Notebook.list");
+    const strange = { uri: "file:///etc/passwd" };
+    expect((await server.ask(3, "resources/subscribe", strange)).error?.code).toBe(-32602);
+  });
+
+  it("sends no progress of a request that was cancelled", async () => {
+    const server = start();
+    await server.begin();
+    const params = { ...cellOf("while True: print('on')"), _meta: { progressToken: 1 } };
+    server.write(`${JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/call", params })}\n`);
+    await server.sees(() => server.stdout.includes("notifications/progress"));
+    const cancel = { method: "notifications/cancelled", params: { requestId: 2 } };
+    server.write(`${JSON.stringify({ jsonrpc: "2.0", ...cancel })}\n`);
+    await server.ask(3, "ping");
+    expect(await server.run(4, "'after'")).toContain("after");
+    const heard = server.answers.map(({ id, method }) => method ?? id);
+    expect(heard.slice(heard.indexOf(3))).not.toContain("notifications/progress");
+  });
+
   it("does not serve below the isolation that is asked for", async () => {
     const refused = await cellar([
       "mcp",
@@ -235,5 +322,22 @@ describe("the server at stdio", () => {
     const failed = await cellar(["mcp", "--check", ...place, "--min-isolation", "L4"]);
     expect(failed).toMatchObject({ code: 1, stdout: "" });
     expect(failed.stderr).toMatch(/below the minimum L4[\s\S]*cannot be used/);
+    const { stdout } = await cellar([
+      "mcp",
+      "--check",
+      "--json",
+      ...place,
+      "--min-isolation",
+      "L4",
+    ]);
+    expect(JSON.parse(stdout).reason).toContain("below the minimum L4");
+  });
+
+  it("prints settings that work from any folder", async () => {
+    const here = relative(process.cwd(), dir);
+    const flags = ["--dir", here, `--mount=${here}:/data`, "--preload", "none"];
+    const told = JSON.parse((await cellar(["mcp", "--check", "--json", ...flags])).stdout);
+    const wanted = ["mcp", "--dir", dir, `--mount=${dir}:/data`, "--preload", "none"];
+    expect(told.args.slice(1)).toEqual(wanted);
   });
 });

@@ -11,6 +11,8 @@ import {
 import { isCellarError } from "../../errors.js";
 import { URI_TEMPLATES, uriOf } from "../../tools/addresses.js";
 import type { Desk } from "../../tools/desk.js";
+import { refusalOf } from "../../tools/dispatch.js";
+import { ISOLATION_KEY } from "./tool-calls.js";
 
 const PAGE = 100;
 const CURSOR = /^(0|[1-9]\d{0,8})$/;
@@ -77,10 +79,11 @@ export async function readResource(desk: Desk, uri: string): Promise<ReadResourc
     const { mime, text, bytes } = await desk.readResource(uri);
     const content =
       text === undefined ? { blob: (bytes ?? Buffer.alloc(0)).toString("base64") } : { text };
-    return { contents: [{ uri, mimeType: mime, ...content }] };
+    const _meta = { [ISOLATION_KEY]: desk.isolation.level };
+    return { contents: [{ uri, mimeType: mime, ...content }], _meta };
   } catch (error) {
     if (!isCellarError(error)) throw error;
-    const { code, message, remedy } = error;
+    const { code, message, remedy } = refusalOf(error);
     const told = remedy === undefined ? message : `${message}. ${remedy}`;
     if (code === "NOT_FOUND") throw new ResourceNotFoundError(uri, told);
     throw new ProtocolError(code === "INVALID_INPUT" ? INVALID_PARAMS : INTERNAL_ERROR, told);

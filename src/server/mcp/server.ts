@@ -2,10 +2,14 @@ import { INVALID_PARAMS, ProtocolError, Server } from "@modelcontextprotocol/ser
 import { packageVersion } from "../../config.js";
 import type { Desk } from "../../tools/desk.js";
 import { instructionsFor } from "../../tools/instructions.js";
+import { Turnstile } from "../../tools/turnstile.js";
 import { ChangeNews } from "./change-news.js";
 import { listResources, listTemplates, readResource } from "./resources.js";
 import { describeTools, ToolCalls } from "./tool-calls.js";
 import type { Watchlist } from "./watchlist.js";
+
+/** Resources read at the same time; each may be large, and is held until the client has taken it. */
+const MOST_READS = 4;
 
 /** What stays as it is for as long as the server runs. */
 const LASTING = { ttlMs: 3_600_000, cacheScope: "private" } as const;
@@ -16,8 +20,16 @@ const PROMPT = {
   description: "How to use the notebook well: its state, its files, its outputs, its limits.",
 } as const;
 
+export interface ServerPlan {
+  readonly desk: Desk;
+  readonly watchlist: Watchlist;
+  /** Comes when the client has taken most of what was sent. */
+  readonly room: () => Promise<void>;
+}
+
 /** What one client is served from the desk. */
-export function makeServer(desk: Desk, watchlist: Watchlist): Server {
+export function makeServer(plan: ServerPlan): Server {
+  const { desk, watchlist } = plan;
   const instructions = instructionsFor(desk);
   const server = new Server(
     { name: "cellar", title: "Cellar", version: packageVersion() },
@@ -32,7 +44,7 @@ export function makeServer(desk: Desk, watchlist: Watchlist): Server {
     },
   );
   serveTools(server, desk);
-  serveResources(server, desk, watchlist);
+  serveResources(server, plan);
   servePrompt(server, instructions);
   const news = new ChangeNews(server, desk, watchlist);
   server.onclose = () => news[Symbol.dispose]();
@@ -46,10 +58,17 @@ function serveTools(server: Server, desk: Desk): void {
   server.setRequestHandler("tools/call", (request, context) => calls.call(request, context));
 }
 
-function serveResources(server: Server, desk: Desk, watchlist: Watchlist): void {
+function serveResources(server: Server, { desk, watchlist, room }: ServerPlan): void {
+  const reads = new Turnstile(MOST_READS);
   server.setRequestHandler("resources/list", ({ params }) => listResources(desk, params?.cursor));
   server.setRequestHandler("resources/templates/list", listTemplates);
-  server.setRequestHandler("resources/read", ({ params }) => readResource(desk, params.uri));
+  server.setRequestHandler("resources/read", ({ params }, { mcpReq: { signal } }) =>
+    reads.run(async () => {
+      await room();
+      signal.throwIfAborted();
+      return await readResource(desk, params.uri);
+    }),
+  );
   server.setRequestHandler("resources/subscribe", ({ params }) => {
     watchlist.add(params.uri);
     return {};

@@ -20,7 +20,7 @@ export async function serveClient(options: ServingOptions): Promise<void> {
   const { desk, stdin, stdout, signal, onError } = options;
   const watchlist = new Watchlist();
   const wire = new Wire({ stdin, stdout, observe: watchlist.observe });
-  const handle = serveStdio(() => makeServer(desk, watchlist), {
+  const handle = serveStdio(() => makeServer({ desk, watchlist, room: () => wire.room() }), {
     transport: wire,
     onerror: onError,
   });

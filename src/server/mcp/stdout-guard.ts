@@ -1,5 +1,8 @@
 import { Writable } from "node:stream";
 
+/** So long a reader that has stopped reading is waited for at the end. */
+const FAREWELL_MS = 2_000;
+
 /** Keeps stdout for the protocol, for good: what else this process prints there goes to stderr. */
 export class StdoutGuard implements AsyncDisposable {
   /** The only way to stdout from now on. */
@@ -23,8 +26,10 @@ export class StdoutGuard implements AsyncDisposable {
   /** Lets out what was written. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.out.destroyed) return;
+    const patience = setTimeout(() => this.out.destroy(), FAREWELL_MS);
     await new Promise<void>((resolve) => {
       this.out.once("close", resolve).end();
     });
+    clearTimeout(patience);
   }
 }

@@ -10,8 +10,8 @@ import {
 import { z } from "zod";
 import { TOOLS } from "../../tools/catalogue.js";
 import type { Desk } from "../../tools/desk.js";
-import { callTool } from "../../tools/dispatch.js";
-import type { ToolAnswer, ToolPart } from "../../tools/tool.js";
+import { callTool, refused } from "../../tools/dispatch.js";
+import type { Refusal, ToolAnswer, ToolPart } from "../../tools/tool.js";
 import { ProgressFeed } from "./progress.js";
 import { LONGEST_ANSWER } from "./wire.js";
 
@@ -20,6 +20,9 @@ const MOST_CALLS = 64;
 
 /** Characters that the images of one answer may have. */
 const IMAGE_SPACE = LONGEST_ANSWER * 0.8;
+
+/** In `_meta`, where there is no structured content to name it. */
+export const ISOLATION_KEY = "cellar/isolation";
 
 export function describeTools(): McpTool[] {
   return TOOLS.map(({ name, title, description, input, output, hints }) => ({
@@ -71,27 +74,35 @@ export class ToolCalls {
       throw new ProtocolError(INVALID_PARAMS, `there is no such tool; there are ${known}`);
     }
     if (this.#running >= MOST_CALLS) {
-      const text = `${MOST_CALLS} calls are running already. Wait for one of them to end.`;
-      return { content: [{ type: "text", text }], isError: true };
+      return resultOf(refused(tooMany()), this.#desk.isolation.level);
     }
+    const { signal } = mcpReq;
     const token = request.params._meta?.progressToken ?? mcpReq._meta?.progressToken;
     await using feed =
       token === undefined
         ? undefined
-        : new ProgressFeed((progress) =>
-            mcpReq.notify({
-              method: "notifications/progress",
-              params: { progressToken: token, ...progress },
-            }),
-          );
+        : new ProgressFeed(async (progress) => {
+            // A client that cancelled has forgotten the token.
+            if (signal.aborted) return;
+            const params = { progressToken: token, ...progress };
+            await mcpReq.notify({ method: "notifications/progress", params });
+          });
     this.#running += 1;
     try {
-      const call = { signal: mcpReq.signal, onText: feed?.take };
+      const call = { signal, onText: feed?.take };
       return resultOf(await callTool(this.#desk, name, input, call), this.#desk.isolation.level);
     } finally {
       this.#running -= 1;
     }
   }
+}
+
+function tooMany(): Refusal {
+  return {
+    code: "LIMIT_REACHED",
+    message: `${MOST_CALLS} calls are running already`,
+    remedy: "Wait for one of them to end, then call again.",
+  };
 }
 
 function resultOf(answer: ToolAnswer, level: string): CallToolResult {
@@ -101,7 +112,7 @@ function resultOf(answer: ToolAnswer, level: string): CallToolResult {
     return { content, structuredContent: { ...(structured as object) }, isError };
   }
   // Clients hold all structured content against the schema of answers, which a refusal does not fit.
-  return { content, isError, _meta: { "cellar/isolation": level, "cellar/refusal": refusal } };
+  return { content, isError, _meta: { [ISOLATION_KEY]: level, "cellar/refusal": refusal } };
 }
 
 /** Images beyond the space of one answer are left to their URIs, which the text has. */

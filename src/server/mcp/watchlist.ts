@@ -3,6 +3,7 @@ import {
   type JSONRPCMessage,
   ProtocolError,
   type RequestId,
+  ResourceNotFoundError,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { addressOf } from "../../tools/addresses.js";
@@ -30,7 +31,9 @@ export class Watchlist {
 
   /** As clients of the 2025 revisions ask, one by one. */
   add(uri: string): void {
-    addressOf(uri);
+    if (sessionOf(uri) === undefined) {
+      throw new ResourceNotFoundError(uri, "this names nothing in a notebook");
+    }
     if (this.#size >= MOST_WATCHED && !this.#single.has(uri)) {
       throw new ProtocolError(INVALID_PARAMS, `more than ${MOST_WATCHED} resources are watched`);
     }

@@ -86,6 +86,42 @@ describe("the wire", () => {
     expect(answers[1]).toMatchObject({ id: 6, result: {} });
   });
 
+  it("sends no half characters, which many parsers refuse", async () => {
+    const { stdout, wire } = await openWire({ isRead: false });
+    const texts = ["a\udcffb", "\ud83d", "\ud83d\ude00", "\\udcff", "\\\udcff", "\u0000é\n"];
+    await wire.send({ jsonrpc: "2.0", id: 1, result: { texts } });
+    const line = String(stdout.read());
+    expect(line).not.toMatch(/[^\\](\\\\)*\\ud/);
+    expect(JSON.parse(line).result.texts).toEqual([
+      "a\ufffdb",
+      "\ufffd",
+      "\ud83d\ude00",
+      "\\udcff",
+      "\\\ufffd",
+      "\u0000é\n",
+    ]);
+  });
+
+  it("has room again when what was sent is taken, or when it ends", async () => {
+    const { stdout, wire } = await openWire({ isRead: false });
+    await wire.room();
+    const big = { text: "x".repeat(5_000_000) };
+    wire.send({ jsonrpc: "2.0", id: 1, result: big });
+    let isRoom = false;
+    const room = wire.room().then(() => {
+      isRoom = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isRoom).toBe(false);
+    stdout.resume();
+    await room;
+    stdout.pause();
+    wire.send({ jsonrpc: "2.0", id: 2, result: big });
+    const last = wire.room();
+    await wire.close();
+    await last;
+  });
+
   it("stops reading while nobody reads what it answers", async () => {
     const { stdin, stdout, seen, wire } = await openWire({ isRead: false });
     for (let number = 0; number < 5; number++) {

@@ -76,6 +76,16 @@ export class Wire implements Transport {
     });
   }
 
+  /** When there is room for one more answer, or nobody any more to be answered. */
+  async room(): Promise<void> {
+    while (!this.#isClosed && this.#stdout.writableLength > MOST_WAITING) {
+      await Promise.race([
+        this.ended,
+        new Promise<void>((resolve) => this.#stdout.once("drain", resolve)),
+      ]);
+    }
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -101,7 +111,7 @@ export class Wire implements Transport {
 }
 
 function lineOf(message: JSONRPCMessage): string {
-  const line = `${JSON.stringify(message)}\n`;
+  const line = `${wellFormed(JSON.stringify(message))}\n`;
   // Most characters are a byte, and none is more than three of them.
   if (line.length <= LONGEST_ANSWER / 3 || !("result" in message)) return line;
   const bytes = Buffer.byteLength(line);
@@ -109,6 +119,15 @@ function lineOf(message: JSONRPCMessage): string {
   const reason = `the answer has ${bytes} bytes, more than clients take; show_cell and read_file give parts`;
   const error = { code: INTERNAL_ERROR, message: reason };
   return `${JSON.stringify({ jsonrpc: "2.0", id: message.id, error })}\n`;
+}
+
+/** Half characters are legal here, but the parsers of many clients refuse the whole message then. */
+function wellFormed(json: string): string {
+  if (!json.includes("\\ud")) return json;
+  // A backslash that is itself escaped begins nothing.
+  return json.replace(/\\(?:ud[89a-f][0-9a-f]{2}|.)/g, (found) =>
+    found.startsWith("\\ud") ? "\ufffd" : found,
+  );
 }
 
 interface Refusal {

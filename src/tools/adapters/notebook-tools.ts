@@ -2,10 +2,10 @@ import type { REPLConfig } from "../../backends/backend.js";
 import { CellarError } from "../../errors.js";
 import { addressOf } from "../addresses.js";
 import { Desk, type DeskIsolation, type DeskOptions } from "../desk.js";
-import { callTool } from "../dispatch.js";
+import { callTool, refused } from "../dispatch.js";
 import { instructionsFor } from "../instructions.js";
 import type { ReadResource } from "../resource-reading.js";
-import type { Refusal, ToolAnswer, ToolCall } from "../tool.js";
+import type { ToolAnswer, ToolCall } from "../tool.js";
 import { type AiSdkTool, aiSdkTools } from "./ai-sdk.js";
 import { type AnthropicTool, anthropicTools } from "./anthropic.js";
 import { Offer, type OfferOptions } from "./offer.js";
@@ -119,14 +119,4 @@ export class NotebookTools implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
-}
-
-function refused(refusal: Refusal): ToolAnswer {
-  const { code, message, remedy } = refusal;
-  return {
-    parts: [{ type: "text", text: `Not done (${code}): ${message}\n${remedy}` }],
-    structured: { error: { code, message, remedy } },
-    isError: true,
-    refusal,
-  };
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { CellarError } from "../../errors.js";
 import { TOOLS } from "../catalogue.js";
-import { cut } from "../cell-view.js";
+import { unfit, unknownTool } from "../dispatch.js";
 import type { Refusal, Tool } from "../tool.js";
 
 /** The form of a tool's arguments, as all providers take it. */
@@ -27,8 +27,6 @@ export interface OfferOptions {
 const ABOUT_OTHERS: readonly string[] = ["create_notebook", "list_notebooks", "fork_notebook"];
 
 const LONGEST_TEXT = 32 * 1024 * 1024;
-const LONGEST_PROBLEM = 2_000;
-const MOST_PROBLEMS = 10;
 const onlySchema = z.array(z.string()).min(1).optional();
 
 /** The tools that one caller gives to a model. */
@@ -50,21 +48,17 @@ export class Offer {
   /** The arguments as the tool takes them, or why they cannot be taken. */
   read(name: string, given: unknown): { readonly input: unknown } | { readonly refusal: Refusal } {
     const tool = this.tools.find((one) => one.name === name);
-    if (tool === undefined) {
-      const message = `there is no tool ${JSON.stringify(String(name).slice(0, 100))}`;
-      return refusing("NOT_FOUND", message, `Use one of: ${this.names.join(", ")}.`);
-    }
+    if (tool === undefined) return { refusal: unknownTool(name, this.tools) };
     const input = typeof given === "string" ? parsed(given) : { value: given };
     if (input === undefined) {
       const message = `the arguments of ${name} are not JSON`;
-      return refusing("INVALID_INPUT", message, `Give an object with: ${keysOf(tool)}.`);
+      const remedy = `Give an object with: ${keysOf(tool)}.`;
+      return { refusal: { code: "INVALID_INPUT", message, remedy } };
     }
     if (this.session === undefined) return { input: input.value };
     const read = tool.input.safeParse(withoutSession(input.value ?? {}, this.session));
     if (read.success) return { input: { ...read.data, session: this.session } };
-    const problems = read.error.issues.slice(0, MOST_PROBLEMS).map(problemOf).join("; ");
-    const message = cut(`the arguments of ${name} do not fit: ${problems}`, LONGEST_PROBLEM);
-    return refusing("INVALID_INPUT", message, `It takes: ${keysOf(tool)}.`);
+    return { refusal: unfit(tool, read.error) };
   }
 }
 
@@ -106,15 +100,7 @@ function withoutSession(value: unknown, session: string): unknown {
   return named === session ? rest : value;
 }
 
-function problemOf({ path, message }: z.core.$ZodIssue): string {
-  return path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`;
-}
-
 function keysOf({ input }: OfferedTool): string {
   const keys = Object.keys(input.shape);
   return keys.length === 0 ? "nothing" : keys.join(", ");
-}
-
-function refusing(code: Refusal["code"], message: string, remedy: string): { refusal: Refusal } {
-  return { refusal: { code, message, remedy } };
 }

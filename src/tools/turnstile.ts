@@ -1,0 +1,21 @@
+/** Lets so many tasks run at a time. The others wait, first come, first served. */
+export class Turnstile {
+  readonly #waiting: (() => void)[] = [];
+  #free: number;
+
+  constructor(places: number) {
+    this.#free = places;
+  }
+
+  async run<T>(task: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free -= 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await task();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free += 1;
+      else next();
+    }
+  }
+}
