@@ -22,7 +22,12 @@ export async function leave(code: number, tidy: Tidy): Promise<never> {
 /** A reader that goes away and a request to end both end everything in order. */
 export function watchProcess(tidy: Tidy): void {
   for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", () => void leave(EXIT.brokenPipe, tidy));
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      // What was to be read got lost, whatever else was well.
+      const isLost = stream === process.stdout && error.code !== "EPIPE";
+      if (isLost && process.exitCode !== EXIT.cellar) process.exitCode = reportFailure(error);
+      void leave(EXIT.brokenPipe, tidy);
+    });
   }
   for (const signal of ["SIGTERM", "SIGHUP"] as const) {
     process.once(signal, () => void leave(EXIT.terminated, tidy));

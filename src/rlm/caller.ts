@@ -1,23 +1,19 @@
-import { z } from "zod";
 import { loadTokenizer, type Tokenizer } from "../agent/tokens.js";
 import { CellarError, describeError, isCellarError } from "../errors.js";
 import type { Ledger, Spare } from "./ledger.js";
+import { lostUsageOf } from "./lost-usage.js";
 import type { Model, ModelMessage, ModelReply, ModelUsage } from "./model.js";
 import { costOf } from "./models/prices.js";
 import type { CallKind } from "./tally.js";
 import type { Span } from "./trace.js";
 
-/** What attempts cost that broke off. */
-const usageSchema = z.object({
-  inputTokens: z.int().nonnegative(),
-  outputTokens: z.int().nonnegative(),
-});
+const NO_TOKENS = { inputTokens: 0, outputTokens: 0 };
 
 /** What a message costs beside its text, and a conversation beside its messages. */
 const MESSAGE_TOKENS = 4;
 const CONVERSATION_TOKENS = 3;
 /** How much more than is counted here a model may count that has not said anything yet. */
-const USUAL_FACTOR = 1.1;
+const USUAL_FACTOR = 1.5;
 const MOST_FACTOR = 2;
 /** By which share an old surprise is forgotten with each answer. */
 const FADING = 0.9;
@@ -80,9 +76,9 @@ export class Caller {
   }
 
   #learn({ name }: Model, promptTokens: number, { inputTokens, isEstimate }: ModelUsage): void {
-    if (isEstimate) return;
     const before = this.#factors.get(name) ?? 1;
-    const factor = Math.max(1, inputTokens / promptTokens, before * FADING);
+    // An estimate is what was counted here.
+    const factor = Math.max(1, isEstimate ? 1 : inputTokens / promptTokens, before * FADING);
     this.#factors.set(name, Math.min(factor, MOST_FACTOR));
   }
 
@@ -91,7 +87,7 @@ export class Caller {
     const isFirstLoop = kind === "root" && depth === 0;
     const spare = isFirstLoop ? undefined : this.#spare;
     const most = this.#mostOf(model, promptTokens);
-    const plan = { kind, promptTokens: most, price: model.price, depth, among, spare };
+    const plan = { promptTokens: most, price: model.price, depth, among, spare };
     using held = await this.ledger.acquire(plan, signal);
     const part = span.child();
     const call = String(++this.#calls);
@@ -113,10 +109,8 @@ export class Caller {
       return reply;
     } catch (error) {
       const ms = performance.now() - began;
-      const paid = isCellarError(error)
-        ? usageSchema.safeParse(error.details.usage).data
-        : undefined;
-      if (paid !== undefined) held.settle(paid);
+      // A request that failed was made all the same, else code could ask a broken model for ever.
+      held.settle(lostUsageOf(error) ?? NO_TOKENS);
       part.emit({ type: "model.failed", call, error: failureOf(error), ms });
       throw signal?.aborted === true ? new CellarError("ABORTED", "the run was cancelled") : error;
     }

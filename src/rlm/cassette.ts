@@ -2,7 +2,9 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { CellarError, describeError, ERROR_CODES, isCellarError } from "../errors.js";
 import { damaged, LineWriter, readJsonLines } from "./json-lines.js";
+import { lostUsageOf, lostUsageSchema } from "./lost-usage.js";
 import type { Model, ModelMessage, ModelReply, ModelRequest } from "./model.js";
+import { withoutSecrets } from "./secrets.js";
 
 const CASSETTE_VERSION = 1;
 
@@ -53,6 +55,7 @@ const exchangeLine = z.object({
         code: z.enum(ERROR_CODES).nullable(),
         message: z.string(),
         remedy: z.string().optional(),
+        usage: lostUsageSchema.optional(),
       }),
     }),
   ]),
@@ -82,6 +85,7 @@ export interface Cassette {
 export class CassetteRecorder implements AsyncDisposable {
   readonly #writer: LineWriter;
   readonly #known = new Set<string>();
+  readonly #models: Model[] = [];
   #clock = 0;
 
   private constructor(writer: LineWriter) {
@@ -93,7 +97,9 @@ export class CassetteRecorder implements AsyncDisposable {
     return new CassetteRecorder(await LineWriter.open(path, { isNew: true }));
   }
 
-  addModel({ name, contextWindow, price }: Model, role?: ModelRole): void {
+  addModel(model: Model, role?: ModelRole): void {
+    const { name, contextWindow, price } = model;
+    this.#models.push(model);
     const line = { type: "model", version: CASSETTE_VERSION, name, role, contextWindow, price };
     this.#once(`model ${role ?? ""} ${name}`, line);
   }
@@ -105,11 +111,22 @@ export class CassetteRecorder implements AsyncDisposable {
     return (outcome) => {
       const plain = { ...plainRequest(request), messages };
       const line = { type: "exchange", model, caller, began, ended: this.#tick() };
-      this.#writer.append({ ...line, request: plain, outcome });
+      const shown = "text" in outcome ? { ...outcome, text: this.#hide(outcome.text) } : outcome;
+      this.#writer.append({ ...line, request: plain, outcome: shown });
     };
   }
 
-  #addMessage({ role, content }: ModelMessage): string {
+  /** A key may turn up in what a model or a cell says, as where the context has it. */
+  #hide(text: string): string {
+    return withoutSecrets(
+      text,
+      this.#models.flatMap((model) => model.secrets?.() ?? []),
+    );
+  }
+
+  #addMessage(message: ModelMessage): string {
+    const { role } = message;
+    const content = this.#hide(message.content);
     const key = hashOf({ role, content });
     this.#once(key, { type: "message", hash: key, role, content });
     return key;
@@ -219,14 +236,22 @@ export function plainRequest(request: PlainRequest): PlainRequest {
 }
 
 /** A failure of the recording, as it was; what only this process knew of it is gone. */
-export function recordedError({ code, message, remedy }: ReturnType<typeof plainError>): Error {
-  return code === null ? new Error(message) : new CellarError(code, message, { remedy });
+export function recordedError(recorded: ReturnType<typeof plainError>): Error {
+  const { code, message, remedy, usage } = recorded;
+  if (code === null) return new Error(message);
+  return new CellarError(code, message, { remedy, details: usage && { usage } });
 }
 
 function plainError(error: unknown): Extract<Outcome, { error: unknown }>["error"] {
   if (!isCellarError(error)) return { code: null, message: describeError(error) };
   const { code, message, remedy } = error;
-  return { code, message, ...(remedy === undefined ? {} : { remedy }) };
+  const usage = lostUsageOf(error);
+  return {
+    code,
+    message,
+    ...(remedy === undefined ? {} : { remedy }),
+    ...(usage === undefined ? {} : { usage }),
+  };
 }
 
 function hashOf(message: ModelMessage): string {

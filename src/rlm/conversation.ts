@@ -6,9 +6,10 @@ const KEPT_MESSAGES = 2;
 
 /** What a loop and its model have said to each other. */
 export class Conversation {
-  #messages: ModelMessage[] = [];
-  /** Where the present question stands. */
-  #question = 0;
+  /** Never changed in place: models may keep what they were sent. */
+  #messages: readonly ModelMessage[] = [];
+  /** The present question as it was asked, and where it stands. */
+  #question = { text: "", at: 0 };
 
   get messages(): readonly ModelMessage[] {
     return this.#messages;
@@ -16,13 +17,13 @@ export class Conversation {
 
   /** A question; what was said about those before it stays. */
   begin(system: string, question: string): void {
-    if (this.#messages.length === 0) this.#messages.push({ role: "system", content: system });
+    if (this.#messages.length === 0) this.#messages = [{ role: "system", content: system }];
     this.#add("user", question);
-    this.#question = this.#messages.length - 1;
+    this.#question = { text: question, at: this.#messages.length - 1 };
   }
 
   hear(content: string): void {
-    this.#messages.push({ role: "assistant", content });
+    this.#messages = [...this.#messages, { role: "assistant", content }];
   }
 
   tell(content: string): void {
@@ -31,30 +32,30 @@ export class Conversation {
 
   /** How many messages a summary would stand for. */
   get foldable(): number {
-    return Math.max(0, this.#messages.length - 1 - KEPT_MESSAGES - 1);
+    return Math.max(0, this.#messages.length - 2 - this.#kept.length);
   }
 
   /** A summary takes the place of all but the question and the last exchange. */
   fold(summary: string): void {
     const [system] = this.#messages;
-    const question = this.#messages[this.#question];
-    if (system === undefined || question === undefined) return;
-    const kept = this.#messages.slice(-KEPT_MESSAGES).filter((message) => message !== question);
-    const content = summaryMessage(question.content, summary);
-    this.#messages = [system, { role: "user", content }, ...kept];
-    this.#question = 1;
+    if (system === undefined) return;
+    const { text } = this.#question;
+    const content = summaryMessage(text, summary);
+    this.#messages = [system, { role: "user", content }, ...this.#kept];
+    this.#question = { text, at: 1 };
+  }
+
+  /** What was said before the question belongs to another one. */
+  get #kept(): readonly ModelMessage[] {
+    const first = this.#messages.length - KEPT_MESSAGES;
+    return this.#question.at < first ? this.#messages.slice(first) : [];
   }
 
   /** Two messages of one side in a row are refused by some endpoints. */
   #add(role: "user", content: string): void {
     const last = this.#messages.at(-1);
-    if (last?.role !== role) {
-      this.#messages.push({ role, content });
-      return;
-    }
-    this.#messages[this.#messages.length - 1] = {
-      role,
-      content: `${last.content}\n\n${content}`,
-    };
+    const isSame = last?.role === role;
+    const message = { role, content: isSame ? `${last.content}\n\n${content}` : content };
+    this.#messages = [...this.#messages.slice(0, isSame ? -1 : undefined), message];
   }
 }

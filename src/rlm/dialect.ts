@@ -28,7 +28,7 @@ export function readResponse(reply: string): Response {
 }
 
 /** Some servers leave the thoughts before the response in it; lines keep their numbers. */
-function withoutThoughts(reply: string): string {
+export function withoutThoughts(reply: string): string {
   const [thoughts = ""] = /^\s*<think>[\s\S]*?(?:<\/think>|$)/.exec(reply) ?? [];
   return thoughts.replace(/[^\r\n]+/g, "") + reply.slice(thoughts.length);
 }

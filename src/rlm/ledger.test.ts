@@ -5,7 +5,6 @@ import { type CallPlan, Ledger, type Reservation } from "./ledger.js";
 
 const price = { inputPerMillion: 2, outputPerMillion: 10 };
 const sub = (promptTokens: number, plan: Partial<CallPlan> = {}): CallPlan => ({
-  kind: "sub",
   promptTokens,
   ...plan,
 });
@@ -169,7 +168,7 @@ describe("usage", () => {
     const ledger = new Ledger({});
     const call = (plan: Partial<CallPlan>) =>
       ledger.reserve(sub(100, plan)).settle({ inputTokens: 100, outputTokens: 10 });
-    call({ kind: "root", price });
+    call({ price });
     call({ price });
     call({ depth: 1, price });
     call({ depth: 1 });
@@ -183,8 +182,6 @@ describe("usage", () => {
     });
     expect([...ledger.usageByDepth.keys()]).toEqual([0, 1]);
     expect(ledger.usageByDepth.get(1)).toMatchObject({ calls: 2, cost: 0.0003, unpriced: 1 });
-    expect(ledger.usageByKind.root.calls).toBe(1);
-    expect(ledger.usageByKind.sub.calls).toBe(3);
   });
 
   it("beyond what was reserved is said and counted", () => {

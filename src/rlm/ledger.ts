@@ -8,10 +8,9 @@ import {
 } from "./budget.js";
 import { type Hold, Holds } from "./holds.js";
 import type { ModelUsage, Price } from "./model.js";
-import { type CallKind, Tally, type TokenUsage } from "./tally.js";
+import { Tally, type TokenUsage } from "./tally.js";
 
 export interface CallPlan {
-  readonly kind: CallKind;
   /** Counted before the request; what the model counts may differ. */
   readonly promptTokens: number;
   /** Default: what the budget allows, up to `mostTokens`. */
@@ -144,10 +143,6 @@ export class Ledger {
     return this.#tally.byDepth;
   }
 
-  get usageByKind(): Readonly<Record<CallKind, TokenUsage>> {
-    return this.#tally.byKind;
-  }
-
   get seconds(): number {
     return (this.#now() - this.#start) / 1000;
   }
@@ -174,7 +169,7 @@ export class Ledger {
   }
 
   #reservation(hold: Hold, plan: CallPlan, maxTokens: number | undefined): Reservation {
-    const { kind, depth = 0, price } = plan;
+    const { depth = 0, price } = plan;
     const settle: Reservation["settle"] = ({ inputTokens, outputTokens }) => {
       const isSound = [inputTokens, outputTokens].every(isCount);
       const [input, output] = isSound
@@ -184,16 +179,13 @@ export class Ledger {
       // Nothing was reserved for an answer of any length.
       const isBound = maxTokens !== undefined;
       if (!this.#holds.remove(hold)) return;
-      this.#tally.add(
-        { kind, depth },
-        {
-          inputTokens: input,
-          outputTokens: output,
-          nanos: price && nanos,
-          overTokens: isBound ? Math.max(0, input + output - hold.tokens) : 0,
-          overNanos: isBound || price?.outputPerMillion === 0 ? Math.max(0, nanos - hold.nanos) : 0,
-        },
-      );
+      this.#tally.add(depth, {
+        inputTokens: input,
+        outputTokens: output,
+        nanos: price && nanos,
+        overTokens: isBound ? Math.max(0, input + output - hold.tokens) : 0,
+        overNanos: isBound || price?.outputPerMillion === 0 ? Math.max(0, nanos - hold.nanos) : 0,
+      });
       if (!isSound) {
         throw new CellarError("REMOTE_ERROR", "the model reports a usage that is no count", {
           remedy: "All that was reserved counts as used.",

@@ -2,10 +2,11 @@ import type { AgentOptions } from "../agent/agent-options.js";
 import { AgentRepl, type Turn } from "../agent/agent-repl.js";
 import { plainOf } from "../agent/plain-value.js";
 import type { REPLConfig, SandboxInfo } from "../backends/backend.js";
+import { Opaque } from "../protocol/values.js";
 import { BudgetExceeded } from "./budget.js";
 import type { Caller } from "./caller.js";
 import { Conversation } from "./conversation.js";
-import { readResponse } from "./dialect.js";
+import { readResponse, withoutThoughts } from "./dialect.js";
 import { isForegone } from "./foregone.js";
 import type { Model } from "./model.js";
 import {
@@ -17,8 +18,10 @@ import {
   firstMessage,
   LAST_REQUEST,
   LAST_TURN,
+  LONG_ANSWER,
   NEW_ANSWER,
   NO_CODE,
+  NO_SUMMARY,
   PRELUDE,
   systemPrompt,
   turnMessage,
@@ -122,6 +125,8 @@ export class Loop implements AsyncDisposable {
         const said = await this.#take(task, span);
         if (said.kind === "answer")
           return { how: "answered", answer: said.answer, turns: this.turns };
+        const place = { turn: this.turns + 1, depth: this.#depth };
+        span.emit({ type: "budget", left: this.#tree.caller.ledger.remaining(place) });
         const notes = [...said.notes, this.#left(this.turns + 1)].filter((note) => note !== "");
         const parts = { observations: said.observations, notes };
         this.#conversation.tell(turnMessage(this.turns + 1, turns, parts));
@@ -151,10 +156,9 @@ export class Loop implements AsyncDisposable {
 
   /** One request, and what its response asks for. */
   async #take(task: Task, span: Span): Promise<Said> {
-    await this.#compact(task, span);
-    const { caller, model } = this.#tree;
-    const isLast = this.#depth === 0 && caller.isLast(model, this.#conversation.messages);
-    if (isLast) this.#conversation.tell(LAST_REQUEST);
+    // A last request is for the answer.
+    if (!this.#isLast) await this.#compact(task, span);
+    if (this.#isLast) this.#conversation.tell(LAST_REQUEST);
     const text = await this.#ask(task, span);
     const response = readResponse(text);
     switch (response.kind) {
@@ -166,8 +170,8 @@ export class Loop implements AsyncDisposable {
       case "finish": {
         const { finish } = response;
         if (finish.via === "FINAL") return judged({ text: finish.text, value: finish.text }, task);
-        const code = `FINAL_VAR(${JSON.stringify(finish.name)})`;
-        return await this.#runAll(task, span, [code], { text, notes: [] });
+        const codes = [finalVar(finish.name)];
+        return await this.#runAll(task, span, codes, { text, notes: [] });
       }
       case "prose": {
         const ignored = response.ignored.map((language) => `A fence of ${language} is not run.`);
@@ -176,6 +180,11 @@ export class Loop implements AsyncDisposable {
       default:
         return response satisfies never;
     }
+  }
+
+  get #isLast(): boolean {
+    const { caller, model } = this.#tree;
+    return this.#depth === 0 && caller.isLast(model, this.#conversation.messages);
   }
 
   async #runAll(
@@ -229,13 +238,22 @@ export class Loop implements AsyncDisposable {
   }
 
   /** What is known when the turns are over. */
-  async #last(task: Task): Promise<Answer> {
+  async #last(task: Task): Promise<Answer | undefined> {
     this.#conversation.tell(LAST_TURN);
     const text = await this.#ask(task, task.span);
+    const answer = (await this.#named(task, text)) ?? proseAnswer(text);
+    // No turn is left to object in, but an answer that fits is data too.
+    if (answer !== undefined) task.judge?.(answer);
+    return answer;
+  }
+
+  /** The variable that a response names as its answer. */
+  async #named(task: Task, text: string): Promise<Answer | undefined> {
     const response = readResponse(text);
-    const isFinal = response.kind === "finish" && response.finish.via === "FINAL";
-    const answer = isFinal ? response.finish.text : text.trim();
-    return { text: answer, value: answer };
+    if (response.kind !== "finish" || response.finish.via === "FINAL") return undefined;
+    const ran = await this.#run(task, task.span, finalVar(response.finish.name), text);
+    const answer = await answerIn(this.#repl, ran);
+    return typeof answer === "string" ? undefined : answer;
   }
 
   /** Sums up a conversation that would soon be longer than the model can read. */
@@ -251,7 +269,8 @@ export class Loop implements AsyncDisposable {
     const place = { kind: "root", depth: this.#depth, span, signal } as const;
     const { text } = await caller.ask({ model, messages, ...place });
     const folded = conversation.foldable;
-    conversation.fold(`${text.trim()}\n\n${await this.#repl.state()}`);
+    const summary = withoutThoughts(text).trim() || NO_SUMMARY;
+    conversation.fold(`${summary}\n\n${await this.#repl.state()}`);
     const tokensAfter = caller.tokensIn(conversation.messages);
     span.emit({ type: "compaction", messages: folded, tokensBefore, tokensAfter });
   }
@@ -259,6 +278,18 @@ export class Loop implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#repl.close();
   }
+}
+
+function finalVar(name: string): string {
+  return `FINAL_VAR(${JSON.stringify(name)})`;
+}
+
+/** What a response says, without what its writer only thought. */
+function proseAnswer(reply: string): Answer | undefined {
+  const response = readResponse(reply);
+  const isFinal = response.kind === "finish" && response.finish.via === "FINAL";
+  const text = isFinal ? response.finish.text : withoutThoughts(reply).trim();
+  return text === "" ? undefined : { text, value: text };
 }
 
 function judged(answer: Answer, { judge }: Task): Said {
@@ -269,14 +300,23 @@ function judged(answer: Answer, { judge }: Task): Said {
 
 /** The answer that a cell gave, in either dialect; a text tells why there is none. */
 async function answerIn(repl: AgentRepl, ran: Turn): Promise<Answer | string | undefined> {
-  if (ran.final !== undefined) return { text: ran.final.text, value: ran.final.value };
+  if (ran.final !== undefined) {
+    const { text, value } = ran.final;
+    return isCutText(value) ? LONG_ANSWER : { text, value };
+  }
   if (ran.execution.status !== "ok" || !/\banswer\b/.test(ran.execution.code)) return undefined;
   const answer = await repl.variable("answer");
   if (!isAnswerDict(answer) || answer.ready !== true) return undefined;
   const { content } = answer;
   if (content === "" || content === null || content === undefined) return EMPTY_ANSWER;
+  if (isCutText(content)) return LONG_ANSWER;
   const text = typeof content === "string" ? content : JSON.stringify(plainOf(content).value);
   return { text, value: content };
+}
+
+/** A text that was too long to leave the session. */
+function isCutText(value: unknown): boolean {
+  return value instanceof Opaque && value.type === "str";
 }
 
 function isAnswerDict(value: unknown): value is { content: unknown; ready: unknown } {

@@ -78,6 +78,9 @@ export const FOREGONE_FINAL =
 export const FINAL_AFTER_FAILURE =
   "The answer did not count: a block before it failed. Look at what happened, then finish.";
 
+export const LONG_ANSWER =
+  "The answer did not count: it cannot be passed on as a whole. Give a shorter one.";
+
 export const LAST_REQUEST =
   "The budget allows this one request more. Finish now with what you know, by FINAL(answer).";
 
@@ -91,6 +94,8 @@ export const WRITE_SUMMARY = [
   "what was asked, what you found out with exact values, which variables hold what, what failed, and what is to be",
   "done next. Plain text, no code. Variables of the session stay; the messages do not.",
 ].join("\n");
+
+export const NO_SUMMARY = "(nothing)";
 
 export const LAST_TURN =
   "There are no turns left. Give the best answer you have now, as plain text, without code.";

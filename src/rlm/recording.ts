@@ -40,6 +40,8 @@ export class Recording implements AsyncDisposable {
     const { model, subModel = model, models = {}, record, replay } = options;
     if (replay !== undefined) return Recording.#play(options, replay);
     if (model === undefined || subModel === undefined) throw noModel();
+    for (const [role, one] of Object.entries({ ...models, model, subModel }))
+      requireModel(role, one);
     if (record === undefined) return new Recording({ model, subModel, models });
     const recorder = await CassetteRecorder.open(record);
     const named = Object.entries(models).map(([name, one]) => {
@@ -88,6 +90,13 @@ export class Recording implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#recorder?.close();
   }
+}
+
+function requireModel(role: string, model: Model): void {
+  if (typeof model?.complete === "function") return;
+  throw new CellarError("INVALID_INPUT", `${role} is no model`, {
+    remedy: "Give one such as openAIChat({ model: name }).",
+  });
 }
 
 export function noModel(): CellarError {

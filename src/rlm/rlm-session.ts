@@ -139,6 +139,12 @@ export class RLMSession implements AsyncDisposable {
       const remedy = "Ask something, as text.";
       return Promise.reject(new CellarError("INVALID_INPUT", "the question is empty", { remedy }));
     }
+    if (options.output !== undefined && typeof options.output?.safeParse !== "function") {
+      const remedy = "Give one such as z.object({ host: z.string() }).";
+      return Promise.reject(
+        new CellarError("INVALID_INPUT", "output is no schema of zod", { remedy }),
+      );
+    }
     return this.#queue.run(async () => {
       if (this.#ending !== undefined) throw closed();
       return await this.#answer(query, options);
@@ -157,9 +163,11 @@ export class RLMSession implements AsyncDisposable {
     let parsed: T | undefined;
     const judge = (answer: Answer) => {
       if (output === undefined) return undefined;
-      const judged = output.safeParse(dataOf(answer));
+      const told = output.safeParse(dataOf(answer));
+      // A text that looks like JSON, such as a year, may be wanted as text.
+      const judged = told.success ? told : output.safeParse(answer.value);
       if (judged.success) parsed = judged.data;
-      return judged.success ? undefined : objection(judged.error);
+      return judged.success ? undefined : objection(told.error ?? judged.error);
     };
     const form = output === undefined ? undefined : formOf(output);
     const ended = await this.#run({ query, form, judge, root, signal });
@@ -181,7 +189,7 @@ export class RLMSession implements AsyncDisposable {
     const depths = [...ledger.usageByDepth].map(
       ([depth, sum]) => [depth, usageSince(before.byDepth.get(depth), sum)] as const,
     );
-    return {
+    const result: RLMResult<T> = {
       how: ended.how,
       answer: answer?.text ?? null,
       output: output === undefined ? (answer?.value as T | undefined) : parsed,
@@ -191,6 +199,7 @@ export class RLMSession implements AsyncDisposable {
       trace: trace.events,
       error: ended.error,
     };
+    return await afterwards(result, () => trace.close());
   }
 
   async #run(order: {
@@ -268,6 +277,21 @@ export class RLMSession implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+}
+
+/** An answer that was paid for outlives what could not be written down about it. */
+export async function afterwards<T>(
+  result: RLMResult<T>,
+  close: () => Promise<void>,
+): Promise<RLMResult<T>> {
+  try {
+    await close();
+    return result;
+  } catch (error) {
+    if (!isCellarError(error)) throw error;
+    // A run that failed says why by itself.
+    return result.error === undefined ? { ...result, how: "failed", error } : result;
   }
 }
 

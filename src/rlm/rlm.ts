@@ -1,7 +1,7 @@
-import { isCellarError } from "../errors.js";
 import { noModel } from "./recording.js";
 import {
   type AskOptions,
+  afterwards,
   type RLMResult,
   RLMSession,
   type RLMSessionOptions,
@@ -24,14 +24,7 @@ export async function rlm<T = unknown>(options: RLMOptions<T>): Promise<RLMResul
     await session.close().catch(() => {});
     throw error;
   }
-  try {
-    await session.close();
-    return result;
-  } catch (error) {
-    if (!isCellarError(error, "CONFLICT")) throw error;
-    // A run that failed says why by itself; that more of its recording was expected adds nothing.
-    return result.error === undefined ? { ...result, how: "failed", error } : result;
-  }
+  return await afterwards(result, () => session.close());
 }
 
 /** For several questions about one context. */

@@ -23,23 +23,17 @@ export interface Settled {
 /** Whether a loop asks, or the code that it runs. */
 export type CallKind = "root" | "sub";
 
-export interface Place {
-  readonly kind: CallKind;
-  readonly depth: number;
-}
-
 const NANOS = 1_000_000_000;
 
-/** Sums of what requests used: of all, by depth, and by who asked. */
+/** Sums of what requests used: of all, and by depth. */
 export class Tally {
   readonly #total = new Sum();
   readonly #depths = new Map<number, Sum>();
-  readonly #kinds = { root: new Sum(), sub: new Sum() };
 
-  add({ kind, depth }: Place, settled: Settled): void {
+  add(depth: number, settled: Settled): void {
     const atDepth = this.#depths.get(depth) ?? new Sum();
     this.#depths.set(depth, atDepth);
-    for (const sum of [this.#total, atDepth, this.#kinds[kind]]) sum.add(settled);
+    for (const sum of [this.#total, atDepth]) sum.add(settled);
   }
 
   get nanos(): number {
@@ -53,10 +47,6 @@ export class Tally {
   get byDepth(): ReadonlyMap<number, TokenUsage> {
     const depths = [...this.#depths].sort(([one], [other]) => one - other);
     return new Map(depths.map(([depth, sum]) => [depth, sum.usage]));
-  }
-
-  get byKind(): Readonly<Record<CallKind, TokenUsage>> {
-    return { root: this.#kinds.root.usage, sub: this.#kinds.sub.usage };
   }
 }
 

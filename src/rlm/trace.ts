@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { CellarError, describeError } from "../errors.js";
 import { LineWriter, readJsonLines } from "./json-lines.js";
+import { withoutSecrets } from "./secrets.js";
 import { type TraceBody, type TraceEvent, traceEventSchema } from "./trace-events.js";
 
 /** A longer text is cut in the trace, which says so. */
 const LONGEST_TEXT = 1_000_000;
-const SHORTEST_SECRET = 8;
 const KEPT_EVENTS = 10_000;
 const KEPT_CHARACTERS = 64_000_000;
 
@@ -54,7 +54,7 @@ export class Trace implements AsyncDisposable {
     this.run = options.run ?? randomBytes(8).toString("hex");
     this.#writer = writer;
     this.#keep = options.keep ?? KEPT_EVENTS;
-    this.#secrets = (options.secrets ?? []).filter(({ length }) => length >= SHORTEST_SECRET);
+    this.#secrets = options.secrets ?? [];
     this.#clock = options.clock ?? (() => performance.now());
     this.#began = this.#clock();
     if (options.onEvent !== undefined) this.#listeners.add(options.onEvent);
@@ -109,10 +109,7 @@ export class Trace implements AsyncDisposable {
   }
 
   #presentable(event: TraceEvent): TraceEvent {
-    return mapTexts(event, (text) => {
-      const shown = this.#secrets.reduce((one, secret) => one.replaceAll(secret, "[hidden]"), text);
-      return clip(shown);
-    });
+    return mapTexts(event, (text) => clip(withoutSecrets(text, this.#secrets)));
   }
 
   #remember(event: TraceEvent): void {

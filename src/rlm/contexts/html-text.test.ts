@@ -29,6 +29,7 @@ describe("textOfHtml", () => {
     ["a<p title='open", "a\n"],
     ["a<SCRIPT>x</scripty></Script >b", "ab\n"],
     ["a</script>b", "ab\n"],
+    ["a <b>< c</b> << d <3 </> e", "a < c << d <3 </> e\n"],
   ])("copes with %j", (html, text) => {
     expect(textOfHtml(html)).toBe(text);
   });

@@ -26,27 +26,22 @@ const ENTITIES: Readonly<Record<string, string>> = {
 /** A web page as its reader sees it: headings as in Markdown, no scripts, no markup. */
 export function textOfHtml(html: string): string {
   const lines = new Lines();
-  const tags = /<(\/?)([a-zA-Z][^\s/>]*)/y;
+  // A bracket before anything else is text.
+  const markup = /<(?:[!?]|(\/?)([a-zA-Z][^\s/>]*))/g;
   let at = 0;
   while (at < html.length) {
-    const start = html.indexOf("<", at);
-    lines.say(entitiesIn(html.slice(at, start < 0 ? html.length : start)));
-    if (start < 0) break;
-    at = start;
+    markup.lastIndex = at;
+    const tag = markup.exec(html);
+    lines.say(entitiesIn(html.slice(at, tag?.index)));
+    if (tag === null) break;
+    at = tag.index;
+    const name = tag[2]?.toLowerCase();
     if (html.startsWith("<!--", at)) {
       at = behind(html, "-->", at + 4);
-    } else if (/^<[!?]/.test(html.slice(at, at + 2))) {
+    } else if (name === undefined) {
       at = behind(html, ">", at);
     } else {
-      tags.lastIndex = at;
-      const tag = tags.exec(html);
-      if (tag === null) {
-        lines.say("<");
-        at += 1;
-        continue;
-      }
-      const name = (tag[2] ?? "").toLowerCase();
-      at = tagEnd(html, tags.lastIndex);
+      at = tagEnd(html, markup.lastIndex);
       if (tag[1] === "" && UNSEEN.has(name)) at = closing(html, name, at);
       else lines.heed(name, tag[1] === "/");
     }

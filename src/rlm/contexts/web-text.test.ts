@@ -134,6 +134,23 @@ describe("a context behind an address", () => {
     expect(seen).toEqual([]);
   });
 
+  it("may not lead out and in again to somewhere else, but home", async () => {
+    const by = new Map([
+      ["/start", "https://1.1.1.1/out"],
+      ["/login", "https://1.1.1.1/back"],
+      ["/out", "https://169.254.169.254/meta"],
+      ["/back", `${origin.replace("http", "https")}/home`],
+    ]);
+    const hops: typeof fetch = async (input) => {
+      const location = by.get(new URL(String(input)).pathname);
+      if (location === undefined) return new Response("here");
+      return new Response(null, { status: 302, headers: { location } });
+    };
+    const strayed = await failure("/start", { fetch: hops });
+    expect(strayed.message).toMatch(/169\.254\.169\.254\/meta, which is no public address$/);
+    expect(await fetched("/login", { fetch: hops })).toBe("here");
+  });
+
   it("is refused where it cannot be used, in words that say what to do", async () => {
     page("/image", "image/png", "x");
     page("/binary", "application/octet-stream", "a\0b");

@@ -173,7 +173,7 @@ class RedirectGuard {
     }
     // Somebody else's server must not choose what is read inside this network.
     const isOther = url.hostname !== this.#given.hostname;
-    if (isOther && (await this.#isInside(url)) && !(await this.#isInside(this.#given))) {
+    if (isOther && (await this.#isInside(url)) && !(await this.#isInside(from))) {
       throw this.#stray(`${shownAddress(url)}, which is no public address`);
     }
     return bare(url);

@@ -53,7 +53,9 @@ async function replyOf(
     return { text: given, usage, finish: "stop", model: name };
   }
   const text: unknown = given?.text;
-  if (typeof text === "string" && given.usage !== undefined) return given;
+  if (typeof text === "string" && given.usage !== undefined) {
+    return { ...given, finish: given.finish ?? "stop", model: given.model ?? name };
+  }
   throw new CellarError("INVALID_INPUT", `the function of the model ${name} gave no answer`, {
     remedy: "Give a text, or a reply with text and usage.",
   });
