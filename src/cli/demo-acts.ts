@@ -60,7 +60,7 @@ export interface Act {
   readonly play: (sandbox: ISandbox, bait: Bait) => Promise<string>;
 }
 
-const NO_CHECKPOINTS = "a session without walls has no checkpoints";
+const NO_CHECKPOINTS = "there are checkpoints only in CPython behind walls";
 
 export const ACTS: readonly Act[] = [
   { name: "state", play: state },

@@ -10,8 +10,8 @@ import { escapeControls, painterFor, withProgress } from "./terminal.js";
 
 const CONFIG = { preload: "none", poolSize: 0 } as const;
 const TITLES = {
-  zygote: "Cellar runs Python that you do not trust, and keeps its state.",
-  plain: "Cellar keeps the state of Python cells; here without the walls around them.",
+  walled: "Cellar runs Python that you do not trust, and keeps its state.",
+  bare: "Cellar keeps the state of Python cells; here without the walls around them.",
 } as const;
 const NEXT = [
   ["npx cellar repl", "a Python prompt in the sandbox"],
@@ -33,7 +33,7 @@ async function demo(): Promise<number> {
   await using sandbox = await withProgress("starting Python…", openAtAnyLevel());
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   const { isolation, python, mode } = sandbox.info;
-  say(paint("bold", mode === "zygote" ? TITLES.zygote : TITLES.plain));
+  say(paint("bold", mode === "plain" ? TITLES.bare : TITLES.walled));
   say(`  isolation  ${isolation.level}: ${claimOf(isolation.level)}`);
   say(`  python     ${python.version}, ready in ${seconds} s`);
   using bait = await Bait.lay();
@@ -57,7 +57,7 @@ async function play(
   bait: Bait,
 ): Promise<{ mark: "✓" | "✗" | "-"; text: string }> {
   const { isolation, mode } = sandbox.info;
-  const absent = [...isolation.missing, ...(mode === "plain" ? ["checkpoints"] : [])];
+  const absent = [...isolation.missing, ...(mode === "zygote" ? [] : ["checkpoints"])];
   if (act.need !== undefined && absent.includes(act.need)) {
     return { mark: "-", text: `not shown: ${act.otherwise}` };
   }

@@ -1,6 +1,19 @@
-import { readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  closeSync,
+  existsSync,
+  linkSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { cellar, sandboxAbsence } from "./command-line.case.test.js";
+import { cellar, MAIN, sandboxAbsence } from "./command-line.case.test.js";
 
 const COMMANDS = [
   "exec",
@@ -55,6 +68,42 @@ describe("cellar", () => {
     const { code, stderr } = await cellar(["exec", "-c", "1"], { env: { CELLAR_TIMEOUT: "soon" } });
     expect(code).toBe(2);
     expect(stderr).toMatch(/timeout/);
+  });
+});
+
+describe("cellar trace view", () => {
+  it("does not write the page over the trace, whatever it is called", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "cellar-test-"));
+    try {
+      const [trace, page] = [join(folder, "run.jsonl"), join(folder, "page.html")];
+      writeFileSync(trace, "");
+      linkSync(trace, page);
+      for (const out of [trace, page]) {
+        const { code, stderr } = await cellar(["trace", "view", trace, "--out", out]);
+        expect({ code, stderr }).toMatchObject({
+          code: 2,
+          stderr: expect.stringContaining("over"),
+        });
+      }
+      expect(readFileSync(trace, "utf8")).toBe("");
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+describe("what cannot be written", () => {
+  it("is no success, and is told where it can be", async (context) => {
+    if (!existsSync("/dev/full")) context.skip("there is no /dev/full");
+    const full = openSync("/dev/full", "w");
+    const child = spawn(process.execPath, [MAIN, "--help"], { stdio: ["ignore", full, "pipe"] });
+    closeSync(full);
+    let stderr = "";
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    expect((await once(child, "close"))[0]).toBe(125);
+    expect(stderr).toMatch(/^cellar: [^\n]*ENOSPC/);
   });
 });
 

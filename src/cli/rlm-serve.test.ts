@@ -86,10 +86,15 @@ describe("cellar rlm serve", () => {
         messages: [{ role: "user", content: "What is the private question?" }],
       });
       expect(answer.choices[0]?.message.content).toBe("4711");
+      provider.inOrder({ status: 400, body: { error: { message: "odd\n\u001b[2Jend" } } });
+      const messages = [{ role: "user" as const, content: "Again?" }];
+      const failing = client.chat.completions.create({ model: "numbers", messages });
+      await expect(failing).rejects.toMatchObject({ status: 502 });
       child.kill("SIGINT");
       expect((await ended)[0]).toBe(0);
       expect(stdout).toBe("");
       expect(stderr).toMatch(/answered · \d+\.\d s · 1 call · 18 tokens/);
+      expect(stderr).toMatch(/ failed: \S+ HTTP 400: odd \\x1b\[2Jend · /);
       expect(stderr).not.toContain(KEY);
       expect(stderr).not.toContain("private question");
     } finally {

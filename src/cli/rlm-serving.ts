@@ -11,7 +11,7 @@ import type { BudgetOptions, ModelOptions } from "./model-options.js";
 import { Interruption } from "./process-end.js";
 import { RunProgress } from "./rlm-progress.js";
 import { type SandboxOptions, toConfig } from "./sandbox-config.js";
-import { escapeControls, isTerminal, withProgress } from "./terminal.js";
+import { escapeControls, withProgress } from "./terminal.js";
 
 export interface ServeOptions extends SandboxOptions, ModelOptions, BudgetOptions {
   readonly context?: readonly string[];
@@ -89,17 +89,18 @@ function log(event: TraceEvent): void {
   if (event.type !== "run.ended") return;
   const { how, usage, error, at } = event;
   const parts = [
-    error === undefined ? how : `${how}: ${error.message}`,
+    error === undefined ? how : `${how}: ${error.message.replace(/\s+/g, " ")}`,
     `${(at / 1000).toFixed(1)} s`,
     usage.calls === 1 ? "1 call" : `${usage.calls} calls`,
     `${(usage.inputTokens + usage.outputTokens).toLocaleString("en-US")} tokens`,
     ...(usage.cost === null ? [] : [`$${usage.cost.toFixed(4)}`]),
   ];
-  write(`${new Date().toISOString()} ${parts.join(" · ")}`);
+  // A model's endpoint may have said it, and a log is read on terminals.
+  write(escapeControls(`${new Date().toISOString()} ${parts.join(" · ")}`));
 }
 
 function write(text: string): void {
-  process.stderr.write(`${isTerminal(process.stderr) ? escapeControls(text) : text}\n`);
+  process.stderr.write(`${text}\n`);
 }
 
 function interrupted(signal: AbortSignal): Promise<void> {

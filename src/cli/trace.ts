@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { stat, writeFile } from "node:fs/promises";
 import { extname, resolve } from "node:path";
 import type { Command } from "commander";
 import { CellarError, describeError } from "../errors.js";
@@ -21,7 +21,7 @@ export function registerTrace(program: Command, finish: (code: number) => void):
 }
 
 async function view(file: string, { out = pageOf(file) }: ViewOptions): Promise<number> {
-  if (out !== "-" && resolve(out) === resolve(file)) {
+  if (out !== "-" && (await areSame(out, file))) {
     throw invalidInput(`the page would be written over ${file}`, "Give --out another name.");
   }
   const [{ readTrace }, { renderTracePage }] = await Promise.all([
@@ -34,6 +34,14 @@ async function view(file: string, { out = pageOf(file) }: ViewOptions): Promise<
   if (out === "-") process.stdout.write(page);
   else await writePage(out, page);
   return EXIT.ok;
+}
+
+/** By whatever names and links. */
+async function areSame(one: string, other: string): Promise<boolean> {
+  const [first, second] = await Promise.all(
+    [one, other].map((path) => stat(path).catch(() => null)),
+  );
+  return first?.ino !== undefined && first.ino === second?.ino && first.dev === second.dev;
 }
 
 function pageOf(file: string): string {

@@ -59,6 +59,27 @@ describe("what needs no run", () => {
       /tools/,
     ],
     [
+      "more parts than a message has",
+      CHAT,
+      { body: question("a", { messages: [{ role: "user", content: Array(1_001).fill(1) }] }) },
+      400,
+      /^messages\[0\]\.content/,
+    ],
+    [
+      "a part that is none",
+      CHAT,
+      {
+        body: question("a", {
+          messages: [
+            { role: "user", content: "a" },
+            { role: "user", content: [1] },
+          ],
+        }),
+      },
+      400,
+      /^messages\[1\]\.content/,
+    ],
+    [
       "an image",
       CHAT,
       {
@@ -172,6 +193,29 @@ describe("what needs no run", () => {
       code: "IO_ERROR",
       remedy: expect.stringContaining("another port"),
     });
+  });
+
+  it("does not tell a million faults of one request, for they fill the memory", async () => {
+    await using server = await serve({ model });
+    const before = process.memoryUsage().rss;
+    const parts = `[${"1,".repeat(700)}1]`;
+    const wide = `{"role":"user","content":[${"1,".repeat(2_000_000)}1]}`;
+    const many = `${`{"role":"user","content":${parts}},`.repeat(2_000)}1`;
+    for (const messages of [wide, many, `${"1,".repeat(2_000_000)}1`]) {
+      const raw = `{"model":"cellar-rlm","messages":[${messages}]}`;
+      expect((await say(server.address, CHAT, { raw })).status).toBe(400);
+    }
+    expect(process.memoryUsage().rss - before).toBeLessThan(300 * 1024 * 1024);
+  });
+
+  it("closes a connection that says nothing, or not all", async () => {
+    await using server = await serve({ model, patience: 50 });
+    const silent = connect(Number(new URL(server.address).port), "127.0.0.1");
+    const { socket: slow } = open(server.address, ["content-length: 1000"]);
+    slow.write("{");
+    await Promise.all(
+      [silent, slow].map((socket) => new Promise((gone) => socket.resume().once("close", gone))),
+    );
   });
 
   it("takes what it does not want to its end, so that its sender reads why", async () => {

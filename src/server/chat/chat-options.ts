@@ -10,7 +10,7 @@ const settingsSchema = z.object({
   port: z.int().min(0).max(65_535).default(8787),
   name: z
     .string()
-    .regex(/^[\w.:/@+-]{1,100}$/)
+    .regex(/^[\w.:/@+-]{1,100}$/, "a name has up to 100 letters, digits and . : / @ + - _")
     .default("cellar-rlm"),
   maxConcurrent: z.int().min(1).max(1_000).default(2),
   maxWaiting: z.int().min(0).max(10_000).default(16),
@@ -20,6 +20,7 @@ const settingsSchema = z.object({
     .max(512 * 1024 * 1024)
     .default(16 * 1024 * 1024),
   keepAlive: z.int().min(10).max(600_000).default(10_000),
+  patience: z.int().min(10).max(600_000).default(60_000),
   progress: z.boolean().default(true),
 });
 
@@ -56,6 +57,8 @@ export interface ChatServerOptions extends RunOptions {
   readonly maxBodyBytes?: number | undefined;
   /** Milliseconds between signs of life in a stream. */
   readonly keepAlive?: number | undefined;
+  /** Milliseconds that a connection may be silent, or an answer unread; a run may take longer. */
+  readonly patience?: number | undefined;
   /** False: a stream tells nothing of what a run does. */
   readonly progress?: boolean | undefined;
   /** Hears what happens in all runs; `run` tells them apart. */
@@ -68,6 +71,8 @@ export function settingsOf(options: ChatServerOptions): ChatSettings {
   if (read.success && typeof options.model?.complete === "function") return read.data;
   const fault = read.success ? "there is no model" : z.prettifyError(read.error);
   throw new CellarError("INVALID_CONFIG", `The chat server cannot be started: ${fault}`, {
-    remedy: "Give { model }, the model such as openAIChat({ model: name }), and correct the rest.",
+    remedy: read.success
+      ? "Give { model }, such as openAIChat({ model: name })."
+      : "Correct it, or leave it out.",
   });
 }

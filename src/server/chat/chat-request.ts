@@ -1,8 +1,9 @@
 import { z } from "zod";
-import { invalid, type Refusal } from "./refusal.js";
+import { invalid } from "./refusal.js";
 
 const MAX_NAME = 200;
 const MAX_MESSAGES = 10_000;
+const MAX_PARTS = 1_000;
 const MAX_TOLD = 300;
 
 const partSchema = z.looseObject({
@@ -15,7 +16,7 @@ const messageSchema = z.object({
   role: z.enum(["system", "developer", "user", "assistant"], {
     error: "the roles are system, developer, user and assistant; tools are not supported",
   }),
-  content: z.union([z.string(), z.array(partSchema)]).nullish(),
+  content: z.union([z.string(), few(MAX_PARTS).pipe(z.array(partSchema))]).nullish(),
 });
 
 const formatSchema = z.discriminatedUnion("type", [
@@ -30,7 +31,7 @@ const formatSchema = z.discriminatedUnion("type", [
 /** What has no meaning here, such as `temperature`, is let pass. */
 const requestSchema = z.object({
   model: z.string().min(1).max(MAX_NAME),
-  messages: z.array(messageSchema).min(1).max(MAX_MESSAGES),
+  messages: few(MAX_MESSAGES).min(1),
   stream: z.boolean().nullish(),
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
   response_format: formatSchema.nullish(),
@@ -39,6 +40,11 @@ const requestSchema = z.object({
   tools: z.array(z.unknown()).nullish(),
   functions: z.array(z.unknown()).nullish(),
 });
+
+/** Counted before they are looked at: each that is wrong would be told, and takes more room than it had. */
+function few(most: number) {
+  return z.array(z.unknown()).max(most);
+}
 
 export type ResponseFormat = z.output<typeof formatSchema>;
 
@@ -57,9 +63,10 @@ export interface ChatRequest {
 
 /** What a client asks for; a wish that would not be met is refused. */
 export function readChatRequest(body: unknown): ChatRequest {
-  const read = requestSchema.safeParse(body);
-  if (!read.success) throw fault(read.error);
-  const { model, stream, stream_options, response_format, n, logprobs, ...asked } = read.data;
+  const { model, stream, stream_options, response_format, n, logprobs, ...asked } = fitted(
+    requestSchema,
+    body,
+  );
   if (n !== null && n !== undefined && n !== 1) throw invalid("only one answer is given", "n");
   if (logprobs === true) throw invalid("probabilities of tokens are not known", "logprobs");
   for (const name of ["tools", "functions"] as const) {
@@ -68,13 +75,18 @@ export function readChatRequest(body: unknown): ChatRequest {
   }
   return {
     model,
-    messages: asked.messages.map((message, index) => ({
-      role: message.role === "developer" ? "system" : message.role,
-      content: textOf(message.content, `messages[${index}].content`),
-    })),
+    messages: asked.messages.map((message, index) => messageOf(message, `messages[${index}]`)),
     isStream: stream === true,
     includesUsage: stream_options?.include_usage === true,
     format: response_format ?? undefined,
+  };
+}
+
+function messageOf(message: unknown, path: string): ChatMessage {
+  const { role, content } = fitted(messageSchema, message, path);
+  return {
+    role: role === "developer" ? "system" : role,
+    content: textOf(content, `${path}.content`),
   };
 }
 
@@ -93,12 +105,14 @@ function textOf(content: z.infer<typeof messageSchema>["content"], path: string)
   return texts.join("\n");
 }
 
-function fault(error: z.ZodError): Refusal {
-  const [issue] = error.issues;
+function fitted<T>(schema: z.ZodType<T>, value: unknown, place = ""): T {
+  const read = schema.safeParse(value);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
   const path = (issue?.path ?? []).map((step) =>
     typeof step === "number" ? `[${step}]` : `.${String(step)}`,
   );
-  const param = path.join("").replace(/^\./, "").slice(0, MAX_TOLD);
+  const param = (place + path.join("")).replace(/^\./, "").slice(0, MAX_TOLD);
   const message = (issue?.message ?? "the request is not right").slice(0, MAX_TOLD);
-  return invalid(param === "" ? message : `${param}: ${message}`, param || undefined);
+  throw invalid(param === "" ? message : `${param}: ${message}`, param || undefined);
 }

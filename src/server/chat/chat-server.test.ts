@@ -3,11 +3,10 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { openWalls } from "../../backends/native/walls.case.test.js";
 import { shutdown } from "../../backends/select.js";
 import { CellarError } from "../../errors.js";
-import type { ModelRequest } from "../../rlm/model.js";
 import { functionModel } from "../../rlm/models/function-model.js";
 import { openAIChat } from "../../rlm/models/openai-chat.js";
 import { scripted } from "../../rlm/models/scripted.js";
-import { CHAT, client, fence, question, say, serve } from "./chat.case.test.js";
+import { aborted, CHAT, client, fence, heldModel, question, say, serve } from "./chat.case.test.js";
 
 const KEY = "key-of-the-test-0123456789";
 const TEXT = Array.from({ length: 2000 }, (_, index) =>
@@ -20,40 +19,6 @@ afterAll(async () => {
   await runtime[Symbol.asyncDispose]();
   await shutdown();
 });
-
-/** A model that answers when it is told to, and tells how it was asked. */
-function heldModel() {
-  const asked: ModelRequest[] = [];
-  const answers: Array<(text: string) => void> = [];
-  let heard = () => {};
-  const model = functionModel((request) => {
-    asked.push(request);
-    heard();
-    return new Promise((resolve) => answers.push(resolve));
-  });
-  return {
-    model,
-    asked,
-    answerAll: (text: string) => {
-      for (const answer of answers.splice(0)) answer(text);
-    },
-    /** Comes when so many requests were made. */
-    isAsked: async (count: number) => {
-      while (asked.length < count) {
-        await new Promise<void>((resolve) => {
-          heard = resolve;
-        });
-      }
-    },
-  };
-}
-
-function aborted({ signal }: ModelRequest): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted === true) resolve();
-    else signal?.addEventListener("abort", () => resolve(), { once: true });
-  });
-}
 
 function dataOf(text: string): unknown[] {
   const lines = text.split("\n").filter((line) => line.startsWith("data: "));
@@ -282,6 +247,19 @@ describe("a chat with a recursive language model", () => {
       held.answerAll("");
     },
   );
+
+  it("tells the model what the context is, and lends it tools", async () => {
+    const model = scripted([fence("FINAL(double(n=21))")]);
+    await using server = await serve({
+      model,
+      context: TEXT,
+      about: "numbered lines",
+      tools: { double: { description: "Doubles.", execute: ({ n }: { n: number }) => 2 * n } },
+    });
+    const heard = await say(server.address, CHAT, { body: question("a") });
+    expect(heard.text).toContain('"content":"42"');
+    expect(model.requests[0]?.messages.at(-1)?.content).toContain("The context: numbered lines");
+  });
 
   it("runs so many at a time, lets others wait, and sends the rest away", async () => {
     const held = heldModel();

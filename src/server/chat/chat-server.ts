@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { CellarError, describeError } from "../../errors.js";
 import { readBudget, requirePrice } from "../../rlm/budget.js";
 import { rlm } from "../../rlm/rlm.js";
@@ -15,6 +16,8 @@ import { RunReport } from "./run-report.js";
 import { WaitingLine } from "./waiting-line.js";
 
 const REQUEST_TIMEOUT_MS = 120_000;
+/** Sandboxes need open files too. */
+const MAX_CONNECTIONS = 1_000;
 
 export interface ChatServer extends AsyncDisposable {
   /** The base address for clients: `http://127.0.0.1:8787/v1`. */
@@ -36,6 +39,12 @@ export async function createChatServer(options: ChatServerOptions): Promise<Chat
   return server;
 }
 
+/** A request that is being served. */
+interface Guest {
+  readonly socket: Socket;
+  readonly served: Promise<void>;
+}
+
 /** Where questions are taken and answers given. */
 class Counter implements ChatServer {
   readonly #options: ChatServerOptions;
@@ -43,8 +52,9 @@ class Counter implements ChatServer {
   readonly #gate: Gate;
   readonly #line: WaitingLine;
   readonly #server: Server;
-  readonly #guests = new Map<AbortController, Promise<void>>();
+  readonly #guests = new Map<AbortController, Guest>();
   #port = 0;
+  #isClosing = false;
   readonly #created = Math.floor(Date.now() / 1000);
 
   constructor(options: ChatServerOptions, settings: ChatSettings, gate: Gate) {
@@ -55,6 +65,9 @@ class Counter implements ChatServer {
     this.#server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) =>
       this.#welcome(request, response),
     );
+    this.#server.timeout = settings.patience;
+    this.#server.maxConnections = MAX_CONNECTIONS;
+    this.#server.on("connection", (socket) => socket.once("close", () => this.#leave(socket)));
   }
 
   get name(): string {
@@ -84,9 +97,13 @@ class Counter implements ChatServer {
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true;
     const closed = new Promise((resolve) => this.#server.close(resolve));
-    for (const leaving of this.#guests.keys()) leaving.abort();
-    await Promise.all(this.#guests.values());
+    // Connections that are open may still bring more.
+    while (this.#guests.size > 0) {
+      for (const leaving of this.#guests.keys()) leaving.abort();
+      await Promise.all([...this.#guests.values()].map(({ served }) => served));
+    }
     this.#server.closeAllConnections();
     await closed;
   }
@@ -97,12 +114,21 @@ class Counter implements ChatServer {
 
   #welcome(request: IncomingMessage, response: ServerResponse): void {
     const leaving = new AbortController();
-    response.once("close", () => leaving.abort());
+    if (this.#isClosing) leaving.abort();
+    const { socket } = request;
     const served = this.#serve(request, response, leaving.signal)
       .catch((error: unknown) => refuse(request, response, refusalOf(error)))
       .catch(() => void response.destroy())
-      .finally(() => this.#guests.delete(leaving));
-    this.#guests.set(leaving, served);
+      .finally(() => {
+        response.setTimeout(this.#settings.patience);
+        this.#guests.delete(leaving);
+      });
+    this.#guests.set(leaving, { socket, served });
+  }
+
+  /** An answer that waits for another one on its connection is not told by itself that nobody is there. */
+  #leave(gone: Socket): void {
+    for (const [leaving, { socket }] of this.#guests) if (socket === gone) leaving.abort();
   }
 
   async #serve(
@@ -145,6 +171,8 @@ class Counter implements ChatServer {
       await readJson(request, { limit: this.#settings.maxBodyBytes, signal }),
     );
     if (chat.model !== this.name) throw this.#unknownModel();
+    // Both sides are silent while a model thinks.
+    request.setTimeout(0);
     const run = this.#plan(chat, signal);
     const completion = new Completion(this.name);
     if (!chat.isStream) {
@@ -165,8 +193,8 @@ class Counter implements ChatServer {
 
   /** Everything that can be wrong with a question is found before it waits. */
   #plan(chat: ChatRequest, signal: AbortSignal): (stream?: AnswerStream) => Promise<Ended> {
-    const { model, subModel, models, context, onEvent, ...options } = this.#options;
-    const { budget, depth, compactAt, config, agent } = options;
+    const { model, subModel, models, context, about, onEvent, ...options } = this.#options;
+    const { tools, budget, depth, compactAt, config, agent } = options;
     const { query, context: own } = inquiryOf(chat.messages, context !== undefined);
     const form = outputFormOf(chat.format);
     return async (stream) => {
@@ -177,9 +205,11 @@ class Counter implements ChatServer {
       const result = await rlm({
         query: form === undefined ? query : `${query}\n\n${form.told}`,
         context: context ?? own,
+        about,
         model,
         subModel,
         models,
+        tools,
         budget,
         depth,
         compactAt,

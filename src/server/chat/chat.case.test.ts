@@ -1,5 +1,7 @@
 import { request } from "node:http";
 import OpenAI from "openai";
+import type { ModelRequest } from "../../rlm/model.js";
+import { functionModel } from "../../rlm/models/function-model.js";
 import type { ChatServerOptions } from "./chat-options.js";
 import { type ChatServer, createChatServer } from "./chat-server.js";
 
@@ -60,4 +62,45 @@ export const CHAT = "/v1/chat/completions";
 /** A request with one question. */
 export function question(content: string, more: object = {}): Record<string, unknown> {
   return { model: "cellar-rlm", messages: [{ role: "user", content }], ...more };
+}
+
+/** A model that answers when it is told to, and tells how it was asked. */
+export function heldModel() {
+  const asked: ModelRequest[] = [];
+  const answers: Array<(text: string) => void> = [];
+  let heard = () => {};
+  const model = functionModel((request) => {
+    asked.push(request);
+    heard();
+    return new Promise((resolve) => answers.push(resolve));
+  });
+  return {
+    model,
+    asked,
+    answerAll: (text: string) => {
+      for (const answer of answers.splice(0)) answer(text);
+    },
+    /** Comes when so many requests were made. */
+    isAsked: async (count: number) => {
+      while (asked.length < count) {
+        await new Promise<void>((resolve) => {
+          heard = resolve;
+        });
+      }
+    },
+  };
+}
+
+export function aborted({ signal }: ModelRequest): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted === true) resolve();
+    else signal?.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+/** A request as it goes over the wire. */
+export function posted(asked: object): string {
+  const body = JSON.stringify(asked);
+  const headers = `content-type: application/json\r\ncontent-length: ${body.length}`;
+  return `POST ${CHAT} HTTP/1.1\r\nhost: localhost\r\n${headers}\r\n\r\n${body}`;
 }
