@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { parseCount, parseSeconds } from "./sandbox-options.js";
 
 /** Which models answer, and where. */
@@ -28,6 +28,16 @@ export interface BudgetOptions {
   /** Milliseconds. */
   readonly maxSeconds?: number;
   readonly maxDollars?: number;
+}
+
+/** As the help of a loop tells it. */
+export const CELL_TIMEOUT = "600 with a context, else 120";
+
+export function contextOption(): Option {
+  return new Option(
+    "--context <source>",
+    "what it is about: a FILE, DIR, URL or - (repeatable)",
+  ).argParser((source: string, before: readonly string[] = []) => [...before, source]);
 }
 
 /** The options that everything with a model shares; `--model` itself is said to be needed or not. */

@@ -35,7 +35,7 @@ interface ReplOptions extends SandboxOptions {
 
 export function registerRepl(program: Command, finish: (code: number) => void): void {
   const command = program.command("repl").description("a Python prompt in a sandbox");
-  addSandboxOptions(command, "full", "off; with --context, ast")
+  addSandboxOptions(command, "full", { policy: "off; with --context, ast" })
     .option("--context <file>", "a text to look through, with the functions of an agent")
     .addHelpText("after", NOTES)
     .action(async (options: ReplOptions) => finish(await repl(options)));

@@ -1,6 +1,6 @@
 import type { Command, Option } from "commander";
 import { invalidInput } from "./failures.js";
-import { addBudgetOptions, addModelOptions } from "./model-options.js";
+import { addBudgetOptions, addModelOptions, CELL_TIMEOUT, contextOption } from "./model-options.js";
 import type { ServeOptions } from "./rlm-serving.js";
 import { addSandboxOptions, parseCount } from "./sandbox-options.js";
 
@@ -17,10 +17,6 @@ Examples:
   cellar rlm serve --context book.txt --model qwen3 --base-url http://127.0.0.1:8080/v1
   cellar rlm serve --model NAME --host 0.0.0.0 --server-key-env SERVER_KEY --max-calls 50`;
 
-function collect(source: string, before: readonly string[] = []): string[] {
-  return [...before, source];
-}
-
 /** Loaded when needed: help should not wait for what runs a model. */
 const serving = () => import("./rlm-serving.js");
 
@@ -29,7 +25,7 @@ export function registerRlmServe(rlm: Command, finish: (code: number) => void): 
     .helpCommand(false)
     .command("serve")
     .description("serve it as a chat model that speaks OpenAI's protocol")
-    .option("--context <source>", "what it is about: a FILE, DIR, URL or - (repeatable)", collect)
+    .addOption(contextOption())
     .option("--host <host>", "where to listen (default: 127.0.0.1)")
     .option("--port <n>", "at which port; 0 for any (default: 8787)", parseCount(0))
     .option("--name <name>", "what clients call the model (default: cellar-rlm)")
@@ -38,7 +34,7 @@ export function registerRlmServe(rlm: Command, finish: (code: number) => void): 
     .option("--max-waiting <n>", "questions that may wait (default: 16)", parseCount(0))
     .option("--no-progress", "streams tell only the answer, not how it is found");
   addBudgetOptions(addModelOptions(command));
-  addSandboxOptions(command, "full", "ast")
+  addSandboxOptions(command, "full", { policy: "ast", timeout: CELL_TIMEOUT })
     .addHelpText("after", NOTES)
     .action(async (_: unknown, { options }: Command) => {
       refuseForeign(rlm, options);

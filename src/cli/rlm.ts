@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { addBudgetOptions, addModelOptions } from "./model-options.js";
+import { addBudgetOptions, addModelOptions, CELL_TIMEOUT, contextOption } from "./model-options.js";
 import type { RunOptions } from "./rlm-run.js";
 import { registerRlmServe } from "./rlm-serve.js";
 import { addSandboxOptions } from "./sandbox-options.js";
@@ -31,10 +31,6 @@ See what a run did, or run it again without its models:
 Exit codes: 0 answered, 1 no answer within the turns or the budget, the model failed or a replay went
 another way, 2 wrong usage, 125 Cellar failed, 130 cancelled.`;
 
-function collect(source: string, before: readonly string[] = []): string[] {
-  return [...before, source];
-}
-
 /** Loaded when needed: help should not wait for what runs a model. */
 const running = () => import("./rlm-run.js");
 
@@ -43,14 +39,14 @@ export function registerRlm(program: Command, finish: (code: number) => void): v
     .command("rlm")
     .description("let a model answer a question by exploring a context in Python")
     .argument("<question>", "what is to be answered")
-    .option("--context <source>", "what it is about: a FILE, DIR, URL or - (repeatable)", collect);
+    .addOption(contextOption());
   addBudgetOptions(addModelOptions(command))
     .option("--output-schema <file>", "JSON Schema that the answer must have the form of")
     .option("--record <file>", "write what the models are asked and answer to a new file")
     .option("--replay <file>", "take the models' answers from such a file; needs no model")
     .option("--trace <file>", "append what happens to this file, for cellar trace view")
     .option("--json", "print one JSON object and nothing else on stdout");
-  addSandboxOptions(command, "full", "ast")
+  addSandboxOptions(command, "full", { policy: "ast", timeout: CELL_TIMEOUT })
     .addHelpText("after", EXAMPLES)
     .action(async (question: string, options: RunOptions) =>
       finish(await (await running()).answerQuestion(question, options)),

@@ -10,11 +10,11 @@ const LONGEST_SECONDS = 2_147_483;
 export function addSandboxOptions(
   command: Command,
   preloadNote: string,
-  policyNote = "off",
+  { policy = "off", timeout = "30" }: { policy?: string; timeout?: string } = {},
 ): Command {
   return command
     .addOption(new Option("--backend <name>", "where to run it (default: auto)").choices(BACKENDS))
-    .option("--timeout <seconds>", "time limit of a cell (default: 30)", parseSeconds)
+    .option("--timeout <seconds>", `time limit of a cell (default: ${timeout})`, parseSeconds)
     .option("--python <path>", "a python binary or a venv folder")
     .option("--memory <mb>", "memory limit of the session in MB (default: 1024)", parseCount(1))
     .addOption(
@@ -46,9 +46,7 @@ export function addSandboxOptions(
       parseCount(0),
     )
     .addOption(
-      new Option("--policy <name>", `what cells may say (default: ${policyNote})`).choices(
-        POLICIES,
-      ),
+      new Option("--policy <name>", `what cells may say (default: ${policy})`).choices(POLICIES),
     );
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Address, addressOf, uriOf } from "./addresses.js";
+import { type Address, addressOf, partOf, uriOf } from "./addresses.js";
 
 const session = "Sales_2@x.y-z";
 const cell = "2f1e9a6c-0000-4000-8000-1234567890ab";
@@ -53,6 +53,17 @@ describe("addresses", () => {
 
   it.each(HOSTILE)("are not made of %j", (uri) => {
     expect(() => addressOf(uri)).toThrow(expect.objectContaining({ code: "NOT_FOUND" }));
+  });
+
+  it("may ask for a part of what they name", () => {
+    const whole = "notebook://session/a/files/x%3Foffset=1&length=2";
+    expect(partOf(whole)).toEqual({ whole, part: undefined });
+    const part = { offset: 5, length: 10 };
+    expect(partOf(`${whole}?offset=5&length=10`)).toEqual({ whole, part });
+    for (const odd of ["?offset=-1&length=1", "?offset=1", "?offset=1&length=0", "?length=1"]) {
+      const { whole: uri } = partOf(`notebook://session/a${odd}`);
+      expect(() => addressOf(uri)).toThrow(expect.objectContaining({ code: "NOT_FOUND" }));
+    }
   });
 
   it("take a name whose @ was escaped on the way", () => {

@@ -21,6 +21,13 @@ const LONGEST_URI = 12_000;
 const PREFIX = "notebook://session/";
 const CELL = /^cell\/([0-9A-Za-z-]{1,64})(?:\/output\/(0|[1-9]\d{0,6})(\/text)?)?$/;
 const PLAIN = /[A-Za-z0-9._~-]/;
+const PART = /\?offset=(0|[1-9]\d{0,11})&length=([1-9]\d{0,11})$/;
+
+/** Characters of a text, bytes of anything else. */
+export interface Part {
+  readonly offset: number;
+  readonly length: number;
+}
 
 /** For the listing of what can be read: `{session}`, `{cell}` and `{path}` are to be filled in. */
 export const URI_TEMPLATES = {
@@ -47,6 +54,16 @@ export function uriOf(address: Address): string {
     case "file":
       return `${base}/files/${parseFilePath(address.path).map(escaped).join("/")}`;
   }
+}
+
+/** A URI without the part that it asks for, and that part. */
+export function partOf(uri: string): { readonly whole: string; readonly part: Part | undefined } {
+  const [query, offset, length] = PART.exec(uri) ?? [];
+  if (query === undefined) return { whole: uri, part: undefined };
+  return {
+    whole: uri.slice(0, -query.length),
+    part: { offset: Number(offset), length: Number(length) },
+  };
 }
 
 /** Takes only what `uriOf` writes, and cells by their numbers too. */

@@ -2,7 +2,7 @@ import { CellarError } from "../errors.js";
 import type { Cell } from "../session/cell.js";
 import { ipynbOf } from "../session/interchange/ipynb.js";
 import type { NotebookContent } from "../session/interchange/notebook-content.js";
-import { type Address, addressOf } from "./addresses.js";
+import { type Address, addressOf, type Part, partOf } from "./addresses.js";
 import { answerOf } from "./cell-answer.js";
 import type { Desk } from "./desk.js";
 import { mimeOfFile, textOf } from "./file-kind.js";
@@ -24,8 +24,18 @@ const LARGEST_IPYNB = 64 * 1024 * 1024;
 const MOST_CELLS = 1_000;
 
 export async function readAddress(desk: Desk, uri: string): Promise<ReadResource> {
-  const address = addressOf(uri);
-  return { uri, ...(await contentAt(desk, address)) };
+  const { whole, part } = partOf(uri);
+  const content = await contentAt(desk, addressOf(whole));
+  return { uri, ...(part === undefined ? content : cut(content, part)) };
+}
+
+function cut(
+  { mime, text, bytes }: Omit<ReadResource, "uri">,
+  { offset, length }: Part,
+): Omit<ReadResource, "uri"> {
+  const end = offset + length;
+  if (text !== undefined) return { mime, text: text.slice(offset, end) };
+  return { mime, ...(bytes !== undefined && { bytes: bytes.subarray(offset, end) }) };
 }
 
 async function contentAt(desk: Desk, address: Address): Promise<Omit<ReadResource, "uri">> {

@@ -110,6 +110,16 @@ describe.each(CLIENTS)("with $name", ({ revision, connect }) => {
     expect(text).toBe(`${"x".repeat(5_000_000)}END\n`);
   });
 
+  it("serves what no answer can hold in parts", async () => {
+    const agent = await ground.common();
+    const code = "open('large.txt', 'w').write('0123456789' * 1_100_000)";
+    await agent.execute("large", code);
+    const uri = "notebook://session/large/files/large.txt";
+    await expect(agent.read(uri)).rejects.toThrow(`${uri}?offset=0&length=`);
+    const { text } = await agent.read(`${uri}?offset=10999995&length=1000000`);
+    expect(text).toBe("56789");
+  });
+
   it("runs two sessions at once", async () => {
     const agent = await ground.common();
     await Promise.all([agent.execute("one", "import time"), agent.execute("two", "pass")]);

@@ -15,7 +15,7 @@ import { drain, readJson } from "./request-body.js";
 import { RunReport } from "./run-report.js";
 import { WaitingLine } from "./waiting-line.js";
 
-const REQUEST_TIMEOUT_MS = 120_000;
+const REQUEST_TIMEOUT_MS = 30_000;
 /** Sandboxes need open files too. */
 const MAX_CONNECTIONS = 1_000;
 

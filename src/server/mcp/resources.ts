@@ -9,12 +9,17 @@ import {
   ResourceNotFoundError,
 } from "@modelcontextprotocol/server";
 import { isCellarError } from "../../errors.js";
-import { URI_TEMPLATES, uriOf } from "../../tools/addresses.js";
+import { partOf, URI_TEMPLATES, uriOf } from "../../tools/addresses.js";
 import type { Desk } from "../../tools/desk.js";
 import { refusalOf } from "../../tools/dispatch.js";
 import { ISOLATION_KEY } from "./tool-calls.js";
+import { LONGEST_ANSWER } from "./wire.js";
 
 const PAGE = 100;
+/** With room for what stands around it in an answer. */
+const LARGEST_CONTENT = LONGEST_ANSWER - 10_000;
+/** In characters or bytes; even escaped it fits. */
+const PART_LENGTH = 1_000_000;
 const CURSOR = /^(0|[1-9]\d{0,8})$/;
 
 const TEMPLATES: Readonly<Record<keyof typeof URI_TEMPLATES, readonly [string, string]>> = {
@@ -80,7 +85,10 @@ export async function readResource(desk: Desk, uri: string): Promise<ReadResourc
     const content =
       text === undefined ? { blob: (bytes ?? Buffer.alloc(0)).toString("base64") } : { text };
     const _meta = { [ISOLATION_KEY]: desk.isolation.level };
-    return { contents: [{ uri, mimeType: mime, ...content }], _meta };
+    const result = { contents: [{ uri, mimeType: mime, ...content }], _meta };
+    if (sizeOf(result.contents) > LARGEST_CONTENT)
+      throw tooLarge(uri, (text ?? bytes)?.length ?? 0);
+    return result;
   } catch (error) {
     if (!isCellarError(error)) throw error;
     const { code, message, remedy } = refusalOf(error);
@@ -88,4 +96,17 @@ export async function readResource(desk: Desk, uri: string): Promise<ReadResourc
     if (code === "NOT_FOUND") throw new ResourceNotFoundError(uri, told);
     throw new ProtocolError(code === "INVALID_INPUT" ? INVALID_PARAMS : INTERNAL_ERROR, told);
   }
+}
+
+function sizeOf(contents: ReadResourceResult["contents"]): number {
+  return Buffer.byteLength(JSON.stringify(contents));
+}
+
+function tooLarge(uri: string, length: number): ProtocolError {
+  const { whole } = partOf(uri);
+  return new ProtocolError(
+    INVALID_PARAMS,
+    `it is ${length} long, and one answer cannot hold that. ` +
+      `Read it in parts: ${whole}?offset=0&length=${PART_LENGTH}, and so on.`,
+  );
 }
