@@ -83,7 +83,8 @@ describe("callTool", () => {
       const answer = await callTool(desk, name, input);
       expect(answer.isError, `${name} ${JSON.stringify(input)}`).toBe(true);
       expect(textOf(answer)).toContain(told);
-      expect(answer.structured).toEqual({ error: { ...answer.refusal } });
+      const isolation = desk.isolation.level;
+      expect(answer.structured).toEqual({ isolation, error: { ...answer.refusal } });
     }
     expect(await desk.list()).toEqual([]);
   });

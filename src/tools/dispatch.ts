@@ -15,26 +15,30 @@ export async function callTool(
   input: unknown,
   call: ToolCall = {},
 ): Promise<ToolAnswer> {
+  const { isolation } = desk;
   const tool = TOOLS.find((one) => one.name === name);
-  if (tool === undefined) return refused(unknownTool(name, TOOLS));
+  if (tool === undefined) return refused(unknownTool(name, TOOLS), isolation);
   const parsed = tool.input.safeParse(input ?? {});
-  if (!parsed.success) return refused(unfit(tool, parsed.error));
+  if (!parsed.success) return refused(unfit(tool, parsed.error), isolation);
   throwIfAborted(call.signal);
   try {
     return await tool.run(desk, parsed.data, call);
   } catch (error) {
     throwIfAborted(call.signal);
-    return refused(refusalOf(error));
+    return refused(refusalOf(error), isolation);
   }
 }
 
 /** The answer to a call that was not done. */
-export function refused(refusal: Refusal): ToolAnswer {
+export function refused(refusal: Refusal, { level }: Desk["isolation"]): ToolAnswer {
   const { code, message, remedy } = refusal;
   const told = remedy === undefined ? message : `${message}\n${remedy}`;
   return {
-    parts: [{ type: "text", text: `Not done (${code}): ${told}` }],
-    structured: { error: { code, message, ...(remedy !== undefined && { remedy }) } },
+    parts: [{ type: "text", text: `Not done (${code}, isolation ${level}): ${told}` }],
+    structured: {
+      isolation: level,
+      error: { code, message, ...(remedy !== undefined && { remedy }) },
+    },
     isError: true,
     refusal,
   };

@@ -22,15 +22,13 @@ class Dot:
 Dot()
 `;
 
-/** Stands in for pandas, which need not be there. */
-export const TABLE = `
-try:
-    import pandas
-    table = pandas.DataFrame({"city": ["Ulm", "Rom"], "size": [1, 2]})
-except ImportError:
-    table = None
-table
-`;
+export const TABLE = `import pandas
+pandas.DataFrame({"city": ["Ulm", "Rom"], "size": [1, 2]})`;
+
+/** Why there is no table to be had, where there is none. */
+export function tableAbsence(text: string): string | undefined {
+  return text.includes("No module named 'pandas'") ? "pandas is not installed" : undefined;
+}
 
 const contentSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("text"), text: z.string() }),

@@ -242,7 +242,11 @@ describe("the server at stdio", () => {
     for (const id of ids) answers.push(await server.answer(id));
     expect(answers.filter(({ result }) => result?.isError === false).length).toBe(30);
     const told = answers.flatMap(({ error }) => error?.message ?? []);
-    expect(told.filter((message) => message.includes("read_file give parts")).length).toBe(30);
+    expect(
+      told.filter((message) =>
+        message.includes("Read it in parts: notebook://session/s/files/big?offset=0"),
+      ).length,
+    ).toBe(30);
     expect(peakMegabytes(server.child.pid ?? 0) - before).toBeLessThan(700);
   });
 

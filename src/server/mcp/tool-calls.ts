@@ -74,7 +74,7 @@ export class ToolCalls {
       throw new ProtocolError(INVALID_PARAMS, `there is no such tool; there are ${known}`);
     }
     if (this.#running >= MOST_CALLS) {
-      return resultOf(refused(tooMany()), this.#desk.isolation.level);
+      return resultOf(refused(tooMany(), this.#desk.isolation), this.#desk.isolation.level);
     }
     const { signal } = mcpReq;
     const token = request.params._meta?.progressToken ?? mcpReq._meta?.progressToken;

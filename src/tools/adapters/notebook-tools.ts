@@ -96,7 +96,7 @@ export class NotebookTools implements AsyncDisposable {
    */
   async dispatch(name: string, input: unknown, call: ToolCall = {}): Promise<ToolAnswer> {
     const read = this.#offer.read(name, input);
-    if ("refusal" in read) return refused(read.refusal);
+    if ("refusal" in read) return refused(read.refusal, this.#desk.isolation);
     return await callTool(this.#desk, name, read.input, call);
   }
 
