@@ -49,7 +49,8 @@ describe("cellar repl", () => {
     const start =
       "import threading; e = threading.Event(); threading.Thread(target=e.wait).start()";
     const { stderr } = await cellar(REPL, { input: `${start}\n\n1\n\n2\n\ne.set()\n` });
-    expect(stderr.match(/no checkpoint: threads/g)).toHaveLength(1);
+    expect(stderr).toContain("no checkpoint: threads");
+    expect(stderr.split("no checkpoint: threads")).toHaveLength(2);
   });
 
   it("leaves at quit", async () => {
