@@ -37,7 +37,9 @@ export class LineWriter implements AsyncDisposable {
     } catch (error) {
       const isThere = isNew && (error as NodeJS.ErrnoException).code === "EEXIST";
       throw new CellarError("IO_ERROR", `${path} cannot be written: ${describeError(error)}`, {
-        remedy: isThere ? "Name another file, or remove this one." : undefined,
+        remedy: isThere
+          ? "Name another file, or remove this one."
+          : "Name a file in a folder that is there and can be written to.",
         cause: error,
       });
     }
@@ -177,7 +179,7 @@ async function* chunksOf(path: string): AsyncGenerator<string> {
     throw new CellarError(
       isMissing ? "NOT_FOUND" : "IO_ERROR",
       `${path} cannot be read: ${describeError(error)}`,
-      { cause: error },
+      { remedy: "Name a file that was written by a run.", cause: error },
     );
   }
 }

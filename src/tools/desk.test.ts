@@ -41,6 +41,14 @@ async function holder(session: string): Promise<ChildProcess> {
 }
 
 describe("a desk", () => {
+  it("says so at once where its folder cannot be made", async () => {
+    const opening = ground.open({ dir: "/proc/cellar/notebooks" });
+    await expect(opening).rejects.toMatchObject({
+      code: "IO_ERROR",
+      remedy: expect.stringContaining("folder"),
+    });
+  });
+
   it("knows the isolation before any notebook is open, and tells it", async () => {
     const desk = await ground.open();
     expect(await held(desk)).toEqual([]);

@@ -1,6 +1,6 @@
-import { chownSync, lstatSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
-import { CellarError } from "../../errors.js";
+import { chownSync, existsSync, lstatSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { CellarError, describeError } from "../../errors.js";
 import { sandboxIdentity } from "./identity.js";
 
 export const WORKSPACE_FOLDER = "workspace";
@@ -43,11 +43,31 @@ export function furnishRoom(
   }
   const folder = roomFolder(room);
   const workspace = join(folder, WORKSPACE_FOLDER);
-  mkdirSync(room.root, { recursive: true, mode: 0o711 });
+  makePath(room.root);
   for (const path of [folder, workspace, ...more.map((name) => join(folder, name))]) {
     makeOwned(path);
   }
   return workspace;
+}
+
+/** Node's own way never ends where a folder that is there takes none, as /proc. */
+function makePath(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o711 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") return;
+    const parent = dirname(path);
+    if (code === "ENOENT" && !existsSync(parent)) {
+      makePath(parent);
+      makePath(path);
+      return;
+    }
+    throw new CellarError("IO_ERROR", `${path} cannot be made: ${describeError(error)}`, {
+      remedy: "Name a folder that can be written to.",
+      cause: error,
+    });
+  }
 }
 
 function makeOwned(path: string): void {
