@@ -209,7 +209,7 @@ describe("a plain process that ends takes the state with it, and the result says
     await sandbox.execute("x = 1");
     const run = await sandbox.execute(
       "import time\nwhile True:\n    try:\n        while True: time.sleep(0.01)\n    except KeyboardInterrupt: print('no')",
-      { timeout: 300 },
+      { timeout: 1_000 },
     );
     expect(run).toMatchObject({ status: "timeout", state: { survived: false, checkpoint: null } });
     expect(run.stdout).toMatch(/^no\n/);
