@@ -11,7 +11,7 @@ import type { Family } from "../family/family.js";
 const NAMESPACES = ["pid", "mnt", "ipc", "uts", "net", "user"] as const;
 
 /** Every answer has a control: what must work is tried beside what must not. */
-const QUESTIONS = `
+export const QUESTIONS = `
 def probe(canary, port):
     import ctypes, os, resource, socket
     def attempt(work):
@@ -20,6 +20,11 @@ def probe(canary, port):
             return True
         except OSError:
             return False
+    def reach(address):
+        with socket.create_connection(address, 2) as connection:
+            # On a loopback of its own a connection may choose the port it goes to, and meet itself.
+            if connection.getsockname() == connection.getpeername():
+                raise OSError
     status = dict(line.split(":", 1) for line in open("/proc/self/status") if ":" in line)
     libc = ctypes.CDLL(None, use_errno=True)
     inner = socket.socket()
@@ -28,10 +33,8 @@ def probe(canary, port):
     return {
         "reads_canary": attempt(lambda: open(canary).read()),
         "reads_own_file": attempt(lambda: open("/etc/passwd").read()),
-        "reaches_host": attempt(lambda: socket.create_connection(("127.0.0.1", port), 2).close()),
-        "reaches_itself": attempt(
-            lambda: socket.create_connection(inner.getsockname(), 2).close()
-        ),
+        "reaches_host": attempt(lambda: reach(("127.0.0.1", port))),
+        "reaches_itself": attempt(lambda: reach(inner.getsockname())),
         "writes_root": attempt(lambda: open("/probe", "w").close()),
         "writes_workspace": attempt(lambda: open("/workspace/.probe", "w").close()),
         "keyctl": libc.syscall(250 if os.uname().machine == "x86_64" else 219, 0, 0, 0, 0, 0),

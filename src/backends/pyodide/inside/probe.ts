@@ -49,7 +49,8 @@ async function reaches(port: number): Promise<boolean> {
       socket.destroy();
       resolve(isReached);
     };
-    socket.once("connect", () => settle(true));
+    // On a loopback of its own a connection may choose the port it goes to, and meet itself.
+    socket.once("connect", () => settle(socket.localPort !== socket.remotePort));
     socket.once("error", () => settle(false));
     socket.once("timeout", () => settle(false));
   });

@@ -1,0 +1,47 @@
+import { execFileSync } from "node:child_process";
+import type { AddressInfo } from "node:net";
+import { createServer, type Server } from "node:net";
+import { describe, expect, it } from "vitest";
+import { QUESTIONS } from "./probe.js";
+
+/** Binds to the port it goes to, as the kernel may by chance. */
+const MEETING_ITSELF = `
+import socket
+def meet_itself(address, timeout):
+    connection = socket.socket()
+    connection.bind(("127.0.0.1", address[1]))
+    connection.connect(("127.0.0.1", address[1]))
+    return connection
+socket.create_connection = meet_itself
+`;
+
+function ask(port: number, before = ""): { reaches_host: boolean } {
+  const script = `${before}
+_canary, _port = "/nowhere", ${port}
+${QUESTIONS}
+import json
+print(json.dumps({"reaches_host": answer["reaches_host"]}))`;
+  return JSON.parse(execFileSync("python3", ["-c", script], { encoding: "utf8" }));
+}
+
+async function withServer(work: (port: number, server: Server) => void): Promise<void> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    work((server.address() as AddressInfo).port, server);
+  } finally {
+    server.close();
+  }
+}
+
+describe("the probe of the network", () => {
+  it("finds a port of the host that is in reach", () =>
+    withServer((port) => expect(ask(port).reaches_host).toBe(true)));
+
+  it("does not take a connection that met itself for one", () =>
+    withServer((port, server) => {
+      server.close();
+      expect(ask(port).reaches_host).toBe(false);
+      expect(ask(port, MEETING_ITSELF).reaches_host).toBe(false);
+    }));
+});
