@@ -73,7 +73,7 @@ class Branch:
         self._writers = writers
         self._pipes = []
         self._ended = set()
-        self._link = None
+        self.link = None
         self._spare = None
         self._listens = False
         self.alarm = None
@@ -83,16 +83,16 @@ class Branch:
         self.alarm = alarm
         self._rest()
         self._ended = set()
-        self._link = link
+        self.link = link
         self.capture = Capture(nonce, self._emit, self._settle)
 
     def close(self):
         for descriptor in self._pipes:
             os.close(descriptor)
         self._pipes = []
-        if self._link is not None:
-            self._link.close()
-            self._link = None
+        if self.link is not None:
+            self.link.close()
+            self.link = None
         if self.alarm is not None:
             os.close(self.alarm.descriptor)
             self.alarm = None
@@ -119,8 +119,8 @@ class Branch:
 
     def inputs(self):
         """(descriptor, what to do when it is readable)."""
-        if self._link is not None:
-            yield self._link.fileno(), self._accept_parked
+        if self.link is not None:
+            yield self.link.fileno(), self._accept_parked
         if self.alarm is not None:
             yield self.alarm.descriptor, self._wake_up
         for which, descriptor in enumerate(self._pipes if self._listens else ()):
@@ -161,14 +161,14 @@ class Branch:
 
     def _accept_parked(self):
         try:
-            data = self._link.recv(parking.WRITING.size + 1, socket.MSG_DONTWAIT)
+            data = self.link.recv(parking.WRITING.size + 1, socket.MSG_DONTWAIT)
         except BlockingIOError:
             return
         except OSError:
             data = b""
         if not data:
-            self._link.close()
-            self._link = None
+            self.link.close()
+            self.link = None
         elif len(data) == parking.PARKED.size:
             self._park(*parking.PARKED.unpack(data))
         elif len(data) == parking.WRITING.size:
@@ -183,7 +183,7 @@ class Branch:
         with self.new_spare() as theirs:
             try:
                 descriptors = [theirs.fileno()]
-                family.send_with_descriptors(self._link, parking.SPARE_LINK, descriptors, socket.MSG_DONTWAIT)
+                family.send_with_descriptors(self.link, parking.SPARE_LINK, descriptors, socket.MSG_DONTWAIT)
             except OSError:
                 # A head that does not take them gets no more checkpoints.
                 pass
@@ -191,7 +191,7 @@ class Branch:
     def lend(self, kind, descriptor):
         """Passes a link or a file on to the head; False when it does not take it."""
         try:
-            family.send_with_descriptors(self._link, kind, [descriptor], socket.MSG_DONTWAIT)
+            family.send_with_descriptors(self.link, kind, [descriptor], socket.MSG_DONTWAIT)
         except (OSError, AttributeError):
             return False
         finally:
@@ -200,9 +200,9 @@ class Branch:
 
     def expect_parked(self, milliseconds):
         """Waits a moment for the word of a checkpoint that is being made."""
-        if self._link is not None:
+        if self.link is not None:
             poll = select.poll()
-            poll.register(self._link, select.POLLIN)
+            poll.register(self.link, select.POLLIN)
             if poll.poll(milliseconds):
                 self._accept_parked()
 

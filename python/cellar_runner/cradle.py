@@ -1,42 +1,48 @@
-"""Forks sessions on request. What does so is preloaded and never runs user code."""
+"""Makes heads for the first processes of sessions. What does so is preloaded and never runs user code."""
 
+import gc
+import json
 import os
 import select
 import signal
+import socket
 
-from . import family, groups, jail, linux, wire
-from .init import Init
+from . import births, family, groups, jail, linux, wire
+from .fostering import Fostering
+
+EXITED = "exited"
 
 
 class Cradle:
-    """Serves the host on one channel until it goes away."""
+    """Serves one channel, and whoever asks for a head, until the channel ends."""
 
-    def __init__(self, channel, parents, seccomp, folder, head):
+    def __init__(self, channel, asked, parents, seccomp, head):
         self._channel = channel
+        self._asked = asked
         self._parents = parents
         self._seccomp = seccomp
-        self._folder = folder
         self._head = head
-        self._children = {}
-        # What sessions share with this process and must not be charged for.
-        self._shared_bytes = 0
+        self._fostering = Fostering()
+        self._home = os.open("/proc/self/ns/pid", os.O_RDONLY)
 
     def serve(self):
-        reader, writer = os.pipe()
-        os.set_blocking(reader, False)
-        os.set_blocking(writer, False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        wake = wake_on_children()
         poll = select.poll()
-        poll.register(self._channel.descriptor, select.POLLIN)
-        poll.register(reader, select.POLLIN)
+        for descriptor in (self._channel.descriptor, self._asked.fileno(), wake):
+            poll.register(descriptor, select.POLLIN)
         while True:
             for descriptor, _ in poll.poll():
-                if descriptor == reader:
-                    os.read(reader, 4096)
-                    self._reap()
+                if descriptor == wake:
+                    os.read(wake, 4096)
+                    for pid, status in ended_children():
+                        self._mourn(pid, status)
+                elif descriptor == self._asked.fileno():
+                    self._hear()
                 elif not self._listen():
                     return
+
+    def _mourn(self, pid, status):
+        """A child that is no head has ended."""
 
     def _listen(self):
         while True:
@@ -45,63 +51,97 @@ class Cradle:
                 return False
             handler = self._methods.get(message.get("method"))
             if handler is not None:
-                self._obey(handler, message)
+                obey(self._channel, message, lambda params: handler(self, params))
             if not self._channel.has_input:
                 return True
 
-    def _obey(self, handler, message):
-        try:
-            result = handler(self, message["params"])
-        except Exception as error:
-            text = "%s: %s" % (type(error).__name__, error)
-            self._channel.refuse(message["id"], wire.INTERNAL_ERROR, text[:4000])
+    _methods = {}
+
+    def _hear(self):
+        """A request for a head, or the warden's word that a session has ended."""
+        data, descriptors = family.receive_with_descriptors(self._asked, births.MAX_ORDER_BYTES)
+        message = json.loads(data.decode())
+        if EXITED in message:
+            self._channel.notify(EXITED, message[EXITED])
             return
-        self._channel.answer(message["id"], result)
-
-    def _spawn(self, params):
-        pid = linux.raw_clone(jail.namespaces(self._head.has_network))
-        if pid == 0:
-            self._become(self._run_session, params)
-        self._children[pid] = params["session"]
-        return {}
-
-    _methods = {"spawn": _spawn}
-
-    @staticmethod
-    def _become(work, params):
-        """What a new child does with its life."""
         try:
-            signal.set_wakeup_fd(-1)
-            work(params)
-        except BaseException:
-            import traceback
-
-            traceback.print_exc()
+            self._bear(births.Order(message, descriptors))
+        except OSError as error:
+            # Who asked sees it by the end of its link.
+            os.write(2, ("no head could be made: %s\n" % error).encode())
         finally:
-            os._exit(1)
+            for descriptor in descriptors:
+                os.close(descriptor)
 
-    def _run_session(self, params):
-        limits, group = params["limits"], None
+    def _bear(self, order):
+        order.namespaces.take_children()
+        try:
+            if self._fostering.fork() == 0:
+                become(self._run_head, order)
+        finally:
+            linux.enter(self._home, linux.CLONE_NEWPID)
+
+    def _run_head(self, order):
+        head = self._head
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         if self._parents is not None:
-            group = groups.SessionGroup(self._parents, params["session"], limits)
-        room = jail.Room(params["room"]) if "room" in params else None
-        precedence = jail.enter(limits, self._seccomp, group, room, self._head.has_network)
-        kept = [self._folder, precedence.descriptor, family.SHEET] + (room.descriptors if room is not None else [])
-        linux.close_all_except(kept + (group.descriptors if group is not None else []))
-        Init(params, self._folder, group, self._head, precedence, self._shared_bytes, room).run()
+            groups.enter(self._parents, order.session)
+        jail.move_in(order.limits, self._seccomp, order.namespaces, head.has_network)
+        linux.close_all_except([family.SHEET, order.board, *order.belongings])
+        os.setsid()
+        gc.enable()
+        order.announce()
+        head.move_in(family.Board(order.board), order.limits["open_files"])
+        os.close(order.board)
+        head.adopt(order.orders, order.belongings)
+        head.prepare(order.rehearse)
+        head.serve()
 
-    def _reap(self):
-        while True:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if pid == 0:
-                return
-            session = self._children.pop(pid, None)
-            if session is None:
-                continue
-            if self._parents is not None:
-                groups.remove(self._parents, session)
-            reason = "ended" if status == 0 else "ended with status %d" % status
-            self._channel.notify("exited", {"session": session, "reason": reason})
+
+def asking_pair():
+    """(where requests for heads are heard, where they are made)."""
+    return socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+
+
+def obey(channel, message, handler):
+    try:
+        result = handler(message["params"])
+    except Exception as error:
+        text = "%s: %s" % (type(error).__name__, error)
+        channel.refuse(message["id"], wire.INTERNAL_ERROR, text[:4000])
+        return
+    channel.answer(message["id"], result)
+
+
+def become(work, orders):
+    """What a new child does with its life."""
+    try:
+        signal.set_wakeup_fd(-1)
+        work(orders)
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        os._exit(1)
+
+
+def wake_on_children():
+    """A descriptor that becomes readable when a child ends."""
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    os.set_blocking(writer, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    return reader
+
+
+def ended_children():
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return
+        yield pid, status

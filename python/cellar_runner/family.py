@@ -7,6 +7,8 @@ import resource
 import socket
 import struct
 
+from . import linux
+
 # Above what `open` hands out, so that user code meets the runner's descriptors only on purpose.
 CHANNEL, LINK, OUT, ERR, SPARE, ALARM, OUT_READER, ERR_READER = range(1100, 1108)
 WAKE, LAST_PID = 1108, 1109
@@ -17,7 +19,7 @@ DESCRIPTOR_CEILING = 1110
 # they exceed its own limit. Only init sends any, with a limit that no cell can reach.
 INIT_DESCRIPTORS = 2048
 
-MAX_DESCRIPTORS_PER_MESSAGE = 8
+MAX_DESCRIPTORS_PER_MESSAGE = 20
 MAX_MESSAGE_BYTES = 16384
 
 
@@ -72,8 +74,9 @@ class Board:
     _word = struct.Struct("=Q")
     _pair = struct.Struct("=QQ")
 
-    def __init__(self):
-        self._page = mmap.mmap(-1, mmap.PAGESIZE)
+    def __init__(self, file=None):
+        self.file = linux.shared_page() if file is None else file
+        self._page = linux.map_page(self.file)
         last = mmap.PAGESIZE - self._slot.size
         self._free = list(range(0, last + 1, self._slot.size))
 

@@ -9,7 +9,7 @@ SOCKET_MEBIBYTES = 32
 
 
 class SessionGroup:
-    """One session's group; made by the zygote's child, removed by the zygote."""
+    """One session's group; made by its first process, removed by the warden."""
 
     def __init__(self, parents, name, limits):
         self._parents = parents
@@ -82,11 +82,20 @@ class SessionGroup:
         return (self._limits["memory_mb"] + self._limits["workspace_mb"]) * MEBIBYTE
 
 
+def _descriptors(parents):
+    keys = ("unified_fd", "cpu_fd", "pids_fd", "memory_fd")
+    return [parents[key] for key in keys if parents.get(key) is not None]
+
+
+def enter(parents, name):
+    """Moves this process into the group that a session has made."""
+    for parent in _descriptors(parents):
+        linux.put(parent, name + "/cgroup.procs", "0")
+
+
 def remove(parents, name):
-    for key in ("unified_fd", "memory_fd", "pids_fd", "cpu_fd"):
-        parent = parents.get(key)
-        if parent is not None:
-            try:
-                os.rmdir(name, dir_fd=parent)
-            except OSError:
-                pass
+    for parent in _descriptors(parents):
+        try:
+            os.rmdir(name, dir_fd=parent)
+        except OSError:
+            pass

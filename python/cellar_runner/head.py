@@ -17,6 +17,7 @@ NO_THREADS = frozenset()
 AWAKE_NANOSECONDS = 400_000
 
 _exit, _now = os._exit, time.monotonic_ns
+_main_thread, _native_id = threading.main_thread(), threading.get_native_id
 
 
 class Head(Service):
@@ -60,6 +61,8 @@ class Head(Service):
         family.close_descriptor_range(self._soft_files)
         self._slot = orders["slot"]
         self.pid = os.getpid()
+        # What `threading` would do itself after a fork that it knows of.
+        _main_thread._native_id = _native_id()
         self._inbox.clear()
         nonce = bytes.fromhex(orders["nonce"])
         pipes = streams.OutputPipes((family.OUT, family.ERR), nonce)

@@ -1,13 +1,13 @@
 """Pid 1 of a session: trusted, unreadable, never runs user code. It outlives every head."""
 
 import fcntl
-import gc
 import os
 import select
 import signal
 import time
 
 from . import family, linux, marks, processes, wire
+from .births import Births
 from .branch import Branch
 from .link import open_link
 from .memory_watch import MemoryWatch
@@ -16,7 +16,6 @@ from .relay import Relay
 
 PROMOTION_SECONDS = 4
 RESTORATION_SECONDS = 10
-FORK_ATTEMPTS = 50
 PIPE_BYTES = 1 << 20
 PARKING_MILLISECONDS = 20
 
@@ -24,21 +23,19 @@ PARKING_MILLISECONDS = 20
 class Init:
     """Owns the branches of one session and speaks for them to the host."""
 
-    def __init__(self, params, folder, group, head, precedence, shared_bytes, room):
-        self._head = head
-        self._precedence = precedence
+    def __init__(self, params, folder, group, namespaces, asking, room):
         self._session = params["session"]
         self._token = params["token"]
-        self._limits = params["limits"]
         self._keep = params["keep_checkpoints"]
-        self._rehearse = params["rehearse"]
         self._folder = folder
         self._board = family.Board()
+        order = {name: params[name] for name in ("session", "limits", "rehearse")}
+        self._births = Births(asking, namespaces, self._board, order)
         self._writers = writers = Writers(self._connect, room, self._board)
         self._on_capture, self._on_end_writer = writers.capture, writers.end
         self._on_lend_writer, self._on_lend_state = writers.lend_writer, writers.lend_state
         self._branches = {}
-        self._watch = MemoryWatch(self._limits, group, self._branches, shared_bytes)
+        self._watch = MemoryWatch(params["limits"], group, self._branches, params["shared_bytes"])
         self._known_strangers = set()
         self._channel = wire.Channel(self._connect("init", 0, 0))
         self._wake = self._watch_children()
@@ -195,41 +192,7 @@ class Init:
 
     def _start_pristine(self, branch):
         orders, descriptors = self._open_generation(branch)
-        pid = self._fork(branch)
-        if pid == 0:
-            self._become_head(orders, descriptors)
-        for descriptor in descriptors:
-            os.close(descriptor)
-        branch.pid = pid
-
-    def _fork(self, branch):
-        """What a cell left running may hold every place; it has to give way."""
-        for _ in range(FORK_ATTEMPTS):
-            try:
-                return self._precedence.below(linux.fork)
-            except OSError:
-                self._sweep(branch)
-                time.sleep(0.01)
-        return self._precedence.below(linux.fork)
-
-    def _become_head(self, orders, descriptors):
-        try:
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            linux.close_all_except([family.SHEET] + descriptors)
-            os.setsid()
-            gc.enable()
-            head = self._head
-            head.move_in(self._board, self._limits["open_files"])
-            head.adopt(orders, descriptors)
-            head.prepare(self._rehearse)
-            head.serve()
-        except BaseException:
-            import traceback
-
-            traceback.print_exc()
-        finally:
-            os._exit(1)
+        branch.pid = self._births.ask(orders, descriptors, branch.link)
 
     def _promote(self, branch, parked, park_again):
         """Asks a parked copy to fork the next head; False when it is dead."""

@@ -160,38 +160,75 @@ def _limit_resources(limits):
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 
 
-class Precedence:
-    """Whom the kernel ends first when memory runs out: heads, which inherit a higher score, not init."""
+class Namespaces:
+    """Descriptors of the namespaces of a session, through which its heads come in."""
 
-    def __init__(self, proc):
-        self.descriptor = os.open("self/oom_score_adj", os.O_RDWR, dir_fd=proc)
-        self._own = int(os.read(self.descriptor, 16))
+    _kinds = (
+        ("pid", linux.CLONE_NEWPID),
+        ("mnt", linux.CLONE_NEWNS),
+        ("ipc", linux.CLONE_NEWIPC),
+        ("uts", linux.CLONE_NEWUTS),
+        ("net", linux.CLONE_NEWNET),
+        # Last: whoever is in it has no power over the others any more.
+        ("user", linux.CLONE_NEWUSER),
+    )
+    COUNT = len(_kinds)
 
-    def below(self, make):
-        """What `make` gives; the process that it forks goes before this one."""
-        self._set(min(HIGHEST_SCORE, self._own + HEAD_SCORE))
-        try:
-            return make()
-        finally:
-            self._set(self._own)
+    def __init__(self, descriptors):
+        self.descriptors = descriptors
 
-    def _set(self, score):
-        os.pwrite(self.descriptor, b"%d" % score, 0)
+    @classmethod
+    def own(cls, proc):
+        names = ("self/ns/" + name for name, _ in cls._kinds)
+        return cls([os.open(name, os.O_RDONLY, dir_fd=proc) for name in names])
+
+    def take_children(self):
+        """From now on what this process forks is in the session's pid namespace."""
+        linux.enter(self.descriptors[0], linux.CLONE_NEWPID)
+
+    def enter(self, shares_network):
+        for descriptor, (name, kind) in zip(self.descriptors[1:], self._kinds[1:]):
+            if not (shares_network and name == "net"):
+                linux.enter(descriptor, kind)
 
 
-def enter(limits, seccomp, group, room, shares_network):
-    """Everything that needs privileges, in the only order that works."""
+def go_first():
+    """When memory runs out the kernel ends this process before the one that made it."""
+    try:
+        with open("/proc/self/oom_score_adj", "r+") as score:
+            own = int(score.read())
+            score.seek(0)
+            score.write(str(min(HIGHEST_SCORE, own + HEAD_SCORE)))
+    except OSError:
+        pass
+
+
+def build(limits, seccomp, group, room, shares_network):
+    """Everything that needs privileges, in the only order that works; by a session's first process."""
     if group is not None:
         group.join()
     outer_proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
-    precedence = Precedence(outer_proc)
     _arrange_files(limits, room)
     if not shares_network:
         linux.raise_loopback()
     _map_user(outer_proc)
+    namespaces = Namespaces.own(outer_proc)
     os.close(outer_proc)
+    _shut(limits, seccomp)
+    return namespaces
+
+
+def move_in(limits, seccomp, namespaces, shares_network):
+    """By a head, which was forked outside: behind the wall that the first process has built."""
+    # What a cell has left running is there too, and may look at whatever lets itself be looked at.
+    linux.prctl(linux.PR_SET_DUMPABLE, 0)
+    go_first()
+    namespaces.enter(shares_network)
+    _shut(limits, seccomp)
+
+
+def _shut(limits, seccomp):
     _limit_resources(limits)
     linux.drop_capabilities()
     linux.prctl(linux.PR_SET_DUMPABLE, 0)
     seccomp.install()
-    return precedence

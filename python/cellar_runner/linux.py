@@ -2,8 +2,10 @@
 
 import ctypes
 import fcntl
+import mmap
 import os
 import platform
+import random
 import socket
 import struct
 
@@ -51,10 +53,16 @@ _ARM = platform.machine() in ("aarch64", "arm64")
 _SYS_CLONE = 220 if _ARM else 56
 _SYS_CAPSET = 91 if _ARM else 126
 _SYS_SECCOMP = 277 if _ARM else 317
+_SYS_MEMFD_CREATE = 279 if _ARM else 319
+
+_MFD_CLOEXEC, _MFD_ALLOW_SEALING = 1, 2
+_ADD_SEALS, _SEAL_SIZE = 1033, 0x1 | 0x2 | 0x4
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
 _libc.mount.argtypes = [ctypes.c_char_p] * 3 + [ctypes.c_ulong, ctypes.c_char_p]
+_libc.mmap.restype = ctypes.c_void_p
+_libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
 _libc.umount2.argtypes = [ctypes.c_char_p, ctypes.c_int]
 _libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
 # PyDLL keeps the interpreter lock, which a raw clone must hold for the child to own it.
@@ -75,6 +83,29 @@ def _bytes(text):
 
 def unshare(flags):
     _checked(_libc.unshare(flags), "unshare")
+
+
+def enter(namespace, kind):
+    """Moves this process, or for a pid namespace its children to come, into a namespace."""
+    _checked(_libc.setns(namespace, kind), "setns")
+
+
+def shared_page():
+    """A nameless file of one page, to be mapped by several processes; its size cannot change."""
+    flags = ctypes.c_uint(_MFD_CLOEXEC | _MFD_ALLOW_SEALING)
+    file = _checked(_libc.syscall(_SYS_MEMFD_CREATE, b"cellar", flags), "memfd_create")
+    os.ftruncate(file, mmap.PAGESIZE)
+    fcntl.fcntl(file, _ADD_SEALS, _SEAL_SIZE)
+    return file
+
+
+def map_page(file):
+    """The page of such a file as a buffer. Python's own mapping would keep the file open."""
+    shown = mmap.PROT_READ | mmap.PROT_WRITE
+    address = _libc.mmap(None, mmap.PAGESIZE, shown, mmap.MAP_SHARED, file, 0)
+    if address == ctypes.c_void_p(-1).value:
+        _checked(-1, "mmap")
+    return (ctypes.c_char * mmap.PAGESIZE).from_address(address)
 
 
 def mount(source, target, kind=None, flags=0, data=None):
@@ -116,7 +147,8 @@ class SeccompFilter:
         _checked(result, "seccomp")
 
 
-def _thread_id_address():
+def thread_id_address():
+    """Where the C library keeps the thread's id; 0 when the kernel does not tell."""
     address = ctypes.c_void_p(0)
     if _libc.prctl(PR_GET_TID_ADDRESS, ctypes.addressof(address), 0, 0, 0) < 0:
         return 0
@@ -124,42 +156,48 @@ def _thread_id_address():
 
 
 def raw_clone(flags):
-    """fork() with clone flags; the child's thread id is kept right for the C library."""
-    address = _thread_id_address()
+    """fork() with clone flags; the child's thread id is kept right for the C library.
+
+    Only for a process with one thread, in which nothing that the interpreter renews after a fork is
+    in use. The hooks that modules have registered for forks do not run: they reset what a copy must
+    keep, such as random numbers, and all the pages they write cost more than the fork itself.
+    """
+    address = thread_id_address()
     if not address:
         raise OSError("the kernel does not tell the thread id's address")
     flags |= CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD
     tid, zero = ctypes.c_void_p(address), ctypes.c_void_p(0)
     tail = (zero, zero, tid) if _ARM else (zero, tid, zero)
-    api = ctypes.pythonapi
-    api.PyOS_BeforeFork()
-    try:
-        pid = _locked.syscall(_SYS_CLONE, ctypes.c_long(flags), zero, *tail)
-    except BaseException:
-        api.PyOS_AfterFork_Parent()
-        raise
-    if pid == 0:
-        api.PyOS_AfterFork_Child()
-        return 0
-    api.PyOS_AfterFork_Parent()
+    return made(_locked.syscall(_SYS_CLONE, ctypes.c_long(flags), zero, *tail))
+
+
+def made(pid):
     if pid < 0:
         raise BlockingIOError("clone failed: too many processes or too little memory")
     return pid
 
 
 def fork():
-    """os.fork() without the handlers of C libraries, which have nothing to hand over here."""
-    return raw_clone(0) if _thread_id_address() else os.fork()
+    return raw_clone(0) if thread_id_address() else _plain_fork()
+
+
+def _plain_fork():
+    """os.fork(), but its hooks do not change the random numbers."""
+    state = random.getstate()
+    pid = os.fork()
+    if pid == 0:
+        random.setstate(state)
+    return pid
 
 
 def sibling_fork():
     """A fork whose child belongs to our parent, so that user code never waits for it."""
-    if _thread_id_address():
+    if thread_id_address():
         return raw_clone(CLONE_PARENT)
     reader, writer = os.pipe()
-    middle = os.fork()
+    middle = _plain_fork()
     if middle == 0:
-        child = os.fork()
+        child = _plain_fork()
         if child == 0:
             os.close(reader)
             os.close(writer)

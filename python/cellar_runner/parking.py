@@ -3,7 +3,6 @@
 import fcntl
 import json
 import os
-import random
 import resource
 import select
 import signal
@@ -31,7 +30,6 @@ _set_signal_mask, _SIGNALS = signal.pthread_sigmask, signal.valid_signals()
 _encode, _decode = json.JSONEncoder().encode, json.JSONDecoder().decode
 _running_frames = sys._current_frames
 _usage, _SELF = resource.getrusage, resource.RUSAGE_SELF
-_random_state, _set_random_state = random.getstate, random.setstate
 _RUNNER = range(family.CHANNEL, family.DESCRIPTOR_CEILING)
 _REOPENED_FLAGS = os.O_ACCMODE | os.O_APPEND | os.O_NONBLOCK
 
@@ -112,9 +110,8 @@ class Checkpointer:
             memory.trim()
             self._held = memory.anonymous_bytes()
         self._pages.before_fork()
-        # The random module reseeds itself in a forked child; a checkpoint must not.
         # What can be found out before the fork is: whatever the copy does costs it pages.
-        holdings = _Holdings(_random_state())
+        holdings = _Holdings()
         with socket.socket(fileno=os.dup(family.LINK)) as link:
             if not self._has_spare:
                 self._receive(link, SPARE_LINK)
@@ -206,10 +203,9 @@ def _wait(holdings):
 
 
 class _Holdings:
-    """What a head has that a copy must change: random state, and descriptors by their kind."""
+    """The descriptors that a copy must change, by their kind."""
 
-    def __init__(self, randomness):
-        self._randomness = randomness
+    def __init__(self):
         self._files = []
         self._dead = []
         lost = []
@@ -249,8 +245,7 @@ class _Holdings:
             os.close(dead)
 
     def take_up(self):
-        """In a new head: random state and offsets of its own, as they were at the checkpoint."""
-        _set_random_state(self._randomness)
+        """In a new head: offsets of its own, as they were at the checkpoint."""
         for number, flags, offset in self._files:
             try:
                 inheritable = os.get_inheritable(number)

@@ -58,3 +58,11 @@ def _warm_up():
         figure.subplots().plot([0, 1])
         figure.savefig(io.BytesIO(), format="png")
         pyplot.close(figure)
+        _let_go_of_fonts()
+
+
+def _let_go_of_fonts():
+    """They hold open files, which no copy of this process has."""
+    cache = getattr(sys.modules["matplotlib.font_manager"], "_get_font", None)
+    if hasattr(cache, "cache_clear"):
+        cache.cache_clear()

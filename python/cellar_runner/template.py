@@ -1,13 +1,15 @@
 """A copy of the zygote that holds one large context, and whose sessions share it."""
 
 import gc
+import json
 import os
 import resource
 import signal
+import socket
 import sys
 
 from . import context, family, jail, linux, memory, sheet, wire
-from .cradle import Cradle
+from .cradle import Cradle, asking_pair
 from .link import open_link
 
 # Of what the machine could still give, so much is left to others.
@@ -15,13 +17,19 @@ SPARED = 8
 
 
 class Template(Cradle):
-    """Reads its context once, then forks sessions that are born with it."""
+    """Reads its context once, then makes heads that are born with it."""
 
-    def __init__(self, params, file, parents, seccomp, folder, head):
+    def __init__(self, params, file, folder, orders, parents, seccomp, head):
         link = open_link(folder, "template", params["template"], params["token"])
-        super().__init__(wire.Channel(link), parents, seccomp, folder, head)
+        os.close(folder)
+        asked, self._asking = asking_pair()
+        super().__init__(wire.Channel(link), asked, parents, seccomp, head)
+        self._orders = socket.socket(fileno=orders)
         self._file = file
-        _go_first()
+        # What sessions share with this process and must not be charged for.
+        self._shared_bytes = 0
+        # When memory runs out all the same, this and not the zygote or the host has to go.
+        jail.go_first()
 
     def _read_context(self, params):
         before = jail.data_in_use()
@@ -40,7 +48,12 @@ class Template(Cradle):
         self._shared_bytes = sys.getsizeof(value) if is_text else max(0, jail.data_in_use() - before)
         return {"memory": self._shared_bytes}
 
-    _methods = dict(Cradle._methods, read_context=_read_context)
+    def _spawn(self, params):
+        order = json.dumps(dict(params, shared_bytes=self._shared_bytes)).encode()
+        family.send_with_descriptors(self._orders, order, [self._asking.fileno()])
+        return {}
+
+    _methods = {"read_context": _read_context, "spawn": _spawn}
 
 
 class _Bounded:
@@ -75,14 +88,3 @@ def _collapse_aside():
         sheet.collapse()
     finally:
         os._exit(0)
-
-
-def _go_first():
-    """When memory runs out all the same, this and not the zygote or the host has to go."""
-    try:
-        with open("/proc/self/oom_score_adj", "r+") as score:
-            own = int(score.read())
-            score.seek(0)
-            score.write(str(min(jail.HIGHEST_SCORE, own + jail.HEAD_SCORE)))
-    except OSError:
-        pass

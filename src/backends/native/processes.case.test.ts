@@ -7,15 +7,24 @@ interface Seen {
   readonly numbers: readonly number[];
 }
 
-/** Behind a wall bubblewrap and the zygote come first; what else is in no session is a template. */
-const ZYGOTE = 2;
+/** Behind a wall bubblewrap, warden and zygote come first; what else is in no session is a template. */
+const ZYGOTE = 3;
 
 /** The templates of all zygotes around this process. */
 export function templatePids(): number[] {
+  return pidsWithoutSession((number) => number > ZYGOTE);
+}
+
+/** The preloaded interpreters of all walls around this process. */
+export function zygotePids(): number[] {
+  return pidsWithoutSession((number) => number === ZYGOTE);
+}
+
+function pidsWithoutSession(wanted: (number: number) => boolean): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map((name) => look(Number(name)))
-    .filter((seen) => seen?.numbers.length === 2 && (seen.numbers[1] ?? 0) > ZYGOTE)
+    .filter((seen) => seen?.numbers.length === 2 && wanted(seen.numbers[1] ?? 0))
     .map((seen) => seen?.pid ?? 0)
     .filter(descends);
 }

@@ -13,7 +13,7 @@ const ROOMS_GUEST = "/run/rooms";
 const BOOT = [
   "import sys",
   "sys.path.insert(0, '/opt/cellar')",
-  "from cellar_runner.zygote import main",
+  "from cellar_runner.warden import main",
   "sys.path.remove('/opt/cellar')",
   "main()",
 ].join("\n");

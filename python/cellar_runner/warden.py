@@ -1,0 +1,185 @@
+"""The first process behind the outer wall. It is small, so that the first process of each session is.
+
+The preloaded interpreter is a child of it, whose messages it passes on. What it forks itself are
+the first processes of sessions, and they ask the preloaded one for heads.
+"""
+
+import base64
+import gc
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+
+from . import family, groups, jail, linux, wire
+from .births import MAX_ORDER_BYTES
+from .cradle import EXITED, asking_pair, become, ended_children, obey, wake_on_children
+from .init import Init
+
+CONTROL = 3
+RETRY_MILLISECONDS = 5
+
+
+class Warden:
+    """Serves the host until it goes away."""
+
+    def __init__(self, host, boot):
+        self._host = host
+        self._parents = boot["group"]
+        self._shares_network = boot.get("shares_network", False)
+        self._seccomp = linux.SeccompFilter(base64.b64decode(boot["seccomp"]))
+        self._folder = os.open(jail.SOCKET_FOLDER, os.O_RDONLY | os.O_DIRECTORY)
+        # By pid: the name of a session, and whom to tell of its end when that is not the host.
+        self._sessions = {}
+        self._untold = []
+        mine, theirs = socket.socketpair()
+        asked, self._asking = asking_pair()
+        self._orders, orders = family.socket_pair()
+        self._zygote_pid = linux.fork()
+        if self._zygote_pid == 0:
+            mine.close()
+            become(self._run_zygote, (theirs, asked, orders, boot))
+        for end in (theirs, asked, orders):
+            end.close()
+        os.close(boot["hatch_fd"])
+        self._zygote = wire.Channel(mine.detach())
+
+    def _run_zygote(self, work):
+        theirs, asked, orders, boot = work
+        for descriptor in (CONTROL, self._folder, self._asking.detach(), self._orders.detach()):
+            os.close(descriptor)
+        # Only here: none of this is to be a part of the first processes of sessions.
+        from . import zygote
+
+        zygote.serve(wire.Channel(theirs.detach()), asked, orders, boot)
+
+    def serve(self):
+        wake = wake_on_children()
+        handlers = {
+            wake: lambda: self._reap(wake),
+            self._host.descriptor: self._listen,
+            self._zygote.descriptor: self._relay,
+            self._orders.fileno(): self._hear,
+        }
+        poll = select.poll()
+        for descriptor in handlers:
+            poll.register(descriptor, select.POLLIN)
+        while True:
+            for descriptor, _ in poll.poll(RETRY_MILLISECONDS if self._untold else None):
+                handlers[descriptor]()
+            self._tell()
+
+    def _listen(self):
+        while True:
+            message = self._host.receive()
+            if message is None:
+                os._exit(0)
+            if message.get("method") == "spawn":
+                obey(self._host, message, self._spawn)
+            else:
+                self._zygote.send(message)
+            if not self._host.has_input:
+                return
+
+    def _relay(self):
+        """What the preloaded interpreter says is meant for the host."""
+        while True:
+            message = self._zygote.receive()
+            if message is None:
+                # Why, it has said itself; its status tells how.
+                _, status = os.waitpid(self._zygote_pid, 0)
+                self._leave(status)
+            self._host.send(message)
+            if not self._zygote.has_input:
+                return
+
+    def _spawn(self, params):
+        self._make_session(dict(params, shared_bytes=0), self._asking.fileno(), None)
+        return {}
+
+    def _hear(self):
+        """A template asks for a session whose heads it will make."""
+        data, descriptors = family.receive_with_descriptors(self._orders, MAX_ORDER_BYTES)
+        if not descriptors:
+            return
+        params, teller = json.loads(data.decode()), socket.socket(fileno=descriptors[0])
+        try:
+            self._make_session(params, teller.fileno(), teller)
+        except Exception as error:
+            reason = "could not be made: %s: %s" % (type(error).__name__, error)
+            self._untold.append((teller, {"session": params["session"], "reason": reason[:4000]}))
+
+    def _make_session(self, params, asking, teller):
+        pid = linux.raw_clone(jail.namespaces(self._shares_network))
+        if pid == 0:
+            become(self._run_session, (params, asking))
+        self._sessions[pid] = params["session"], teller
+
+    def _run_session(self, work):
+        params, asking = work
+        limits, group = params["limits"], None
+        if self._parents is not None:
+            group = groups.SessionGroup(self._parents, params["session"], limits)
+        room = jail.Room(params["room"]) if "room" in params else None
+        namespaces = jail.build(limits, self._seccomp, group, room, self._shares_network)
+        kept = [self._folder, asking, *namespaces.descriptors]
+        for holder in (room, group):
+            kept.extend(holder.descriptors if holder is not None else ())
+        linux.close_all_except(kept)
+        Init(params, self._folder, group, namespaces, asking, room).run()
+
+    def _reap(self, wake):
+        os.read(wake, 4096)
+        for pid, status in ended_children():
+            if pid == self._zygote_pid:
+                self._leave(status)
+            session, teller = self._sessions.pop(pid, (None, None))
+            if session is None:
+                continue
+            if self._parents is not None:
+                groups.remove(self._parents, session)
+            reason = "ended" if status == 0 else "ended with status %d" % status
+            self._untold.append((teller, {"session": session, "reason": reason}))
+
+    @staticmethod
+    def _leave(status):
+        """Nothing here can go on without the preloaded interpreter: leaves as it did."""
+        if os.WIFSIGNALED(status):
+            os.write(2, b"the preloaded interpreter was ended by signal %d\n" % os.WTERMSIG(status))
+        os._exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 1)
+
+    def _tell(self):
+        """Never waits for a template, which may be waiting for this process."""
+        obituaries, self._untold = self._untold, []
+        for teller, obituary in obituaries:
+            if teller is None:
+                self._host.notify(EXITED, obituary)
+                continue
+            try:
+                teller.send(json.dumps({EXITED: obituary}).encode(), socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                self._untold.append((teller, obituary))
+                continue
+            except OSError:
+                # The template is gone, as the host knows.
+                pass
+            teller.close()
+
+
+def main():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    os.set_inheritable(CONTROL, False)
+    host = wire.Channel(CONTROL)
+    message = host.receive()
+    if message is None or message.get("method") != "boot":
+        sys.exit("the first message must be boot")
+    warden = Warden(host, message["params"])
+    gc.collect()
+    gc.disable()
+    gc.freeze()
+    warden.serve()

@@ -1,0 +1,82 @@
+"""Forks that the interpreter does not know of."""
+import os
+import random
+import sys
+import unittest
+
+if sys.platform == "linux":
+    from cellar_runner import linux
+    from cellar_runner.fostering import Fostering
+
+
+def _told_by(fork, tell):
+    """What a child says before it leaves."""
+    reader, writer = os.pipe()
+    child = fork()
+    if child == 0:
+        try:
+            os.write(writer, repr(tell()).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        told = eval(pipe.read())
+    if child is not True:
+        os.waitpid(child, 0)
+    return told
+
+
+@unittest.skipUnless(sys.platform == "linux", "sessions with an init need Linux")
+class FosteringTest(unittest.TestCase):
+    def ways(self):
+        quick, plain = Fostering(), Fostering()
+        plain._code = None
+        return {"with machine code": quick, "by plain forks": plain}
+
+    def test_the_child_has_another_parent_and_the_middle_is_gone(self):
+        for name, fostering in self.ways().items():
+            with self.subTest(name):
+                told = _told_by(fostering.fork, lambda: (os.getppid(), sum(range(1000))))
+                self.assertNotEqual(told[0], os.getpid())
+                self.assertEqual(told[1], 499500)
+                with self.assertRaises(ChildProcessError):
+                    os.waitpid(-1, os.WNOHANG)
+
+    def test_this_process_goes_on_as_before(self):
+        for name, fostering in self.ways().items():
+            with self.subTest(name):
+                kept = list(range(100))
+                self.assertEqual([_told_by(fostering.fork, os.getpid) > 0 for _ in range(20)], [True] * 20)
+                self.assertEqual(kept, list(range(100)))
+
+    def test_machine_code_is_there_for_this_processor(self):
+        if os.uname().machine != "x86_64":
+            self.skipTest("there is none for %s: plain forks do it" % os.uname().machine)
+        self.assertIsNotNone(Fostering()._code)
+
+    def test_what_cannot_be_made_is_told(self):
+        fostering = Fostering()
+        fostering._code = fostering._code and (None, lambda *_: -11)
+        if fostering._code is not None:
+            with self.assertRaises(BlockingIOError):
+                fostering.fork()
+
+
+@unittest.skipUnless(sys.platform == "linux", "sessions with an init need Linux")
+class CopyTest(unittest.TestCase):
+    def test_random_numbers_stay_as_they_are(self):
+        random.seed(1)
+        expected = random.random()
+        random.seed(1)
+        self.assertEqual(_told_by(linux.fork, random.random), expected)
+        self.assertEqual(_told_by(linux._plain_fork, random.random), expected)
+
+    def test_a_copy_knows_its_own_pid_and_thread(self):
+        import threading
+
+        def tell():
+            return os.getpid() == threading.get_native_id(), os.getpid()
+
+        alone, pid = _told_by(linux.fork, tell)
+        self.assertTrue(alone)
+        self.assertNotEqual(pid, os.getpid())
