@@ -2,7 +2,8 @@ import { loadTokenizer, type Tokenizer } from "../agent/tokens.js";
 import { CellarError, describeError, isCellarError } from "../errors.js";
 import type { Ledger, Spare } from "./ledger.js";
 import { lostUsageOf } from "./lost-usage.js";
-import type { Model, ModelMessage, ModelReply, ModelUsage } from "./model.js";
+import { Measures, usualMost } from "./measures.js";
+import type { Model, ModelMessage, ModelReply } from "./model.js";
 import { costOf } from "./models/prices.js";
 import type { CallKind } from "./tally.js";
 import type { Span } from "./trace.js";
@@ -12,11 +13,8 @@ const NO_TOKENS = { inputTokens: 0, outputTokens: 0 };
 /** What a message costs beside its text, and a conversation beside its messages. */
 const MESSAGE_TOKENS = 4;
 const CONVERSATION_TOKENS = 3;
-/** How much more than is counted here a model may count that has not said anything yet. */
-const USUAL_FACTOR = 1.5;
-const MOST_FACTOR = 2;
-/** By which share an old surprise is forgotten with each answer. */
-const FADING = 0.9;
+/** Of what is left, a prompt that no model has counted yet may take so much by its bytes. */
+const MOST_UNKNOWN = 1 / 2;
 /** By which the conversation of the first loop grows until it asks again. */
 const GROWTH_TOKENS = 1_500;
 
@@ -37,8 +35,7 @@ export class Caller {
   readonly #tokenizer: Tokenizer;
   /** A message is counted once, however often it is sent. */
   readonly #counts = new WeakMap<ModelMessage, number>();
-  /** How a model counts, by what is counted here. */
-  readonly #factors = new Map<string, number>();
+  readonly #measures = new Measures();
   /** What the first loop needs to go on: its code must not use that up. */
   #spare: Spare | undefined;
   #calls = 0;
@@ -66,27 +63,28 @@ export class Caller {
 
   /** Whether there will not be enough to ask once more after this time. */
   isLast(model: Model, messages: readonly ModelMessage[]): boolean {
-    const promptTokens = this.#mostOf(model, this.tokensIn(messages));
+    const promptTokens = this.#measures.guess(model, this.tokensIn(messages));
     return this.ledger.isLast({ promptTokens, price: model.price });
   }
 
-  /** What a prompt may cost by the model's own count. */
-  #mostOf({ name }: Model, promptTokens: number): number {
-    return Math.ceil(promptTokens * (this.#factors.get(name) ?? USUAL_FACTOR));
-  }
-
-  #learn({ name }: Model, promptTokens: number, { inputTokens, isEstimate }: ModelUsage): void {
-    const before = this.#factors.get(name) ?? 1;
-    // An estimate is what was counted here.
-    const factor = Math.max(1, isEstimate ? 1 : inputTokens / promptTokens, before * FADING);
-    this.#factors.set(name, Math.min(factor, MOST_FACTOR));
+  /** What a prompt may cost by the model's own count. No model counts more tokens than bytes. */
+  #mostOf(model: Model, messages: readonly ModelMessage[], promptTokens: number): number {
+    const known = this.#measures.most(model, promptTokens);
+    if (known !== undefined || !this.ledger.isCounting) return known ?? promptTokens;
+    const usual = usualMost(promptTokens);
+    const bytes = messages.reduce((sum, { content }) => sum + Buffer.byteLength(content), usual);
+    const share = this.ledger.shareOf({ promptTokens: bytes, price: model.price });
+    return share <= MOST_UNKNOWN ? bytes : usual;
   }
 
   async ask({ model, messages, kind, depth, span, among, signal }: Question): Promise<ModelReply> {
     const promptTokens = this.tokensIn(messages);
     const isFirstLoop = kind === "root" && depth === 0;
     const spare = isFirstLoop ? undefined : this.#spare;
-    const most = this.#mostOf(model, promptTokens);
+    using _turn = this.ledger.isCounting
+      ? await this.#measures.turn(model, promptTokens, signal)
+      : undefined;
+    const most = this.#mostOf(model, messages, promptTokens);
     const plan = { promptTokens: most, price: model.price, depth, among, spare };
     using held = await this.ledger.acquire(plan, signal);
     const part = span.child();
@@ -98,9 +96,11 @@ export class Caller {
       const reply = await model.complete({ messages, ...bound, signal });
       const ms = performance.now() - began;
       held.settle(reply.usage);
-      this.#learn(model, promptTokens, reply.usage);
+      this.#measures.learn(model, promptTokens, reply.usage);
       if (isFirstLoop) {
-        const tokens = most + reply.usage.outputTokens + GROWTH_TOKENS;
+        // The next one is longer, and may be of a length that nothing is known of.
+        const prompt = Math.max(this.#measures.guess(model, promptTokens), usualMost(promptTokens));
+        const tokens = prompt + reply.usage.outputTokens + GROWTH_TOKENS;
         this.#spare = { tokens, price: model.price };
       }
       const { text, finish, usage } = reply;

@@ -110,6 +110,19 @@ export class Ledger {
     );
   }
 
+  /** Whether it matters how many tokens a request takes. */
+  get isCounting(): boolean {
+    return this.budget.tokens !== undefined || this.budget.dollars !== undefined;
+  }
+
+  /** Which part of what is left a prompt would take; 1 is all of it. */
+  shareOf({ promptTokens, price }: Pick<CallPlan, "promptTokens" | "price">): number {
+    return Math.max(
+      promptTokens / this.#left("tokens"),
+      nanosOf(promptTokens, 0, price) / this.#leftNanos,
+    );
+  }
+
   /** Whether there may be a loop this deep; 0 is the first. */
   allowsDepth(depth: number): boolean {
     return depth <= (this.budget.depth ?? Number.POSITIVE_INFINITY);
