@@ -19,8 +19,8 @@ PATIENCE_SECONDS = 60
 RETRY_SECONDS = 0.005
 YIELD_SECONDS = 0.0001
 MAX_ORDER_BYTES = 16384
-# Of the descriptors of a generation: where the head says that it is there.
-LINK = 1
+# The descriptors of a generation, and which of them the head says on that it is there.
+BELONGINGS, LINK = 8, 1
 
 
 class Births:
@@ -32,8 +32,8 @@ class Births:
         self._board = board
         self._order = order
 
-    def ask(self, orders, descriptors, link):
-        """The pid of a new head, which has the descriptors."""
+    def ask(self, orders, descriptors, link, host):
+        """The pid of a new head, which has the descriptors. When the host goes meanwhile, so does this."""
         data = json.dumps(dict(self._order, orders=orders)).encode()
         deadline = time.monotonic() + PATIENCE_SECONDS
         self._send(data, [self._board.file, *self._namespaces.descriptors, *descriptors], deadline)
@@ -41,8 +41,13 @@ class Births:
             os.close(descriptor)
         poll = select.poll()
         poll.register(link, select.POLLIN)
+        # Not for what it says: what a cell has left running may have stopped the head on its way.
+        poll.register(host, select.POLLRDHUP)
+        ready = dict(poll.poll(max(0, deadline - time.monotonic()) * 1000))
+        if host in ready:
+            os._exit(0)
         word = b""
-        if poll.poll(max(0, deadline - time.monotonic()) * 1000):
+        if ready:
             word = link.recv(BORN.size, socket.MSG_DONTWAIT)
         if len(word) != BORN.size:
             raise OSError("no head could be made")
@@ -70,6 +75,8 @@ class Order:
         self.rehearse = order["rehearse"]
         self.orders = order["orders"]
         after = 1 + jail.Namespaces.COUNT
+        if len(descriptors) != after + BELONGINGS:
+            raise OSError("not all descriptors have come")
         self.board, self.belongings = descriptors[0], descriptors[after:]
         self.namespaces = jail.Namespaces(descriptors[1:after])
 

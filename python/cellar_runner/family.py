@@ -15,9 +15,6 @@ WAKE, LAST_PID = 1108, 1109
 # The file of a large context; unlike the others it goes with every copy.
 SHEET = CHANNEL - 1
 DESCRIPTOR_CEILING = 1110
-# Descriptors in flight are counted for all sessions of a user together, and a sender fails when
-# they exceed its own limit. Only init sends any, with a limit that no cell can reach.
-INIT_DESCRIPTORS = 2048
 
 MAX_DESCRIPTORS_PER_MESSAGE = 20
 MAX_MESSAGE_BYTES = 16384

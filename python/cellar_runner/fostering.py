@@ -2,23 +2,28 @@
 
 A middle process makes the child and leaves, so that the child gets a new parent: the first process
 of the namespace. The middle one borrows our memory while we stand still, and makes the only copy.
+
+What a cell has left running in that namespace may signal the middle one. It hears no signal but those
+that nobody can shut out, and when it is stopped it is ended: all sessions would wait with it.
 """
 
 import ctypes
 import mmap
 import os
 import platform
-import struct
+import signal
 
 from . import linux
 
-# clone(CLONE_VM | CLONE_VFORK | CLONE_FS | CLONE_FILES); in the middle process clone as fork does,
-# store the pid where the first argument points, exit. It touches no stack, which is not its own.
+# clone(CLONE_VM | CLONE_FS | CLONE_FILES); in the middle process clone as fork does, store the pid
+# where the first argument points, exit. It touches no stack, which is not its own. Meanwhile here
+# wait4(middle, first argument + 4, __WALL | WUNTRACED), and while that says stopped: kill it, again.
 _MIDDLE = {
-    "x86_64": "4989f94989f2bf0047000031f631d24531c0b8380000000f0585c0751cbf"
-    "11002001b8380000000f0585c0740c41890131ffb83c0000000f054898c3"
+    "x86_64": "4989f94989f2bf0007000031f631d24531c0b8380000000f0585c0785775"
+    "1cbf11002001b8380000000f0585c0744541890131ffb83c0000000f0541"
+    "89c04489c7498d7104ba020000404531d2b83d0000000f054439c0751841"
+    "8079047f75114489c7be09000000b83e0000000f05ebcd4489c04898c3"
 }
-_WAIT_ALL = 0x40000000
 _SYS_RSEQ = 334
 _RSEQ_BYTES, _RSEQ_SIGNATURE = 32, 0x53053053
 
@@ -48,17 +53,22 @@ class Fostering:
 
     def fork(self):
         """0 in the child; in this process True. Raises when no child could be made."""
-        if self._code is None:
-            return self._fork_twice()
-        child = ctypes.c_int(0)
-        tid = linux.thread_id_address()
-        middle = linux.made(self._code[1](ctypes.byref(child), tid))
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            plain = self._code is None or linux.has_threads()
+            return self._fork_twice() if plain else self._fork_once()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+    def _fork_once(self):
+        # The pid of the child, and how the middle one ended.
+        told = (ctypes.c_int * 2)()
+        middle = linux.made(self._code[1](told, linux.thread_id_address()))
         if middle == 0:
             _register_rseq()
             return 0
-        os.waitpid(middle, _WAIT_ALL)
-        if child.value <= 0:
-            raise BlockingIOError("no process could be made: %s" % os.strerror(-child.value))
+        if told[0] <= 0:
+            raise BlockingIOError("no process could be made: %s" % os.strerror(-told[0]))
         return True
 
     @staticmethod
@@ -71,7 +81,10 @@ class Fostering:
             except OSError:
                 os._exit(1)
             os._exit(0)
-        _, status = os.waitpid(middle, 0)
+        _, status = os.waitpid(middle, os.WUNTRACED)
+        while os.WIFSTOPPED(status):
+            os.kill(middle, signal.SIGKILL)
+            _, status = os.waitpid(middle, os.WUNTRACED)
         if status != 0:
             raise BlockingIOError("no process could be made")
         return True

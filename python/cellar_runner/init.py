@@ -16,6 +16,8 @@ from .relay import Relay
 
 PROMOTION_SECONDS = 4
 RESTORATION_SECONDS = 10
+BIRTH_ATTEMPTS = 10
+BIRTH_PAUSE_SECONDS = 0.01
 PIPE_BYTES = 1 << 20
 PARKING_MILLISECONDS = 20
 
@@ -192,7 +194,7 @@ class Init:
 
     def _start_pristine(self, branch):
         orders, descriptors = self._open_generation(branch)
-        branch.pid = self._births.ask(orders, descriptors, branch.link)
+        branch.pid = self._births.ask(orders, descriptors, branch.link, self._channel.descriptor)
 
     def _promote(self, branch, parked, park_again):
         """Asks a parked copy to fork the next head; False when it is dead."""
@@ -218,9 +220,17 @@ class Init:
                 return parked.step
             branch.forget(parked)
         branch.forget_all()
-        branch.generation += 1
-        self._start_pristine(branch)
-        return 0
+        for _ in range(BIRTH_ATTEMPTS):
+            branch.generation += 1
+            try:
+                self._start_pristine(branch)
+                return 0
+            except OSError:
+                # What a cell left running may have ended the head on its way; it has to give way.
+                branch.close()
+                self._sweep(branch)
+                time.sleep(BIRTH_PAUSE_SECONDS)
+        raise OSError("no head could be made")
 
     def _end_head(self, branch):
         branch.killed = True

@@ -3,7 +3,7 @@
 import os
 import resource
 
-from . import family, linux
+from . import linux
 
 GUEST_UID = 1000
 SOCKET_FOLDER = "/run/cellar"
@@ -142,6 +142,9 @@ def data_in_use():
 
 
 def _limit_resources(limits):
+    """Not open files: a head limits its own. Those under way in messages count for all sessions of a
+    user together, and whoever sends some fails beyond its own limit, so init keeps that of the wall.
+    """
     memory = data_in_use() + limits["memory_mb"] * MEBIBYTE
     file_size = limits["file_mb"] * MEBIBYTE
     for kind, value in (
@@ -155,9 +158,6 @@ def _limit_resources(limits):
         (resource.RLIMIT_MSGQUEUE, 0),
     ):
         resource.setrlimit(kind, (value, value))
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    files = min(hard, limits["open_files"] + family.INIT_DESCRIPTORS)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 
 
 class Namespaces:

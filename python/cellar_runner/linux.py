@@ -8,6 +8,7 @@ import platform
 import random
 import socket
 import struct
+import sys
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000
@@ -68,6 +69,8 @@ _libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
 # PyDLL keeps the interpreter lock, which a raw clone must hold for the child to own it.
 _locked = ctypes.PyDLL(None)
 _locked.syscall.restype = ctypes.c_long
+# Bound before a cell can replace it.
+_running_frames = sys._current_frames
 
 
 def _checked(result, what):
@@ -158,9 +161,9 @@ def thread_id_address():
 def raw_clone(flags):
     """fork() with clone flags; the child's thread id is kept right for the C library.
 
-    Only for a process with one thread, in which nothing that the interpreter renews after a fork is
-    in use. The hooks that modules have registered for forks do not run: they reset what a copy must
-    keep, such as random numbers, and all the pages they write cost more than the fork itself.
+    In a process with one thread nothing that the interpreter renews after a fork is in use, and the
+    hooks that modules have registered for forks do not run: they reset what a copy must keep, such
+    as random numbers, and all the pages they write cost more than the fork itself.
     """
     address = thread_id_address()
     if not address:
@@ -168,7 +171,20 @@ def raw_clone(flags):
     flags |= CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD
     tid, zero = ctypes.c_void_p(address), ctypes.c_void_p(0)
     tail = (zero, zero, tid) if _ARM else (zero, tid, zero)
-    return made(_locked.syscall(_SYS_CLONE, ctypes.c_long(flags), zero, *tail))
+    api, threaded = ctypes.pythonapi, has_threads()
+    if threaded:
+        api.PyOS_BeforeFork()
+    pid = _locked.syscall(_SYS_CLONE, ctypes.c_long(flags), zero, *tail)
+    if threaded and pid == 0:
+        api.PyOS_AfterFork_Child()
+    elif threaded:
+        api.PyOS_AfterFork_Parent()
+    return made(pid)
+
+
+def has_threads():
+    """A preloaded library may have started some. A copy without them would wait for them."""
+    return len(_running_frames()) > 1
 
 
 def made(pid):

@@ -1,12 +1,16 @@
 """Forks that the interpreter does not know of."""
 import os
 import random
+import select
 import sys
+import threading
 import unittest
 
 if sys.platform == "linux":
     from cellar_runner import linux
     from cellar_runner.fostering import Fostering
+
+PATIENCE_SECONDS = 20
 
 
 def _told_by(fork, tell):
@@ -20,6 +24,8 @@ def _told_by(fork, tell):
             os._exit(0)
     os.close(writer)
     with os.fdopen(reader) as pipe:
+        if not select.select([pipe], [], [], PATIENCE_SECONDS)[0]:
+            raise AssertionError("the child says nothing")
         told = eval(pipe.read())
     if child is not True:
         os.waitpid(child, 0)
@@ -72,11 +78,21 @@ class CopyTest(unittest.TestCase):
         self.assertEqual(_told_by(linux._plain_fork, random.random), expected)
 
     def test_a_copy_knows_its_own_pid_and_thread(self):
-        import threading
-
         def tell():
             return os.getpid() == threading.get_native_id(), os.getpid()
 
         alone, pid = _told_by(linux.fork, tell)
         self.assertTrue(alone)
         self.assertNotEqual(pid, os.getpid())
+
+    def test_a_copy_does_not_wait_for_threads_that_it_does_not_have(self):
+        leave = threading.Event()
+        busy = threading.Thread(target=lambda: [None for _ in iter(leave.is_set, True)])
+        busy.start()
+        try:
+            for fork in (linux.fork, Fostering().fork):
+                told = _told_by(fork, lambda: (sum(range(100_000)), threading.active_count()))
+                self.assertEqual(told, (4999950000, 1))
+        finally:
+            leave.set()
+            busy.join()

@@ -5,6 +5,18 @@ import { openWalls } from "./walls.case.test.js";
 
 const BARE = { preload: "none", poolSize: 0, checkpoints: "off" } as const;
 const CROWD = 160;
+/** Less than the host waits for a session that has become deaf. */
+const PROMPT_MS = 12_000;
+/** Stops whatever comes into its session. */
+const STOPPER = `
+import os, signal
+near = range(os.getpid() + 1, os.getpid() + 12)
+print(flush=True)
+while True:
+    for pid in near:
+        try: os.kill(pid, signal.SIGSTOP)
+        except OSError: pass
+`;
 
 const { runtime, unavailable } = await openWalls();
 afterAll(() => runtime[Symbol.asyncDispose]());
@@ -32,6 +44,25 @@ describe("a zygote", () => {
     expect((await sandbox.execute("import os; os._exit(1)")).state.survived).toBe(false);
     expect((await sandbox.execute("print('x' in globals())")).stdout).toBe("False\n");
   });
+
+  it(
+    "makes heads for others while a cell stops those of its session",
+    async () => {
+      await using mine = new NativeRuntime();
+      const sandbox = await mine.createSandbox(BARE);
+      const twin = await sandbox.fork();
+      const start = `import subprocess, sys
+stopper = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+stopper.stdout.readline()`;
+      await twin.execute(`code = ${JSON.stringify(STOPPER)}\n${start}`);
+      const running = sandbox.execute("import os; os._exit(1)");
+      await using other = await mine.createSandbox(BARE);
+      expect((await other.execute("print(1)")).stdout).toBe("1\n");
+      await mine[Symbol.asyncDispose]();
+      expect((await running).status).not.toBe("ok");
+    },
+    PROMPT_MS,
+  );
 
   it("takes its sessions with it when it is killed, says so, and is replaced", async () => {
     const before = new Set(zygotePids());
