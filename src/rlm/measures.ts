@@ -3,14 +3,14 @@ import type { Model, ModelUsage } from "./model.js";
 
 /** How much more than is counted here a model may count, where nothing better is known. */
 const USUAL_FACTOR = 1.5;
-/** What shorter prompts tell of longer ones: a text before each weighs less there. */
-const MOST_INHERITED = 2;
+/** No language costs a model more for each token that is counted here; what goes beyond is a text of its own. */
+const MOST_FACTOR = 4;
 
+/** The answer that was the largest surprise. */
 interface Measure {
-  /** The largest seen of what the model counts, by what is counted here. */
-  factor: number;
-  /** The largest seen that the model counts beyond that, as a text of its own before each prompt would. */
-  extra: number;
+  readonly promptTokens: number;
+  /** What the model counted beyond that. */
+  readonly extra: number;
 }
 
 /** How models count, learned from what they report for prompts of about the same length. */
@@ -21,15 +21,10 @@ export class Measures {
 
   /** What a prompt may cost by the model's own count; undefined when nothing tells. */
   most(model: Model, promptTokens: number): number | undefined {
-    const own = this.#known.get(kindOf(model, promptTokens));
-    if (own !== undefined) {
-      return Math.ceil(Math.max(promptTokens * own.factor, promptTokens + own.extra));
-    }
-    for (let length = lengthOf(promptTokens) - 1; length >= 0; length -= 1) {
-      const shorter = this.#known.get(named(model, length));
-      if (shorter !== undefined) {
-        return Math.ceil(promptTokens * Math.min(shorter.factor, MOST_INHERITED));
-      }
+    // Those of the same length tell best, then those that are a little shorter.
+    for (let length = lengthOf(promptTokens); length >= 0; length -= 1) {
+      const measure = this.#known.get(named(model, length));
+      if (measure !== undefined) return grown(measure, promptTokens);
     }
     return undefined;
   }
@@ -40,13 +35,11 @@ export class Measures {
 
   learn(model: Model, promptTokens: number, { inputTokens, isEstimate }: ModelUsage): void {
     const kind = kindOf(model, promptTokens);
-    const before = this.#known.get(kind) ?? { factor: 1, extra: 0 };
     // An estimate is what was counted here.
-    const counted = isEstimate ? promptTokens : inputTokens;
-    this.#known.set(kind, {
-      factor: Math.max(before.factor, counted / promptTokens),
-      extra: Math.max(before.extra, counted - promptTokens),
-    });
+    const extra = isEstimate ? 0 : Math.max(0, inputTokens - promptTokens);
+    const before = this.#known.get(kind);
+    if (before === undefined || extra > before.extra)
+      this.#known.set(kind, { promptTokens, extra });
   }
 
   /**
@@ -78,6 +71,13 @@ export function usualMost(promptTokens: number): number {
 }
 
 const NOTHING: Disposable = { [Symbol.dispose]() {} };
+
+/** A longer prompt may add in the same measure; a shorter one lacks only its own tokens. */
+function grown(measure: Measure, promptTokens: number): number {
+  const longer = Math.max(0, promptTokens - measure.promptTokens);
+  const factor = Math.min(MOST_FACTOR, 1 + measure.extra / measure.promptTokens);
+  return Math.ceil(promptTokens + measure.extra + longer * (factor - 1));
+}
 
 function kindOf(model: Model, promptTokens: number): string {
   return named(model, lengthOf(promptTokens));

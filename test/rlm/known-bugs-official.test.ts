@@ -187,8 +187,9 @@ describe("the budget of a loop", () => {
       turns.map((code) => ({ text: fence(code), usage })),
       { subModel, price, budget: { dollars: 1 } },
     );
-    expect(result).toMatchObject({ how: "out-of-budget", error: { budget: "dollars" }, turns: 4 });
-    expect(result.usage).toMatchObject({ calls: 4, cost: 1.2 });
+    // A fourth request would cost what the others did, and that is not left.
+    expect(result).toMatchObject({ how: "out-of-budget", error: { budget: "dollars" }, turns: 3 });
+    expect(result.usage).toMatchObject({ calls: 3, cost: 0.9 });
   });
 
   describe("of seconds", () => {
