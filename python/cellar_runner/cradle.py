@@ -7,7 +7,7 @@ import select
 import signal
 import socket
 
-from . import births, family, groups, jail, linux, wire
+from . import births, children, family, groups, jail, linux, wire
 from .fostering import Fostering
 
 EXITED = "exited"
@@ -26,7 +26,7 @@ class Cradle:
         self._home = os.open("/proc/self/ns/pid", os.O_RDONLY)
 
     def serve(self):
-        wake = wake_on_children()
+        wake = children.wake_descriptor()
         poll = select.poll()
         for descriptor in (self._channel.descriptor, self._asked.fileno(), wake):
             poll.register(descriptor, select.POLLIN)
@@ -34,7 +34,7 @@ class Cradle:
             for descriptor, _ in poll.poll():
                 if descriptor == wake:
                     os.read(wake, 4096)
-                    for pid, status in ended_children():
+                    for pid, status in children.ended():
                         self._mourn(pid, status)
                 elif descriptor == self._asked.fileno():
                     self._hear()
@@ -77,7 +77,7 @@ class Cradle:
         order.namespaces.take_children()
         try:
             if self._fostering.fork() == 0:
-                become(self._run_head, order)
+                children.become(self._run_head, order)
         finally:
             linux.enter(self._home, linux.CLONE_NEWPID)
 
@@ -111,37 +111,3 @@ def obey(channel, message, handler):
         channel.refuse(message["id"], wire.INTERNAL_ERROR, text[:4000])
         return
     channel.answer(message["id"], result)
-
-
-def become(work, orders):
-    """What a new child does with its life."""
-    try:
-        signal.set_wakeup_fd(-1)
-        work(orders)
-    except BaseException:
-        import traceback
-
-        traceback.print_exc()
-    finally:
-        os._exit(1)
-
-
-def wake_on_children():
-    """A descriptor that becomes readable when a child ends."""
-    reader, writer = os.pipe()
-    os.set_blocking(reader, False)
-    os.set_blocking(writer, False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    return reader
-
-
-def ended_children():
-    while True:
-        try:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return
-        if pid == 0:
-            return
-        yield pid, status

@@ -6,7 +6,7 @@ import select
 import signal
 import time
 
-from . import family, linux, marks, processes, wire
+from . import children, family, linux, marks, processes, wire
 from .births import Births
 from .branch import Branch
 from .link import open_link
@@ -40,7 +40,7 @@ class Init:
         self._watch = MemoryWatch(params["limits"], group, self._branches, params["shared_bytes"])
         self._known_strangers = set()
         self._channel = wire.Channel(self._connect("init", 0, 0))
-        self._wake = self._watch_children()
+        self._wake = children.wake_descriptor()
         self._relay = Relay(None if room is None else room.egress)
 
     def run(self):
@@ -248,15 +248,6 @@ class Init:
         branch.close()
         branch.killed = False
 
-    def _watch_children(self):
-        reader, writer = os.pipe()
-        os.set_blocking(reader, False)
-        os.set_blocking(writer, False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-        return reader
-
     def _drain_wake(self):
         try:
             while os.read(self._wake, 4096):
@@ -265,13 +256,7 @@ class Init:
             pass
 
     def _reap(self):
-        while True:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if pid == 0:
-                return
+        for pid, status in children.ended():
             self._writers.forget(pid)
             self._relay.ended(pid)
             for branch in list(self._branches.values()):

@@ -14,9 +14,9 @@ import signal
 import socket
 import sys
 
-from . import family, groups, jail, linux, wire
+from . import children, family, groups, jail, linux, wire
 from .births import MAX_ORDER_BYTES
-from .cradle import EXITED, asking_pair, become, ended_children, obey, wake_on_children
+from .cradle import EXITED, asking_pair, obey
 from .init import Init
 
 CONTROL = 3
@@ -41,7 +41,7 @@ class Warden:
         self._zygote_pid = linux.fork()
         if self._zygote_pid == 0:
             mine.close()
-            become(self._run_zygote, (theirs, asked, orders, boot))
+            children.become(self._run_zygote, (theirs, asked, orders, boot))
         for end in (theirs, asked, orders):
             end.close()
         os.close(boot["hatch_fd"])
@@ -57,7 +57,7 @@ class Warden:
         zygote.serve(wire.Channel(theirs.detach()), asked, orders, boot)
 
     def serve(self):
-        wake = wake_on_children()
+        wake = children.wake_descriptor()
         handlers = {
             wake: lambda: self._reap(wake),
             self._host.descriptor: self._listen,
@@ -115,7 +115,7 @@ class Warden:
     def _make_session(self, params, asking, teller):
         pid = linux.raw_clone(jail.namespaces(self._shares_network))
         if pid == 0:
-            become(self._run_session, (params, asking))
+            children.become(self._run_session, (params, asking))
         self._sessions[pid] = params["session"], teller
 
     def _run_session(self, work):
@@ -133,7 +133,7 @@ class Warden:
 
     def _reap(self, wake):
         os.read(wake, 4096)
-        for pid, status in ended_children():
+        for pid, status in children.ended():
             if pid == self._zygote_pid:
                 self._leave(status)
             session, teller = self._sessions.pop(pid, (None, None))

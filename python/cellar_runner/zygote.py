@@ -6,8 +6,8 @@ import os
 import socket
 import sys
 
-from . import family, jail, linux, memory
-from .cradle import EXITED, Cradle, become
+from . import children, family, jail, linux, memory
+from .cradle import EXITED, Cradle
 from .head import Head
 from .messages import PROTOCOL_VERSION
 from .preload import preload
@@ -39,7 +39,7 @@ class Zygote(Cradle):
         try:
             pid = linux.fork()
             if pid == 0:
-                become(self._run_template, (params, file))
+                children.become(self._run_template, (params, file))
         finally:
             os.close(file)
         self._templates[pid] = params["template"]

@@ -1,8 +1,11 @@
 import { execFileSync } from "node:child_process";
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { executablesOn } from "../../isolation/layout.js";
 import { QUESTIONS } from "./probe.js";
+
+const [python = ""] = executablesOn(process.env.PATH ?? "", "python3");
 
 /** Binds to the port it goes to, as the kernel may by chance. */
 const MEETING_ITSELF = `
@@ -21,7 +24,7 @@ _canary, _port = "/nowhere", ${port}
 ${QUESTIONS}
 import json
 print(json.dumps({"reaches_host": answer["reaches_host"]}))`;
-  return JSON.parse(execFileSync("python3", ["-c", script], { encoding: "utf8" }));
+  return JSON.parse(execFileSync(python, ["-c", script], { encoding: "utf8" }));
 }
 
 async function withServer(work: (port: number, server: Server) => void): Promise<void> {
@@ -35,6 +38,10 @@ async function withServer(work: (port: number, server: Server) => void): Promise
 }
 
 describe("the probe of the network", () => {
+  beforeEach((context) => {
+    if (python === "") context.skip("no python3 on the PATH");
+  });
+
   it("finds a port of the host that is in reach", () =>
     withServer((port) => expect(ask(port).reaches_host).toBe(true)));
 

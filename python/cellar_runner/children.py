@@ -1,0 +1,39 @@
+"""What a process does for those that it forks: their work, and the news of their end."""
+
+import os
+import signal
+
+
+def become(work, orders):
+    """What a new child does with its life."""
+    try:
+        signal.set_wakeup_fd(-1)
+        work(orders)
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        os._exit(1)
+
+
+def wake_descriptor():
+    """A descriptor that becomes readable when a child ends."""
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    os.set_blocking(writer, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    return reader
+
+
+def ended():
+    """(pid, status) of each that has ended and was not collected yet."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return
+        yield pid, status
