@@ -50,6 +50,10 @@ def build(number, text, flags, sources, conduct=None):
     filename = "<cell {}>".format(number)
     given = _as_lines(text)
     sources.add(number, given)
+    if conduct is None:
+        code = _expression(given, filename, flags | _AWAIT)
+        if code is not None:
+            return _cell(given, [code], flags, None, True)
     shown, text, tree, around = read(given, filename, flags)
     flags |= _AWAIT
     if shown is not given:
@@ -67,6 +71,10 @@ def build(number, text, flags, sources, conduct=None):
         expression = _ast.Expression(body=last.value)
         codes.append(compile(expression, filename, "eval", flags, True))
         shows_value = not (";" in text and _silenced(text, last))
+    return _cell(text, codes, flags, around, shows_value)
+
+
+def _cell(text, codes, flags, around, shows_value):
     uses_asyncio = "asyncio" in text
     in_loop = any(code.co_flags & COROUTINE for code in codes) or (
         uses_asyncio
@@ -74,6 +82,17 @@ def build(number, text, flags, sources, conduct=None):
         and not any(word in text for word in _BRINGS_LOOP)
     )
     return Cell(codes, flags & _FUTURE_FLAGS, around, in_loop, uses_asyncio, shows_value)
+
+
+def _expression(text, filename, flags):
+    """The code of a cell that is one expression on one line, without the way through a tree."""
+    # Of a backslash the compiler may warn, and must not do so twice.
+    if "\n" in text or "\\" in text:
+        return None
+    try:
+        return compile(text, filename, "eval", flags, True)
+    except (SyntaxError, ValueError):
+        return None
 
 
 def _as_lines(text):

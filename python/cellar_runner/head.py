@@ -14,6 +14,8 @@ from .short_cells import ShortCells
 NO_PLAN = {"planned": False}
 NO_THREADS = frozenset()
 
+REHEARSED = {"step": 0, "number": 0, "code": rehearsal.CODE, "max_output": 0, "checkpoint": "off"}
+
 AWAKE_NANOSECONDS = 400_000
 
 _exit, _now = os._exit, time.monotonic_ns
@@ -78,7 +80,7 @@ class Head(Service):
             self._understudy = self._interpreter
             self._new_interpreter()
             for _ in range(2):
-                self._rehearse({})
+                self._rehearse(REHEARSED)
         _reseed()
         self._obstacles = parking.Obstacles()
 
@@ -151,13 +153,18 @@ class Head(Service):
         while not poll.poll(0) and _now() < until:
             pass
 
-    def _rehearse(self, _params):
+    def _execute(self, params):
+        return super()._execute(params) if params["step"] else self._rehearse(params)
+
+    def _rehearse(self, params):
         """Plays a cell through in a namespace of its own, before the first real one."""
-        if self._understudy is not None and not self._step:
-            interpreter, self._interpreter = self._interpreter, self._understudy
-            self._run({"step": 0, "number": 0, "code": rehearsal.CODE, "max_output": 0})
+        if self._understudy is None or self._step:
+            raise ValueError("only a session that waits can be rehearsed")
+        interpreter, self._interpreter = self._interpreter, self._understudy
+        try:
+            return dict(super()._execute(dict(params, number=0)), checkpoint=NO_PLAN)
+        finally:
             self._interpreter = interpreter
-        return {}
 
     def context_file(self, value):
         """(descriptor, how many bytes of a first line stand before it) of the file of a context."""
@@ -189,7 +196,7 @@ class Head(Service):
         return self._restore_from(self._checkpointer.borrow(parking.STATE), params)
 
     _methods = dict(
-        Service._methods, rehearse=_rehearse, write_state=_write_state, restore=_restore
+        Service._methods, execute=_execute, write_state=_write_state, restore=_restore
     )
 
     def _answered(self, params, result):

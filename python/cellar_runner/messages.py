@@ -405,13 +405,6 @@ MESSAGES = {
             "additionalProperties": False,
         },
     },
-    "rehearse": {
-        "link": "head",
-        "from": "host",
-        "kind": "request",
-        "params": {"type": "object", "properties": {}, "additionalProperties": False},
-        "result": {"type": "object", "properties": {}, "additionalProperties": False},
-    },
     "configure": {
         "link": "head",
         "from": "host",

@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 import unittest
+import warnings
 
 from cell_case import CellCase
 
@@ -30,6 +31,26 @@ class ValueTest(CellCase):
                 self.assertIsNone(self.value(code))
         self.assertEqual(self.value("'a;b'"), "'a;b'")
         self.assertEqual(self.value("1 # not; this"), "1")
+
+    def test_a_cell_of_one_line_is_what_it_would_be_among_others(self):
+        self.value("x = 3")
+        for code in ("x", "  x", "x\t", "x # the same", "(x)", "x if x else 0", "(lambda: x)()"):
+            with self.subTest(code=code):
+                self.assertEqual(self.value(code), "3")
+                self.assertEqual(self.value("\n" + code.strip() + "\n"), "3")
+        self.value("import asyncio")
+        self.assertEqual(self.value("await asyncio.sleep(0, x)"), "3")
+        self.assertEqual(self.value("(y := x + 1)"), "4")
+        self.assertEqual(self.value("y"), "4")
+        self.error("x +", "SyntaxError")
+
+    def test_the_compiler_warns_once(self):
+        warnings.simplefilter("always")
+        for code in ("print('\\d'); z = 1", "'\\d'", "1 is 1"):
+            with self.subTest(code=code):
+                told = self.stderr.getvalue().count("Warning: ")
+                self.value(code)
+                self.assertEqual(self.stderr.getvalue().count("Warning: "), told + 1)
 
     def test_underscore_is_the_last_value_unless_bound(self):
         self.value("41")

@@ -170,7 +170,6 @@ export const messages = {
     }),
     z.strictObject({ checkpoint: checkpointPlan }),
   ),
-  rehearse: request("head", "host", nothing, nothing),
   configure: request(
     "head",
     "host",

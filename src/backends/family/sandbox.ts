@@ -85,9 +85,10 @@ export class PythonSandbox implements ISandbox {
     birthplace: Birthplace,
     settings: Settings,
     callbacks: Callbacks,
+    step = 1,
   ): Promise<T> {
     const lodging = await birthplace();
-    const start = { branch: 0, line: new Line(), step: 1, number: 0 };
+    const start = { branch: 0, line: new Line(), step, number: 0 };
     const sandbox = new Kind(birthplace, lodging, settings, callbacks, start);
     try {
       await sandbox.#queue.run(() => sandbox.#furnish());
@@ -142,9 +143,8 @@ export class PythonSandbox implements ISandbox {
 
   variables(): Promise<readonly Variable[]> {
     const { timeout } = this.#settings;
-    return this.#task(
-      async () => (await this.#branch.question("variables", {}, timeout)).variables,
-    );
+    const asked = () => this.#branch.question("variables", {}, timeout);
+    return this.#task(async () => (await asked()).variables);
   }
 
   /** Hands the present state to `write`, piece by piece, while cells go on. */

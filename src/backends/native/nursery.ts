@@ -13,6 +13,7 @@ import { locateBwrap } from "../../isolation/layout.js";
 import { assess, type IsolationReport } from "../../isolation/levels.js";
 import { diagnose, remedyFor } from "../../isolation/remedies.js";
 import type { Limits } from "../../protocol/messages.js";
+import type { SandboxInfo } from "../backend.js";
 import type { LargeContext } from "../family/context.js";
 import type { Family } from "../family/family.js";
 import { closedError } from "../family/input.js";
@@ -25,6 +26,7 @@ import { Pool } from "./pool.js";
 import { Porter } from "./porter.js";
 import { preloadNames } from "./preload.js";
 import { probeWalls } from "./probe.js";
+import { Rehearsal } from "./rehearsal.js";
 import type { Room } from "./room.js";
 import { hostNames, RunFolder } from "./run-folder.js";
 import { SpareRooms } from "./spare-rooms.js";
@@ -57,6 +59,7 @@ interface Generation {
   readonly report: ZygoteReport;
   readonly isolation: IsolationReport;
   readonly interpreter: Interpreter;
+  readonly info: SandboxInfo;
   readonly stamp: string;
   /** Which folder of rooms it sees: one that was made anew under the same path is another one. */
   readonly place: string;
@@ -69,7 +72,7 @@ interface Generation {
 export interface Placement {
   readonly family: Family;
   readonly isolation: IsolationReport;
-  readonly interpreter: Interpreter;
+  readonly info: SandboxInfo;
 }
 
 /** Makes sessions of one kind: starts the zygote, repairs it, renews it when packages change. */
@@ -118,7 +121,7 @@ export class Nursery {
         : room === undefined
           ? generation.pool.take(limits, keepCheckpoints)
           : generation.spareRooms.take(room);
-    return { family, isolation: generation.isolation, interpreter: generation.interpreter };
+    return { family, isolation: generation.isolation, info: generation.info };
   }
 
   async #born(
@@ -261,8 +264,16 @@ export class Nursery {
         environmentNames: surroundings.environmentNames,
       });
       probed.close();
+      const isolation = assess(facts);
+      const info = describe(isolation, interpreter);
       const { keepCheckpoints: keep, poolSize } = settings;
-      const pool = new Pool(zygote, limits, keep, rooms === undefined ? poolSize : 0);
+      const pool = new Pool({
+        zygote,
+        limits,
+        keepCheckpoints: keep,
+        size: rooms === undefined ? poolSize : 0,
+        rehearsal: new Rehearsal(settings, info),
+      });
       const spareRooms = new SpareRooms({ zygote, rooms, limits, keep, isWanted: poolSize > 0 });
       pool.fill();
       const { temporary } = surroundings;
@@ -274,8 +285,9 @@ export class Nursery {
         spareRooms,
         templates,
         report,
-        isolation: assess(facts),
+        isolation,
         interpreter,
+        info,
         stamp: environmentStamp(interpreter),
         place,
         made: 0,
@@ -311,6 +323,16 @@ export function wireLimits(limits: Settings["limits"]): Limits {
     tmp_mb: limits.tmpMb,
     file_mb: limits.fileMb,
     open_files: limits.openFiles,
+  };
+}
+
+function describe(isolation: IsolationReport, interpreter: Interpreter): SandboxInfo {
+  return {
+    backend: "native",
+    mode: "zygote",
+    isolation: { level: isolation.level, missing: isolation.missing },
+    python: { version: interpreter.version, executable: interpreter.executable },
+    reason: `bubblewrap and user namespaces work; Python: ${interpreter.reason}`,
   };
 }
 

@@ -1,32 +1,41 @@
 import type { Limits } from "../../protocol/messages.js";
 import type { Family } from "../family/family.js";
+import type { Rehearsal, Stage } from "./rehearsal.js";
 import type { Zygote } from "./zygote.js";
 
 /** A refill right behind a request would compete with it for the processor. */
 const REFILL_DELAY_MS = 20;
 
-/** One session is often followed by another soon: so long the next one is kept in the caches. */
-const HOT_MS = 1000;
-const BEAT_MS = 15;
+/** Two sessions within this time are mostly followed by a third: so long it is kept in the caches. */
+const HOT_MS = 500;
+const BEAT_MS = 4;
+
+export interface PoolPlan {
+  readonly zygote: Zygote;
+  readonly limits: Limits;
+  readonly keepCheckpoints: number;
+  readonly size: number;
+  readonly rehearsal: Rehearsal;
+}
+
+interface Ready {
+  readonly family: Family;
+  readonly stage: Stage;
+}
 
 /** Sessions made ahead. One that was handed out is never taken back. */
 export class Pool {
-  readonly #zygote: Zygote;
-  readonly #limits: Limits;
-  readonly #keep: number;
-  readonly #size: number;
-  readonly #ready: Family[] = [];
+  readonly #plan: PoolPlan;
+  readonly #ready: Ready[] = [];
   #making = 0;
   #timer: NodeJS.Timeout | undefined;
   #pulse: NodeJS.Timeout | undefined;
-  #hotUntil = 0;
+  #lastTaken = Number.NEGATIVE_INFINITY;
+  #lastBeat = 0;
   #closed = false;
 
-  constructor(zygote: Zygote, limits: Limits, keepCheckpoints: number, size: number) {
-    this.#zygote = zygote;
-    this.#limits = limits;
-    this.#keep = keepCheckpoints;
-    this.#size = size;
+  constructor(plan: PoolPlan) {
+    this.#plan = plan;
   }
 
   get ready(): number {
@@ -35,18 +44,19 @@ export class Pool {
 
   /** A warm session when there is one of that kind, else a cold one. */
   take(limits: Limits, keepCheckpoints: number): Family {
-    const fits = keepCheckpoints === this.#keep && sameLimits(limits, this.#limits);
+    const { zygote, limits: usual, keepCheckpoints: keep } = this.#plan;
+    const fits = keepCheckpoints === keep && sameLimits(limits, usual);
     // The newest first: more of it is still in the caches.
-    const warm = fits ? this.#ready.pop() : undefined;
+    const warm = fits ? this.#ready.pop()?.family : undefined;
     this.#refillLater();
     this.#stayHot();
     if (warm?.isAlive === true) return warm;
-    return this.#zygote.spawn({ limits, keepCheckpoints, rehearse: false });
+    return zygote.spawn({ limits, keepCheckpoints, rehearse: false });
   }
 
   /** Fills the pool now, one session after the other. */
   async fill(): Promise<void> {
-    while (!this.#closed && this.#zygote.isAlive && this.#missing() > 0) {
+    while (!this.#closed && this.#plan.zygote.isAlive && this.#missing() > 0) {
       const made = await this.#make();
       if (!made) return;
     }
@@ -56,11 +66,11 @@ export class Pool {
     this.#closed = true;
     clearTimeout(this.#timer);
     clearInterval(this.#pulse);
-    for (const family of this.#ready.splice(0)) family.close();
+    for (const { family } of this.#ready.splice(0)) family.close();
   }
 
   #missing(): number {
-    return this.#size - this.#ready.length - this.#making;
+    return this.#plan.size - this.#ready.length - this.#making;
   }
 
   #refillLater(): void {
@@ -70,32 +80,36 @@ export class Pool {
   }
 
   #stayHot(): void {
-    this.#hotUntil = performance.now() + HOT_MS;
-    if (this.#pulse !== undefined || this.#closed || this.#size === 0) return;
+    const now = performance.now();
+    const isSoon = now - this.#lastTaken < HOT_MS;
+    this.#lastTaken = now;
+    if (!isSoon || this.#pulse !== undefined || this.#closed || this.#plan.size === 0) return;
+    this.#lastBeat = now;
     this.#pulse = setInterval(() => this.#beat(), BEAT_MS);
     this.#pulse.unref();
   }
 
   #beat(): void {
-    if (performance.now() > this.#hotUntil) {
+    const now = performance.now();
+    const isLate = now - this.#lastBeat > 2 * BEAT_MS;
+    this.#lastBeat = now;
+    if (now - this.#lastTaken > HOT_MS) {
       clearInterval(this.#pulse);
       this.#pulse = undefined;
       return;
     }
-    const next = this.#ready.at(-1)?.head(0, 0);
-    next?.then((head) => head.request("rehearse", {})).catch(() => {});
+    const next = this.#ready.at(-1);
+    // A late beat tells that somebody else needs the processor.
+    if (next !== undefined && !isLate) this.#plan.rehearsal.play(next.stage);
   }
 
   async #make(): Promise<boolean> {
     this.#making += 1;
-    const family = this.#zygote.spawn({
-      limits: this.#limits,
-      keepCheckpoints: this.#keep,
-      rehearse: true,
-    });
+    const { zygote, limits, keepCheckpoints, rehearsal } = this.#plan;
+    const family = zygote.spawn({ limits, keepCheckpoints, rehearse: true });
+    let stage: Stage;
     try {
-      const head = await family.head(0, 0);
-      await head.request("configure", { environment: {} });
+      stage = await rehearsal.prepare(family);
     } catch {
       family.close();
       return false;
@@ -106,9 +120,10 @@ export class Pool {
       family.close();
       return false;
     }
-    this.#ready.push(family);
+    const ready = { family, stage };
+    this.#ready.push(ready);
     family.ended.then(() => {
-      const index = this.#ready.indexOf(family);
+      const index = this.#ready.indexOf(ready);
       if (index >= 0) this.#ready.splice(index, 1);
     });
     return true;

@@ -8,7 +8,7 @@ import {
 import { CellarError, isCellarError } from "../../errors.js";
 import type { Mount } from "../../isolation/bwrap.js";
 import { assess, type IsolationReport } from "../../isolation/levels.js";
-import type { REPLConfig, SandboxInfo } from "../backend.js";
+import type { REPLConfig } from "../backend.js";
 import type { Family } from "../family/family.js";
 import { closedError } from "../family/input.js";
 import { keepingAlive } from "../family/keep-alive.js";
@@ -144,7 +144,7 @@ export class NativeRuntime implements AsyncDisposable {
       }
       hadWalls = true;
       refuseWeak(settings, placement);
-      return lodge(placement.family, describe(placement), { context, canHoldContexts: true });
+      return lodge(placement.family, placement.info, { context, canHoldContexts: true });
     };
   }
 
@@ -161,7 +161,7 @@ export class NativeRuntime implements AsyncDisposable {
       const { family, facts } = await startPlain(plan);
       this.#keep(family);
       const isolation = assess(facts);
-      refuseWeak(settings, { isolation, family, interpreter });
+      refuseWeak(settings, { isolation, family });
       return lodge(family, {
         backend: "native",
         mode: "plain",
@@ -251,16 +251,6 @@ function once(birthplace: Birthplace): Birthplace {
   };
 }
 
-function describe({ isolation, interpreter }: Placement): SandboxInfo {
-  return {
-    backend: "native",
-    mode: "zygote",
-    isolation: { level: isolation.level, missing: isolation.missing },
-    python: { version: interpreter.version, executable: interpreter.executable },
-    reason: `bubblewrap and user namespaces work; Python: ${interpreter.reason}`,
-  };
-}
-
 function withoutWalls(): CellarError {
   const why =
     process.platform === "linux"
@@ -302,7 +292,10 @@ function refuseUnwalledList({ network }: Settings, why: CellarError): void {
   });
 }
 
-function refuseWeak(settings: Settings, { isolation, family }: Placement): void {
+function refuseWeak(
+  settings: Settings,
+  { isolation, family }: Pick<Placement, "isolation" | "family">,
+): void {
   try {
     refuseBelow(settings, isolation);
   } catch (error) {

@@ -1,0 +1,73 @@
+import type { Settings } from "../../config.js";
+import type { Peer } from "../../protocol/peer.js";
+import type { SandboxInfo } from "../backend.js";
+import { Family } from "../family/family.js";
+import { lodge } from "../family/lodging.js";
+import { PythonSandbox } from "../family/sandbox.js";
+import { abortable, splitConfig } from "../options.js";
+import { NativePythonSandbox } from "./sandbox.js";
+
+const CODE = "print(1 + 1)";
+const LONGEST_MS = 1000;
+
+/** A cell with this step is played in a namespace of its own, and leaves nothing. */
+const NO_STEP = 0;
+
+/** A session that waits, as a rehearsal sees it: only the head is real, so that nothing can end it. */
+export class Stage extends Family {
+  readonly #head: Promise<Peer>;
+  isBusy = false;
+
+  constructor(head: Peer) {
+    super("rehearsal", {});
+    this.#head = Promise.resolve(head);
+    head.closed.then((reason) => this.lose(reason));
+  }
+
+  override head(): Promise<Peer> {
+    return this.#head;
+  }
+}
+
+/** Goes the whole way of a first cell, on both sides, so that the first real one finds it in the caches. */
+export class Rehearsal {
+  readonly #settings: Settings;
+  readonly #info: SandboxInfo;
+
+  constructor(settings: Settings, info: SandboxInfo) {
+    // Who gets the session says how it is to conduct itself.
+    this.#settings = { ...settings, policy: "off", sanitise: false, agent: undefined };
+    this.#info = info;
+  }
+
+  /** Waits until the session could be handed out. */
+  async prepare(family: Family): Promise<Stage> {
+    const head = await family.head(0, 0);
+    await head.request("configure", { environment: {} });
+    return new Stage(head);
+  }
+
+  /** Tells whether it went to its end; a session that cannot be rehearsed may still be a good one. */
+  async play(stage: Stage): Promise<boolean> {
+    if (stage.isBusy || !stage.isAlive) return false;
+    stage.isBusy = true;
+    try {
+      const { callbacks } = splitConfig({});
+      const birthplace = async () => lodge(stage, this.#info, { canHoldContexts: true });
+      const opening = PythonSandbox.open(
+        NativePythonSandbox,
+        birthplace,
+        this.#settings,
+        callbacks,
+        NO_STEP,
+      );
+      const sandbox = await abortable(opening, undefined);
+      const { status } = await sandbox.execute(CODE, { timeout: LONGEST_MS });
+      return status === "ok";
+    } catch {
+      return false;
+    } finally {
+      stage.isBusy = false;
+    }
+  }
+}
