@@ -10,12 +10,13 @@ import type { Limits } from "../../protocol/messages.js";
 import type { Identity } from "../native/run-folder.js";
 import { FIRST_FREE_DESCRIPTOR, type ProcessPlan } from "./inside/plan.js";
 
-/** Options of Node: no code from strings, no collections of garbage while it starts. */
+/** Options of Node: no code from strings, hardly a collection of garbage while it starts. */
 const ENGINE_OPTIONS = [
   "--disallow-code-generation-from-strings",
   "--no-warnings",
-  "--min-semi-space-size=32",
+  "--min-semi-space-size=16",
   "--max-semi-space-size=64",
+  "--initial-old-space-size=128",
 ];
 
 const MEBIBYTE = 1024 * 1024;

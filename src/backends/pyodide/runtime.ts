@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import {
   type IsolationLevel,
@@ -25,7 +25,7 @@ import { Deadline, openDirectSession } from "./direct.js";
 import { findDistribution } from "./distribution.js";
 import type { Site } from "./enclosure.js";
 import { Ground } from "./ground.js";
-import { Room } from "./inside/room.js";
+import { Room, type RoomPlan } from "./inside/room.js";
 import { Rooms, type Tenancy } from "./rooms.js";
 import { DirectPyodideSandbox, PyodideSandbox } from "./sandbox.js";
 import { contentOf, SnapshotStore, type StoredMemory } from "./snapshot.js";
@@ -121,9 +121,7 @@ export class PyodideRuntime implements AsyncDisposable {
     const stored = await snapshots.find();
     const isModel = "reason" in stored;
     const deadline = new Deadline(settings.grace);
-    const room = await Room.open(plan, isModel ? { isModel } : { stored: readMemory(stored) }, () =>
-      deadline.enforce(),
-    );
+    const room = await this.#open(plan, stored, () => deadline.enforce());
     if (isModel) snapshots.save(room.remember());
     else room.furnish(plan.runner);
     await room.install(plan.packages);
@@ -131,6 +129,20 @@ export class PyodideRuntime implements AsyncDisposable {
     this.#families.add(family);
     family.gone.then(() => this.#families.delete(family));
     return { family, python, reason: isModel ? stored.reason : "started from a snapshot" };
+  }
+
+  async #open(
+    plan: RoomPlan,
+    stored: StoredMemory | { readonly reason: string },
+    look: () => void,
+  ): Promise<Room> {
+    if ("reason" in stored) return Room.open(plan, { isModel: true }, look);
+    const descriptor = openSync(stored.file, "r");
+    try {
+      return await Room.open(plan, { stored: { descriptor, offset: stored.offset } }, look);
+    } finally {
+      closeSync(descriptor);
+    }
   }
 
   /** Starts what is to be kept ready for sandboxes of this kind. */
@@ -259,10 +271,6 @@ function moveIn(
     reason: `${why}; Pyodide: ${reason}`,
   };
   return lodge(family, info);
-}
-
-async function readMemory({ file, offset }: StoredMemory): Promise<Uint8Array> {
-  return new Uint8Array(await readFile(file)).subarray(offset);
 }
 
 function remoteCode(): CellarError {

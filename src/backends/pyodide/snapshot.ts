@@ -11,7 +11,7 @@ import {
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-const MAGIC = Buffer.from("cellar-memory-2\n");
+const MAGIC = Buffer.from("cellar-memory-3\n");
 const HASH_BYTES = 32;
 export const HEADER_BYTES = MAGIC.length + HASH_BYTES;
 /** A snapshot is some dozens of megabytes; so many versions are kept beside the present one. */

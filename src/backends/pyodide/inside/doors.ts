@@ -1,5 +1,4 @@
-import { statSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { type Compiled, type ImportedFunction, theEngine } from "./engine.js";
 
 /** Functions of Emscripten through which C code, and so `ctypes`, reaches JavaScript or the host. */
 const REFUSING: Readonly<Record<string, () => number>> = {
@@ -9,32 +8,6 @@ const REFUSING: Readonly<Record<string, () => number>> = {
   emscripten_run_script_string: () => 0,
   emscripten_async_run_script: () => 0,
 };
-
-type ImportedFunction = ((...values: number[]) => number | boolean) & { sig?: string };
-type Imports = Record<string, Record<string, ImportedFunction>>;
-type Instantiate = (source: unknown, imports?: Imports) => Promise<unknown>;
-
-interface Engine {
-  instantiate: Instantiate;
-  compile(source: Uint8Array): Promise<object>;
-}
-
-/** What a module of so many bytes is already compiled to. */
-export interface Compiled {
-  readonly bytes: number;
-  readonly module: Promise<object>;
-}
-
-/** Begins to compile, in threads of the engine's own. */
-export function compileAhead(path: string): Compiled {
-  const module = readFile(path).then((source) => theEngine().compile(source));
-  module.catch(() => {});
-  return { bytes: statSync(path).size, module };
-}
-
-function theEngine(): Engine {
-  return (globalThis as unknown as { WebAssembly: Engine }).WebAssembly;
-}
 
 const PAGE_BYTES = 65_536;
 
@@ -54,8 +27,7 @@ export function closeImports(maxBytes: number, compiled: Compiled, look?: () => 
     if ((source as { byteLength?: number }).byteLength !== compiled.bytes) {
       return instantiate.call(engine, source, imports);
     }
-    const module = await compiled.module;
-    return { module, instance: await instantiate.call(engine, module, imports) };
+    return compiled.instantiate((module) => instantiate.call(engine, module, imports));
   };
   return () => {
     engine.instantiate = instantiate;

@@ -1,28 +1,133 @@
+import { readSync } from "node:fs";
+
 /** What a start is spared: compiled code of Pyodide's own script, and Python's memory. */
 export interface Remembered {
   readonly code: Uint8Array;
   readonly memory: Uint8Array;
 }
 
-/** Python's memory is read as words, so everything lies at multiples of this. */
-const ALIGNMENT = 16;
+/** An open file in which something remembered begins at an offset. */
+export interface Store {
+  readonly descriptor: number;
+  readonly offset: number;
+}
 
+/** A part of the memory that is not all zeros. */
+interface Stretch {
+  readonly start: number;
+  readonly length: number;
+}
+
+const WORD = 4;
+const PAGE_WORDS = 1024;
+/** Code, head and memory in bytes, and the number of stretches. */
+const COUNTS = 4;
+/** Everything lies at multiples of this, for some of it is read as words. */
+const ALIGNMENT = 16;
+/** Where Pyodide notes how much stands before the memory in its snapshot. */
+const HEAD_WORD = 1;
+
+/** Zeros are left out, which is two fifths of it. */
 export function pack({ code, memory }: Remembered): Uint8Array {
-  const start = ALIGNMENT + aligned(code.length);
-  const whole = new Uint8Array(start + memory.length);
-  new DataView(whole.buffer).setUint32(0, code.length);
-  whole.set(code, ALIGNMENT);
-  whole.set(memory, start);
+  const head = wordsOf(memory)[HEAD_WORD] ?? 0;
+  const stretches = stretchesOf(memory, head);
+  const counts = Uint32Array.from([
+    ...[code.length, head, memory.length, stretches.length],
+    ...stretches.flatMap(({ start, length }) => [start, length]),
+  ]);
+  const parts = [
+    new Uint8Array(counts.buffer),
+    code,
+    memory.subarray(0, head),
+    ...stretches.map(({ start, length }) => memory.subarray(start, start + length)),
+  ];
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + aligned(part.length), 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += aligned(part.length);
+  }
   return whole;
 }
 
-export function unpack(whole: Uint8Array): Remembered {
-  if (whole.length < ALIGNMENT) throw new Error("the memory to start from is cut off");
-  const size = new DataView(whole.buffer, whole.byteOffset).getUint32(0);
-  return {
-    code: whole.subarray(ALIGNMENT, ALIGNMENT + size),
-    memory: whole.subarray(ALIGNMENT + aligned(size)),
+/** `heap` gives the memory that is to become as the remembered one was. */
+export function recall(store: Store, heap: () => Uint8Array): Remembered {
+  const counts = wordsOf(readPart(store, 0, COUNTS * WORD));
+  const [code = 0, head = 0, memory = 0, count = 0] = counts;
+  const table = wordsOf(readPart(store, COUNTS * WORD, 2 * count * WORD));
+  const codeAt = aligned((COUNTS + 2 * count) * WORD);
+  const headAt = codeAt + aligned(code);
+  const stretches = Array.from({ length: count }, (_, index) => ({
+    start: table[2 * index] ?? 0,
+    length: table[2 * index + 1] ?? 0,
+  }));
+  const fill = () => {
+    const target = heap();
+    if (target.length < memory - head) throw new Error("there is less memory than was remembered");
+    let at = headAt + aligned(head);
+    for (const { start, length } of stretches) {
+      readInto(target.subarray(start - head, start - head + length), store, at);
+      at += aligned(length);
+    }
   };
+  return {
+    code: readPart(store, codeAt, code),
+    memory: new FiledMemory(readPart(store, headAt, head), memory, fill),
+  };
+}
+
+/**
+ * Stands for a snapshot of which only the head was read. Pyodide takes the rest of it to copy it into
+ * its memory: at that moment it is read there directly, and nothing is left to copy.
+ */
+class FiledMemory extends Uint8Array {
+  readonly #fill: () => void;
+
+  constructor(head: Uint8Array, length: number, fill: () => void) {
+    super(head.buffer as ArrayBuffer, head.byteOffset, head.length);
+    this.#fill = fill;
+    // Pyodide makes as much room as this says.
+    Object.defineProperty(this, "length", { value: length });
+  }
+
+  override subarray(start = 0, end?: number): Uint8Array<ArrayBuffer> {
+    if (end !== undefined) return new Uint8Array(this.buffer, this.byteOffset + start, end - start);
+    if (start !== this.byteLength) throw new Error("Pyodide's snapshot has another form");
+    this.#fill();
+    return new Uint8Array(0);
+  }
+}
+
+function stretchesOf(memory: Uint8Array, head: number): Stretch[] {
+  const words = wordsOf(memory);
+  const found: { start: number; length: number }[] = [];
+  for (let at = head / WORD; at < words.length; at += PAGE_WORDS) {
+    const page = words.subarray(at, at + PAGE_WORDS);
+    if (page.every((word) => word === 0)) continue;
+    const start = at * WORD;
+    const last = found.at(-1);
+    if (last !== undefined && last.start + last.length === start) last.length += page.length * WORD;
+    else found.push({ start, length: page.length * WORD });
+  }
+  return found;
+}
+
+function readPart(store: Store, at: number, length: number): Uint8Array {
+  const part = new Uint8Array(length);
+  readInto(part, store, at);
+  return part;
+}
+
+function readInto(target: Uint8Array, { descriptor, offset }: Store, at: number): void {
+  for (let have = 0; have < target.length; ) {
+    const got = readSync(descriptor, target, have, target.length - have, offset + at + have);
+    if (got === 0) throw new Error("the memory to start from is cut off");
+    have += got;
+  }
+}
+
+function wordsOf(bytes: Uint8Array): Uint32Array {
+  return new Uint32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / WORD));
 }
 
 function aligned(size: number): number {

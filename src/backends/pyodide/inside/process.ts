@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, read, writeSync } from "node:fs";
+import { closeSync, writeSync } from "node:fs";
 import { closeGlobals } from "./doors.js";
 import { BlockingLink } from "./link.js";
 import { HEAD_DESCRIPTOR, MEMORY_DESCRIPTOR, type ProcessPlan, REPORT_DESCRIPTOR } from "./plan.js";
@@ -12,9 +12,13 @@ type Leave = (code: number) => never;
 async function main(plan: ProcessPlan): Promise<void> {
   const leave: Leave = process.exit;
   const signals = new Signals();
+  provideClock();
   const [room] = await Promise.all([
     Room.open(plan, {
-      stored: plan.memory === "read" ? readMemory(plan.memoryOffset) : undefined,
+      stored:
+        plan.memory === "read"
+          ? { descriptor: MEMORY_DESCRIPTOR, offset: plan.memoryOffset }
+          : undefined,
       isModel: plan.memory === "write",
     }),
     report(plan),
@@ -47,23 +51,14 @@ async function startEar(signals: Signals, leave: Leave): Promise<void> {
   ear.on("error", () => leave(1));
 }
 
-/** Aside, while the engine compiles. */
-async function readMemory(offset: number): Promise<Uint8Array> {
-  const data = new Uint8Array(fstatSync(MEMORY_DESCRIPTOR).size - offset);
-  for (let have = 0; have < data.length; ) {
-    const got = await readPart(data, have, offset + have);
-    if (got === 0) throw new Error("the memory to start from is cut off");
-    have += got;
-  }
-  return data;
-}
-
-function readPart(data: Uint8Array, at: number, position: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    read(MEMORY_DESCRIPTOR, data, at, data.length - at, position, (error, got) =>
-      error === null ? resolve(got) : reject(error),
-    );
-  });
+/** All that Pyodide needs of Node's, which takes some milliseconds to load. */
+function provideClock(): void {
+  const { hrtime } = process;
+  const now = () => {
+    const [seconds, nanoseconds] = hrtime();
+    return seconds * 1e3 + nanoseconds / 1e6;
+  };
+  Object.defineProperty(globalThis, "performance", { value: { now }, configurable: true });
 }
 
 function portTo(link: BlockingLink, signals: Signals, leave: Leave): Port {

@@ -2,8 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { loadPyodide, PyodideAPI } from "pyodide";
-import { closeImports, compileAhead } from "./doors.js";
-import { pack, unpack } from "./memory.js";
+import { closeImports } from "./doors.js";
+import { compileAhead, shareModules } from "./engine.js";
+import { pack, recall, type Store } from "./memory.js";
 import { type LargeScript, readScript } from "./script.js";
 
 /** Where the runner lies in the file system that Python sees. */
@@ -86,23 +87,27 @@ export class Room {
 
   static async open(
     plan: RoomPlan,
-    memory: { stored?: Promise<Uint8Array> | undefined; isModel?: boolean } = {},
+    memory: { stored?: Store | undefined; isModel?: boolean } = {},
     look?: () => void,
   ): Promise<Room> {
     const compiled = compileAhead(join(plan.distribution, "pyodide.asm.wasm"));
     const reopen = closeImports(plan.maxBytes, compiled, look);
+    const unshare = shareModules();
     const emptied = provideRequire();
     try {
       const { loadPyodide: load } = await importPyodide(plan.distribution);
-      const makeScript = readScript(plan.distribution);
-      const remembered = memory.stored && unpack(await memory.stored);
-      const script = makeScript?.(remembered?.code);
+      const remembered = memory.stored && recall(memory.stored, () => compiled.heap());
+      const script = readScript(plan.distribution, remembered?.code);
       const python = await load({
         indexURL: `${plan.distribution}/`,
         jsglobals: Object.create(null) as object,
         env: { HOME, TMPDIR: "/tmp", MPLBACKEND: "Agg" },
         args: ["-X", "utf8"],
         enableRunUntilComplete: false,
+        // Others are set before anything is read or written; by default it would open those of Node.
+        stdin: () => null,
+        stdout: () => {},
+        stderr: () => {},
         _sysExecutable: `${HOME}/python`,
         ...lockOf(plan),
         ...(script !== undefined && { createPyodideModule: script.create }),
@@ -119,6 +124,7 @@ export class Room {
       return room;
     } finally {
       emptied();
+      unshare();
       reopen();
     }
   }

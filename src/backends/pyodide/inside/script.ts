@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Script } from "node:vm";
 import type { PyodideConfig } from "pyodide";
+import { partOfNode } from "./node-parts.js";
 
 type CreateModule = NonNullable<PyodideConfig["createPyodideModule"]>;
 
@@ -22,7 +23,7 @@ export class LargeScript {
       url: string,
       load: (name: string) => Promise<unknown>,
     ) => CreateModule;
-    this.create = open(pathToFileURL(path).href, (name) => import(name));
+    this.create = open(pathToFileURL(path).href, partOfNode);
   }
 
   /** What was compiled until now. */
@@ -34,7 +35,8 @@ export class LargeScript {
 /** Reads the script; undefined for one of another shape: then Pyodide loads it itself. */
 export function readScript(
   distribution: string,
-): ((code: Uint8Array | undefined) => LargeScript) | undefined {
+  code: Uint8Array | undefined,
+): LargeScript | undefined {
   const path = join(distribution, FILE);
   const source = readFileSync(path, "utf8");
   const end = source.slice(-TAIL);
@@ -46,5 +48,5 @@ export function readScript(
     .replaceAll("import.meta.url", "__url")
     .replaceAll(/\bimport\(/g, "__load(");
   const text = `(__url, __load) => { "use strict"; ${body}\nreturn ${found[1]}; }`;
-  return (code) => new LargeScript(path, text, code);
+  return new LargeScript(path, text, code);
 }
