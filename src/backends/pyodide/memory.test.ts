@@ -46,6 +46,7 @@ describe("remembered memory", () => {
     expect(recalled.memory.length).toBe(memory.length);
     expect([...recalled.memory.subarray(48, 80)]).toEqual(Array(32).fill(7));
     expect(heap.every((byte) => byte === 0)).toBe(true);
+    for (const at of [2, 3 * PAGE, 16 * PAGE + 1, 19 * PAGE, 38 * PAGE - 1]) heap[at] = 9;
     heap.set(recalled.memory.subarray(HEAD));
     expect(Buffer.from(heap).equals(memory.subarray(HEAD))).toBe(true);
   });

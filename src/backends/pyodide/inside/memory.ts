@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { readSync } from "node:fs";
 
 /** What a start is spared: compiled code of Pyodide's own script, and Python's memory. */
@@ -65,10 +66,14 @@ export function recall(store: Store, heap: () => Uint8Array): Remembered {
     const target = heap();
     if (target.length < memory - head) throw new Error("there is less memory than was remembered");
     let at = headAt + aligned(head);
+    let done = head;
     for (const { start, length } of stretches) {
-      readInto(target.subarray(start - head, start - head + length), store, at);
+      clear(target.subarray(done - head, start - head));
+      done = start + length;
+      readInto(target.subarray(start - head, done - head), store, at);
       at += aligned(length);
     }
+    clear(target.subarray(done - head, memory - head));
   };
   return {
     code: readPart(store, codeAt, code),
@@ -110,6 +115,13 @@ function stretchesOf(memory: Uint8Array, head: number): Stretch[] {
     else found.push({ start, length: page.length * WORD });
   }
   return found;
+}
+
+/** What was zero then need not be so in a new memory; but mostly it is, and is not written to. */
+function clear(part: Uint8Array): void {
+  const bytes = Buffer.from(part.buffer, part.byteOffset, part.length);
+  const isEmpty = bytes[0] === 0 && bytes.subarray(1).equals(bytes.subarray(0, -1));
+  if (!isEmpty) part.fill(0);
 }
 
 function readPart(store: Store, at: number, length: number): Uint8Array {
