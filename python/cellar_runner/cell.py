@@ -5,6 +5,7 @@ from __future__ import annotations
 import __future__ as _future
 
 import _ast
+import re
 
 from . import magics, repairs
 from .pristine import BUILTINS as __builtins__
@@ -15,6 +16,11 @@ COROUTINE = 0x80
 _FUTURE_FLAGS = 0
 for _name in _future.all_feature_names:
     _FUTURE_FLAGS |= getattr(_future, _name).compiler_flag
+
+# what is longer would be read twice for nothing
+_SHORT = 10_000
+# more lines; or what the compiler may warn of and then refuse as an expression: it must not warn twice
+_doubtful = re.compile(r"[\n\\]|\d[A-Za-z_]|yield").search
 
 # without a running loop these fail; a cell that starts its own loop must not be run inside one
 _NEEDS_LOOP = ("create_task", "ensure_future", "get_running_loop", "TaskGroup")
@@ -86,8 +92,7 @@ def _cell(text, codes, flags, around, shows_value):
 
 def _expression(text, filename, flags):
     """The code of a cell that is one expression on one line, without the way through a tree."""
-    # Of a backslash the compiler may warn, and must not do so twice.
-    if "\n" in text or "\\" in text:
+    if len(text) > _SHORT or _doubtful(text):
         return None
     try:
         return compile(text, filename, "eval", flags, True)

@@ -15,6 +15,9 @@ NO_PLAN = {"planned": False}
 NO_THREADS = frozenset()
 
 REHEARSED = {"step": 0, "number": 0, "code": rehearsal.CODE, "max_output": 0, "checkpoint": "off"}
+# Under this step what a rehearsal writes is nobody's, should init have to pass it on.
+REHEARSAL_STEP = 0xFFFFFFFF
+NOTHING_WRITTEN = {"pieces": [], "omitted": {"stdout": 0, "stderr": 0}}
 
 AWAKE_NANOSECONDS = 400_000
 
@@ -162,9 +165,11 @@ class Head(Service):
             raise ValueError("only a session that waits can be rehearsed")
         interpreter, self._interpreter = self._interpreter, self._understudy
         try:
-            return dict(super()._execute(dict(params, number=0)), checkpoint=NO_PLAN)
+            outcome = super()._execute(dict(params, step=REHEARSAL_STEP, number=0))
         finally:
             self._interpreter = interpreter
+            self._step = 0
+        return dict(outcome, checkpoint=NO_PLAN, output=outcome.get("output", NOTHING_WRITTEN))
 
     def context_file(self, value):
         """(descriptor, how many bytes of a first line stand before it) of the file of a context."""

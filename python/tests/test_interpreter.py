@@ -46,11 +46,17 @@ class ValueTest(CellCase):
 
     def test_the_compiler_warns_once(self):
         warnings.simplefilter("always")
-        for code in ("print('\\d'); z = 1", "'\\d'", "1 is 1"):
+        codes = ["print('\\d'); z = 1", "'\\d'", "1 is 1"]
+        if sys.version_info >= (3, 12):
+            codes += ["y = 1or 2", "1or 2; y = 1", "y = [0x1for _ in ()]"]
+        for code in codes:
             with self.subTest(code=code):
                 told = self.stderr.getvalue().count("Warning: ")
                 self.value(code)
                 self.assertEqual(self.stderr.getvalue().count("Warning: "), told + 1)
+        told = self.stderr.getvalue().count("Warning: ")
+        self.error("1 is (yield)", "SyntaxError")
+        self.assertLessEqual(self.stderr.getvalue().count("Warning: "), told + 1)
 
     def test_underscore_is_the_last_value_unless_bound(self):
         self.value("41")

@@ -308,7 +308,6 @@ export class AgentRepl implements AsyncDisposable {
   async #end(): Promise<void> {
     await this.cancel();
     await this.#queue.run(() => this.#session[Symbol.asyncDispose]());
-    this.#queue.close();
     if (this.#plan.session === undefined) await this.#spill.leave();
   }
 

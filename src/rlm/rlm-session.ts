@@ -271,7 +271,6 @@ export class RLMSession implements AsyncDisposable {
     await this.#queue.run(async () => {
       await this.#loop?.[Symbol.asyncDispose]();
     });
-    this.#queue.close();
     await this.#recording.close();
   }
 

@@ -347,7 +347,6 @@ export class Notebook implements AsyncDisposable {
     await this.#parts.keeper.close();
     await this.#parts.quarters[Symbol.asyncDispose]();
     await this.#parts.journal.release();
-    this.#lane.close();
   }
 
   #check(): void {

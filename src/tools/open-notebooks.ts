@@ -177,7 +177,6 @@ export class OpenNotebooks implements AsyncDisposable {
       .then((notebook) => notebook.close())
       .catch(() => {})
       .finally(() => {
-        seat.turns.close();
         this.#leaving.delete(session);
       });
     this.#leaving.set(session, leaving);

@@ -12,20 +12,17 @@ export class TaskQueue {
     return result;
   }
 
-  close(): void {
-    clearInterval(this.#keeper);
-    this.#keeper = undefined;
-  }
-
   /** Sessions do not keep the process alive, but somebody who waits for one does. */
   #hold(): void {
     this.#waiting += 1;
-    if (this.#keeper === undefined) this.#keeper = setInterval(() => {}, 2 ** 30);
-    else if (this.#waiting === 1) this.#keeper.ref();
+    this.#keeper ??= setInterval(() => {}, 2 ** 30);
   }
 
+  /** A queue that nobody closes leaves no timer behind either. */
   #release(): void {
     this.#waiting -= 1;
-    if (this.#waiting === 0) this.#keeper?.unref();
+    if (this.#waiting > 0) return;
+    clearInterval(this.#keeper);
+    this.#keeper = undefined;
   }
 }

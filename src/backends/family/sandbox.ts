@@ -222,7 +222,6 @@ export class PythonSandbox implements ISandbox {
     const impatience = setInterval(() => this.#branch.breakOff(), this.#settings.grace);
     await this.#queue.run(() => this.#lodging.leave(CLOSING_MS));
     clearInterval(impatience);
-    this.#queue.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -47,10 +47,11 @@ export class Pool {
     const { zygote, limits: usual, keepCheckpoints: keep } = this.#plan;
     const fits = keepCheckpoints === keep && sameLimits(limits, usual);
     // The newest first: more of it is still in the caches.
-    const warm = fits ? this.#ready.pop()?.family : undefined;
+    const warm = fits ? this.#ready.pop() : undefined;
     this.#refillLater();
     this.#stayHot();
-    if (warm?.isAlive === true) return warm;
+    if (warm?.stage.isPeopled === true && warm.family.isAlive) return warm.family;
+    warm?.family.close();
     return zygote.spawn({ limits, keepCheckpoints, rehearse: false });
   }
 
@@ -122,10 +123,15 @@ export class Pool {
     }
     const ready = { family, stage };
     this.#ready.push(ready);
-    family.ended.then(() => {
+    const withdraw = () => {
       const index = this.#ready.indexOf(ready);
-      if (index >= 0) this.#ready.splice(index, 1);
-    });
+      if (index < 0) return;
+      this.#ready.splice(index, 1);
+      family.close();
+    };
+    family.ended.then(withdraw);
+    // A head that was lost while nobody had the session is no loss to anybody.
+    stage.deserted.then(withdraw);
     return true;
   }
 }

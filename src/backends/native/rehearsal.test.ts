@@ -58,7 +58,7 @@ describe("a rehearsal", () => {
     const head = await family.head(0, 0);
     expect((await head.request("variables", {})).variables).toEqual([]);
     const code = "import builtins\nprint(hasattr(builtins, '_'), sorted(globals()))";
-    const step = { step: 1, number: 1, max_output: 1000, checkpoint: "auto" } as const;
+    const step = { step: 1, number: 1, max_output: 1000, checkpoint: "idle" } as const;
     const answer = await head.request("execute", { ...step, code });
     expect(answer.output?.pieces.map(({ text }) => text)).toEqual([
       "False ['__builtins__', '__doc__', '__loader__', '__name__', '__package__', '__spec__', 'builtins']\n",
@@ -89,6 +89,54 @@ describe("a rehearsal", () => {
     expect((await head.request("variables", {})).variables).toEqual([]);
     expect(family.isAlive).toBe(true);
     family.close();
+  });
+
+  it("leaves no timers, however often it is played", async () => {
+    const family = await waiting();
+    const rehearsal = new Rehearsal(settings, info);
+    const stage = await rehearsal.prepare(family);
+    const made = vi.spyOn(globalThis, "setInterval");
+    const cleared = vi.spyOn(globalThis, "clearInterval");
+    for (let round = 0; round < ROUNDS; round += 1) await rehearsal.play(stage);
+    const timers = made.mock.results.map(({ value }) => value);
+    const ended = new Set(cleared.mock.calls.map(([timer]) => timer));
+    made.mockRestore();
+    cleared.mockRestore();
+    expect(timers.length).toBeGreaterThan(0);
+    expect(timers.filter((timer) => !ended.has(timer))).toEqual([]);
+    family.close();
+  });
+
+  it("is answered whole, and tells nobody what it wrote, also when it is slow", async () => {
+    const family = await waiting();
+    const heard: unknown[] = [];
+    const hear = (event: unknown) => heard.push(event);
+    family.watch(0, { output: hear, settled() {}, parked() {}, died: hear });
+    const head = await family.head(0, 0);
+    const cell = { number: 1, max_output: 1000, checkpoint: "off" } as const;
+    const code = "import time\ntime.sleep(0.1)\nprint('rehearsed', flush=True)";
+    const answer = await head.request("execute", { ...cell, step: 0, code });
+    expect(answer).toMatchObject({ status: "ok", output: { pieces: [] } });
+    const real = await head.request("execute", { ...cell, step: 1, code: "print('real')" });
+    expect(real.status).toBe("ok");
+    const init = await family.init();
+    await init.request("checkpoints", { branch: 0 });
+    expect(heard.filter((event) => (event as { step?: number | null }).step === null)).toEqual([]);
+    family.close();
+  });
+
+  it("finds out a session that has lost its head, which is not handed out", async () => {
+    const prepared = vi.spyOn(Rehearsal.prototype, "prepare");
+    const config = { ...POOLED, timeout: 3000, keepCheckpoints: 3 };
+    const nursery = runtime.nursery(resolveSettings(config));
+    await nursery.warm();
+    const lost = prepared.mock.calls.map(([family]) => family);
+    prepared.mockRestore();
+    expect(lost).toHaveLength(POOLED.poolSize);
+    for (const family of lost) (await family.head(0, 0)).close();
+    await using sandbox = await runtime.createSandbox(config);
+    expect(await sandbox.execute("1")).toMatchObject({ status: "ok", state: { survived: true } });
+    expect(lost.some(({ isAlive }) => isAlive)).toBe(false);
   });
 
   it("is played where sessions follow each other, and not for a single one", async () => {

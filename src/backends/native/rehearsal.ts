@@ -15,17 +15,26 @@ const NO_STEP = 0;
 
 /** A session that waits, as a rehearsal sees it: only the head is real, so that nothing can end it. */
 export class Stage extends Family {
-  readonly #head: Promise<Peer>;
+  readonly #link: Peer;
   isBusy = false;
 
   constructor(head: Peer) {
     super("rehearsal", {});
-    this.#head = Promise.resolve(head);
+    this.#link = head;
     head.closed.then((reason) => this.lose(reason));
   }
 
-  override head(): Promise<Peer> {
-    return this.#head;
+  /** Whether there is a head still. */
+  get isPeopled(): boolean {
+    return this.#link.isOpen;
+  }
+
+  get deserted(): Promise<unknown> {
+    return this.#link.closed;
+  }
+
+  override async head(): Promise<Peer> {
+    return this.#link;
   }
 }
 
@@ -51,6 +60,8 @@ export class Rehearsal {
   async play(stage: Stage): Promise<boolean> {
     if (stage.isBusy || !stage.isAlive) return false;
     stage.isBusy = true;
+    // Nothing of it may hold the process, or wait for an end that nobody tells it of.
+    const patience = setTimeout(() => stage.close(), LONGEST_MS).unref();
     try {
       const { callbacks } = splitConfig({});
       const birthplace = async () => lodge(stage, this.#info, { canHoldContexts: true });
@@ -62,11 +73,12 @@ export class Rehearsal {
         NO_STEP,
       );
       const sandbox = await abortable(opening, undefined);
-      const { status } = await sandbox.execute(CODE, { timeout: LONGEST_MS });
+      const { status } = await sandbox.execute(CODE);
       return status === "ok";
     } catch {
       return false;
     } finally {
+      clearTimeout(patience);
       stage.isBusy = false;
     }
   }

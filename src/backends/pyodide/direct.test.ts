@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { REPLConfig } from "../backend.js";
 import { describeConformance } from "../conformance.case.test.js";
+import { theEngine } from "./inside/engine.js";
 import { PyodideRuntime } from "./runtime.js";
 import { DirectPyodideSandbox } from "./sandbox.js";
 import { NOT_IN_ONE_THREAD } from "./skips.case.test.js";
@@ -59,6 +60,22 @@ describe("pyodide in the caller's thread", () => {
     );
     expect(run).toMatchObject({ status: "timeout", state: { survived: false } });
     expect((await sandbox.execute("1")).status).toBe("ok");
+  });
+
+  it("can be opened by several at once, each with the memory that is its own", async () => {
+    const { instantiate, Module } = theEngine();
+    const runtimes = [1, 2, 3].map(() => new PyodideRuntime({ cache }));
+    const open = (one: PyodideRuntime) =>
+      one.createSandbox({ useWorker: false, minIsolation: "L0" });
+    const sandboxes = await Promise.all(runtimes.map(open));
+    const runs = await Promise.all(
+      sandboxes.map((one, number) => one.execute(`import json\njson.dumps({"n": ${number}})`)),
+    );
+    expect(runs.map(({ result }) => result?.["text/plain"])).toEqual(
+      [0, 1, 2].map((number) => `'{"n": ${number}}'`),
+    );
+    expect(theEngine()).toMatchObject({ instantiate, Module });
+    await Promise.all(runtimes.map((one) => one[Symbol.asyncDispose]()));
   });
 
   it("leaves a running cell alone when cancelled", async () => {

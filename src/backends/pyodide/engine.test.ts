@@ -20,6 +20,10 @@ describe("the engine while Pyodide loads", () => {
     expect(first).toBeInstanceOf(before);
     expect(() => new Module(Uint8Array.from([1, 2, 3]))).toThrow("WebAssembly.Module()");
     expect(() => new Module(undefined as unknown as Uint8Array)).toThrow("WebAssembly.Module()");
+    const { buffer } = passing(2);
+    expect(new Module(buffer as unknown as Uint8Array)).not.toBe(first);
+    const words = Uint16Array.from(passing(2)) as unknown as Uint8Array;
+    expect(() => new Module(words)).toThrow("WebAssembly.Module()");
     unshare();
     expect(theEngine().Module).toBe(before);
     expect(new before(passing(2))).not.toBe(first);
@@ -38,6 +42,7 @@ describe("the engine while Pyodide loads", () => {
     expect(require("node:path").dirname?.("/a/b")).toBe("/a");
     for (const name of ["node:child_process", "child_process", "ws", "node:net", "node:vm"]) {
       expect(() => require(name)).toThrow("in the sandbox");
+      if (name !== "node:vm") await expect(partOfNode(name)).rejects.toThrow("in the sandbox");
     }
   });
 });

@@ -239,7 +239,6 @@ export class PyodideRuntime implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     for (const family of this.#families) family.close();
-    this.#loads.close();
     const rooms = await Promise.allSettled(this.#rooms.values());
     await keepingAlive(
       Promise.all(rooms.map((each) => (each.status === "fulfilled" ? each.value.close() : null))),

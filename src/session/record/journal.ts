@@ -116,7 +116,6 @@ export class Journal {
       if (this.#fence === undefined) throw error;
     } finally {
       await this.vault.settle();
-      this.#lane.close();
     }
   }
 
@@ -125,7 +124,6 @@ export class Journal {
     const { store, id } = this.#plan;
     await this.commit((now) => ({ ...now }));
     await store.heads.delete(id);
-    this.#lane.close();
   }
 
   async #write(wanted: Book): Promise<void> {

@@ -1,4 +1,4 @@
-import { type Compiled, type ImportedFunction, theEngine } from "./engine.js";
+import { type Compiled, type ImportedFunction, type Instantiate, theEngine } from "./engine.js";
 
 /** Functions of Emscripten through which C code, and so `ctypes`, reaches JavaScript or the host. */
 const REFUSING: Readonly<Record<string, () => number>> = {
@@ -11,6 +11,8 @@ const REFUSING: Readonly<Record<string, () => number>> = {
 
 const PAGE_BYTES = 65_536;
 
+type Closed = Instantiate & { reopened?: Promise<void> };
+
 /**
  * Makes WebAssembly modules that are instantiated from now on unable to run JavaScript or programs
  * by name, and their memory unable to grow beyond a limit. `look` is called whenever Python looks for
@@ -19,7 +21,8 @@ const PAGE_BYTES = 65_536;
 export function closeImports(maxBytes: number, compiled: Compiled, look?: () => void): () => void {
   const engine = theEngine();
   const instantiate = engine.instantiate;
-  engine.instantiate = async (source, imports) => {
+  let release = () => {};
+  const closed: Closed = async (source, imports) => {
     if (imports?.env?._emscripten_system !== undefined) {
       closeEnvironment(imports.env, maxBytes);
       if (look !== undefined) watchSignals(imports.env, look);
@@ -29,9 +32,19 @@ export function closeImports(maxBytes: number, compiled: Compiled, look?: () => 
     }
     return compiled.instantiate((module) => instantiate.call(engine, module, imports));
   };
+  closed.reopened = new Promise((resolve) => {
+    release = resolve;
+  });
+  engine.instantiate = closed;
   return () => {
     engine.instantiate = instantiate;
+    release();
   };
+}
+
+/** When the imports are as usual again; undefined where they are. */
+export function reopened(): Promise<void> | undefined {
+  return (theEngine().instantiate as Closed).reopened;
 }
 
 function closeEnvironment(environment: Record<string, ImportedFunction>, maxBytes: number): void {

@@ -8,8 +8,10 @@ interface Instance {
   readonly exports: { readonly memory?: { readonly buffer: ArrayBuffer } };
 }
 
+export type Instantiate = (source: unknown, imports?: Imports) => Promise<unknown>;
+
 interface Engine {
-  instantiate: (source: unknown, imports?: Imports) => Promise<unknown>;
+  instantiate: Instantiate;
   compile(source: Uint8Array): Promise<object>;
   Module: new (source: Uint8Array) => object;
 }
@@ -66,7 +68,8 @@ export function shareModules(): () => void {
   engine.Module = new Proxy(Module, {
     construct(target, given: [Uint8Array], newTarget) {
       const [source] = given;
-      if (newTarget !== engine.Module || !(source?.byteLength <= SMALL_BYTES)) {
+      const isPlain = given.length === 1 && source instanceof Uint8Array;
+      if (!isPlain || source.length > SMALL_BYTES || newTarget !== engine.Module) {
         return Reflect.construct(target, given, newTarget);
       }
       const key = source.join();

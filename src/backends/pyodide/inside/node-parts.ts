@@ -1,36 +1,54 @@
-import fs, { closeSync, existsSync, openSync, readSync } from "node:fs";
+import fs, { closeSync, openSync, readSync } from "node:fs";
 import path from "node:path";
 import url from "node:url";
 
 const RANDOM = "/dev/urandom";
 
-/** What Pyodide's script imports of Node; what it requires is what it needs, and nothing that leads out. */
+/** Parts of Node that Pyodide's script may import as they are: none for programs, none for sockets. */
+const IMPORTED: ReadonlySet<string> = new Set([
+  "node:fs",
+  "node:fs/promises",
+  "node:path",
+  "node:url",
+  "node:vm",
+]);
+
+/** What Pyodide's script imports of Node. */
 export async function partOfNode(name: string): Promise<unknown> {
-  if (name !== "node:module") return import(name);
-  // All of Node's takes longer to load than Python to start with it.
-  const crypto = existsSync(RANDOM)
-    ? { randomFillSync: fillFromKernel }
-    : await import("node:crypto");
-  const parts: Readonly<Record<string, unknown>> = {
-    fs,
-    path,
-    url,
-    crypto,
-    tty: { isatty: () => false },
-  };
-  const require = (wanted: string) => {
-    const part = parts[wanted.replace(/^node:/, "")];
-    if (part === undefined) throw new Error(`there is no ${wanted} in the sandbox`);
+  if (name === "node:module") return { createRequire: await requiring() };
+  if (!IMPORTED.has(name)) throw absent(name);
+  return import(name);
+}
+
+/** It requires parts too: small ones in their place, for all of Node's take long to load. */
+async function requiring(): Promise<() => (name: string) => unknown> {
+  const hasDevice = process.platform !== "win32";
+  const crypto = hasDevice ? { randomFillSync: fillFromKernel } : await import("node:crypto");
+  const parts = new Map<string, unknown>([
+    ["fs", fs],
+    ["path", path],
+    ["url", url],
+    ["crypto", crypto],
+    ["tty", { isatty: () => false }],
+  ]);
+  return () => (name) => {
+    const part = parts.get(name.replace(/^node:/, ""));
+    if (part === undefined) throw absent(name);
     return part;
   };
-  return { createRequire: () => require };
+}
+
+function absent(name: string): Error {
+  return new Error(`there is no ${name} in the sandbox`);
 }
 
 function fillFromKernel(view: Uint8Array): Uint8Array {
   const source = openSync(RANDOM, "r");
   try {
     for (let have = 0; have < view.length; ) {
-      have += readSync(source, view, have, view.length - have, null);
+      const got = readSync(source, view, have, view.length - have, null);
+      if (got === 0) throw new Error(`${RANDOM} gives nothing`);
+      have += got;
     }
     return view;
   } finally {

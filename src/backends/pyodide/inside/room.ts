@@ -1,8 +1,8 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { loadPyodide, PyodideAPI } from "pyodide";
-import { closeImports } from "./doors.js";
+import { closeImports, reopened } from "./doors.js";
 import { compileAhead, shareModules } from "./engine.js";
 import { pack, recall, type Store } from "./memory.js";
 import { type LargeScript, readScript } from "./script.js";
@@ -10,6 +10,7 @@ import { type LargeScript, readScript } from "./script.js";
 /** Where the runner lies in the file system that Python sees. */
 const RUNNER_FOLDER = "/opt/cellar";
 const HOME = "/workspace";
+const ERROR_DESCRIPTOR = 2;
 
 /** What may travel from Python's descriptors 1 and 2 in one piece. */
 const RAW_BYTES_BEFORE_REMINDER = 256 * 1024;
@@ -90,6 +91,8 @@ export class Room {
     memory: { stored?: Store | undefined; isModel?: boolean } = {},
     look?: () => void,
   ): Promise<Room> {
+    // One at a time in a thread: what is closed for one would be open for another.
+    for (let busy = reopened(); busy !== undefined; busy = reopened()) await busy;
     const compiled = compileAhead(join(plan.distribution, "pyodide.asm.wasm"));
     const reopen = closeImports(plan.maxBytes, compiled, look);
     const unshare = shareModules();
@@ -104,10 +107,10 @@ export class Room {
         env: { HOME, TMPDIR: "/tmp", MPLBACKEND: "Agg" },
         args: ["-X", "utf8"],
         enableRunUntilComplete: false,
-        // Others are set before anything is read or written; by default it would open those of Node.
+        // Until others are set; by default it would open those of Node.
         stdin: () => null,
         stdout: () => {},
-        stderr: () => {},
+        stderr: (line) => writeSync(ERROR_DESCRIPTOR, `${line}\n`),
         _sysExecutable: `${HOME}/python`,
         ...lockOf(plan),
         ...(script !== undefined && { createPyodideModule: script.create }),
