@@ -8,7 +8,7 @@ const REFILL_DELAY_MS = 20;
 
 /** Two sessions within this time are mostly followed by a third: so long it is kept in the caches. */
 const HOT_MS = 500;
-const BEAT_MS = 4;
+const BEAT_MS = 3;
 
 export interface PoolPlan {
   readonly zygote: Zygote;
