@@ -22,6 +22,8 @@ const ENGINE_OPTIONS = [
 const MEBIBYTE = 1024 * 1024;
 /** What the engine needs for itself, beside Python's memory; the stacks of its threads among it. */
 export const ENGINE_MB = 768;
+/** What the engine sets aside for compiled code: now and then all of it is writable from the start. */
+const CODE_MB = 512;
 /** Python stops a recursion by its own count, if only the engine's stack is not exhausted before. */
 const STACK_MB = 32;
 const STACK_OPTION = `--stack-size=${28 * 1024}`;
@@ -204,7 +206,7 @@ function limiting({ prlimit }: Tools, limits: Limits): string[] {
     `--stack=${both(STACK_MB * MEBIBYTE)}`,
     `--nofile=${both(Math.max(limits.open_files, LEAST_FILES))}`,
     `--fsize=${both(limits.file_mb * MEBIBYTE)}`,
-    `--data=${both((limits.memory_mb + ENGINE_MB) * MEBIBYTE)}`,
+    `--data=${both((limits.memory_mb + ENGINE_MB + CODE_MB) * MEBIBYTE)}`,
     "--",
   ];
 }

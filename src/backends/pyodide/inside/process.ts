@@ -8,6 +8,9 @@ import { Signals } from "./signals.js";
 
 type Leave = (code: number) => never;
 
+/** By default as much is set aside for a thread's code as for the whole of Python's. */
+const EAR_CODE_MB = 16;
+
 /** Runs Python in this thread, which waits for the host; another one hears its interrupts. */
 async function main(plan: ProcessPlan): Promise<void> {
   const leave: Leave = process.exit;
@@ -47,6 +50,7 @@ async function startEar(signals: Signals, leave: Leave): Promise<void> {
   const ear = new Worker(new URL("./ear.js", import.meta.url), {
     workerData: signals.memory,
     env: {},
+    resourceLimits: { codeRangeSizeMb: EAR_CODE_MB },
   });
   ear.on("error", () => leave(1));
 }
