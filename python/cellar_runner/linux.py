@@ -194,7 +194,8 @@ def made(pid):
 
 
 def fork():
-    return raw_clone(0) if thread_id_address() else _plain_fork()
+    # With threads only a fork of the interpreter's own lets none of them be waited for in the copy.
+    return raw_clone(0) if thread_id_address() and not has_threads() else _plain_fork()
 
 
 def _plain_fork():

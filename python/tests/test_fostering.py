@@ -87,7 +87,12 @@ class CopyTest(unittest.TestCase):
 
     def test_a_copy_does_not_wait_for_threads_that_it_does_not_have(self):
         leave = threading.Event()
-        busy = threading.Thread(target=lambda: [None for _ in iter(leave.is_set, True)])
+
+        def work():
+            while not leave.is_set():
+                pass
+
+        busy = threading.Thread(target=work)
         busy.start()
         try:
             for fork in (linux.fork, Fostering().fork):
