@@ -49,7 +49,7 @@ async function capture(runtime, state) {
     const { stdout: expected } = await run(sandbox, CHECK);
     const file = createWriteStream(state);
     await sandbox.capture(
-      async (piece) => {
+      () => async (piece) => {
         if (!file.write(piece)) await once(file, "drain");
       },
       { maxBytes: MOST_BYTES },

@@ -56,7 +56,7 @@ async function cellsDuring(sandbox, whole) {
   const began = performance.now();
   const snapshot = sandbox
     .capture(
-      async (piece) => {
+      () => async (piece) => {
         bytes += piece.length;
       },
       { maxBytes: MOST_BYTES },

@@ -22,7 +22,7 @@ class Parked:
         self.link = link
 
     def wake(self, orders, descriptors, deadline, hear):
-        """The pid of the head it forked, or -1. A cell may have stopped or replaced the copy."""
+        """The pid that it gives for what it forked, or -1. A cell may have stopped or replaced the copy."""
         try:
             os.kill(self.pid, signal.SIGCONT)
             data = json.dumps(orders).encode()
@@ -40,7 +40,7 @@ class Parked:
             if not data or time.monotonic() > deadline:
                 break
             pid = _member(data, "pid")
-            if isinstance(pid, int):
+            if type(pid) is int:
                 return pid
             hear(self, data)
         return -1
@@ -57,7 +57,7 @@ def _member(data, name):
 class Branch:
     """`generation` counts the heads: each has its own pipes, link and channel."""
 
-    def __init__(self, number, slot, keep, host, board, count, writers):
+    def __init__(self, number, slot, keep, host, board, census, writers):
         self.number = number
         self.slot = slot
         self.generation = 0
@@ -69,7 +69,7 @@ class Branch:
         self._keep = keep
         self._host = host
         self._board = board
-        self._count = count
+        self._census = census
         self._writers = writers
         self._pipes = []
         self._ended = set()
@@ -140,6 +140,17 @@ class Branch:
             self._ended.add(which)
         return len(data)
 
+    def tick(self, now):
+        self.capture.tick(now, self._holds_more)
+
+    def _holds_more(self, which):
+        """Whether something that was written waits to be read."""
+        if which in self._ended or which >= len(self._pipes):
+            return False
+        poll = select.poll()
+        poll.register(self._pipes[which], select.POLLIN)
+        return any(event & select.POLLIN for _, event in poll.poll(0))
+
     def read_rest(self):
         """Everything still in the pipes of a dead head, bounded by what a pipe holds."""
         self._learn_cell()
@@ -173,11 +184,14 @@ class Branch:
             self._park(*parking.PARKED.unpack(data))
         elif len(data) == parking.WRITING.size:
             writer, pid, _ = parking.WRITING.unpack(data)
-            self._writers.note(writer, pid)
+            if self._census.is_new_child(pid):
+                self._writers.note(writer, pid)
 
     def _park(self, step, pid):
-        self.parked.append(Parked(step, pid, self._spare))
-        self._spare = None
+        # A cell can say anything here; only what the kernel confirms is a checkpoint.
+        if self._spare is not None and self._census.is_new_child(pid):
+            self.parked.append(Parked(step, pid, self._spare))
+            self._spare = None
         while len(self.parked) > self._keep:
             self.forget(self.parked[0])
         with self.new_spare() as theirs:
@@ -231,10 +245,7 @@ class Branch:
         """A copy leaves when its link ends; one that a cell has stopped or replaced does not."""
         if parked in self.parked:
             self._remove(parked)
-            try:
-                os.kill(parked.pid, signal.SIGKILL)
-            except OSError:
-                pass
+            processes.kill(parked.pid)
 
     def forget_pid(self, pid):
         for parked in list(self.parked):
@@ -287,7 +298,7 @@ class Branch:
         )
 
     def _settle(self, step, order, omitted):
-        strangers = self._count()
+        strangers = self._census.count()
         if not strangers and processes.threads(self.pid) == 1:
             self._rest()
         self._host.notify(

@@ -10,6 +10,8 @@ from .pristine import BUILTINS as __builtins__
 PARTIAL_LINE_SECONDS = 0.1
 BARRIER_SECONDS = 0.25
 LONGEST_BARRIER_SECONDS = 3.0
+# More than a pipe holds: a mark that was written before the other one must have come by then.
+MOST_BEHIND_BYTES = 1 << 21
 STALLED_BYTES = 1 << 18
 BACKGROUND_CHARACTERS = 50_000
 PIECE_CHARACTERS = 1 << 16
@@ -73,6 +75,7 @@ class _Stream:
         self.barrier = None
         self.stalled_since = 0.0
         self.met_at = 0.0
+        self.behind = 0
         self.aside = False
         self.decoder = None
         self.partial = ""
@@ -108,6 +111,7 @@ class Capture:
         if other.barrier is not None:
             # The mark it waits for is on its way, behind what still comes.
             other.stalled_since = min(time.monotonic(), other.met_at + LONGEST_BARRIER_SECONDS)
+            other.behind += len(data)
         self._pump()
 
     def next_deadline(self):
@@ -120,10 +124,16 @@ class Capture:
                 times.append(stream.stalled_since + BARRIER_SECONDS)
         return min(times) if times else None
 
-    def tick(self, now):
-        """Sends partial lines that waited long enough; gives up a barrier that never came."""
-        for stream in self._streams:
-            if stream.barrier is not None and now - stream.stalled_since >= BARRIER_SECONDS:
+    def tick(self, now, holds_more=lambda _which: False):
+        """Sends partial lines that waited long enough; gives up a barrier that never came.
+
+        Not while the other pipe holds something, told by `holds_more`: on a busy machine that is what
+        was written before the barrier and waits to be read.
+        """
+        for which, stream in enumerate(self._streams):
+            if stream.barrier is None or now - stream.stalled_since < BARRIER_SECONDS:
+                continue
+            if stream.behind > MOST_BEHIND_BYTES or not holds_more(1 - which):
                 self._pass(stream.barrier)
                 self._pump()
         for which, stream in enumerate(self._streams):
@@ -187,6 +197,7 @@ class Capture:
                 stream.aside = mark[0] == marks.ASIDE
             elif mark[0] in (marks.BEGIN, marks.END, marks.SYNC):
                 stream.barrier = mark
+                stream.behind = 0
                 stream.stalled_since = stream.met_at = time.monotonic()
                 return
 

@@ -3,6 +3,9 @@
 import os
 import signal
 
+# What the kernel can count to; a number beyond it is no pid.
+MAX_PID = 1 << 22
+
 
 def become(work, orders):
     """What a new child does with its life."""
@@ -25,6 +28,17 @@ def wake_descriptor():
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     return reader
+
+
+def owns(pid):
+    """Whether the kernel knows it as a child of this process that was not collected yet; pid 1 never is."""
+    if type(pid) is not int or not 1 < pid <= MAX_PID:
+        return False
+    try:
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
 
 
 def ended():

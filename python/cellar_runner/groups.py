@@ -93,6 +93,16 @@ def enter(parents, name):
         linux.put(parent, name + "/cgroup.procs", "0")
 
 
+def kill(parents, name):
+    """Ends every process of a session's group at once, where the kernel offers that."""
+    if parents["version"] == 2:
+        try:
+            linux.put(parents["unified_fd"], name + "/cgroup.kill", "1")
+        except OSError:
+            # Before Linux 5.14 there is no such file.
+            pass
+
+
 def remove(parents, name):
     for parent in _descriptors(parents):
         try:

@@ -6,9 +6,10 @@ import select
 import signal
 import time
 
-from . import children, family, linux, marks, processes, wire
+from . import children, family, linux, marks, wire
 from .births import Births
 from .branch import Branch
+from .census import Census
 from .link import open_link
 from .memory_watch import MemoryWatch
 from .writers import Writers
@@ -19,7 +20,8 @@ RESTORATION_SECONDS = 10
 BIRTH_ATTEMPTS = 10
 BIRTH_PAUSE_SECONDS = 0.01
 PIPE_BYTES = 1 << 20
-PARKING_MILLISECONDS = 20
+ENDING_SECONDS = 10
+ENDING_PAUSE_SECONDS = 0.002
 
 
 class Init:
@@ -33,15 +35,16 @@ class Init:
         self._board = family.Board()
         order = {name: params[name] for name in ("session", "limits", "rehearse")}
         self._births = Births(asking, namespaces, self._board, order)
-        self._writers = writers = Writers(self._connect, room, self._board)
+        self._branches = {}
+        self._census = Census(self._branches)
+        self._writers = writers = Writers(self._connect, room, self._board, self._census)
         self._on_capture, self._on_end_writer = writers.capture, writers.end
         self._on_lend_writer, self._on_lend_state = writers.lend_writer, writers.lend_state
-        self._branches = {}
         self._watch = MemoryWatch(params["limits"], group, self._branches, params["shared_bytes"])
-        self._known_strangers = set()
         self._channel = wire.Channel(self._connect("init", 0, 0))
         self._wake = children.wake_descriptor()
         self._relay = Relay(None if room is None else room.egress)
+        self._census.writers, self._census.relay = writers, self._relay
 
     def run(self):
         self._start_pristine(self._new_branch(0))
@@ -71,16 +74,16 @@ class Init:
             self._listen()
         now = time.monotonic()
         for branch in self._branches.values():
-            branch.capture.tick(now)
+            branch.tick(now)
         if now >= self._watch.due:
-            self._watch.look(now, self._sweep)
+            self._watch.look(now, self._census.sweep)
 
     def _patience(self):
         """Milliseconds until something is due."""
         now = time.monotonic()
         times = [branch.capture.next_deadline() for branch in self._branches.values()]
         running = any(branch.capture.step is not None for branch in self._branches.values())
-        if running or self._known_strangers:
+        if running or self._census.known_strangers:
             times.append(self._watch.due)
         times = [moment for moment in times if moment is not None]
         return None if not times else max(0, (min(times) - now) * 1000 + 1)
@@ -115,7 +118,7 @@ class Init:
         if branch is None or branch.pid is None or branch.generation != params["generation"]:
             return
         branch.killed = True
-        self._sweep(branch)
+        self._census.sweep(branch)
 
     def _on_rollback(self, branch, params):
         if branch is None or params["checkpoint"] not in branch.known():
@@ -159,7 +162,7 @@ class Init:
         slot = self._board.take()
         if slot is None:
             return None
-        branch = Branch(number, slot, self._keep, self._channel, self._board, self._count, self._writers)
+        branch = Branch(number, slot, self._keep, self._channel, self._board, self._census, self._writers)
         self._branches[number] = branch
         return branch
 
@@ -194,7 +197,10 @@ class Init:
 
     def _start_pristine(self, branch):
         orders, descriptors = self._open_generation(branch)
-        branch.pid = self._births.ask(orders, descriptors, branch.link, self._channel.descriptor)
+        pid = self._births.ask(orders, descriptors, branch.link, self._channel.descriptor)
+        if not self._census.is_new_child(pid):
+            raise OSError("what came as a head is none")
+        branch.pid = pid
 
     def _promote(self, branch, parked, park_again):
         """Asks a parked copy to fork the next head; False when it is dead."""
@@ -204,7 +210,7 @@ class Init:
         pid = parked.wake(orders, descriptors, deadline, branch.tell_lost)
         for descriptor in descriptors:
             os.close(descriptor)
-        if pid <= 0:
+        if not self._census.is_new_child(pid):
             branch.close()
             return False
         branch.pid = pid
@@ -228,21 +234,26 @@ class Init:
             except OSError:
                 # What a cell left running may have ended the head on its way; it has to give way.
                 branch.close()
-                self._sweep(branch)
+                self._census.sweep(branch)
                 time.sleep(BIRTH_PAUSE_SECONDS)
         raise OSError("no head could be made")
 
     def _end_head(self, branch):
         branch.killed = True
-        self._sweep(branch)
-        deadline = time.monotonic() + PROMOTION_SECONDS
-        while branch.pid is not None and time.monotonic() < deadline:
+        self._census.sweep(branch)
+        deadline = time.monotonic() + ENDING_SECONDS
+        while branch.pid is not None:
             try:
-                pid, _ = os.waitpid(branch.pid, 0)
+                pid, _ = os.waitpid(branch.pid, os.WNOHANG)
             except ChildProcessError:
                 pid = branch.pid
             if pid == branch.pid:
                 branch.pid = None
+            elif time.monotonic() > deadline:
+                # Nothing can be promised of a session whose head outlives a kill: it ends as a whole.
+                raise OSError("the head does not end")
+            else:
+                time.sleep(ENDING_PAUSE_SECONDS)
         branch.read_rest()
         branch.capture.finish()
         branch.close()
@@ -272,7 +283,7 @@ class Init:
         step = branch.capture.finish()
         cause = self._cause(branch, status)
         branch.killed = False
-        self._sweep(branch)
+        self._census.sweep(branch)
         generation = branch.generation
         branch.close()
         restored = self._restore(branch)
@@ -297,31 +308,3 @@ class Init:
                 return {"kind": "killed" if branch.killed else "oom"}
             return {"kind": "signal", "signal": number}
         return {"kind": "exit", "code": os.WEXITSTATUS(status)}
-
-    def _sweep(self, branch):
-        """Ends every process of a branch; init, the checkpoints and other heads are spared."""
-        others = [other for other in self._branches.values() if other is not branch]
-        heads = {other.pid for other in self._branches.values()}
-        spared = {1, self._relay.pid, *self._writers.pids}
-        spared.update(other.pid for other in others if other.pid is not None)
-        for each in self._branches.values():
-            spared.update(parked.pid for parked in each.parked)
-        processes.end(branch.pid, spared, heads, bool(others))
-
-    def _count(self):
-        """Processes beside init, the heads and their checkpoints."""
-        strangers = self._strangers()
-        if strangers - self._known_strangers:
-            # One of them may be a checkpoint in the making: its head tells at once.
-            for branch in self._branches.values():
-                branch.expect_parked(PARKING_MILLISECONDS)
-            strangers = self._strangers()
-        self._known_strangers = strangers
-        return len(strangers)
-
-    def _strangers(self):
-        own = {1, self._relay.pid, *self._writers.pids}
-        for branch in self._branches.values():
-            own.add(branch.pid)
-            own.update(parked.pid for parked in branch.parked)
-        return {pid for pid in processes.listed() if pid not in own and processes.runs(pid)}

@@ -152,6 +152,17 @@ MESSAGES = {
         },
         "result": {"type": "object", "properties": {}, "additionalProperties": False},
     },
+    "end_session": {
+        "link": "zygote",
+        "from": "host",
+        "kind": "notification",
+        "params": {
+            "type": "object",
+            "properties": {"session": {"type": "string", "maxLength": 4096}},
+            "required": ["session"],
+            "additionalProperties": False,
+        },
+    },
     "template": {
         "link": "zygote",
         "from": "host",
@@ -791,6 +802,13 @@ MESSAGES = {
             "additionalProperties": False,
         },
     },
+    "ping": {
+        "link": "head",
+        "from": "host",
+        "kind": "request",
+        "params": {"type": "object", "properties": {}, "additionalProperties": False},
+        "result": {"type": "object", "properties": {}, "additionalProperties": False},
+    },
     "display": {
         "link": "head",
         "from": "inside",
@@ -1274,6 +1292,15 @@ MESSAGES = {
                     ],
                     "additionalProperties": False,
                 },
+                "written": {
+                    "type": "object",
+                    "properties": {
+                        "bytes": {"type": "integer", "minimum": 0},
+                        "crc32": {"type": "integer", "minimum": 0},
+                    },
+                    "required": ["bytes", "crc32"],
+                    "additionalProperties": False,
+                },
             },
             "required": ["forked"],
             "additionalProperties": False,
@@ -1371,8 +1398,17 @@ MESSAGES = {
                             ],
                             "additionalProperties": False,
                         },
+                        "written": {
+                            "type": "object",
+                            "properties": {
+                                "bytes": {"type": "integer", "minimum": 0},
+                                "crc32": {"type": "integer", "minimum": 0},
+                            },
+                            "required": ["bytes", "crc32"],
+                            "additionalProperties": False,
+                        },
                     },
-                    "required": ["done", "manifest"],
+                    "required": ["done", "manifest", "written"],
                     "additionalProperties": False,
                 },
                 {

@@ -13,6 +13,7 @@ from . import marks, snapshot, wire
 from .outlet import Outlet
 from .pristine import BUILTINS as __builtins__
 from .service import Service
+from .writer import Sum
 
 MEBIBYTE = 1 << 20
 STACK_BYTES = 1 << 20
@@ -91,8 +92,9 @@ class Plain(Service):
         scope = {name: params[name] for name in ("max_bytes", "private", "strict")}
         with open(self._state(params, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
             file.truncate(0)
-            manifest = snapshot.write(self._interpreter, file.write, **scope)
-        return {"forked": False, "manifest": manifest}
+            state = Sum(file.write)
+            manifest = snapshot.write(self._interpreter, state.write, **scope)
+        return {"forked": False, "manifest": manifest, "written": state.written}
 
     def _restore(self, params):
         return self._restore_from(self._state(params, os.O_RDONLY), params)

@@ -11,6 +11,14 @@ def listed():
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
+def kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except OSError:
+        # It has ended already.
+        pass
+
+
 def end(head, spared, heads, shared):
     """Kills until none is left. Where branches share a session, only what descends from `head`."""
     for _ in range(ROUNDS):
@@ -20,10 +28,7 @@ def end(head, spared, heads, shared):
         if not victims:
             return
         for pid in victims:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except OSError:
-                pass
+            kill(pid)
         if victims == [head]:
             return
         time.sleep(0.001)
@@ -38,6 +43,20 @@ def _reap(victims, heads):
                 os.waitpid(pid, os.WNOHANG)
             except OSError:
                 pass
+
+
+def descendants(ancestor):
+    """Every process below one that is the first of a pid namespace, and so adopts all orphans there."""
+    parents = {}
+    for pid in listed():
+        fields = _fields(pid)
+        if fields is not None:
+            parents[pid] = int(fields[1])
+    below, found = {ancestor}, []
+    while below:
+        below = {pid for pid, parent in parents.items() if parent in below}
+        found.extend(below)
+    return found
 
 
 def threads(pid):

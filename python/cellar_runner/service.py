@@ -305,6 +305,9 @@ class Service:
     def _variables(self, _params):
         return {"variables": values.describe(self._interpreter.namespace)}
 
+    def _ping(self, _params):
+        return {}
+
     _methods = {
         "execute": _execute,
         "initialize": _initialize,
@@ -313,6 +316,7 @@ class Service:
         "configure": _configure,
         "get_variable": _get_variable,
         "variables": _variables,
+        "ping": _ping,
     }
 
     def _display(self, data, metadata):

@@ -14,13 +14,14 @@ import signal
 import socket
 import sys
 
-from . import children, family, groups, jail, linux, wire
+from . import children, family, groups, jail, linux, processes, wire
 from .births import MAX_ORDER_BYTES
 from .cradle import EXITED, asking_pair, obey
 from .init import Init
 
 CONTROL = 3
 RETRY_MILLISECONDS = 5
+ENDING_MILLISECONDS = 20
 
 
 class Warden:
@@ -35,6 +36,8 @@ class Warden:
         # By pid: the name of a session, and whom to tell of its end when that is not the host.
         self._sessions = {}
         self._untold = []
+        # By pid: the names of sessions that have to end from outside.
+        self._ending = {}
         mine, theirs = socket.socketpair()
         asked, self._asking = asking_pair()
         self._orders, orders = family.socket_pair()
@@ -68,17 +71,26 @@ class Warden:
         for descriptor in handlers:
             poll.register(descriptor, select.POLLIN)
         while True:
-            for descriptor, _ in poll.poll(RETRY_MILLISECONDS if self._untold else None):
+            for descriptor, _ in poll.poll(self._patience()):
                 handlers[descriptor]()
             self._tell()
+            self._end_all()
+
+    def _patience(self):
+        if self._untold:
+            return RETRY_MILLISECONDS
+        return ENDING_MILLISECONDS if self._ending else None
 
     def _listen(self):
         while True:
             message = self._host.receive()
             if message is None:
                 os._exit(0)
-            if message.get("method") == "spawn":
+            method = message.get("method")
+            if method == "spawn":
                 obey(self._host, message, self._spawn)
+            elif method == "end_session":
+                self._end_session(message["params"]["session"])
             else:
                 self._zygote.send(message)
             if not self._host.has_input:
@@ -119,6 +131,8 @@ class Warden:
         self._sessions[pid] = params["session"], teller
 
     def _run_session(self, work):
+        # A group of its own: no signal that is meant for one session reaches another.
+        os.setsid()
         params, asking = work
         limits, group = params["limits"], None
         if self._parents is not None:
@@ -131,11 +145,28 @@ class Warden:
         linux.close_all_except(kept)
         Init(params, self._folder, group, namespaces, asking, room).run()
 
+    def _end_session(self, name):
+        """Needs nothing of the session's first process, which a cell may have starved or stopped."""
+        for pid, (session, _) in self._sessions.items():
+            if session == name:
+                self._ending[pid] = session
+
+    def _end_all(self):
+        """Again until the kernel says they are gone: what forks meanwhile is met in a later round."""
+        for pid, session in self._ending.items():
+            if self._parents is not None:
+                groups.kill(self._parents, session)
+            # Busy processes could keep the first one from ever running to its end.
+            for each in processes.descendants(pid):
+                processes.kill(each)
+            processes.kill(pid)
+
     def _reap(self, wake):
         os.read(wake, 4096)
         for pid, status in children.ended():
             if pid == self._zygote_pid:
                 self._leave(status)
+            self._ending.pop(pid, None)
             session, teller = self._sessions.pop(pid, (None, None))
             if session is None:
                 continue

@@ -1,6 +1,7 @@
 """Sends the state of a session to the host, piece by piece, on a link of its own."""
 
 import os
+import zlib
 
 from . import snapshot, wire
 
@@ -10,6 +11,27 @@ NICENESS = 10
 
 class Refusal(Exception):
     """The host takes no more."""
+
+
+_crc = zlib.crc32
+
+
+class Sum:
+    """Counts and checks what passes, so that the host can tell whether all of it has arrived."""
+
+    def __init__(self, sink):
+        self._sink = sink
+        self._bytes = 0
+        self._crc = 0
+
+    def write(self, piece):
+        self._bytes += len(piece)
+        self._crc = _crc(piece, self._crc)
+        self._sink(piece)
+
+    @property
+    def written(self):
+        return {"bytes": self._bytes, "crc32": self._crc}
 
 
 class StateLink:
@@ -31,9 +53,9 @@ class StateLink:
             if self._held == PIECE_BYTES:
                 self._flush()
 
-    def end(self, manifest):
+    def end(self, manifest, written):
         self._flush()
-        self._ask("state_end", {"done": True, "manifest": manifest})
+        self._ask("state_end", {"done": True, "manifest": manifest, "written": written})
 
     def fail(self, reason):
         self._ask("state_end", {"done": False, "reason": reason[:4000]})
@@ -56,10 +78,11 @@ class StateLink:
 def write_state(interpreter, descriptor, scope):
     """Writes the state with its manifest, or the reason why there is none."""
     link = StateLink(descriptor)
+    state = Sum(link.write)
     try:
         manifest = snapshot.write(
             interpreter,
-            link.write,
+            state.write,
             max_bytes=scope["max_bytes"],
             private=scope["private"],
             strict=scope["strict"],
@@ -69,7 +92,7 @@ def write_state(interpreter, descriptor, scope):
     except BaseException as error:
         link.fail("%s: %s" % (type(error).__name__, error))
         return
-    link.end(manifest)
+    link.end(manifest, state.written)
 
 
 def write_as_copy(interpreter, descriptor, scope):

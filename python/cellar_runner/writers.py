@@ -1,10 +1,9 @@
 """The copies of a session that write its state, and what init lends for that."""
 
 import os
-import signal
 import time
 
-from . import parking
+from . import parking, processes
 
 WAKING_SECONDS = 4
 SCOPE = ("max_bytes", "private", "strict")
@@ -13,8 +12,9 @@ SCOPE = ("max_bytes", "private", "strict")
 class Writers:
     """`connect` opens a link to the host; `room` is where a state to restore lies, or None."""
 
-    def __init__(self, connect, room, board):
+    def __init__(self, connect, room, board, census):
         self._connect = connect
+        self._census = census
         self._board = board
         self._room = room
         self._pids = {}
@@ -26,7 +26,7 @@ class Writers:
 
     def note(self, writer, pid):
         """A head made one itself. A cell may say so too, but nothing that was not asked for is spared."""
-        if writer in self._lent and os.path.exists("/proc/%d" % pid):
+        if writer in self._lent:
             self._pids[writer] = pid
         self._lent.discard(writer)
 
@@ -43,7 +43,7 @@ class Writers:
         orders = {"write": {name: params[name] for name in SCOPE}}
         pid = parked.wake(orders, [link], time.monotonic() + WAKING_SECONDS, branch.tell_lost)
         os.close(link)
-        if pid <= 0:
+        if not self._census.is_new_child(pid):
             return {"done": False, "reason": "the checkpoint could not be woken"}
         self._board.set_known(branch.slot, pid)
         self._pids[params["writer"]] = pid
@@ -71,4 +71,4 @@ class Writers:
         self._lent.discard(params["writer"])
         pid = self._pids.get(params["writer"])
         if pid is not None:
-            os.kill(pid, signal.SIGKILL)
+            processes.kill(pid)

@@ -157,6 +157,30 @@ class CaptureTest(unittest.TestCase):
             recorder.capture.tick(met + 60)
         self.assertEqual([step for step, _ in recorder.ends], [1])
 
+    def test_what_a_pipe_still_holds_is_waited_for_however_long_nobody_reads_it(self):
+        recorder = Recorder()
+        begin, end = mark(marks.BEGIN, 1, 1, 1000), mark(marks.END, 2, 1)
+        for which in (0, 1):
+            recorder.capture.feed(which, begin)
+        recorder.capture.feed(1, end)
+        met = recorder.capture._streams[1].stalled_since
+        asked = []
+        recorder.capture.tick(met + 60, lambda which: asked.append(which) or True)
+        self.assertEqual((recorder.ends, asked), ([], [0]))
+        recorder.capture.feed(0, b"late\n" + end)
+        self.assertEqual([step for step, _ in recorder.ends], [1])
+        self.assertEqual(recorder.text(1, "stdout"), "late\n")
+
+    def test_a_pipe_that_somebody_floods_is_not_waited_for_beyond_what_it_can_hold(self):
+        recorder = Recorder()
+        for which in (0, 1):
+            recorder.capture.feed(which, mark(marks.BEGIN, 1, 1, 1000))
+        recorder.capture.feed(1, mark(marks.END, 2, 1))
+        for _ in range(5):
+            recorder.capture.feed(0, b"x" * (1 << 19))
+        recorder.capture.tick(recorder.capture._streams[1].met_at + 60, lambda which: True)
+        self.assertEqual([step for step, _ in recorder.ends], [1])
+
     def test_output_of_older_threads_is_told_apart(self):
         recorder = Recorder()
         begin, end = mark(marks.BEGIN, 1, 4, 100), mark(marks.END, 2, 4)

@@ -98,6 +98,8 @@ export const messages = {
     }),
     nothing,
   ),
+  /** Ends every process of a session from outside, whatever its first process does. */
+  end_session: notification("zygote", "host", z.strictObject({ session: shortText })),
   /** A child that will hold a context, and whose file was handed in under its name. */
   template: request(
     "zygote",
@@ -226,6 +228,8 @@ export const messages = {
     nothing,
     z.strictObject({ variables: z.array(variableSchema) }),
   ),
+  /** Shows that the head is there and listens. */
+  ping: request("head", "host", nothing, nothing),
   display: notification(
     "head",
     "inside",
@@ -350,7 +354,7 @@ export type {
   Policy,
   Replaced,
 } from "./agent-messages.js";
-export type { RestoreReport, StateManifest } from "./state-messages.js";
+export type { RestoreReport, StateManifest, WrittenState } from "./state-messages.js";
 export type { ToolSpec } from "./tool-messages.js";
 export type DeathCause = z.infer<typeof deathCause>;
 

@@ -35,6 +35,9 @@ export const stateManifestSchema = z.strictObject({
   omitted: count,
 });
 
+/** What a writer has written in all, for the host to compare with what has arrived. */
+export const writtenStateSchema = z.strictObject({ bytes: count, crc32: count });
+
 export const restoreReportSchema = z.strictObject({
   restored: z.array(name).max(10_000),
   lost: z
@@ -90,6 +93,7 @@ export const stateMessages = {
       /** Whether a copy does it while the head goes on. */
       forked: z.boolean(),
       manifest: stateManifestSchema.optional(),
+      written: writtenStateSchema.optional(),
     }),
   ),
   state_part: request(
@@ -104,7 +108,11 @@ export const stateMessages = {
     "writer",
     "inside",
     z.discriminatedUnion("done", [
-      z.strictObject({ done: z.literal(true), manifest: stateManifestSchema }),
+      z.strictObject({
+        done: z.literal(true),
+        manifest: stateManifestSchema,
+        written: writtenStateSchema,
+      }),
       z.strictObject({ done: z.literal(false), reason: shortText }),
     ]),
     nothing,
@@ -122,5 +130,6 @@ export const stateMessages = {
   ),
 } as const;
 
+export type WrittenState = z.infer<typeof writtenStateSchema>;
 export type StateManifest = z.infer<typeof stateManifestSchema>;
 export type RestoreReport = z.infer<typeof restoreReportSchema>;

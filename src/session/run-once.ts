@@ -151,13 +151,16 @@ async function capture(
   settings: Settings,
   signal: AbortSignal | undefined,
 ): Promise<Pick<RunOnceResult, "state" | "error">> {
-  const pieces: Uint8Array[] = [];
-  const take = async (piece: Uint8Array) => {
-    pieces.push(piece);
+  let pieces: Uint8Array[] = [];
+  const open = () => {
+    pieces = [];
+    return async (piece: Uint8Array) => {
+      pieces.push(piece);
+    };
   };
   try {
     const maxBytes = mostStateBytes(settings);
-    await sandbox.capture(take, { maxBytes, private: false, strict: true, signal });
+    await sandbox.capture(open, { maxBytes, private: false, strict: true, signal });
     return { state: Buffer.concat(pieces).toString("base64"), error: null };
   } catch (error) {
     if (signal?.aborted === true) throw aborted(signal);

@@ -6,18 +6,20 @@ import type { Line } from "./line.js";
 
 export type Death = Params<"died">;
 
-/** When nothing is heard of a new head for so long, init is gone too. */
-const REPLACE_MS = 15_000;
-
 /** Told about a death that no cell was waiting for. */
 type Bereaved = (death: Death) => void;
 
+/** A head that was just put in place answers at once; a loaded machine may take longer. */
+const PING_MS = 15_000;
+
 type Question =
+  | "ping"
   | "get_variable"
   | "variables"
   | "initialize"
   | "context_part"
   | "load_context"
+  | "configure"
   | "write_state"
   | "restore";
 
@@ -115,6 +117,16 @@ export class Branch implements BranchEvents {
     }
   }
 
+  /** Whether the head is seen to be there: init may have announced one that is dead by now. */
+  async isThere(): Promise<boolean> {
+    try {
+      await this.question("ping", {}, PING_MS);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   /** Ends the head of a question that is still open. */
   breakOff(): void {
     if (this.#asked !== undefined) this.family.kill(this.number, this.#asked);
@@ -126,25 +138,22 @@ export class Branch implements BranchEvents {
       if (this.#generation === generation) this.#heirs.push(resolve);
       else resolve();
     });
+    using _ = this.family.deadline("the end of its process");
     this.family.kill(this.number, generation);
-    const timer = setTimeout(() => this.family.close(), REPLACE_MS);
     await Promise.race([succession, this.family.ended]);
-    clearTimeout(timer);
   }
 
   /** The steps whose checkpoints live; the newest may still be in the making for so long. */
   async alive(milliseconds: number): Promise<ReadonlySet<number>> {
     const { present } = this.line;
     if (milliseconds > 0) await this.line.untilParked(present.id, milliseconds);
-    const init = await this.family.init();
-    const { checkpoints } = await init.request("checkpoints", { branch: this.number });
+    const { checkpoints } = await this.family.askInit("checkpoints", { branch: this.number });
     return new Set(checkpoints.map(({ step }) => step));
   }
 
   /** Goes to a checkpoint: init ends the head and wakes the copy. */
   async rollback(checkpoint: number): Promise<void> {
-    const init = await this.family.init();
-    const answer = await init.request("rollback", { branch: this.number, checkpoint });
+    const answer = await this.family.askInit("rollback", { branch: this.number, checkpoint });
     if (answer.done) {
       this.#generation = answer.generation;
       this.line.cut(checkpoint);

@@ -8,6 +8,7 @@ import type { Peer } from "../../protocol/peer.js";
 import type { SandboxInfo } from "../backend.js";
 import type { Branch } from "./branch.js";
 import { readExchange } from "./exchange.js";
+import { IncomingState, type StateSink } from "./incoming-state.js";
 
 /** A checkpoint is parked within milliseconds; a loaded machine may take longer. */
 const PARKING_MS = 5_000;
@@ -33,8 +34,8 @@ export interface Captured {
   readonly blocked: boolean;
 }
 
-/** Takes a piece; the next one waits until it is done. */
-export type StateSink = (piece: Uint8Array) => Promise<void>;
+/** A capture that is begun again opens another sink; what the one before got is void. */
+export type OpenSink = () => StateSink;
 
 /** Runs work when no cell does. */
 type Enqueue = <T>(work: () => Promise<T>) => Promise<T>;
@@ -43,14 +44,13 @@ type Enqueue = <T>(work: () => Promise<T>) => Promise<T>;
 export class Capture {
   readonly #branch: Branch;
   readonly #options: CaptureOptions;
-  readonly #write: StateSink;
+  readonly #open: OpenSink;
   readonly #enqueue: Enqueue;
-  #bytes = 0;
 
-  constructor(branch: Branch, options: CaptureOptions, write: StateSink, enqueue: Enqueue) {
+  constructor(branch: Branch, options: CaptureOptions, open: OpenSink, enqueue: Enqueue) {
     this.#branch = branch;
     this.#options = options;
-    this.#write = write;
+    this.#open = open;
     this.#enqueue = enqueue;
   }
 
@@ -80,12 +80,12 @@ export class Capture {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const { id, cell } = line.present;
       if (id === 0 || !(await line.untilParked(id, PARKING_MS))) return undefined;
-      const { writer, manifest } = this.#expect();
-      const init = await family.init();
+      const { writer, manifest, giveUp } = this.#expect();
       const order = { branch: number, checkpoint: id, writer, ...this.#scope };
-      const answer = await init.request("capture", order);
+      const answer = await family.askInit("capture", order);
       if (answer.done) return { manifest: await manifest, cell, blocked: false };
-      family.forgetWriter(writer);
+      // The copy may have made a writer all the same, which must not write into what comes next.
+      giveUp();
       // A cell has ended since, and took the oldest checkpoint's place.
       if (line.present.id === id) return undefined;
     }
@@ -96,11 +96,10 @@ export class Capture {
   async #fromHead(): Promise<Captured> {
     const { family, number, line } = this.#branch;
     const begun = await this.#enqueue(async () => {
-      const { writer, manifest } = this.#expect();
-      const init = await family.init();
-      const { done } = await init.request("lend_writer", { branch: number, writer });
+      const { writer, manifest, giveUp } = this.#expect();
+      const { done } = await family.askInit("lend_writer", { branch: number, writer });
       if (!done) {
-        family.forgetWriter(writer);
+        giveUp();
         throw new CellarError("SESSION_LOST", "the session takes no link to write its state on");
       }
       const { cell } = line.present;
@@ -126,54 +125,79 @@ export class Capture {
   async #through(place: { file?: string }, open: () => AsyncIterable<Buffer>): Promise<Captured> {
     const { cell } = this.#branch.line.present;
     const order = { ...place, writer: 0, ...this.#scope };
-    const { manifest } = await this.#branch
+    const { manifest, written } = await this.#branch
       .question("write_state", order, SILENCE_MS)
       .catch((error: unknown) => {
         throw isCellarError(error, "REMOTE_ERROR") ? refusalOf(error.message) : error;
       });
-    if (manifest === undefined) throw new CellarError("PROTOCOL_ERROR", "there is no manifest");
-    for await (const piece of open()) await this.#take(piece);
+    if (manifest === undefined || written === undefined) {
+      throw new CellarError("PROTOCOL_ERROR", "there is no manifest");
+    }
+    const state = this.#begin();
+    for await (const piece of open()) await state.take(piece);
+    state.verify(written);
     return { manifest, cell, blocked: true };
   }
 
+  #begin(): IncomingState {
+    return new IncomingState(this.#open(), this.#options.maxBytes);
+  }
+
   /** The number of a writer, and what it will have told at its end. */
-  #expect(): { writer: number; manifest: Promise<StateManifest> } {
+  #expect(): { writer: number; manifest: Promise<StateManifest>; giveUp: () => void } {
     const { family } = this.#branch;
     const { signal } = this.#options;
+    const state = this.#begin();
     let writer = 0;
-    let abort = () => {};
+    let link: Peer | undefined;
+    let fail: (error: unknown) => void = () => {};
+    const abort = () => fail(signal?.reason);
     const manifest = new Promise<StateManifest>((resolve, reject) => {
+      fail = reject;
       writer = family.expectWriter({
-        arrived: (peer) => this.#hear(peer, resolve, reject),
+        arrived: (peer) => {
+          link = peer;
+          this.#hear(peer, state, resolve, reject);
+        },
         failed: reject,
       });
-      abort = () => reject(signal?.reason);
       signal?.addEventListener("abort", abort, { once: true });
     });
     const end = () => {
       signal?.removeEventListener("abort", abort);
+      state.end();
       family.endWriter(writer);
     };
-    manifest.then(end, end);
-    return { writer, manifest };
+    manifest.then(end, () => {
+      end();
+      link?.close();
+    });
+    const giveUp = () => {
+      family.forgetWriter(writer);
+      fail(new CellarError("SESSION_LOST", "no copy writes the state"));
+    };
+    return { writer, manifest, giveUp };
   }
 
   /** Takes what a writer brings. One that hangs, or is not wanted any more, loses its link. */
-  #hear(peer: Peer, resolve: (manifest: StateManifest) => void, reject: (error: unknown) => void) {
-    const { signal } = this.#options;
+  #hear(
+    peer: Peer,
+    state: IncomingState,
+    resolve: (manifest: StateManifest) => void,
+    reject: (error: unknown) => void,
+  ): void {
     const leave = () => {
       peer.close();
       return {};
     };
     const silence = setTimeout(leave, SILENCE_MS);
-    signal?.addEventListener("abort", leave, { once: true });
     let isTaking = false;
     peer.serve("state_part", async (_, pieces) => {
       // One that does not wait for its answers would fill the memory of the host.
       if (isTaking) return leave();
       isTaking = true;
       try {
-        for (const piece of pieces) await this.#take(piece);
+        for (const piece of pieces) await state.take(piece);
       } catch (error) {
         reject(error);
         throw error;
@@ -183,21 +207,23 @@ export class Capture {
       return {};
     });
     peer.serve("state_end", async (end) => {
-      if (end.done) resolve(end.manifest);
-      else reject(refusalOf(end.reason));
+      // Nor may its end overtake a piece.
+      if (isTaking) return leave();
+      if (!end.done) reject(refusalOf(end.reason));
+      else {
+        try {
+          state.verify(end.written);
+          resolve(end.manifest);
+        } catch (error) {
+          reject(error);
+        }
+      }
       return {};
     });
     peer.closed.then((reason) => {
       clearTimeout(silence);
-      signal?.removeEventListener("abort", leave);
       reject(unfinished(reason));
     });
-  }
-
-  async #take(piece: Uint8Array): Promise<void> {
-    this.#bytes += piece.length;
-    if (this.#bytes > this.#options.maxBytes) throw tooLarge(this.#options.maxBytes);
-    await this.#write(piece);
   }
 }
 
@@ -211,10 +237,4 @@ function refusalOf(reason: string): CellarError {
 function unfinished(cause: CellarError): CellarError {
   const message = `the state was not written to its end: ${cause.message}`;
   return new CellarError(cause.code, message, { cause });
-}
-
-function tooLarge(most: number): CellarError {
-  return new CellarError("TOO_LARGE", `the state is larger than the ${most} bytes allowed`, {
-    remedy: "Delete what is not needed any more, or raise stateMaxSizeMb.",
-  });
 }

@@ -8,12 +8,10 @@ import { Clock } from "./clock.js";
 import { Collector } from "./collector.js";
 import type { HostCalls } from "./host-calls.js";
 
-/** A head whose pipes were broken by the cell never reports the end of its output. */
+/** A head whose pipes were broken by the cell never reports the end of its output: then nothing comes. */
 const SETTLE_MS = 5_000;
 /** A closed link is mostly a dead head, of which init tells by itself. */
 const DEATH_NOTICE_MS = 250;
-/** A kill is carried out by the kernel; when nothing is heard for so long, init is gone too. */
-const KILL_MS = 15_000;
 
 export type StopCause = "timeout" | "cancelled";
 
@@ -44,7 +42,10 @@ export class RunningCell implements CellListener {
   readonly #generation: number;
   #cause: StopCause | undefined;
   #answered = false;
-  #timers: NodeJS.Timeout[] = [];
+  #isOver = false;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #deadline: Disposable | undefined;
+  #settling: NodeJS.Timeout | undefined;
   #settled: Params<"settled"> | undefined;
   #wakeSettled: () => void = () => {};
   #death: CellEnd | undefined;
@@ -59,7 +60,10 @@ export class RunningCell implements CellListener {
     this.#order = order;
     this.#generation = branch.generation;
     this.collector = new Collector(order.callbacks, order.maxOutputLength);
-    this.output = (event) => this.collector.text(event);
+    this.output = (event) => {
+      this.#settling?.refresh();
+      this.collector.text(event);
+    };
     this.display = (event, attachments) => this.collector.display(event, attachments);
   }
 
@@ -100,11 +104,9 @@ export class RunningCell implements CellListener {
     this.#calling?.abort();
     const { family, number } = this.#branch;
     family.interrupt(number, this.#order.step);
-    this.#timers.push(
-      setTimeout(() => {
-        if (!this.#answered) this.#kill();
-      }, this.#order.grace),
-    );
+    this.#after(this.#order.grace, () => {
+      if (!this.#answered) this.#kill();
+    });
   }
 
   async run(): Promise<CellEnd> {
@@ -144,7 +146,9 @@ export class RunningCell implements CellListener {
       // Its last output and its death may have come in one breath.
       return this.#death ?? settled;
     } finally {
+      this.#isOver = true;
       for (const timer of this.#timers) clearTimeout(timer);
+      this.#deadline?.[Symbol.dispose]();
       this.#clock[Symbol.dispose]();
       this.#calling?.abort();
       listening[Symbol.dispose]();
@@ -161,17 +165,26 @@ export class RunningCell implements CellListener {
     this.settled({ ...source, step, seq: pieces.at(-1)?.seq ?? 0, omitted, processes: 0 });
   }
 
+  /** Nothing of a cell happens after it: what comes too late finds it over. */
+  #after(milliseconds: number, action: () => void): NodeJS.Timeout | undefined {
+    if (this.#isOver) return undefined;
+    const timer = setTimeout(action, milliseconds);
+    this.#timers.add(timer);
+    return timer;
+  }
+
   #kill(): void {
+    if (this.#isOver) return;
     const { family, number } = this.#branch;
     family.kill(number, this.#generation);
-    this.#timers.push(setTimeout(() => family.close(), KILL_MS));
+    this.#deadline ??= family.deadline("the end of its process");
   }
 
   /** The head's link ended without an answer: it died, or it spoke nonsense and must go. */
   #linkBroke(error: unknown): Promise<CellEnd> {
     const isLost = error instanceof CellarError && error.code === "SESSION_LOST";
     if (isLost) {
-      this.#timers.push(setTimeout(() => this.#kill(), DEATH_NOTICE_MS));
+      this.#after(DEATH_NOTICE_MS, () => this.#kill());
     } else {
       this.#breakOff(
         error instanceof CellarError
@@ -193,7 +206,7 @@ export class RunningCell implements CellListener {
     return new Promise((resolve) => {
       this.#wakeSettled = () => resolve(end);
       const silent = new CellarError("PROTOCOL_ERROR", "the end of its output never came");
-      this.#timers.push(setTimeout(() => this.#breakOff(silent), SETTLE_MS));
+      this.#settling = this.#after(SETTLE_MS, () => this.#breakOff(silent));
     });
   }
 }

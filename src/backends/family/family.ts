@@ -1,11 +1,15 @@
 import { CellarError } from "../../errors.js";
-import type { DeathCause, Params } from "../../protocol/messages.js";
+import type { DeathCause, Params, Result } from "../../protocol/messages.js";
 import type { Peer } from "../../protocol/peer.js";
 
 export type Hello = Params<"hello">;
 
 /** How long the news of a session's end may take behind the end itself. */
 const OBITUARY_MS = 500;
+/** Init carries out an order within so long, or nothing more is expected of the session. */
+const DEADLINE_MS = 20_000;
+/** A session that does not end by itself within so long is ended from outside. */
+const LEAVING_MS = 2_000;
 const CROWDED_REST_MS = 1000;
 
 /** What a branch's owner hears from init. */
@@ -16,8 +20,19 @@ export interface BranchEvents {
   died(event: Params<"died">): void;
 }
 
+type InitRequest =
+  | "rollback"
+  | "fork"
+  | "drop"
+  | "checkpoints"
+  | "capture"
+  | "lend_writer"
+  | "lend_state";
+
 export interface FamilySurroundings {
   endProcess?: () => void;
+  /** Ends every process of the session without the help of any of them. */
+  forceEnd?: () => void;
   isCrowded?: () => boolean;
   /** How long a head waits after an answer before it parks a copy, where that is not as usual. */
   restMs?: number | undefined;
@@ -58,6 +73,7 @@ export class Family {
   readonly #heads = new Map<string, HeadSlot>();
   readonly #events = new Map<number, BranchEvents>();
   readonly #endProcess: (() => void) | undefined;
+  readonly #forceEnd: (() => void) | undefined;
   readonly #isCrowded: () => boolean;
   readonly #restMs: number | undefined;
   readonly #writers = new Map<number, WriterEvents>();
@@ -70,6 +86,7 @@ export class Family {
   constructor(session: string, around: FamilySurroundings) {
     this.session = session;
     this.#endProcess = around.endProcess;
+    this.#forceEnd = around.forceEnd;
     this.foretell = around.foretell ?? (() => {});
     this.exchange = around.exchange;
     this.#isCrowded = around.isCrowded ?? (() => false);
@@ -139,8 +156,17 @@ export class Family {
     this.#forgetHeads(branch, Number.POSITIVE_INFINITY);
   }
 
-  init(): Promise<Peer> {
-    return this.#init;
+  /** Asks init. One that does not answer in time, whatever a cell did to it, loses its session. */
+  async askInit<M extends InitRequest>(method: M, params: Params<M>): Promise<Result<M>> {
+    using _ = this.deadline(`the order ${method}`);
+    const init = await this.#init;
+    return await init.request(method, params);
+  }
+
+  /** The session is given up, unless disposed of in time. */
+  deadline(order: string): Disposable {
+    const timer = setTimeout(() => this.lose(unresponsive(order)), DEADLINE_MS);
+    return { [Symbol.dispose]: () => clearTimeout(timer) };
   }
 
   /** The channel of one generation of a branch's head, when it has connected. */
@@ -210,6 +236,14 @@ export class Family {
     for (const callback of this.#attending) callback(reason);
     this.#attending.clear();
     this.#end(reason);
+    this.#seeItGone();
+  }
+
+  #seeItGone(): void {
+    if (this.#forceEnd === undefined) return;
+    const timer = setTimeout(this.#forceEnd, LEAVING_MS);
+    timer.unref();
+    this.gone.then(() => clearTimeout(timer));
   }
 
   /** At once, or when it has come: a cell may reach its limit while its session is still made. */
@@ -230,7 +264,9 @@ export class Family {
     peer.on("died", (event) => this.#events.get(event.branch)?.died(event));
     // The zygote knows why, and tells it when it has seen the end; unless it is what ended.
     peer.closed.then((reason) => {
-      if (this.isAlive) setTimeout(() => this.lose(reason), OBITUARY_MS);
+      if (!this.isAlive) return;
+      const timer = setTimeout(() => this.lose(reason), OBITUARY_MS);
+      this.ended.then(() => clearTimeout(timer));
     });
     this.#arriveInit(peer);
   }
@@ -272,4 +308,9 @@ export class Family {
       if (key.startsWith(`${branch}/`) && slot.generation < below) this.#heads.delete(key);
     }
   }
+}
+
+function unresponsive(order: string): CellarError {
+  const message = `the session did not carry out ${order} within ${DEADLINE_MS / 1000} s`;
+  return new CellarError("SESSION_LOST", message, { details: { reason: "unresponsive" } });
 }

@@ -61,7 +61,8 @@ export class Furniture {
       ...toolsOf(this.#tools),
     };
     if (this.#environment !== undefined || Object.keys(order).length > 0) {
-      await branch.ask("configure", { environment: { ...this.#environment }, ...order });
+      const configuration = { environment: { ...this.#environment }, ...order };
+      await branch.question("configure", configuration, LOADING_MS);
     }
     const context = this.#context;
     if (context !== undefined && context !== lodging.context) await this.place(branch, context);
@@ -157,8 +158,7 @@ function record({ line }: Branch, step: number, plan: Plan): void {
 }
 
 async function lendState({ family, number }: Branch): Promise<void> {
-  const init = await family.init();
-  const answer = await init.request("lend_state", { branch: number });
+  const answer = await family.askInit("lend_state", { branch: number });
   if (!answer.done) {
     throw new CellarError("STATE_REFUSED", `the state cannot be handed in: ${answer.reason}`);
   }

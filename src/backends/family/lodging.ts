@@ -60,8 +60,7 @@ function enter(house: House, family: Family, info: SandboxInfo, kind: LodgingKin
         family.close();
         await withinTime(family.gone, milliseconds);
       } else if (family.isAlive) {
-        const dropped = family.init().then((init) => init.request("drop", { branch }));
-        await dropped.catch(() => {});
+        await family.askInit("drop", { branch }).catch(() => {});
         family.forget(branch);
       }
     },

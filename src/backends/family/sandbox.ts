@@ -12,7 +12,7 @@ import type {
 } from "../backend.js";
 import { Branch, type Death } from "./branch.js";
 import type { Callbacks } from "./callbacks.js";
-import { Capture, type Captured, type CaptureOptions, type StateSink } from "./capture.js";
+import { Capture, type Captured, type CaptureOptions, type OpenSink } from "./capture.js";
 import { answeredStatus, type CellEnd, describeDeath, RunningCell, stopError } from "./cell.js";
 import { contextOf } from "./context.js";
 import { extrasOf, gathered, unrun } from "./execution.js";
@@ -38,6 +38,8 @@ import { type WaitingCell, WaitingCells } from "./waiting.js";
 /** A checkpoint is parked within milliseconds; a loaded machine may take longer. */
 const PARKING_MS = 5_000;
 const CLOSING_MS = 5_000;
+const UNSEEN =
+  "the process that was put in its place ended at once; the next result tells what is left";
 
 /** A Python of one's own: cells run one at a time, and their state stays. */
 export class PythonSandbox implements ISandbox {
@@ -147,10 +149,10 @@ export class PythonSandbox implements ISandbox {
     return this.#task(async () => (await asked()).variables);
   }
 
-  /** Hands the present state to `write`, piece by piece, while cells go on. */
-  async capture(write: StateSink, options: CaptureOptions): Promise<Captured> {
+  /** Hands the present state piece by piece to what `open` gives, while cells go on. */
+  async capture(open: OpenSink, options: CaptureOptions): Promise<Captured> {
     if (this.#ending !== undefined) throw closedError("the sandbox was destroyed");
-    const capture = new Capture(this.#branch, options, write, (work) => this.#task(work));
+    const capture = new Capture(this.#branch, options, open, (work) => this.#task(work));
     return keepingAlive(capture.run(this.info));
   }
 
@@ -200,9 +202,8 @@ export class PythonSandbox implements ISandbox {
       fork.#furniture.copyFrom(this.#furniture);
       this.#isFresh = false;
       // It listens before it is made, for its first checkpoint may be told with the answer.
-      const init = await family.init();
       const order = { branch: number, checkpoint: present.id, new_branch: branch };
-      const answer = await init.request("fork", order);
+      const answer = await family.askInit("fork", order);
       if (!answer.done) {
         await fork.destroy();
         throw new CellarError("CHECKPOINT_GONE", answer.reason);
@@ -344,9 +345,9 @@ export class PythonSandbox implements ISandbox {
     if (end.kind === "died" && end.death.restored === run.step) {
       this.#branch.line.add({ id: run.step, cell: run.number });
     }
-    const isRestored = end.kind === "died" && this.#lodging.family.isAlive;
-    this.#isLossTold = !isRestored;
-    const state = isRestored ? await this.#restored(end.death) : await this.#bereft();
+    const restored = end.kind === "died" ? await this.#restoredIfSeen(end.death) : undefined;
+    this.#isLossTold = restored === undefined;
+    const state = restored ?? (await this.#bereft());
     const told = joinReports(run.notice, state);
     return { status, error, result: null, exitCode: null, state: told };
   }
@@ -360,6 +361,7 @@ export class PythonSandbox implements ISandbox {
     await this.#goTo(id).catch((error: unknown) => {
       reason = describeError(error);
     });
+    if (reason === undefined && !(await this.#branch.isThere())) reason = UNSEEN;
     const checkpoint = this.#branch.line.present.id;
     return reason === undefined
       ? { survived: true, checkpoint }
@@ -379,6 +381,17 @@ export class PythonSandbox implements ISandbox {
     const report = restoredState(this.#branch.line, death.restored, this.#branch.lost);
     if (death.restored === 0) await this.#furnish();
     return { ...report, checkpoint: this.#branch.line.present.id };
+  }
+
+  /** Undefined when the session is gone as a whole. */
+  async #restoredIfSeen(death: Death): Promise<StateReport | undefined> {
+    const { family } = this.#lodging;
+    const report = family.isAlive ? await this.#restored(death) : undefined;
+    const isThere = await this.#branch.isThere();
+    if (!family.isAlive) return undefined;
+    return report === undefined || isThere
+      ? report
+      : { ...report, survived: false, reason: UNSEEN };
   }
 
   async #bereft(): Promise<StateReport> {

@@ -17,6 +17,9 @@ export interface SpawnOrder {
 /** Who keeps a room writes down what a cell did before it answers, and a fork would be in its way. */
 const ROOM_REST_MS = 10;
 
+/** Longer than a crowd of sessions takes that are made at once. */
+const START_MS = 90_000;
+
 /** So many sessions being made at once keep the processors busy. */
 const CROWD = 2;
 
@@ -24,14 +27,21 @@ const CROWD = 2;
 export class Cradle {
   readonly #peer: Peer;
   readonly #listener: Listener;
+  readonly #supervisor: Peer;
   readonly #families = new Map<string, Family>();
   /** Sessions asked for whose head has not come yet. */
   #starting = 0;
 
-  /** `onExit` hears of children that are no sessions. */
-  constructor(peer: Peer, listener: Listener, onExit: (name: string) => void = () => {}) {
+  /** `supervisor` is the link to the process that can end any session; `onExit` hears of other children. */
+  constructor(
+    peer: Peer,
+    listener: Listener,
+    supervisor = peer,
+    onExit: (name: string) => void = () => {},
+  ) {
     this.#peer = peer;
     this.#listener = listener;
+    this.#supervisor = supervisor;
     peer.on("exited", ({ session, reason }) => {
       const family = this.#families.get(session);
       family?.bury(new CellarError("SESSION_LOST", `the session ${reason}`));
@@ -48,10 +58,17 @@ export class Cradle {
   spawn(order: SpawnOrder): Family {
     const { name: session, token } = newCredentials();
     const restMs = order.room === undefined ? undefined : ROOM_REST_MS;
-    const family = new Family(session, { isCrowded: () => this.#starting > CROWD, restMs });
+    const family = new Family(session, {
+      isCrowded: () => this.#starting > CROWD,
+      restMs,
+      forceEnd: () => this.#supervisor.notify("end_session", { session }),
+    });
     this.#families.set(session, family);
     this.#starting += 1;
+    const late = setTimeout(() => family.lose(notStarted()), START_MS);
+    late.unref();
     const started = () => {
+      clearTimeout(late);
       this.#starting -= 1;
     };
     family.head(0, 0).then(started, started);
@@ -94,6 +111,13 @@ export class Cradle {
     }
     this.#families.clear();
   }
+}
+
+function notStarted(): CellarError {
+  return new CellarError("START_FAILED", `no session was ready within ${START_MS / 1000} s`, {
+    remedy:
+      "The machine is overloaded, or the zygote hangs: try again with fewer sessions at once.",
+  });
 }
 
 function entry({ name, hasEgress }: Room): NonNullable<Params<"spawn">["room"]> {

@@ -108,7 +108,7 @@ int(os.read(reader, 32))`);
       await using sandbox = await runtime.createSandbox(SHARED);
       await sandbox.execute("text, numbers = 'kept', list(range(1000))");
       const write = async (piece: Uint8Array) => void pieces.push(piece);
-      const captured = await sandbox.capture(write, { maxBytes: 1 << 24 });
+      const captured = await sandbox.capture(() => write, { maxBytes: 1 << 24 });
       expect(captured.manifest.variables.map(({ name }) => name).sort()).toEqual([
         "numbers",
         "text",
@@ -119,7 +119,7 @@ int(os.read(reader, 32))`);
     const report = await sandbox.restore(file);
     expect([...report.restored].sort()).toEqual(["numbers", "text"]);
     expect(await sandbox.getVariable("text")).toBe("kept");
-    const again = await sandbox.capture(async () => {}, { maxBytes: 1 << 24 });
+    const again = await sandbox.capture(() => async () => {}, { maxBytes: 1 << 24 });
     expect(again.manifest.variables).toHaveLength(2);
   });
 

@@ -122,8 +122,7 @@ describe("a rehearsal", () => {
     expect(answer).toMatchObject({ status: "ok", output: { pieces: [] } });
     const real = await head.request("execute", { ...cell, step: 1, code: "print('real')" });
     expect(real.status).toBe("ok");
-    const init = await family.init();
-    await init.request("checkpoints", { branch: 0 });
+    await family.askInit("checkpoints", { branch: 0 });
     expect(heard.filter((event) => (event as { step?: number | null }).step === null)).toEqual([]);
     family.close();
   });

@@ -39,7 +39,7 @@ describe("a session in a room", () => {
     const write = async (piece: Uint8Array) => {
       pieces.push(piece);
     };
-    const told = await sandbox.capture(write, { maxBytes: MOST, ...options });
+    const told = await sandbox.capture(() => write, { maxBytes: MOST, ...options });
     return { ...told, bytes: Buffer.concat(pieces) };
   }
 

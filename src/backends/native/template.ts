@@ -25,9 +25,9 @@ export class Template {
   readonly #peer: Peer;
   readonly #cradle: Cradle;
 
-  private constructor(peer: Peer, listener: Listener) {
+  private constructor(peer: Peer, listener: Listener, supervisor: Peer) {
     this.#peer = peer;
-    this.#cradle = new Cradle(peer, listener);
+    this.#cradle = new Cradle(peer, listener, supervisor);
     peer.closed.then((reason) => this.#cradle.lose("template", reason));
   }
 
@@ -35,7 +35,7 @@ export class Template {
     const { zygote, listener, porter, temporary } = workshop;
     await using file = await context.open(temporary);
     const peer = await zygote.template((name) => porter.carry(name, file.fd));
-    const template = new Template(peer, listener);
+    const template = new Template(peer, listener, zygote.supervisor);
     try {
       await template.#read(context);
       return template;

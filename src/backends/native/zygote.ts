@@ -32,7 +32,7 @@ export class Zygote {
     this.#wall = wall;
     this.#listener = listener;
     this.#peer = new Peer(wall.control);
-    this.#cradle = new Cradle(this.#peer, listener, (name) =>
+    this.#cradle = new Cradle(this.#peer, listener, this.#peer, (name) =>
       this.#expectant.get(name)?.(new CellarError("START_FAILED", "the template ended at once")),
     );
     wall.process.unref();
@@ -68,6 +68,11 @@ export class Zygote {
 
   get isAlive(): boolean {
     return this.#peer.isOpen && !this.#closing;
+  }
+
+  /** Its link is also that of the process which supervises all sessions behind the wall. */
+  get supervisor(): Peer {
+    return this.#peer;
   }
 
   /** Asks for a session and returns at once; its parts arrive through the listener. */

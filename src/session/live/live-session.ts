@@ -4,7 +4,7 @@ import type {
   ExecuteOptions,
   SandboxInfo,
 } from "../../backends/backend.js";
-import type { Captured, CaptureOptions, StateSink } from "../../backends/family/capture.js";
+import type { Captured, CaptureOptions, OpenSink } from "../../backends/family/capture.js";
 import type { NativePythonSandbox } from "../../backends/native/sandbox.js";
 import { isCellarError } from "../../errors.js";
 
@@ -109,11 +109,11 @@ export class LiveSession implements AsyncDisposable {
 
   /** Also tells which point of the timeline was captured; undefined for one that is unknown. */
   async capture(
-    write: StateSink,
+    open: OpenSink,
     options: CaptureOptions,
   ): Promise<Captured & { readonly sequence: number | undefined }> {
     const steps = this.#steps;
-    const captured = await this.sandbox.capture(write, options);
+    const captured = await this.sandbox.capture(open, options);
     const known = [...this.#steps, ...steps].find(({ cell }) => cell === captured.cell);
     const sequence = captured.cell === 0 ? this.#baseSequence : known?.sequence;
     return { ...captured, sequence };

@@ -142,28 +142,25 @@ export class Snapshots {
   async #take(session: LiveSession, signal: AbortSignal): Promise<void> {
     const { id, journal, seal, maxBytes, keep } = this.#plan;
     const { blobs } = journal.vault;
-    const stream = new PassThrough();
-    stream.on("error", () => {});
-    const putting = blobs.put(stream);
-    putting.catch(() => {});
-    const write = async (piece: Uint8Array) => {
-      if (!stream.write(piece)) await Promise.race([once(stream, "drain"), putting]);
+    let upload: Upload | undefined;
+    const open = () => {
+      // A state that is begun again begins with nothing.
+      upload?.stop(new CellarError("ABORTED", "the state is written again from its beginning"));
+      upload = new Upload(blobs);
+      return upload.write;
     };
     let taken: Awaited<ReturnType<LiveSession["capture"]>>;
+    let blob: BlobRef;
     try {
-      const capture = session.capture(write, { maxBytes, signal });
+      const capture = session.capture(open, { maxBytes, signal });
       capture.catch(() => {});
       taken = await Promise.race([capture, untilAborted(signal)]);
-      stream.end();
+      blob = await finished(upload);
     } catch (error) {
-      stream.destroy(error instanceof Error ? error : undefined);
       // A full disk is the reason, not that the writer was sent away.
-      await putting.catch((cause: unknown) => {
-        if (isCellarError(cause, "IO_ERROR")) throw cause;
-      });
-      throw error;
+      const cause = await upload?.stop(error);
+      throw isCellarError(cause, "IO_ERROR") ? cause : error;
     }
-    const blob = await putting;
     const { sequence, manifest } = taken;
     if (sequence === undefined || sequence === 0) return;
     const kept = await keepManifest(manifest, blobs);
@@ -177,6 +174,41 @@ export class Snapshots {
     await journal.commit((now) => withSnapshot(now, record, keep));
     this.#manifest = { sequence, manifest };
   }
+}
+
+/** One content on its way into the store. */
+class Upload {
+  readonly #stream = new PassThrough();
+  readonly #stored: Promise<BlobRef>;
+
+  constructor(blobs: { put(source: PassThrough): Promise<BlobRef> }) {
+    this.#stream.on("error", () => {});
+    this.#stored = blobs.put(this.#stream);
+    this.#stored.catch(() => {});
+  }
+
+  readonly write = async (piece: Uint8Array): Promise<void> => {
+    if (!this.#stream.write(piece)) await Promise.race([once(this.#stream, "drain"), this.#stored]);
+  };
+
+  finish(): Promise<BlobRef> {
+    this.#stream.end();
+    return this.#stored;
+  }
+
+  /** Gives up; resolves to what the store says to that. */
+  stop(reason: unknown): Promise<unknown> {
+    this.#stream.destroy(reason instanceof Error ? reason : new Error(describeError(reason)));
+    return this.#stored.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  }
+}
+
+function finished(upload: Upload | undefined): Promise<BlobRef> {
+  if (upload === undefined) throw new CellarError("PROTOCOL_ERROR", "no state was written");
+  return upload.finish();
 }
 
 function untilAborted(signal: AbortSignal): Promise<never> {
