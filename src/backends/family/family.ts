@@ -159,8 +159,12 @@ export class Family {
   /** Asks init. One that does not answer in time, whatever a cell did to it, loses its session. */
   async askInit<M extends InitRequest>(method: M, params: Params<M>): Promise<Result<M>> {
     using _ = this.deadline(`the order ${method}`);
-    const init = await this.#init;
-    return await init.request(method, params);
+    try {
+      const init = await this.#init;
+      return await init.request(method, params);
+    } catch (error) {
+      throw this.#lost ?? error;
+    }
   }
 
   /** The session is given up, unless disposed of in time. */

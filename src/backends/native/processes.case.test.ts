@@ -20,11 +20,25 @@ export function zygotePids(): number[] {
   return pidsWithoutSession((number) => number === ZYGOTE);
 }
 
+/** Every process of every session behind the walls around this process. */
+export function sessionPids(): number[] {
+  return seenPids(({ numbers }) => numbers.length === 3);
+}
+
+/** The first processes of those sessions. */
+export function initPids(): number[] {
+  return seenPids(({ numbers }) => numbers.length === 3 && numbers[2] === 1);
+}
+
 function pidsWithoutSession(wanted: (number: number) => boolean): number[] {
+  return seenPids(({ numbers }) => numbers.length === 2 && wanted(numbers[1] ?? 0));
+}
+
+function seenPids(wanted: (seen: Seen) => boolean): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map((name) => look(Number(name)))
-    .filter((seen) => seen?.numbers.length === 2 && wanted(seen.numbers[1] ?? 0))
+    .filter((seen) => seen !== undefined && wanted(seen))
     .map((seen) => seen?.pid ?? 0)
     .filter(descends);
 }

@@ -1,0 +1,115 @@
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { REPLConfig } from "../backend.js";
+import { initPids, sessionPids } from "./processes.case.test.js";
+import type { NativePythonSandbox } from "./sandbox.js";
+import { openWalls } from "./walls.case.test.js";
+
+const { runtime, unavailable } = await openWalls();
+const open: NativePythonSandbox[] = [];
+const PATIENCE = { timeout: 60_000, interval: 50 };
+
+/** Says on the link to init what a head says about a checkpoint, with any pid. */
+const FORGE = `
+import os, socket, struct
+def forge(step, pid):
+    with socket.socket(fileno=os.dup(1101)) as link:
+        link.send(struct.pack("=II", step, pid & 0xFFFFFFFF))
+`;
+
+async function create(config: REPLConfig = {}): Promise<NativePythonSandbox> {
+  const sandbox = await runtime.createSandbox({
+    preload: "none",
+    poolSize: 0,
+    timeout: 10_000,
+    grace: 300,
+    ...config,
+  });
+  open.push(sandbox);
+  return sandbox;
+}
+
+function check(name: string, body: () => Promise<void>): void {
+  it(name, async (context) => {
+    if (unavailable !== undefined) context.skip(unavailable);
+    await body();
+  });
+}
+
+/** Sessions that wait in a pool are there before and after. */
+let before: ReadonlySet<number> = new Set();
+const ours = (pids: readonly number[]) => pids.filter((pid) => !before.has(pid));
+const untilGone = () => vi.waitUntil(() => ours(sessionPids()).length === 0, PATIENCE);
+
+beforeEach(() => {
+  before = new Set(sessionPids());
+});
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((sandbox) => sandbox.destroy()));
+  await untilGone();
+});
+
+afterAll(() => runtime[Symbol.asyncDispose]());
+
+describe("what a head says about pids", () => {
+  check("ends nothing of another session", async () => {
+    const neighbour = await create();
+    await neighbour.execute("kept = 7");
+    const attacker = await create({ keepCheckpoints: 2 });
+    const inits = initPids();
+    for (const pid of [0, 1, 2, -1, 0x7fffffff, 4_194_304]) {
+      const forging = `${FORGE}\nfor step in range(101, 106): forge(step, ${pid})`;
+      await attacker.execute(forging);
+      await attacker.execute("1");
+    }
+    expect(initPids()).toEqual(expect.arrayContaining(inits));
+    const after = await neighbour.execute("kept");
+    expect(after.result).toEqual({ "text/plain": "7" });
+    expect(after.state).toMatchObject({ survived: true });
+  });
+
+  check("saves no head from its end: an endless cell is taken back", async () => {
+    const sandbox = await create({ timeout: 1000 });
+    await sandbox.execute("kept = 7");
+    const run = await sandbox.execute(`${FORGE}\nforge(0, os.getpid())\nwhile True: pass`);
+    expect(run.status).toBe("timeout");
+    expect((await sandbox.execute("kept")).result).toEqual({ "text/plain": "7" });
+    await sandbox.execute(`${FORGE}\nforge(9, os.getpid())\nkept = 8`);
+    await sandbox.undo();
+    expect((await sandbox.execute("kept")).result).toEqual({ "text/plain": "7" });
+  });
+});
+
+describe("a session whose first process does nothing any more", () => {
+  check("ends from outside, its processes with it", async () => {
+    const sandbox = await create();
+    await sandbox.execute(
+      "import os\nfor _ in range(3):\n  if os.fork() == 0:\n    while True: pass",
+    );
+    for (const pid of ours(initPids())) process.kill(pid, "SIGSTOP");
+    await sandbox.destroy();
+    await untilGone();
+  });
+
+  check("does not keep a cell, an undo or a fork waiting, and the loss is told", async () => {
+    const config = { timeout: 500, checkpoints: "always" } as const;
+    const running = await create(config);
+    const going = [await create(config), await create(config)] as const;
+    for (const sandbox of [running, ...going]) await sandbox.execute("kept = 7");
+    for (const pid of ours(initPids())) process.kill(pid, "SIGSTOP");
+    const [cell, undo, fork] = await Promise.allSettled([
+      running.execute("import signal\nsignal.signal(2, signal.SIG_IGN)\nwhile True: pass"),
+      going[0].undo(),
+      going[1].fork(),
+    ]);
+    expect(cell).toMatchObject({
+      value: { status: "timeout", state: { survived: false, reason: "unresponsive" } },
+    });
+    for (const call of [undo, fork]) {
+      expect(call).toMatchObject({ reason: { code: "SESSION_LOST" } });
+    }
+    const next = await going[0].execute("'kept' in globals()");
+    expect(next.result).toEqual({ "text/plain": "False" });
+    expect(next.state).toMatchObject({ survived: false, reason: "unresponsive" });
+  });
+});
