@@ -38,7 +38,7 @@ class Conduct:
         if self.policy == "ast":
             violations = policies.check_tree(tree, text, self._names)
         elif self.policy == "restricted":
-            tree, violations = self._guards.guarded(tree, text)
+            tree, violations = self._guards.guarded(tree, text, self._names)
         else:
             return tree
         if violations:

@@ -13,6 +13,7 @@ from . import cell as cells
 from . import policy_rules as rules
 from . import policy_strings as strings
 from .magics import BUILTIN as MAGIC
+from .policy_calls import Calls, inside
 from .policy_modules import Modules, refused_name
 from .policy_report import Report
 from .policy_scopes import Bindings, children
@@ -23,7 +24,6 @@ NAME_LIMIT = 80
 _Module = type(sys)
 _NOT_GIVEN = object()
 _Name, _Attribute, _Constant, _Call = _ast.Name, _ast.Attribute, _ast.Constant, _ast.Call
-_CODE_CALLS = frozenset(("timeit", "repeat", "Timer"))
 
 
 def check(source, filename="<cell>", names=None):
@@ -57,9 +57,12 @@ class Inspection:
         self._is_nested = is_nested
         self._modules = Modules(names)
         self._suspects = []
-        self._seen = set()
+        self._calls = Calls(self._report, self._modules, names, self._look_at_code)
+        self._seen = self._calls.told
 
-    def violations(self, tree):
+    def violations(self, tree, looks=None):
+        """All of them; `looks` names what to look at where that is not everything."""
+        looks = _LOOKS if looks is None else looks
         nodes = self._nodes(tree)
         for node in nodes:
             if type(node) in _IMPORTS:
@@ -67,9 +70,11 @@ class Inspection:
         # the last statement comes first among the nodes
         for node in reversed(nodes):
             if type(node) in _ASSIGNMENTS:
-                self._modules.bind_alias(node)
+                self._calls.remember(node)
+                if type(node) in _ALIASES:
+                    self._modules.bind_alias(node)
         for node in nodes:
-            look = _LOOKS.get(type(node))
+            look = looks.get(type(node))
             if look is not None:
                 look(self, node)
         if self._suspects:
@@ -121,7 +126,7 @@ class Inspection:
             return
         base = node.value
         if type(base) is not _Name and not (
-            name.startswith("_") or name in rules.MODULES or name == "open"
+            name.startswith("_") or name in rules.MODULES or name in rules.LAST_STEPS or name == "open"
         ):
             return
         path = self._modules.path(base)
@@ -139,7 +144,7 @@ class Inspection:
         elif name in rules.FIXED_NAMES:
             if node not in self._seen:
                 self._refuse_name(node)
-        elif name in rules.CALLS or name in rules.MODULES:
+        elif name in rules.CALLS or name in rules.MODULES or name in rules.CARRIED_CALLS:
             self._suspects.append(node)
 
     def _look_at_bound(self, node, name):
@@ -149,7 +154,10 @@ class Inspection:
 
     def _refuse_name(self, node):
         name = node.id
-        if name in rules.CALLS:
+        if name in rules.CARRIED_CALLS:
+            hint = rules.CARRIED_CALLS[name]
+            self._report.add(node, "call." + name, "{} is refused".format(name), hint)
+        elif name in rules.CALLS:
             kind = "name." if name in rules.FIXED_NAMES and name != "__import__" else "call."
             self._report.add(node, kind + name, "{} is refused".format(name), rules.CALLS[name])
         else:
@@ -170,13 +178,17 @@ class Inspection:
             elif type(given) is _Module:
                 if rules.refused_import(str(given.__dict__.get("__name__"))) is not None:
                     self._refuse_name(node)
-            elif given is _NOT_GIVEN and self._names is None and name in rules.CARRIED:
-                self._refuse_name(node)
+            elif name in rules.CARRIED_CALLS:
+                if _is_of_library(given) or (given is _NOT_GIVEN and self._modules.has_star):
+                    self._refuse_name(node)
+            elif given is _NOT_GIVEN and name in rules.CARRIED:
+                if self._names is None or self._modules.has_star:
+                    self._refuse_name(node)
 
     def _look_at_assignment(self, node):
         """__match_args__ names the attributes that patterns read."""
         if any(type(target) is _Name and target.id == "__match_args__" for target in node.targets):
-            for part in _inside(node.value):
+            for part in inside(node.value):
                 name = part.value if type(part) is _Constant else None
                 if type(name) is str and name in rules.ATTRIBUTES:
                     message = "the attribute {} is refused in patterns too".format(name)
@@ -187,6 +199,7 @@ class Inspection:
             rule, message = "attribute." + node.name, "defining {} is refused".format(node.name)
             self._report.add(node, rule, message, rules.ATTRIBUTES[node.name])
         self._look_at_bound(node, node.name)
+        self._look_at_annotation(node)
 
     def _look_at_names(self, node):
         for name in node.names:
@@ -194,6 +207,12 @@ class Inspection:
 
     def _look_at_argument(self, node):
         self._look_at_bound(node, node.arg)
+        self._look_at_annotation(node)
+
+    def _look_at_annotation(self, node):
+        for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+            if annotation is not None:
+                self._calls.look_at_annotation(annotation)
 
     def _look_at_pattern(self, node):
         for name, pattern in zip(node.kwd_attrs, node.kwd_patterns):
@@ -254,7 +273,7 @@ class Inspection:
         stored_data = type(node.ctx) is not _ast.Load and key in rules.DATA_KEYS
         if key.startswith("__") and (key in rules.ATTRIBUTES or key in rules.CALLS) and not stored_data:
             hint = rules.ATTRIBUTES.get(key) or rules.CALLS[key]
-            self._seen.update(_inside(node.slice))
+            self._seen.update(inside(node.slice))
             message = "the key {} is refused".format(key)
             self._report.add(node.slice, "subscript." + key, message, hint)
         elif key in rules.MODULES and type(node.value) is _Attribute and node.value.attr == "modules":
@@ -266,25 +285,13 @@ class Inspection:
         if type(called) is _Attribute and type(called.value) is _Name and called.value.id == MAGIC:
             self._look_at_magic(node)
             return
-        name = called.attr if type(called) is _Attribute else getattr(called, "id", None)
-        if name in rules.PATH_CALLS:
-            for argument in node.args[:5] + [keyword.value for keyword in node.keywords[:5]]:
-                self._look_at_path(argument, name)
-        elif name in ("join", "replace", "decode", "lower", "upper", "swapcase", "strip"):
+        name = self._calls.name_of(called)
+        self._calls.look(node, name)
+        if name in ("join", "replace", "decode", "lower", "upper", "swapcase", "strip"):
             self._look_at_made(node)
 
-    def _look_at_path(self, node, function):
-        text = strings.text_of(node)
-        if text is None:
-            return
-        if function in _CODE_CALLS:
-            self._look_at_code(node, text, 0)
-            return
-        name = strings.name_in_code(text)
-        if name is not None:
-            self._seen.update(_inside(node))
-            message = "{}() is given the refused name {}".format(function, name)
-            self._report.add(node, "string." + name, message, rules.STRING_HINT)
+    def _look_at_given(self, node):
+        self._calls.look(node, self._calls.name_of(node.func), True)
 
     def _look_at_code(self, node, text, below):
         """Code in a text, which is told at the place of its call."""
@@ -334,14 +341,6 @@ def _without_options(text):
     return " ".join(words)
 
 
-def _inside(node):
-    """The node and all below it, which are told of once."""
-    found = [node]
-    for part in found:
-        found += children(part)
-    return found
-
-
 def _place(alias, statement):
     return alias if hasattr(alias, "lineno") else statement
 
@@ -354,8 +353,13 @@ def _is_inherited(node):
     return type(base) is _Call and type(base.func) is _Name and base.func.id == "super"
 
 
+def _is_of_library(value):
+    return type(value) in (type, type(children)) and value.__module__ != "__main__"
+
+
 _IMPORTS = (_ast.Import, _ast.ImportFrom)
-_ASSIGNMENTS = (_ast.Assign, _ast.NamedExpr)
+_ALIASES = (_ast.Assign, _ast.NamedExpr)
+_ASSIGNMENTS = _ALIASES + (_ast.AnnAssign, _ast.AugAssign)
 _LOOKS = {
     _ast.Import: Inspection._look_at_import,
     _ast.ImportFrom: Inspection._look_at_import,
@@ -374,6 +378,14 @@ _LOOKS = {
     _ast.Nonlocal: Inspection._look_at_names,
     _ast.ExceptHandler: Inspection._look_at_catch,
     _ast.arg: Inspection._look_at_argument,
+    _ast.AnnAssign: Inspection._look_at_annotation,
+}
+# What can be told before a cell runs, where guards see the rest while it does.
+GIVEN = {
+    _ast.Call: Inspection._look_at_given,
+    _ast.FunctionDef: Inspection._look_at_annotation,
+    _ast.arg: Inspection._look_at_annotation,
+    _ast.AnnAssign: Inspection._look_at_annotation,
 }
 for _kind, _look in (
     ("MatchClass", Inspection._look_at_pattern),

@@ -23,6 +23,7 @@ class Modules:
     def __init__(self, names):
         self._names = names
         self._paths = {}
+        self.has_star = False
 
     def bind(self, node):
         """Takes an import statement."""
@@ -32,6 +33,7 @@ class Modules:
                 self._paths[alias.asname or path] = path
         elif node.module and not node.level:
             for alias in node.names:
+                self.has_star = self.has_star or alias.name == "*"
                 self._paths[alias.asname or alias.name] = node.module + "." + alias.name
 
     def bind_alias(self, node):
@@ -51,10 +53,11 @@ class Modules:
             node = node.value
         if type(node) is not _ast.Name:
             return None
-        path = self._path_of(node.id)
+        path = self.path_of(node.id)
         return path and ".".join([path] + steps[::-1])
 
-    def _path_of(self, name):
+    def path_of(self, name):
+        """The dotted path of what a name is bound to, or None."""
         path = self._paths.get(name)
         if path is not None:
             return path

@@ -18,6 +18,9 @@ _MEMORY = "use numpy arrays or bytes: raw memory is out of reach here"
 _FRAMES = "frames and code objects are out of reach here: use variables and return values"
 _STATE = "name the attributes you need; dataclasses.asdict(obj) is for dataclasses"
 _TEXT = "use io.StringIO and io.BytesIO for data in memory; "
+_ARRAYS = "np.load(file) and np.fromfile(file, count=..., offset=...) read arrays"
+_LOGS = "logging.basicConfig(level=...) writes to the output of the cell"
+_HINTS = "inspect.signature(f) and dataclasses.fields(kind) tell names and annotations"
 
 FORMAT_HINT = "use an f-string with the value itself"
 STRING_HINT = "such names are refused in strings too: use the public methods of objects"
@@ -46,10 +49,10 @@ MODULES = _table(
     ("multiprocessing threading concurrent", _THREADS),
     ("ctypes cffi mmap msvcrt winreg", _MEMORY),
     ("pickle cPickle dill cloudpickle marshal shelve dbm copyreg", _PICKLES),
-    ("importlib imp zipimport zipapp pkgutil runpy pydoc builtins", _MODULES),
+    ("importlib imp zipimport zipapp pkgutil pkg_resources runpy pydoc builtins", _MODULES),
     ("ensurepip venv pip setuptools distutils", _PACKAGES),
     ("code codeop cProfile profile trace doctest rlcompleter idlelib", _DIRECT),
-    ("inspect gc types dis opcode symtable faulthandler cellar_runner", _INNER),
+    ("inspect annotationlib gc types dis opcode symtable faulthandler cellar_runner", _INNER),
     ("pdb bdb", _DEBUGGER),
 )
 
@@ -74,7 +77,15 @@ PARTS = _table(
     ("asyncio.start_server asyncio.start_unix_server", _NETWORK),
     ("asyncio.to_thread", _THREADS),
     ("numpy.ctypeslib", _MEMORY),
-    ("logging.config logging.handlers", "use logging.basicConfig(...)"),
+    ("numpy.memmap numpy.lib.format.open_memmap", _ARRAYS),
+    ("numpy.DataSource numpy.lib.npyio.DataSource numpy.lib._datasource", _FILES),
+    ("numpy.testing._private numpy.testing.runstring numpy.testing.rundocs", _DIRECT),
+    ("numpy.testing.measure", _DIRECT),
+    ("pandas.compat", _MODULES),
+    ("pandas.io.common", "pd.read_csv(...), pd.read_json(...) and their like read data"),
+    ("pandas.read_pickle pandas.io.pickle joblib.load", _PICKLES),
+    ("yaml.unsafe_load yaml.unsafe_load_all yaml.UnsafeLoader", "use yaml.safe_load(text)"),
+    ("logging.config logging.handlers logging.FileHandler", _LOGS),
     ("string.Formatter", FORMAT_HINT),
     ("IPython.get_ipython IPython.core", MAGIC_HINT),
 )
@@ -85,6 +96,18 @@ CARRIED = frozenset(
     "os sys subprocess posix nt posixpath ntpath pathlib shutil tempfile socket ctypes pickle "
     "importlib builtins pkgutil runpy codeop threading marshal mmap pty fcntl linecache".split()
 )
+
+# Functions that import, open or evaluate what a text says, under whatever module they are found.
+CARRIED_CALLS = _table(
+    ("import_optional_dependency import_module", _MODULES),
+    ("get_handle", _FILES),
+    ("get_type_hints evaluate_forward_ref ForwardRef", _HINTS),
+)
+
+_CARRIED_PARTS = ("pandas.compat", "pandas.io.common", "pandas.io.pickle")
+
+# The last steps of what is refused of a module, to tell quickly what need not be looked up.
+LAST_STEPS = frozenset(path.rpartition(".")[2] for path in PARTS) | frozenset(CARRIED_CALLS)
 
 # Builtins, refused by name however they are used.
 CALLS = _table(
@@ -142,8 +165,28 @@ TUPLE_NAMES = frozenset("_asdict _fields _field_defaults _make _replace".split()
 
 # Functions that take code or the path to an attribute as text.
 PATH_CALLS = frozenset(
-    "attrgetter methodcaller get_field eval query timeit repeat Timer getattr".split()
+    "attrgetter methodcaller get_field eval query timeit repeat Timer getattr "
+    "make_dataclass agg aggregate patch".split()
 )
+# Those whose text is whole statements.
+CODE_CALLS = frozenset(("timeit", "repeat", "Timer"))
+
+# Options of any call, refused unless they are switched off.
+OPTIONS = _table(("allow_pickle", _PICKLES), ("eval_str", _HINTS), ("mmap_mode", _ARRAYS))
+LOG_FILE_HINT = _LOGS
+
+# Functions that read or write the file they are given.
+FILE_CALLS = frozenset(
+    "loadtxt genfromtxt fromfile load memmap savetxt save savez tofile fromregex DataSource "
+    "read_csv read_table read_fwf read_json read_excel read_parquet read_feather read_html read_xml "
+    "read_orc read_stata read_sas read_spss read_hdf read_pickle read_ipc read_ndjson scan_csv "
+    "scan_parquet scan_ndjson to_csv to_json to_parquet to_excel to_feather to_pickle write_csv "
+    "write_parquet ZipFile TarFile GzipFile BZ2File LZMAFile connect FileHandler get_handle parse "
+    "iterparse imread imsave savefig loadmat savemat open read".split()
+)
+# The system's own folders: nobody's data is there.
+SYSTEM_FOLDERS = frozenset("etc proc sys dev root boot run usr bin sbin lib lib64".split())
+PATH_HINT = "the data is in the context and in /workspace: list_dir() shows the files there"
 
 # Magics that do nothing here, or only show something.
 HARMLESS_MAGICS = frozenset(
@@ -181,12 +224,7 @@ def refused_import(path):
         return top, MODULES[top]
     if top.startswith("_") and top not in ("__future__", "__main__"):
         return top, PRIVATE_HINT
-    found = path
-    while found:
-        if found in PARTS:
-            return found, PARTS[found]
-        found = found.rpartition(".")[0]
-    return None
+    return refused_part(path)
 
 
 def refused_member(module, name):
@@ -194,4 +232,25 @@ def refused_member(module, name):
     path = module + "." + name
     if module in MEMBERS:
         return None if name in MEMBERS[module] else (path, MODULES[module])
-    return (path, PARTS[path]) if path in PARTS else None
+    if path in PARTS:
+        return path, PARTS[path]
+    return (name, CARRIED_CALLS[name]) if name in CARRIED_CALLS else None
+
+
+def refused_part(path):
+    """(path, hint) of the refused part that this dotted path leads into, or None."""
+    while path:
+        if path in PARTS:
+            return path, PARTS[path]
+        path = path.rpartition(".")[0]
+    return None
+
+
+def refused_origin(module):
+    """(module, hint) when what is defined in this module must not be taken from another one."""
+    if not isinstance(module, str):
+        return None
+    top = module.partition(".")[0]
+    if top in CARRIED and top != "builtins":
+        return top, MODULES[top]
+    return refused_part(module) if module.startswith(_CARRIED_PARTS) else None

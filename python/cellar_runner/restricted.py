@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import builtins
 import operator
-import string
 import sys
 import types
 
 import _ast
-import _string
 
+from . import policy
 from . import policy_rules as rules
 from .policy_report import Report
 from .pristine import BUILTINS as __builtins__
+from .restricted_texts import Formatting, substitute
 
 # The first release without the way round the guards through positional-only arguments.
 OLDEST = (8, 3)
@@ -45,6 +45,7 @@ _OPERATORS = {
     "//=": operator.ifloordiv,
     "@=": operator.imatmul,
 }
+_DEFINED = (type, types.FunctionType, types.BuiltinFunctionType)
 _FIXED = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 
 _import, _getattr, _print = builtins.__import__, getattr, print
@@ -105,9 +106,11 @@ class Guards:
         self._printer = Printer()
         self._builtins = self._guarded_builtins(guards)
 
-    def guarded(self, tree, text):
+    def guarded(self, tree, text, names=None):
         """(the guarded tree, the violations) of a parsed cell."""
         report = Report(text)
+        for one in policy.Inspection(text, names).violations(tree, policy.GIVEN):
+            report.add_at(**one)
         try:
             tree = self._transformer(report).visit(tree)
         except RecursionError:
@@ -158,11 +161,11 @@ class Guards:
         if name in READABLE:
             return _getattr(owner, name, *default)
         if name in ("format", "format_map") and isinstance(owner, str):
-            return _Formatting(self._getattr, owner, name)
+            return Formatting(self._getattr, owner, name)
         value = self._safe_getattr(owner, name, *(default or (self._missing,)))
         if isinstance(owner, types.ModuleType):
             self._check_member(owner, name, value)
-        return value
+        return substitute(self._getattr, owner, name, value) or value
 
     def _hasattr(self, owner, name):
         try:
@@ -178,6 +181,10 @@ class Guards:
             other = str(value.__dict__.get("__name__"))
             if other.partition(".")[0] not in rules.ALLOWED:
                 refused = other, rules.MODULES.get(other, rules.PRIVATE_HINT)
+            else:
+                refused = rules.refused_part(other)
+        if refused is None and isinstance(value, _DEFINED):
+            refused = rules.refused_origin(value.__module__)
         if refused is not None:
             raise ImportRefused("{} of the module {} is refused: {}".format(name, path, refused[1]))
 
@@ -186,10 +193,18 @@ class Guards:
         if refused is not None:
             raise ImportRefused("importing {} is refused: {}".format(name, refused))
         module = _import(name, globals, locals, fromlist or (), 0)
-        for member in fromlist or ():
-            if member in module.__dict__:
-                self._check_member(module, member, module.__dict__[member])
-        return module
+        return self._members(module, fromlist) if fromlist else module
+
+    def _members(self, module, names):
+        """What `from` takes of a module, each asked for through the guard."""
+        taken = types.ModuleType(module.__name__)
+        taken.__file__ = module.__dict__.get("__file__")
+        for name in names:
+            try:
+                setattr(taken, name, self._getattr(module, name))
+            except AttributeError:
+                continue
+        return taken
 
     def _write(self, owner):
         """Modules, functions and classes of libraries stay as they are."""
@@ -211,6 +226,8 @@ def _refused_import(name, level=0):
     refused = rules.refused_import(name)
     if refused is not None:
         return refused[1]
+    if any(step.startswith("_") for step in name.split(".")) and name != "__future__":
+        return rules.PRIVATE_HINT
     if name.partition(".")[0] not in rules.ALLOWED:
         return "it is not on the list of allowed modules"
     return None
@@ -260,27 +277,6 @@ class Printer:
         if options.get("file") is None:
             options["file"] = self
         _print(*values, **options)
-
-
-class _Formatting(string.Formatter):
-    """str.format whose fields reach attributes through the guard."""
-
-    def __init__(self, guard, text, method):
-        self._guard = guard
-        self._text = text
-        self._method = method
-
-    def __call__(self, *arguments, **options):
-        if self._method == "format_map":
-            return self.vformat(self._text, (), arguments[0])
-        return self.vformat(self._text, arguments, options)
-
-    def get_field(self, field_name, args, kwargs):
-        first, rest = _string.formatter_field_name_split(field_name)
-        value = self.get_value(first, args, kwargs)
-        for is_attribute, step in rest:
-            value = self._guard(value, step) if is_attribute else value[step]
-        return value, first
 
 
 def _transformer(base):

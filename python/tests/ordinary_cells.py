@@ -255,7 +255,32 @@ print(*values, sep=', ', end='.')
 match = re.search('a', text)\nif match:\n    print(match.group(0))
 assert not (a or b)
 0x_ff + 1_000
-..."""
+...
+np.loadtxt('/workspace/a.txt', delimiter=',', skiprows=1)
+np.genfromtxt('data.csv', names=True); np.fromfile('/workspace/a.bin', dtype='f4')
+np.load('/workspace/a.npy', allow_pickle=False)
+np.savetxt('/tmp/a.txt', a); plt.savefig('/workspace/a.png')
+df.query("date > @pd.Timestamp('2024-01-01')")
+df.query('open > close and volume > @limits.low')
+df.agg('mean'); df.agg(['mean', 'sum']); df.groupby('a').agg({'b': 'max'})
+pd.read_csv('../data.csv'); pd.read_csv('/data/usr/x.csv')
+df.to_pickle('/workspace/a.pkl')
+log.count('/etc/passwd'), grep('/etc/passwd'), df[df.path.str.startswith('/proc/')]
+import sqlite3\ncon = sqlite3.connect('/workspace/a.db')
+def f(x: "np.ndarray", y: 'Optional[list[int]]' = None) -> "pd.DataFrame": ...
+from typing import Annotated, Literal\ndef f(mode: Literal['open(x)', 'eval(1)'], n: Annotated[int, 'from eval(x)']): ...
+from dataclasses import make_dataclass\nP = make_dataclass('P', [('x', 'int'), ('y', float)])
+from unittest.mock import Mock, patch\nwith patch('json.dumps') as p: pass
+from sympy import *\nx = symbols('x')\nsolve(x ** 2 - 1, x)
+from matplotlib.pyplot import *\nplot([1, 2])
+code = 'sum(range(10))'\nimport timeit\ntimeit.timeit(code, number=3)
+def import_module(name):\n    return name\nimport_module('x')
+class Handle:\n    def get_handle(self):\n        return 1\nHandle().get_handle()
+class Calc:\n    def _evaluate(self, a):\n        return self._evaluate(a)
+logging.basicConfig(level='INFO', format='%(message)s')
+torch.load('/workspace/m.pt', map_location='cpu'); json.load(file)
+pd.io.json.build_table_schema(df); pd.io.formats.format
+"""
 
 
 def ordinary_cells():

@@ -26,7 +26,7 @@ REFUSED = {
     "import _io": "import._io",
     "import _posixsubprocess": "import._posixsubprocess",
     "from random import _os": "import._os",
-    "from pandas.io.common import os": "import.os",
+    "from pandas.io.formats.style import os": "import.os",
     "from asyncio import subprocess": "import.asyncio.subprocess",
     "import numpy.f2py": "import.numpy.f2py",
     "from io import open": "import.io.open",
@@ -118,6 +118,49 @@ REFUSED = {
     "s = '{0.__cl' + 'ass__}'": "format.attribute",
     "s = '{0.%s}' % '__class__'": "format.attribute",
     "import string\nstring.Formatter()": "attribute.string.Formatter",
+    "from pandas.io.common import *\nos.getpid()": "import.pandas.io.common",
+    "from matplotlib.pyplot import *\nsys.path": "name.sys",
+    "from pandas.io.sql import *\nimport_optional_dependency(m)": "call.import_optional_dependency",
+    "from pandas.compat._optional import import_optional_dependency": "import.pandas.compat",
+    "import pandas as pd\npd.compat._optional": "attribute.pandas.compat",
+    "import pandas as pd\npd.io.sql.import_optional_dependency(m)": "attribute.import_optional_dependency",
+    "import pandas as pd\npd.io.common.get_handle(p)": "attribute.pandas.io.common",
+    "import pandas as pd\npd.io.parsers.readers.get_handle(p)": "attribute.get_handle",
+    "import pandas as pd\npd.read_pickle(p)": "attribute.pandas.read_pickle",
+    "import typing\ntyping.get_type_hints(f)": "attribute.get_type_hints",
+    "from typing import get_type_hints as g": "import.get_type_hints",
+    "from typing import *\nget_type_hints(f)": "call.get_type_hints",
+    "import typing\ntyping.ForwardRef(t)._evaluate({}, {}, s)": "attribute.ForwardRef",
+    "import inspect\ninspect.signature(f, eval_str=True)": "option.eval_str",
+    "def f(a: \"__import__('os').getpid()\"): pass": "call.__import__",
+    "def f() -> 'x.__class__': pass": "attribute.__class__",
+    "class A:\n    a: \"List[eval('1')]\" = 1": "call.eval",
+    "make_dataclass('X', [('a', 'eval(1)')])": "call.eval",
+    "c = 'eval' + '(1)'\nmake_dataclass('X', [('a', c)])": "call.eval",
+    "import timeit\nc = 'impo' + 'rt o' + 's'\ntimeit.Timer(c)": "import.os",
+    "a = 'impo'\nc = a + 'rt os'\nc += '; os.getpid()'\nfrom timeit import Timer as T\nT(c)": "import.os",
+    "import timeit\ntimeit.timeit('import os' + '#' * 5)": "import.os",
+    "import timeit\ntimeit.timeit('" + "x = 1; " * 100 + "import os')": "import.os",
+    "n = '__class__'\nfrom operator import attrgetter as a\na(n)": "string.__class__",
+    "import pandas as pd\ndf.eval('b = @pd.compat._optional.f()')": "string.compat",
+    "import pandas as pd\nq = '@pd.io' + '.common.x'\ndf.query(q)": "string.common",
+    "df.agg('__class__')": "string.__class__",
+    "import unittest.mock as m\nm.patch('os.getpid')": "string.os",
+    "import numpy as np\nnp.memmap(p)": "attribute.numpy.memmap",
+    "np.load(p, mmap_mode='r')": "option.mmap_mode",
+    "np.load(p, allow_pickle=True)": "option.allow_pickle",
+    "np.load(p, **{'allow_pickle': True})": "option.allow_pickle",
+    "import numpy as np\nnp.load(p, None, True)": "option.allow_pickle",
+    "import numpy as np\nnp.lib.npyio.DataSource()": "attribute.numpy.lib.npyio.DataSource",
+    "import numpy as np\nnp.testing.runstring(c, {})": "attribute.numpy.testing.runstring",
+    "import logging\nlogging.FileHandler(p)": "attribute.logging.FileHandler",
+    "import logging\nlogging.basicConfig(filename=p)": "option.filename",
+    "import joblib\njoblib.load(p)": "attribute.joblib.load",
+    "np.loadtxt('/etc/passwd')": "path./etc",
+    "p = '/etc' + '/passwd'\nnp.loadtxt(p)": "path./etc",
+    "pd.read_csv('file:///proc/self/environ')": "path./proc",
+    "zipfile.ZipFile('/workspace/../usr/a.zip')": "path./usr",
+    "sqlite3.connect(database='../root/a.db')": "path./root",
     "!ls": "shell",
     "files = !ls": "shell",
     "%%bash\nls": "shell",
@@ -131,6 +174,16 @@ REFUSED = {
     "x = = 1": "syntax",
     "x = 'open": "syntax",
 }
+# Ways round that the page of the policy names: no rule could tell them from everyday code.
+PASSING = (
+    "import zipfile\nzipfile.ZipFile('/tmp/z.zip', 'w')",
+    "import gzip, sqlite3\ngzip.GzipFile(p); sqlite3.connect('/tmp/q.db')",
+    "import numpy as np\nnp.loadtxt('/' + names[0]); np.load(p, **options); a.tofile('/tmp/w')",
+    "import timeit\ntimeit.timeit(made())",
+    "from operator import attrgetter\nattrgetter(made())(x)",
+    "import sympy\nsympy.sympify(t); sympy.lambdify([], t)",
+    "import jinja2, joblib, yaml\njinja2.Template(t); joblib.dump(m, p); yaml.load(t, Loader=yaml.Loader)",
+)
 NEWER = {
     (3, 10): {
         "match x:\n    case object(__class__=c): pass": "attribute.__class__",
@@ -228,10 +281,17 @@ class RefusalTest(unittest.TestCase):
 class OrdinaryTest(unittest.TestCase):
     def test_ordinary_cells_pass(self):
         cells = ordinary_cells()
-        self.assertGreater(len(cells), 300)
-        for source in cells:
+        self.assertGreater(len(cells), 430)
+        earlier = {"text": "import os", "q": "@pd.io.common.os", "name": "__class__", "json": json}
+        for names in (None, {}, earlier):
+            for source in cells:
+                with self.subTest(source=source, names=names is not None and list(names)):
+                    self.assertEqual(policy.check(source, "<cell>", names), [])
+
+    def test_what_the_page_says_to_pass(self):
+        for source in PASSING:
             with self.subTest(source=source):
-                self.assertEqual(policy.check(source), [])
+                self.assertEqual(policy.check(source, "<cell>", {}), [])
 
     def test_names_of_earlier_cells(self):
         import random
@@ -243,6 +303,11 @@ class OrdinaryTest(unittest.TestCase):
         self.assertEqual(rules_of("random._os", {"random": types.SimpleNamespace()}), [])
         self.assertEqual(rules_of("os.name", {"os": os}), ["name.os"])
         self.assertEqual(rules_of("os.name", {"os": "linux"}), [])
+        self.assertEqual(rules_of("import timeit\ntimeit.timeit(c)", {"c": "import os"}), ["import.os"])
+        self.assertEqual(rules_of("np.loadtxt(p)", {"p": "/etc/passwd"}), ["path./etc"])
+        self.assertEqual(rules_of("p = 'a.txt'\nnp.loadtxt(p)", {"p": "/etc/passwd"}), [])
+        self.assertEqual(rules_of("get_handle(p)", {"get_handle": json.dumps}), ["call.get_handle"])
+        self.assertEqual(rules_of("get_handle(p)", {"get_handle": 3}), [])
 
 
 class PolicyTest(CellCase):

@@ -1,5 +1,6 @@
 """Restricted cells pass through guards, keep their variables and still do ordinary work."""
 import os
+import pickle
 import unittest
 from unittest import mock
 
@@ -105,6 +106,26 @@ class WorkTest(RestrictedCase):
         self.value("import pandas as pd\ndf = pd.DataFrame({'a': [1, 2, 3]})\ndf['b'] = df['a'] * 2")
         self.value("df.loc[df['a'] > 2, 'b'] = 0\ndf['b'] += 1")
         self.assertEqual(self.value("df['b'].tolist()"), "[3, 5, 1]")
+        self.value("low = 2\ndef above():\n    limit = 1\n    return len(df.query('a > @limit'))")
+        self.assertEqual(self.value("len(df.query('a >= @low')), above()"), "(2, 2)")
+        self.assertEqual(self.value("df.query('@pd.Timestamp(2) > @pd.Timestamp(1) and a > 2').a.tolist()"), "[3]")
+        self.assertEqual(self.value("pd.eval('df.a + df.b').tolist(), df.eval('a * 2').tolist()[0]"), "([4, 7, 4], 2)")
+
+
+    def test_getters(self):
+        self.value("from operator import attrgetter, itemgetter, methodcaller\nimport operator")
+        self.assertEqual(self.value("attrgetter('real', 'imag')(3), attrgetter('real.imag')(3)"), "((3, 0), 0)")
+        self.assertEqual(self.value("methodcaller('split', ',', maxsplit=1)('a,b,c')"), "['a', 'b,c']")
+        self.assertEqual(self.value("sorted([3, 1], key=operator.attrgetter('real'))"), "[1, 3]")
+        getter = self.interpreter.namespace["attrgetter"]("real")
+        self.assertEqual(pickle.loads(pickle.dumps(getter))(5), 5)
+        caller = self.interpreter.namespace["methodcaller"]("split", ",", maxsplit=1)
+        self.assertEqual(pickle.loads(pickle.dumps(caller))("a,b,c"), ["a", "b,c"])
+
+    def test_members_are_taken_as_ever(self):
+        self.assertEqual(self.value("from collections import abc, Counter as C\nC('aa')['a']"), "2")
+        self.assertEqual(self.value("from urllib.parse import quote\nquote('a b')"), "'a%20b'")
+        self.assertIn("nothing", self.error("from math import nothing", "ImportError")["message"])
 
 
 class GuardTest(RestrictedCase):
@@ -125,6 +146,15 @@ class GuardTest(RestrictedCase):
             "!ls": "restricted",
             "class A(metaclass=type): pass": "restricted",
             "from math import *": "restricted",
+            "import pandas.compat._optional as o": "import.pandas",
+            "from pandas.compat._optional import import_optional_dependency as i": "import.pandas",
+            "import sklearn.tree._tree as t": "import.sklearn",
+            "from pandas.io.common import get_handle": "import.pandas",
+            "def f(a: '().__class__'): pass": "attribute.__class__",
+            "from dataclasses import make_dataclass\nmake_dataclass('X', [('a', 'eval(1)')])": "call.eval",
+            "np.load('a.npy', allow_pickle=True)": "option.allow_pickle",
+            "np.loadtxt('/etc/passwd')": "path./etc",
+            "logging.basicConfig(filename='x')": "option.filename",
         }
         for code, rule in cells.items():
             with self.subTest(code=code):
@@ -159,11 +189,47 @@ class GuardTest(RestrictedCase):
             "int.x = 3": "TypeError",
             "nothing.x": "NameError",
             "(3).missing": "AttributeError",
+            "import operator\noperator.attrgetter('__class__')(1)": "AttributeError",
+            "from operator import attrgetter\nattrgetter('real.' + '_' * 2 + 'class__')(1)": "AttributeError",
+            "from operator import methodcaller\nmethodcaller('_' * 2 + 'dir' + '_' * 2)(1)": "AttributeError",
+            "import operator, dataclasses\noperator.attrgetter('sys')(dataclasses)": "ImportRefused",
+            "import typing\ntyping.get_type_hints(3)": "ImportRefused",
+            "from typing import get_type_hints": "ImportRefused",
+            "import typing\ntyping.ForwardRef('x')": "ImportRefused",
+            "import logging\nlogging.FileHandler('x')": "ImportRefused",
+            "from logging import FileHandler": "ImportRefused",
         }
         for code, kind in cells.items():
             with self.subTest(code=code):
                 self.error(code, kind)
         self.assertTrue(os.sep)
+
+    def test_libraries_lead_no_further(self):
+        try:
+            import pandas
+        except ImportError:
+            self.skipTest("pandas is not installed for this Python")
+        self.assertTrue(pandas.__version__)
+        self.value("import numpy as np\nimport pandas as pd\ndf = pd.DataFrame({'a': [1]})")
+        cells = {
+            "df.eval('b = @pd.io.common.os.getpid()')": "ImportRefused",
+            "q = '@pd.io.' + 'common.x'\ndf.query(q)": "ImportRefused",
+            "df.query(expr='@pd.compat.x > 1')": "ImportRefused",
+            "pd.eval('pd.io.common.os')": "ImportRefused",
+            "df.eval('@df.' + '_' * 2 + 'class__')": "AttributeError",
+            "pd.compat": "ImportRefused",
+            "pd.io.sql.import_optional_dependency": "ImportRefused",
+            "from pandas.io.sql import import_optional_dependency": "ImportRefused",
+            "pd.io.common": "ImportRefused",
+            "pd.read_pickle": "ImportRefused",
+            "np.memmap": "ImportRefused",
+            "from numpy import memmap": "ImportRefused",
+            "np.lib.npyio.DataSource": "ImportRefused",
+            "np.testing.runstring": "ImportRefused",
+        }
+        for code, kind in cells.items():
+            with self.subTest(code=code):
+                self.error(code, kind)
 
     def test_functions_of_earlier_cells_stay_guarded(self):
         self.value("def f():\n    return open('x')")
