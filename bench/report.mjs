@@ -41,7 +41,7 @@ export class Report {
     return [
       ...this.#machineLines(),
       "",
-      line("", "median", "p95", "n"),
+      line("", "median", "p95", "p99", "n"),
       ...this.rows.flatMap(rowLines),
       "",
       ...Object.keys(this.ratios).map((key) => this.#ratioLine(key)),
@@ -72,14 +72,25 @@ export class Report {
 }
 
 const NAME_WIDTH = 56;
+const CELL_WIDTHS = [15, 15, 24, 8];
+/** Of the others more is better, or all samples are alike. */
+const UNITS_WITH_A_WORST = new Set(["ms", "MB"]);
 
 function line(name, ...cells) {
-  return name.padEnd(NAME_WIDTH) + cells.map((cell) => String(cell).padStart(15)).join("");
+  const padded = cells.map((cell, place) => String(cell).padStart(CELL_WIDTHS[place]));
+  return name.padEnd(NAME_WIDTH) + padded.join("");
 }
 
-function rowLines({ name, unit, median, p95, n, note }) {
-  const shown = line(name, `${figure(median)} ${unit}`, `${figure(p95)} ${unit}`, n);
+function rowLines(row) {
+  const { name, unit, median, p95, n, note } = row;
+  const shown = line(name, `${figure(median)} ${unit}`, `${figure(p95)} ${unit}`, tail(row), n);
   return note === undefined ? [shown] : [shown, `    ${note}`];
+}
+
+/** The 99th percentile, or what there is where the samples are too few for one. */
+function tail({ unit, p99, max, n }) {
+  if (p99 !== null) return `${figure(p99)} ${unit}`;
+  return n > 1 && UNITS_WITH_A_WORST.has(unit) ? `worst of ${n}: ${figure(max)} ${unit}` : "-";
 }
 
 function figure(value) {

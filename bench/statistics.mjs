@@ -11,12 +11,17 @@ export function median(samples) {
   return ordered.length % 2 === 1 ? ordered[middle] : (ordered[middle - 1] + ordered[middle]) / 2;
 }
 
+/** With fewer samples the 99th percentile would be their largest under another name. */
+const ENOUGH_FOR_P99 = 100;
+
 /** What a row tells about its samples. */
 export function summarise(samples) {
   return {
     median: round(median(samples)),
     p95: round(percentile(samples, 0.95)),
+    p99: samples.length < ENOUGH_FOR_P99 ? null : round(percentile(samples, 0.99)),
     min: round(Math.min(...samples)),
+    max: round(Math.max(...samples)),
     n: samples.length,
   };
 }

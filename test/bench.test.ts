@@ -8,6 +8,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 
 const MAIN = fileURLToPath(new URL("../bench/main.mjs", import.meta.url));
+const REPORT = new URL("../bench/report.mjs", import.meta.url).href;
 const MEASURED = ["live_cell_vs_ipykernel", "checkpointed_vs_live"];
 const RATIOS = [
   "new_session_vs_bwrap_pickle",
@@ -47,7 +48,9 @@ const reportSchema = z.object({
       unit: z.enum(["ms", "MB", "tokens", "%", "$"]),
       median: z.number(),
       p95: z.number(),
+      p99: z.number().nullable(),
       min: z.number(),
+      max: z.number(),
       n: z.int().positive(),
       note: z.string().optional(),
     }),
@@ -58,6 +61,17 @@ const reportSchema = z.object({
 
 function bench(options: readonly string[], env: NodeJS.ProcessEnv = process.env) {
   return promisify(execFile)(process.execPath, [MAIN, ...options], { env });
+}
+
+/** The text of a report whose rows have these samples. */
+async function reportText(rows: readonly { name: string; unit?: string; samples: number[] }[]) {
+  const program = `import { Report } from ${JSON.stringify(REPORT)};
+    const report = new Report([], { load_before: 0 });
+    report.add({ key: "example" }, { rows: ${JSON.stringify(rows)} });
+    process.stdout.write(report.toText());`;
+  const options = ["--input-type=module", "--eval", program];
+  const { stdout } = await promisify(execFile)(process.execPath, options);
+  return stdout;
 }
 
 async function measure(keys: readonly string[], env?: NodeJS.ProcessEnv) {
@@ -76,6 +90,26 @@ describe("the benchmarks", () => {
       else expect(names.length).toBeGreaterThanOrEqual(2);
     }
     for (const key of MEASURED) expect(report.skipped[key]).not.toBe("not asked for");
+    for (const { n, median, p99, max } of report.rows) {
+      expect(p99 === null).toBe(n < 100);
+      if (p99 !== null) expect(p99).toBeGreaterThanOrEqual(median);
+      expect(max).toBeGreaterThanOrEqual(p99 ?? median);
+    }
+  });
+
+  it("show a 99th percentile only where there are samples enough for one", async () => {
+    const upTo = (n: number) => Array.from({ length: n }, (_, place) => place + 1);
+    const text = await reportText([
+      { name: "many", samples: upTo(200) },
+      { name: "few", samples: upTo(20) },
+      { name: "one", samples: [7] },
+      { name: "share", unit: "%", samples: [50, 60] },
+    ]);
+    expect(text).toMatch(/ median +p95 +p99 +n\n/);
+    expect(text).toMatch(/^many +101 ms +190 ms +198 ms +200$/m);
+    expect(text).toMatch(/^few +10\.50 ms +19\.00 ms +worst of 20: 20\.00 ms +20$/m);
+    expect(text).toMatch(/^one +7\.00 ms +7\.00 ms +- +1$/m);
+    expect(text).toMatch(/^share +55\.00 % +60\.00 % +- +2$/m);
   });
 
   it("count no dollar over the cap, and few tokens of the root model", async (context) => {

@@ -19,12 +19,12 @@ export const newSession = {
         pooled: () => timeSession(runtime, POOLED),
         pickled: () => time(() => runPickled(cells)),
       },
-      { rounds: count(60, 5), pause: PAUSE_MS },
+      { rounds: count(100, 5), pause: PAUSE_MS },
     );
     await warm(runtime, UNPOOLED);
     const { demanded } = await interleave(
       { demanded: () => timeSession(runtime, UNPOOLED) },
-      { rounds: count(20, 3), pause: PAUSE_MS },
+      { rounds: count(100, 3), pause: PAUSE_MS },
     );
     return {
       ratio: median(samples.pickled) / median(samples.pooled),
