@@ -13,7 +13,7 @@ from . import policy
 from . import policy_rules as rules
 from .policy_report import Report
 from .pristine import BUILTINS as __builtins__
-from .restricted_texts import Formatting, substitute
+from .restricted_texts import Formatting, ImportRefused, plain, substitute
 
 # The first release without the way round the guards through positional-only arguments.
 OLDEST = (8, 3)
@@ -54,10 +54,6 @@ _modules = sys.modules
 
 class RestrictionUnavailable(RuntimeError):
     """RestrictedPython is missing or too old to be of use."""
-
-
-class ImportRefused(ImportError):
-    """A module that is not on the list."""
 
 
 def library():
@@ -158,7 +154,7 @@ class Guards:
     def _getattr(self, owner, name, *default):
         if len(default) > 1:
             raise TypeError("getattr takes 2 or 3 arguments")
-        if name in READABLE:
+        if plain(name, "the name of an attribute") in READABLE:
             return _getattr(owner, name, *default)
         if name in ("format", "format_map") and isinstance(owner, str):
             return Formatting(self._getattr, owner, name)

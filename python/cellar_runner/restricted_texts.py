@@ -11,19 +11,32 @@ import types
 import _string
 
 from . import policy_strings as strings
+from .policy_rules import STRING_HINT
 from .pristine import BUILTINS as __builtins__
 
 _MAKERS = ("attrgetter", "methodcaller")
 _QUERIES = ("eval", "query")
+_FUNCTIONS = (types.FunctionType, types.MethodType)
+
+
+class ImportRefused(ImportError):
+    """A module that is not on the list, or what must not be taken from one."""
 
 
 def substitute(guard, owner, name, value):
     """What a cell is given in place of a function that takes names as text, or None."""
     if name in _MAKERS and owner is operator:
         return functools.partial(AttributeGetter if name == "attrgetter" else MethodCaller, guard)
-    if name in _QUERIES and _is_of_pandas(owner):
+    if name in _QUERIES and isinstance(value, _FUNCTIONS) and _is_of_pandas(owner):
         return Query(guard, value)
     return None
+
+
+def plain(text, purpose):
+    """The text itself; what only claims to be one could read differently each time."""
+    if type(text) is not str:
+        raise TypeError("{} must be a plain str, not {}".format(purpose, type(text).__name__))
+    return text
 
 
 def _is_of_pandas(owner):
@@ -37,10 +50,10 @@ class AttributeGetter:
     """operator.attrgetter, each step through the guard."""
 
     def __init__(self, guard, *paths):
-        if not paths or not all(isinstance(path, str) for path in paths):
+        if not paths:
             raise TypeError("attrgetter takes the names of attributes")
         self._guard = guard
-        self._paths = paths
+        self._paths = tuple(plain(path, "the name of an attribute") for path in paths)
 
     def __call__(self, owner):
         values = tuple(functools.reduce(self._guard, path.split("."), owner) for path in self._paths)
@@ -55,7 +68,7 @@ class MethodCaller:
 
     def __init__(self, guard, name, *arguments, **options):
         self._guard = guard
-        self._call = name, arguments, options
+        self._call = plain(name, "the name of a method"), arguments, options
 
     def __call__(self, owner):
         name, arguments, options = self._call
@@ -75,16 +88,20 @@ class Query:
 
     def __call__(self, *arguments, **options):
         caller = sys._getframe(1)
+        known = [options.get("local_dict"), caller.f_locals, options.get("global_dict"), caller.f_globals]
         for text in arguments[:1] + (options.get("expr"),):
             if isinstance(text, str):
-                self._look(text, caller)
+                self._look(plain(text, "an expression"), [names for names in known if names])
         # this frame is one more between the cell and the function that looks for its variables
         options["level"] = options.get("level", 0) + 1
         return self._method(*arguments, **options)
 
-    def _look(self, text, caller):
+    def _look(self, text, known):
+        name = strings.name_in_code(text)
+        if name is not None:
+            raise ImportRefused("{} in an expression is refused: {}".format(name, STRING_HINT))
         for first, *steps in strings.chains(text):
-            value = caller.f_locals.get(first, caller.f_globals.get(first))
+            value = next((names[first] for names in known if first in names), None)
             for step in steps:
                 if step.startswith("_"):
                     self._guard(value, step)

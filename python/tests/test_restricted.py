@@ -109,6 +109,7 @@ class WorkTest(RestrictedCase):
         self.value("low = 2\ndef above():\n    limit = 1\n    return len(df.query('a > @limit'))")
         self.assertEqual(self.value("len(df.query('a >= @low')), above()"), "(2, 2)")
         self.assertEqual(self.value("df.query('@pd.Timestamp(2) > @pd.Timestamp(1) and a > 2').a.tolist()"), "[3]")
+        self.assertEqual(self.value("int(pd.Series({'eval': 3}).eval)"), "3")
         self.assertEqual(self.value("pd.eval('df.a + df.b').tolist(), df.eval('a * 2').tolist()[0]"), "([4, 7, 4], 2)")
 
 
@@ -216,7 +217,10 @@ class GuardTest(RestrictedCase):
             "q = '@pd.io.' + 'common.x'\ndf.query(q)": "ImportRefused",
             "df.query(expr='@pd.compat.x > 1')": "ImportRefused",
             "pd.eval('pd.io.common.os')": "ImportRefused",
-            "df.eval('@df.' + '_' * 2 + 'class__')": "AttributeError",
+            "df.eval('@df.' + '_' * 2 + 'class__')": "ImportRefused",
+            "df.eval('@df._mgr')": "AttributeError",
+            "pd.eval('p.io.' + 'common.x', local_dict={'p': pd})": "ImportRefused",
+            "pd.eval('p.x.' + 'os', resolvers=[{'p': pd}])": "ImportRefused",
             "pd.compat": "ImportRefused",
             "pd.io.sql.import_optional_dependency": "ImportRefused",
             "from pandas.io.sql import import_optional_dependency": "ImportRefused",
@@ -230,6 +234,17 @@ class GuardTest(RestrictedCase):
         for code, kind in cells.items():
             with self.subTest(code=code):
                 self.error(code, kind)
+
+    def test_texts_that_change(self):
+        self.value(
+            "class Text(str):\n    def __eq__(self, other):\n        return True\n"
+            "    def __hash__(self):\n        return hash('__name__')\n"
+            "    def split(self, by):\n        return ['real']\n"
+            "from operator import attrgetter"
+        )
+        for code in ("getattr(1, Text('__class__'))", "attrgetter(Text('__class__'))(1)"):
+            with self.subTest(code=code):
+                self.error(code, "TypeError")
 
     def test_functions_of_earlier_cells_stay_guarded(self):
         self.value("def f():\n    return open('x')")
