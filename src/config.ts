@@ -76,6 +76,8 @@ export const settingsSchema = z.strictObject({
   queryConcurrency: z.int().min(1).max(1024).default(16),
   /** How long one question to the host may take, in milliseconds. */
   queryTimeout: z.int().positive().max(LONGEST_TIMEOUT_MS).default(600_000),
+  /** How long the questions of one cell may hold its clock in all, in milliseconds. */
+  queryTotal: z.int().positive().max(LONGEST_TIMEOUT_MS).default(3_600_000),
   /** How long a daemon that a client started stays without clients, in milliseconds. */
   daemonIdle: z.int().positive().max(LONGEST_TIMEOUT_MS).default(900_000),
   /** Pyodide: false runs it in the caller's own thread, without any wall. */

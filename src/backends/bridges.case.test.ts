@@ -178,6 +178,16 @@ export function describeBridges(options: ConformanceOptions): void {
       ),
     );
 
+    check("the questions of one cell hold its clock no longer than queryTotal", () =>
+      withSandbox({ queryTotal: 300, onLLMQuery: async () => sleep(50, "x") }, async (sandbox) => {
+        await sandbox.execute("kept = 1");
+        const run = await sandbox.execute(`while True: ${call("llm_query('x')")}`);
+        expect([run.status, run.error?.type]).toEqual(["timeout", "TimeoutError"]);
+        expect(run.error?.message).toContain("queryTotal, 0.3 s");
+        expect(text(await sandbox.execute("kept"))).toBe("1");
+      }),
+    );
+
     check("cancel aborts the questions under way, and the session goes on", () => {
       const aborted: string[] = [];
       let wake: () => void = () => {};

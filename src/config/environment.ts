@@ -17,6 +17,7 @@ export const SETTING_NAMES = [
   "keepCheckpoints",
   "queryConcurrency",
   "queryTimeout",
+  "queryTotal",
   "daemonIdle",
   "useWorker",
   "spares",

@@ -7,7 +7,7 @@ import {
   MAX_JSON_VALUES,
   SURELY_CHEAP_BYTES,
 } from "./bounds.js";
-import { encodeBinaryFrame, encodeFrame, FrameDecoder } from "./frames.js";
+import { encodeBinaryFrame, encodeFrame, type Frame, FrameDecoder } from "./frames.js";
 import type {
   Envelope,
   Method,
@@ -16,6 +16,7 @@ import type {
   RequestMethod,
   Result,
 } from "./messages.js";
+import { Pace } from "./pace.js";
 
 type Handler<M extends Method> = (params: Params<M>, attachments: readonly Buffer[]) => void;
 type Responder<M extends RequestMethod> = (
@@ -87,6 +88,11 @@ export class Channel {
   #nextId = 1;
   #serving = 0;
   #ended: CellarError | undefined;
+  readonly #pace = new Pace(() => this.#continue());
+  /** What is left of a chunk whose frames had taken their share of the turn. */
+  #rest: Generator<Frame> | undefined;
+  /** Why the stream ended, while frames of it are left. */
+  #leaving: CellarError | undefined;
 
   constructor(stream: Duplex, contract: Contract, options: ChannelOptions = {}) {
     this.#stream = stream;
@@ -100,9 +106,9 @@ export class Channel {
       this.#settleClosed = resolve;
     });
     stream.on("data", (chunk: Buffer) => this.#receive(chunk));
-    stream.on("error", (error) => this.#end(new CellarError("SESSION_LOST", error.message)));
-    stream.on("end", () => this.#end(new CellarError("SESSION_LOST", "the other side left")));
-    stream.on("close", () => this.#end(new CellarError("SESSION_LOST", "the link was closed")));
+    stream.on("error", (error) => this.#leave(error.message));
+    stream.on("end", () => this.#leave("the other side left"));
+    stream.on("close", () => this.#leave("the link was closed"));
   }
 
   /** Settles once, with the reason the link ended. */
@@ -152,12 +158,42 @@ export class Channel {
   }
 
   #receive(chunk: Buffer): void {
-    if (this.#ended !== undefined) return;
+    if (this.#ended === undefined) this.#work(this.#decoder.push(chunk));
+  }
+
+  /** Other links have their turn before this one goes on with a flood. */
+  #continue(): void {
+    const rest = this.#rest;
+    if (rest === undefined || this.#ended !== undefined) return;
+    this.#rest = undefined;
+    this.#work(rest);
+    if (this.#rest !== undefined) return;
+    if (this.#leaving !== undefined) this.#end(this.#leaving);
+    else this.#stream.resume();
+  }
+
+  /** What the other side said before it left still counts. */
+  #leave(why: string): void {
+    const reason = new CellarError("SESSION_LOST", why);
+    if (this.#rest === undefined) this.#end(reason);
+    else this.#leaving ??= reason;
+  }
+
+  #work(frames: Generator<Frame>): void {
+    let began = performance.now();
     try {
-      for (const frame of this.#decoder.push(chunk)) {
-        if (frame.kind === "binary") this.#attach(frame.body);
-        else this.#dispatch(frame.body);
+      for (let next = frames.next(); !next.done; next = frames.next()) {
+        const { kind, body } = next.value;
+        if (kind === "binary") this.#attach(body);
+        else this.#dispatch(body);
         if (this.#ended !== undefined) return;
+        const now = performance.now();
+        if (this.#pace.count(now - began)) {
+          this.#stream.pause();
+          this.#rest = frames;
+          return;
+        }
+        began = now;
       }
     } catch (error) {
       this.#end(
@@ -193,12 +229,12 @@ export class Channel {
       this.#send({ id, error: { code: METHOD_NOT_FOUND, message: `nothing answers ${method}` } });
       return;
     }
-    const fitting = this.#contract.params(method as RequestMethod, params);
-    if (fitting === undefined) throw protocolError(`the parameters of ${method} do not fit`);
     if (this.#serving >= MAX_SERVED) {
       this.#send({ id, error: { code: REFUSED, message: "too many questions are open" } });
       return;
     }
+    const fitting = this.#contract.params(method as RequestMethod, params);
+    if (fitting === undefined) throw protocolError(`the parameters of ${method} do not fit`);
     this.#serving += 1;
     this.#withAttachments(method, fitting, (attachments) => {
       responder(fitting as Params<RequestMethod>, attachments)

@@ -4,7 +4,7 @@ import { CellarError, describeError } from "../../errors.js";
 import type { CheckpointMode, Params, Result } from "../../protocol/messages.js";
 import type { ExecutionError, ExecutionStatus, REPLConfig } from "../backend.js";
 import type { Branch, CellListener, Death } from "./branch.js";
-import { Clock } from "./clock.js";
+import { type Allowance, Clock } from "./clock.js";
 import { Collector } from "./collector.js";
 import type { HostCalls } from "./host-calls.js";
 
@@ -20,6 +20,8 @@ export interface CellOrder {
   readonly number: number;
   readonly code: string;
   readonly timeout: number;
+  /** Milliseconds that its clock may stand in all. */
+  readonly queryTotal: number;
   readonly grace: number;
   readonly maxOutputLength: number;
   readonly checkpoint: CheckpointMode;
@@ -52,6 +54,7 @@ export class RunningCell implements CellListener {
   #wakeDied: (end: CellEnd) => void = () => {};
   #broken: CellarError | undefined;
   #clock: Clock | undefined;
+  #exceeded: keyof Allowance = "timeout";
   /** Tells the host's functions that nobody waits for them any more. */
   #calling: AbortController | undefined;
 
@@ -72,6 +75,12 @@ export class RunningCell implements CellListener {
     return this.#cause;
   }
 
+  /** The limit that a timeout means. */
+  get limit(): string {
+    const { timeout, queryTotal } = this.#order;
+    return this.#exceeded === "timeout" ? timeLimit(timeout) : totalLimit(queryTotal);
+  }
+
   get report(): Params<"settled"> | undefined {
     return this.#settled;
   }
@@ -86,12 +95,15 @@ export class RunningCell implements CellListener {
     this.#wakeDied(this.#death);
   }
 
-  /** The cell's clock stands still while the host works for it. */
+  /** The cell's clock stands still while the host works for it, not while it is refused. */
   async hostCall(call: Params<"host_call">): Promise<Result<"host_call">> {
+    const { calls } = this.#order;
     this.#calling ??= manyListeners(new AbortController());
+    const { signal } = this.#calling;
+    await calls.admit(call, signal);
     this.#clock?.hold();
     try {
-      return await this.#order.calls.answer(call, this.#calling.signal);
+      return await calls.answer(call, signal);
     } finally {
       this.#clock?.release();
     }
@@ -120,7 +132,10 @@ export class RunningCell implements CellListener {
       wakeLost = resolve;
     });
     const attending = this.#branch.family.onEnd((reason) => wakeLost({ kind: "lost", reason }));
-    this.#clock = new Clock(timeout, () => this.stop("timeout"));
+    this.#clock = new Clock(this.#order, (limit) => {
+      if (this.#cause === undefined) this.#exceeded = limit;
+      this.stop("timeout");
+    });
     this.#branch.family.foretell(timeout);
     const { restMs } = this.#branch.family;
     try {
@@ -232,9 +247,9 @@ export function answeredStatus(answer: Result<"execute">): ExecutionStatus {
 export function describeDeath(
   end: Extract<CellEnd, { kind: "died" | "lost" }>,
   cause: StopCause | undefined,
-  timeout: number,
+  limit: string,
 ): { status: ExecutionStatus; error: ExecutionError } {
-  if (cause !== undefined) return { status: cause, error: stopError(cause, timeout) };
+  if (cause !== undefined) return { status: cause, error: stopError(cause, limit) };
   if (end.kind === "lost") {
     return crashed("SessionLost", `The session ended during the cell: ${end.reason.message}`);
   }
@@ -257,10 +272,18 @@ export function describeDeath(
   }
 }
 
-export function stopError(cause: StopCause, timeout: number): ExecutionError {
+function timeLimit(milliseconds: number): string {
+  return `its time limit of ${milliseconds / 1000} s`;
+}
+
+function totalLimit(milliseconds: number): string {
+  return `what its questions to the host may take in all (queryTotal, ${milliseconds / 1000} s)`;
+}
+
+export function stopError(cause: StopCause, limit: string): ExecutionError {
   switch (cause) {
     case "timeout":
-      return plain("TimeoutError", `The cell exceeded its time limit of ${timeout / 1000} s`);
+      return plain("TimeoutError", `The cell exceeded ${limit}`);
     case "cancelled":
       return plain("Cancelled", "The cell was cancelled");
   }

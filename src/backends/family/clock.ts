@@ -1,25 +1,29 @@
+/** What a cell may take: of its own time, and of its host's in all. */
+export interface Allowance {
+  readonly timeout: number;
+  readonly queryTotal: number;
+}
+
 /** A time limit that can be held: what the host does for a cell is not the cell's time. */
 export class Clock implements Disposable {
-  readonly #expire: () => void;
-  #left: number;
+  readonly #expire: (limit: keyof Allowance) => void;
+  readonly #left: { -readonly [Limit in keyof Allowance]: number };
   #since = 0;
   #holds = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(milliseconds: number, expire: () => void) {
-    this.#left = milliseconds;
+  constructor(allowance: Allowance, expire: (limit: keyof Allowance) => void) {
+    this.#left = { ...allowance };
     this.#expire = expire;
-    this.#run();
+    this.#run("timeout");
   }
 
   hold(): void {
-    if (this.#holds++ > 0) return;
-    clearTimeout(this.#timer);
-    this.#left -= performance.now() - this.#since;
+    if (this.#holds++ === 0) this.#change("timeout", "queryTotal");
   }
 
   release(): void {
-    if (--this.#holds === 0) this.#run();
+    if (--this.#holds === 0) this.#change("queryTotal", "timeout");
   }
 
   [Symbol.dispose](): void {
@@ -27,8 +31,14 @@ export class Clock implements Disposable {
     clearTimeout(this.#timer);
   }
 
-  #run(): void {
+  #change(from: keyof Allowance, to: keyof Allowance): void {
+    clearTimeout(this.#timer);
+    this.#left[from] -= performance.now() - this.#since;
+    this.#run(to);
+  }
+
+  #run(limit: keyof Allowance): void {
     this.#since = performance.now();
-    this.#timer = setTimeout(this.#expire, Math.max(0, this.#left));
+    this.#timer = setTimeout(() => this.#expire(limit), Math.max(0, this.#left[limit]));
   }
 }

@@ -35,7 +35,7 @@ export function unrun(
     number,
     code,
     status: "cancelled",
-    error: stopError("cancelled", 0),
+    error: stopError("cancelled", ""),
     result: null,
     exitCode: null,
     ...gathered(cell, isolation),

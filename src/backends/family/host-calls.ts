@@ -1,10 +1,12 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { CellarError } from "../../errors.js";
 import { excessOf, MAX_JSON_VALUES } from "../../protocol/bounds.js";
 import type { Params, Result } from "../../protocol/messages.js";
 import { decodeValue, type Json } from "../../protocol/values.js";
 import { answerText, type Callbacks } from "./callbacks.js";
+import { Rate } from "./rate.js";
 
 type Answering = Pick<Callbacks, "onLLMQuery" | "onRLMQuery" | "tools">;
 
@@ -17,6 +19,11 @@ export interface CallLimits {
   /** Milliseconds that one call may take. */
   readonly timeout: number;
 }
+
+/** Calls of one sandbox in a second, after as many at once. */
+const CALLS_PER_SECOND = 5_000;
+/** What comes faster waits this long, in the cell's own time; what would wait longer is refused. */
+const LONGEST_WAIT_MS = 200;
 
 /** Which callback answers a built-in. */
 const OPTIONS: ReadonlyMap<string, string> = new Map([
@@ -39,6 +46,7 @@ export class HostCalls {
   readonly #waiting: (() => void)[] = [];
   /** Tells who is called from inside a function of the caller. */
   readonly #callees = new AsyncLocalStorage<true>();
+  readonly #rate = new Rate(CALLS_PER_SECOND);
   #running = 0;
 
   /** `givenAt` tells what the host gave as context at a step. */
@@ -70,6 +78,14 @@ export class HostCalls {
   /** Whether this is run by one of the functions, for which the cell waits. */
   get isCalling(): boolean {
     return this.#running > 0 && this.#callees.getStore() === true;
+  }
+
+  /** Refuses a name that nobody answers, and slows down a cell that asks without a pause. */
+  async admit({ name }: Params<"host_call">, signal: AbortSignal): Promise<void> {
+    if (!this.#functions.has(name)) throw notGiven(name);
+    const wait = this.#rate.take(LONGEST_WAIT_MS);
+    if (wait === undefined) throw tooFast(name);
+    if (wait > 0) await sleep(wait, undefined, { signal }).catch(() => {});
   }
 
   async answer(call: Params<"host_call">, signal: AbortSignal): Promise<Result<"host_call">> {
@@ -149,6 +165,13 @@ function read<T>(schema: z.ZodType<T>, input: unknown): T {
   const { data, error } = schema.safeParse(input);
   if (data !== undefined) return data;
   throw new CellarError("INVALID_INPUT", "the question does not fit", { cause: error });
+}
+
+function tooFast(name: string): CellarError {
+  const message = `${name} was refused: more than ${CALLS_PER_SECOND} calls to the host in a second`;
+  return new CellarError("LIMIT_REACHED", message, {
+    remedy: "wait for answers before asking more, or ask about many things in one call",
+  });
 }
 
 function notGiven(name: string): CellarError {

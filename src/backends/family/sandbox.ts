@@ -292,6 +292,7 @@ export class PythonSandbox implements ISandbox {
       number,
       code,
       timeout,
+      queryTotal: this.#settings.queryTotal,
       grace: this.#settings.grace,
       maxOutputLength: options.maxOutputLength ?? this.#settings.maxOutputLength,
       checkpoint: this.#settings.checkpoints,
@@ -313,7 +314,7 @@ export class PythonSandbox implements ISandbox {
     return {
       number,
       code,
-      ...(await this.#conclude(end, cell, { step, number, timeout, notice })),
+      ...(await this.#conclude(end, cell, { step, number, notice })),
       ...gathered(cell, this.info.isolation),
       ...extrasOf(end),
       duration,
@@ -323,13 +324,13 @@ export class PythonSandbox implements ISandbox {
   async #conclude(
     end: CellEnd,
     cell: RunningCell,
-    run: { step: number; number: number; timeout: number; notice: StateReport | undefined },
+    run: { step: number; number: number; notice: StateReport | undefined },
   ): Promise<Pick<CodeExecution, "status" | "error" | "result" | "exitCode" | "state">> {
     if (end.kind === "answered") {
       const { answer } = end;
       const { cause } = cell;
       const status = cause ?? answeredStatus(answer);
-      const error = cause === undefined ? answer.error : stopError(cause, run.timeout);
+      const error = cause === undefined ? answer.error : stopError(cause, cell.limit);
       const failed = status === "timeout" || status === "oom";
       const undone = failed ? await this.#takeBack() : undefined;
       if (undone === undefined) this.#branch.line.add({ id: run.step, cell: run.number });
@@ -340,7 +341,7 @@ export class PythonSandbox implements ISandbox {
           : joinReports(run.notice, undone);
       return { status, error, result: answer.result, exitCode: answer.exit_code, state };
     }
-    const { status, error } = describeDeath(end, cell.cause, run.timeout);
+    const { status, error } = describeDeath(end, cell.cause, cell.limit);
     // It had answered and was copied before it died: what came back holds this cell's work too.
     if (end.kind === "died" && end.death.restored === run.step) {
       this.#branch.line.add({ id: run.step, cell: run.number });
