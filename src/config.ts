@@ -95,6 +95,8 @@ export const settingsSchema = z.strictObject({
   maxCells: z.int().min(1).max(10_000).default(100),
   /** Notebooks: the largest state that is kept, as it lies on the disk, in MB. */
   stateMaxSizeMb: megabytes.default(512),
+  /** Notebooks: what the outputs of all cells together may take on the disk, in MB. */
+  outputsMaxSizeMb: megabytes.default(128),
   /** Notebooks: how many snapshots are kept to go back to. */
   keepSnapshots: z.int().min(1).max(100).default(5),
   /** What cells may reach: nothing, the host's own network, or some hosts through a proxy. */

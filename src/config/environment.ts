@@ -25,6 +25,7 @@ export const SETTING_NAMES = [
   "packages",
   "maxCells",
   "stateMaxSizeMb",
+  "outputsMaxSizeMb",
   "keepSnapshots",
   "policy",
   "sanitise",

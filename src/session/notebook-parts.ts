@@ -50,7 +50,7 @@ export function assemble(foundation: Foundation): NotebookParts {
   const runner = new CellRunner(keeper, quarters);
   const privacy = new PrivacyGuard(journal, quarters.proxy, settings.privateFiles);
   const status = new StatusDesk(id, journal, keeper, snapshots, contents);
-  const { maxCells } = settings;
+  const { maxCells, outputsMaxSizeMb } = settings;
   const bench = new Workbench({
     journal,
     keeper,
@@ -60,6 +60,7 @@ export function assemble(foundation: Foundation): NotebookParts {
     status,
     privacy,
     maxCells,
+    outputsMaxSizeMb,
   });
   return { ...foundation, contents, keeper, snapshots, runner, privacy, status, bench };
 }

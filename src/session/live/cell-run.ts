@@ -7,6 +7,7 @@ import type {
 } from "../../backends/backend.js";
 import type { Cell, CellState, FileChanges } from "../cell.js";
 import { cellList } from "../notebook-state.js";
+import type { OutputQuota } from "../outputs/output-quota.js";
 import { outputsOf } from "../outputs/outputs.js";
 import type { BlobStore } from "../store/store.js";
 import {
@@ -55,10 +56,11 @@ export async function cellAfter(
   cell: Cell,
   execution: CodeExecution,
   { sequence, startedAt, files, notes }: Aftermath,
-  blobs: BlobStore,
+  { blobs, quota }: { readonly blobs: BlobStore; readonly quota: OutputQuota },
 ): Promise<Cell> {
   const { id, number, code, createdAt } = cell;
-  const { outputs, resources } = await outputsOf(execution, { number, blobs });
+  const { outputs, resources } = await outputsOf(execution, { number, blobs, quota });
+  const told = [...notes, ...(quota.note === undefined ? [] : [quota.note])];
   const { omitted, exitCode } = execution;
   return {
     id,
@@ -74,7 +76,7 @@ export async function cellAfter(
     ...(exitCode !== null && { exitCode }),
     ...(files !== undefined && hasChanges(files) && { files }),
     ...((omitted.stdout > 0 || omitted.stderr > 0) && { omitted }),
-    ...(notes.length > 0 && { notes: [...notes] }),
+    ...(told.length > 0 && { notes: told }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { checkSource } from "../../backends/family/input.js";
 import { CellarError } from "../../errors.js";
 import type { Cell } from "../cell.js";
+import { OutputQuota } from "../outputs/output-quota.js";
 import type { PrivacyGuard } from "../privacy-guard.js";
 import type { Contents } from "../record/contents.js";
 import type { Book, Journal } from "../record/journal.js";
@@ -22,6 +23,8 @@ export interface WorkbenchParts {
   readonly status: StatusDesk;
   readonly privacy: PrivacyGuard;
   readonly maxCells: number;
+  /** What the outputs of all cells together may take. */
+  readonly outputsMaxSizeMb: number;
 }
 
 /** Of a cell that was cancelled before its turn; it does not show what an earlier run gave. */
@@ -144,8 +147,10 @@ export class Workbench {
     await journal.vault.upload(async () => {
       const { number } = contents.find(id);
       const aftermath = { sequence, startedAt, files, notes };
+      const { outputsMaxSizeMb } = this.#parts;
+      const quota = OutputQuota.beside(journal.book.pages, id, outputsMaxSizeMb);
       const page = await pageOf(
-        await cellAfter({ ...cell, number }, execution, aftermath, blobs),
+        await cellAfter({ ...cell, number }, execution, aftermath, { blobs, quota }),
         blobs,
       );
       const held = new Set(session.held);

@@ -2,9 +2,8 @@ import { z } from "zod";
 import type { CodeExecution, ExecutionError, Output } from "../../backends/backend.js";
 import { excessOf, MAX_CHECKED_VALUES } from "../../protocol/bounds.js";
 import { type CellOutput, type Resource, TABLE_MIME } from "../cell.js";
-import type { BlobStore } from "../store/store.js";
 import { bestImage, imageSize } from "./image.js";
-import { Shelf } from "./resources.js";
+import { Shelf, type ShelfPlace } from "./resources.js";
 
 /** Longer texts lie in the store, and the cell has their start. */
 export const LONGEST_TEXT_BYTES = 256 * 1024;
@@ -41,6 +40,8 @@ export interface Shown extends Display {
 interface Kept {
   readonly content: string;
   readonly whole: { uri?: string; length?: number };
+  /** It was too long to stand here, and there was no room for the whole. */
+  readonly isCut?: boolean;
 }
 
 /**
@@ -49,15 +50,20 @@ interface Kept {
  */
 export async function outputsOf(
   execution: CodeExecution,
-  place: { readonly number: number; readonly blobs: BlobStore },
+  place: ShelfPlace,
 ): Promise<{ outputs: CellOutput[]; resources: Resource[] }> {
   const shelf = new Shelf(place);
   const outputs: CellOutput[] = [];
+  const add = (output: CellOutput) => {
+    if (place.quota?.take(Buffer.byteLength(JSON.stringify(output))) !== false) {
+      outputs.push(output);
+    }
+  };
   const { result, error } = execution;
   const picture = pictureOfResult(execution);
   for (const output of execution.outputs) {
     if (output === picture) continue;
-    outputs.push(
+    add(
       output.type === "display"
         ? await shownOutput({ ...output, isResult: false }, shelf)
         : await textOutput(output.type, output.text, shelf),
@@ -66,8 +72,9 @@ export async function outputsOf(
   if (result !== null) {
     const { data, binary, metadata } = picture ?? { data: {}, binary: {}, metadata: {} };
     const shown = { data: { ...data, ...result }, binary, metadata, isResult: true };
-    outputs.push(await shownOutput(shown, shelf));
+    add(await shownOutput(shown, shelf));
   }
+  // An error is told in any case: its texts are short.
   if (error !== null) outputs.push(errorOutput(error));
   return { outputs, resources: [...shelf.resources] };
 }
@@ -91,7 +98,8 @@ export async function shownOutput(shown: Shown, shelf: Shelf): Promise<CellOutpu
   if (table !== undefined) {
     const { index_names: indexNames, index, ...rest } = table;
     const html = data["text/html"];
-    const kept = html === undefined ? undefined : await keep(html, "text/html", shelf);
+    const all = html === undefined ? undefined : await keep(html, "text/html", shelf);
+    const kept = all?.isCut ? undefined : all;
     return {
       type: "DATAFRAME",
       ...rest,
@@ -106,20 +114,27 @@ export async function shownOutput(shown: Shown, shelf: Shelf): Promise<CellOutpu
     const { mime, bytes } = image;
     const uri = await shelf.put("image", mime, bytes);
     const { metadata } = shown;
+    if (uri === undefined) {
+      const note = `[left out: ${mime}, ${bytes.length.toLocaleString("en")} bytes]`;
+      const words = text === "" ? note : `${text}\n${note}`;
+      return textOutput(isResult ? "result" : "display", words, shelf);
+    }
     return { type: "IMAGE", mime, uri, ...imageSize(mime, bytes), ...beside, metadata };
   }
   for (const [mime, build] of RICH) {
     const content = data[mime];
     if (content === undefined) continue;
-    const { content: start, whole } = await keep(content, mime, shelf);
+    const { content: start, whole, isCut } = await keep(content, mime, shelf);
+    // A piece of markup is none.
+    if (isCut) break;
     return { ...build(start), ...whole, ...beside };
   }
   const json = data["application/json"];
   const parsed = json === undefined ? undefined : parseJson(json);
   if (json !== undefined && parsed !== undefined) {
-    const { whole } = await keep(json, "application/json", shelf);
+    const { whole, isCut } = await keep(json, "application/json", shelf);
     const value = whole.uri === undefined ? parsed.value : null;
-    return { type: "JSON", json: value, ...whole, ...beside };
+    if (!isCut) return { type: "JSON", json: value, ...whole, ...beside };
   }
   return textOutput(isResult ? "result" : "display", wordsOf(shown), shelf);
 }
@@ -137,7 +152,8 @@ export async function textOutput(
   text: string,
   shelf: Shelf,
 ): Promise<CellOutput> {
-  const { content, whole } = await keep(text, "text/plain", shelf);
+  const { content, whole, isCut } = await keep(text, "text/plain", shelf);
+  if (isCut) return { type: "TEXT", stream, text: shortened(text) };
   if (whole.uri === undefined) return { type: "TEXT", stream, text };
   const left = (text.length - content.length).toLocaleString("en");
   const notice = `\n... [${left} more characters in ${whole.uri}] ...\n`;
@@ -172,7 +188,9 @@ function parseJson(text: string): { readonly value: unknown } | undefined {
 async function keep(content: string, mime: string, shelf: Shelf): Promise<Kept> {
   if (Buffer.byteLength(content) <= LONGEST_TEXT_BYTES) return { content, whole: {} };
   const uri = await shelf.put("text", mime, Buffer.from(content));
-  return { content: startOf(content, START_CHARACTERS), whole: { uri, length: content.length } };
+  const start = startOf(content, START_CHARACTERS);
+  if (uri === undefined) return { content: start, whole: {}, isCut: true };
+  return { content: start, whole: { uri, length: content.length } };
 }
 
 /** What stands beside a richer form, or tells of an error, is cut without being kept. */

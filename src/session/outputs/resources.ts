@@ -1,6 +1,7 @@
 import { CellarError } from "../../errors.js";
 import type { Resource } from "../cell.js";
 import type { BlobStore } from "../store/store.js";
+import type { OutputQuota } from "./output-quota.js";
 
 export type ResourceKind = "image" | "text";
 
@@ -31,23 +32,34 @@ export function resourceOf(uri: string): ResourceAddress {
   return { cell: Number(found[1]), kind, number: Number(found[3]) };
 }
 
+export interface ShelfPlace {
+  readonly number: number;
+  readonly blobs: Pick<BlobStore, "put">;
+  /** Without one, everything has room. */
+  readonly quota?: OutputQuota | undefined;
+}
+
 /** Takes in the bytes of one cell's outputs, in their order, and gives each its address. */
 export class Shelf {
   readonly #cell: number;
   readonly #blobs: Pick<BlobStore, "put">;
   readonly #counts: Record<ResourceKind, number> = { image: 0, text: 0 };
   readonly #resources: Resource[] = [];
+  readonly #quota: OutputQuota | undefined;
 
-  constructor(place: { readonly number: number; readonly blobs: Pick<BlobStore, "put"> }) {
+  constructor(place: ShelfPlace) {
     this.#cell = place.number;
     this.#blobs = place.blobs;
+    this.#quota = place.quota;
   }
 
   get resources(): readonly Resource[] {
     return this.#resources;
   }
 
-  async put(kind: ResourceKind, mime: string, bytes: Uint8Array): Promise<string> {
+  /** Undefined where there is no room for it. */
+  async put(kind: ResourceKind, mime: string, bytes: Uint8Array): Promise<string | undefined> {
+    if (this.#quota?.take(bytes.length) === false) return undefined;
     const blob = await this.#blobs.put(bytes);
     const uri = uriOf({ cell: this.#cell, kind, number: this.#counts[kind]++ });
     this.#resources.push({ uri, mime, blob: { sha256: blob.sha256, bytes: blob.bytes } });
