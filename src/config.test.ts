@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { resolveSettings, settingLayers } from "./config.js";
+import { resolveSettings, settingLayers, userFolders } from "./config.js";
 
 let folder: string;
 
@@ -73,5 +73,23 @@ describe("settings", () => {
   it("refuse a broken file instead of passing over it", () => {
     writeFileSync(join(folder, "cellar.config.json"), "{ not json");
     expect(() => resolve()).toThrow(/cellar\.config\.json/);
+  });
+});
+
+describe("the folder of a login", () => {
+  it("is the system's where that is private, else the user's own", () => {
+    vi.stubEnv("XDG_STATE_HOME", join(folder, "state"));
+    const runtime = join(folder, "run");
+    mkdirSync(runtime, { mode: 0o700 });
+    symlinkSync(runtime, join(folder, "link"));
+    vi.stubEnv("XDG_RUNTIME_DIR", runtime);
+    expect(userFolders().runtime).toBe(join(runtime, "cellar"));
+    for (const unfit of [join(folder, "link"), join(folder, "none"), "run", ""]) {
+      vi.stubEnv("XDG_RUNTIME_DIR", unfit);
+      expect(userFolders().runtime).toBe(join(folder, "state", "cellar"));
+    }
+    chmodSync(runtime, 0o777);
+    vi.stubEnv("XDG_RUNTIME_DIR", runtime);
+    expect(userFolders().runtime).toBe(join(folder, "state", "cellar"));
   });
 });

@@ -1,8 +1,7 @@
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import type { REPLConfig } from "../backends/backend.js";
-import { agentSettingsSchema, settingLayers } from "../config.js";
+import { agentSettingsSchema, settingLayers, userFolders } from "../config.js";
 import { CellarError } from "../errors.js";
 import type { Embedder } from "./embedder.js";
 import type { RedactionOptions } from "./redaction.js";
@@ -24,7 +23,7 @@ const optionsSchema = z.strictObject({
   spillDir: z
     .string()
     .min(1)
-    .default(join(tmpdir(), `cellar-spill-${process.getuid?.() ?? "user"}`)),
+    .default(() => join(userFolders().runtime, "spill")),
   session: z.string().min(1).max(100).optional(),
   useToonEncoding: z.boolean().default(true),
   useSemantic: z.boolean().default(true),

@@ -1,4 +1,4 @@
-import { chown, link, lstat, mkdir, open, readdir, rm, rmdir, stat } from "node:fs/promises";
+import { chown, link, lstat, mkdir, open, readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { roomOwner } from "../backends/native/room.js";
 import { CellarError } from "../errors.js";
@@ -7,6 +7,7 @@ import { FOLDER_MODE, makeFolder, removeFile, TempNames } from "../session/store
 import { checkName, folderName } from "../session/store/names.js";
 
 const FILE_MODE = 0o600;
+const OTHERS = 0o077;
 const FILE = /^turn_(\d{1,12})\.txt$/;
 /** Two processes that write at the same moment take numbers from each other. */
 const ATTEMPTS = 100;
@@ -35,7 +36,7 @@ export class SpillFolder {
     const folder = new SpillFolder(path, maxBytes);
     try {
       await makeFolder(dir);
-      await refuseForeign(dir);
+      await checkPrivate(dir);
       await folder.#make();
       await folder.#temps.sweep(path, await readdir(path));
     } catch (error) {
@@ -45,14 +46,11 @@ export class SpillFolder {
   }
 
   async #make(): Promise<void> {
-    try {
-      await mkdir(this.path, { mode: FOLDER_MODE });
-    } catch (error) {
+    await mkdir(this.path, { mode: FOLDER_MODE }).catch((error: unknown) => {
       if (!hasCode(error, "EEXIST")) throw error;
-      if ((await lstat(this.path)).isDirectory()) return;
-      throw new CellarError("IO_ERROR", `${this.path} is not a folder`, { cause: error });
-    }
-    await giveAway(this.path);
+    });
+    await reclaim(this.path);
+    await checkPrivate(this.path);
   }
 
   /** Under the number of the turn, or the next one that no file ever had. */
@@ -133,27 +131,41 @@ function nameOf(number: number): string {
   return `turn_${number}.txt`;
 }
 
-/** In a folder of another user, that one could put other files under our names. */
-async function refuseForeign(dir: string): Promise<void> {
+/** Through a link, or in a folder that others may change, they could put files under our names. */
+async function checkPrivate(dir: string): Promise<void> {
   const own = process.getuid?.();
-  const { uid } = await stat(dir);
-  if (own === undefined || uid === own || uid === 0) return;
-  throw new CellarError("INVALID_CONFIG", `${dir} belongs to another user`, {
-    remedy: "Set spillDir to a folder of your own.",
-  });
+  const info = await lstat(dir);
+  const remedy = "Set spillDir to a folder of your own.";
+  if (!info.isDirectory()) {
+    const what = info.isSymbolicLink() ? "a link" : "not a folder";
+    throw new CellarError("IO_ERROR", `${dir} is ${what}`, { remedy });
+  }
+  if (own === undefined) return;
+  if (info.uid !== own) {
+    throw new CellarError("INVALID_CONFIG", `${dir} belongs to uid ${info.uid}, not to you`, {
+      remedy,
+    });
+  }
+  if ((info.mode & OTHERS) !== 0) {
+    const message = `${dir} is open to other users`;
+    throw new CellarError("INVALID_CONFIG", message, { remedy: `Run chmod 700 ${dir}` });
+  }
+}
+
+/** Earlier versions gave it to the user that root's sessions run as; nobody else can reach it here. */
+async function reclaim(path: string): Promise<void> {
+  const [own, group] = [process.getuid?.(), process.getgid?.()];
+  const info = await lstat(path);
+  if (own === undefined || group === undefined || !info.isDirectory()) return;
+  if (info.uid === roomOwner()?.uid) await chown(path, own, group);
 }
 
 async function write(path: string, bytes: Uint8Array): Promise<void> {
   await using file = await open(path, "wx", FILE_MODE);
   await file.writeFile(bytes);
+  // Sessions of root run as somebody else, who must be able to read it.
   const owner = roomOwner();
   if (owner !== undefined) await file.chown(owner.uid, owner.gid);
-}
-
-/** Sessions of root run as somebody else, who must be able to read it. */
-async function giveAway(path: string): Promise<void> {
-  const owner = roomOwner();
-  if (owner !== undefined) await chown(path, owner.uid, owner.gid);
 }
 
 /** Without the beginning of a character at the end. */

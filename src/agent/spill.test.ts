@@ -1,4 +1,6 @@
 import {
+  chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -127,14 +129,24 @@ describe("secrets", () => {
 });
 
 describe("the files", () => {
+  it("of an earlier version are found again", async (context) => {
+    const owner = roomOwner();
+    if (owner === undefined) context.skip("only root's sessions run as another user");
+    mkdirSync(join(dir, "one"), { mode: 0o700 });
+    writeFileSync(join(dir, "one", "turn_7.txt"), "x");
+    chownSync(join(dir, "one"), owner.uid, owner.gid);
+    expect(await (await open()).names()).toEqual(["turn_7.txt"]);
+  });
+
   it("can be read by the session and by nobody else", async () => {
     await (await open()).observe(1, numbered(2000));
     const folder = statSync(join(dir, "one"));
     const file = statSync(join(dir, "one", "turn_1.txt"));
     expect(folder.mode & 0o777).toBe(0o700);
     expect(file.mode & 0o777).toBe(0o600);
-    const owner = roomOwner() ?? { uid: process.getuid?.(), gid: process.getgid?.() };
-    for (const { uid, gid } of [folder, file]) expect({ uid, gid }).toEqual(owner);
+    const own = { uid: process.getuid?.(), gid: process.getgid?.() };
+    expect(folder).toMatchObject(own);
+    expect(file).toMatchObject(roomOwner() ?? own);
   });
 
   it("are never overwritten: a number that was used is not used again", async () => {
@@ -211,6 +223,42 @@ describe("what cannot be", () => {
     writeFileSync(join(dir, "file"), "");
     for (const session of ["linked", "file"]) {
       await expect(open({ session })).rejects.toMatchObject({ code: "IO_ERROR" });
+    }
+  });
+
+  it("a folder that is a link, or that others may enter", async () => {
+    const target = join(dir, "target");
+    mkdirSync(target, { mode: 0o700 });
+    symlinkSync(target, join(dir, "link"));
+    await expect(open({ dir: join(dir, "link") })).rejects.toMatchObject({
+      code: "IO_ERROR",
+      message: expect.stringContaining("is a link"),
+    });
+    for (const [mode, folder] of [
+      [0o777, target],
+      [0o770, join(target, "one")],
+    ] as const) {
+      mkdirSync(folder, { recursive: true });
+      chmodSync(folder, mode);
+      await expect(open({ dir: target })).rejects.toMatchObject({
+        code: "INVALID_CONFIG",
+        message: expect.stringContaining("open to other users"),
+      });
+      chmodSync(folder, 0o700);
+    }
+    expect(readdirSync(join(target, "one"))).toEqual([]);
+  });
+
+  it("a folder of another user, be it root's or one that cells could have", async (context) => {
+    if (process.getuid?.() !== 0) context.skip("only root can give folders away");
+    mkdirSync(join(dir, "foreign", "one"), { recursive: true, mode: 0o700 });
+    for (const folder of [join(dir, "foreign"), join(dir, "foreign", "one")]) {
+      chownSync(folder, 12_345, 12_345);
+      await expect(open({ dir: join(dir, "foreign") })).rejects.toMatchObject({
+        code: "INVALID_CONFIG",
+        message: expect.stringContaining("belongs to uid 12345"),
+      });
+      chownSync(folder, 0, 0);
     }
   });
 

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
+import { lstatSync, readFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CellarError, describeError } from "../errors.js";
 
@@ -116,13 +116,29 @@ export function userFolders(): {
   readonly config: string;
   readonly state: string;
   readonly cache: string;
+  /** For what concerns only this login: the system's own folder for that, else the state's. */
+  readonly runtime: string;
 } {
   const home = homedir();
+  const state = join(process.env.XDG_STATE_HOME ?? join(home, ".local", "state"), "cellar");
+  const runtime = process.env.XDG_RUNTIME_DIR;
   return {
     config: join(process.env.XDG_CONFIG_HOME ?? join(home, ".config"), "cellar"),
-    state: join(process.env.XDG_STATE_HOME ?? join(home, ".local", "state"), "cellar"),
+    state,
+    runtime: isPrivateFolder(runtime) ? join(runtime, "cellar") : state,
     cache: join(process.env.XDG_CACHE_HOME ?? join(home, ".cache"), "cellar"),
   };
+}
+
+/** After `su` the variable still names the folder of another user. */
+function isPrivateFolder(path: string | undefined): path is string {
+  if (path === undefined || !isAbsolute(path)) return false;
+  try {
+    const info = lstatSync(path);
+    return info.isDirectory() && info.uid === process.getuid?.() && (info.mode & 0o077) === 0;
+  } catch {
+    return false;
+  }
 }
 
 const CONFIG_FILE = "cellar.config.json";
