@@ -111,6 +111,31 @@ describe("a notebook at its limits", () => {
     await made.run("open('b.key', 'w').write('secret')");
     expect(made.info.private?.reason).toContain("b.key");
   });
+
+  it("finds private files that a process left running makes, between cells and beside one", async () => {
+    const rules = { network: { allow: ["example.org"] }, privateFiles: ["*.key"] };
+    const leave = (wait: number) =>
+      `import subprocess\nsubprocess.Popen(['sh', '-c', 'sleep ${wait}; touch late.key'])\n`;
+    const between = await ground.open(rules);
+    await between.run(leave(1));
+    expect(between.info.private).toBeNull();
+    await until(() => between.info.private !== null);
+    expect(between.network?.cut).toContain("late.key");
+    const beside = await ground.open(rules);
+    const run = beside.start(`${leave(1)}import time\ntime.sleep(60)`);
+    await until(() => beside.network?.cut !== null);
+    expect(run.cell.state).toBe("RUNNING");
+    run.cancel();
+    await run.done;
+    const before = await ground.open(rules);
+    await before.run(leave(0));
+    await until(async () => (await before.files()).files.length > 0);
+    const next = await before.run(
+      "import socket\nlink = socket.create_connection(('127.0.0.1', 3128))\n" +
+        "link.sendall(b'CONNECT example.org:443 HTTP/1.1\\r\\n\\r\\n')\nlink.recv(1000)",
+    );
+    expect(shown(next)).toContain("cut");
+  });
 });
 
 describe("a notebook without walls", () => {

@@ -59,6 +59,7 @@ export function assemble(foundation: Foundation): NotebookParts {
     contents,
     status,
     privacy,
+    workspace: quarters.workspace,
     maxCells,
     outputsMaxSizeMb,
   });

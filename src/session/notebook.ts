@@ -46,9 +46,10 @@ export class Notebook implements AsyncDisposable {
 
   private constructor(foundation: Foundation) {
     this.#parts = assemble(foundation);
-    const { keeper, runner, quarters } = this.#parts;
+    const { keeper, runner, quarters, privacy } = this.#parts;
     const inTurn = (work: () => Promise<void>) => this.#task(work);
-    this.#guard = new WorkspaceGuard({ keeper, runner, workspace: quarters.workspace, inTurn });
+    const { workspace } = quarters;
+    this.#guard = new WorkspaceGuard({ keeper, runner, privacy, workspace, inTurn });
     foundation.journal.onFenced = () => void this.close().catch(() => {});
   }
 

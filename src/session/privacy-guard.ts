@@ -31,17 +31,24 @@ export class PrivacyGuard {
 
   /** Undefined where no rule fits, or nothing is left to be done. */
   reasonFor(paths: readonly string[]): string | undefined {
-    if (this.#globs.length === 0 || this.#journal.book.private !== null) return undefined;
+    if (!this.isLooking) return undefined;
     const found = paths.find((path) => matchesRule(path, this.#globs));
     return found === undefined ? undefined : `the file ${found} is in the workspace`;
   }
 
-  /** Before the first session: files may be older than the rules. */
-  async survey(workspace: Workspace): Promise<void> {
-    if (this.#globs.length === 0 || this.#journal.book.private !== null) return;
+  /** Whether files still have to be looked for. */
+  get isLooking(): boolean {
+    return this.#globs.length > 0 && this.#journal.book.private === null;
+  }
+
+  /** Looks at all files, whoever made them and when; tells whether the notebook is private now. */
+  async survey(workspace: Pick<Workspace, "files">): Promise<boolean> {
+    if (!this.isLooking) return false;
     const { files, isCut } = await workspace.files();
     const reason = this.reasonFor(files.map(({ path }) => path)) ?? (isCut ? UNSEEN : undefined);
-    if (reason !== undefined) await this.mark(reason);
+    if (reason === undefined) return false;
+    await this.mark(reason);
+    return true;
   }
 
   /** After a cell. Files that were too many to be listed may be of any name. */
@@ -50,7 +57,7 @@ export class PrivacyGuard {
     session: LiveSession,
   ): Promise<void> {
     const paths = [...created, ...changed];
-    const unseen = omitted > 0 && this.#globs.length > 0 && this.#journal.book.private === null;
+    const unseen = omitted > 0 && this.isLooking;
     const reason = this.reasonFor(paths) ?? (unseen ? UNSEEN : undefined);
     if (reason === undefined) return;
     await this.mark(reason);

@@ -83,6 +83,7 @@ export class Branch implements BranchEvents {
     params: Params<M>,
     attachments: readonly Uint8Array[] = [],
   ): Promise<Result<M>> {
+    if ("step" in params) this.line.issue(params.step);
     const head = await this.head();
     head.on("display", (event, attachments) => this.display(event, attachments));
     head.serve("host_call", (call) => this.#hostCall(call));
@@ -188,8 +189,7 @@ export class Branch implements BranchEvents {
   }
 
   parked(event: Params<"parked">): void {
-    this.lost = event.lost;
-    this.line.parked(event.step);
+    if (this.line.parked(event.step)) this.lost = event.lost;
   }
 
   died(death: Death): void {

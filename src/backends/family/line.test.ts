@@ -27,6 +27,7 @@ describe("the line of states", () => {
   it("forgets steps that are long past, not the start", () => {
     const line = new Line();
     for (let id = 1; id <= 5000; id += 1) {
+      line.issue(id);
       line.add({ id, cell: id });
       line.parked(id);
     }
@@ -34,6 +35,19 @@ describe("the line of states", () => {
     expect(remembered.length).toBeLessThan(500);
     expect(remembered[0]).toEqual({ id: 0, cell: 0 });
     expect(line.before(100)).toEqual({ id: 4900, cell: 4900 });
+  });
+
+  it("keeps nothing of steps that nobody asked for", async () => {
+    const line = new Line({ id: 7, cell: 3 });
+    expect(line.parked(7)).toBe(true);
+    expect(line.parked(8)).toBe(false);
+    expect(await line.untilParked(8, 0)).toBe(false);
+    line.issue(9);
+    expect(line.parked(9)).toBe(true);
+    expect([line.parked(6), line.parked(2 ** 31), line.parked(0)]).toEqual([false, false, true]);
+    expect(await line.untilParked(9, 0)).toBe(true);
+    line.cut(7);
+    expect(await line.untilParked(9, 0)).toBe(false);
   });
 
   it("knows at once when none will come", async () => {
@@ -44,6 +58,7 @@ describe("the line of states", () => {
 
   it("waits for a checkpoint, and not for ever", async () => {
     const line = new Line();
+    line.issue(3);
     const made = line.untilParked(3, 5000);
     line.parked(3);
     expect(await made).toBe(true);

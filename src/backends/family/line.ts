@@ -10,8 +10,11 @@ export class Line {
   readonly #parked = new Set<number>([0]);
   readonly #unparkable = new Set<number>();
   readonly #waiting = new Map<number, Set<() => void>>();
+  /** The latest step that the host has given out. */
+  #latest: number;
 
   constructor(start: Checkpoint = { id: 0, cell: 0 }) {
+    this.#latest = start.id;
     this.#steps = start.id === 0 ? [start] : [{ id: 0, cell: 0 }, start];
   }
 
@@ -33,8 +36,12 @@ export class Line {
   #prune(): void {
     this.#steps.splice(1, this.#steps.length - 1 - REMEMBERED_STEPS);
     const oldest = this.#steps[1]?.id ?? 0;
+    this.#forget((id) => id < oldest);
+  }
+
+  #forget(isGone: (id: number) => boolean): void {
     for (const steps of [this.#parked, this.#unparkable]) {
-      for (const id of steps) if (id !== 0 && id < oldest) steps.delete(id);
+      for (const id of steps) if (id !== 0 && isGone(id)) steps.delete(id);
     }
   }
 
@@ -65,7 +72,15 @@ export class Line {
   /** Cuts the line after a restored step; gives what was lost. */
   cut(step: number): readonly Checkpoint[] {
     const index = this.#steps.findLastIndex(({ id }) => id === step);
-    return this.#steps.splice(Math.max(index, 0) + 1);
+    const lost = this.#steps.splice(Math.max(index, 0) + 1);
+    const { id: present } = this.present;
+    this.#forget((id) => id > present);
+    return lost;
+  }
+
+  /** The host asks for this step; each has a higher number than those before. */
+  issue(step: number): void {
+    this.#latest = Math.max(this.#latest, step);
   }
 
   /** No checkpoint of this step will come. */
@@ -73,10 +88,14 @@ export class Line {
     this.#unparkable.add(step);
   }
 
-  parked(step: number): void {
+  /** What a session tells of steps that nobody asked for is not kept. */
+  parked(step: number): boolean {
+    const oldest = this.#steps[1]?.id ?? 0;
+    if (step > this.#latest || (step !== 0 && step < oldest)) return false;
     this.#parked.add(step);
     for (const wake of this.#waiting.get(step) ?? []) wake();
     this.#waiting.delete(step);
+    return true;
   }
 
   /** Resolves to whether the checkpoint was made within that time. */

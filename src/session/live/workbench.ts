@@ -2,12 +2,13 @@ import { checkSource } from "../../backends/family/input.js";
 import { CellarError } from "../../errors.js";
 import type { Cell } from "../cell.js";
 import { OutputQuota } from "../outputs/output-quota.js";
-import type { PrivacyGuard } from "../privacy-guard.js";
+import { flagPrivate, type PrivacyGuard } from "../privacy-guard.js";
 import type { Contents } from "../record/contents.js";
 import type { Book, Journal } from "../record/journal.js";
 import { markUndone, pageOf } from "../record/pages.js";
 import { cutAfter, type Execution, extended, shortened } from "../record/timeline.js";
 import type { StatusDesk } from "../status-desk.js";
+import type { Workspace } from "../workspace/workspace.js";
 import { type CellRun, type CellRunOptions, cellAfter } from "./cell-run.js";
 import type { CellRunner } from "./cell-runner.js";
 import { CellEvents } from "./events.js";
@@ -22,6 +23,7 @@ export interface WorkbenchParts {
   readonly contents: Contents;
   readonly status: StatusDesk;
   readonly privacy: PrivacyGuard;
+  readonly workspace: Pick<Workspace, "files">;
   readonly maxCells: number;
   /** What the outputs of all cells together may take. */
   readonly outputsMaxSizeMb: number;
@@ -139,6 +141,7 @@ export class Workbench {
     events.push({ type: "state", state: "RUNNING" });
     this.#sequence += 1;
     const sequence = this.#sequence;
+    await this.#lookForPrivateFiles();
     const outcome = await runner.run({ code, sequence, timeout, stopping, events });
     const { session, execution, tookEffect, startedAt, files } = outcome;
     await this.#parts.privacy.inspect(files, session);
@@ -163,6 +166,12 @@ export class Workbench {
     });
     if (!execution.state.survived) keeper.judge(session);
     if (tookEffect) snapshots.want();
+  }
+
+  /** Of what was left running, too, before this cell can send anything. */
+  async #lookForPrivateFiles(): Promise<void> {
+    const { privacy, workspace, keeper } = this.#parts;
+    if (await privacy.survey(workspace)) await flagPrivate(await keeper.ready());
   }
 
   #enter(signal: AbortSignal | undefined): Disposable & { readonly stopping: AbortController } {

@@ -1,3 +1,4 @@
+import { flagPrivate, type PrivacyGuard } from "../privacy-guard.js";
 import type { Usage } from "../workspace/census.js";
 import { describeOverrun, type Overrun } from "../workspace/quota.js";
 import type { Workspace } from "../workspace/workspace.js";
@@ -13,12 +14,13 @@ const SHARE_OF_TIME = 20;
 export interface GuardPlan {
   readonly keeper: SessionKeeper;
   readonly runner: CellRunner;
-  readonly workspace: Pick<Workspace, "usage" | "quota">;
+  readonly workspace: Pick<Workspace, "usage" | "quota" | "files">;
+  readonly privacy: Pick<PrivacyGuard, "isLooking" | "survey">;
   /** Between two cells. */
   readonly inTurn: (work: () => Promise<void>) => Promise<void>;
 }
 
-/** Looks at the workspace between cells: what was left running must not fill it. */
+/** Looks at the workspace again and again: what was left running must neither fill it nor bring private files. */
 export class WorkspaceGuard implements Disposable {
   readonly #plan: GuardPlan;
   readonly #end = new AbortController();
@@ -28,7 +30,7 @@ export class WorkspaceGuard implements Disposable {
 
   constructor(plan: GuardPlan) {
     this.#plan = plan;
-    this.#arm(PACE_MS);
+    this.#arm(plan.privacy.isLooking ? FULL_PACE_MS : PACE_MS);
   }
 
   [Symbol.dispose](): void {
@@ -42,17 +44,26 @@ export class WorkspaceGuard implements Disposable {
   }
 
   async #look(): Promise<void> {
-    const { inTurn } = this.#plan;
+    const { inTurn, privacy } = this.#plan;
     const began = performance.now();
     let pace = FULL_PACE_MS;
     try {
+      await this.#lookForPrivateFiles();
       const seen = await this.#overrun();
       if (seen.overrun !== undefined) await inTurn(() => this.#endSession());
-      else if (seen.share < NEARLY_FULL) pace = PACE_MS;
+      else if (seen.share < NEARLY_FULL && !privacy.isLooking) pace = PACE_MS;
     } catch {
       // The next cell says so, for it cannot count its files either.
     }
     this.#arm(Math.max(pace, SHARE_OF_TIME * (performance.now() - began)));
+  }
+
+  /** While a cell runs too: it could send what a process beside it has brought. */
+  async #lookForPrivateFiles(): Promise<void> {
+    const { privacy, workspace, keeper, inTurn } = this.#plan;
+    if (!(await privacy.survey(workspace))) return;
+    // The cut is done; where no wall makes it, the next cell is told.
+    void inTurn(async () => flagPrivate(await keeper.ready())).catch(() => {});
   }
 
   /** While a cell runs, its own watch is on. */

@@ -17,7 +17,7 @@ import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { roomOwner } from "../../backends/native/room.js";
-import { Ground } from "./workspace.case.test.js";
+import { Ground, QUICK_PLACE } from "./workspace.case.test.js";
 import type { Workspace } from "./workspace.js";
 
 const MEBIBYTE = 1024 * 1024;
@@ -52,6 +52,21 @@ describe("files of a workspace", () => {
       ["bytes", "file", 1],
       ["stream", "file", 7],
     ]);
+  });
+
+  it("have a date, whatever time a session gave them", async (context) => {
+    if (QUICK_PLACE === undefined) context.skip("no file system in memory");
+    using far = new Ground(16, QUICK_PLACE);
+    const distant = far.open();
+    for (const [name, seconds] of [
+      ["future", "36028797018963968"],
+      ["past", "-36028797018963968"],
+    ] as const) {
+      execFileSync("touch", ["-d", `@${seconds}`, join(distant.path, name)]);
+    }
+    const { files } = await distant.files();
+    const years = files.map(({ modified }) => modified.toISOString());
+    expect(years).toEqual(["+275760-09-13T00:00:00.000Z", "-271821-04-20T00:00:00.000Z"]);
   });
 
   it("belong to the session", async () => {

@@ -31,6 +31,8 @@ export interface ReadOptions {
 }
 
 const MAX_LISTED = 10_000;
+/** What a Date can hold, before and after 1970. */
+const LONGEST_TIME_MS = 8.64e15;
 const MEBIBYTE = 1024 * 1024;
 
 /**
@@ -160,9 +162,15 @@ function listed(path: RawName, stats: BigIntStats): WorkspaceFile {
   return {
     path: shownPath(path),
     bytes: Number(stats.size),
-    modified: new Date(Number(stats.mtimeMs)),
+    modified: dateOf(stats.mtimeMs),
     kind: kindOf(stats),
   };
+}
+
+/** A session can give its files times that no Date can have. */
+function dateOf(milliseconds: bigint): Date {
+  const time = Number(milliseconds);
+  return new Date(Math.min(Math.max(time, -LONGEST_TIME_MS), LONGEST_TIME_MS));
 }
 
 function kindOf(stats: BigIntStats): WorkspaceFile["kind"] {
