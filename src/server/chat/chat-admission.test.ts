@@ -208,6 +208,30 @@ describe("what needs no run", () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(300 * 1024 * 1024);
   });
 
+  it("gives places to those who have said all, not to those who are slow", async () => {
+    await using server = await serve({ model, maxConcurrent: 1, maxWaiting: 0 });
+    const slow = Array.from({ length: 18 }, () => open(server.address, ["content-length: 1000"]));
+    for (const { socket } of slow) {
+      socket.on("error", () => {});
+      await new Promise<void>((resolve) => socket.write("{", () => resolve()));
+    }
+    const other = { body: question("a", { model: "other" }) };
+    for (let turn = 0; turn < 5; turn += 1) {
+      expect((await say(server.address, CHAT, other)).status).toBe(404);
+    }
+    for (const { socket } of slow) socket.destroy();
+  });
+
+  it("refuses what is too much to read before it is parsed", async () => {
+    await using server = await serve({ model });
+    const properties = `{${Array.from({ length: 100_000 }, (_, n) => `"p${n}":{}`).join()}}`;
+    const format = `{"type":"json_schema","json_schema":{"schema":{"properties":${properties}}}}`;
+    const asked = JSON.stringify(question("a")).slice(0, -1);
+    const raw = `${asked},"response_format":${format}}`;
+    const heard = await say(server.address, CHAT, { raw });
+    expect([heard.status, heard.text]).toEqual([400, expect.stringContaining("100000 values")]);
+  });
+
   it("closes a connection that says nothing, or not all", async () => {
     await using server = await serve({ model, patience: 50 });
     const silent = connect(Number(new URL(server.address).port), "127.0.0.1");

@@ -4,6 +4,7 @@ import { CellarError, describeError } from "../../errors.js";
 import { readBudget, requirePrice } from "../../rlm/budget.js";
 import { rlm } from "../../rlm/rlm.js";
 import { AnswerStream } from "./answer-stream.js";
+import { BodyIntake } from "./body-intake.js";
 import { type ChatServerOptions, type ChatSettings, settingsOf } from "./chat-options.js";
 import { type ChatRequest, readChatRequest } from "./chat-request.js";
 import { Completion, type Ended, endedAs } from "./completion.js";
@@ -51,6 +52,7 @@ class Counter implements ChatServer {
   readonly #settings: ChatSettings;
   readonly #gate: Gate;
   readonly #line: WaitingLine;
+  readonly #intake: BodyIntake;
   readonly #server: Server;
   readonly #guests = new Map<AbortController, Guest>();
   #port = 0;
@@ -62,6 +64,7 @@ class Counter implements ChatServer {
     this.#settings = settings;
     this.#gate = gate;
     this.#line = new WaitingLine(settings.maxConcurrent, settings.maxWaiting);
+    this.#intake = new BodyIntake({ limit: settings.maxBodyBytes });
     this.#server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) =>
       this.#welcome(request, response),
     );
@@ -166,14 +169,14 @@ class Counter implements ChatServer {
     response: ServerResponse,
     signal: AbortSignal,
   ): Promise<void> {
-    using place = this.#line.enter();
-    const chat = readChatRequest(
-      await readJson(request, { limit: this.#settings.maxBodyBytes, signal }),
-    );
+    this.#line.check();
+    const limits = { limit: this.#settings.maxBodyBytes, signal, intake: this.#intake };
+    const chat = readChatRequest(await readJson(request, limits));
     if (chat.model !== this.name) throw this.#unknownModel();
     // Both sides are silent while a model thinks.
     request.setTimeout(0);
     const run = this.#plan(chat, signal);
+    using place = this.#line.enter();
     const completion = new Completion(this.name);
     if (!chat.isStream) {
       await place.turn(signal);

@@ -33,9 +33,9 @@ export function outputFormOf(format: ResponseFormat | undefined): OutputForm | u
 }
 
 function fromSchema(schema: Readonly<Record<string, unknown>>): OutputForm {
+  measure(schema);
   const text = attempt(() => JSON.stringify(schema));
   if (text.length > MAX_SCHEMA_LENGTH) throw refused("it is too long");
-  measure(schema);
   return {
     schema: attempt(() => z.fromJSONSchema(schema)),
     told: `Finish with a value, not a text, that has the form of this JSON Schema:\n\n${text}`,
@@ -61,7 +61,10 @@ function measure(root: Readonly<Record<string, unknown>>): void {
     if (parts > MAX_PARTS || depth > MAX_DEPTH) {
       throw refused("it is recursive, or too large or too deep with its references written out");
     }
-    for (const [key, inner] of Object.entries(value)) {
+    const entries = Object.entries(value);
+    // Each takes two characters or more, which is known before all are looked at.
+    if (entries.length > MAX_SCHEMA_LENGTH / 2) throw refused("it is too long");
+    for (const [key, inner] of entries) {
       if (key === "patternProperties" || (key === "pattern" && typeof inner === "string")) {
         throw refused("patterns are not supported");
       }

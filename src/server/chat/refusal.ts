@@ -34,6 +34,15 @@ export function invalid(message: string, param?: string, code?: string): Refusal
   return new Refusal(400, message, { param, code });
 }
 
+const RETRY_AFTER_SECONDS = 5;
+
+export function tooMany(): Refusal {
+  return new Refusal(429, "too many questions are under way; ask again later", {
+    code: "rate_limit_exceeded",
+    headers: { "retry-after": String(RETRY_AFTER_SECONDS) },
+  });
+}
+
 /** Clients ask again after these by themselves, and a run costs too much for that. */
 const ONCE = { "x-should-retry": "false" };
 

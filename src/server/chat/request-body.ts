@@ -1,21 +1,32 @@
 import type { IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
+import { excessOf, MAX_CHECKED_VALUES } from "../../protocol/bounds.js";
+import type { BodyIntake } from "./body-intake.js";
 import { invalid, Refusal } from "./refusal.js";
 
 /** How long what is not wanted is still taken, so that its sender gets to read why. */
 const DRAIN_MS = 2_000;
 
+export interface BodyLimits {
+  readonly limit: number;
+  readonly signal: AbortSignal;
+  readonly intake: BodyIntake;
+}
+
 /** The JSON of a request that is not too long. */
 export async function readJson(
   request: IncomingMessage,
-  { limit, signal }: { readonly limit: number; readonly signal: AbortSignal },
+  { limit, signal, intake }: BodyLimits,
 ): Promise<unknown> {
   if (!/^application\/json\b/i.test(request.headers["content-type"] ?? "")) {
     throw new Refusal(415, "send JSON, with Content-Type: application/json");
   }
   const told = Number(request.headers["content-length"] ?? 0);
   if (told > limit) throw tooLong(limit);
-  const bytes = await readBytes(request, limit, signal);
+  const bytes = await readBytes(request, { limit, signal, intake });
+  // Judged on the bytes: parsing alone would hold up everybody else.
+  const excess = excessOf(bytes, MAX_CHECKED_VALUES);
+  if (excess !== undefined) throw invalid(`the body ${excess}`);
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
@@ -25,20 +36,23 @@ export async function readJson(
 
 async function readBytes(
   request: IncomingMessage,
-  limit: number,
-  signal: AbortSignal,
+  { limit, signal, intake }: BodyLimits,
 ): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let size = 0;
+  using place = intake.enter();
   const giveUp = () => void request.destroy();
   signal.addEventListener("abort", giveUp, { once: true });
   try {
-    for await (const piece of piecesOf(request)) {
-      size += piece.length;
+    const coming = piecesOf(request);
+    for (;;) {
+      const next = await Promise.race([coming.next(), place.ended]);
+      if (next.done === true) return Buffer.concat(pieces);
+      size += next.value.length;
       if (size > limit) throw tooLong(limit);
-      pieces.push(piece);
+      place.take(next.value.length);
+      pieces.push(next.value);
     }
-    return Buffer.concat(pieces);
   } finally {
     signal.removeEventListener("abort", giveUp);
   }

@@ -1,6 +1,4 @@
-import { cancelledRun, Refusal } from "./refusal.js";
-
-const RETRY_AFTER_SECONDS = 5;
+import { cancelledRun, tooMany } from "./refusal.js";
 
 /** A request that was let in. */
 export interface Place extends Disposable {
@@ -25,14 +23,14 @@ export class WaitingLine {
     return this.#running;
   }
 
-  /** A place before the request is even read: what waits is bounded in memory too. */
+  /** Sends away whom there would be no place for, without taking one. */
+  check(): void {
+    if (this.#places >= this.#room + this.#length) throw tooMany();
+  }
+
+  /** A place for a request that was read; until then it may be anybody's and take for ever. */
   enter(): Place {
-    if (this.#places >= this.#room + this.#length) {
-      throw new Refusal(429, "too many questions are under way; ask again later", {
-        code: "rate_limit_exceeded",
-        headers: { "retry-after": String(RETRY_AFTER_SECONDS) },
-      });
-    }
+    this.check();
     this.#places += 1;
     let hasTurn = false;
     let isOver = false;
