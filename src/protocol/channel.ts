@@ -153,8 +153,9 @@ export class Channel {
     this.#send({ method, params }, attachments);
   }
 
-  close(): void {
-    this.#end(new CellarError("SESSION_CLOSED", "the link was closed by the host"));
+  /** What is pending fails with the reason: who closes a link of a lost session says so. */
+  close(reason = new CellarError("SESSION_CLOSED", "the link was closed by the host")): void {
+    this.#end(reason);
   }
 
   #receive(chunk: Buffer): void {

@@ -109,7 +109,9 @@ export class Branch implements BranchEvents {
       }
       await this.#replaceHead(generation);
       throw new CellarError("SESSION_LOST", "the process ended before it could answer", {
-        remedy: "A checkpoint took its place; the next result tells what was lost.",
+        remedy: this.family.isAlive
+          ? "A checkpoint took its place; the next result tells what was lost."
+          : "The session is gone and a new one takes its place; the next result tells what was lost.",
         cause: error,
       });
     } finally {

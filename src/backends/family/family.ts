@@ -211,6 +211,12 @@ export class Family {
     this.lose(new CellarError("SESSION_CLOSED", "the session was closed"));
   }
 
+  /** Nothing is heard of it any more, though something should be. */
+  abandon(): void {
+    const message = "the session did not answer any more and was ended";
+    this.lose(new CellarError("SESSION_LOST", message));
+  }
+
   /** The zygote has seen the end of its last process. */
   bury(reason: CellarError): void {
     this.lose(reason);
@@ -228,11 +234,11 @@ export class Family {
     if (this.#lost !== undefined) return;
     this.#lost = reason;
     this.#failInit(reason);
-    this.#initPeer?.close();
+    this.#initPeer?.close(reason);
     for (const slot of this.#heads.values()) {
       slot.fail(reason);
       slot.peer.then(
-        (peer) => peer.close(),
+        (peer) => peer.close(reason),
         () => {},
       );
     }

@@ -99,14 +99,12 @@ export class Cradle {
     return family;
   }
 
-  /** The process is gone, and with it what it made. */
-  lose(what: string, reason: CellarError): void {
+  /** The process is gone, and with it what it made; `isWanted` where the host has ended it. */
+  lose(what: string, reason: CellarError, isWanted = false): void {
+    const code = isWanted ? "SESSION_CLOSED" : "SESSION_LOST";
     for (const family of [...this.#families.values()]) {
       family.bury(
-        new CellarError("SESSION_LOST", `the ${what} ended`, {
-          details: { reason: what },
-          cause: reason,
-        }),
+        new CellarError(code, `the ${what} ended`, { details: { reason: what }, cause: reason }),
       );
     }
     this.#families.clear();

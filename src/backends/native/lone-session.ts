@@ -9,10 +9,11 @@ import { remedyFor } from "../../isolation/remedies.js";
 import type { Family } from "../family/family.js";
 import { sandboxIdentity } from "./identity.js";
 import { processBehind } from "./lone-wall.js";
-import { fallen, findInterpreter, unavailable, wireLimits } from "./nursery.js";
+import { findInterpreter, wireLimits } from "./nursery.js";
 import { startPlain } from "./plain.js";
 import { probeWalls } from "./probe.js";
 import { hostNames, RunFolder } from "./run-folder.js";
+import { fallen, unavailable } from "./start-failure.js";
 
 export interface LonePlan {
   readonly settings: Settings;

@@ -1,7 +1,6 @@
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Settings, Surroundings } from "../../config.js";
-import { CellarError, describeError, isCellarError } from "../../errors.js";
 import type { Mount } from "../../isolation/bwrap.js";
 import { type Cgroups, prepareCgroups } from "../../isolation/cgroups.js";
 import {
@@ -11,7 +10,6 @@ import {
 } from "../../isolation/interpreter.js";
 import { locateBwrap } from "../../isolation/layout.js";
 import { assess, type IsolationReport } from "../../isolation/levels.js";
-import { diagnose, remedyFor } from "../../isolation/remedies.js";
 import type { Limits } from "../../protocol/messages.js";
 import type { SandboxInfo } from "../backend.js";
 import type { LargeContext } from "../family/context.js";
@@ -21,7 +19,6 @@ import { keepingAlive } from "../family/keep-alive.js";
 import type { SpawnOrder } from "./cradle.js";
 import { sandboxIdentity } from "./identity.js";
 import { Listener } from "./listener.js";
-import { machine } from "./machine.js";
 import { Pool } from "./pool.js";
 import { Porter } from "./porter.js";
 import { preloadNames } from "./preload.js";
@@ -30,6 +27,7 @@ import { Rehearsal } from "./rehearsal.js";
 import type { Room } from "./room.js";
 import { hostNames, RunFolder } from "./run-folder.js";
 import { SpareRooms } from "./spare-rooms.js";
+import { fallen, unavailable } from "./start-failure.js";
 import { Templates } from "./templates.js";
 import { raiseWall } from "./wall.js";
 import { Zygote, type ZygoteReport } from "./zygote.js";
@@ -229,6 +227,7 @@ export class Nursery {
     const close = async () => {
       for (const step of undo.splice(0).reverse()) await step();
     };
+    let started: Zygote | undefined;
     try {
       const cgroups = prepareCgroups({ ...owner, name: groupName(folder) });
       if (cgroups.version !== undefined) undo.push(() => cgroups.dispose());
@@ -252,6 +251,7 @@ export class Nursery {
       const group = groupMessage(cgroups, wall.groupNumbers);
       const preload = preloadNames(settings.preload);
       const zygote = new Zygote(wall, listener, { preload, group, sharesNetwork });
+      started = zygote;
       undo.push(() => zygote.close());
       const report = await zygote.report;
       const limits = wireLimits(settings.limits);
@@ -300,8 +300,9 @@ export class Nursery {
         },
       };
     } catch (error) {
+      const isDead = started?.isAlive === false;
       await close();
-      throw fallen(error);
+      throw fallen(isDead ? await started?.ended : error);
     }
   }
 }
@@ -373,26 +374,4 @@ function environmentStamp(interpreter: Interpreter): string {
 function placeOf(rooms: string | undefined): string {
   const found = rooms === undefined ? undefined : statSync(rooms, { throwIfNoEntry: false });
   return found === undefined ? "" : `${found.dev}/${found.ino}`;
-}
-
-export function unavailable(message: string, cause?: Parameters<typeof remedyFor>[0]): CellarError {
-  const remedy = cause === undefined ? undefined : remedyFor(cause, osRelease());
-  return new CellarError("SANDBOX_UNAVAILABLE", `The sandbox cannot be made: ${message}`, {
-    remedy,
-    details: { cause: cause ?? "unknown", option: "minIsolation" },
-  });
-}
-
-export function fallen(error: unknown): CellarError {
-  if (isCellarError(error, "IO_ERROR") || isCellarError(error, "INVALID_CONFIG")) return error;
-  const said = describeError(error);
-  return unavailable(said, diagnose(said, machine()));
-}
-
-function osRelease(): string {
-  try {
-    return readFileSync("/etc/os-release", "utf8");
-  } catch {
-    return "";
-  }
 }

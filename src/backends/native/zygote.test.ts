@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { zygotePids } from "./processes.case.test.js";
 import { NativeRuntime } from "./runtime.js";
@@ -36,6 +37,27 @@ describe("a zygote", () => {
       numbers.map((number) => `${number} 1 cellar\n`),
     );
     await Promise.all(sandboxes.map((one) => one.destroy()));
+  });
+
+  it("that is killed while it starts says so, and nothing about what the machine offers", async () => {
+    await using own = new NativeRuntime();
+    const others = new Set(zygotePids());
+    const making = Promise.allSettled([own.createSandbox({ ...BARE, preload: "full" })]);
+    let zygote: number | undefined;
+    while (zygote === undefined) {
+      await sleep(2);
+      zygote = zygotePids().find((pid) => !others.has(pid));
+    }
+    process.kill(zygote, "SIGKILL");
+    const [made] = await making;
+    expect(made).toMatchObject({
+      reason: {
+        code: "START_FAILED",
+        message: expect.stringContaining("ended from outside while it started"),
+        remedy: expect.stringContaining("Try again"),
+      },
+    });
+    expect((await own.createSandbox(BARE)).info.mode).toBe("zygote");
   });
 
   it("makes another head for a session whose head was lost with all it knew", async () => {

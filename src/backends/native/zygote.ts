@@ -119,8 +119,8 @@ export class Zygote {
   }
 
   #lose(reason: CellarError): void {
-    this.#peer.close();
+    this.#peer.close(reason);
     for (const reject of this.#expectant.values()) reject(reason);
-    this.#cradle.lose("zygote", reason);
+    this.#cradle.lose("zygote", reason, this.#closing);
   }
 }

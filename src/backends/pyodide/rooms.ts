@@ -5,7 +5,8 @@ import { assess, type Finding, type IsolationReport } from "../../isolation/leve
 import type { Limits } from "../../protocol/messages.js";
 import type { Family } from "../family/family.js";
 import { closedError } from "../family/input.js";
-import { fallen, wireLimits } from "../native/nursery.js";
+import { wireLimits } from "../native/nursery.js";
+import { fallen } from "../native/start-failure.js";
 import type { LaunchOrder, Site } from "./enclosure.js";
 import type { Ground } from "./ground.js";
 import { factsOf } from "./probe.js";
