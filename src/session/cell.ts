@@ -16,6 +16,11 @@ export type CellState = (typeof CELL_STATES)[number];
 export const blobRefSchema = z.strictObject({
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   bytes: z.int().nonnegative(),
+  /** The opening that stored it; content from before there were any has none. */
+  generation: z
+    .string()
+    .regex(/^[\w-]{8,64}$/)
+    .optional(),
 });
 
 /** Bytes that lie in the notebook's store; `nb.resource(uri)` gives them. */

@@ -51,6 +51,7 @@ function account(notebook) {
 function hasty(store) {
   let saving = Promise.resolve();
   const heads = {
+    revision: (id) => store.heads.revision(id),
     get: async (id) => {
       await saving;
       return store.heads.get(id);
@@ -61,7 +62,7 @@ function hasty(store) {
       return expected + 1;
     },
   };
-  return { heads, blobs: (id) => store.blobs(id) };
+  return { heads, blobs: (id, generation) => store.blobs(id, generation) };
 }
 
 /** Each cell mixes its own token into what all before it have left, and shows it. */

@@ -77,7 +77,7 @@ describe("files that this version did not write as they are", () => {
     const id = await closed();
     const { heads } = new DiskStore(ground.dir);
     const stored = await heads.get(id);
-    const head = { ...(stored?.head as object), version: 2, tomorrow: true };
+    const head = { ...(stored?.head as object), version: 3, tomorrow: true };
     await heads.cas(id, head, stored?.rev ?? 0);
     await expectUntouched(id, "DAMAGED", /version/);
   });

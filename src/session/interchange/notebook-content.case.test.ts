@@ -134,4 +134,8 @@ export class MemoryBlobs implements BlobStore {
   async *list(): AsyncIterable<BlobRef> {
     for (const bytes of this.kept.values()) yield refOf(bytes);
   }
+
+  async generations(): Promise<readonly string[]> {
+    return [""];
+  }
 }

@@ -36,17 +36,17 @@ export async function importNotebook(file: Uint8Array, order: ImportOrder): Prom
   const { store, maxCells } = order;
   const id = checkId(order);
   if ((await store.heads.get(id)) !== undefined) throw alreadyThere(id);
-  const intake = new BlobIntake(store.blobs(id));
+  const owner = currentOwner();
+  const intake = new BlobIntake(store.blobs(id, owner.incarnation));
   try {
     const content = await importIpynb(file, { blobs: intake, maxCells });
     const pages = await Promise.all(content.cells.map((cell) => pageOf(cell, intake)));
-    const owner = currentOwner();
     const book = { ...newBook(owner), pages };
     const journal = await Journal.create({ store, id, owner, takeover: false }, book);
     await journal.release();
     return content;
   } catch (error) {
-    // A head that is there all the same, of whomever, may stand on this content.
+    // A head that is there all the same may be this one's own, and stand on this content.
     if ((await store.heads.get(id)) === undefined) await intake.takeBack();
     throw error;
   }

@@ -62,7 +62,7 @@ export class Shelf {
     if (this.#quota?.take(bytes.length) === false) return undefined;
     const blob = await this.#blobs.put(bytes);
     const uri = uriOf({ cell: this.#cell, kind, number: this.#counts[kind]++ });
-    this.#resources.push({ uri, mime, blob: { sha256: blob.sha256, bytes: blob.bytes } });
+    this.#resources.push({ uri, mime, blob });
     return uri;
   }
 }

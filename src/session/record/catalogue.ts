@@ -1,10 +1,9 @@
-import { livenessOf } from "../../backends/native/process-mark.js";
 import { describeError, isCellarError } from "../../errors.js";
 import { razeRoom, roomsIn } from "../live/quarters.js";
 import { roomsOf } from "../live/room-sign.js";
 import { type PlaceOptions, placeOf } from "../options.js";
 import { checkId } from "../store/names.js";
-import { currentOwner, type Owner } from "../store/owner.js";
+import { currentOwner, heldHere, livenessOfOwner, type Owner } from "../store/owner.js";
 import type { NotebookId, NotebookStore } from "../store/store.js";
 import { Journal } from "./journal.js";
 import { parseHead } from "./notebook-head.js";
@@ -37,13 +36,17 @@ export async function removeNotebook(options: PlaceOptions & NotebookId): Promis
   const plan = { store, id, owner, takeover: false, create: undefined };
   const root = roomsIn(dir);
   const rooms = await Journal.open(plan).then(
-    ({ book }) => [book.room],
+    ({ book }) => [book.room, ...(book.leftRooms ?? [])],
     (error: unknown) => {
       if (isBeyondReading(error)) return roomsOf(root, id);
       throw error;
     },
   );
-  await store.heads.delete(id);
+  try {
+    await store.heads.delete(id);
+  } finally {
+    heldHere().delete(owner.incarnation);
+  }
   for (const name of rooms) await razeRoom({ root, name });
 }
 
@@ -56,7 +59,7 @@ async function describe(id: NotebookId, store: NotebookStore): Promise<Catalogue
   try {
     const stored = await store.heads.get(id);
     const head = parseHead(stored?.head, keyOf(id));
-    const isHeld = head.owner !== null && livenessOf(head.owner) !== "dead";
+    const isHeld = head.owner !== null && livenessOfOwner(head.owner) !== "dead";
     return {
       ...id,
       cells: head.cells.length,

@@ -1,9 +1,14 @@
 import { TaskQueue } from "../../backends/family/queue.js";
-import { livenessOf } from "../../backends/native/process-mark.js";
 import { CellarError, isCellarError } from "../../errors.js";
-import { describeOwner, type Owner } from "../store/owner.js";
-import type { BlobRef, NotebookId, NotebookStore, StoredHead } from "../store/store.js";
-import { type NotebookHead, parseHead } from "./notebook-head.js";
+import { describeOwner, heldHere, livenessOfOwner, type Owner } from "../store/owner.js";
+import {
+  type BlobRef,
+  blobKey,
+  type NotebookId,
+  type NotebookStore,
+  type StoredHead,
+} from "../store/store.js";
+import { type NotebookHead, ownerIn, parseHead } from "./notebook-head.js";
 import { balanced, blobsOf, type Page, readPage } from "./pages.js";
 import { Vault } from "./vault.js";
 
@@ -35,6 +40,8 @@ export class Journal {
   readonly #lane = new TaskQueue();
   #book: Book;
   #rev: number;
+  /** A write has failed, and what the disk has could not be read since. */
+  #isUncertain = false;
   #fence: CellarError | undefined;
   #onFenced: (() => void) | undefined;
 
@@ -44,8 +51,9 @@ export class Journal {
     this.#rev = rev;
     this.damaged = stored?.damaged ?? [];
     this.isNew = stored === undefined;
-    const blobs = plan.store.blobs(plan.id);
-    this.vault = new Vault(blobs, () => new Set(blobsIn(this.#book).map(({ sha256 }) => sha256)));
+    // No former owner can name what is stored from here on, and so none can delete it.
+    const blobs = plan.store.blobs(plan.id, plan.owner.incarnation);
+    this.vault = new Vault(blobs, () => (this.#isUncertain ? undefined : this.#keys));
   }
 
   /** Opens the notebook for this owner alone. */
@@ -54,12 +62,16 @@ export class Journal {
     for (let tries = 1; ; tries++) {
       const stored = await heads.get(plan.id);
       const found = await nextBook(plan, stored);
+      // Whoever wrote before this commit cannot commit after it; later ones are not in this list.
+      const former = stored && (await plan.store.blobs(plan.id).generations());
       try {
-        const rev = await heads.cas(plan.id, documentOf(found), stored?.rev ?? 0);
+        const rev = await claimed(plan, () =>
+          heads.cas(plan.id, documentOf(found), stored?.rev ?? 0),
+        );
         const journal = new Journal(plan, found, rev, stored);
         // What an unreadable record refers to is not known, and stays.
         const isWhole = !found.pages.some(({ isDamaged }) => isDamaged);
-        if (stored !== undefined && isWhole) journal.vault.sweep();
+        if (former !== undefined && isWhole) journal.vault.sweep(former);
         return journal;
       } catch (error) {
         // Somebody else was quicker; the next look tells who.
@@ -72,7 +84,7 @@ export class Journal {
   static async create(plan: Omit<JournalPlan, "create">, book: Book): Promise<Journal> {
     const { store, id } = plan;
     try {
-      const rev = await store.heads.cas(id, documentOf(book), 0);
+      const rev = await claimed(plan, () => store.heads.cas(id, documentOf(book), 0));
       return new Journal({ ...plan, create: undefined }, book, rev, undefined);
     } catch (error) {
       throw isCellarError(error, "CONFLICT") ? alreadyThere(id, error) : error;
@@ -92,17 +104,39 @@ export class Journal {
     if (this.#fence !== undefined) throw this.#fence;
   }
 
-  /** Durable when answered; when it fails, `book` is what the disk has. */
+  get isFenced(): boolean {
+    return this.#fence !== undefined;
+  }
+
+  /** Whether `book` may be older than what the disk has, since that cannot be read. */
+  get isUncertain(): boolean {
+    return this.#isUncertain;
+  }
+
+  /** Fails where somebody else has taken the notebook over, as the store has it now. */
+  async confirm(): Promise<void> {
+    this.check();
+    const { store, id, owner } = this.#plan;
+    if ((await store.heads.revision(id)) === this.#rev) return;
+    const stored = await store.heads.get(id);
+    const present = ownerIn(stored?.head);
+    if (present?.incarnation !== owner.incarnation) throw this.#close(present, undefined);
+  }
+
+  /** Durable when answered; when it fails, `book` is what the disk has, unless it is uncertain. */
   commit(change: (now: Book) => Book | Promise<Book>): Promise<void> {
+    const write = async () => this.#write(await change(this.#book));
     return this.#lane.run(async () => {
       this.check();
       try {
-        await this.#write(await change(this.#book));
+        await write();
       } catch (error) {
         if (!isCellarError(error, "CONFLICT")) throw await this.#recall(error);
         // After a write whose end was never learned the conflict may be with oneself.
         await this.#reload(error);
-        await this.#write(await change(this.#book));
+        await write().catch(async (again: unknown) => {
+          throw await this.#recall(again);
+        });
       }
     });
   }
@@ -115,25 +149,34 @@ export class Journal {
       // Who took it over has nothing to be let in to.
       if (this.#fence === undefined) throw error;
     } finally {
+      heldHere().delete(this.#plan.owner.incarnation);
       await this.vault.settle();
     }
   }
 
   /** Takes back that it was made, if nobody has come to it meanwhile. */
   async unmake(): Promise<void> {
-    const { store, id } = this.#plan;
-    await this.commit((now) => ({ ...now }));
-    await store.heads.delete(id);
+    const { store, id, owner } = this.#plan;
+    try {
+      await this.commit((now) => ({ ...now }));
+      await store.heads.delete(id);
+    } finally {
+      heldHere().delete(owner.incarnation);
+    }
   }
 
   async #write(wanted: Book): Promise<void> {
     const { store, id } = this.#plan;
     const before = this.#book;
     if (wanted === before) return;
-    const pages = await balanced(wanted.pages, this.vault.blobs);
-    const next = pages === wanted.pages ? wanted : { ...wanted, pages };
-    this.#rev = await store.heads.cas(id, documentOf(next), this.#rev);
-    this.#book = next;
+    await this.vault.upload(async () => {
+      const pages = await balanced(wanted.pages, this.vault.blobs);
+      const next = pages === wanted.pages ? wanted : { ...wanted, pages };
+      this.#isUncertain = true;
+      this.#rev = await store.heads.cas(id, documentOf(next), this.#rev);
+      this.#isUncertain = false;
+      this.#book = next;
+    });
     this.#discard(before);
   }
 
@@ -154,6 +197,7 @@ export class Journal {
     }
     this.#book = book;
     this.#rev = (stored as StoredHead).rev;
+    this.#isUncertain = false;
     this.#discard(before);
   }
 
@@ -169,8 +213,12 @@ export class Journal {
   }
 
   #discard(before: Book): void {
-    const kept = new Set(blobsIn(this.#book).map(({ sha256 }) => sha256));
-    this.vault.discard(blobsIn(before).filter(({ sha256 }) => !kept.has(sha256)));
+    const kept = this.#keys;
+    this.vault.discard(blobsIn(before).filter((ref) => !kept.has(blobKey(ref))));
+  }
+
+  get #keys(): ReadonlySet<string> {
+    return new Set(blobsIn(this.#book).map(blobKey));
   }
 }
 
@@ -213,19 +261,36 @@ async function nextBook(plan: JournalPlan, stored: StoredHead | undefined): Prom
     });
   }
   const book = await readBook(stored, plan);
-  if (book.owner !== null && !takeover) refuseHeld(id, book.owner);
-  return { ...book, owner, epoch: book.epoch + 1 };
+  const rival = book.owner !== null && mayLive(book.owner) ? book.owner : undefined;
+  if (rival !== undefined && !takeover) throw held(id, rival);
+  const { roomSharedWith: earlier } = book;
+  const roomSharedWith = earlier !== undefined && mayLive(earlier) ? earlier : rival;
+  return { ...book, owner, epoch: book.epoch + 1, roomSharedWith };
 }
 
-function refuseHeld(id: NotebookId, owner: Owner): void {
-  const liveness = livenessOf(owner);
-  if (liveness === "dead") return;
-  throw new CellarError("LOCKED", `the notebook ${nameOf(id)} is held by ${describeOwner(owner)}`, {
+function mayLive(owner: Owner): boolean {
+  return livenessOfOwner(owner) !== "dead";
+}
+
+/** From before the head names it until it is let go of, or was never got. */
+async function claimed<T>({ owner }: Pick<JournalPlan, "owner">, claim: () => Promise<T>) {
+  heldHere().add(owner.incarnation);
+  try {
+    return await claim();
+  } catch (error) {
+    heldHere().delete(owner.incarnation);
+    throw error;
+  }
+}
+
+function held(id: NotebookId, owner: Owner): CellarError {
+  const message = `the notebook ${nameOf(id)} is held by ${describeOwner(owner)}`;
+  return new CellarError("LOCKED", message, {
     remedy: "Close it there, or open it with takeover: true, which ends it there.",
-    details: { owner, liveness },
+    details: { owner, liveness: livenessOfOwner(owner) },
   });
 }
 
 function documentOf({ pages, ...head }: Book): NotebookHead {
-  return { ...head, cells: pages.map(({ entry }) => entry) };
+  return { ...head, version: 2, cells: pages.map(({ entry }) => entry) };
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { CellarError } from "../../errors.js";
 import { stateManifestSchema } from "../../protocol/state-messages.js";
 import { blobRefSchema } from "../cell.js";
-import { ownerSchema } from "../store/owner.js";
+import { type Owner, ownerSchema } from "../store/owner.js";
 
 const moment = z.string().max(64);
 const sequence = z.int().nonnegative();
@@ -23,19 +23,31 @@ export const snapshotSchema = z.strictObject({
   manifest: z.union([stateManifestSchema, blobRefSchema]),
 });
 
+const roomName = z.string().regex(/^[\w-]{1,100}$/);
+
 export const notebookHeadSchema = z.strictObject({
   kind: z.literal("notebook"),
-  version: z.literal(1),
+  /** Since 2: generations of content, shared rooms and runs that were not saved. */
+  version: z.union([z.literal(1), z.literal(2)]),
   owner: ownerSchema.nullable(),
   /** Grows with each opening, so that a former owner can tell that it is not the owner any more. */
   epoch: z.int().nonnegative(),
   createdAt: moment,
   /** Names the folder below `rooms` that holds the workspace. */
-  room: z.string().regex(/^[\w-]{1,100}$/),
+  room: roomName,
+  /** A former owner who may live and write there: the room is copied before it is used. */
+  roomSharedWith: ownerSchema.optional(),
+  /** Rooms that were left to former owners, until they are removed. */
+  leftRooms: z.array(roomName).optional(),
   /** How many times a cell has run. */
   executionCount: sequence,
   executions: z.array(
-    z.strictObject({ sequence, cell: z.string().max(64), isLost: z.boolean().optional() }),
+    z.strictObject({
+      sequence,
+      cell: z.string().max(64),
+      isLost: z.boolean().optional(),
+      isUnsaved: z.boolean().optional(),
+    }),
   ),
   /** Whether the oldest executions are not listed any more. */
   isShortened: z.boolean(),
@@ -50,6 +62,11 @@ export const notebookHeadSchema = z.strictObject({
 export type CellEntry = z.infer<typeof cellEntrySchema>;
 export type SnapshotRecord = z.infer<typeof snapshotSchema>;
 export type NotebookHead = z.infer<typeof notebookHeadSchema>;
+
+/** Who holds it, as far as that can be read. */
+export function ownerIn(head: unknown): Owner | undefined {
+  return z.object({ owner: ownerSchema }).safeParse(head).data?.owner;
+}
 
 export function parseHead(value: unknown, name: string): NotebookHead {
   const parsed = notebookHeadSchema.safeParse(value);

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { currentOwner, type Owner } from "../store/owner.js";
 import type { Seal } from "../store/seal.js";
-import type { NotebookId, NotebookStore } from "../store/store.js";
+import { type BlobStore, blobKey, type NotebookId, type NotebookStore } from "../store/store.js";
 import { alreadyThere, type Book, blobsIn, Journal } from "./journal.js";
 
 /** Rooms are not named after notebooks: one that is made anew finds nothing of a former one. */
@@ -12,7 +12,7 @@ export function newRoom(): string {
 export function newBook(owner: Owner): Book {
   return {
     kind: "notebook",
-    version: 1,
+    version: 2,
     owner,
     epoch: 1,
     createdAt: new Date().toISOString(),
@@ -75,10 +75,14 @@ async function adoptAll(
   to: NotebookId,
   book: Book,
 ): Promise<void> {
-  const [source, target] = [store.blobs(from), store.blobs(to)];
-  const refs = new Map(blobsIn(book).map((ref) => [ref.sha256, ref]));
+  const source = store.blobs(from);
+  const targets = new Map<string | undefined, BlobStore>();
+  const refs = new Map(blobsIn(book).map((ref) => [blobKey(ref), ref]));
   await Promise.all(
     [...refs.values()].map(async (ref) => {
+      // The cells name their content, so it keeps its generation.
+      const target = targets.get(ref.generation) ?? store.blobs(to, ref.generation);
+      targets.set(ref.generation, target);
       if (await target.adopt?.(ref, source)) return;
       await target.put(source.get(ref));
     }),

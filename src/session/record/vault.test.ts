@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { DiskBlobs } from "../store/disk-blobs.js";
-import type { BlobRef } from "../store/store.js";
+import { type BlobRef, blobKey } from "../store/store.js";
 import { Vault } from "./vault.js";
 
 describe("a vault", () => {
@@ -16,8 +16,10 @@ describe("a vault", () => {
     const folder = mkdtempSync(join(tmpdir(), "cellar-vault-"));
     folders.push(folder);
     const referred = new Set<string>();
-    const vault = new Vault(new DiskBlobs(folder), () => referred);
-    return { vault, referred };
+    const doubt = { is: false };
+    const blobs = new DiskBlobs(folder, { generation: "generation-1" });
+    const vault = new Vault(blobs, () => (doubt.is ? undefined : referred));
+    return { vault, referred, doubt, folder };
   }
 
   it("deletes what nothing refers to any more", async () => {
@@ -25,7 +27,7 @@ describe("a vault", () => {
     const [one, two] = await Promise.all(
       ["one", "two"].map((text) => vault.blobs.put(Buffer.from(text))),
     );
-    referred.add((two as BlobRef).sha256);
+    referred.add(blobKey(two as BlobRef));
     vault.discard([one as BlobRef, two as BlobRef]);
     await vault.settle();
     expect(await vault.blobs.has(one as BlobRef)).toBe(false);
@@ -40,7 +42,7 @@ describe("a vault", () => {
       vault.discard([ref]);
       await new Promise((resolve) => setTimeout(resolve, 20));
       expect(await vault.blobs.has(again)).toBe(true);
-      referred.add(again.sha256);
+      referred.add(blobKey(again));
     });
     await vault.settle();
     expect(await vault.blobs.has(ref)).toBe(true);
@@ -51,19 +53,37 @@ describe("a vault", () => {
     const ref = await vault.blobs.put(Buffer.from("same"));
     vault.discard([ref]);
     await vault.upload(async () => {
-      referred.add((await vault.blobs.put(Buffer.from("same"))).sha256);
+      referred.add(blobKey(await vault.blobs.put(Buffer.from("same"))));
     });
     await vault.settle();
     expect(await vault.blobs.has(ref)).toBe(true);
   });
 
-  it("sweeps what was left", async () => {
-    const { vault, referred } = open();
-    const kept = await vault.blobs.put(Buffer.from("kept"));
-    const left = await vault.blobs.put(Buffer.from("left"));
-    referred.add(kept.sha256);
-    vault.sweep();
+  it("sweeps what was left under the generations that it is given, and no others", async () => {
+    const { vault, referred, folder } = open();
+    const put = (generation: string, text: string) =>
+      new DiskBlobs(folder, { generation }).put(Buffer.from(text));
+    const kept = await put("generation-0", "kept");
+    const left = await put("generation-0", "left");
+    const later = await put("generation-2", "left");
+    const bare = await new DiskBlobs(folder).put(Buffer.from("left"));
+    referred.add(blobKey(kept));
+    vault.sweep(["", "generation-0"]);
     await vault.settle();
-    expect([await vault.blobs.has(kept), await vault.blobs.has(left)]).toEqual([true, false]);
+    const isThere = [kept, left, later, bare].map((ref) => vault.blobs.has(ref));
+    expect(await Promise.all(isThere)).toEqual([true, false, true, false]);
+  });
+
+  it("deletes nothing while it is not known what the head stands on", async () => {
+    const { vault, doubt } = open();
+    const ref = await vault.blobs.put(Buffer.from("maybe"));
+    doubt.is = true;
+    vault.discard([ref]);
+    await vault.settle();
+    expect(await vault.blobs.has(ref)).toBe(true);
+    doubt.is = false;
+    vault.discard([]);
+    await vault.settle();
+    expect(await vault.blobs.has(ref)).toBe(false);
   });
 });

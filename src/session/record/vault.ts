@@ -1,19 +1,23 @@
-import type { BlobRef, BlobStore } from "../store/store.js";
+import { type BlobRef, type BlobStore, blobKey } from "../store/store.js";
 
 /**
  * Keeps content that is on its way into a head from being deleted: the same bytes may leave with
- * an old cell just when a new one has put them in.
+ * an old cell just when a new one has put them in. It needs no look at who owns the notebook: what
+ * it deletes is named by a generation whose content no later owner takes into its head again.
  */
 export class Vault {
   readonly blobs: BlobStore;
-  readonly #referred: () => ReadonlySet<string>;
+  readonly #referred: () => ReadonlySet<string> | undefined;
   readonly #doomed = new Map<string, BlobRef>();
   #uploads = 0;
   #deleting: Promise<void> | undefined;
   #sweeping: Promise<void> | undefined;
 
-  /** `referred` gives the digests of everything that the committed head stands on. */
-  constructor(blobs: BlobStore, referred: () => ReadonlySet<string>) {
+  /**
+   * `referred` gives the keys of everything that the committed head stands on; undefined while
+   * that is not known, and nothing may be deleted.
+   */
+  constructor(blobs: BlobStore, referred: () => ReadonlySet<string> | undefined) {
     this.blobs = blobs;
     this.#referred = referred;
   }
@@ -32,14 +36,14 @@ export class Vault {
 
   /** Deletes what nothing refers to, as soon as nothing is on its way. */
   discard(refs: Iterable<BlobRef>): void {
-    for (const ref of refs) this.#doomed.set(ref.sha256, ref);
+    for (const ref of refs) this.#doomed.set(blobKey(ref), ref);
     this.#clear();
   }
 
-  /** Deletes, in the background, what a killed process has left. */
-  sweep(): void {
+  /** Deletes, in the background, what former owners have left: those who were before the head. */
+  sweep(generations: readonly string[]): void {
     // Where it cannot look now, the next opening does.
-    this.#sweeping = this.#findGarbage().catch(() => {});
+    this.#sweeping = this.#findGarbage(generations).catch(() => {});
   }
 
   async settle(): Promise<void> {
@@ -47,17 +51,19 @@ export class Vault {
     await this.#deleting;
   }
 
-  async #findGarbage(): Promise<void> {
-    const referred = this.#referred();
-    const found: BlobRef[] = [];
-    for await (const ref of this.blobs.list()) if (!referred.has(ref.sha256)) found.push(ref);
-    this.discard(found);
+  async #findGarbage(generations: readonly string[]): Promise<void> {
+    for (const generation of generations) {
+      const found: BlobRef[] = [];
+      for await (const ref of this.blobs.list(generation)) found.push(ref);
+      this.discard(found);
+    }
   }
 
   #clear(): void {
     if (this.#uploads > 0 || this.#doomed.size === 0 || this.#deleting !== undefined) return;
     const referred = this.#referred();
-    const garbage = [...this.#doomed.values()].filter(({ sha256 }) => !referred.has(sha256));
+    if (referred === undefined) return;
+    const garbage = [...this.#doomed].filter(([key]) => !referred.has(key)).map(([, ref]) => ref);
     this.#doomed.clear();
     if (garbage.length === 0) return;
     // What cannot be deleted now is found by the sweep of the next opening.

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
 import { constants } from "node:fs";
-import { copyFile, type FileHandle, link, lstat, open } from "node:fs/promises";
+import { copyFile, type FileHandle, link, lstat, open, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { CellarError } from "../../errors.js";
@@ -23,26 +23,34 @@ const CHUNK_BYTES = 256 * 1024;
 /** How often damaged content in the way is put aside. */
 const MAX_TRIES = 3;
 const SHA256 = /^[0-9a-f]{64}$/;
+const SHARD = /^[0-9a-f]{2}$/;
 
-/** Content as files: `<first two digits>/<sha256>`. */
+export interface DiskBlobsOptions {
+  /** Folders below it are made where they are missing. Default: the folder itself. */
+  readonly top?: string | undefined;
+  readonly generation?: string | undefined;
+}
+
+/** Content as files: `<generation>/<sha256>`, and without one `<first two digits>/<sha256>`. */
 export class DiskBlobs implements BlobStore {
   readonly #root: string;
   readonly #top: string;
+  readonly #generation: string | undefined;
   /** Those that are known to be durable. */
-  readonly #shards = new Set<string>();
+  readonly #folders = new Set<string>();
   readonly #temps = new TempNames();
   #isPrepared = false;
 
-  /** Folders below `top` are made where they are missing. */
-  constructor(root: string, top = root) {
+  constructor(root: string, { top = root, generation }: DiskBlobsOptions = {}) {
     this.#root = root;
     this.#top = top;
+    this.#generation = generation;
   }
 
   async put(source: AsyncIterable<Uint8Array> | Uint8Array): Promise<BlobRef> {
     try {
       if (source instanceof Uint8Array) {
-        const ref = { sha256: sha256().update(source).digest("hex"), bytes: source.length };
+        const ref = this.#refOf(sha256().update(source), source.length);
         if (await this.#isKept(ref)) return ref;
       }
       return await this.#write(async (file) => {
@@ -53,7 +61,7 @@ export class DiskBlobs implements BlobStore {
           bytes += chunk.length;
           await file.writeFile(chunk);
         }
-        return { sha256: hash.digest("hex"), bytes };
+        return this.#refOf(hash, bytes);
       });
     } catch (error) {
       throw diskFault(`storing content in ${this.#root}`, error);
@@ -80,26 +88,35 @@ export class DiskBlobs implements BlobStore {
   async delete(ref: BlobRef): Promise<void> {
     try {
       await removeFile(this.locate(ref));
+      await this.#dropEmpty(ref.generation);
     } catch (error) {
       throw diskFault(`deleting ${ref.sha256}`, error);
     }
   }
 
   /** Also removes what killed processes left unfinished. */
-  async *list(): AsyncIterable<BlobRef> {
+  async *list(wanted?: string): AsyncIterable<BlobRef> {
     await this.#temps.sweep(this.#root, await namesIn(this.#root));
-    for (const shard of await foldersIn(this.#root)) {
-      for (const sha256 of (await namesIn(join(this.#root, shard))).sort()) {
+    for (const folder of await foldersIn(this.#root)) {
+      const generation = SHARD.test(folder) ? undefined : folder;
+      if (wanted !== undefined && wanted !== (generation ?? "")) continue;
+      for (const sha256 of (await namesIn(join(this.#root, folder))).sort()) {
         if (!SHA256.test(sha256)) continue;
-        const info = await lstat(join(this.#root, shard, sha256)).catch(() => undefined);
-        if (info?.isFile()) yield { sha256, bytes: info.size };
+        const info = await lstat(join(this.#root, folder, sha256)).catch(() => undefined);
+        const named = generation === undefined ? {} : { generation };
+        if (info?.isFile()) yield { sha256, bytes: info.size, ...named };
       }
     }
   }
 
+  async generations(): Promise<readonly string[]> {
+    const folders = await foldersIn(this.#root);
+    return ["", ...folders.filter((name) => !SHARD.test(name))];
+  }
+
   locate(ref: BlobRef): string {
-    const { sha256 } = checkRef(ref);
-    return join(this.#root, sha256.slice(0, 2), sha256);
+    const { sha256, generation } = checkRef(ref);
+    return join(this.#root, generation ?? sha256.slice(0, 2), sha256);
   }
 
   /** False where the other one is of another kind, or does not have it. */
@@ -145,10 +162,10 @@ export class DiskBlobs implements BlobStore {
   /** Gives finished content its name, durably, unless it is there already. */
   async #link(from: string, ref: BlobRef): Promise<void> {
     const path = this.locate(ref);
-    const shard = dirname(path);
+    const folder = dirname(path);
     await this.#prepare();
-    if (!this.#shards.has(shard)) await makeFolder(shard);
-    this.#shards.add(shard);
+    if (!this.#folders.has(folder)) await makeFolder(folder);
+    this.#folders.add(folder);
     for (let tries = 1; ; tries += 1) {
       try {
         await link(from, path);
@@ -159,7 +176,7 @@ export class DiskBlobs implements BlobStore {
         await this.#putAside(ref);
       }
     }
-    await syncFolder(shard);
+    await syncFolder(folder);
   }
 
   /** Whether it is stored already; if so, it is durable. */
@@ -167,6 +184,11 @@ export class DiskBlobs implements BlobStore {
     if (!(await this.has(ref))) return false;
     await syncFolder(dirname(this.locate(ref)));
     return true;
+  }
+
+  #refOf(hash: Hash, bytes: number): BlobRef {
+    const generation = this.#generation;
+    return { sha256: hash.digest("hex"), bytes, ...(generation !== undefined && { generation }) };
   }
 
   async *#read(ref: BlobRef): AsyncGenerator<Buffer> {
@@ -216,6 +238,12 @@ export class DiskBlobs implements BlobStore {
 
   #putAside(ref: BlobRef): Promise<string | undefined> {
     return putAside(this.locate(ref), this.#root, ref.sha256);
+  }
+
+  /** The folder of another generation goes with its last content: nobody may write there any more. */
+  async #dropEmpty(generation: string | undefined): Promise<void> {
+    if (generation === undefined || generation === this.#generation) return;
+    await rmdir(join(this.#root, generation)).catch(() => {});
   }
 
   /** Makes the folder, and removes what killed processes left, at the first write. */

@@ -55,6 +55,10 @@ export class DiskHeads implements HeadStore {
     }
   }
 
+  async revision(id: NotebookId): Promise<number> {
+    return (await look(this.folderOf(id))).latest;
+  }
+
   async cas(id: NotebookId, head: unknown, expected: number): Promise<number> {
     const folder = this.folderOf(id);
     const rev = expected + 1;

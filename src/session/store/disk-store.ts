@@ -13,7 +13,8 @@ export class DiskStore implements NotebookStore {
     this.heads = new DiskHeads(this.#folder);
   }
 
-  blobs(id: NotebookId): BlobStore {
-    return new DiskBlobs(join(this.heads.folderOf(id), "blobs"), this.#folder);
+  blobs(id: NotebookId, generation?: string): BlobStore {
+    const root = join(this.heads.folderOf(id), "blobs");
+    return new DiskBlobs(root, { top: this.#folder, generation });
   }
 }

@@ -1,22 +1,30 @@
 import type { Readable } from "node:stream";
 
-/** Content by the SHA-256 of its bytes. */
+/** Content by the SHA-256 of its bytes and the generation that stored it. */
 export interface BlobRef {
   readonly sha256: string;
   readonly bytes: number;
+  readonly generation?: string | undefined;
 }
 
-/** Immutable content. What `put` has answered is durable. */
+/**
+ * Immutable content. What `put` has answered is durable. The same bytes put under two generations
+ * are two things: deleting one, however late, never takes the other away.
+ */
 export interface BlobStore {
+  /** Under the generation of this view. */
   put(source: AsyncIterable<Uint8Array> | Uint8Array): Promise<BlobRef>;
   /** Fails while reading with `DAMAGED` when the bytes are not those of the reference. */
   get(ref: BlobRef): Readable;
   has(ref: BlobRef): Promise<boolean>;
   delete(ref: BlobRef): Promise<void>;
-  list(): AsyncIterable<BlobRef>;
+  /** Of all generations, or of one: "" for what was stored without any. */
+  list(generation?: string): AsyncIterable<BlobRef>;
+  /** Which there may be, "" among them. */
+  generations(): Promise<readonly string[]>;
   /** Where the content lies as a file of this machine, for those who can hand files over. */
   locate?(ref: BlobRef): string;
-  /** Takes content over from another store of the same kind, cheaper than by `get` and `put`. */
+  /** Takes content over from another store of the same kind, by the same reference. */
   adopt?(ref: BlobRef, from: BlobStore): Promise<boolean>;
 }
 
@@ -32,10 +40,17 @@ export interface StoredHead {
 export interface HeadStore {
   /** The newest committed head; undefined where there is none. Linearizable. */
   get(id: NotebookId): Promise<StoredHead | undefined>;
+  /** The newest revision, 0 where there is none. Cheap, changes nothing. Linearizable. */
+  revision(id: NotebookId): Promise<number>;
   /** Durable when answered. Fails with `CONFLICT` unless the head is still at `expected`; 0 makes it. */
   cas(id: NotebookId, head: unknown, expected: number): Promise<number>;
   list(user?: string): AsyncIterable<NotebookId>;
   delete(id: NotebookId): Promise<void>;
+}
+
+/** Tells apart what `sha256` alone does not. */
+export function blobKey({ generation = "", sha256 }: BlobRef): string {
+  return `${generation}/${sha256}`;
 }
 
 export interface NotebookId {
@@ -46,5 +61,6 @@ export interface NotebookId {
 /** Where notebooks are kept: heads, and for each notebook the blobs that its head refers to. */
 export interface NotebookStore {
   readonly heads: HeadStore;
-  blobs(id: NotebookId): BlobStore;
+  /** Each opening writes under a generation of its own, a name that is never used again. */
+  blobs(id: NotebookId, generation?: string): BlobStore;
 }

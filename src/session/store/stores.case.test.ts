@@ -143,6 +143,18 @@ export function describeStores(options: StoresOptions): void {
       expect(await other.heads.get(id)).toEqual({ rev: 1, head: "new" });
     });
 
+    it("tell their newest revision", async () => {
+      const id = fresh();
+      const { store, other } = opened;
+      expect(await store.heads.revision(id)).toBe(0);
+      for (const rev of [1, 2, 3]) {
+        await store.heads.cas(id, rev, rev - 1);
+        expect(await other.heads.revision(id)).toBe(rev);
+      }
+      await other.heads.delete(id);
+      expect(await store.heads.revision(id)).toBe(0);
+    });
+
     it("refuse names that are paths", async () => {
       const { heads, ...store } = opened.store;
       const hostile = { user: "..", session: "x" };
@@ -205,6 +217,42 @@ export function describeStores(options: StoresOptions): void {
       expect(await read(blobs, ref)).toBe("gone");
     });
 
+    it("are not taken away by one who deletes the same bytes of another generation", async () => {
+      const id = fresh();
+      const former = opened.other.blobs(id, "generation-1");
+      const [old, bare] = [
+        await former.put(Buffer.from("same")),
+        await opened.store.blobs(id).put(parts("sa", "me")),
+      ];
+      expect(old).toEqual({ ...refOf("same"), generation: "generation-1" });
+      // Whoever comes later and stores the same bytes has them, whatever the former one deletes.
+      const later = opened.store.blobs(id, "generation-2");
+      const mine = [await later.put(Buffer.from("same")), await later.put(parts("sam", "e"))];
+      expect(mine).toEqual(mine.map(() => ({ ...refOf("same"), generation: "generation-2" })));
+      await Promise.all([former.delete(old), former.delete(bare)]);
+      expect([await later.has(old), await later.has(bare)]).toEqual([false, false]);
+      for (const blobs of [later, former, opened.other.blobs(id)]) {
+        expect(await read(blobs, mine[0] as BlobRef)).toBe("same");
+      }
+    });
+
+    it("are listed by generation", async () => {
+      const id = fresh();
+      const names = ["generation-1", "generation-2"];
+      const bare = await opened.store.blobs(id).put(Buffer.from("bare"));
+      const refs = await Promise.all(
+        names.map((name) => opened.store.blobs(id, name).put(Buffer.from(name))),
+      );
+      const blobs = opened.other.blobs(id);
+      expect(await blobs.generations()).toEqual(expect.arrayContaining(["", ...names]));
+      expect(await collect(blobs.list())).toEqual(expect.arrayContaining([bare, ...refs]));
+      expect(await collect(blobs.list(""))).toEqual([bare]);
+      for (const [at, name] of names.entries()) {
+        expect(await collect(blobs.list(name))).toEqual([refs[at]]);
+      }
+      expect(await collect(blobs.list("generation-3"))).toEqual([]);
+    });
+
     it("are not there when their source failed", async () => {
       const blobs = opened.store.blobs(fresh());
       async function* broken(): AsyncGenerator<Uint8Array> {
@@ -234,6 +282,8 @@ export function describeStores(options: StoresOptions): void {
       if (to.adopt === undefined) return;
       expect(await to.adopt(ref, from)).toBe(true);
       expect(await to.adopt(ref, from)).toBe(true);
+      const marked = await opened.store.blobs(fresh(), "generation-1").put(Buffer.from("shared"));
+      expect(await to.adopt(marked, from)).toBe(false);
       await from.delete(ref);
       expect(await read(to, ref)).toBe("shared");
       expect(await to.adopt(refOf("nowhere"), from)).toBe(false);
