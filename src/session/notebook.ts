@@ -10,7 +10,9 @@ import { htmlOf } from "./interchange/html-export.js";
 import { ipynbOf } from "./interchange/ipynb.js";
 import { importNotebook } from "./interchange/notebook-import.js";
 import type { CellRun, CellRunOptions } from "./live/cell-run.js";
-import { Quarters, razeRoom, roomsIn } from "./live/quarters.js";
+import { LeaseWatch } from "./live/lease-watch.js";
+import { clearLeftRooms, leave, settleIn } from "./live/moving.js";
+import { Quarters } from "./live/quarters.js";
 import { undone } from "./live/workbench.js";
 import { WorkspaceGuard } from "./live/workspace-guard.js";
 import { assemble, type Foundation, type NotebookParts } from "./notebook-parts.js";
@@ -42,7 +44,9 @@ export class Notebook implements AsyncDisposable {
   /** What needs the session waits here for its turn. */
   readonly #lane = new TaskQueue();
   readonly #guard: WorkspaceGuard;
-  #ending: Promise<void> | undefined;
+  readonly #lease: LeaseWatch;
+  #stopping: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
 
   private constructor(foundation: Foundation) {
     this.#parts = assemble(foundation);
@@ -50,6 +54,7 @@ export class Notebook implements AsyncDisposable {
     const inTurn = (work: () => Promise<void>) => this.#task(work);
     const { workspace } = quarters;
     this.#guard = new WorkspaceGuard({ keeper, runner, privacy, workspace, inTurn });
+    this.#lease = new LeaseWatch(foundation.journal);
     foundation.journal.onFenced = () => void this.close().catch(() => {});
   }
 
@@ -62,15 +67,14 @@ export class Notebook implements AsyncDisposable {
     const owner = currentOwner();
     const making = create ? () => newBook(owner) : undefined;
     const journal = await Journal.open({ store, id, owner, takeover, create: making });
-    const { room: name, private: mark } = journal.book;
-    const order = { wishes, runtime, name, cutReason: mark?.reason };
+    const order = { wishes, runtime, cutReason: journal.book.private?.reason };
     let quarters: Quarters | undefined;
     try {
-      quarters = await Quarters.open(order);
+      quarters = await settleIn(order, journal);
       return await Notebook.#begin({ wishes, runtime, seal, journal, quarters });
     } catch (error) {
       await quarters?.[Symbol.asyncDispose]();
-      await leave(journal, { root: roomsIn(dir), name }).catch(() => {});
+      await leave(dir, journal).catch(() => {});
       throw error;
     }
   }
@@ -84,7 +88,8 @@ export class Notebook implements AsyncDisposable {
       });
       return notebook;
     } catch (error) {
-      notebook.#guard[Symbol.dispose]();
+      notebook.#rest();
+      await notebook.#parts.keeper.close();
       throw error;
     }
   }
@@ -255,13 +260,13 @@ export class Notebook implements AsyncDisposable {
         copying.catch(() => {});
         await this.#parts.snapshots.settle();
         const { book } = this.#parts.journal;
-        if (present > 0 && book.snapshots[0]?.sequence !== present)
+        if (present > 0 && !book.snapshots.some(({ sequence }) => sequence === present))
           throw this.#parts.status.unkept();
         await copying;
         journal = await makeTwin({ store, seal, from, to, book, present, room });
         return await Notebook.#begin({ wishes, runtime, seal, journal, quarters });
       } catch (error) {
-        if (journal !== undefined) await store.heads.delete(to);
+        await journal?.unmake().catch(() => {});
         await quarters.raze();
         throw error;
       }
@@ -269,18 +274,14 @@ export class Notebook implements AsyncDisposable {
   }
 
   async resource(uri: string): Promise<{ readonly mime: string; readonly bytes: Buffer }> {
-    const found = this.#parts.contents
-      .find(resourceOf(uri).cell)
-      .resources.find((one) => one.uri === uri);
+    const { contents, journal } = this.#parts;
+    const found = contents.find(resourceOf(uri).cell).resources.find((one) => one.uri === uri);
     if (found === undefined) {
       throw new CellarError("NOT_FOUND", `there is nothing at ${uri}`, {
         remedy: "The resources of a cell list what it has.",
       });
     }
-    return {
-      mime: found.mime,
-      bytes: await buffer(this.#parts.journal.vault.blobs.get(found.blob)),
-    };
+    return { mime: found.mime, bytes: await buffer(journal.vault.blobs.get(found.blob)) };
   }
 
   files(): Promise<FileListing> {
@@ -293,6 +294,8 @@ export class Notebook implements AsyncDisposable {
     if (reason !== undefined) await this.markPrivate(reason);
     this.#parts.runner.forgetFiles();
     await this.#parts.quarters.workspace.put(path, content);
+    // Whoever takes the notebook over from now on takes the file along.
+    await this.#parts.journal.confirm();
   }
 
   /** Also where code may not run any more, since there is far too much. */
@@ -300,6 +303,7 @@ export class Notebook implements AsyncDisposable {
     this.#check();
     this.#parts.runner.forgetFiles();
     await this.#parts.quarters.workspace.remove(path);
+    await this.#parts.journal.confirm();
   }
 
   getFile(path: string, options?: ReadOptions): Promise<Buffer> {
@@ -327,32 +331,54 @@ export class Notebook implements AsyncDisposable {
     return htmlOf(this.#parts.status.content((uri) => this.resource(uri)));
   }
 
-  /** Cancels what runs, waits for the last snapshot and lets the next one open the notebook. */
+  /**
+   * Cancels what runs, waits for the last snapshot and lets the next one open the notebook. Where
+   * that cannot be saved it fails and may be called again; this process may open it anew anyway.
+   */
   close(): Promise<void> {
-    this.#ending ??= this.#end();
-    return this.#ending;
+    this.#stopping ??= this.#stop();
+    this.#closing ??= this.#release(this.#stopping);
+    return this.#closing;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
 
-  async #end(): Promise<void> {
-    this.#guard[Symbol.dispose]();
-    this.#parts.bench.cancelAll();
+  /** Ends all that runs, whatever fails on the way. */
+  async #stop(): Promise<void> {
+    const { bench, journal, keeper, quarters, snapshots, wishes } = this.#parts;
+    this.#rest();
+    bench.cancelAll();
+    // Nothing that it does is saved any more.
+    if (journal.isFenced) await Promise.all([snapshots.stop(), keeper.close()]);
     await this.#lane.run(async () => {});
-    const patience = setTimeout(() => void this.#parts.snapshots.stop(), CLOSING_MS);
-    await this.#parts.snapshots.settle();
-    clearTimeout(patience);
-    await this.#parts.snapshots.stop();
-    await this.#parts.keeper.close();
-    await this.#parts.quarters[Symbol.asyncDispose]();
-    await this.#parts.journal.release();
+    try {
+      if (!journal.isFenced) await snapshots.settle(CLOSING_MS);
+    } finally {
+      await snapshots.stop();
+      await keeper.close().finally(() => quarters[Symbol.asyncDispose]());
+    }
+    await clearLeftRooms(wishes.dir, journal).catch(() => {});
+  }
+
+  async #release(stopping: Promise<void>): Promise<void> {
+    try {
+      await stopping.finally(() => this.#parts.journal.release());
+    } catch (error) {
+      this.#closing = undefined;
+      throw error;
+    }
+  }
+
+  #rest(): void {
+    this.#guard[Symbol.dispose]();
+    this.#lease[Symbol.dispose]();
   }
 
   #check(): void {
     this.#parts.journal.check();
-    if (this.#ending !== undefined) throw notebookClosed();
+    if (this.#stopping !== undefined) throw notebookClosed();
   }
 
   #task<T>(work: () => Promise<T>): Promise<T> {
@@ -370,11 +396,4 @@ export class Notebook implements AsyncDisposable {
   #start(id: string, options: CellRunOptions): CellRun {
     return this.#parts.bench.start(id, options, (work) => this.#task(work));
   }
-}
-
-/** One that could not be opened and was only made for that is not left behind. */
-async function leave(journal: Journal, room: { root: string; name: string }): Promise<void> {
-  if (!journal.isNew) return journal.release();
-  await journal.unmake();
-  await razeRoom(room);
 }

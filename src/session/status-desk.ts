@@ -8,7 +8,8 @@ import type { Snapshots } from "./live/snapshots.js";
 import type { NotebookCheckpoint, NotebookInfo, NotebookState } from "./notebook-state.js";
 import type { Contents } from "./record/contents.js";
 import type { Journal } from "./record/journal.js";
-import { isInEffect, stepsBack } from "./record/timeline.js";
+import type { SnapshotRecord } from "./record/notebook-head.js";
+import { isInEffect, marked, newestInEffect, stepsBack } from "./record/timeline.js";
 import type { NotebookId } from "./store/store.js";
 
 /** Knows how the notebook stands and tells it. */
@@ -39,7 +40,7 @@ export class StatusDesk {
 
   /** A large manifest lies in a blob of its own. */
   async load(): Promise<void> {
-    const [newest] = this.#journal.book.snapshots;
+    const newest = this.#newest;
     if (newest === undefined || !("sha256" in newest.manifest)) return;
     try {
       const text = await buffer(this.#journal.vault.blobs.get(newest.manifest));
@@ -59,7 +60,7 @@ export class StatusDesk {
   }
 
   get state(): NotebookState {
-    const [newest] = this.#journal.book.snapshots;
+    const newest = this.#newest;
     const { restored, report, ranAfter, session } = this.#keeper;
     const { aside } = this.#journal.book;
     return {
@@ -77,7 +78,7 @@ export class StatusDesk {
   takeNotes(): string[] {
     const { private: mark } = this.#journal.book;
     const level = this.#keeper.session?.info.isolation.level;
-    const news = this.#failures();
+    const news = [...this.#failures(), ...this.#unsaved()];
     const reminders: string[] = [];
     if (mark !== null && level !== undefined) {
       const note = privacyNote(level, mark.reason);
@@ -142,11 +143,26 @@ export class StatusDesk {
     return { cells: this.#contents.cells, resource, python, title: `${user}/${session}` };
   }
 
-  #described(newest: Journal["book"]["snapshots"][number]): NonNullable<NotebookState["snapshot"]> {
+  #described(newest: SnapshotRecord): NonNullable<NotebookState["snapshot"]> {
     const { sequence, at, blob, manifest } = newest;
     const loaded = this.#manifest?.sequence === sequence ? this.#manifest.manifest : undefined;
     const known = this.#snapshots.manifestOf(sequence) ?? loaded ?? null;
     return { sequence, at, bytes: blob.bytes, manifest: "sha256" in manifest ? known : manifest };
+  }
+
+  get #newest(): SnapshotRecord | undefined {
+    const { snapshots, executions } = this.#journal.book;
+    return newestInEffect(snapshots, executions);
+  }
+
+  /** Runs that the variables hold and no cell tells. */
+  #unsaved(): string[] {
+    const { executions } = this.#journal.book;
+    const { held = [], unsaved = [] } = this.#keeper.session ?? {};
+    const isHeld = new Set(held);
+    return marked(executions, unsaved)
+      .filter(({ sequence, isUnsaved }) => isUnsaved === true && isHeld.has(sequence))
+      .map(({ sequence }) => `run ${sequence} is in the variables, but was not saved`);
   }
 
   #failures(): string[] {
@@ -158,9 +174,6 @@ export class StatusDesk {
   }
 
   #warnings(): string[] {
-    const { executions } = this.#journal.book;
-    const saved = new Set(executions.map(({ sequence }) => sequence));
-    const unsaved = (this.#keeper.session?.held ?? []).filter((sequence) => !saved.has(sequence));
     const { goneForGood } = this.#keeper;
     return [
       ...(goneForGood === undefined ? [] : [goneForGood]),
@@ -168,7 +181,7 @@ export class StatusDesk {
       ...(this.#problem === undefined ? [] : [this.#problem]),
       ...(this.#keeper.report?.warnings ?? []),
       ...this.#failures(),
-      ...unsaved.map((sequence) => `run ${sequence} is in the variables, but was not saved`),
+      ...this.#unsaved(),
     ];
   }
 }

@@ -29,7 +29,8 @@ function begin(): { cell: RunningCell; family: Family; init: FarEnd; head: FarEn
     () => {},
   );
   const calls = new HostCalls({}, () => undefined, { concurrency: 1, timeout: 1000 });
-  const order = { step: 1, number: 1, code: "1", timeout: 1000, grace: 100, maxOutputLength: 100 };
+  const limits = { timeout: 1000, grace: 100, maxOutputLength: 100, queryTotal: 1000 };
+  const order = { ...limits, step: 1, number: 1, code: "1" };
   const cell = new RunningCell(branch, { ...order, checkpoint: "idle", callbacks: {}, calls });
   return { cell, family, init: links.init.far, head: links.head.far };
 }

@@ -3,7 +3,8 @@ import { CellarError } from "../../errors.js";
 import { open } from "../../protocol/far-end.case.test.js";
 import { Family } from "./family.js";
 
-const HELLO = { protocol: 1, session: "one", token: "x", branch: 0, generation: 0, pid: 1 };
+const SESSION = { protocol: 1, session: "one", token: "x", branch: 0, generation: 0 };
+const HELLO = { ...SESSION, python: "3.11.7", abilities: [] };
 
 /** A session with its two links, and a question on each. */
 function session() {
@@ -21,7 +22,6 @@ function session() {
 describe("the end of a session", () => {
   it.each([
     ["that was lost", (family: Family) => family.lose(lost()), "SESSION_LOST"],
-    ["that does not answer any more", (family: Family) => family.abandon(), "SESSION_LOST"],
     ["that the host closed", (family: Family) => family.close(), "SESSION_CLOSED"],
   ])("%s is told to whoever waits for it", async (_, end, code) => {
     const { family, asked } = session();

@@ -211,12 +211,6 @@ export class Family {
     this.lose(new CellarError("SESSION_CLOSED", "the session was closed"));
   }
 
-  /** Nothing is heard of it any more, though something should be. */
-  abandon(): void {
-    const message = "the session did not answer any more and was ended";
-    this.lose(new CellarError("SESSION_LOST", message));
-  }
-
   /** The zygote has seen the end of its last process. */
   bury(reason: CellarError): void {
     this.lose(reason);

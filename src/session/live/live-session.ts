@@ -7,6 +7,7 @@ import type {
 import type { Captured, CaptureOptions, OpenSink } from "../../backends/family/capture.js";
 import type { NativePythonSandbox } from "../../backends/native/sandbox.js";
 import { isCellarError } from "../../errors.js";
+import type { Execution } from "../record/timeline.js";
 
 /** A point of the notebook's timeline, and the cell of the sandbox after which it was reached. */
 interface Step {
@@ -28,6 +29,7 @@ export class LiveSession implements AsyncDisposable {
   #base: readonly number[];
   readonly #isRestored: boolean;
   #steps: Step[] = [];
+  readonly #unsaved: Execution[] = [];
   #isLost = false;
 
   /** `base` is what a restored session began with. */
@@ -59,6 +61,17 @@ export class LiveSession implements AsyncDisposable {
   /** The last of them; 0 for an empty session. */
   get present(): number {
     return this.held.at(-1) ?? 0;
+  }
+
+  /** Its effects may be in the variables, but the cell is not in the record. */
+  noteUnsaved(run: Pick<Execution, "sequence" | "cell">): void {
+    this.#unsaved.push({ ...run, isUnsaved: true });
+  }
+
+  /** Those of them that the variables hold. */
+  get unsaved(): readonly Execution[] {
+    const held = new Set(this.held);
+    return this.#unsaved.filter(({ sequence }) => held.has(sequence));
   }
 
   async run(code: string, options: ExecuteOptions, sequence: number): Promise<Ran> {

@@ -91,21 +91,30 @@ async function restoreFrom(plan: RestorePlan, snapshot: SnapshotRecord): Promise
   try {
     if (started.status === "rejected") throw started.reason;
     if (placed.status === "rejected") throw placed.reason;
-    return { sandbox: started.value, report: await started.value.restore(file, plan.last) };
+    const report = await started.value.restore(file, plan.last);
+    await removeState(file);
+    return { sandbox: started.value, report };
   } catch (error) {
     await sandbox?.destroy();
+    await removeState(file);
     // Neither a session that does not start nor a disk that fails says anything of the snapshot.
     if (sandbox === undefined || isCellarError(error, "IO_ERROR")) throw error;
     const isFinal = FINAL_CODES.some((code) => isCellarError(error, code));
     return { reason: describeError(error), isFinal };
-  } finally {
+  }
+}
+
+async function removeState(file: string): Promise<void> {
+  try {
     await rm(file, { force: true });
+  } catch (error) {
+    throw diskFault(`removing ${file}`, error);
   }
 }
 
 /** Where the session finds it; the content is known to be right when this has ended. */
 async function placeState({ blobs }: RestorePlan, blob: BlobRef, file: string): Promise<void> {
-  await rm(file, { force: true });
+  await removeState(file);
   const source = blobs.locate?.(blob);
   if (source !== undefined && (await isLinked(source, file))) {
     const reading = blobs.get(blob);

@@ -4,7 +4,7 @@ import { cellList, notebookClosed } from "../notebook-state.js";
 import { flagPrivate } from "../privacy-guard.js";
 import type { Journal } from "../record/journal.js";
 import type { SnapshotRecord } from "../record/notebook-head.js";
-import { type Execution, isInEffect, missing } from "../record/timeline.js";
+import { type Execution, isInEffect, missing, newestInEffect } from "../record/timeline.js";
 import type { Seal } from "../store/seal.js";
 import type { NotebookId } from "../store/store.js";
 import type { LiveSession } from "./live-session.js";
@@ -106,7 +106,7 @@ export class SessionKeeper {
   /** A session that has lost more than a snapshot has is not worth keeping. */
   judge(session: LiveSession): void {
     const { snapshots, executions } = this.#plan.journal.book;
-    const kept = snapshots.find(({ sequence }) => isInEffect(executions, sequence));
+    const kept = newestInEffect(snapshots, executions);
     if (kept !== undefined && kept.sequence > session.present) session.abandon();
   }
 
@@ -138,9 +138,14 @@ export class SessionKeeper {
     const { blobs } = journal.vault;
     const plan = { id, seal, blobs, quarters, last: journal.book.executionCount };
     const restored = await restoreFirst(plan, snapshots, journal.book.executions);
-    if (restored.refused.length > 0) await this.#setAside(restored.refused);
-    if (journal.book.private !== null) await flagPrivate(restored.session);
-    return restored;
+    try {
+      if (restored.refused.length > 0) await this.#setAside(restored.refused);
+      if (journal.book.private !== null) await flagPrivate(restored.session);
+      return restored;
+    } catch (error) {
+      await restored.session[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   async #replace({ session, snapshot, report }: Restored): Promise<void> {
@@ -174,11 +179,10 @@ export class SessionKeeper {
     const lost = report?.lost ?? [];
     const isWhole = ranAfter.length === 0 && goneForGood === undefined && lost.length === 0;
     if (event === undefined && isWhole) return;
-    const [from] = restored === null ? [] : this.cellsAt([restored.sequence]);
     const source =
       restored === null
         ? "the variables are empty"
-        : `the variables are those after ${from === undefined ? "a cell that was deleted" : `cell ${from}`}`;
+        : `the variables are those after ${this.#placeOf(restored)}`;
     this.#notes.push(event === undefined ? source : `${event}: ${source}`);
     if (ranAfter.length > 0) {
       const verb = ranAfter.length === 1 ? "is" : "are";
@@ -190,6 +194,14 @@ export class SessionKeeper {
     for (const { name, reason, advice } of lost) {
       this.#notes.push(`lost ${name}: ${reason}${advice === undefined ? "" : ` (${advice})`}`);
     }
+  }
+
+  #placeOf({ sequence }: SnapshotRecord): string {
+    const { executions } = this.#plan.journal.book;
+    const run = executions.find((one) => one.sequence === sequence);
+    if (run?.isUnsaved === true) return "a run that was not saved";
+    const [cell] = this.cellsAt([sequence]);
+    return cell === undefined ? "a cell that was deleted" : `cell ${cell}`;
   }
 
   get #missing(): readonly Execution[] {

@@ -1,12 +1,11 @@
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
 import { keepingAlive } from "../../backends/family/keep-alive.js";
 import { CellarError, describeError, isCellarError } from "../../errors.js";
 import type { StateManifest } from "../../protocol/messages.js";
 import type { Book, Journal } from "../record/journal.js";
 import type { SnapshotRecord } from "../record/notebook-head.js";
-import { isInEffect } from "../record/timeline.js";
+import { type Execution, isInEffect, marked, newestInEffect } from "../record/timeline.js";
 import type { Seal } from "../store/seal.js";
 import type { BlobRef, NotebookId } from "../store/store.js";
 import type { LiveSession } from "./live-session.js";
@@ -66,17 +65,20 @@ export class Snapshots {
     this.#working ??= keepingAlive(this.#work());
   }
 
-  /** Resolves when the present state is kept, or is known not to be. */
-  async settle(): Promise<void> {
+  /** Resolves when the present state is kept, or is known not to be; stops after so long. */
+  async settle(patienceMs?: number): Promise<void> {
     this.#isUrgent = true;
+    const patience =
+      patienceMs === undefined ? undefined : setTimeout(() => void this.stop(), patienceMs);
+    // An interval, so that nothing is left of it when the work is done.
+    const looking = setInterval(() => this.#leaveOutdated(), OUTDATED_MS).unref();
     try {
       if (!this.#isCurrent()) this.want();
       this.#wake();
-      while (this.#working !== undefined) {
-        await Promise.race([this.#working, sleep(OUTDATED_MS, undefined, { ref: false })]);
-        this.#leaveOutdated();
-      }
+      while (this.#working !== undefined) await this.#working;
     } finally {
+      clearInterval(looking);
+      clearTimeout(patience);
       this.#isUrgent = false;
     }
   }
@@ -98,7 +100,8 @@ export class Snapshots {
 
   #isCurrent(): boolean {
     const present = this.#plan.session()?.present ?? 0;
-    const kept = this.#plan.journal.book.snapshots[0]?.sequence ?? 0;
+    const { snapshots, executions } = this.#plan.journal.book;
+    const kept = newestInEffect(snapshots, executions)?.sequence ?? 0;
     const isHopeless = this.#failure?.sequence === present && isLasting(this.#failure.error);
     return present === 0 || present === kept || isHopeless;
   }
@@ -171,7 +174,7 @@ export class Snapshots {
       seal: seal.sign({ ...id, seq: sequence, sha256: blob.sha256 }),
       manifest: kept,
     };
-    await journal.commit((now) => withSnapshot(now, record, keep));
+    await journal.commit((now) => withSnapshot(withUnsaved(now, session.unsaved), record, keep));
     this.#manifest = { sequence, manifest };
   }
 }
@@ -218,10 +221,24 @@ function untilAborted(signal: AbortSignal): Promise<never> {
   });
 }
 
+/** Marks runs that are in the variables and so in a snapshot, but could not be saved themselves. */
+export function withUnsaved(now: Book, unsaved: readonly Execution[]): Book {
+  const executions = marked(now.executions, unsaved);
+  if (executions === now.executions) return now;
+  const last = executions.at(-1)?.sequence ?? 0;
+  return {
+    ...now,
+    executions: [...executions],
+    executionCount: Math.max(now.executionCount, last),
+  };
+}
+
 /** Unless it was undone meanwhile. */
 function withSnapshot(now: Book, record: SnapshotRecord, keep: number): Book {
   if (!isInEffect(now.executions, record.sequence)) return now;
-  const others = now.snapshots.filter(({ sequence }) => sequence !== record.sequence);
+  const others = now.snapshots.filter(
+    ({ sequence }) => sequence !== record.sequence && isInEffect(now.executions, sequence),
+  );
   const snapshots = [...others, record].sort((a, b) => b.sequence - a.sequence).slice(0, keep);
   return { ...now, snapshots };
 }

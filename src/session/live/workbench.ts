@@ -1,19 +1,19 @@
 import { checkSource } from "../../backends/family/input.js";
-import { CellarError } from "../../errors.js";
+import { CellarError, isCellarError } from "../../errors.js";
 import type { Cell } from "../cell.js";
 import { OutputQuota } from "../outputs/output-quota.js";
 import { flagPrivate, type PrivacyGuard } from "../privacy-guard.js";
 import type { Contents } from "../record/contents.js";
 import type { Book, Journal } from "../record/journal.js";
 import { markUndone, pageOf } from "../record/pages.js";
-import { cutAfter, type Execution, extended, shortened } from "../record/timeline.js";
+import { cutAfter, type Execution, extended, isInEffect, shortened } from "../record/timeline.js";
 import type { StatusDesk } from "../status-desk.js";
 import type { Workspace } from "../workspace/workspace.js";
 import { type CellRun, type CellRunOptions, cellAfter } from "./cell-run.js";
-import type { CellRunner } from "./cell-runner.js";
+import type { CellRunner, RunOrder } from "./cell-runner.js";
 import { CellEvents } from "./events.js";
 import type { SessionKeeper } from "./session-keeper.js";
-import type { Snapshots } from "./snapshots.js";
+import { type Snapshots, withUnsaved } from "./snapshots.js";
 
 export interface WorkbenchParts {
   readonly journal: Journal;
@@ -135,14 +135,23 @@ export class Workbench {
     stopping: AbortController,
     events: CellEvents,
   ): Promise<void> {
-    const { journal, keeper, runner, snapshots, contents, status } = this.#parts;
-    const { id, code } = cell;
-    contents.show({ ...cell, state: "RUNNING", outputs: [], resources: [] });
+    this.#parts.contents.show({ ...cell, state: "RUNNING", outputs: [], resources: [] });
     events.push({ type: "state", state: "RUNNING" });
     this.#sequence += 1;
-    const sequence = this.#sequence;
+    const order = { code: cell.code, sequence: this.#sequence, timeout, stopping, events };
+    try {
+      await this.#runAndSave(cell, order);
+    } catch (error) {
+      throw await this.#explain(error, { sequence: order.sequence, cell: cell.id });
+    }
+  }
+
+  async #runAndSave(cell: Cell, order: RunOrder): Promise<void> {
+    const { journal, keeper, runner, snapshots, contents, status } = this.#parts;
+    const { id } = cell;
+    const { sequence } = order;
     await this.#lookForPrivateFiles();
-    const outcome = await runner.run({ code, sequence, timeout, stopping, events });
+    const outcome = await runner.run(order);
     const { session, execution, tookEffect, startedAt, files } = outcome;
     await this.#parts.privacy.inspect(files, session);
     const notes = [...outcome.notes, ...status.takeNotes()];
@@ -157,12 +166,15 @@ export class Workbench {
         blobs,
       );
       const held = new Set(session.held);
-      await journal.commit((now) => ({
-        ...now,
-        executionCount: sequence,
-        ...(tookEffect && lengthened(now, held, { sequence, cell: id })),
-        pages: contents.withPage(now.pages, page),
-      }));
+      await journal.commit((before) => {
+        const now = withUnsaved(before, session.unsaved);
+        return {
+          ...now,
+          executionCount: sequence,
+          ...(tookEffect && lengthened(now, held, { sequence, cell: id })),
+          pages: contents.withPage(now.pages, page),
+        };
+      });
     });
     if (!execution.state.survived) keeper.judge(session);
     if (tookEffect) snapshots.want();
@@ -172,6 +184,29 @@ export class Workbench {
   async #lookForPrivateFiles(): Promise<void> {
     const { privacy, workspace, keeper } = this.#parts;
     if (await privacy.survey(workspace)) await flagPrivate(await keeper.ready());
+  }
+
+  /** A run that cannot be saved has run all the same: what became of it is found out and told. */
+  async #explain(error: unknown, run: Pick<Execution, "sequence" | "cell">): Promise<unknown> {
+    const { journal, keeper } = this.#parts;
+    // A former owner fails by what the next one has cleared away, and is to hear why.
+    await journal.confirm().catch(() => {});
+    if (journal.isFenced) journal.check();
+    if (!isCellarError(error)) return error;
+    const isRecorded = journal.book.pages.some(
+      ({ cell }) => cell.id === run.cell && cell.executionCount === run.sequence,
+    );
+    const inRecord = journal.isUncertain ? null : isRecorded;
+    if (inRecord !== true) keeper.session?.noteUnsaved(run);
+    const inVariables = keeper.session?.held.includes(run.sequence) ?? false;
+    const { code, message, remedy, details } = error;
+    // One that did not run, for a reason of its own, needs no more words.
+    if (code !== "IO_ERROR" && !inVariables) return error;
+    return new CellarError(code, `${message} (${fateOf(run.sequence, inRecord, inVariables)})`, {
+      remedy,
+      details: { ...details, inRecord, inVariables },
+      cause: error,
+    });
   }
 
   #enter(signal: AbortSignal | undefined): Disposable & { readonly stopping: AbortController } {
@@ -190,15 +225,37 @@ export class Workbench {
   }
 }
 
+function fateOf(sequence: number, inRecord: boolean | null, inVariables: boolean): string {
+  const variables = inVariables
+    ? "its effects are in the variables"
+    : "its effects are not in the variables";
+  switch (inRecord) {
+    case true:
+      return `run ${sequence} is in the record, but may not outlast a power failure; ${variables}`;
+    case false:
+      return `run ${sequence} is not in the record; ${variables}`;
+    case null:
+      return `whether run ${sequence} is in the record cannot be read now; ${variables}`;
+  }
+}
+
 function lengthened(
   { executions, snapshots, isShortened }: Book,
   held: ReadonlySet<number>,
   run: Execution,
-): Pick<Book, "executions" | "isShortened"> {
+): Pick<Book, "executions" | "isShortened" | "snapshots"> {
   const long = extended(executions, held, run);
-  const kept = snapshots.map(({ sequence }) => sequence);
-  const short = shortened(long, kept);
-  return { executions: short, isShortened: isShortened || short.length < long.length };
+  // What later cells ran without is never restored again.
+  const kept = snapshots.filter(({ sequence }) => isInEffect(long, sequence));
+  const short = shortened(
+    long,
+    kept.map(({ sequence }) => sequence),
+  );
+  return {
+    executions: short,
+    isShortened: isShortened || short.length < long.length,
+    snapshots: kept,
+  };
 }
 
 /** The notebook after its variables went back to a point of the timeline. */

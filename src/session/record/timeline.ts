@@ -5,6 +5,8 @@ export interface Execution {
   readonly cell: string;
   /** Later cells ran without its effects. */
   readonly isLost?: boolean | undefined;
+  /** The variables hold it, but the cell as it ran then could not be saved. */
+  readonly isUnsaved?: boolean | undefined;
 }
 
 type Timeline = readonly Execution[];
@@ -28,6 +30,7 @@ export function extended(
 ): Execution[] {
   const before = timeline.flatMap((execution) => {
     if (held.has(execution.sequence)) return [execution];
+    if (execution.isUnsaved) return [];
     return execution.cell === run.cell ? [] : [{ ...execution, isLost: true }];
   });
   return [...before, run];
@@ -35,8 +38,24 @@ export function extended(
 
 /** The last run of each cell whose effects are not in the variables, in the order in which they ran. */
 export function missing(timeline: Timeline, held: ReadonlySet<number>): Execution[] {
-  const absent = timeline.filter(({ sequence }) => !held.has(sequence));
+  const absent = timeline.filter(({ sequence, isUnsaved }) => !isUnsaved && !held.has(sequence));
   return absent.filter(({ cell }, at) => !absent.slice(at + 1).some((next) => next.cell === cell));
+}
+
+/** The timeline with runs that the variables hold and no cell tells: they are told until undone. */
+export function marked(timeline: Timeline, unsaved: readonly Execution[]): Timeline {
+  const known = new Set(timeline.map(({ sequence }) => sequence));
+  const news = unsaved.filter(({ sequence }) => !known.has(sequence));
+  if (news.length === 0) return timeline;
+  return [...timeline, ...news].sort((one, other) => one.sequence - other.sequence);
+}
+
+/** The newest state that would be restored: one that was kept of what is in effect. */
+export function newestInEffect<T extends { readonly sequence: number }>(
+  snapshots: readonly T[],
+  timeline: Timeline,
+): T | undefined {
+  return snapshots.find(({ sequence }) => isInEffect(timeline, sequence));
 }
 
 /** Where `count` steps back from the present lead: 0 is the beginning, undefined out of reach. */

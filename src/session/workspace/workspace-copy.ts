@@ -21,6 +21,7 @@ export class WorkspaceCopy {
   readonly #owner: Owner | undefined;
   readonly #maxBytes: number;
   readonly #maxFiles: number;
+  readonly #isDurable: boolean;
   /** Where a file with several names was copied to. */
   readonly #shared = new Map<bigint, readonly RawName[]>();
   readonly #skipped: string[] = [];
@@ -29,12 +30,18 @@ export class WorkspaceCopy {
 
   constructor(
     target: Folder,
-    options: { owner: Owner | undefined; maxBytes: number; maxFiles: number },
+    options: {
+      owner: Owner | undefined;
+      maxBytes: number;
+      maxFiles: number;
+      isDurable?: boolean | undefined;
+    },
   ) {
     this.#target = target;
     this.#owner = options.owner;
     this.#maxBytes = options.maxBytes;
     this.#maxFiles = options.maxFiles;
+    this.#isDurable = options.isDurable ?? false;
   }
 
   async copy(source: Folder): Promise<CopyReport> {
@@ -57,6 +64,7 @@ export class WorkspaceCopy {
         this.#skip(path);
       }
     }
+    if (this.#isDurable) await to.settle();
   }
 
   async #copyBelow(
@@ -103,6 +111,7 @@ export class WorkspaceCopy {
     if (this.#owner !== undefined) await copy.chown(this.#owner.uid, this.#owner.gid);
     await copy.chmod(mode & 0o777);
     await copy.utimes(atimeMs / 1000, mtimeMs / 1000);
+    if (this.#isDurable) await copy.sync();
     if (stats.nlink > 1n) this.#shared.set(stats.ino, path);
   }
 

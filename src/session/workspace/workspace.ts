@@ -30,6 +30,13 @@ export interface ReadOptions {
   readonly maxBytes?: number | undefined;
 }
 
+export interface CopyOptions {
+  /** How many times what the other one may hold can be copied. Default: 1. */
+  readonly leeway?: number | undefined;
+  /** Whether it is on the disk when answered. Default: no, as with what a session writes itself. */
+  readonly isDurable?: boolean | undefined;
+}
+
 const MAX_LISTED = 10_000;
 /** What a Date can hold, before and after 1970. */
 const LONGEST_TIME_MS = 8.64e15;
@@ -120,16 +127,15 @@ export class Workspace {
     return { changes: changesBetween(before, census), census };
   }
 
-  /** Into one that is empty. The copies are as durable as what a session writes itself. */
-  async copyTo(other: Workspace): Promise<CopyReport> {
+  /** Into one that is empty. */
+  async copyTo(
+    other: Workspace,
+    { leeway = 1, isDurable = false }: CopyOptions = {},
+  ): Promise<CopyReport> {
+    const { bytes, files } = other.limit;
+    const options = { owner: other.#owner, maxBytes: leeway * bytes, maxFiles: leeway * files };
     return this.#in((from) =>
-      other.#in((to) =>
-        new WorkspaceCopy(to, {
-          owner: other.#owner,
-          maxBytes: other.limit.bytes,
-          maxFiles: other.limit.files,
-        }).copy(from),
-      ),
+      other.#in((to) => new WorkspaceCopy(to, { ...options, isDurable }).copy(from)),
     );
   }
 

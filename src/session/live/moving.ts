@@ -1,0 +1,76 @@
+import { furnishRoom } from "../../backends/native/room.js";
+import { CellarError, isCellarError } from "../../errors.js";
+import type { Journal } from "../record/journal.js";
+import { newRoom } from "../record/twin.js";
+import { describeOwner, type Owner } from "../store/owner.js";
+import { Workspace } from "../workspace/workspace.js";
+import { Quarters, type QuartersOrder, razeRoom, roomsIn } from "./quarters.js";
+
+/** A workspace may hold more than it should; what no code may add to is copied all the same. */
+const LEEWAY = 4;
+
+/**
+ * Where the notebook lives. A former owner who may be alive has its room mounted, and no renaming
+ * takes it away: its files are copied into a new room, and it keeps the old one.
+ */
+export async function settleIn(
+  order: Omit<QuartersOrder, "name">,
+  journal: Journal,
+): Promise<Quarters> {
+  const { room, roomSharedWith } = journal.book;
+  if (roomSharedWith === undefined) return await Quarters.open({ ...order, name: room });
+  const name = newRoom();
+  const quarters = await Quarters.open({ ...order, name });
+  try {
+    await copyFiles(order, room, roomSharedWith, quarters);
+    await journal.commit(({ roomSharedWith: _, ...now }) => ({
+      ...now,
+      room: name,
+      leftRooms: [...(now.leftRooms ?? []), room],
+    }));
+    return quarters;
+  } catch (error) {
+    // Where the head may name it already, it stays.
+    if (journal.isUncertain || journal.book.room === name) await quarters[Symbol.asyncDispose]();
+    else await quarters.raze();
+    throw error;
+  }
+}
+
+/** Removes what was left to former owners; what one of them still fills stays for the next time. */
+export async function clearLeftRooms(dir: string, journal: Journal): Promise<void> {
+  const { leftRooms = [] } = journal.book;
+  if (leftRooms.length === 0 || journal.isFenced) return;
+  const root = roomsIn(dir);
+  const ends = await Promise.allSettled(leftRooms.map((name) => razeRoom({ root, name })));
+  const still = leftRooms.filter((_, at) => ends[at]?.status === "rejected");
+  await journal.commit(({ leftRooms: _, ...now }) =>
+    still.length === 0 ? now : { ...now, leftRooms: still },
+  );
+}
+
+/** One that could not be opened and was only made for that is not left behind. */
+export async function leave(dir: string, journal: Journal): Promise<void> {
+  if (!journal.isNew) return journal.release();
+  await journal.unmake();
+  await razeRoom({ root: roomsIn(dir), name: journal.book.room });
+}
+
+async function copyFiles(
+  { wishes }: Omit<QuartersOrder, "name">,
+  room: string,
+  owner: Owner,
+  { workspace }: Quarters,
+): Promise<void> {
+  const path = furnishRoom({ root: roomsIn(wishes.dir), name: room });
+  const shared = new Workspace(path, wishes.settings.limits);
+  try {
+    await shared.copyTo(workspace, { leeway: LEEWAY, isDurable: true });
+  } catch (error) {
+    if (!isCellarError(error, "TOO_LARGE")) throw error;
+    throw new CellarError("TOO_LARGE", error.message, {
+      remedy: `End ${describeOwner(owner)}: then nothing need be copied. Or open it with a larger limits.workspaceMb.`,
+      cause: error,
+    });
+  }
+}
