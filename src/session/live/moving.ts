@@ -31,7 +31,8 @@ export async function settleIn(
     return quarters;
   } catch (error) {
     // Where the head may name it already, it stays.
-    if (journal.isUncertain || journal.book.room === name) await quarters[Symbol.asyncDispose]();
+    const saved = await journal.saved();
+    if (saved === undefined || saved.room === name) await quarters[Symbol.asyncDispose]();
     else await quarters.raze();
     throw error;
   }

@@ -5,7 +5,7 @@ import { OutputQuota } from "../outputs/output-quota.js";
 import { flagPrivate, type PrivacyGuard } from "../privacy-guard.js";
 import type { Contents } from "../record/contents.js";
 import type { Book, Journal } from "../record/journal.js";
-import { markUndone, pageOf } from "../record/pages.js";
+import { markUndone, type Page, pageOf } from "../record/pages.js";
 import { cutAfter, type Execution, extended, isInEffect, shortened } from "../record/timeline.js";
 import type { StatusDesk } from "../status-desk.js";
 import type { Workspace } from "../workspace/workspace.js";
@@ -191,12 +191,11 @@ export class Workbench {
     const { journal, keeper } = this.#parts;
     // A former owner fails by what the next one has cleared away, and is to hear why.
     await journal.confirm().catch(() => {});
-    if (journal.isFenced) journal.check();
+    const saved = await journal.saved();
+    journal.check();
     if (!isCellarError(error)) return error;
-    const isRecorded = journal.book.pages.some(
-      ({ cell }) => cell.id === run.cell && cell.executionCount === run.sequence,
-    );
-    const inRecord = journal.isUncertain ? null : isRecorded;
+    const isThis = ({ cell }: Page) => cell.id === run.cell && cell.executionCount === run.sequence;
+    const inRecord = saved === undefined ? null : saved.pages.some(isThis);
     if (inRecord !== true) keeper.session?.noteUnsaved(run);
     const inVariables = keeper.session?.held.includes(run.sequence) ?? false;
     const { code, message, remedy, details } = error;

@@ -17,7 +17,7 @@ export class Contents {
 
   get cells(): readonly Cell[] {
     const saved = new Map(this.#pages().map(({ cell }) => [cell.id, cell]));
-    const cells = this.#order.flatMap((id) => this.#moving.get(id) ?? saved.get(id) ?? []);
+    const cells = this.#ids.flatMap((id) => this.#moving.get(id) ?? saved.get(id) ?? []);
     return cells.map((cell, number) => numbered(cell, number));
   }
 
@@ -25,7 +25,7 @@ export class Contents {
   append(code: string): Cell {
     const cell: Cell = {
       id: randomUUID(),
-      number: this.#order.length,
+      number: this.#ids.length,
       code,
       state: "IDLE",
       outputs: [],
@@ -57,8 +57,9 @@ export class Contents {
     if (pages.some(({ cell }) => cell.id === id)) {
       return pages.map((one) => (one.cell.id === id ? page : one));
     }
-    const place = new Map(this.#order.map((each, at) => [each, at]));
-    const placeOf = ({ cell }: Page) => place.get(cell.id) ?? this.#order.length;
+    const ids = this.#ids;
+    const place = new Map(ids.map((each, at) => [each, at]));
+    const placeOf = ({ cell }: Page) => place.get(cell.id) ?? ids.length;
     return [...pages, page].sort((one, other) => placeOf(one) - placeOf(other));
   }
 
@@ -75,6 +76,19 @@ export class Contents {
 
   /** Deleted cells have none. */
   numbersOf(ids: readonly string[]): readonly number[] {
-    return ids.map((id) => this.#order.indexOf(id)).filter((number) => number >= 0);
+    const all = this.#ids;
+    return ids.map((id) => all.indexOf(id)).filter((number) => number >= 0);
+  }
+
+  /** With those that turned out to be saved after they had been given up. */
+  get #ids(): readonly string[] {
+    const known = new Set(this.#order);
+    for (const [at, { cell }] of this.#pages().entries()) {
+      if (known.has(cell.id)) continue;
+      const before = this.#pages()[at - 1]?.cell.id;
+      const place = before === undefined ? 0 : this.#order.indexOf(before) + 1;
+      this.#order.splice(place, 0, cell.id);
+    }
+    return this.#order;
   }
 }

@@ -40,7 +40,7 @@ export class Journal {
   readonly #lane = new TaskQueue();
   #book: Book;
   #rev: number;
-  /** A write has failed, and what the disk has could not be read since. */
+  /** A write has failed, and what the disk has was not read since. */
   #isUncertain = false;
   #fence: CellarError | undefined;
   #onFenced: (() => void) | undefined;
@@ -108,9 +108,12 @@ export class Journal {
     return this.#fence !== undefined;
   }
 
-  /** Whether `book` may be older than what the disk has, since that cannot be read. */
-  get isUncertain(): boolean {
-    return this.#isUncertain;
+  /** What the disk has after all that was begun; undefined where that cannot be read now. */
+  saved(): Promise<Book | undefined> {
+    return this.#lane.run(async () => {
+      if (this.#isUncertain) await this.#reload(undefined).catch(() => {});
+      return this.#isUncertain ? undefined : this.#book;
+    });
   }
 
   /** Fails where somebody else has taken the notebook over, as the store has it now. */
@@ -172,8 +175,12 @@ export class Journal {
     await this.vault.upload(async () => {
       const pages = await balanced(wanted.pages, this.vault.blobs);
       const next = pages === wanted.pages ? wanted : { ...wanted, pages };
-      this.#isUncertain = true;
-      this.#rev = await store.heads.cas(id, documentOf(next), this.#rev);
+      try {
+        this.#rev = await store.heads.cas(id, documentOf(next), this.#rev);
+      } catch (error) {
+        this.#isUncertain = true;
+        throw error;
+      }
       this.#isUncertain = false;
       this.#book = next;
     });
