@@ -36,6 +36,12 @@ const NEEDED = `
   .trim()
   .split(/\s+/);
 
+/** Calls that name a process, which may be the caller itself only. */
+const OWN_PROCESS_ONLY = `
+  sched_setscheduler sched_setparam sched_setattr sched_setaffinity setpriority ioprio_set prlimit64`
+  .trim()
+  .split(/\s+/);
+
 interface Call {
   audit: number;
   number: number;
@@ -99,7 +105,7 @@ describe.each(ARCHITECTURES)("the filter for %s", (architecture) => {
 
   it("decides each name as the lists say", () => {
     const conditional = ["clone", "clone3", "socket", "socketpair", "ioctl", "prctl"];
-    conditional.push("personality", "mknod", "mknodat");
+    conditional.push("personality", "mknod", "mknodat", "fcntl", ...OWN_PROCESS_ONLY);
     for (const name of numbers.keys()) {
       if (!conditional.includes(name)) {
         expect([name, verdict(name)]).toEqual([name, ALLOWED_CALLS.includes(name) ? ALLOW : EPERM]);
@@ -151,7 +157,7 @@ describe.each(ARCHITECTURES)("the filter for %s", (architecture) => {
   });
 
   it("keeps terminals from being typed into, also with junk in the high half", () => {
-    for (const request of [0x5412, 0x541c]) {
+    for (const request of [0x5412, 0x541c, 0x541d, 0x5423]) {
       expect(verdict("ioctl", 0, request)).toBe(EPERM);
       expect(verdict("ioctl", 0, BigInt(request) | (0xdeadn << 32n))).toBe(EPERM);
     }
@@ -160,11 +166,86 @@ describe.each(ARCHITECTURES)("the filter for %s", (architecture) => {
     }
   });
 
-  it("lets prctl do all but add a filter", () => {
+  it("lets prctl do all but add a filter or claim a core", () => {
     expect(verdict("prctl", 22, 2)).toBe(EPERM);
+    expect(verdict("prctl", 62, 1)).toBe(EPERM);
     for (const option of [1, 4, 15, 16, 36, 38, 40]) {
       expect(verdict("prctl", option)).toBe(ALLOW);
     }
+  });
+
+  it("lets files be locked, but not leased or watched", () => {
+    for (const command of [1024, 1026]) {
+      expect(verdict("fcntl", 3, command)).toBe(EPERM);
+      expect(verdict("fcntl", 3, BigInt(command) | (1n << 32n))).toBe(EPERM);
+    }
+    for (const command of [0, 1, 2, 3, 4, 5, 6, 7, 37, 38, 1025, 1030, 1031, 1032, 1033]) {
+      expect(verdict("fcntl", 3, command)).toBe(ALLOW);
+    }
+  });
+
+  it.each(["sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity"])(
+    "lets %s change the caller alone",
+    (name) => {
+      expect(verdict(name, 0, 5)).toBe(ALLOW);
+      for (const pid of [1, 2, 4242, 0xffffffff]) expect(verdict(name, pid, 5)).toBe(EPERM);
+    },
+  );
+
+  it("lets priorities be changed of the caller alone, not of groups or users", () => {
+    expect(verdict("setpriority", 0, 0, 19)).toBe(ALLOW);
+    expect(verdict("ioprio_set", 1, 0, 0)).toBe(ALLOW);
+    for (const [which, who] of [
+      [0, 1],
+      [1, 0],
+      [2, 0],
+      [3, 0],
+    ] as const) {
+      expect(verdict("setpriority", which, who, 19)).toBe(EPERM);
+    }
+    for (const [which, who] of [
+      [1, 1],
+      [2, 0],
+      [3, 0],
+    ] as const) {
+      expect(verdict("ioprio_set", which, who, 0)).toBe(EPERM);
+    }
+  });
+
+  it("lets limits be set of the caller alone, and read of all", () => {
+    expect(verdict("prlimit64", 0, 7, 0x7fff_0000_1000n)).toBe(ALLOW);
+    expect(verdict("prlimit64", 1, 7, 0, 0x7fff_0000_1000n)).toBe(ALLOW);
+    for (const pointer of [0x1000n, 0x7fff_0000_1000n, 0x7fff_0000_0000n]) {
+      expect(verdict("prlimit64", 1, 7, pointer)).toBe(EPERM);
+    }
+  });
+
+  it("refuses memory that no process is charged for, where nobody counts it", () => {
+    const [PRIVATE, SHARED, VALIDATED, ANONYMOUS] = [2, 1, 3, 0x20];
+    const uncounted = seccompProgram(architecture, { countsMemory: false });
+    const ask = (program: Buffer, name: string, ...args: number[]) =>
+      evaluate(program, {
+        audit: AUDIT[architecture],
+        number: numbers.get(name) ?? Number.NaN,
+        arguments: args,
+      });
+    for (const flags of [SHARED | ANONYMOUS, VALIDATED | ANONYMOUS, SHARED | ANONYMOUS | 0x4000]) {
+      expect(ask(uncounted, "mmap", 0, 4096, 3, flags)).toBe(EPERM);
+      expect(ask(program, "mmap", 0, 4096, 3, flags)).toBe(ALLOW);
+    }
+    for (const flags of [PRIVATE | ANONYMOUS, SHARED, VALIDATED, PRIVATE]) {
+      expect(ask(uncounted, "mmap", 0, 4096, 3, flags)).toBe(ALLOW);
+    }
+    expect(ask(uncounted, "memfd_create")).toBe(ENOSYS);
+    expect(ask(uncounted, "vmsplice")).toBe(EPERM);
+    expect([ask(program, "memfd_create"), ask(program, "vmsplice")]).toEqual([ALLOW, ALLOW]);
+  });
+
+  it("lets files be watched only where that was asked for", () => {
+    const number = numbers.get("inotify_init1") ?? Number.NaN;
+    const blind = seccompProgram(architecture, { inotify: false });
+    expect(evaluate(blind, { audit: AUDIT[architecture], number })).toBe(EPERM);
+    expect(verdict("inotify_init1")).toBe(ALLOW);
   });
 
   it("lets personality be asked and reset", () => {
