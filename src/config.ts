@@ -40,6 +40,8 @@ export const limitSettingsSchema = z.strictObject({
   fileMb: megabytes.default(256),
   /** Open files of one process. */
   openFiles: z.int().min(32).max(65_536).default(256),
+  /** Files and folders that a session may watch with inotify. */
+  inotifyWatches: z.int().min(0).max(65_536).default(0),
 });
 
 export const agentSettingsSchema = z.strictObject({

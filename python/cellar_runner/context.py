@@ -78,7 +78,7 @@ def _blank(length, width, highest, sheets):
 class Text:
     """Makes one string of pieces of bytes. As long as they are ASCII, they go straight to their place.
 
-    `sheets` is that module or one of its Sheets, where the string is to be shared by many processes.
+    `sheets` is a Sheets of that module, where the string is to be shared by many processes.
     """
 
     def __init__(self, size, encoding, errors, sheets=None):

@@ -91,7 +91,8 @@ class Cradle:
         os.setsid()
         gc.enable()
         order.announce()
-        head.move_in(family.Board(order.board), order.limits["open_files"])
+        counted = self._parents is not None
+        head.move_in(family.Board(order.board), order.limits["open_files"], hides_copies=counted)
         os.close(order.board)
         head.adopt(order.orders, order.belongings)
         head.prepare(order.rehearse)

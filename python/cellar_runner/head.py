@@ -53,9 +53,12 @@ class Head(Service):
         interpreter.network = self.has_network
         return interpreter
 
-    def move_in(self, board, soft_files):
+    def move_in(self, board, soft_files, hides_copies):
         self._board = board
         self._soft_files = soft_files
+        self._checkpointer.hides_copies = hides_copies
+        if self.backing is not None:
+            self.backing.open_anew()
 
     def adopt(self, orders, descriptors):
         """Takes over the channel, the link to init and the output pipes of a generation."""

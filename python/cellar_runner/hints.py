@@ -69,7 +69,7 @@ def _hint(error, network):
         if hint:
             return hint
     if isinstance(error, OSError):
-        return _file(error)
+        return _watching(error) or _file(error)
     if isinstance(error, RuntimeError) and "running event loop" in str(error):
         if "cannot be called" in str(error) or "already running" in str(error):
             return "this cell already runs in an event loop: use `await` at top level instead"
@@ -140,6 +140,12 @@ def _is_network(error):
     if any(kind in _NETWORK_TYPES for kind in kinds):
         return True
     return isinstance(error, OSError) and error.errno in _NETWORK_ERRNOS
+
+
+def _watching(error):
+    if error.errno in (errno.ENOSPC, errno.EMFILE, errno.EPERM) and "inotify" in str(error):
+        return "files can be watched only where the option limits.inotifyWatches allows it: look again instead"
+    return None
 
 
 def _file(error):

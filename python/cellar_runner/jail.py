@@ -25,8 +25,7 @@ HIGHEST_SCORE = 1000
 TERMINALS = 16
 # Shared memory in pages, queues, sets of semaphores.
 IPC_LIMITS = (("shmall", "4096"), ("shmmni", "64"), ("msgmni", "32"), ("sem", "250 8000 100 32"))
-# Parts of what the host grants a user, so that one session cannot take it all.
-SHARES = (("inotify_instances", 8), ("inotify_watches", 4096), ("user_namespaces", 0))
+INOTIFY_INSTANCES = 8
 _FLAGS = linux.MS_NOSUID | linux.MS_NODEV
 
 
@@ -65,7 +64,7 @@ class Room:
         return os.open("state", os.O_RDONLY | os.O_NOFOLLOW, dir_fd=self.folder)
 
 
-def _arrange_files(limits, room):
+def _arrange_files(limits, room, counts_memory):
     linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
     linux.mount("proc", "/proc", "proc", _FLAGS | linux.MS_NOEXEC)
     for name in MASKED:
@@ -75,6 +74,9 @@ def _arrange_files(limits, room):
     _read_only("/proc", linux.MS_NOEXEC)
     _tmpfs("/tmp", limits["tmp_mb"], "1777")
     _tmpfs("/dev/shm", limits["tmp_mb"], "1777")
+    if not counts_memory:
+        # It reads the same, but cannot be mapped: that would be memory that nobody counts.
+        linux.mount("/dev/full", "/dev/zero", None, linux.MS_BIND)
     # The wall's terminals are shared; every session of the same user could open them.
     options = "newinstance,ptmxmode=0666,mode=620,max=%d" % TERMINALS
     linux.mount("devpts", "/dev/pts", "devpts", linux.MS_NOSUID | linux.MS_NOEXEC, options)
@@ -112,7 +114,7 @@ def _limit_ipc():
         os.close(proc)
 
 
-def _map_user(outer_proc):
+def _map_user(outer_proc, limits):
     """Becomes an ordinary user; the old /proc is used since the new one is read-only."""
     linux.unshare(linux.CLONE_NEWUSER)
     for name, text in (
@@ -121,7 +123,14 @@ def _map_user(outer_proc):
         ("self/gid_map", "%d 0 1" % GUEST_UID),
     ):
         linux.put(outer_proc, name, text)
-    for name, most in SHARES:
+    # The files of the host that are bound in have their own inodes: whoever watches them sees the host.
+    watches = limits["inotify_watches"]
+    shares = (
+        ("user_namespaces", 0),
+        ("inotify_watches", watches),
+        ("inotify_instances", INOTIFY_INSTANCES if watches else 0),
+    )
+    for name, most in shares:
         _try(outer_proc, "sys/user/max_" + name, str(most))
 
 
@@ -208,10 +217,10 @@ def build(limits, seccomp, group, room, shares_network):
     if group is not None:
         group.join()
     outer_proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
-    _arrange_files(limits, room)
+    _arrange_files(limits, room, counts_memory=group is not None)
     if not shares_network:
         linux.raise_loopback()
-    _map_user(outer_proc)
+    _map_user(outer_proc, limits)
     namespaces = Namespaces.own(outer_proc)
     os.close(outer_proc)
     _shut(limits, seccomp)

@@ -124,6 +124,7 @@ MESSAGES = {
                         "tmp_mb": {"type": "integer", "exclusiveMinimum": 0},
                         "file_mb": {"type": "integer", "exclusiveMinimum": 0},
                         "open_files": {"type": "integer", "minimum": 32},
+                        "inotify_watches": {"type": "integer", "minimum": 0},
                     },
                     "required": [
                         "memory_mb",
@@ -132,6 +133,7 @@ MESSAGES = {
                         "tmp_mb",
                         "file_mb",
                         "open_files",
+                        "inotify_watches",
                     ],
                     "additionalProperties": False,
                 },
@@ -272,6 +274,7 @@ MESSAGES = {
                         "tmp_mb": {"type": "integer", "exclusiveMinimum": 0},
                         "file_mb": {"type": "integer", "exclusiveMinimum": 0},
                         "open_files": {"type": "integer", "minimum": 32},
+                        "inotify_watches": {"type": "integer", "minimum": 0},
                     },
                     "required": [
                         "memory_mb",
@@ -280,6 +283,7 @@ MESSAGES = {
                         "tmp_mb",
                         "file_mb",
                         "open_files",
+                        "inotify_watches",
                     ],
                     "additionalProperties": False,
                 },

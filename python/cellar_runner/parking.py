@@ -104,6 +104,8 @@ class Checkpointer:
         self._pages = memory.WrittenPages()
         self._held = 0
         self._has_spare = True
+        # Whether copies are out of the sight of cells. Where init counts their memory it must see them.
+        self.hides_copies = False
 
     def park(self, step):
         if memory.anonymous_bytes() - self._held > TRIM_BYTES:
@@ -115,8 +117,15 @@ class Checkpointer:
         with socket.socket(fileno=os.dup(family.LINK)) as link:
             if not self._has_spare:
                 self._receive(link, SPARE_LINK)
-            pid = fork_deaf()
+            # Before the fork: no cell that comes meanwhile finds the copy open.
+            self._let_be_seen(False)
+            try:
+                pid = fork_deaf()
+            except OSError:
+                self._let_be_seen(True)
+                raise
             if pid:
+                self._let_be_seen(True)
                 link.send(PARKED.pack(step, pid))
         if pid:
             os.close(family.SPARE)
@@ -125,11 +134,14 @@ class Checkpointer:
             return None
         self._has_spare = True
         try:
-            return _wait(holdings)
+            return _wait(holdings, self._let_be_seen)
         except BaseException:
             # Nothing but a new head may go on from here.
             os._exit(1)
 
+    def _let_be_seen(self, seen):
+        if self.hides_copies:
+            linux.prctl(linux.PR_SET_DUMPABLE, int(seen))
 
     def borrow(self, kind):
         """The descriptor that init lends."""
@@ -177,7 +189,7 @@ def _place_high(descriptor, number):
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def _wait(holdings):
+def _wait(holdings, let_be_seen):
     """The parked copy. Returns only in a new head, with its orders and descriptors."""
     family.open_descriptor_range()
     family.place(family.SPARE, family.WAKE)
@@ -194,6 +206,7 @@ def _wait(holdings):
             pid = -1
         if pid == 0:
             wake.close()
+            let_be_seen(True)
             os.setsid()
             holdings.take_up()
             return _decode(data.decode()), descriptors

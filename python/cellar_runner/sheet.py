@@ -1,7 +1,7 @@
 """Memory for a large string that forks need not copy, not even its page table.
 
-The pages come from a sealed file without a name, mapped privately and read-only under the string.
-Nobody can change or shorten the file any more, and who writes there anyway ends only itself.
+The pages come from a file that nobody can write to any more, mapped privately and read-only under the
+string. Who writes there anyway ends only itself.
 """
 
 import ctypes
@@ -9,7 +9,7 @@ import fcntl
 import mmap
 import os
 
-from . import family
+from . import family, linux
 
 # The C library gives strings of this size a mapping of their own, which is unmapped as a whole.
 SMALLEST = 40 << 20
@@ -19,6 +19,7 @@ MADV_COLLAPSE = 25
 _SEALS = 0x1 | 0x2 | 0x4 | 0x8
 _ADD_SEALS = 1033
 _OWN_MAPPING = 2
+_FLAGS = linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _mmap = _libc.mmap
@@ -28,27 +29,67 @@ _madvise = _libc.madvise
 _madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
-def under(text, address, size):
-    """A sheet for the characters of a new string; None where it cannot lie on one."""
-    if size < SMALLEST or not _has_own_mapping(text) or not hasattr(os, "memfd_create"):
-        return None
-    try:
-        return Sheet(address, size)
-    except OSError:
-        return None
+class SealedMemory:
+    """Files without a name that can be sealed; whoever has one open can change its owner's marks."""
+
+    def new(self):
+        return os.memfd_create("context", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+
+    def closed(self, file):
+        """A descriptor of the same file that is only for reading."""
+        fcntl.fcntl(file, _ADD_SEALS, _SEALS)
+        return file
+
+
+class ReadOnlyMount:
+    """A file system of this process's own, handed out through a mount that lets nothing be changed.
+
+    Sessions that share a file must not leave each other marks on it: mode, times, attributes.
+    """
+
+    _inside, _outside = "/tmp", "/dev/shm"
+
+    def __init__(self):
+        linux.unshare(linux.CLONE_NEWNS)
+        linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
+        # No bound of its own: what it holds is the template's memory, which is bounded as that.
+        linux.mount("tmpfs", self._inside, "tmpfs", _FLAGS, "size=0,mode=755")
+        linux.mount(self._inside, self._outside, None, linux.MS_BIND)
+        read_only = linux.MS_BIND | linux.MS_REMOUNT | linux.MS_RDONLY | _FLAGS
+        linux.mount(None, self._outside, None, read_only)
+
+    def new(self):
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        return os.open(os.path.join(self._inside, "context"), flags, 0o444)
+
+    def closed(self, file):
+        os.close(file)
+        name = os.path.join(self._outside, "context")
+        file = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+        os.unlink(os.path.join(self._inside, "context"))
+        return file
 
 
 class Sheets:
     """Makes sheets and remembers the last one, whose file can be kept open for programs to read."""
 
-    def __init__(self):
+    def __init__(self, new_store=SealedMemory):
+        self._new_store = new_store
+        self._store = None
         self._last = None
 
     def under(self, text, address, size):
+        """A sheet for the characters of a new string; None where it cannot lie on one."""
         self._let_go()
-        self._last = under(text, address, size)
-        if self._last is not None:
-            self._last.keeps_file = True
+        if size < SMALLEST or not _has_own_mapping(text):
+            return None
+        try:
+            if self._store is None:
+                self._store = self._new_store()
+            self._last = Sheet(address, size, self._store)
+        except (OSError, AttributeError):
+            # A kernel or an interpreter that has no such files.
+            return None
         return self._last
 
     def keep_file(self, text):
@@ -80,6 +121,12 @@ class Backing:
         if value is not self._text or _identity() != self._identity:
             return None
         return family.SHEET
+
+    def open_anew(self):
+        """With an offset of its own: what one session does to a shared one, the others see."""
+        family.open_descriptor_range()
+        path = "/proc/self/fd/%d" % family.SHEET
+        family.place(os.open(path, os.O_RDONLY | os.O_CLOEXEC), family.SHEET)
 
 
 def collapse():
@@ -117,13 +164,13 @@ class Sheet:
     The file begins with a page of which only the end is the string's, and goes on to its last byte.
     """
 
-    def __init__(self, address, size):
+    def __init__(self, address, size, store):
         self._start = self._at = address
         self._end = address + size
         self._first = -(-address // mmap.PAGESIZE) * mmap.PAGESIZE
         self._last = (address + size) // mmap.PAGESIZE * mmap.PAGESIZE
-        self.file = os.memfd_create("context", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        self.keeps_file = False
+        self._store = store
+        self.file = store.new()
         # How many bytes stand before the string, the last of them a line break.
         self.lead = mmap.PAGESIZE - (self._first - address)
 
@@ -148,11 +195,8 @@ class Sheet:
         size = self._last - self._first
         os.pwrite(self.file, b"\0" * (self.lead - 1) + b"\n", 0)
         os.ftruncate(self.file, self._end - self._start + self.lead)
-        fcntl.fcntl(self.file, _ADD_SEALS, _SEALS)
+        self.file = self._store.closed(self.file)
         flags = mmap.MAP_PRIVATE | MAP_FIXED
         place = _mmap(self._first, size, mmap.PROT_READ, flags, self.file, mmap.PAGESIZE)
-        if not self.keeps_file:
-            os.close(self.file)
-            self.file = None
         if place != self._first:
             raise MemoryError("the context's memory cannot be mapped")

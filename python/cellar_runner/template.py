@@ -33,7 +33,7 @@ class Template(Cradle):
 
     def _read_context(self, params):
         before = jail.data_in_use()
-        sheets = sheet.Sheets()
+        sheets = sheet.Sheets(sheet.ReadOnlyMount)
         with _Bounded(before):
             value = context.read(self._file, params["format"], params["bytes"], sheets)
         os.close(self._file)

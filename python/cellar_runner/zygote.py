@@ -6,7 +6,7 @@ import os
 import socket
 import sys
 
-from . import children, family, jail, linux, memory
+from . import children, concessions, family, jail, linux, memory
 from .cradle import EXITED, Cradle
 from .head import Head
 from .messages import PROTOCOL_VERSION
@@ -74,6 +74,7 @@ class Zygote(Cradle):
 
 def serve(channel, asked, orders, boot):
     """In a child of the warden, through which its messages pass to the host."""
+    concessions.install(counts_memory=boot["group"] is not None)
     memory.gather_arenas()
     loaded, absent, seconds = preload(boot["preload"])
     rehearse()

@@ -35,6 +35,7 @@ export const limitsSchema = z.strictObject({
   tmp_mb: z.int().positive(),
   file_mb: z.int().positive(),
   open_files: z.int().min(32),
+  inotify_watches: z.int().min(0),
 });
 
 const hello = z.strictObject({

@@ -79,7 +79,8 @@ export function launchBehindWall(
   const orders =
     identity === undefined ? "" : JSON.stringify({ ...identity, binds: reach.binds, argv });
   tell(child, ARGUMENTS_FD, encodeOptions(options));
-  tell(child, SECCOMP_FD, seccompProgram(process.arch === "arm64" ? "arm64" : "x64"));
+  const architecture = process.arch === "arm64" ? "arm64" : "x64";
+  tell(child, SECCOMP_FD, seccompProgram(architecture, { inotify: limits.inotify_watches > 0 }));
   tell(child, ORDERS_FD, orders);
   return child;
 }

@@ -324,6 +324,7 @@ export function wireLimits(limits: Settings["limits"]): Limits {
     tmp_mb: limits.tmpMb,
     file_mb: limits.fileMb,
     open_files: limits.openFiles,
+    inotify_watches: limits.inotifyWatches,
   };
 }
 

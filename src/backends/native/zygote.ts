@@ -51,7 +51,9 @@ export class Zygote {
     this.report.catch(() => {});
     this.#peer.notify("boot", {
       preload: [...boot.preload],
-      seccomp: seccompProgram(process.arch === "arm64" ? "arm64" : "x64").toString("base64"),
+      seccomp: seccompProgram(process.arch === "arm64" ? "arm64" : "x64", {
+        countsMemory: boot.group !== null,
+      }).toString("base64"),
       hatch_fd: wall.hatchNumber,
       shares_network: boot.sharesNetwork,
       group: boot.group,
