@@ -26,6 +26,9 @@ TERMINALS = 16
 # Shared memory in pages, queues, sets of semaphores.
 IPC_LIMITS = (("shmall", "4096"), ("shmmni", "64"), ("msgmni", "32"), ("sem", "250 8000 100 32"))
 INOTIFY_INSTANCES = 8
+# How many ids a wall has that was raised by root, and how far those of two walls are apart.
+IDS = 65_536
+WALL_STRIDE = 2039
 _FLAGS = linux.MS_NOSUID | linux.MS_NODEV
 
 
@@ -33,10 +36,10 @@ def namespaces(shares_network):
     return NAMESPACES if shares_network else NAMESPACES | linux.CLONE_NEWNET
 
 
-def _tmpfs(target, mebibytes, mode, extra=0):
+def _tmpfs(target, mebibytes, mode, owner=0):
     # A bound on inodes too: empty files cost kernel memory that `size` does not count.
-    options = "size=%dm,nr_inodes=%d,mode=%s" % (mebibytes, 20_000, mode)
-    linux.mount("tmpfs", target, "tmpfs", _FLAGS | extra, options)
+    options = "size=%dm,nr_inodes=%d,mode=%s,uid=%d,gid=%d" % (mebibytes, 20_000, mode, owner, owner)
+    linux.mount("tmpfs", target, "tmpfs", _FLAGS, options)
 
 
 def _read_only(target, extra=0):
@@ -64,7 +67,7 @@ class Room:
         return os.open("state", os.O_RDONLY | os.O_NOFOLLOW, dir_fd=self.folder)
 
 
-def _arrange_files(limits, room, counts_memory):
+def _arrange_files(limits, room, owner, counts_memory):
     linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
     linux.mount("proc", "/proc", "proc", _FLAGS | linux.MS_NOEXEC)
     for name in MASKED:
@@ -81,7 +84,7 @@ def _arrange_files(limits, room, counts_memory):
     options = "newinstance,ptmxmode=0666,mode=620,max=%d" % TERMINALS
     linux.mount("devpts", "/dev/pts", "devpts", linux.MS_NOSUID | linux.MS_NOEXEC, options)
     if room is None:
-        _tmpfs(WORKSPACE, limits["workspace_mb"], "755")
+        _tmpfs(WORKSPACE, limits["workspace_mb"], "755", owner)
     else:
         # The wall bound it without devices and set-user-id, and so it stays.
         linux.mount(room.workspace, WORKSPACE, None, linux.MS_BIND)
@@ -114,13 +117,33 @@ def _limit_ipc():
         os.close(proc)
 
 
-def _map_user(outer_proc, limits):
+def _own_id(outer_proc, room):
+    """An id of the wall's that no other living session has; 0 where the wall has no more than one.
+
+    What the kernel counts by user is then counted for this session alone. The files of rooms belong
+    to 0, so sessions in rooms share it.
+    """
+    with os.fdopen(os.open("self/uid_map", os.O_RDONLY, dir_fd=outer_proc)) as ids:
+        count = int(ids.readline().split()[2])
+    if room is not None or count < IDS:
+        return 0
+    # Numbers of processes are unique in a wall only; walls are told apart by their user namespace.
+    wall = os.stat("self/ns/user", dir_fd=outer_proc).st_ino
+    pid = int(os.readlink("self", dir_fd=outer_proc))
+    return 1 + (wall * WALL_STRIDE + pid) % (IDS - 1)
+
+
+def _map_user(outer_proc, limits, own):
     """Becomes an ordinary user; the old /proc is used since the new one is read-only."""
+    if own:
+        _become(own)
+        # The change has made this process unreadable, its own files in /proc too.
+        linux.prctl(linux.PR_SET_DUMPABLE, 1)
     linux.unshare(linux.CLONE_NEWUSER)
     for name, text in (
         ("self/setgroups", "deny"),
-        ("self/uid_map", "%d 0 1" % GUEST_UID),
-        ("self/gid_map", "%d 0 1" % GUEST_UID),
+        ("self/uid_map", "%d %d 1" % (GUEST_UID, own)),
+        ("self/gid_map", "%d %d 1" % (GUEST_UID, own)),
     ):
         linux.put(outer_proc, name, text)
     # The files of the host that are bound in have their own inodes: whoever watches them sees the host.
@@ -132,6 +155,11 @@ def _map_user(outer_proc, limits):
     )
     for name, most in shares:
         _try(outer_proc, "sys/user/max_" + name, str(most))
+
+
+def _become(number):
+    os.setresgid(number, number, number)
+    os.setresuid(number, number, number)
 
 
 def _try(directory, name, text):
@@ -217,10 +245,11 @@ def build(limits, seccomp, group, room, shares_network):
     if group is not None:
         group.join()
     outer_proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
-    _arrange_files(limits, room, counts_memory=group is not None)
+    own = _own_id(outer_proc, room)
+    _arrange_files(limits, room, own, counts_memory=group is not None)
     if not shares_network:
         linux.raise_loopback()
-    _map_user(outer_proc, limits)
+    _map_user(outer_proc, limits, own)
     namespaces = Namespaces.own(outer_proc)
     os.close(outer_proc)
     _shut(limits, seccomp)
@@ -233,6 +262,7 @@ def move_in(limits, seccomp, namespaces, shares_network):
     linux.prctl(linux.PR_SET_DUMPABLE, 0)
     go_first()
     namespaces.enter(shares_network)
+    _become(GUEST_UID)
     _shut(limits, seccomp)
 
 

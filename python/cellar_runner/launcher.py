@@ -1,7 +1,8 @@
 """Started as root: binds what the sandbox needs at readable places, drops root, starts the wall.
 
-Reads {"binds": [[source, target]...], "uid", "gid", "argv"} as JSON from standard input, or from
-the descriptor whose number is the argument.
+Reads {"binds": [[source, target]...], "uid", "gid", "count", "argv"} as JSON from standard input, or
+from the descriptor whose number is the argument. With a count, it becomes the root of a user namespace
+that has so many ids from uid and gid on; without one it becomes that single user.
 """
 
 import ctypes
@@ -9,7 +10,7 @@ import json
 import os
 import sys
 
-CLONE_NEWNS = 0x00020000
+CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
 MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 PR_SET_PDEATHSIG, SIGKILL = 1, 9
 
@@ -18,6 +19,32 @@ def _checked(libc, result, what):
     if result != 0:
         number = ctypes.get_errno()
         sys.exit("cellar launcher: %s: %s" % (what, os.strerror(number)))
+
+
+def _become_root_of(libc, ids):
+    """Only a process that stays behind has the power to map more ids than one."""
+    pid = os.getpid()
+    reader, writer = os.pipe()
+    helper = os.fork()
+    if helper == 0:
+        status = 1
+        try:
+            os.close(writer)
+            if os.read(reader, 1):
+                for name, first in ids["maps"]:
+                    with open("/proc/%d/%s" % (pid, name), "w") as file:
+                        file.write("0 %d %d" % (first, ids["count"]))
+                status = 0
+        finally:
+            os._exit(status)
+    os.close(reader)
+    _checked(libc, libc.unshare(CLONE_NEWUSER), "unshare user")
+    os.write(writer, b"x")
+    os.close(writer)
+    if os.waitpid(helper, 0)[1] != 0:
+        sys.exit("cellar launcher: the ids of the sandbox cannot be mapped")
+    os.setresgid(0, 0, 0)
+    os.setresuid(0, 0, 0)
 
 
 def main():
@@ -34,8 +61,12 @@ def main():
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
     os.setgroups([])
-    os.setresgid(plan["gid"], plan["gid"], plan["gid"])
-    os.setresuid(plan["uid"], plan["uid"], plan["uid"])
+    if plan.get("count", 1) > 1:
+        maps = (("uid_map", plan["uid"]), ("gid_map", plan["gid"]))
+        _become_root_of(libc, {"maps": maps, "count": plan["count"]})
+    else:
+        os.setresgid(plan["gid"], plan["gid"], plan["gid"])
+        os.setresuid(plan["uid"], plan["uid"], plan["uid"])
     # Changing the uid clears the death signal, so it is set after that.
     libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
     os.execve(plan["argv"][0], plan["argv"], {})

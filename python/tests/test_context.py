@@ -95,7 +95,10 @@ class TextTest(unittest.TestCase):
             text = "first \u00e9" * (unit != "ab\r\n\0cde") + unit * many
             data = text.encode("utf-8")
             for sizes in ([1 << 20], [99_991, 1]):
-                found = gathered("utf-8", data, sizes, sheet.Sheets())
+                sheets = sheet.Sheets()
+                found = gathered("utf-8", data, sizes, sheets)
+                # Lets the file go.
+                sheets.keep_file(None)
                 with self.subTest(unit=unit, sizes=sizes):
                     self.assert_same(found, text)
                     self.assertEqual(mapping_at(id(found) + 100_000), ("r--p", "/memfd:context"))

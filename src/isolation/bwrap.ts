@@ -37,6 +37,8 @@ export interface WallPolicy {
   tmpMb: number;
   /** Whether the host's network is that of the sessions too. */
   sharesNetwork?: boolean | undefined;
+  /** Whether the wall is raised inside a user namespace that was made for it, by its root. */
+  hasOwnUsers?: boolean | undefined;
   /** False where the zygote must move processes between delegated version 2 cgroups. */
   cgroupNamespace: boolean;
   command: readonly string[];
@@ -86,9 +88,8 @@ export function wallOptions(policy: WallPolicy): string[] {
   const rooms = policy.rooms === undefined ? [] : [policy.rooms];
   checkPaths(policy, [policy.sockets, policy.runner, ...rooms], [...COVERED_PATHS, WORKSPACE]);
   return [
-    ...(policy.cgroupNamespace ? ["--unshare-all"] : NAMESPACES_BUT_CGROUP),
-    ...(policy.sharesNetwork === true ? SHARED_NETWORK : []),
-    ...["--unshare-user", "--uid", "0", "--gid", "0", "--cap-add", "ALL"],
+    ...wallNamespaces(policy),
+    ...["--cap-add", "ALL"],
     ...["--die-with-parent", "--new-session", "--clearenv", "--hostname", policy.hostname],
     ...systemOptions(policy),
     ...["--proc", "/proc"],
@@ -101,6 +102,20 @@ export function wallOptions(policy: WallPolicy): string[] {
     ...["--remount-ro", "/dev", "--remount-ro", "/"],
     ...environmentOptions(),
     ...["--chdir", "/"],
+  ];
+}
+
+function wallNamespaces(policy: WallPolicy): string[] {
+  const network = policy.sharesNetwork === true;
+  if (policy.hasOwnUsers === true) {
+    // Here a network namespace is unshared by name, so it must not be named to be shared.
+    const kinds = NAMESPACES_BUT_CGROUP.filter((kind) => !(network && kind === "--unshare-net"));
+    return policy.cgroupNamespace ? [...kinds, "--unshare-cgroup-try"] : kinds;
+  }
+  return [
+    ...(policy.cgroupNamespace ? ["--unshare-all"] : NAMESPACES_BUT_CGROUP),
+    ...(network ? SHARED_NETWORK : []),
+    ...["--unshare-user", "--uid", "0", "--gid", "0"],
   ];
 }
 
@@ -141,6 +156,12 @@ function systemOptions(policy: SharedPolicy): string[] {
   return [
     ...policy.system.folders.flatMap((folder) => readOnly({ host: folder, guest: folder })),
     ...policy.system.links.flatMap(({ name, target }) => ["--symlink", target, name]),
+    ...openParents([
+      ...policy.system.etc,
+      ...[...policy.files, ...policy.python.roots, policy.runner, ...policy.mounts].map(
+        ({ guest }) => guest,
+      ),
+    ]),
     ...policy.system.etc.flatMap((path) => readOnly({ host: path, guest: path })),
     ...policy.files.flatMap(({ fd, guest }) => [
       ...["--perms", "0644", "--ro-bind-data", String(fd), guest],
@@ -150,6 +171,18 @@ function systemOptions(policy: SharedPolicy): string[] {
     ...parentsFirst(policy.python.roots).flatMap(readOnly),
     ...readOnly(policy.runner),
   ];
+}
+
+/** Left to itself, bwrap lets only their owner pass some of the folders on the way. */
+function openParents(paths: readonly string[]): string[] {
+  const parents = new Set(paths.flatMap(ancestors));
+  return [...parents].sort().flatMap((folder) => ["--perms", "0755", "--dir", folder]);
+}
+
+/** `/a` and `/a/b` of `/a/b/c`. */
+function ancestors(path: string): string[] {
+  const parent = posix.dirname(path);
+  return parent === "/" ? [] : [...ancestors(parent), parent];
 }
 
 function readOnly({ host, guest }: Binding): string[] {

@@ -38,7 +38,8 @@ export class Listener implements AsyncDisposable {
     }).catch((error: unknown) => {
       throw noSocket(describeError(error), error);
     });
-    chmodSync(path, 0o600);
+    // As root, sessions have ids of their own, and the folder around its folder is private.
+    chmodSync(path, identity === undefined ? 0o600 : 0o666);
     if (identity !== undefined) chownSync(path, identity.uid, identity.gid);
     return listener;
   }

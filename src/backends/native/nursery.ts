@@ -17,7 +17,7 @@ import type { Family } from "../family/family.js";
 import { closedError } from "../family/input.js";
 import { keepingAlive } from "../family/keep-alive.js";
 import type { SpawnOrder } from "./cradle.js";
-import { sandboxIdentity } from "./identity.js";
+import { identityCount, sandboxIdentity } from "./identity.js";
 import { Listener } from "./listener.js";
 import { Pool } from "./pool.js";
 import { Porter } from "./porter.js";
@@ -243,6 +243,8 @@ export class Nursery {
         rooms,
         folder,
         identity,
+        // The owners of what is mounted know one id only.
+        identityCount: identity === undefined || mounts.length > 0 ? 1 : identityCount(identity),
         groupDescriptors: cgroups.version === undefined ? [] : Object.values(cgroups.descriptors),
         groupProcesses: cgroups.version === 2 ? cgroups.zygoteProcesses : undefined,
         cgroupNamespace: cgroups.version !== 2,

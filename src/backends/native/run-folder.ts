@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   chownSync,
   lstatSync,
   mkdirSync,
@@ -61,6 +62,8 @@ export class RunFolder implements Disposable {
       this.path = mkdtempSync(join(temporary, `cellar-${process.pid}-`));
       this.sockets = join(this.path, "sockets");
       mkdirSync(this.sockets, { mode: 0o700 });
+      // Sessions with ids of their own connect through an open descriptor of it; the path stays shut.
+      if (identity !== undefined) chmodSync(this.sockets, 0o711);
       mkdirSync(join(this.path, "etc"), { mode: 0o755 });
       for (const [name, text] of Object.entries(etc)) writeFileSync(this.etc(name), text);
       if (identity !== undefined) {

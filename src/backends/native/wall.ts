@@ -33,6 +33,8 @@ export interface WallPlan {
   readonly rooms: string | undefined;
   readonly folder: RunFolder;
   readonly identity: Identity | undefined;
+  /** How many ids from the identity's on the wall has, for sessions. */
+  readonly identityCount: number;
   /** Descriptors of control groups to hand over, in order. */
   readonly groupDescriptors: readonly number[];
   /** Where the wall's process must be written before it forks. */
@@ -73,6 +75,7 @@ export function raiseWall(plan: WallPlan): Wall {
     system: systemLayout(),
     tmpMb: WALL_TMP_MB,
     cgroupNamespace: plan.cgroupNamespace,
+    hasOwnUsers: plan.identityCount > 1,
     sharesNetwork: plan.sharesNetwork,
     command: [],
   });
@@ -101,7 +104,12 @@ export function raiseWall(plan: WallPlan): Wall {
   const orders =
     plan.identity === undefined
       ? ""
-      : JSON.stringify({ ...plan.identity, binds: reach.binds, argv });
+      : JSON.stringify({
+          ...plan.identity,
+          count: plan.identityCount,
+          binds: reach.binds,
+          argv,
+        });
   // Only somebody who waits for a session keeps the process alive, not the wall itself.
   for (const stream of [child.stderr, child.stdio[CONTROL_FD], hatch]) (stream as Socket).unref();
   hatch.on("error", () => {});
