@@ -207,10 +207,7 @@ function deviceRule(modeArgument: number): Program {
 /** Allows the call where each of these arguments has this value. */
 function onlyIf(wanted: readonly (readonly [index: number, value: number])[]): Program {
   return [
-    ...wanted.flatMap(([index, value]) => [
-      load(argument(index)),
-      ...unlessOneOf([value], EPERM),
-    ]),
+    ...wanted.flatMap(([index, value]) => [load(argument(index)), ...unlessOneOf([value], EPERM)]),
     ...ALLOWED,
   ];
 }
