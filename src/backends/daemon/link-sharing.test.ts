@@ -2,6 +2,9 @@ import { mkdirSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { dirname } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { packageVersion } from "../../config/environment.js";
+import { PROTOCOL_VERSION } from "../../protocol/bounds.js";
+import { Peer } from "../../protocol/peer.js";
 import { openWalls } from "../native/walls.case.test.js";
 import { DaemonHome, SMALL, until } from "./home.case.test.js";
 import { DaemonLink } from "./link.js";
@@ -10,6 +13,7 @@ const { runtime: probed, unavailable } = await openWalls();
 await probed[Symbol.asyncDispose]();
 
 afterEach(() => {
+  vi.useRealTimers();
   vi.restoreAllMocks();
 });
 
@@ -60,7 +64,21 @@ async function startMute(home: DaemonHome) {
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => server.close(resolve));
   };
-  return { sockets, close, [Symbol.asyncDispose]: close };
+  return { server, sockets, close, [Symbol.asyncDispose]: close };
+}
+
+/** Greets, and does nothing more. */
+async function startDeaf(home: DaemonHome) {
+  const mute = await startMute(home);
+  const greeting = { protocol: PROTOCOL_VERSION, version: packageVersion(), pid: process.pid };
+  mute.server.on("connection", (socket: Socket) => {
+    const peer = new Peer(socket);
+    peer.serve("daemon_greet", async () => greeting);
+    for (const method of ["daemon_status", "session_variables"] as const) {
+      peer.serve(method, () => new Promise(() => {}));
+    }
+  });
+  return mute;
 }
 
 describe("a daemon that hangs", () => {
@@ -78,6 +96,19 @@ describe("a daemon that hangs", () => {
     } finally {
       daemon.kill("SIGCONT");
     }
+  });
+
+  it("keeps nobody waiting who had reached it before it hung", async () => {
+    await using home = new DaemonHome();
+    await using _daemon = await startDeaf(home);
+    const link = await DaemonLink.open(home.address);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
+    const lost = { code: "SESSION_LOST", details: { reason: "daemon" } };
+    const asked = link.request("session_variables", { session: "x" });
+    const told = expect(asked).rejects.toMatchObject(lost);
+    await vi.advanceTimersByTimeAsync(120_000);
+    await told;
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   it("is waited for once by all, and again after a while", async () => {

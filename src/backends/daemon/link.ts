@@ -15,6 +15,9 @@ import { livePid } from "./pid-file.js";
 
 /** Somebody who listens but does not answer in this time is taken for absent. */
 const ANSWER_MS = 5_000;
+/** While somebody waits, so often the daemon is asked whether it is still there; so long it may be silent. */
+const HEARTBEAT_MS = 10_000;
+const SILENCE_MS = 30_000;
 
 /** What a session of the daemon has to say to the client that made it. */
 export interface SessionListener {
@@ -54,6 +57,8 @@ export class DaemonLink {
   readonly #listeners = new Map<string, SessionListener>();
   #daemon: Result<"daemon_greet"> = { protocol: 0, version: "", pid: 0 };
   #waiting = 0;
+  #heartbeat: NodeJS.Timeout | undefined;
+  #isChecking = false;
 
   private constructor(address: DaemonAddress, socket: Socket) {
     this.#address = address;
@@ -100,14 +105,36 @@ export class DaemonLink {
   async request<M extends RequestMethod>(method: M, params: Params<M>): Promise<Result<M>> {
     this.#waiting += 1;
     this.#socket.ref();
+    this.#heartbeat ??= setInterval(() => this.#checkAlive(), HEARTBEAT_MS);
     try {
       return await this.#channel.request(method, params);
     } catch (error) {
       throw this.#explained(error);
     } finally {
       this.#waiting -= 1;
-      if (this.#waiting === 0) this.#socket.unref();
+      if (this.#waiting === 0) this.#rest();
     }
+  }
+
+  #rest(): void {
+    this.#socket.unref();
+    clearInterval(this.#heartbeat);
+    this.#heartbeat = undefined;
+  }
+
+  /** A daemon that was stopped, or hangs, must not keep its clients waiting for ever. */
+  #checkAlive(): void {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
+    const silent = setTimeout(() => {
+      const message = `the daemon did not answer for ${SILENCE_MS / 1000} s`;
+      this.#channel.close(new CellarError("SESSION_LOST", message));
+    }, SILENCE_MS);
+    const over = () => {
+      clearTimeout(silent);
+      this.#isChecking = false;
+    };
+    this.#channel.request("daemon_status", { settled: false }).then(over, over);
   }
 
   notify<M extends NotificationMethod>(method: M, params: Params<M>): void {

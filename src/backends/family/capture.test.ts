@@ -32,6 +32,7 @@ class Stage {
   constructor() {
     this.family.welcome({ ...HELLO, role: "init", generation: 0 }, this.init.peer);
     const line = new Line();
+    line.issue(1);
     line.add({ id: 1, cell: 1 });
     line.parked(1);
     const branch = new Branch(

@@ -1,5 +1,22 @@
-import type { CodeExecution, Isolation } from "../backend.js";
-import { type CellEnd, type RunningCell, stopError } from "./cell.js";
+import type { Settings } from "../../config.js";
+import type { CodeExecution, ExecuteOptions, Isolation } from "../backend.js";
+import { type CellEnd, type CellOrder, type RunningCell, stopError } from "./cell.js";
+
+type CellLimits = Pick<
+  CellOrder,
+  "timeout" | "grace" | "queryTotal" | "maxOutputLength" | "checkpoint"
+>;
+
+/** What a cell may take: by the sandbox's settings, or as its caller wants it this time. */
+export function cellLimits(settings: Settings, options: ExecuteOptions): CellLimits {
+  return {
+    timeout: options.timeout ?? settings.timeout,
+    grace: settings.grace,
+    queryTotal: settings.queryTotal,
+    maxOutputLength: options.maxOutputLength ?? settings.maxOutputLength,
+    checkpoint: settings.checkpoints,
+  };
+}
 
 type Gathered = Pick<
   CodeExecution,

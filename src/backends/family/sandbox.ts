@@ -15,7 +15,7 @@ import type { Callbacks } from "./callbacks.js";
 import { Capture, type Captured, type CaptureOptions, type OpenSink } from "./capture.js";
 import { answeredStatus, type CellEnd, describeDeath, RunningCell, stopError } from "./cell.js";
 import { contextOf } from "./context.js";
-import { extrasOf, gathered, unrun } from "./execution.js";
+import { cellLimits, extrasOf, gathered, unrun } from "./execution.js";
 import { Furniture } from "./furniture.js";
 import { HostCalls } from "./host-calls.js";
 import {
@@ -32,14 +32,12 @@ import { keepingAlive } from "./keep-alive.js";
 import { Line } from "./line.js";
 import type { Birthplace, Lodging } from "./lodging.js";
 import { TaskQueue } from "./queue.js";
-import { joinReports, restoredState, stateAfter, withoutContext } from "./state.js";
+import { joinReports, restoredState, stateAfter, UNSEEN, withoutContext } from "./state.js";
 import { type WaitingCell, WaitingCells } from "./waiting.js";
 
 /** A checkpoint is parked within milliseconds; a loaded machine may take longer. */
 const PARKING_MS = 5_000;
 const CLOSING_MS = 5_000;
-const UNSEEN =
-  "the process that was put in its place ended at once; the next result tells what is left";
 
 /** A Python of one's own: cells run one at a time, and their state stays. */
 export class PythonSandbox implements ISandbox {
@@ -284,21 +282,11 @@ export class PythonSandbox implements ISandbox {
   }
 
   async #run(code: string, options: ExecuteOptions, waiting: WaitingCell): Promise<CodeExecution> {
-    const timeout = options.timeout ?? this.#settings.timeout;
+    const limits = cellLimits(this.#settings, options);
     const number = ++this.#number;
     const step = this.#nextStep++;
-    const cell = new RunningCell(this.#branch, {
-      step,
-      number,
-      code,
-      timeout,
-      queryTotal: this.#settings.queryTotal,
-      grace: this.#settings.grace,
-      maxOutputLength: options.maxOutputLength ?? this.#settings.maxOutputLength,
-      checkpoint: this.#settings.checkpoints,
-      callbacks: this.#callbacks,
-      calls: this.#calls,
-    });
+    const parts = { callbacks: this.#callbacks, calls: this.#calls };
+    const cell = new RunningCell(this.#branch, { step, number, code, ...limits, ...parts });
     if (waiting.cancelled) {
       const checkpoint = hasCheckpoints(this.info) ? this.#branch.line.present.id : null;
       return unrun(cell, { number, code, isolation: this.info.isolation, checkpoint });
@@ -384,15 +372,13 @@ export class PythonSandbox implements ISandbox {
     return { ...report, checkpoint: this.#branch.line.present.id };
   }
 
-  /** Undefined when the session is gone as a whole. */
+  /** Only what was seen to be there has survived; undefined when the session is gone as a whole. */
   async #restoredIfSeen(death: Death): Promise<StateReport | undefined> {
-    const { family } = this.#lodging;
-    const report = family.isAlive ? await this.#restored(death) : undefined;
+    const report = await this.#restored(death).catch(() => undefined);
     const isThere = await this.#branch.isThere();
-    if (!family.isAlive) return undefined;
-    return report === undefined || isThere
-      ? report
-      : { ...report, survived: false, reason: UNSEEN };
+    if (!this.#lodging.family.isAlive) return undefined;
+    if (report !== undefined && isThere) return report;
+    return { survived: false, checkpoint: this.#branch.line.present.id, reason: UNSEEN };
   }
 
   async #bereft(): Promise<StateReport> {
@@ -403,9 +389,9 @@ export class PythonSandbox implements ISandbox {
   /** The head died between cells. */
   #mourn(death: Death): void {
     this.#queue.run(async () => {
+      const report = await this.#restoredIfSeen(death);
       // Where nothing took its place, the next session tells.
-      if (!this.#lodging.family.isAlive) return;
-      const report = await this.#restored(death);
+      if (report === undefined) return;
       const reason = report.reason ?? "the process ended between two cells and was restored";
       this.#notice = joinReports(this.#notice, { ...report, reason });
     });

@@ -3,6 +3,10 @@ import type { CheckpointMode, Result } from "../../protocol/messages.js";
 import type { StateReport } from "../backend.js";
 import type { Line } from "./line.js";
 
+/** Why a state is not said to have survived although a copy of it was put in place. */
+export const UNSEEN =
+  "the process that was put in its place ended at once; the next result tells what is left";
+
 /** The state that an answered cell left behind. A notice of an earlier loss goes with it. */
 export function stateAfter(
   step: number,

@@ -9,6 +9,11 @@ import type { Wall } from "./wall.js";
 
 export type ZygoteReport = Params<"ready">;
 
+/** Longer than the slowest disk takes to bring all that is preloaded. */
+const READY_MS = 300_000;
+/** A fork and a connection; a loaded machine may take longer. */
+const TEMPLATE_MS = 60_000;
+
 type Group = Params<"boot">["group"];
 
 /** The host's side of one preloaded interpreter behind the outer wall. */
@@ -45,8 +50,16 @@ export class Zygote {
       wall.process.once("exit", (code, signal) => end(this.#fallen(`${signal ?? `exit ${code}`}`)));
     });
     this.report = new Promise((resolve, reject) => {
-      this.#peer.on("ready", resolve);
-      this.ended.then(reject);
+      const late = setTimeout(() => reject(notReady(wall.said())), READY_MS);
+      late.unref();
+      this.#peer.on("ready", (report) => {
+        clearTimeout(late);
+        resolve(report);
+      });
+      this.ended.then((reason) => {
+        clearTimeout(late);
+        reject(reason);
+      });
     });
     this.report.catch(() => {});
     this.#peer.notify("boot", {
@@ -93,11 +106,16 @@ export class Zygote {
       });
     });
     arrival.catch(() => {});
+    const late = setTimeout(
+      () => this.#expectant.get(name)?.(new CellarError("START_FAILED", noTemplate())),
+      TEMPLATE_MS,
+    );
     try {
       await handIn(name);
-      await this.#peer.request("template", { template: name, token });
+      await Promise.race([this.#peer.request("template", { template: name, token }), arrival]);
       return await arrival;
     } finally {
+      clearTimeout(late);
       this.#expectant.delete(name);
       this.#listener.forget(name);
     }
@@ -125,4 +143,15 @@ export class Zygote {
     for (const reject of this.#expectant.values()) reject(reason);
     this.#cradle.lose("zygote", reason, this.#closing);
   }
+}
+
+function notReady(said: string): CellarError {
+  return new CellarError("START_FAILED", `Python was not ready within ${READY_MS / 1000} s`, {
+    remedy: "Preload less with the option preload, or look whether the machine is overloaded.",
+    details: { said },
+  });
+}
+
+function noTemplate(): string {
+  return `no process for the context came within ${TEMPLATE_MS / 1000} s`;
 }
