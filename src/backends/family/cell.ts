@@ -10,6 +10,8 @@ import type { HostCalls } from "./host-calls.js";
 
 /** A head whose pipes were broken by the cell never reports the end of its output: then nothing comes. */
 const SETTLE_MS = 5_000;
+/** Nor may what is left running write on and on under the cell's name. */
+const LONGEST_SETTLE_MS = 15_000;
 /** A closed link is mostly a dead head, of which init tells by itself. */
 const DEATH_NOTICE_MS = 250;
 
@@ -222,6 +224,7 @@ export class RunningCell implements CellListener {
       this.#wakeSettled = () => resolve(end);
       const silent = new CellarError("PROTOCOL_ERROR", "the end of its output never came");
       this.#settling = this.#after(SETTLE_MS, () => this.#breakOff(silent));
+      this.#after(LONGEST_SETTLE_MS, () => this.#breakOff(silent));
     });
   }
 }
