@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { z } from "zod";
 import type { REPLConfig } from "../backends/backend.js";
+import { requireFunction, requireOptions } from "../config/kinds.js";
 import { agentSettingsSchema, settingLayers, userFolders } from "../config.js";
 import { CellarError } from "../errors.js";
 import type { Embedder } from "./embedder.js";
@@ -52,6 +53,10 @@ export function planAgent(
   config: REPLConfig,
   hasContext: boolean,
 ): AgentPlan {
+  requireOptions("config", config);
+  if (typeof redact !== "boolean") requireOptions("redact", redact);
+  if (embedder !== undefined) requireFunction("embedder.embed", embedder?.embed);
+  if (summarise !== undefined) requireFunction("summarise", summarise);
   const parsed = optionsSchema.safeParse(settings);
   if (!parsed.success) {
     throw new CellarError(

@@ -2,7 +2,9 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { CodeExecution, REPLConfig, SandboxInfo } from "../backends/backend.js";
+import { checkSource } from "../backends/family/input.js";
 import { TaskQueue } from "../backends/family/queue.js";
+import { requireOptions, requireText } from "../config/kinds.js";
 import { CellarError } from "../errors.js";
 import type { AgentCall, Finding } from "../protocol/messages.js";
 import { type AgentOptions, type AgentPlan, planAgent } from "./agent-options.js";
@@ -86,7 +88,7 @@ export class AgentRepl implements AsyncDisposable {
   }
 
   static async open(given: AgentReplOptions = {}): Promise<AgentRepl> {
-    const { context, config = {}, ...options } = given;
+    const { context, config = {}, ...options } = requireOptions("the options of a REPL", given);
     const plan = planAgent(options, config, context !== undefined);
     const session = await AgentSession.open(plan.config, context);
     try {
@@ -145,8 +147,11 @@ export class AgentRepl implements AsyncDisposable {
 
   /** Runs a cell; what came of it as the model is to see it. */
   turn(code: string, options: TurnOptions = {}): Promise<Turn> {
-    const { text = "", ...limits } = options;
+    const { text = "", ...limits } = options ?? {};
     return this.#task(async () => {
+      requireOptions("the options of a turn", options);
+      requireText("text", text);
+      checkSource(code, limits);
       const execution = await this.#session.sandbox.execute(code, limits);
       this.#turn += 1;
       this.#research.beginTurn(text);

@@ -1,3 +1,4 @@
+import { requireFunction, requireList } from "../config/kinds.js";
 import { CellarError } from "../errors.js";
 import { CALIBRATION_PAIRS, type CalibrationPair } from "./calibration-pairs.js";
 import { cosine, type Embedder } from "./embedder.js";
@@ -51,6 +52,8 @@ async function measure(
   pairs: readonly CalibrationPair[],
   signal?: AbortSignal,
 ): Promise<Measured[]> {
+  requireFunction("embedder.embed", embedder?.embed);
+  for (const pair of requireList("pairs", pairs)) requireList("a pair", pair);
   const texts = [...new Set([...pairs.map(([one]) => one), ...pairs.map(([, other]) => other)])];
   const vectors = await embedder.embed(texts, signal);
   const vectorOf = new Map(texts.map((text, index) => [text, vectors[index]]));

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { callerVariable } from "../config/environment.js";
+import { requireOptions } from "../config/kinds.js";
 import { CellarError, describeError } from "../errors.js";
 import type { Embedder } from "./embedder.js";
 
@@ -62,6 +63,7 @@ export class OpenAIEmbedder implements Embedder {
   #dimensions: number | undefined;
 
   constructor(options: OpenAIEmbedderOptions) {
+    requireOptions("the options of an embedder", options);
     this.#url = endpoint(options.baseURL);
     this.#model = options.model;
     this.#keyName = options.keyName;

@@ -1,3 +1,4 @@
+import { requireOptions } from "../config/kinds.js";
 import { CellarError } from "../errors.js";
 import type { Embedder } from "./embedder.js";
 import { LexicalEmbedder } from "./lexical-embedder.js";
@@ -64,6 +65,7 @@ export class ResearchContext {
   readonly #tree: TreeLimits;
 
   constructor(options: ResearchOptions = {}) {
+    requireOptions("the options of a research context", options);
     if (options.useSemantic !== false) {
       const { embedder = new LexicalEmbedder() } = options;
       this.#likeness = new Likeness(embedder, options.semanticThreshold ?? embedder.threshold);

@@ -1,5 +1,5 @@
 import { chown, link, lstat, mkdir, open, readdir, rm, rmdir } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { roomOwner } from "../backends/native/room.js";
 import { CellarError } from "../errors.js";
 import { diskFault, hasCode } from "../session/store/disk-faults.js";
@@ -32,11 +32,12 @@ export class SpillFolder {
   }
 
   static async open(dir: string, session: string, maxBytes: number): Promise<SpillFolder> {
-    const path = join(dir, folderName(checkName("session", session)));
+    const parent = resolve(dir);
+    const path = join(parent, folderName(checkName("session", session)));
     const folder = new SpillFolder(path, maxBytes);
     try {
-      await makeFolder(dir);
-      await checkPrivate(dir);
+      await makeFolder(parent);
+      await checkPrivate(parent);
       await folder.#make();
       await folder.#temps.sweep(path, await readdir(path));
     } catch (error) {

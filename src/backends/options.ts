@@ -1,5 +1,12 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
+import {
+  checkPlain,
+  checkSignal,
+  requireFunction,
+  requireList,
+  requireOptions,
+} from "../config/kinds.js";
 import { CellarError } from "../errors.js";
 import type { Mount } from "../isolation/bwrap.js";
 import type { ISandbox, REPLConfig } from "./backend.js";
@@ -17,12 +24,14 @@ export interface Wishes {
 export function splitConfig(config: REPLConfig): Wishes {
   const { backend: _, mounts, env, signal, tools, ...rest } = config;
   const { onStdout, onStderr, onBackground, onDisplay, onLLMQuery, onRLMQuery, ...options } = rest;
+  checkPlain(options);
+  checkSignal(signal);
   if (signal?.aborted === true) {
     throw new CellarError("ABORTED", "the start was aborted", { cause: signal.reason });
   }
   return {
     options,
-    mounts: (mounts ?? []).map(checkMount),
+    mounts: mounts === undefined ? [] : requireList("mounts", mounts).map(checkMount),
     callbacks: {
       env: checkEnvironment(env),
       ...guardCallbacks({ onStdout, onStderr, onBackground, onDisplay }),
@@ -30,6 +39,14 @@ export function splitConfig(config: REPLConfig): Wishes {
       tools: prepareTools(tools),
     },
   };
+}
+
+/** One that the caller made, where that was given. */
+export function checkRuntime<T extends { readonly createSandbox: unknown }>(
+  runtime: T | undefined,
+): T | undefined {
+  if (runtime !== undefined) requireFunction("runtime.createSandbox", runtime?.createSandbox);
+  return runtime;
 }
 
 function checkQueries(queries: Pick<REPLConfig, "onLLMQuery" | "onRLMQuery">): typeof queries {
@@ -40,11 +57,8 @@ function checkQueries(queries: Pick<REPLConfig, "onLLMQuery" | "onRLMQuery">): t
   return queries;
 }
 
-function checkMount({
-  host,
-  guest,
-  readonly = true,
-}: Mount | NonNullable<REPLConfig["mounts"]>[number]): Mount {
+function checkMount(mount: Mount | NonNullable<REPLConfig["mounts"]>[number]): Mount {
+  const { host, guest, readonly = true } = requireOptions("a mount", mount);
   if (typeof host !== "string" || typeof guest !== "string") {
     throw new CellarError("INVALID_CONFIG", "a mount needs the paths host and guest");
   }
@@ -56,7 +70,8 @@ function checkMount({
 }
 
 function checkEnvironment(env: REPLConfig["env"]): REPLConfig["env"] {
-  for (const [name, value] of Object.entries(env ?? {})) {
+  if (env === undefined) return undefined;
+  for (const [name, value] of Object.entries(requireOptions("env", env))) {
     if (!/^[A-Za-z_]\w*$/.test(name) || typeof value !== "string" || value.includes("\0")) {
       throw new CellarError("INVALID_CONFIG", `env: ${JSON.stringify(name)} cannot be set`);
     }

@@ -1,4 +1,5 @@
 import { settingLayers } from "../config/environment.js";
+import { kindOf } from "../config/kinds.js";
 import { CellarError, isCellarError } from "../errors.js";
 import type { ISandbox, REPLConfig } from "./backend.js";
 import { isInhabited } from "./daemon/address.js";
@@ -56,10 +57,14 @@ export async function openSandbox(
     case "auto":
       return await openAny(config, cold, room);
     default:
-      throw new CellarError("INVALID_CONFIG", `there is no backend ${JSON.stringify(backend)}`, {
+      throw new CellarError("INVALID_CONFIG", `there is no backend ${shown(backend)}`, {
         remedy: `Take one of: ${BACKENDS.join(", ")}.`,
       });
   }
+}
+
+function shown(backend: unknown): string {
+  return typeof backend === "string" ? JSON.stringify(backend) : `that is ${kindOf(backend)}`;
 }
 
 /** The daemon when it runs and answers, else native when there is a Python, else Pyodide. */

@@ -4,6 +4,7 @@ import type { REPLConfig } from "../backends/backend.js";
 import { TaskQueue } from "../backends/family/queue.js";
 import type { HostTools } from "../backends/host-tool.js";
 import { describeTools } from "../backends/prepared-tools.js";
+import { checkSignal, requireFunction, requireOptions, requireText } from "../config/kinds.js";
 import { CellarError, isCellarError } from "../errors.js";
 import { type Budget, readBudget, requirePrice } from "./budget.js";
 import { Caller, failureOf } from "./caller.js";
@@ -106,6 +107,7 @@ export class RLMSession implements AsyncDisposable {
 
   /** Its sandbox is opened by the first question. */
   static async open(options: RLMSessionOptions): Promise<RLMSession> {
+    checkOptions(options);
     const given = readBudget({ depth: options.depth, ...present(options.budget) });
     const { turns = DEFAULT_TURNS, depth = DEFAULT_DEPTH } = given;
     const budget = { ...given, turns, depth };
@@ -135,6 +137,12 @@ export class RLMSession implements AsyncDisposable {
 
   /** Answers one question after the other, in the order in which they are asked. */
   ask<T = unknown>(query: string, options: AskOptions<T> = {}): Promise<RLMResult<T>> {
+    try {
+      requireOptions("the options of a question", options);
+      checkSignal(options.signal);
+    } catch (error) {
+      return Promise.reject(error);
+    }
     if (typeof query !== "string" || query.trim() === "") {
       const remedy = "Ask something, as text.";
       return Promise.reject(new CellarError("INVALID_INPUT", "the question is empty", { remedy }));
@@ -299,10 +307,25 @@ function contextFacts(context: unknown) {
   return { context: { type: "text", characters: context.length } };
 }
 
+/** What no schema looks at. */
+function checkOptions(options: RLMSessionOptions): void {
+  const { models, config, agent, budget, onEvent, trace, record, replay } = requireOptions(
+    "the options",
+    options,
+  );
+  for (const [name, value] of Object.entries({ models, config, agent, budget })) {
+    if (value !== undefined) requireOptions(name, value);
+  }
+  for (const [name, value] of Object.entries({ trace, record, replay })) {
+    if (value !== undefined) requireText(name, value);
+  }
+  if (onEvent !== undefined) requireFunction("onEvent", onEvent);
+}
+
 function shareOf(compactAt: number | undefined): number {
   const parsed = z.number().gt(0).max(1).default(0.75).safeParse(compactAt);
   if (parsed.success) return parsed.data;
-  throw new CellarError("INVALID_CONFIG", `compactAt does not fit: ${compactAt}`, {
+  throw new CellarError("INVALID_CONFIG", `compactAt does not fit: ${String(compactAt)}`, {
     remedy: "Give a share of the model's window, such as 0.75.",
   });
 }

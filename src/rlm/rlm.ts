@@ -1,3 +1,4 @@
+import { checkSignal, requireOptions } from "../config/kinds.js";
 import { noModel } from "./recording.js";
 import {
   type AskOptions,
@@ -31,7 +32,8 @@ export async function rlm<T = unknown>(options: RLMOptions<T>): Promise<RLMResul
 rlm.session = (options: RLMSessionOptions): Promise<RLMSession> => RLMSession.open(options ?? {});
 
 function checked<T>(options: RLMOptions<T>): RLMOptions<T> {
-  const { query, model, replay } = options ?? {};
+  const { query, model, replay, signal } = requireOptions("the options of rlm", options ?? {});
+  checkSignal(signal);
   const hasModel = replay !== undefined || typeof model?.complete === "function";
   if (typeof query === "string" && query.trim() !== "" && hasModel) return options;
   throw noModel();

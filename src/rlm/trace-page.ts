@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { requireList, requireOptions } from "../config/kinds.js";
 import { escapeHtml, gistOf, spellNumber, spellTime } from "./page-text.js";
 import type { TraceEvent } from "./trace-events.js";
 import { openNode, type Scale, spellCost, spellTokens } from "./trace-page-node.js";
@@ -16,6 +17,7 @@ const SHORTEST_BLOCK = 2_000;
 
 /** One page that needs nothing but itself: the tree of calls, when they ran, and what they cost. */
 export function renderTracePage(events: readonly TraceEvent[]): string {
+  for (const event of requireList("events", events)) requireOptions("an event", event);
   const runs = runsIn(events);
   const longest = Math.floor(TEXT_OF_A_PAGE / Math.max(events.length, 1));
   const block = Math.max(SHORTEST_BLOCK, Math.min(LONGEST_BLOCK, longest));

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { requireText } from "../config/kinds.js";
 import { CellarError, describeError } from "../errors.js";
 import { LineWriter, readJsonLines } from "./json-lines.js";
 import { withoutSecrets } from "./secrets.js";
@@ -165,7 +166,7 @@ export interface TraceRecord {
 }
 
 export async function readTrace(path: string): Promise<TraceRecord> {
-  const { lines, torn } = await readJsonLines(path, traceEventSchema, {
+  const { lines, torn } = await readJsonLines(requireText("path", path), traceEventSchema, {
     what: "a trace",
     isBeginning: ({ type, parent }) => type === "run.started" && parent === null,
   });

@@ -2,6 +2,7 @@ import { buffer } from "node:stream/consumers";
 import { checkLimit } from "../backends/family/input.js";
 import { TaskQueue } from "../backends/family/queue.js";
 import { sharedRuntime } from "../backends/select.js";
+import { wrongKind } from "../config/kinds.js";
 import { CellarError } from "../errors.js";
 import type { Cell } from "./cell.js";
 import { enforcesPrivacy } from "./egress/privacy.js";
@@ -9,7 +10,7 @@ import type { NetworkReport } from "./egress/proxy.js";
 import { htmlOf } from "./interchange/html-export.js";
 import { ipynbOf } from "./interchange/ipynb.js";
 import { importNotebook } from "./interchange/notebook-import.js";
-import type { CellRun, CellRunOptions } from "./live/cell-run.js";
+import { type CellRun, type CellRunOptions, checkRun } from "./live/cell-run.js";
 import { LeaseWatch } from "./live/lease-watch.js";
 import { clearLeftRooms, leave, settleIn } from "./live/moving.js";
 import { Quarters } from "./live/quarters.js";
@@ -107,6 +108,7 @@ export class Notebook implements AsyncDisposable {
   static async importIpynb(file: Uint8Array | string, options: NotebookOptions): Promise<Notebook> {
     const { id, store, settings } = readOptions(options);
     const content = typeof file === "string" ? Buffer.from(file) : file;
+    if (!(content instanceof Uint8Array)) throw wrongKind("the file", "a text or bytes", file);
     await importNotebook(content, { ...id, store, maxCells: settings.maxCells });
     try {
       return await Notebook.open(options);
@@ -151,8 +153,8 @@ export class Notebook implements AsyncDisposable {
   /** As `run`, for those who want to watch. */
   start(source: string | number | Pick<Cell, "id">, options: CellRunOptions = {}): CellRun {
     this.#check();
-    checkLimit("timeout", options.timeout, 1);
-    const key = typeof source === "object" ? source.id : source;
+    checkRun(options);
+    const key = typeof source === "object" ? source?.id : source;
     const known = this.cells.find(({ id, number }) => id === key || number === key);
     if (known === undefined && typeof source === "string") {
       return this.#start(this.#parts.bench.append(source).id, options);
@@ -168,6 +170,7 @@ export class Notebook implements AsyncDisposable {
 
   async rerun(key: number | string, options: CellRunOptions = {}): Promise<Cell> {
     this.#check();
+    checkRun(options);
     return this.#start(this.#parts.contents.find(key).id, options).done;
   }
 

@@ -2,7 +2,8 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import type { REPLConfig } from "../backends/backend.js";
 import type { NativeRuntime } from "../backends/native/runtime.js";
-import { splitConfig } from "../backends/options.js";
+import { checkRuntime, splitConfig } from "../backends/options.js";
+import { requireFunction, requireOptions } from "../config/kinds.js";
 import { resolveSettings, type Settings } from "../config.js";
 import { CellarError } from "../errors.js";
 import { DiskStore } from "./store/disk-store.js";
@@ -65,7 +66,7 @@ export function readOptions(options: NotebookOptions): NotebookWishes {
     ...placeOf({ dir, store }),
     takeover,
     create,
-    runtime,
+    runtime: checkRuntime(runtime),
     config: { ...config, backend: "native" },
     settings: resolveSettings(splitConfig(config).options),
   };
@@ -78,7 +79,14 @@ export function placeOf(place: PlaceOptions): { dir: string; store: NotebookStor
       remedy: 'Give one, such as dir: "./notebooks"; it is made where it is not there.',
     });
   }
-  return { dir: resolve(dir), store: store ?? new DiskStore(dir) };
+  return { dir: resolve(dir), store: store === undefined ? new DiskStore(dir) : checkStore(store) };
+}
+
+function checkStore(store: NotebookStore): NotebookStore {
+  const { heads, blobs } = requireOptions("store", store);
+  requireFunction("store.heads.get", heads?.get);
+  requireFunction("store.blobs", blobs);
+  return store;
 }
 
 function requireObject(options: NotebookOptions): NotebookOptions {

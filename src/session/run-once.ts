@@ -2,7 +2,7 @@ import { constants } from "node:buffer";
 import type { CodeExecution, REPLConfig } from "../backends/backend.js";
 import type { NativeRuntime } from "../backends/native/runtime.js";
 import type { NativePythonSandbox } from "../backends/native/sandbox.js";
-import { splitConfig } from "../backends/options.js";
+import { checkRuntime, splitConfig } from "../backends/options.js";
 import { sharedRuntime } from "../backends/select.js";
 import { resolveSettings, type Settings } from "../config.js";
 import { CellarError, isCellarError } from "../errors.js";
@@ -65,7 +65,7 @@ export async function runOnce(options: RunOnceOptions): Promise<RunOnceResult> {
   // One cell needs no way back, and its state is written from a copy made for that.
   const env = { CELLAR_NAMES: "preloaded", ...config.env };
   const wishes = { ...config, env, checkpoints: "off" } as const;
-  const source = runtime ?? (await sharedRuntime());
+  const source = checkRuntime(runtime) ?? (await sharedRuntime());
   await using sandbox = await source.createSandbox(wishes, undefined, room.room);
   const restored = given && (await restore(sandbox, room.stateFile));
   if (typeof restored === "string") return refused(restored);

@@ -1,10 +1,13 @@
 import { LONGEST_OUTPUT, LONGEST_TIMEOUT_MS } from "../../config/environment.js";
+import { checkSignal, requireOptions, requireText } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
 import { MAX_SOURCE_BYTES } from "../../protocol/bounds.js";
 import type { ExecuteOptions, SandboxInfo } from "../backend.js";
 
 /** What `execute` is given. */
 export function checkSource(code: string, options: ExecuteOptions): void {
+  requireOptions("the options of a cell", options);
+  checkSignal(options.signal);
   checkLimit("timeout", options.timeout, 1, LONGEST_TIMEOUT_MS);
   checkLimit("maxOutputLength", options.maxOutputLength, 0, LONGEST_OUTPUT);
   if (typeof code !== "string") {
@@ -32,6 +35,7 @@ export function checkLimit(
 }
 
 export function checkVariableName(name: string): void {
+  requireText("the name of a variable", name);
   if (/^[\p{L}_][\p{L}\p{N}_]*$/u.test(name)) return;
   throw new CellarError("INVALID_INPUT", `${JSON.stringify(name)} is not a Python variable name`);
 }

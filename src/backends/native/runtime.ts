@@ -5,6 +5,7 @@ import {
   settingLayers,
   surroundings,
 } from "../../config.js";
+import { requireOptions } from "../../config/kinds.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import type { Mount } from "../../isolation/bwrap.js";
 import { assess, type IsolationReport } from "../../isolation/levels.js";
@@ -50,6 +51,7 @@ export class NativeRuntime implements AsyncDisposable {
   #isClosed = false;
 
   constructor(options: RuntimeOptions = {}) {
+    requireOptions("the options of a runtime", options);
     this.#hasWalls = options.walls ?? process.platform === "linux";
     this.#surroundings = options.surroundings ?? surroundings();
   }

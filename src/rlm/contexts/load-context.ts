@@ -1,5 +1,6 @@
 import { realpath, stat } from "node:fs/promises";
 import { basename, isAbsolute, relative, resolve, sep } from "node:path";
+import { checkSignal, requireList, requireOptions } from "../../config/kinds.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import { type FolderTexts, textsOfFolder } from "./folder-texts.js";
 import { bytesOf, lookAt, piecesOf, problemOf, type TextFile } from "./text-file.js";
@@ -37,7 +38,9 @@ export async function loadContext(
   sources: string | readonly string[],
   options: LoadContextOptions = {},
 ): Promise<LoadedContext> {
-  const all = typeof sources === "string" ? [sources] : sources;
+  const all = typeof sources === "string" ? [sources] : requireList("sources", sources);
+  requireOptions("the options of a context", options);
+  checkSignal(options.signal);
   if (all.length === 0 || all.some((source) => typeof source !== "string" || source === "")) {
     throw invalid("there is no context to load", "Name a file, a folder or a web address.");
   }

@@ -4,7 +4,13 @@ import type { Model, ModelMessage, ModelReply, ModelRequest } from "../model.js"
 import type { Draft } from "./draft.js";
 import type { ServerEvent } from "./event-stream.js";
 import { complaint, Fault } from "./fault.js";
-import { type Dialect, HttpModel, type HttpModelOptions, parse } from "./http-model.js";
+import {
+  checkModelOptions,
+  type Dialect,
+  HttpModel,
+  type HttpModelOptions,
+  parse,
+} from "./http-model.js";
 
 const VERSION = "2023-06-01";
 const MAX_TOKENS = 8192;
@@ -62,6 +68,7 @@ const answerSchema = z.object({
 
 /** Any endpoint that speaks Anthropic's messages; without an address, Anthropic's own. */
 export function anthropicMessages(options: AnthropicOptions): Model {
+  checkModelOptions(options);
   return new HttpModel(new Messages(options), options);
 }
 

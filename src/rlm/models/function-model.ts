@@ -1,3 +1,4 @@
+import { requireFunction, requireOptions } from "../../config/kinds.js";
 import { CellarError, describeError } from "../../errors.js";
 import type { Model, ModelReply, ModelRequest, Price } from "../model.js";
 import { estimateUsage } from "./draft.js";
@@ -16,6 +17,8 @@ export interface FunctionModelOptions {
 
 /** A function as a model. Where it gives a text alone, its tokens are estimated. */
 export function functionModel(answer: ModelFunction, options: FunctionModelOptions = {}): Model {
+  requireFunction("the model", answer);
+  requireOptions("the options of a model", options);
   const { name = answer.name || "function", contextWindow, price } = options;
   return {
     name,

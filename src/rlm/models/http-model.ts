@@ -1,4 +1,5 @@
 import { LONGEST_TIMEOUT_MS } from "../../config/environment.js";
+import { requireOptions, requireText } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
 import type { Model, ModelReply, ModelRequest, ModelUsage, Price } from "../model.js";
 import { addUsage, Draft, NO_USAGE } from "./draft.js";
@@ -31,6 +32,14 @@ export interface HttpModelOptions extends EndpointOptions {
   readonly stream?: boolean | undefined;
   /** More fields for the body of each request, such as `top_p`. */
   readonly body?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export function checkModelOptions(options: HttpModelOptions): void {
+  const { baseUrl, key, headers, body } = requireOptions("the options of a model", options);
+  if (baseUrl !== undefined) requireText("baseUrl", baseUrl);
+  if (key !== undefined && typeof key !== "string") requireOptions("key", key);
+  if (headers !== undefined) requireOptions("headers", headers);
+  if (body !== undefined) requireOptions("body", body);
 }
 
 /** How a provider wants to be asked and answers. */

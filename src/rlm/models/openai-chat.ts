@@ -3,7 +3,13 @@ import type { Model, ModelReply, ModelRequest } from "../model.js";
 import type { Draft } from "./draft.js";
 import type { ServerEvent } from "./event-stream.js";
 import { complaint, Fault } from "./fault.js";
-import { type Dialect, HttpModel, type HttpModelOptions, parse } from "./http-model.js";
+import {
+  checkModelOptions,
+  type Dialect,
+  HttpModel,
+  type HttpModelOptions,
+  parse,
+} from "./http-model.js";
 
 const OPENAI = "https://api.openai.com/v1";
 
@@ -45,6 +51,7 @@ const answerSchema = z.object({
 
 /** Any endpoint that speaks OpenAI's chat completions; without an address, OpenAI's own. */
 export function openAIChat(options: OpenAIChatOptions): Model {
+  checkModelOptions(options);
   return new HttpModel(new ChatCompletions(options), options);
 }
 

@@ -1,3 +1,4 @@
+import { requireOptions } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
 import type { ModelUsage, Price } from "../model.js";
 
@@ -13,7 +14,7 @@ export function costOf(
 /** A price that would make a budget say nonsense is refused. */
 export function checkedPrice(price: Price | undefined): Price | undefined {
   if (price === undefined) return undefined;
-  const { inputPerMillion, outputPerMillion } = price;
+  const { inputPerMillion, outputPerMillion } = requireOptions("price", price);
   const isRight = [inputPerMillion, outputPerMillion].every(
     (dollars) => Number.isFinite(dollars) && dollars >= 0,
   );

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { requireList, requireOptions } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
 import type { Model, ModelReply, ModelRequest, ModelUsage } from "../model.js";
 import { estimateUsage } from "./draft.js";
@@ -33,9 +34,9 @@ export function scripted(
   answers: readonly (string | ScriptedAnswer)[],
   options: FunctionModelOptions = {},
 ): ScriptedModel {
-  const name = options.name ?? "scripted";
-  const waiting: ScriptedAnswer[] = answers.map((answer) =>
-    typeof answer === "string" ? { text: answer } : answer,
+  const name = requireOptions("the options of a model", options).name ?? "scripted";
+  const waiting: ScriptedAnswer[] = requireList("answers", answers).map((answer) =>
+    typeof answer === "string" ? { text: answer } : requireOptions("an answer", answer),
   );
   const requests: Matter[] = [];
   const model = functionModel(

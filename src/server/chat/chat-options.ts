@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { requireFunction, requireOptions } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
 import type { Model } from "../../rlm/model.js";
 import type { ModelKey } from "../../rlm/models/endpoint.js";
@@ -67,6 +68,16 @@ export interface ChatServerOptions extends RunOptions {
 
 /** What is right, with everything that was not given. */
 export function settingsOf(options: ChatServerOptions): ChatSettings {
+  requireOptions("the options of a chat server", options);
+  const { models, subModel, key, onEvent } = options;
+  if (models !== undefined) {
+    for (const [name, model] of Object.entries(requireOptions("models", models))) {
+      requireFunction(`models.${name}.complete`, model?.complete);
+    }
+  }
+  if (subModel !== undefined) requireFunction("subModel.complete", subModel?.complete);
+  if (key !== undefined && typeof key !== "string") requireOptions("key", key);
+  if (onEvent !== undefined) requireFunction("onEvent", onEvent);
   const read = settingsSchema.safeParse(options);
   if (read.success && typeof options.model?.complete === "function") return read.data;
   const fault = read.success ? "there is no model" : z.prettifyError(read.error);

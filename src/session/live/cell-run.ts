@@ -5,6 +5,8 @@ import type {
   Isolation,
   StateReport,
 } from "../../backends/backend.js";
+import { checkLimit } from "../../backends/family/input.js";
+import { checkSignal, requireOptions } from "../../config/kinds.js";
 import type { Cell, CellState, FileChanges } from "../cell.js";
 import { cellList } from "../notebook-state.js";
 import type { OutputQuota } from "../outputs/output-quota.js";
@@ -22,6 +24,12 @@ export interface CellRunOptions {
   /** Milliseconds; the notebook's setting where it is not given. */
   timeout?: number | undefined;
   signal?: AbortSignal | undefined;
+}
+
+export function checkRun(options: CellRunOptions): void {
+  requireOptions("the options of a run", options);
+  checkSignal(options.signal);
+  checkLimit("timeout", options.timeout, 1);
 }
 
 /** A cell that was started. */

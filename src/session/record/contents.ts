@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { wrongKind } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
 import type { Cell } from "../cell.js";
 import { numbered, type Page } from "./pages.js";
@@ -65,6 +66,9 @@ export class Contents {
 
   /** By number or id. */
   find(key: number | string): Cell {
+    if (typeof key !== "number" && typeof key !== "string") {
+      throw wrongKind("the cell", "a number or an id", key);
+    }
     const { cells } = this;
     const found = cells.find(({ id, number }) => (typeof key === "number" ? number : id) === key);
     if (found !== undefined) return found;

@@ -1,3 +1,4 @@
+import { requireOptions } from "../../config/kinds.js";
 import type { ToolAnswer } from "../tool.js";
 import type { JsonSchema, OfferedTool } from "./offer.js";
 import { type ShownImage, shownContent } from "./shown-content.js";
@@ -29,7 +30,7 @@ export function anthropicTools(tools: readonly OfferedTool[]): AnthropicTool[] {
 
 /** The block that answers a `tool_use`; those of one turn go into one message of the user. */
 export function toAnthropicToolResult(toolUseId: string, answer: ToolAnswer): AnthropicToolResult {
-  const { isError } = answer;
+  const { isError } = requireOptions("an answer", answer);
   // The API takes nothing but text in an error.
   const { text, images } = shownContent(answer, { images: !isError });
   const shown = images.map(({ mime, data }) => ({

@@ -1,4 +1,6 @@
 import type { REPLConfig } from "../../backends/backend.js";
+import { checkRuntime } from "../../backends/options.js";
+import { checkSignal, requireList, requireOptions } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
 import { addressOf } from "../addresses.js";
 import { Desk, type DeskIsolation, type DeskOptions } from "../desk.js";
@@ -29,7 +31,10 @@ export interface ToolsOptions
 
 /** Opens the notebooks of one user for a model. With `session`, that notebook is made at once. */
 export async function openTools(options: ToolsOptions): Promise<NotebookTools> {
+  requireOptions("the options of the tools", options);
   const { dir, user, session, only, outputCap, mostOpen, idleMs, runtime, ...config } = options;
+  checkRuntime(runtime);
+  if (only !== undefined) requireList("only", only);
   const offer = new Offer({ session, only });
   const desk = await Desk.open({ dir, user, config, outputCap, mostOpen, idleMs, runtime });
   try {
@@ -95,6 +100,7 @@ export class NotebookTools implements AsyncDisposable {
    * the answer; it throws only `ABORTED`, and only for the signal.
    */
   async dispatch(name: string, input: unknown, call: ToolCall = {}): Promise<ToolAnswer> {
+    checkSignal(requireOptions("the options of a call", call).signal);
     const read = this.#offer.read(name, input);
     if ("refusal" in read) return refused(read.refusal, this.#desk.isolation);
     return await callTool(this.#desk, name, read.input, call);

@@ -1,3 +1,4 @@
+import { requireList, requireOptions } from "../../config/kinds.js";
 import type { ToolAnswer } from "../tool.js";
 import type { JsonSchema, OfferedTool } from "./offer.js";
 import { dataUrl, type ShownOptions, shownContent } from "./shown-content.js";
@@ -74,7 +75,10 @@ export function toOpenAIMessages(
   calls: readonly AnsweredCall[],
   options: ShownOptions = {},
 ): OpenAIMessage[] {
-  const shown = calls.map(({ id, answer }) => ({ id, ...shownContent(answer, options) }));
+  const shown = requireList("calls", calls).map((call) => {
+    const { id, answer } = requireOptions("a call", call);
+    return { id, ...shownContent(answer, options) };
+  });
   const answers = shown.map(({ id, text, images }): OpenAIMessage => {
     const note = images.length === 0 ? "" : `\n[images that follow below: ${images.length}]`;
     return { role: "tool", tool_call_id: id, content: `${text}${note}` };

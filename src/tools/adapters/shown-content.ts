@@ -1,3 +1,4 @@
+import { requireList, requireOptions } from "../../config/kinds.js";
 import { figure } from "../excerpt.js";
 import type { ToolAnswer, ToolPart } from "../tool.js";
 
@@ -24,9 +25,10 @@ export interface ShownOptions {
 }
 
 export function shownContent(
-  { parts }: ToolAnswer,
+  answer: ToolAnswer,
   { images: isWithImages = true }: ShownOptions = {},
 ): ShownContent {
+  const parts = requireList("the parts of an answer", requireOptions("an answer", answer).parts);
   const lines = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
   const images: ShownImage[] = [];
   const told = lines.join("\n");
