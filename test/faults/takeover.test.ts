@@ -8,6 +8,9 @@ import { DiskStore } from "../../src/session/store/disk-store.js";
 import type { NotebookId } from "../../src/session/store/store.js";
 import { Hosts } from "./hosts.case.test.js";
 
+/** Above what any system gives. */
+const NO_PID = 2 ** 30;
+
 /** Writes the same file again and again. */
 const SCRIBBLE = `
 import time
@@ -80,6 +83,23 @@ describe("a notebook that is taken over", () => {
     const nb = await ground.open({ ...id, takeover: true });
     expect((await headOf(id)).room).toBe(room);
     expect((await nb.getFile("before")).toString()).toBe("kept");
+  });
+
+  it("leaves its folder to processes of a dead owner that do not end", async () => {
+    const { host, id, room, written } = await scribbling();
+    host.signal("SIGSTOP");
+    const { heads } = new DiskStore(ground.dir);
+    const stored = await heads.get(id);
+    const head = parseHead(stored?.head, id.session);
+    const owner = head.owner && { ...head.owner, pid: NO_PID };
+    await heads.cas(id, { ...head, owner }, stored?.rev ?? 0);
+    const nb = await ground.open(id);
+    await nb.putFile("shared", "mine");
+    await written();
+    await written();
+    expect((await nb.getFile("shared")).toString()).toBe("mine");
+    expect((await nb.getFile("before")).toString()).toBe("kept");
+    expect((await headOf(id)).leftRooms).toEqual([room]);
   });
 
   it("is copied by a later one where the one who took it over died before it could", async () => {

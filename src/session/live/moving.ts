@@ -5,24 +5,29 @@ import { newRoom } from "../record/twin.js";
 import { describeOwner, type Owner } from "../store/owner.js";
 import { Workspace } from "../workspace/workspace.js";
 import { Quarters, type QuartersOrder, razeRoom, roomsIn } from "./quarters.js";
+import { isDeserted } from "./room-users.js";
 
 /** A workspace may hold more than it should; what no code may add to is copied all the same. */
 const LEEWAY = 4;
 
 /**
- * Where the notebook lives. A former owner who may be alive has its room mounted, and no renaming
- * takes it away: its files are copied into a new room, and it keeps the old one.
+ * Where the notebook lives. A former owner who may be alive, or whose processes are, has its room
+ * mounted, and no renaming takes it away: its files are copied into a new room, and it keeps the
+ * old one.
  */
 export async function settleIn(
   order: Omit<QuartersOrder, "name">,
   journal: Journal,
 ): Promise<Quarters> {
   const { room, roomSharedWith } = journal.book;
-  if (roomSharedWith === undefined) return await Quarters.open({ ...order, name: room });
+  const { former } = journal;
+  const place = { root: roomsIn(order.wishes.dir), name: room };
+  const isFree = roomSharedWith === undefined && (former === null || (await isDeserted(place)));
+  if (isFree) return await Quarters.open({ ...order, name: room });
   const name = newRoom();
   const quarters = await Quarters.open({ ...order, name });
   try {
-    await copyFiles(order, room, roomSharedWith, quarters);
+    await copyFiles(order, room, roomSharedWith ?? former, quarters);
     await journal.commit(({ roomSharedWith: _, ...now }) => ({
       ...now,
       room: name,
@@ -60,7 +65,7 @@ export async function leave(dir: string, journal: Journal): Promise<void> {
 async function copyFiles(
   { wishes }: Omit<QuartersOrder, "name">,
   room: string,
-  owner: Owner,
+  owner: Owner | null,
   { workspace }: Quarters,
 ): Promise<void> {
   const path = furnishRoom({ root: roomsIn(wishes.dir), name: room });
@@ -70,7 +75,7 @@ async function copyFiles(
   } catch (error) {
     if (!isCellarError(error, "TOO_LARGE")) throw error;
     throw new CellarError("TOO_LARGE", error.message, {
-      remedy: `End ${describeOwner(owner)}: then nothing need be copied. Or open it with a larger limits.workspaceMb.`,
+      remedy: `End ${owner === null ? "who had it" : describeOwner(owner)}: then nothing need be copied. Or open it with a larger limits.workspaceMb.`,
       cause: error,
     });
   }

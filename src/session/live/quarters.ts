@@ -6,6 +6,7 @@ import type { NativeRuntime } from "../../backends/native/runtime.js";
 import type { NativePythonSandbox } from "../../backends/native/sandbox.js";
 import { EgressProxy } from "../egress/proxy.js";
 import type { NotebookWishes } from "../options.js";
+import { diskFault } from "../store/disk-faults.js";
 import { Workspace } from "../workspace/workspace.js";
 import type { CellEvents } from "./events.js";
 import { signRoom } from "./room-sign.js";
@@ -57,7 +58,11 @@ export class Quarters implements AsyncDisposable {
     const { wishes, name, cutReason } = order;
     const { network } = wishes.settings;
     const room = { root: roomsIn(wishes.dir), name, hasEgress: typeof network === "object" };
-    order.runtime.makeRoom(wishes.config, room);
+    try {
+      order.runtime.makeRoom(wishes.config, room);
+    } catch (error) {
+      throw diskFault(`making ${roomFolder(room)}`, error);
+    }
     await signRoom(room, wishes.id);
     if (typeof network !== "object") return new Quarters(order, room, undefined);
     const { allow } = network;

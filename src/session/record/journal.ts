@@ -36,6 +36,8 @@ export class Journal {
   readonly damaged: readonly string[];
   /** Whether this opening has made the notebook. */
   readonly isNew: boolean;
+  /** Who had it open last and did not close it. */
+  readonly former: Owner | null;
   readonly #plan: JournalPlan;
   readonly #lane = new TaskQueue();
   #book: Book;
@@ -51,6 +53,7 @@ export class Journal {
     this.#rev = rev;
     this.damaged = stored?.damaged ?? [];
     this.isNew = stored === undefined;
+    this.former = ownerIn(stored?.head) ?? null;
     // No former owner can name what is stored from here on, and so none can delete it.
     const blobs = plan.store.blobs(plan.id, plan.owner.incarnation);
     this.vault = new Vault(blobs, () => (this.#isUncertain ? undefined : this.#keys));

@@ -1,0 +1,47 @@
+import { readdir, readFile, readlink } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Room, roomFolder, WORKSPACE_FOLDER } from "../../backends/native/room.js";
+
+/** How long the processes of a dead owner may take to be gone; its room is left to them then. */
+const LONGEST_MS = 2_000;
+const PACE_MS = 50;
+const PID = /^\d+$/;
+
+type Place = Pick<Room, "root" | "name">;
+
+/** Whether nothing that runs has the room mounted or works in it, as far as this process may see. */
+export async function isDeserted(room: Place): Promise<boolean> {
+  const end = performance.now() + LONGEST_MS;
+  while ((await usersOf(room)).length > 0) {
+    if (performance.now() > end) return false;
+    await sleep(PACE_MS);
+  }
+  return true;
+}
+
+/** The pids of processes that can reach its files. Nobody where the system has no /proc. */
+export async function usersOf(room: Place): Promise<readonly number[]> {
+  const names = await readdir("/proc").catch((): string[] => []);
+  const here = await linkOf(process.pid, "ns/mnt");
+  const users: number[] = [];
+  for (const pid of names.filter((name) => PID.test(name)).map(Number)) {
+    if (await isUser(pid, room, here)) users.push(pid);
+  }
+  return users;
+}
+
+async function isUser(pid: number, room: Place, here: string | undefined): Promise<boolean> {
+  const folder = roomFolder(room);
+  const cwd = await linkOf(pid, "cwd");
+  if (cwd === folder || cwd?.startsWith(`${folder}/`)) return true;
+  const namespace = await linkOf(pid, "ns/mnt");
+  if (namespace === undefined || namespace === here) return false;
+  // A mount names the folder that it shows; the name of a room is in no other path.
+  const mounts = await readFile(`/proc/${pid}/mountinfo`, "utf8").catch(() => "");
+  return mounts.includes(`${join("/", room.name, WORKSPACE_FOLDER)} `);
+}
+
+async function linkOf(pid: number, name: string): Promise<string | undefined> {
+  return await readlink(`/proc/${pid}/${name}`).catch(() => undefined);
+}
