@@ -44,21 +44,42 @@ export async function look(folder: string): Promise<Listing> {
  * Gives a revision to the world, once it is durable; undefined where another one has its name, or
  * where `before` is no longer there. A revision is committed by linking a finished file to its
  * name, which only one can do. Who is so slow that the name was taken and removed again finds the
- * one before gone too, as old ones are removed in their order.
+ * one before gone too, as old ones are removed in their order. All this happens in the folder that
+ * `before` was seen in: one who wakes up after the notebook was deleted and made anew is in the
+ * deleted one.
  */
 export async function publish(
-  folder: string,
+  path: string,
   temp: string,
   content: Buffer,
   rev: number,
   before?: Seen,
 ): Promise<Seen | undefined> {
+  const parent = await openFolder(path);
+  if (parent === undefined) return undefined;
+  const folder = process.platform === "linux" ? `/proc/self/fd/${parent.fd}` : path;
+  try {
+    if (before !== undefined && !(await isStill(folder, before))) return undefined;
+    return await commit(parent, folder, temp, content, rev, before);
+  } finally {
+    // Nothing is lost where this fails, so nobody waits for it.
+    void parent.close().catch(() => {});
+  }
+}
+
+async function commit(
+  parent: FileHandle,
+  folder: string,
+  temp: string,
+  content: Buffer,
+  rev: number,
+  before: Seen | undefined,
+): Promise<Seen | undefined> {
   const path = join(folder, headName(rev));
   const unfinished = join(folder, temp);
-  const handles = await openBoth(open(unfinished, "wx", 0o600), open(folder, "r"));
-  if (handles === undefined) return undefined;
-  const [file, parent] = handles;
+  let file: FileHandle | undefined;
   try {
+    file = await open(unfinished, "wx", 0o600);
     await file.writeFile(content);
     const [identity] = await Promise.all([identityOf(file), file.datasync()]);
     await link(unfinished, path);
@@ -77,8 +98,7 @@ export async function publish(
     if (hasCode(error, "EEXIST", "ENOENT")) return undefined;
     throw error;
   } finally {
-    // Nothing is lost where this fails, so nobody waits for it.
-    void Promise.allSettled([file.close(), parent.close()]);
+    void file?.close().catch(() => {});
   }
 }
 
@@ -105,15 +125,12 @@ function revisionOf(name: string, pattern: RegExp): number {
   return Number(pattern.exec(name)?.[1] ?? 0);
 }
 
-/** Two files at a time; undefined where their folder is gone. */
-async function openBoth(
-  first: Promise<FileHandle>,
-  second: Promise<FileHandle>,
-): Promise<[FileHandle, FileHandle] | undefined> {
-  const [one, other] = await Promise.allSettled([first, second]);
-  if (one.status === "fulfilled" && other.status === "fulfilled") return [one.value, other.value];
-  for (const opened of [one, other]) if (opened.status === "fulfilled") await opened.value.close();
-  const failed = one.status === "rejected" ? one : (other as PromiseRejectedResult);
-  if (hasCode(failed.reason, "ENOENT")) return undefined;
-  throw failed.reason;
+/** Undefined where it is gone. */
+async function openFolder(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, "r");
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return undefined;
+    throw error;
+  }
 }

@@ -143,6 +143,21 @@ export function describeStores(options: StoresOptions): void {
       expect(await other.heads.get(id)).toEqual({ rev: 1, head: "new" });
     });
 
+    it("stay as they are when one who held a deleted one of their name goes on", async () => {
+      const { store, other } = opened;
+      for (const last of [15, 31, 32]) {
+        const id = fresh();
+        for (let rev = 0; rev < last; rev += 1) await store.heads.cas(id, "old", rev);
+        await other.heads.delete(id);
+        for (let rev = 0; rev < 3; rev += 1) await other.heads.cas(id, `new ${rev + 1}`, rev);
+        await expect(store.heads.cas(id, "zombie", last)).rejects.toMatchObject({
+          code: "CONFLICT",
+        });
+        expect(await opened.other.heads.get(id)).toEqual({ rev: 3, head: "new 3" });
+        expect(await other.heads.cas(id, "new 4", 3)).toBe(4);
+      }
+    });
+
     it("tell their newest revision", async () => {
       const id = fresh();
       const { store, other } = opened;
