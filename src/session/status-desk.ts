@@ -5,7 +5,12 @@ import { enforcesPrivacy, privacyNote } from "./egress/privacy.js";
 import type { NotebookContent } from "./interchange/notebook-content.js";
 import type { SessionKeeper } from "./live/session-keeper.js";
 import type { Snapshots } from "./live/snapshots.js";
-import type { NotebookCheckpoint, NotebookInfo, NotebookState } from "./notebook-state.js";
+import {
+  cellList,
+  type NotebookCheckpoint,
+  type NotebookInfo,
+  type NotebookState,
+} from "./notebook-state.js";
 import type { Contents } from "./record/contents.js";
 import type { Journal } from "./record/journal.js";
 import type { SnapshotRecord } from "./record/notebook-head.js";
@@ -165,6 +170,14 @@ export class StatusDesk {
       .map(({ sequence }) => `run ${sequence} is in the variables, but was not saved`);
   }
 
+  #unreadable(): string[] {
+    const damaged = this.#journal.book.pages.filter(({ isDamaged }) => isDamaged === true);
+    const numbers = this.#contents.numbersOf(damaged.map(({ cell }) => cell.id));
+    return numbers.length === 0
+      ? []
+      : [`what was kept of ${cellList(numbers)} cannot be read any more`];
+  }
+
   #failures(): string[] {
     const { failure } = this.#snapshots;
     if (failure === undefined) return [];
@@ -177,6 +190,7 @@ export class StatusDesk {
     const { goneForGood } = this.#keeper;
     return [
       ...(goneForGood === undefined ? [] : [goneForGood]),
+      ...this.#unreadable(),
       ...this.#journal.damaged.map((file) => `a damaged file was put aside: ${file}`),
       ...(this.#problem === undefined ? [] : [this.#problem]),
       ...(this.#keeper.report?.warnings ?? []),

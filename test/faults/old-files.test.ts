@@ -162,6 +162,7 @@ describe("files that this version did not write as they are", () => {
     expect(again.show(0)).toMatchObject({ code: "x = 1", state: "COMPLETED" });
     expect(again.cells).toHaveLength(2);
     expect(JSON.stringify(again.show(1))).toMatch(/damaged/);
+    expect(again.state.warnings).toEqual(["what was kept of cell 1 cannot be read any more"]);
     await again.close();
     const kept = [...filesOf({ user, session }).keys()].filter((name) => name.includes("damaged-"));
     expect(kept).toHaveLength(1);
