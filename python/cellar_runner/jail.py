@@ -24,6 +24,8 @@ HEAD_SCORE = 500
 HIGHEST_SCORE = 1000
 TERMINALS = 16
 # Shared memory in pages, queues, sets of semaphores.
+# The largest buffers of a TCP socket in bytes, where nothing counts them as memory.
+TCP_BUFFERS = (("tcp_rmem", "4096 65536 212992"), ("tcp_wmem", "4096 65536 212992"))
 IPC_LIMITS = (("shmall", "4096"), ("shmmni", "64"), ("msgmni", "32"), ("sem", "250 8000 100 32"))
 INOTIFY_INSTANCES = 8
 # How many ids a wall has that was raised by root, and how far those of two walls are apart.
@@ -249,6 +251,8 @@ def build(limits, seccomp, group, room, shares_network):
     _arrange_files(limits, room, own, counts_memory=group is not None)
     if not shares_network:
         linux.raise_loopback()
+        for name, text in TCP_BUFFERS if group is None else ():
+            _try(outer_proc, "sys/net/ipv4/" + name, text)
     _map_user(outer_proc, limits, own)
     namespaces = Namespaces.own(outer_proc)
     os.close(outer_proc)

@@ -1,5 +1,9 @@
 """The watch that holds a session to its limit where no control group does."""
+import builtins
+import mmap
+import os
 import unittest
+from unittest import mock
 
 from cellar_runner import memory_watch
 from cellar_runner.memory_watch import MemoryWatch
@@ -31,9 +35,51 @@ class MemoryWatchTest(unittest.TestCase):
         self.assertFalse(self.ended(100, 0))
         self.assertTrue(self.ended(101, 0))
 
+    def test_sockets_are_charged_for_beyond_some(self):
+        for name, value in (("_has_loopback_only", True), ("_sockets", 264)):
+            self.addCleanup(setattr, memory_watch, name, getattr(memory_watch, name))
+            setattr(memory_watch, name, lambda value=value: value)
+        self.assertFalse(self.ended(0, 0))
+        self.assertTrue(self.ended(1, 0))
+        memory_watch._has_loopback_only = lambda: False
+        self.assertFalse(self.ended(1, 0))
+
     def test_a_context_of_the_template_is_not_counted(self):
         self.assertFalse(self.ended(600, 500))
         self.assertTrue(self.ended(601, 500))
+
+
+class ProportionalTest(unittest.TestCase):
+    """What is read of a process, here of this one."""
+
+    def setUp(self):
+        self.addCleanup(setattr, memory_watch.processes, "listed", memory_watch.processes.listed)
+        memory_watch.processes.listed = lambda: [os.getpid()]
+
+    def test_page_tables_count(self):
+        before = memory_watch._proportional_bytes()
+        # One page is read in each of many places: nothing but page tables is taken.
+        stride, count = 2 << 20, 8192
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000
+        with mmap.mmap(-1, stride * count, flags=flags, prot=mmap.PROT_READ) as sparse:
+            for place in range(count):
+                sparse[place * stride]
+            grown = memory_watch._proportional_bytes() - before
+        self.assertGreater(grown, 24 * MEBIBYTE)
+
+    def test_a_process_that_hides_is_counted_by_its_size(self):
+        held = bytearray(64 * MEBIBYTE)
+        shown = memory_watch._proportional_bytes()
+        usual = builtins.open
+
+        def closed(path, *rest):
+            if str(path).endswith("smaps_rollup"):
+                raise PermissionError(13, "hidden")
+            return usual(path, *rest)
+
+        with mock.patch.object(builtins, "open", closed):
+            hidden = memory_watch._proportional_bytes()
+        self.assertGreater(min(shown, hidden), len(held))
 
 
 if __name__ == "__main__":

@@ -59,6 +59,10 @@ const BLOCK_DEVICE = 0x6000;
 const MAP_SHARED = 0x01;
 const MAP_ANONYMOUS = 0x20;
 
+const SOL_SOCKET = 1;
+const SO_SNDBUF = 7;
+const SO_RCVBUF = 8;
+
 const REFUSED_ELSE_ALLOWED: Program = [...REFUSED, ...ALLOWED];
 
 export interface FilterOptions {
@@ -169,6 +173,20 @@ function uncountedMemoryRules(): [string, Program][] {
     // Programs have another way where the kernel does not know it.
     ["memfd_create", UNKNOWN],
     ["vmsplice", REFUSED],
+    ["setsockopt", bufferRule()],
+  ];
+}
+
+/** Wider buffers are a wish that need not be granted: nothing happens, and no error is told. */
+function bufferRule(): Program {
+  return [
+    load(argument(1)),
+    jump(JUMP_IF_EQUAL, SOL_SOCKET, 0, 4),
+    load(argument(2)),
+    jump(JUMP_IF_EQUAL, SO_SNDBUF, 1, 0),
+    jump(JUMP_IF_EQUAL, SO_RCVBUF, 0, 1),
+    failure(0),
+    ...ALLOWED,
   ];
 }
 

@@ -237,6 +237,15 @@ describe.each(ARCHITECTURES)("the filter for %s", (architecture) => {
       expect(ask(uncounted, "mmap", 0, 4096, 3, flags)).toBe(ALLOW);
     }
     expect(ask(uncounted, "memfd_create")).toBe(ENOSYS);
+    for (const [level, option, expected] of [
+      [1, 7, "errno 0"],
+      [1, 8, "errno 0"],
+      [1, 9, ALLOW],
+      [6, 7, ALLOW],
+    ] as const) {
+      expect(ask(uncounted, "setsockopt", 3, level, option)).toBe(expected);
+      expect(ask(program, "setsockopt", 3, level, option)).toBe(ALLOW);
+    }
     expect(ask(uncounted, "vmsplice")).toBe(EPERM);
     expect([ask(program, "memfd_create"), ask(program, "vmsplice")]).toEqual([ALLOW, ALLOW]);
   });
