@@ -94,13 +94,14 @@ def enter(parents, name):
 
 
 def kill(parents, name):
-    """Ends every process of a session's group at once, where the kernel offers that."""
-    if parents["version"] == 2:
-        try:
-            linux.put(parents["unified_fd"], name + "/cgroup.kill", "1")
-        except OSError:
-            # Before Linux 5.14 there is no such file.
-            pass
+    """Ends all that is in a session's group at once; False where the kernel offers no such thing."""
+    if parents["version"] != 2:
+        return False
+    try:
+        linux.put(parents["unified_fd"], name + "/cgroup.kill", "1")
+    except OSError:
+        return False
+    return True
 
 
 def remove(parents, name):

@@ -51,6 +51,11 @@ export interface Surroundings {
   readonly packageRoot: string;
   /** Names of the host's environment variables, none of which may appear inside. */
   readonly environmentNames: readonly string[];
+  /** Where the user's systemd is reached. */
+  readonly userManager: {
+    readonly runtimeFolder: string | undefined;
+    readonly busAddress: string | undefined;
+  };
 }
 
 export function surroundings(): Surroundings {
@@ -60,6 +65,10 @@ export function surroundings(): Surroundings {
     temporary: tmpdir(),
     packageRoot: packageRoot(),
     environmentNames: Object.keys(process.env),
+    userManager: {
+      runtimeFolder: process.env.XDG_RUNTIME_DIR,
+      busAddress: process.env.DBUS_SESSION_BUS_ADDRESS,
+    },
   };
 }
 

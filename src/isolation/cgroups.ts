@@ -23,6 +23,8 @@ export interface CgroupOptions {
   name: string;
   /** Where the kernel describes this process. */
   processFolder?: string | undefined;
+  /** Whom the group has for a member that must make way; default this process. */
+  member?: number | undefined;
 }
 
 interface Delegation {
@@ -122,7 +124,8 @@ function prepareUnified(place: Placement, options: CgroupOptions): UnifiedCgroup
   const undo = new Undo();
   try {
     sweep(parent);
-    enableControllers(parent, join(parent, `cellar-${process.pid}-host`), offered);
+    const leaf = join(parent, `cellar-${process.pid}-host`);
+    enableControllers(parent, leaf, offered, options.member ?? process.pid);
     const folder = makeGroup(join(parent, options.name), undo);
     const zygote = makeGroup(join(folder, ZYGOTE_GROUP), undo);
     writeFileSync(join(folder, "cgroup.subtree_control"), enabling(offered));
@@ -148,7 +151,12 @@ function shareProcessors(folder: string): void {
 }
 
 /** A group with processes of its own cannot divide its controllers, so this one moves to a leaf. */
-function enableControllers(parent: string, leaf: string, offered: readonly string[]): void {
+function enableControllers(
+  parent: string,
+  leaf: string,
+  offered: readonly string[],
+  member: number,
+): void {
   const control = join(parent, "cgroup.subtree_control");
   const enabled = words(readFileSync(control, "utf8"));
   if (CONTROLLERS.every((controller) => enabled.includes(controller))) {
@@ -160,12 +168,12 @@ function enableControllers(parent: string, leaf: string, offered: readonly strin
     if (errorCode(error) !== "EBUSY") {
       throw error;
     }
-    moveToLeaf(parent, leaf, () => writeFileSync(control, enabling(offered)));
+    moveToLeaf(parent, leaf, member, () => writeFileSync(control, enabling(offered)));
   }
 }
 
-function moveToLeaf(parent: string, leaf: string, divide: () => void): void {
-  const move = (group: string) => writeFileSync(join(group, "cgroup.procs"), String(process.pid));
+function moveToLeaf(parent: string, leaf: string, member: number, divide: () => void): void {
+  const move = (group: string) => writeFileSync(join(group, "cgroup.procs"), String(member));
   mkdirSync(leaf, { recursive: true });
   move(leaf);
   try {

@@ -2,7 +2,6 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Settings, Surroundings } from "../../config.js";
 import type { Mount } from "../../isolation/bwrap.js";
-import { type Cgroups, prepareCgroups } from "../../isolation/cgroups.js";
 import {
   type Interpreter,
   interpreterCandidates,
@@ -17,6 +16,7 @@ import type { Family } from "../family/family.js";
 import { closedError } from "../family/input.js";
 import { keepingAlive } from "../family/keep-alive.js";
 import type { SpawnOrder } from "./cradle.js";
+import { raiseGroupedWall } from "./grouped-wall.js";
 import { identityCount, sandboxIdentity } from "./identity.js";
 import { Listener } from "./listener.js";
 import { Pool } from "./pool.js";
@@ -29,7 +29,6 @@ import { hostNames, RunFolder } from "./run-folder.js";
 import { SpareRooms } from "./spare-rooms.js";
 import { fallen, unavailable } from "./start-failure.js";
 import { Templates } from "./templates.js";
-import { raiseWall } from "./wall.js";
 import { Zygote, type ZygoteReport } from "./zygote.js";
 
 /** Address layout and hash seeds are shared by a zygote's sessions, so it does not live for ever. */
@@ -229,28 +228,26 @@ export class Nursery {
     };
     let started: Zygote | undefined;
     try {
-      const cgroups = prepareCgroups({ ...owner, name: groupName(folder) });
-      if (cgroups.version !== undefined) undo.push(() => cgroups.dispose());
       const listener = await Listener.open(folder.sockets, identity);
       undo.push(() => listener[Symbol.asyncDispose]());
       const runner = join(surroundings.packageRoot, "python", "cellar_runner");
       const place = placeOf(rooms);
-      const wall = raiseWall({
-        bwrap,
-        interpreter,
-        runner,
-        mounts,
-        rooms,
-        folder,
-        identity,
-        // The owners of what is mounted know one id only.
-        identityCount: identity === undefined || mounts.length > 0 ? 1 : identityCount(identity),
-        groupDescriptors: cgroups.version === undefined ? [] : Object.values(cgroups.descriptors),
-        groupProcesses: cgroups.version === 2 ? cgroups.zygoteProcesses : undefined,
-        cgroupNamespace: cgroups.version !== 2,
-        sharesNetwork,
-      });
-      const group = groupMessage(cgroups, wall.groupNumbers);
+      const { wall, cgroups, group } = await raiseGroupedWall(
+        {
+          bwrap,
+          interpreter,
+          runner,
+          mounts,
+          rooms,
+          folder,
+          identity,
+          // The owners of what is mounted know one id only.
+          identityCount: identity === undefined || mounts.length > 0 ? 1 : identityCount(identity),
+          sharesNetwork,
+        },
+        { owner, path: surroundings.path, userManager: surroundings.userManager },
+      );
+      if (cgroups.version !== undefined) undo.push(() => cgroups.dispose());
       const preload = preloadNames(settings.preload);
       const zygote = new Zygote(wall, listener, { preload, group, sharesNetwork });
       started = zygote;
@@ -338,30 +335,6 @@ function describe(isolation: IsolationReport, interpreter: Interpreter): Sandbox
     python: { version: interpreter.version, executable: interpreter.executable },
     reason: `bubblewrap and user namespaces work; Python: ${interpreter.reason}`,
   };
-}
-
-function groupName(folder: RunFolder): string {
-  return `cellar-${process.pid}-${folder.suffix}`;
-}
-
-function groupMessage(
-  cgroups: Cgroups,
-  numbers: readonly number[],
-): ConstructorParameters<typeof Zygote>[2]["group"] {
-  const [first = 0, second = 0, third] = numbers;
-  switch (cgroups.version) {
-    case 1:
-      return {
-        version: 1,
-        memory_fd: first,
-        pids_fd: second,
-        ...(third !== undefined && { cpu_fd: third }),
-      };
-    case 2:
-      return { version: 2, unified_fd: first };
-    case undefined:
-      return null;
-  }
 }
 
 /** Changes whenever a package is added to or taken from the environment. */

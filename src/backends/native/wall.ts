@@ -5,6 +5,7 @@ import type { Duplex, Readable } from "node:stream";
 import { encodeOptions, type Mount, wallOptions } from "../../isolation/bwrap.js";
 import type { Interpreter } from "../../isolation/interpreter.js";
 import { systemLayout } from "../../isolation/layout.js";
+import type { UserScope } from "../../isolation/user-scope.js";
 import { Reach } from "./reach.js";
 import type { Identity, RunFolder } from "./run-folder.js";
 
@@ -41,6 +42,8 @@ export interface WallPlan {
   readonly groupProcesses: string | undefined;
   readonly cgroupNamespace: boolean;
   readonly sharesNetwork: boolean;
+  /** The scope of the user's systemd that the wall is started in; it then waits for its groups. */
+  readonly scope?: UserScope | undefined;
 }
 
 export interface Wall {
@@ -54,6 +57,8 @@ export interface Wall {
   readonly hatch: Socket;
   /** The number under which the zygote finds its own end. */
   readonly hatchNumber: number;
+  /** Where a wall that was started in a scope makes the groups of sessions. */
+  tellScope(folder: string): void;
 }
 
 /** Starts the outer wall with the zygote in it: as root through the launcher, else directly. */
@@ -82,18 +87,18 @@ export function raiseWall(plan: WallPlan): Wall {
   const command = [plan.interpreter.guestExecutable, "-I", "-c", BOOT];
   const argv = [plan.bwrap, "--args", String(ARGUMENTS_FD), "--", ...command];
   const handed = [...files.map(({ fd }) => fd), ...plan.groupDescriptors];
+  const hatchNumber = FIRST_FREE_FD + handed.length;
   const [program = "", ...rest] =
     plan.identity === undefined
-      ? argv
+      ? [...(plan.scope ? scopeCommand(plan.scope, plan, hatchNumber + 1) : []), ...argv]
       : [plan.interpreter.executable, "-I", "-S", `${plan.runner}/launcher.py`];
   const child = spawn(program, rest, {
-    env: {},
+    env: { ...plan.scope?.environment },
     cwd: "/",
     // A Ctrl-C at the host's terminal is for the host, not for the wall.
     detached: true,
     stdio: ["pipe", "ignore", "pipe", "pipe", "pipe", ...handed, "pipe"],
   });
-  const hatchNumber = FIRST_FREE_FD + handed.length;
   const hatch = child.stdio[hatchNumber] as Socket;
   child.on("error", () => {});
   for (const { fd } of files) closeSync(fd);
@@ -113,16 +118,27 @@ export function raiseWall(plan: WallPlan): Wall {
   // Only somebody who waits for a session keeps the process alive, not the wall itself.
   for (const stream of [child.stderr, child.stdio[CONTROL_FD], hatch]) (stream as Socket).unref();
   hatch.on("error", () => {});
-  endQuietly(child.stdin, orders);
+  if (plan.scope === undefined) endQuietly(child.stdin, orders);
   endQuietly(child.stdio[ARGUMENTS_FD] as Duplex, encodeOptions(options));
   return {
     process: child,
     control: child.stdio[CONTROL_FD] as Duplex,
     said: remember(child.stderr),
-    groupNumbers: plan.groupDescriptors.map((_, index) => FIRST_FREE_FD + files.length + index),
+    groupNumbers: plan.scope
+      ? [hatchNumber + 1]
+      : plan.groupDescriptors.map((_, index) => FIRST_FREE_FD + files.length + index),
     hatch,
     hatchNumber,
+    tellScope: (folder) => endQuietly(child.stdin, `${folder}\n`),
   };
+}
+
+function scopeCommand(
+  { command }: UserScope,
+  { interpreter, runner }: WallPlan,
+  number: number,
+): string[] {
+  return [...command, interpreter.executable, "-I", "-S", `${runner}/scope.py`, String(number)];
 }
 
 /** A wall that fell early closes its pipes; its exit says why, not a write error here. */
