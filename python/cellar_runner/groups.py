@@ -78,6 +78,10 @@ class SessionGroup:
         return int(os.pread(self._usage, 64, 0))
 
     @property
+    def counts_sockets(self):
+        return self._parents["version"] == 2
+
+    @property
     def limit(self):
         return (self._limits["memory_mb"] + self._limits["workspace_mb"]) * MEBIBYTE
 

@@ -3,11 +3,17 @@
 from . import processes
 
 WATCH_SECONDS = 0.2
+# After checkpoints were given up: their memory is free in a moment, or was not what was too much.
+AGAIN_SECONDS = 0.02
+# Above this part of the limit, giving up one at a time would let a cell go on for seconds.
+FAR = 1.25
 PRESSURE = 0.9
 # What one socket can hold in its buffers, where the filter and the wall keep them from being widened.
 SOCKET_BYTES = 512 << 10
 # So many are not charged for.
 FREE_SOCKETS = 64
+# Version 1 of control groups counts TCP apart from memory, and above its limit lets each have so much all the same.
+TCP_BYTES = 128 << 10
 
 
 class MemoryWatch:
@@ -19,7 +25,7 @@ class MemoryWatch:
         self._group = group
         self._branches = branches
         self._kills = 0
-        self._owns_network = group is None and _has_loopback_only()
+        self._owns_network = _has_loopback_only()
         self.due = 0.0
 
     def look(self, now, end):
@@ -28,12 +34,22 @@ class MemoryWatch:
         if self._group is not None:
             if self._group.usage() > PRESSURE * self._group.limit:
                 self._drop_oldest()
+            if self._group.counts_sockets or not self._owns_network:
+                return
+            if _sockets() * TCP_BYTES > self._group.limit:
+                self._end_heads(end)
             return
         held = _proportional_bytes()
-        if held <= self._limit and (not self._owns_network or held + _socket_bytes() <= self._limit):
+        if self._owns_network:
+            held += _socket_bytes()
+        if held <= self._limit:
             return
-        if self._drop_oldest():
-            return
+        if self._drop_oldest(every=held > FAR * self._limit):
+            self.due = now + AGAIN_SECONDS
+        else:
+            self._end_heads(end)
+
+    def _end_heads(self, end):
         for branch in self._branches.values():
             if branch.pid is not None:
                 branch.starved = True
@@ -47,13 +63,16 @@ class MemoryWatch:
         grown, self._kills = kills > self._kills, kills
         return grown
 
-    def _drop_oldest(self):
-        """True when a checkpoint other than the newest was let go."""
+    def _drop_oldest(self, every=False):
+        """True when a checkpoint other than the newest was let go, or all of those."""
+        dropped = False
         for branch in self._branches.values():
-            if len(branch.parked) > 1:
+            while len(branch.parked) > 1:
                 branch.forget(branch.parked[0])
-                return True
-        return False
+                dropped = True
+                if not every:
+                    return True
+        return dropped
 
 
 def _proportional_bytes():

@@ -44,9 +44,53 @@ class MemoryWatchTest(unittest.TestCase):
         memory_watch._has_loopback_only = lambda: False
         self.assertFalse(self.ended(1, 0))
 
+    def test_checkpoints_go_first_and_win_no_time(self):
+        usual = memory_watch._proportional_bytes
+        self.addCleanup(setattr, memory_watch, "_proportional_bytes", usual)
+        for held, left in ((110, 9), (300, 1)):
+            memory_watch._proportional_bytes = lambda held=held: held * MEBIBYTE
+            branch, ended = Branch(), []
+            branch.parked = list(range(10))
+            branch.forget = branch.parked.remove
+            watch = MemoryWatch({"memory_mb": 100}, None, {0: branch}, 0)
+            watch.look(0.0, ended.append)
+            self.assertEqual((len(branch.parked), ended), (left, []))
+            self.assertLess(watch.due, 0.1)
+            while len(branch.parked) > 1:
+                watch.look(0.0, ended.append)
+            watch.look(0.0, ended.append)
+            self.assertEqual(ended, [branch])
+
     def test_a_context_of_the_template_is_not_counted(self):
         self.assertFalse(self.ended(600, 500))
         self.assertTrue(self.ended(601, 500))
+
+
+class Group:
+    """A control group that has room."""
+
+    limit = 100 * MEBIBYTE
+
+    def __init__(self, counts_sockets):
+        self.counts_sockets = counts_sockets
+
+    def usage(self):
+        return 0
+
+
+class GroupTest(unittest.TestCase):
+    def ended(self, sockets, counts_sockets):
+        for name, value in (("_has_loopback_only", True), ("_sockets", sockets)):
+            self.addCleanup(setattr, memory_watch, name, getattr(memory_watch, name))
+            setattr(memory_watch, name, lambda value=value: value)
+        branch, ended = Branch(), []
+        MemoryWatch({"memory_mb": 100}, Group(counts_sockets), {0: branch}, 0).look(0.0, ended.append)
+        return bool(ended)
+
+    def test_sockets_that_the_group_does_not_count_are_bounded_by_number(self):
+        self.assertFalse(self.ended(800, False))
+        self.assertTrue(self.ended(801, False))
+        self.assertFalse(self.ended(801, True))
 
 
 class ProportionalTest(unittest.TestCase):
