@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { CodeExecution, ISandbox, REPLConfig } from "../backend.js";
 import { openWalls } from "./walls.case.test.js";
 
+const AGENT = { maxGrepResults: 100, requireExplorationBeforeFinal: false, minExplorationCalls: 1 };
 const { runtime, unavailable } = await openWalls();
 const folder = mkdtempSync(join(tmpdir(), "cellar-session-walls-test-"));
 const isRoot = process.getuid?.() === 0;
@@ -132,7 +133,7 @@ describe("sessions beside each other", () => {
     const file = join(folder, "shared");
     writeFileSync(file, `${"x".repeat(63)}\n`.repeat(1 << 20));
     const born = async () => {
-      const sandbox = await open({ agent: {} });
+      const sandbox = await open({ agent: AGENT });
       await sandbox.initialize({ file });
       return sandbox;
     };
