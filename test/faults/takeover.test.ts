@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Notebook } from "../../src/index.js";
+import { usersOf } from "../../src/session/live/room-users.js";
 import { NotebookGround, shown, until } from "../../src/session/notebooks.case.test.js";
 import { parseHead } from "../../src/session/record/notebook-head.js";
 import { DiskStore } from "../../src/session/store/disk-store.js";
@@ -63,6 +64,8 @@ describe("a notebook that is taken over", () => {
     // It is told without a change of its own, and its cell ends.
     host.signal("SIGCONT");
     expect((await answer).error).toMatchObject({ code: "CONFLICT" });
+    const place = { root: join(ground.dir, "rooms"), name: room };
+    await until(async () => (await usersOf(place)).length === 0);
     expect((await nb.getFile("shared")).toString()).toBe("mine");
     await nb.close();
     expect(existsSync(folderOf(room))).toBe(false);

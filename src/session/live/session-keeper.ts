@@ -77,6 +77,7 @@ export class SessionKeeper {
 
   /** The session, or one in its place when it is gone. */
   async ready(): Promise<LiveSession> {
+    if (this.#isClosed) throw notebookClosed();
     const former = this.#session;
     if (former !== undefined && !former.isLost) return former;
     const { snapshots, executions } = this.#plan.journal.book;

@@ -5,7 +5,9 @@ import {
   extended,
   heldAt,
   isInEffect,
+  marked,
   missing,
+  newestInEffect,
   shortened,
   stepsBack,
   withoutCell,
@@ -59,6 +61,27 @@ describe("a timeline", () => {
   it("knows which points are of it", () => {
     const runs = line([1, "a"], [2, "b", true]);
     expect([1, 2, 3].map((sequence) => isInEffect(runs, sequence))).toEqual([true, false, false]);
+  });
+
+  it("holds runs that were not saved, but does not miss them", () => {
+    const unsaved = { sequence: 2, cell: "b", isUnsaved: true };
+    const runs = marked(line([1, "a"], [3, "c"]), [unsaved]);
+    expect(runs).toEqual([{ sequence: 1, cell: "a" }, unsaved, { sequence: 3, cell: "c" }]);
+    expect(marked(runs, [unsaved])).toBe(runs);
+    expect(heldAt(runs, 3)).toEqual([1, 2, 3]);
+    expect(missing(runs, new Set([1]))).toEqual(line([3, "c"]));
+    // It is kept as long as the variables hold it, and gone with them.
+    const next = { sequence: 4, cell: "d" };
+    expect(extended(runs, new Set([1, 2, 3]), next)).toEqual([...runs, next]);
+    expect(extended(runs, new Set([1]), next)).toEqual(line([1, "a"], [3, "c", true], [4, "d"]));
+    expect(cutAfter(runs, 1, new Set([1, 2, 3])).kept).toEqual(line([1, "a"]));
+  });
+
+  it("knows the newest state that would be restored", () => {
+    const runs = line([1, "a"], [2, "b"], [3, "c", true]);
+    const snapshots = [3, 2, 1].map((sequence) => ({ sequence }));
+    expect(newestInEffect(snapshots, runs)).toEqual({ sequence: 2 });
+    expect(newestInEffect([], runs)).toBeUndefined();
   });
 
   it("forgets very old runs, but none that a snapshot or a cell stands on", () => {
