@@ -384,13 +384,9 @@ export class Notebook implements AsyncDisposable {
     if (this.#stopping !== undefined) throw notebookClosed();
   }
 
-  #task<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      this.#check();
-    } catch (error) {
-      return Promise.reject(error);
-    }
-    return this.#lane.run(async () => {
+  async #task<T>(work: () => Promise<T>): Promise<T> {
+    this.#check();
+    return await this.#lane.run(async () => {
       this.#parts.journal.check();
       return work();
     });
