@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
+import type { Settings } from "../../config.js";
 import { CellarError } from "../../errors.js";
 import { excessOf, MAX_JSON_VALUES } from "../../protocol/bounds.js";
 import type { Params, Result } from "../../protocol/messages.js";
@@ -13,12 +14,7 @@ type Answering = Pick<Callbacks, "onLLMQuery" | "onRLMQuery" | "tools">;
 /** What answers one built-in of Python. */
 type HostFunction = (input: unknown, signal: AbortSignal) => Promise<Json>;
 
-export interface CallLimits {
-  /** Calls of one sandbox that are worked on at the same time. */
-  readonly concurrency: number;
-  /** Milliseconds that one call may take. */
-  readonly timeout: number;
-}
+export type CallLimits = Pick<Settings, "queryConcurrency" | "queryTimeout">;
 
 /** Calls of one sandbox in a second, after as many at once. */
 const CALLS_PER_SECOND = 5_000;
@@ -105,7 +101,7 @@ export class HostCalls {
 
   /** In the order of asking; who is not wanted any more leaves the line. */
   async #enter(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && this.#running >= this.#limits.concurrency) {
+    while (!signal.aborted && this.#running >= this.#limits.queryConcurrency) {
       await new Promise<void>((resolve) => {
         const leave = () => {
           signal.removeEventListener("abort", leave);
@@ -134,7 +130,7 @@ export class HostCalls {
         own.abort(reason);
         reject(reason);
       };
-      const { timeout } = this.#limits;
+      const { queryTimeout: timeout } = this.#limits;
       timer = setTimeout(() => end(`${name} took longer than ${timeout / 1000} s`), timeout);
       abort = () => end(`${name} was given up: the cell is over`);
       signal.addEventListener("abort", abort);

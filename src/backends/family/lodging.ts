@@ -72,8 +72,7 @@ async function withinTime(work: Promise<void>, milliseconds: number): Promise<vo
   const late = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, milliseconds);
   });
-  await Promise.race([work, late]);
-  clearTimeout(timer);
+  await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
 /** The same lodgings, whose `info` also tells why this backend was chosen. */

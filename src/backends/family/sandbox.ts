@@ -70,10 +70,8 @@ export class PythonSandbox implements ISandbox {
     this.#settings = settings;
     this.#callbacks = callbacks;
     this.#furniture = new Furniture(callbacks, settings, () => this.#nextStep++);
-    this.#calls = new HostCalls(callbacks, (step) => this.#furniture.givenAt(step, this.#lodging), {
-      concurrency: settings.queryConcurrency,
-      timeout: settings.queryTimeout,
-    });
+    const givenAt = (step: number) => this.#furniture.givenAt(step, this.#lodging);
+    this.#calls = new HostCalls(callbacks, givenAt, settings);
     this.#isFresh = start.branch === 0;
     this.#nextStep = start.step;
     this.#number = start.number;
@@ -219,8 +217,8 @@ export class PythonSandbox implements ISandbox {
   async #end(): Promise<void> {
     this.#waiting.cancel();
     const impatience = setInterval(() => this.#branch.breakOff(), this.#settings.grace);
-    await this.#queue.run(() => this.#lodging.leave(CLOSING_MS));
-    clearInterval(impatience);
+    const left = this.#queue.run(() => this.#lodging.leave(CLOSING_MS));
+    await left.finally(() => clearInterval(impatience));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -75,7 +75,8 @@ export interface Placement {
 /** Makes sessions of one kind: starts the zygote, repairs it, renews it when packages change. */
 export class Nursery {
   readonly #options: NurseryOptions;
-  readonly #retired = new Set<Generation>();
+  /** Those that drain, with what looks whether they are empty. */
+  readonly #retired = new Map<Generation, NodeJS.Timeout>();
   #current: Promise<Generation> | undefined;
   #present: Generation | undefined;
   #isClosed = false;
@@ -155,8 +156,9 @@ export class Nursery {
   async close(): Promise<void> {
     this.#isClosed = true;
     const current = await keepingAlive(Promise.resolve(this.#current).catch(() => undefined));
-    const generations = current === undefined ? this.#retired : [current, ...this.#retired];
-    await keepingAlive(Promise.all([...generations].map((generation) => generation.close())));
+    for (const timer of this.#retired.values()) clearInterval(timer);
+    const generations = [...(current === undefined ? [] : [current]), ...this.#retired.keys()];
+    await keepingAlive(Promise.all(generations.map((generation) => generation.close())));
   }
 
   async #generation(): Promise<Generation> {
@@ -189,7 +191,6 @@ export class Nursery {
     if (this.#present === generation) this.#present = undefined;
     generation.pool.close();
     generation.spareRooms.close();
-    this.#retired.add(generation);
     const closeWhenEmpty = () => {
       const { zygote, templates } = generation;
       if (zygote.sessions + templates.sessions > 0 && zygote.isAlive) return;
@@ -197,8 +198,8 @@ export class Nursery {
       this.#retired.delete(generation);
       generation.close();
     };
-    const timer = setInterval(closeWhenEmpty, 500);
-    timer.unref();
+    const timer = setInterval(closeWhenEmpty, 500).unref();
+    this.#retired.set(generation, timer);
     closeWhenEmpty();
   }
 

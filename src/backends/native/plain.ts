@@ -77,8 +77,11 @@ export async function startPlain(plan: PlainPlan): Promise<PlainSession> {
     });
     child.once("exit", (code, signal) => {
       const cause = deathOf(code, signal, isKilled, wall !== undefined);
-      child.once("close", () => resolve(cause));
-      setTimeout(() => resolve(cause), DRAINING_MS).unref();
+      const draining = setTimeout(() => resolve(cause), DRAINING_MS).unref();
+      child.once("close", () => {
+        clearTimeout(draining);
+        resolve(cause);
+      });
     });
   });
   over.then((cause) => {

@@ -75,6 +75,7 @@ export class Pool {
   }
 
   #refillLater(): void {
+    if (this.#closed) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.fill(), REFILL_DELAY_MS);
     this.#timer.unref();

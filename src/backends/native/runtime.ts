@@ -1,3 +1,4 @@
+import { requireOptions } from "../../config/kinds.js";
 import {
   resolveSettings,
   type Settings,
@@ -5,7 +6,6 @@ import {
   settingLayers,
   surroundings,
 } from "../../config.js";
-import { requireOptions } from "../../config/kinds.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import type { Mount } from "../../isolation/bwrap.js";
 import { assess, type IsolationReport } from "../../isolation/levels.js";

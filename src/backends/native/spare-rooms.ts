@@ -80,7 +80,7 @@ export class SpareRooms {
   }
 
   #refillLater(): void {
-    if (!this.#plan.isWanted) return;
+    if (!this.#plan.isWanted || this.#isClosed) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#refill(), REFILL_DELAY_MS);
     this.#timer.unref();

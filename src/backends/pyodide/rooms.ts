@@ -82,6 +82,7 @@ export class Rooms {
   }
 
   #refillSoon(): void {
+    if (this.#isClosed) return;
     clearTimeout(this.#refill);
     this.#refill = setTimeout(() => this.#fill(), REFILL_MS);
     this.#refill.unref();

@@ -45,12 +45,13 @@ export async function openSession(
   const head = new Peer(linkTo(child, HEAD_DESCRIPTOR));
   const control = new Peer(linkTo(child, CONTROL_DESCRIPTOR));
   let isKilled = false;
+  let leaving: NodeJS.Timeout | undefined;
   const kill = () => child.kill("SIGKILL");
   const end = () => {
     isKilled ||= head.isOpen && control.isOpen;
     // Whose links have ended is about to leave by itself, and with its own exit code.
     if (isKilled) kill();
-    else setTimeout(kill, LEAVING_MS).unref();
+    else leaving ??= setTimeout(kill, LEAVING_MS).unref();
   };
   const token = randomBytes(24).toString("base64url");
   const family = new Family(session, { endProcess: end });
@@ -66,8 +67,12 @@ export async function openSession(
     });
     child.once("exit", (code, signal) => {
       const cause = autopsy() ?? deathOf(code, signal, isKilled);
-      child.once("close", () => resolve(cause));
-      setTimeout(() => resolve(cause), DRAINING_MS).unref();
+      clearTimeout(leaving);
+      const draining = setTimeout(() => resolve(cause), DRAINING_MS).unref();
+      child.once("close", () => {
+        clearTimeout(draining);
+        resolve(cause);
+      });
     });
   });
   over.then((cause) => {

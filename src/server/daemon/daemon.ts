@@ -107,9 +107,12 @@ export class Daemon implements Household {
     await this.#runtime[Symbol.asyncDispose]();
     // The answers that this sets free are written first, and that to whoever asked for the end.
     setImmediate(() => {
-      setTimeout(this.#settleEnded, FAREWELL_MS);
+      const late = setTimeout(this.#settleEnded, FAREWELL_MS);
       const farewells = [...this.#clients].map((client) => client.end());
-      Promise.allSettled(farewells).then(this.#settleEnded);
+      Promise.allSettled(farewells).then(() => {
+        clearTimeout(late);
+        this.#settleEnded();
+      });
     });
   }
 
