@@ -72,6 +72,28 @@ describe("the outer wall", () => {
     );
   });
 
+  it("makes no user namespace inside one that was made for it", () => {
+    const named = (policy: WallPolicy) =>
+      bwrapArguments(policy)
+        .filter((one) => /^--(unshare|share|uid|gid|cap)/.test(one))
+        .sort();
+    const own: WallPolicy = { ...WALL, hasOwnUsers: true };
+    const kinds = ["cgroup-try", "ipc", "net", "pid", "uts"].map((name) => `--unshare-${name}`);
+    expect(named(own)).toEqual(["--cap-add", ...kinds]);
+    expect(named({ ...own, cgroupNamespace: false })).toEqual(["--cap-add", ...kinds.slice(1)]);
+    const shared = kinds.filter((kind) => kind !== "--unshare-net");
+    expect(named({ ...own, sharesNetwork: true })).toEqual(["--cap-add", ...shared]);
+  });
+
+  it("lets everybody pass the folders on the way to what is bound", () => {
+    const deep = bwrapArguments(withMounts(mount("/a/b/c")));
+    for (const folder of ["/etc", "/opt", "/a", "/a/b"]) {
+      expect(position(deep, "--perms", "0755", "--dir", folder)).toBeGreaterThan(0);
+    }
+    expect(position(deep, "--dir", "/a/b")).toBeLessThan(deep.indexOf("/a/b/c"));
+    expect(position(deep, "--dir", "/a/b/c")).toBe(-1);
+  });
+
   it("binds nothing of the host for writing but the sockets", () => {
     const writable = all.flatMap((one, index) => (one === "--bind" ? [all[index + 1]] : []));
     expect(writable).toEqual(["/srv/sockets"]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sandboxIdentity } from "./identity.js";
+import { identityCount, sandboxIdentity } from "./identity.js";
 import { SANDBOX_IDENTITY } from "./run-folder.js";
 
 const EVERYBODY = "         0          0 4294967295\n";
@@ -18,5 +18,11 @@ describe("whom root becomes", () => {
     expect(sandboxIdentity("0 1000 1\n", "0 1000 1\n")).toBeUndefined();
     expect(sandboxIdentity(ROOTLESS, "0 1000 1\n")).toBeUndefined();
     expect(sandboxIdentity("", "")).toBeUndefined();
+  });
+
+  it("has a range of ids for sessions where all of it is mapped, else the one", () => {
+    expect(identityCount(SANDBOX_IDENTITY, EVERYBODY, EVERYBODY)).toBe(65_536);
+    expect(identityCount(SANDBOX_IDENTITY, EVERYBODY, "0 0 1900000002\n")).toBe(1);
+    expect(identityCount({ uid: 65_536, gid: 65_535 }, ROOTLESS, "0 100000 65536\n")).toBe(1);
   });
 });
