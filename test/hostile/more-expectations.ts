@@ -114,7 +114,7 @@ export const MORE_EXPECTATIONS: Readonly<Record<string, Expectation>> = {
     crashes(),
     also(({ last }) => expect(last.stdout).toBe("hi\n")),
   ),
-  "life-13": { ...ends("crashed"), spoilsSession: true },
+  "life-13": all(ends("crashed"), losesNothing),
   "life-14": ends("ok", "crashed"),
   "life-15": crashes(SIGKILL),
   "life-16": crashes(SIGSEGV),
