@@ -125,6 +125,9 @@ added > 0, added > 0 or errno.errorcode[ctypes.get_errno()]`;
     expect(await shown(seeing, WATCH)).toBe("(True, True)");
     const more = "[libc.inotify_add_watch(watcher, path, 0x20) > 0 for path in (b'/etc', b'/tmp')]";
     expect(await shown(seeing, more)).toBe("[True, False]");
+    // What one has used up, another still has.
+    await using neighbour = await open({ limits: { inotifyWatches: 2 } });
+    expect(await shown(neighbour, WATCH)).toBe("(True, True)");
   });
 });
 
