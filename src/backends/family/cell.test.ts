@@ -28,7 +28,7 @@ function begin(): { cell: RunningCell; family: Family; init: FarEnd; head: FarEn
     () => {},
     () => {},
   );
-  const calls = new HostCalls({}, () => undefined, { concurrency: 1, timeout: 1000 });
+  const calls = new HostCalls({}, () => undefined, { queryConcurrency: 1, queryTimeout: 1000 });
   const limits = { timeout: 1000, grace: 100, maxOutputLength: 100, queryTotal: 1000 };
   const order = { ...limits, step: 1, number: 1, code: "1" };
   const cell = new RunningCell(branch, { ...order, checkpoint: "idle", callbacks: {}, calls });
