@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { isCellarError } from "../../../src/errors.js";
+import { DiskStore } from "../../../src/session/store/disk-store.js";
+import type {
+  BlobStore,
+  HeadStore,
+  NotebookId,
+  NotebookStore,
+} from "../../../src/session/store/store.js";
+
+/** Stores that are wrong on purpose: a campaign that does not find them out is worth nothing. */
+export const VARIANTS = ["early-answer", "no-fence", "unowned-delete"] as const;
+export type Variant = (typeof VARIANTS)[number];
+
+/** How late a store saves that answers before. */
+const LATE_MS = 40;
+const SWEEP_MS = 20;
+const FENCE_TRIES = 5;
+
+export function storeOf(dir: string, variant: Variant | undefined): NotebookStore | undefined {
+  if (variant === undefined) return undefined;
+  const store = new DiskStore(dir);
+  switch (variant) {
+    case "early-answer":
+      return { heads: new EarlyHeads(store.heads), blobs: (id) => store.blobs(id) };
+    case "no-fence":
+      return { heads: new UnfencedHeads(store.heads), blobs: (id) => store.blobs(id) };
+    case "unowned-delete":
+      return new GreedyStore(store);
+  }
+}
+
+/** Passes everything on; a variant changes what it is about. */
+class PassingHeads implements HeadStore {
+  protected readonly real: HeadStore;
+
+  constructor(real: HeadStore) {
+    this.real = real;
+  }
+
+  get(id: NotebookId): ReturnType<HeadStore["get"]> {
+    return this.real.get(id);
+  }
+
+  cas(id: NotebookId, head: unknown, expected: number): Promise<number> {
+    return this.real.cas(id, head, expected);
+  }
+
+  list(user?: string): AsyncIterable<NotebookId> {
+    return this.real.list(user);
+  }
+
+  delete(id: NotebookId): Promise<void> {
+    return this.real.delete(id);
+  }
+}
+
+/** Answers before it has saved. */
+class EarlyHeads extends PassingHeads {
+  #saving: Promise<unknown> = Promise.resolve();
+
+  override async get(id: NotebookId): ReturnType<HeadStore["get"]> {
+    await this.#saving;
+    return this.real.get(id);
+  }
+
+  override async cas(id: NotebookId, head: unknown, expected: number): Promise<number> {
+    this.#saving = this.#saving
+      .then(() => sleep(LATE_MS))
+      .then(() => this.real.cas(id, head, expected))
+      .catch(() => {});
+    return expected + 1;
+  }
+}
+
+/** Writes over whatever is there by now. */
+class UnfencedHeads extends PassingHeads {
+  override async cas(id: NotebookId, head: unknown, expected: number): Promise<number> {
+    for (let tries = 0; ; tries += 1) {
+      const wanted = tries === 0 ? expected : ((await this.real.get(id))?.rev ?? 0);
+      try {
+        return await this.real.cas(id, head, wanted);
+      } catch (error) {
+        if (!isCellarError(error, "CONFLICT") || tries >= FENCE_TRIES) throw error;
+      }
+    }
+  }
+}
+
+/** Deletes all content that it has not stored or found itself, whoever owns the notebook by now. */
+class GreedyStore implements NotebookStore {
+  readonly heads: HeadStore;
+  readonly #real: NotebookStore;
+  readonly #stores = new Map<string, BlobStore>();
+
+  constructor(real: NotebookStore) {
+    this.#real = real;
+    this.heads = real.heads;
+  }
+
+  blobs(id: NotebookId): BlobStore {
+    const key = `${id.user}/${id.session}`;
+    const known = this.#stores.get(key) ?? greedy(this.#real.blobs(id));
+    this.#stores.set(key, known);
+    return known;
+  }
+}
+
+function greedy(real: BlobStore): BlobStore {
+  let known: Set<string> | undefined;
+  let putting = 0;
+  const sweep = async () => {
+    const found: string[] = [];
+    for await (const ref of real.list()) {
+      found.push(ref.sha256);
+      if (known !== undefined && putting === 0 && !known.has(ref.sha256)) await real.delete(ref);
+    }
+    known ??= new Set(found);
+  };
+  const timer = setInterval(() => void sweep().catch(() => {}), SWEEP_MS);
+  timer.unref();
+  return {
+    put: async (source) => {
+      putting += 1;
+      try {
+        const ref = await real.put(source);
+        known?.add(ref.sha256);
+        return ref;
+      } finally {
+        putting -= 1;
+      }
+    },
+    get: (ref) => real.get(ref),
+    has: (ref) => real.has(ref),
+    delete: (ref) => real.delete(ref),
+    list: () => real.list(),
+    ...(real.locate && { locate: real.locate.bind(real) }),
+  };
+}
