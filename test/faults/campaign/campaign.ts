@@ -58,7 +58,7 @@ export async function runCampaign(order: CampaignOrder): Promise<CampaignReport>
         total[key as keyof RoundReport["counts"]] += count;
       }
       for (const key of ["lost", "untrue", "leftBehind"] as const) total[key] += report[key].length;
-      if (isFailed(report)) order.say(describeFailed(report));
+      if (isFailed(report) || order.rounds === 1) order.say(describeRound(report));
       if (total.rounds % PROGRESS_ROUNDS === 0) order.say(summaryOf(total));
     }
   };
@@ -89,11 +89,12 @@ function isFailed({ lost, untrue, leftBehind }: RoundReport): boolean {
   return lost.length + untrue.length + leftBehind.length > 0;
 }
 
-function describeFailed({ seed, lost, untrue, leftBehind, trail }: RoundReport): string {
+function describeRound(report: RoundReport): string {
+  const { seed, lost, untrue, leftBehind, trail } = report;
   const list = (title: string, lines: readonly string[]) =>
     lines.map((line) => `  ${title}: ${line}`);
   return [
-    `round failed; again with: npm run faults -- --seed ${seed} --rounds 1`,
+    `${isFailed(report) ? "round failed" : "round"}; again with: npm run faults -- --seed ${seed} --rounds 1`,
     ...list("lost", lost),
     ...list("untrue", untrue),
     ...list("left behind", leftBehind),

@@ -50,6 +50,7 @@ export class Round {
   readonly #forks = new Map<string, Model>();
   readonly #suffered = new Set<Fault["kind"]>();
   #holder: Holder;
+  readonly #began = performance.now();
   #isOpen = false;
   #tokens = 0;
   /** Whether nothing was done to it since its last answer. */
@@ -81,7 +82,9 @@ export class Round {
       this.findings.untrue.push(`the round failed: ${(error as Error).stack}`);
     }
     if (!this.#holder.isGone) await this.#holder.kill();
+    this.note("inspected");
     await this.plot.inspect(this.findings, this.#holder.isKilled);
+    this.note("over");
     const { seed, findings, counts, trail, model } = this;
     counts.acknowledged += model.acknowledged;
     return { seed, ...findings, counts, trail };
@@ -93,7 +96,7 @@ export class Round {
   }
 
   note(text: string): void {
-    this.trail.push(text);
+    this.trail.push(`${Math.round(performance.now() - this.#began)} ms: ${text}`);
   }
 
   async #work(): Promise<void> {
