@@ -51,7 +51,8 @@ export class Model {
   }
 
   /** A copy that was acknowledged is a notebook of its own. */
-  begin(account: Account): void {
+  begin(account: Account, parent: Model): void {
+    for (const token of parent.#deleted) this.#deleted.add(token);
     this.#take(account);
   }
 

@@ -125,6 +125,7 @@ export class Round {
     const working = this.#suffer(fault);
     await sleep(this.chance.one([20, 60, 120]));
     await working;
+    if (this.#holder.isKilled) await this.#holder.kill();
   }
 
   /** The same process closes it, perhaps without success, and opens it again on a well disk. */
@@ -137,7 +138,10 @@ export class Round {
   async #open(isQuiet = false): Promise<void> {
     const heard = await this.#holder.ask("open");
     this.note(`open again: ${describe(heard)}`);
-    if (heard.kind !== "reply") return this.#unanswered("open again", heard);
+    if (heard.kind !== "reply") {
+      this.#unanswered("open again", heard);
+      return;
+    }
     const { error, account } = heard.reply;
     this.#isOpen = account !== undefined;
     if (error !== undefined) this.#judge("open again", error);
@@ -150,6 +154,7 @@ export class Round {
     const working = this.#suffer(fault);
     const heard = await this.#holder.ask(deed.name, ...deed.args);
     await working;
+    if (this.#holder.isKilled) await this.#holder.kill();
     this.note(`${deed.name} ${deed.code ?? deed.args.join(" ")}: ${describe(heard)}`);
     this.hear(deed, heard);
     if (fault === undefined && heard.kind === "reply" && heard.reply.error === undefined) {
@@ -176,7 +181,7 @@ export class Round {
 
   #adopt(session: string, account: Account): void {
     const model = new Model(session, this.findings);
-    model.begin(account);
+    model.begin(account, this.model);
     this.#forks.set(session, model);
   }
 
