@@ -11,6 +11,7 @@ export interface Deed {
     | "replay"
     | "putFile"
     | "fork"
+    | "look"
     | "close";
   /** As the holder takes them. */
   readonly args: readonly string[];
@@ -58,17 +59,27 @@ export function runDeed(token: string, chance: Chance): Deed {
   const more = {
     plain: "",
     long: `'.' * ${LONG}`,
-    big: [
-      "import os, hashlib",
-      `big = os.urandom(${chance.one([1, 4, 12])} << 20)`,
-      "big_sum = hashlib.sha256(big).hexdigest()",
-    ].join("\n"),
+    big: bigValue(chance.one([1, 4, 12])),
     file: `_ = open('${file.path}', 'w').write('${file.text}')`,
     slow: `import time\ntime.sleep(${chance.one([0.02, 0.1, 0.3])})`,
     process: "import subprocess\nsubprocess.Popen(['sleep', '1000'], start_new_session=True).pid",
   }[flavour];
   const code = chainCode(token, more);
   return { name: "run", args: [code], code, ...(flavour === "file" && { file }) };
+}
+
+/** Its snapshot takes a while to be written. */
+export function bigDeed(token: string): Deed {
+  const code = chainCode(token, bigValue(12));
+  return { name: "run", args: [code], code };
+}
+
+function bigValue(megabytes: number): string {
+  return [
+    "import os, hashlib",
+    `big = os.urandom(${megabytes} << 20)`,
+    "big_sum = hashlib.sha256(big).hexdigest()",
+  ].join("\n");
 }
 
 /** Leaves content in a file of its own that other cells have too. */

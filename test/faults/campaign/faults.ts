@@ -31,6 +31,7 @@ export type Fault =
 /** Longer than a parked copy is waited for. */
 const LONG_STOP_MS = 4_500;
 const WRITER_MS = 150;
+const PARKING_MS = 14;
 
 export function planFault(chance: Chance, kinds: readonly FaultKind[]): Fault | undefined {
   const usable = kinds.filter((kind) => ["kill", "stop", "disk", "stall"].includes(kind));
@@ -40,9 +41,10 @@ export function planFault(chance: Chance, kinds: readonly FaultKind[]): Fault | 
     case "kill":
       return { kind, target: planTarget(chance), delay: chance.one([0, 2, 10, 30, 60]) };
     case "stop": {
-      const isLong = chance.below(60) === 0;
+      const target = planTarget(chance);
+      const isLong = chance.below(target === "copy-while-writing" ? 3 : 60) === 0;
       const hold = isLong ? LONG_STOP_MS : chance.one([20, 100, 300]);
-      return { kind, target: planTarget(chance), delay: chance.one([0, 2, 10, 30, 60]), hold };
+      return { kind, target, delay: chance.one([0, 2, 10, 30, 60]), hold };
     }
     case "stall":
       return { kind, disk: planStall(chance) };
@@ -65,13 +67,20 @@ export function describeFault(fault: Fault): string {
   return `${fault.kind} ${fault.target} after ${fault.delay} ms${hold}`;
 }
 
+/** Whether it strikes a snapshot on its way, which begins when a cell is over. */
+export function needsWriter(fault: Fault | undefined): boolean {
+  const target = fault !== undefined && "target" in fault ? fault.target : undefined;
+  return target === "writer" || target === "copy-while-writing";
+}
+
 /** Sends a signal to one process of that kind; false where there is none. */
 export async function strike(
   host: number,
   fault: Extract<Fault, { kind: "kill" | "stop" }>,
   signalHost: (name: NodeJS.Signals) => void,
 ): Promise<boolean> {
-  await sleep(fault.delay);
+  // When its cell is answered, a copy of the head may still be on its way.
+  await sleep(needsWriter(fault) ? PARKING_MS : fault.delay);
   const signal = fault.kind === "kill" ? "SIGKILL" : "SIGSTOP";
   if (fault.target === "host") {
     signalHost(signal);

@@ -2,8 +2,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isCellarError, Notebook } from "../../../src/index.js";
 import type { Account } from "./account.js";
 import { Chance } from "./chance.js";
-import { type Deed, nextDeed, runDeed, SCRIBBLE } from "./deeds.js";
-import { describeFault, type Fault, type FaultKind, planFault, strike } from "./faults.js";
+import { bigDeed, type Deed, nextDeed, runDeed, SCRIBBLE } from "./deeds.js";
+import {
+  describeFault,
+  type Fault,
+  type FaultKind,
+  needsWriter,
+  planFault,
+  strike,
+} from "./faults.js";
 import type { Ground, Plot } from "./ground.js";
 import type { Heard, Holder } from "./holder.js";
 import type { Failure } from "./holder-program.js";
@@ -53,8 +60,6 @@ export class Round {
   readonly #began = performance.now();
   #isOpen = false;
   #tokens = 0;
-  /** Whether nothing was done to it since its last answer. */
-  #isQuiet = true;
 
   constructor({ ground, seed, kinds }: RoundOrder) {
     this.seed = seed;
@@ -67,6 +72,11 @@ export class Round {
     const network = this.chance.below(6) === 0 ? { network: { allow: ["127.0.0.1:9"] } } : {};
     const notebook = { ...ground.options(this.user), ...network };
     this.#holder = ground.start(this.plot, { notebook });
+  }
+
+  /** Nothing was done to it: what it closes is kept whole. */
+  get #isQuiet(): boolean {
+    return [...this.#suffered].every((kind) => kind === "stall") && !this.#holder.isKilled;
   }
 
   get holder(): Holder {
@@ -105,8 +115,14 @@ export class Round {
       if (!this.#isOpen) await this.#open();
       else if (this.chance.below(4) === 0) await this.#rest();
       else if (this.chance.below(9) === 0) await this.#reopen();
-      else await this.perform(this.#nextDeed(), this.#maybeFault(2));
+      else await this.#step(this.#maybeFault(2));
     }
+  }
+
+  async #step(fault: Fault | undefined): Promise<void> {
+    if (!needsWriter(fault)) return await this.perform(this.#nextDeed(), fault);
+    await this.perform(bigDeed(this.token()), fault);
+    await this.#rest();
   }
 
   #nextDeed(): Deed {
@@ -121,21 +137,21 @@ export class Round {
 
   /** Time in which snapshots are taken, and faults come between two deeds. */
   async #rest(): Promise<void> {
-    const fault = this.#maybeFault(2);
-    const working = this.#suffer(fault);
+    const fault = this.#maybeFault(3);
+    const working = this.#suffer(needsWriter(fault) ? undefined : fault);
     await sleep(this.chance.one([20, 60, 120]));
     await working;
     if (this.#holder.isKilled) await this.#holder.kill();
+    else await this.perform({ name: "look", args: [] }, undefined);
   }
 
   /** The same process closes it, perhaps without success, and opens it again on a well disk. */
   async #reopen(): Promise<void> {
-    const isQuiet = this.#isQuiet;
     await this.perform({ name: "close", args: [] }, this.#maybeFault(2));
-    if (!this.#holder.isGone) await this.#open(isQuiet);
+    if (!this.#holder.isGone) await this.#open();
   }
 
-  async #open(isQuiet = false): Promise<void> {
+  async #open(): Promise<void> {
     const heard = await this.#holder.ask("open");
     this.note(`open again: ${describe(heard)}`);
     if (heard.kind !== "reply") {
@@ -145,21 +161,18 @@ export class Round {
     const { error, account } = heard.reply;
     this.#isOpen = account !== undefined;
     if (error !== undefined) this.#judge("open again", error);
-    else if (account !== undefined)
-      this.model.reopened(account, { isQuiet: isQuiet && this.#isQuiet });
+    else if (account !== undefined) this.model.reopened(account, { isQuiet: this.#isQuiet });
   }
 
   /** One deed, with what is done to the holder meanwhile. */
   async perform(deed: Deed, fault: Fault | undefined): Promise<void> {
-    const working = this.#suffer(fault);
-    const heard = await this.#holder.ask(deed.name, ...deed.args);
-    await working;
+    const asking = this.#holder.ask(deed.name, ...deed.args);
+    if (needsWriter(fault)) await asking;
+    await this.#suffer(fault);
+    const heard = await asking;
     if (this.#holder.isKilled) await this.#holder.kill();
     this.note(`${deed.name} ${deed.code ?? deed.args.join(" ")}: ${describe(heard)}`);
     this.hear(deed, heard);
-    if (fault === undefined && heard.kind === "reply" && heard.reply.error === undefined) {
-      this.#isQuiet = deed.name !== "close" ? true : this.#isQuiet;
-    }
   }
 
   hear(deed: Deed, heard: Heard): void {
@@ -206,7 +219,6 @@ export class Round {
     if ("disk" in fault && this.ground.shimAbsence !== undefined) return;
     this.note(describeFault(fault));
     this.#suffered.add(fault.kind);
-    this.#isQuiet = false;
     if ("disk" in fault) return await this.#failDisk(fault);
     const holder = this.#holder;
     const isStruck = await strike(holder.pid, fault, (name) => holder.signal(name));
@@ -257,7 +269,7 @@ export class Round {
     if (this.#holder.stray.length > 0) {
       findings.untrue.push(`nobody caught: ${this.#holder.stray.join(", ")}`);
     }
-    const isQuiet = this.#isQuiet && this.#holder.isGone && !this.#holder.isKilled;
+    const isQuiet = this.#isQuiet && this.counts.takeovers === 0;
     const plan = { ground, user, findings };
     await inspectNotebook({ ...plan, session: "book" }, this.model, { isQuiet });
     for (const [session, model] of this.#forks) await inspectNotebook({ ...plan, session }, model);
