@@ -1,5 +1,6 @@
 import { FAULT_KINDS, type FaultKind } from "./faults.js";
 import { Ground, type GroundPlan } from "./ground.js";
+import type { Findings } from "./model.js";
 import { Round, type RoundReport } from "./round.js";
 import { SessionRound } from "./session-round.js";
 
@@ -63,6 +64,10 @@ export async function runCampaign(order: CampaignOrder): Promise<CampaignReport>
     }
   };
   await Promise.all(Array.from({ length: order.parallel }, lane));
+  const findings: Findings = { lost: [], untrue: [], leftBehind: [] };
+  await ground.inspect(findings);
+  for (const one of findings.leftBehind) order.say(`left behind after all: ${one}`);
+  total.leftBehind += findings.leftBehind.length;
   return total;
 }
 

@@ -2,11 +2,11 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Notebook, type NotebookOptions, shutdown } from "../../../src/index.js";
+import { Notebook, type NotebookOptions, shutdown } from "../../../src/index.js";
 import { DEADLINE_MS, Holder } from "./holder.js";
 import type { HolderOrder } from "./holder-program.js";
 import type { Findings } from "./model.js";
-import { processesAt } from "./process-tree.js";
+import { cgroupsOf, processesAt } from "./process-tree.js";
 import { compileShim, ShimControl } from "./shim.js";
 import type { Variant } from "./variants.js";
 
@@ -27,15 +27,14 @@ export interface GroundPlan {
 export class Ground implements AsyncDisposable {
   readonly root = mkdtempSync(join(tmpdir(), "cf-"));
   readonly dir = join(this.root, "books");
-  readonly package: string;
   readonly variant: Variant | undefined;
   /** Why disks cannot be made to fail here. */
   readonly shimAbsence: string | undefined;
   readonly #program: string;
   readonly #shim: string | undefined;
+  readonly #pids = new Set<number>();
 
   constructor({ programs, root, variant }: GroundPlan) {
-    this.package = root;
     // Sessions are of another user, who must get to what is theirs.
     chmodSync(this.root, 0o755);
     this.#program = join(programs, "holder-program.mjs");
@@ -67,7 +66,24 @@ export class Ground implements AsyncDisposable {
   start(plot: Plot, order: HolderOrder): Holder {
     const shim = this.#shim === undefined ? {} : plot.control.environment(this.#shim, this.dir);
     const whole = { ...order, variant: this.variant };
-    return new Holder(this.#program, whole, { ...plot.environment, ...shim });
+    const holder = new Holder(this.#program, whole, { ...plot.environment, ...shim });
+    this.#pids.add(holder.pid);
+    return holder;
+  }
+
+  /** When all rounds are over: what no notebook and no process needs any more. */
+  async inspect(findings: Findings): Promise<void> {
+    // What killed ones had no time for is cleared away by the next one that starts.
+    const plot = this.plot("last");
+    const last = this.start(plot, { notebook: this.options("last") });
+    for (const deed of ["open", "close"]) await last.ask(deed);
+    await last.leaves(LEAVING_MS);
+    await Notebook.remove({ dir: this.dir, user: "last", session: "book" });
+    await plot.inspect(findings, false);
+    const rooms = readdirSync(join(this.dir, "rooms")).filter((name) => !name.startsWith("spare-"));
+    findings.leftBehind.push(...rooms.map((name) => `room ${name}`));
+    const groups = cgroupsOf(this.#pids);
+    findings.leftBehind.push(...groups.map((path) => `cgroup ${path}`));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -90,8 +106,9 @@ export class Plot {
   }
 
   get environment(): Record<string, string> {
-    const { folder } = this;
-    return { HOME: folder, TMPDIR: this.#temporary, XDG_RUNTIME_DIR: this.#temporary };
+    const places = { HOME: this.folder, TMPDIR: this.#temporary, XDG_RUNTIME_DIR: this.#temporary };
+    // A daemon that is started here prepares nothing in advance.
+    return { ...places, CELLAR_PRELOAD: "none", CELLAR_POOL_SIZE: "0" };
   }
 
   /** Looks for processes and files that are left when everybody has ended. */

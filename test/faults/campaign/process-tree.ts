@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 
 /** Everything that takes part in one session, from outside to inside. */
 export const INNER_KINDS = [
@@ -87,6 +88,26 @@ export function processesAt(folder: string): string[] {
     .filter((name) => readOr(`/proc/${name}/mountinfo`).includes(folder))
     .filter((name) => !["Z", "X", undefined].includes(factsOf(Number(name))?.state))
     .map((name) => `${name} ${factsOf(Number(name))?.state} ${programOf(Number(name))}`);
+}
+
+/** Groups that these processes have made and nobody has removed. */
+export function cgroupsOf(pids: ReadonlySet<number>): string[] {
+  const own = readOr("/proc/self/cgroup").trim().split("\n");
+  return own.flatMap((line) => {
+    const [, controllers = "", path = ""] = line.split(":");
+    const folder = join("/sys/fs/cgroup", controllers.replace("name=", ""), path);
+    return namesIn(folder)
+      .filter((name) => pids.has(Number(/^cellar-(\d+)/.exec(name)?.[1])))
+      .map((name) => join(folder, name));
+  });
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 /** In how many pid namespaces it has a number. */

@@ -1,18 +1,19 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { daemonAddress } from "../../../src/backends/daemon/address.js";
+import { livePid } from "../../../src/backends/daemon/pid-file.js";
 import type { CodeExecution } from "../../../src/index.js";
 import { Chance } from "./chance.js";
 import { runDeed, tokenOf, tokensOf } from "./deeds.js";
 import { describeFault, type Fault, planFault, strike } from "./faults.js";
 import type { Ground, Plot } from "./ground.js";
-import { DEADLINE_MS, type Heard, type Holder } from "./holder.js";
+import type { Heard, Holder } from "./holder.js";
 import type { Failure } from "./holder-program.js";
 import type { Findings } from "./model.js";
+import { factsOf } from "./process-tree.js";
 import type { RoundReport } from "./round.js";
 
 const LEAVING_MS = 30_000;
+const LOOK_MS = 20;
 
 const SETTINGS = {
   preload: "none",
@@ -40,7 +41,6 @@ export class SessionRound {
   #states: string[] | undefined = [""];
   /** The state before each cell that can be undone, the newest last. */
   #isSuffering = false;
-  #daemon: ChildProcess | undefined;
 
   constructor({ ground, seed, isDaemon }: { ground: Ground; seed: number; isDaemon: boolean }) {
     this.#seed = seed;
@@ -53,7 +53,6 @@ export class SessionRound {
   async run(): Promise<RoundReport> {
     let holder: Holder | undefined;
     try {
-      if (this.#isDaemon) await this.#startDaemon();
       const backend = this.#isDaemon ? "daemon" : "native";
       holder = this.#ground.start(this.#plot, { sandbox: { ...SETTINGS, backend } });
       await this.#work(holder);
@@ -61,8 +60,8 @@ export class SessionRound {
       this.#findings.untrue.push(`the round failed: ${(error as Error).stack}`);
     }
     await this.#end(holder);
-    const wasKilled = holder?.isKilled === true || this.#daemon?.signalCode === "SIGKILL";
-    await this.#plot.inspect(this.#findings, wasKilled || this.#isDaemon);
+    const wasKilled = holder?.isKilled === true || this.#counts.kills > 0;
+    await this.#plot.inspect(this.#findings, wasKilled);
     return { seed: this.#seed, ...this.#findings, counts: this.#counts, trail: this.#trail };
   }
 
@@ -85,13 +84,12 @@ export class SessionRound {
     if (fault === undefined || "disk" in fault) return;
     this.#isSuffering = true;
     const daemon = this.#daemon;
-    const host = daemon ?? holder;
     this.#trail.push(describeFault(fault));
     const signalHost = (name: NodeJS.Signals) => {
       if (daemon === undefined) holder.signal(name);
-      else daemon.kill(name);
+      else signalTo(daemon, name);
     };
-    const isStruck = await strike(host.pid ?? 0, fault, signalHost);
+    const isStruck = await strike(daemon ?? holder.pid, fault, signalHost);
     if (!isStruck) return;
     this.#counts[fault.kind === "kill" ? "kills" : "stops"] += 1;
   }
@@ -136,15 +134,6 @@ export class SessionRound {
     else if (before !== undefined) this.#states = [...before, ...(after ?? [])];
   }
 
-  async #startDaemon(): Promise<void> {
-    const main = join(this.#ground.package, "dist", "server", "daemon", "main.js");
-    const { PATH = "" } = process.env;
-    const env = { PATH, ...this.#plot.environment, CELLAR_PRELOAD: "none", CELLAR_POOL_SIZE: "0" };
-    this.#daemon = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "ignore"] });
-    const { stdout } = this.#daemon;
-    if (stdout !== null) await Promise.race([once(stdout, "data"), sleep(DEADLINE_MS)]);
-  }
-
   async #end(holder: Holder | undefined): Promise<void> {
     if (holder !== undefined && !holder.isGone) {
       await holder.ask("close");
@@ -154,12 +143,28 @@ export class SessionRound {
       }
     }
     const daemon = this.#daemon;
-    if (daemon === undefined || daemon.exitCode !== null || daemon.signalCode !== null) return;
-    const ended = once(daemon, "exit").then(() => true);
-    daemon.kill("SIGTERM");
-    if (await Promise.race([ended, sleep(LEAVING_MS, false)])) return;
+    if (daemon === undefined) return;
+    signalTo(daemon, "SIGTERM");
+    for (let left = LEAVING_MS; left > 0 && isAlive(daemon); left -= LOOK_MS) await sleep(LOOK_MS);
+    if (!isAlive(daemon)) return;
     this.#findings.leftBehind.push("the daemon did not end when it was told to");
-    daemon.kill("SIGKILL");
-    await ended;
+    signalTo(daemon, "SIGKILL");
+  }
+
+  /** The client starts one where there is none. */
+  get #daemon(): number | undefined {
+    return this.#isDaemon ? livePid(daemonAddress(this.#plot.folder)) : undefined;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  return !["Z", "X", undefined].includes(factsOf(pid)?.state);
+}
+
+function signalTo(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has gone by itself.
   }
 }
