@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { NativeRuntime } from "../../src/index.js";
 import { CONFIG, descendants } from "./arena.js";
 import { needWalls } from "./grounds.js";
@@ -78,8 +78,12 @@ describe("the end of the zygote", () => {
     await using runtime = new NativeRuntime();
     const sandbox = await runtime.createSandbox(CONFIG);
     await sandbox.execute("kept = 7");
-    process.kill(zygoteAmong(descendants()), "SIGKILL");
-    await sleep(100);
+    const before = descendants();
+    process.kill(zygoteAmong(before), "SIGKILL");
+    // The host has heard of it when it has seen its own child off.
+    const reaped = () => !descendants().some((pid) => before.includes(pid));
+    await vi.waitFor(() => expect(reaped()).toBe(true), PATIENCE_MS);
+    await new Promise((resolve) => setImmediate(resolve));
     const next = await sandbox.execute("1");
     expect(next.status).toBe("ok");
     expect(next.state).toMatchObject({ survived: false, reason: "zygote" });

@@ -1,10 +1,11 @@
-import { afterAll, afterEach, describe, expect, it, type TestContext } from "vitest";
+import { afterAll, afterEach, describe, expect, it, type TestContext, vi } from "vitest";
 import type { CodeExecution, REPLConfig } from "../backend.js";
 import type { NativePythonSandbox } from "./sandbox.js";
 import { openWalls } from "./walls.case.test.js";
 
 const { runtime, unavailable } = await openWalls();
 const open: NativePythonSandbox[] = [];
+const WAITING = { timeout: 30_000, interval: 50 };
 const text = (run: CodeExecution): string | undefined => run.result?.["text/plain"];
 
 async function create(config: REPLConfig = {}): Promise<NativePythonSandbox> {
@@ -236,8 +237,8 @@ describe("going back and forking", () => {
     const sandbox = await create({ checkpoints: "idle" });
     const run = await sandbox.execute("x = 1");
     expect(run.state.reason).toMatch(/rests/);
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    expect((await sandbox.checkpoints()).map(({ cell }) => cell)).toEqual([0, 1]);
+    const cells = async () => (await sandbox.checkpoints()).map(({ cell }) => cell);
+    await vi.waitFor(async () => expect(await cells()).toEqual([0, 1]), WAITING);
   });
 
   check("fork gives a twin that goes its own way", async () => {
@@ -303,7 +304,11 @@ describe("going back and forking", () => {
 
   check("a signal handler that asks while the cell waits is told that it cannot", async () => {
     let release: (answer: string) => void = () => {};
+    let heard = "";
     const sandbox = await create({
+      onStdout: (line) => {
+        heard += line;
+      },
       onLLMQuery: (prompt) => {
         if (prompt === "inner") return "never heard";
         return new Promise((resolve) => {
@@ -317,12 +322,13 @@ describe("going back and forking", () => {
       "def ask(*_):",
       "    try: llm_query('inner')",
       "    except HostError as error: told.append(str(error))",
+      "    print('rang', flush=True)",
       "signal.signal(signal.SIGALRM, ask)",
-      "signal.setitimer(signal.ITIMER_REAL, 0.2)",
+      "signal.setitimer(signal.ITIMER_REAL, 1.0)",
       "(llm_query('outer'), told)",
     ].join("\n");
     const running = sandbox.execute(code);
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await vi.waitFor(() => expect(heard).toContain("rang"), WAITING);
     release("late");
     expect(text(await running)).toContain("signal handler");
   });

@@ -225,8 +225,11 @@ describe("a plain process that ends takes the state with it, and the result says
 
   it("a death between two cells", async () => {
     const sandbox = await create();
-    await sandbox.execute("import os, signal\nx = 1\nsignal.setitimer(signal.ITIMER_REAL, 0.1)");
-    await new Promise((resolve) => setTimeout(resolve, 600));
+    const last = "import os, signal\nx = 1\nsignal.setitimer(signal.ITIMER_REAL, 0.3)\nos.getpid()";
+    const pid = Number(text(await sandbox.execute(last)));
+    expect(await untilGone([pid])).toEqual([]);
+    // The end of its link has come by then, and is read in this turn.
+    await new Promise((resolve) => setImmediate(resolve));
     const run = await sandbox.execute("'x' in globals()");
     expect(text(run)).toBe("False");
     expect(run.state).toMatchObject({ survived: false, checkpoint: null });

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import type { CodeExecution, Mount, REPLConfig } from "../backend.js";
 import { openWalls } from "./walls.case.test.js";
 
@@ -173,8 +173,8 @@ describe("zygotes of many kinds", () => {
         const limits = { memoryMb: 300 + index };
         expect(text(await evaluate("1 + 1", { limits }))).toBe("2");
       }
-      await new Promise((resolve) => setTimeout(resolve, 1500));
-      expect(running()).toBeLessThanOrEqual(6);
+      const waiting = { timeout: 30_000, interval: 50 };
+      await vi.waitFor(() => expect(running()).toBeLessThanOrEqual(6), waiting);
       expect(text(await held.execute("kept"))).toBe("1");
       expect(text(await evaluate("3"))).toBe("3");
     },

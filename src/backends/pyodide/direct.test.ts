@@ -79,9 +79,14 @@ describe("pyodide in the caller's thread", () => {
   });
 
   it("leaves a running cell alone when cancelled", async () => {
-    await using sandbox = await create();
-    const running = sandbox.execute("import asyncio\nawait asyncio.sleep(0.2)\n'whole'");
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    let begun = () => {};
+    const beginning = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    await using sandbox = await create({ onStdout: begun });
+    const code = "import asyncio\nprint('begun')\nawait asyncio.sleep(0.3)\n'whole'";
+    const running = sandbox.execute(code);
+    await beginning;
     await sandbox.cancel();
     expect((await running).result).toEqual({ "text/plain": "'whole'" });
   });
