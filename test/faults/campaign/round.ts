@@ -112,8 +112,8 @@ export class Round {
   async #work(): Promise<void> {
     await this.perform({ name: "open", args: [] }, this.#maybeFault(6));
     for (let left = this.chance.between(3, 6); left > 0 && !this.#holder.isGone; left -= 1) {
-      if (!this.#isOpen) await this.#open();
-      else if (this.chance.below(4) === 0) await this.#rest();
+      if (!this.#isOpen && !(await this.#open())) break;
+      if (this.chance.below(4) === 0) await this.#rest();
       else if (this.chance.below(9) === 0) await this.#reopen();
       else await this.#step(this.#maybeFault(2));
     }
@@ -151,17 +151,19 @@ export class Round {
     if (!this.#holder.isGone) await this.#open();
   }
 
-  async #open(): Promise<void> {
+  /** On a well disk, and with nothing in the way. */
+  async #open(): Promise<boolean> {
     const heard = await this.#holder.ask("open");
     this.note(`open again: ${describe(heard)}`);
     if (heard.kind !== "reply") {
       this.#unanswered("open again", heard);
-      return;
+      return false;
     }
     const { error, account } = heard.reply;
     this.#isOpen = account !== undefined;
     if (error !== undefined) this.#judge("open again", error);
     else if (account !== undefined) this.model.reopened(account, { isQuiet: this.#isQuiet });
+    return this.#isOpen;
   }
 
   /** One deed, with what is done to the holder meanwhile. */
@@ -245,8 +247,8 @@ export class Round {
       kill: this.#kinds.includes("kill") ? 3 : 0,
       takeover: hasTakeover ? 4 : 0,
     });
-    if (ending !== "close" && !this.#isOpen) await this.#open();
-    if (ending === "takeover" && this.#isOpen) return await takeOver(this);
+    if (!this.#isOpen && !(await this.#open())) return await this.leave();
+    if (ending === "takeover") return await takeOver(this);
     if (ending === "kill") {
       const deed = runDeed(this.token(), this.chance);
       const fault = { kind: "kill", target: "host", delay: this.chance.below(60) } as const;

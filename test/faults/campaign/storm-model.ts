@@ -65,7 +65,9 @@ export class StormModel {
   }
 
   #ended(token: string, { stdout, state }: CodeExecution): void {
-    const shown = (stdout.split("\n")[0] ?? "").trim();
+    const [first = "", ...others] = stdout.trimEnd().split("\n");
+    const shown = first.trim();
+    if (others.length > 0) this.#object(`${token} shows what is not its own: ${stdout}`);
     const wanted = new Set([...this.#states].map((one) => added(one, token)));
     if (state.survived && !wanted.has(shown)) {
       this.#object(`${token} survived, but shows ${show([shown])}`);
