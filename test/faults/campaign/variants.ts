@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isCellarError } from "../../../src/errors.js";
 import { DiskStore } from "../../../src/session/store/disk-store.js";
-import type {
-  BlobStore,
-  HeadStore,
-  NotebookId,
-  NotebookStore,
+import {
+  type BlobStore,
+  blobKey,
+  type HeadStore,
+  type NotebookId,
+  type NotebookStore,
 } from "../../../src/session/store/store.js";
 
 /** Stores that are wrong on purpose: a campaign that does not find them out is worth nothing. */
@@ -20,11 +21,12 @@ const FENCE_TRIES = 5;
 export function storeOf(dir: string, variant: Variant | undefined): NotebookStore | undefined {
   if (variant === undefined) return undefined;
   const store = new DiskStore(dir);
+  const blobs: NotebookStore["blobs"] = (id, generation) => store.blobs(id, generation);
   switch (variant) {
     case "early-answer":
-      return { heads: new EarlyHeads(store.heads), blobs: (id) => store.blobs(id) };
+      return { heads: new EarlyHeads(store.heads), blobs };
     case "no-fence":
-      return { heads: new UnfencedHeads(store.heads), blobs: (id) => store.blobs(id) };
+      return { heads: new UnfencedHeads(store.heads), blobs };
     case "unowned-delete":
       return new GreedyStore(store);
   }
@@ -40,6 +42,10 @@ class PassingHeads implements HeadStore {
 
   get(id: NotebookId): ReturnType<HeadStore["get"]> {
     return this.real.get(id);
+  }
+
+  revision(id: NotebookId): Promise<number> {
+    return this.real.revision(id);
   }
 
   cas(id: NotebookId, head: unknown, expected: number): Promise<number> {
@@ -64,6 +70,11 @@ class EarlyHeads extends PassingHeads {
     return this.real.get(id);
   }
 
+  override async revision(id: NotebookId): Promise<number> {
+    await this.#saving;
+    return this.real.revision(id);
+  }
+
   override async cas(id: NotebookId, head: unknown, expected: number): Promise<number> {
     this.#saving = this.#saving
       .then(() => sleep(LATE_MS))
@@ -73,13 +84,26 @@ class EarlyHeads extends PassingHeads {
   }
 }
 
-/** Writes over whatever is there by now. */
+/** Writes over whatever is there by now, and never learns that somebody else did. */
 class UnfencedHeads extends PassingHeads {
+  #own = 0;
+
+  override async get(id: NotebookId): ReturnType<HeadStore["get"]> {
+    const found = await this.real.get(id);
+    this.#own = found?.rev ?? 0;
+    return found;
+  }
+
+  override async revision(): Promise<number> {
+    return this.#own;
+  }
+
   override async cas(id: NotebookId, head: unknown, expected: number): Promise<number> {
     for (let tries = 0; ; tries += 1) {
       const wanted = tries === 0 ? expected : ((await this.real.get(id))?.rev ?? 0);
       try {
-        return await this.real.cas(id, head, wanted);
+        this.#own = await this.real.cas(id, head, wanted);
+        return this.#own;
       } catch (error) {
         if (!isCellarError(error, "CONFLICT") || tries >= FENCE_TRIES) throw error;
       }
@@ -98,9 +122,9 @@ class GreedyStore implements NotebookStore {
     this.heads = real.heads;
   }
 
-  blobs(id: NotebookId): BlobStore {
-    const key = `${id.user}/${id.session}`;
-    const known = this.#stores.get(key) ?? greedy(this.#real.blobs(id));
+  blobs(id: NotebookId, generation?: string): BlobStore {
+    const key = `${id.user}/${id.session}/${generation}`;
+    const known = this.#stores.get(key) ?? greedy(this.#real.blobs(id, generation));
     this.#stores.set(key, known);
     return known;
   }
@@ -112,8 +136,9 @@ function greedy(real: BlobStore): BlobStore {
   const sweep = async () => {
     const found: string[] = [];
     for await (const ref of real.list()) {
-      found.push(ref.sha256);
-      if (known !== undefined && putting === 0 && !known.has(ref.sha256)) await real.delete(ref);
+      const key = blobKey(ref);
+      found.push(key);
+      if (known !== undefined && putting === 0 && !known.has(key)) await real.delete(ref);
     }
     known ??= new Set(found);
   };
@@ -124,7 +149,7 @@ function greedy(real: BlobStore): BlobStore {
       putting += 1;
       try {
         const ref = await real.put(source);
-        known?.add(ref.sha256);
+        known?.add(blobKey(ref));
         return ref;
       } finally {
         putting -= 1;
@@ -133,7 +158,8 @@ function greedy(real: BlobStore): BlobStore {
     get: (ref) => real.get(ref),
     has: (ref) => real.has(ref),
     delete: (ref) => real.delete(ref),
-    list: () => real.list(),
+    list: (generation) => real.list(generation),
+    generations: () => real.generations(),
     ...(real.locate && { locate: real.locate.bind(real) }),
   };
 }
