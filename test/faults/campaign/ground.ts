@@ -1,4 +1,12 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -80,8 +88,10 @@ export class Ground implements AsyncDisposable {
     await last.leaves(LEAVING_MS);
     await Notebook.remove({ dir: this.dir, user: "last", session: "book" });
     await plot.inspect(findings, false);
-    const rooms = readdirSync(join(this.dir, "rooms")).filter((name) => !name.startsWith("spare-"));
-    findings.leftBehind.push(...rooms.map((name) => `room ${name}`));
+    const rooms = join(this.dir, "rooms");
+    for (const name of readdirSync(rooms).filter((one) => !one.startsWith("spare-"))) {
+      findings.leftBehind.push(`room ${name} ${describeRoom(join(rooms, name))}`);
+    }
     const groups = cgroupsOf(this.#pids);
     findings.leftBehind.push(...groups.map((path) => `cgroup ${path}`));
   }
@@ -90,6 +100,12 @@ export class Ground implements AsyncDisposable {
     await shutdown();
     rmSync(this.root, { recursive: true, force: true });
   }
+}
+
+function describeRoom(folder: string): string {
+  const files = readdirSync(folder, { recursive: true }).join(", ");
+  const sign = join(folder, "notebook");
+  return `of ${existsSync(sign) ? readFileSync(sign, "utf8") : "nobody"} with ${files}`;
 }
 
 /** What belongs to one round: a home and a folder for temporary files. */
