@@ -9,37 +9,13 @@ import type { NotebookOptions } from "../../src/index.js";
 
 const SCRIPT = fileURLToPath(new URL("host.mjs", import.meta.url));
 
-const seenCellSchema = z.strictObject({
-  id: z.string(),
-  number: z.int(),
-  code: z.string(),
-  state: z.string(),
-  executionCount: z.int().nullable(),
-  isUndone: z.boolean(),
-  /** What the cell showed of the variables. */
-  mark: z.string().nullable(),
-  /** The digest of all that is kept of the cell. */
-  record: z.string(),
-});
-
-const account = {
-  cells: z.array(seenCellSchema),
-  kept: z.int().nullable(),
-  restored: z.int().nullable(),
-  ranAfter: z.array(z.int()),
-  refused: z.array(z.unknown()),
-  warnings: z.array(z.string()),
-};
-
 const saidSchema = z.discriminatedUnion("at", [
-  z.strictObject({ at: z.literal("open"), ...account }),
   z.strictObject({
-    at: z.literal("begin"),
-    op: z.enum(["run", "add", "rerun", "replay", "delete", "undo"]),
-    targets: z.array(z.string()),
-    code: z.string().optional(),
+    at: z.literal("open"),
+    restored: z.int().nullable(),
+    refused: z.array(z.unknown()),
+    warnings: z.array(z.string()),
   }),
-  z.strictObject({ at: z.literal("done"), ...account }),
   z.strictObject({
     at: z.literal("answer"),
     value: z.unknown().optional(),
@@ -48,17 +24,9 @@ const saidSchema = z.discriminatedUnion("at", [
   z.strictObject({ at: z.literal("failed"), code: z.string().nullable(), message: z.string() }),
 ]);
 
-export type SeenCell = z.infer<typeof seenCellSchema>;
 export type Said = z.infer<typeof saidSchema>;
 export type Opened = Extract<Said, { at: "open" }>;
 export type Answer = Extract<Said, { at: "answer" }>;
-
-export interface HostOrder extends NotebookOptions {
-  /** What it does by itself follows from this; without it, it does what it is told. */
-  readonly seed?: number;
-  /** Whether its store answers before it has saved. */
-  readonly isHasty?: boolean;
-}
 
 /** A process of its own that holds a notebook. */
 export class Host implements AsyncDisposable {
@@ -68,7 +36,7 @@ export class Host implements AsyncDisposable {
   #isOver = false;
   #wake: () => void = () => {};
 
-  constructor(order: HostOrder) {
+  constructor(order: NotebookOptions) {
     this.#child = spawn(process.execPath, [SCRIPT, JSON.stringify(order)], {
       stdio: ["pipe", "pipe", "inherit"],
     });
@@ -138,7 +106,7 @@ export class Hosts {
     });
   }
 
-  start(order: HostOrder): Host {
+  start(order: NotebookOptions): Host {
     const host = new Host(order);
     this.#all.push(host);
     return host;

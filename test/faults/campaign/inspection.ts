@@ -3,6 +3,7 @@ import { accountOf } from "./account.js";
 import { PROBE } from "./deeds.js";
 import { type Ground, textLines, within } from "./ground.js";
 import type { Findings, Model } from "./model.js";
+import { wrongFiles } from "./store-files.js";
 
 export interface InspectionPlan {
   readonly ground: Ground;
@@ -37,6 +38,8 @@ export async function inspectNotebook(
   } finally {
     await within("closing", notebook.close());
   }
+  const files = await wrongFiles(ground.dir, user, session);
+  findings.leftBehind.push(...files.map((file) => `${session}: file ${file}`));
 }
 
 /** Reads every resource and every file. */
