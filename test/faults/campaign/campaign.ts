@@ -11,6 +11,8 @@ export interface CampaignOrder extends GroundPlan {
   readonly only: readonly FaultKind[];
   /** Ends with the first round that loses something. */
   readonly stopsAtLoss: boolean;
+  /** Lets the rounds end that have begun, and begins none. */
+  readonly signal: AbortSignal;
   readonly say: (line: string) => void;
 }
 
@@ -50,7 +52,8 @@ export async function runCampaign(order: CampaignOrder): Promise<CampaignReport>
   };
   let next = 0;
   const lane = async () => {
-    while (next < order.rounds && !(order.stopsAtLoss && total.lost > 0)) {
+    while (next < order.rounds && !order.signal.aborted) {
+      if (order.stopsAtLoss && total.lost > 0) break;
       const seed = order.seed + next;
       next += 1;
       const report = await roundOf(ground, seed, order.only).run();

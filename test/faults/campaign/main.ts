@@ -39,6 +39,8 @@ async function main(): Promise<number> {
     const operations = Number(values.operations);
     return await runStorm({ operations, seed, programs: values.programs, say });
   }
+  const stopping = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stopping.abort());
   const variant = values.variant as Variant | undefined;
   say(`seed ${seed}`);
   const report = await runCampaign({
@@ -50,6 +52,7 @@ async function main(): Promise<number> {
     only: only as FaultKind[],
     variant,
     stopsAtLoss: variant !== undefined,
+    signal: stopping.signal,
     say,
   });
   say(summaryOf(report));
