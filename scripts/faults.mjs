@@ -45,7 +45,9 @@ async function main(args) {
     const program = join(folder, "main.mjs");
     const options = ["--enable-source-maps", program, ...places, ...args];
     const child = spawn(process.execPath, options, { stdio: "inherit" });
-    for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
+    // A terminal sends its own to both.
+    process.on("SIGINT", () => {});
+    process.on("SIGTERM", () => child.kill("SIGTERM"));
     return await new Promise((resolve) => child.on("close", (code) => resolve(code ?? 1)));
   } finally {
     rmSync(folder, { recursive: true, force: true });

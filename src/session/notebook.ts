@@ -75,8 +75,7 @@ export class Notebook implements AsyncDisposable {
       return await Notebook.#begin({ wishes, runtime, seal, journal, quarters });
     } catch (error) {
       await quarters?.[Symbol.asyncDispose]();
-      await leave(dir, journal).catch(() => {});
-      throw error;
+      throw await leave(dir, journal, error);
     }
   }
 

@@ -55,8 +55,21 @@ export async function clearLeftRooms(dir: string, journal: Journal): Promise<voi
   );
 }
 
-/** One that could not be opened and was only made for that is not left behind. */
-export async function leave(dir: string, journal: Journal): Promise<void> {
+/**
+ * One that could not be opened and was only made for that is not left behind. Gives what to tell:
+ * who took it over meanwhile is the reason, not what that has ended here.
+ */
+export async function leave(dir: string, journal: Journal, error: unknown): Promise<unknown> {
+  await takeBack(dir, journal).catch(() => {});
+  try {
+    journal.check();
+    return error;
+  } catch (conflict) {
+    return conflict;
+  }
+}
+
+async function takeBack(dir: string, journal: Journal): Promise<void> {
   if (!journal.isNew) return journal.release();
   await journal.unmake();
   await razeRoom({ root: roomsIn(dir), name: journal.book.room });
