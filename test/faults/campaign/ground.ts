@@ -38,6 +38,8 @@ export class Ground implements AsyncDisposable {
   readonly variant: Variant | undefined;
   /** Why disks cannot be made to fail here. */
   readonly shimAbsence: string | undefined;
+  /** How many openings and forks failed or were cut off, each of which may have left a room. */
+  unmadeRooms = 0;
   readonly #program: string;
   readonly #shim: string | undefined;
   readonly #pids = new Set<number>();
@@ -89,9 +91,10 @@ export class Ground implements AsyncDisposable {
     await Notebook.remove({ dir: this.dir, user: "last", session: "book" });
     await plot.inspect(findings, false);
     const rooms = join(this.dir, "rooms");
-    for (const name of readdirSync(rooms).filter((one) => !one.startsWith("spare-"))) {
-      findings.leftBehind.push(`room ${name} ${describeRoom(join(rooms, name))}`);
-    }
+    const left = readdirSync(rooms).filter((name) => !name.startsWith("spare-"));
+    const told = left.map((name) => `room ${name} ${describeRoom(join(rooms, name))}`);
+    // Nobody knows of the room of a notebook that was never made: it stays, and is no loss.
+    findings.leftBehind.push(...told.slice(this.unmadeRooms));
     const groups = cgroupsOf(this.#pids);
     findings.leftBehind.push(...groups.map((path) => `cgroup ${path}`));
   }

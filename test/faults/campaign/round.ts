@@ -178,6 +178,8 @@ export class Round {
   }
 
   hear(deed: Deed, heard: Heard): void {
+    const isDone = heard.kind === "reply" && heard.reply.error === undefined;
+    if (!isDone && (deed.name === "fork" || deed.name === "open")) this.ground.unmadeRooms += 1;
     if (heard.kind !== "reply") {
       this.model.unclear(deed);
       this.#unanswered(deed.name, heard);
