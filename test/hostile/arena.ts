@@ -57,8 +57,8 @@ export class Arena implements AsyncDisposable {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const runtime = new NativeRuntime();
     const neighbour = await runtime.createSandbox(CONFIG);
-    await neighbour.execute("kept = 7; open('/workspace/other-session-canary', 'w').write('x')");
     const arena = new Arena(server, neighbour, runtime);
+    await arena.furnishNeighbour();
     // Until it keeps as many checkpoints as it may, each question adds a process.
     for (let asked = 0; asked < 3; asked += 1) await arena.expectNeighbour();
     await arena.#rest();
@@ -75,6 +75,13 @@ export class Arena implements AsyncDisposable {
 
   sandbox(config: REPLConfig = {}): Promise<ISandbox> {
     return this.runtime.createSandbox({ ...CONFIG, ...config });
+  }
+
+  /** Gives the session beside the attacked one what it has to lose; again, where it has lost it. */
+  async furnishNeighbour(): Promise<void> {
+    await this.#neighbour.execute(
+      "kept = 7; open('/workspace/other-session-canary', 'w').write('x')",
+    );
   }
 
   /** The session beside the attacked one still answers, with its state. */

@@ -26,7 +26,15 @@ export class Grounds {
 
   /** After each test the session beside the attacked one still answers. */
   keepNeighbour(): void {
-    afterEach(() => this.#arena?.expectNeighbour());
+    afterEach(async () => {
+      try {
+        await this.#arena?.expectNeighbour();
+      } catch (error) {
+        // The next test is not to fail for what this one did.
+        await this.#arena?.furnishNeighbour();
+        throw error;
+      }
+    });
   }
 }
 

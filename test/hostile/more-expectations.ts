@@ -20,22 +20,22 @@ const SIGKILL = 9;
 const SIGSEGV = 11;
 const SIGALRM = 14;
 
-function also(check: (attack: Attack) => void): Expectation {
+export function also(check: (attack: Attack) => void): Expectation {
   return { check };
 }
 
-const breaksChannel = also(({ runs: [run] }) => {
+export const breaksChannel = also(({ runs: [run] }) => {
   expect(run?.status).toBe("crashed");
   expect(run?.error?.type).toBe("ProtocolError");
   expect(run?.state.survived).toBe(true);
 });
 
-const losesNothing = also(({ runs }) => {
+export const losesNothing = also(({ runs }) => {
   for (const run of runs) expect(run.state.survived).toBe(true);
 });
 
 /** The last part's value. */
-function shows(text: string): Expectation {
+export function shows(text: string): Expectation {
   return also(({ last }) => {
     expect(last.status).toBe("ok");
     expect(last.result).toEqual({ "text/plain": text });

@@ -1,0 +1,5 @@
+import { Grounds } from "../grounds.js";
+import { HEAD } from "./head.js";
+import { section } from "./section.js";
+
+section({ file: "head.json", expectations: HEAD, grounds: new Grounds() });

@@ -1,0 +1,5 @@
+import { Grounds } from "../grounds.js";
+import { INIT } from "./init.js";
+import { section } from "./section.js";
+
+section({ file: "init.json", expectations: INIT, grounds: new Grounds() });

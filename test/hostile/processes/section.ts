@@ -1,0 +1,63 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import type { ISandbox, REPLConfig } from "../../../src/index.js";
+import type { Grounds } from "../grounds.js";
+import { type ProcessExpectation, trial } from "./trial.js";
+
+const cellSchema = z.strictObject({
+  id: z.string(),
+  /** The process of ours that it is aimed at. */
+  process: z.string(),
+  code: z.string(),
+  /** How it would be seen that the cell got what it is after. */
+  reached: z.string(),
+});
+export type ProcessCell = z.infer<typeof cellSchema>;
+
+export function readSection(name: string): readonly ProcessCell[] {
+  const text = readFileSync(new URL(name, import.meta.url), "utf8");
+  return z.array(cellSchema).parse(JSON.parse(text));
+}
+
+export interface Section {
+  readonly file: string;
+  readonly expectations: Readonly<Record<string, ProcessExpectation>>;
+  readonly grounds: Grounds;
+  readonly open?: (config: REPLConfig) => Promise<ISandbox>;
+  readonly root?: () => number | undefined;
+}
+
+const LIMIT_MS = 150_000;
+
+/** A test for each cell of a section; the session beside it is asked after each, the host after all. */
+export function section({ file, expectations, grounds, open, root }: Section): void {
+  const cells = readSection(file);
+  expectPairs(cells, expectations);
+  describe(`cells aimed at the ${cells[0]?.process}`, () => {
+    grounds.keepHost();
+    grounds.keepNeighbour();
+    for (const { id, code } of cells) {
+      it(id, { timeout: LIMIT_MS }, async () => {
+        await trial({
+          code,
+          expectation: expectationOf(expectations, id),
+          open: open ?? ((config) => grounds.arena.sandbox(config)),
+          root: root?.(),
+        });
+      });
+    }
+  });
+}
+
+export function expectPairs(cells: readonly ProcessCell[], expectations: object): void {
+  it("has an expectation for every cell, and a cell for every expectation", () => {
+    expect(Object.keys(expectations).sort()).toEqual(cells.map(({ id }) => id).sort());
+  });
+}
+
+export function expectationOf<T>(expectations: Readonly<Record<string, T>>, id: string): T {
+  const expectation = expectations[id];
+  if (expectation === undefined) throw new Error(`no expectation for ${id}`);
+  return expectation;
+}
