@@ -53,4 +53,3 @@ export const PARKED: Readonly<Record<string, ProcessExpectation>> = {
   ...numbered(44, 53, forked),
   "parked-54": goesOn,
 };
-

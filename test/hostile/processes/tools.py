@@ -170,3 +170,17 @@ def nonce():
 
 def mark(kind, order, step, argument):
     return nonce() + bytes([kind]) + struct.pack(">III", order, step, argument)
+
+
+def forge_value(text, seconds=0.4):
+    """Answers the host's next question for a variable with this JSON, before the runner can."""
+    number = own_request() + 1
+    body = frame(b'{"jsonrpc":"2.0","id":%d,"result":{"found":true,"value":%s}}' % (number, text))
+
+    def run():
+        end = time.time() + seconds
+        while time.time() < end:
+            send(body)
+            time.sleep(0.001)
+
+    left(run)

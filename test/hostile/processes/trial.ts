@@ -22,12 +22,15 @@ const ASKING_MS = 20_000;
 
 export interface Order {
   readonly sandbox: ISandbox;
-  readonly runs: readonly CodeExecution[];
+  /** What ran so far; what is run now belongs to it too. */
+  readonly runs: CodeExecution[];
 }
 
 export interface ProcessExpectation extends Expectation {
   /** What the host does after the cells, beside what it always does. */
   readonly then?: (order: Order) => Promise<void>;
+  /** While the session still holds what it took, another one can be made and is as new. */
+  readonly makesAnother?: boolean;
   /** The last part is cancelled, or its session destroyed, while it runs. */
   readonly during?: "cancel" | "destroy";
 }
@@ -76,6 +79,7 @@ export async function trial({ code, expectation, open, root }: Trial): Promise<v
     runs.push(await running);
     for (const each of runs) expectNothingGained(each);
     if (!isDestroyed) {
+      if (expectation.makesAnother === true) await expectAnother(() => open(config));
       await expectation.then?.({ sandbox, runs });
       await expectState(sandbox, ask, runs, expectation.spoilsSession === true);
       await within("undo()", HANG_MS, sandbox.undo().catch(expectTold));
@@ -109,6 +113,27 @@ export async function within<T>(what: string, milliseconds: number, work: Promis
     return await Promise.race([work, late]);
   } finally {
     clearTimeout(timer);
+  }
+}
+
+const FRESH = `
+import json, os, signal
+r, w = os.pipe()
+os.write(w, b"x")
+print(json.loads("1"), os.getcwd(), oct(os.umask(0o22)), signal.pthread_sigmask(0, []), os.getpriority(0, 0))
+print("x" * 30000)
+`;
+
+/** Made beside the attacked one it has all that a session needs. */
+async function expectAnother(open: () => Promise<ISandbox>): Promise<void> {
+  const another = await within("createSandbox()", HANG_MS, open());
+  try {
+    const run = await within("execute()", HANG_MS, another.execute(FRESH));
+    expect(run.stdout).toBe(`1 /workspace 0o22 set() 0\n${"x".repeat(30_000)}\n`);
+    const crash = await within("execute()", HANG_MS, another.execute("os._exit(1)"));
+    expect(crash.state.survived).toBe(true);
+  } finally {
+    await within("destroy()", HANG_MS, another.destroy());
   }
 }
 

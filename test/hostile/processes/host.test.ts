@@ -1,0 +1,5 @@
+import { Grounds } from "../grounds.js";
+import { HOST } from "./host.js";
+import { section } from "./section.js";
+
+section({ file: "host.json", expectations: HOST, grounds: new Grounds() });

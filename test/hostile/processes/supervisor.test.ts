@@ -1,0 +1,5 @@
+import { Grounds } from "../grounds.js";
+import { section } from "./section.js";
+import { SUPERVISOR } from "./supervisor.js";
+
+section({ file: "supervisor.json", expectations: SUPERVISOR, grounds: new Grounds() });
