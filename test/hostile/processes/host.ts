@@ -66,7 +66,9 @@ function numbered(from: number, to: number, expectation: ProcessExpectation) {
 export const HOST: Readonly<Record<string, ProcessExpectation>> = {
   ...numbered(1, 18, asked),
   ...numbered(19, 27, forged),
-  ...numbered(28, 31, shown),
+  ...numbered(28, 29, shown),
+  "host-30": all(ends("ok", "crashed"), losesNothing),
+  "host-31": shown,
   "host-32": { ...ends("ok", "crashed"), check: () => expectCleanHost() },
   ...numbered(33, 38, flood),
 };

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { all, ends, prints, timesOut } from "../expectations.js";
+import { all, ends, prints } from "../expectations.js";
 import { losesNothing } from "../more-expectations.js";
 import { expectTold, type Order, type ProcessExpectation, within } from "./trial.js";
 
@@ -38,7 +38,7 @@ export const ZYGOTE: Readonly<Record<string, ProcessExpectation>> = {
   "zygote-07": refusedAll,
   "zygote-08": all(prints("no\n"), losesNothing),
   "zygote-09": { ...contained, spoilsSession: true },
-  "zygote-10": timesOut(BRIEF),
+  "zygote-10": { ...ends("timeout"), config: BRIEF },
   "zygote-11": twin(),
   "zygote-12": twin(),
   "zygote-13": twin(async ({ sandbox }) => {
