@@ -30,10 +30,10 @@ function expectCleanHost(): void {
   expect(typeof {}.toString).toBe("function");
 }
 
-const asked: ProcessExpectation = { ...ends("ok"), config: BRIEF, then: askForValues };
+const asked: ProcessExpectation = { ...ends("ok"), config: BRIEF, after: askForValues };
 
 /** A forged value may be refused with its link, which costs the head but not the state. */
-const forged: ProcessExpectation = { ...ends("ok"), then: askForValues, spoilsSession: true };
+const forged: ProcessExpectation = { ...ends("ok"), after: askForValues, spoilsSession: true };
 
 const shown = all(
   prints("after\n"),

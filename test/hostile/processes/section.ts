@@ -26,16 +26,18 @@ export interface Section {
   readonly grounds: Grounds;
   readonly open?: (config: REPLConfig) => Promise<ISandbox>;
   readonly root?: () => number | undefined;
+  /** Where sessions do not belong to the arena, its processes are not counted. */
+  readonly isElsewhere?: boolean;
 }
 
 const LIMIT_MS = 150_000;
 
 /** A test for each cell of a section; the session beside it is asked after each, the host after all. */
-export function section({ file, expectations, grounds, open, root }: Section): void {
+export function section({ file, expectations, grounds, open, root, isElsewhere }: Section): void {
   const cells = readSection(file);
   expectPairs(cells, expectations);
   describe(`cells aimed at the ${cells[0]?.process}`, () => {
-    grounds.keepHost();
+    if (isElsewhere !== true) grounds.keepHost();
     grounds.keepNeighbour();
     for (const { id, code } of cells) {
       it(id, { timeout: LIMIT_MS }, async () => {

@@ -10,7 +10,7 @@ import {
 } from "../../../src/index.js";
 import { CONFIG, SECRET } from "../arena.js";
 import type { Attack, Expectation } from "../expectations.js";
-import { expectGone, findInit } from "./census.js";
+import { expectGone, findInit, type SessionInit } from "./census.js";
 
 /** What cells of these sections find defined. */
 const TOOLS = readFileSync(new URL("tools.py", import.meta.url), "utf8");
@@ -28,7 +28,7 @@ export interface Order {
 
 export interface ProcessExpectation extends Expectation {
   /** What the host does after the cells, beside what it always does. */
-  readonly then?: (order: Order) => Promise<void>;
+  readonly after?: (order: Order) => Promise<void>;
   /** While the session still holds what it took, another one can be made and is as new. */
   readonly makesAnother?: boolean;
   /** The last part is cancelled, or its session destroyed, while it runs. */
@@ -55,7 +55,6 @@ export async function trial({ code, expectation, open, root }: Trial): Promise<v
   const config = { ...CONFIG, ...expectation.config };
   const patience = (config.timeout ?? 0) + (config.grace ?? 0) + HANG_MS;
   const sandbox = await open({ ...config, onBackground });
-  const name = `x${randomBytes(6).toString("hex")}`;
   const run = (text: string) => within("execute()", patience, sandbox.execute(text));
   // Questions of ours are not to meet the short limits of an attack on a busy machine.
   const ask = (text: string) =>
@@ -63,9 +62,7 @@ export async function trial({ code, expectation, open, root }: Trial): Promise<v
   const runs: CodeExecution[] = [];
   let isDestroyed = false;
   try {
-    const ready = await ask(`${TOOLS}\nlibc.prctl(15, b"${name}", 0, 0, 0)`);
-    expect(ready.status, ready.error?.message).toBe("ok");
-    const init = findInit(name, root);
+    const init = await armed(sandbox, root);
     const parts = code.split(SEPARATOR);
     const last = parts.pop() ?? "";
     for (const part of parts) runs.push(await run(part));
@@ -80,7 +77,7 @@ export async function trial({ code, expectation, open, root }: Trial): Promise<v
     for (const each of runs) expectNothingGained(each);
     if (!isDestroyed) {
       if (expectation.makesAnother === true) await expectAnother(() => open(config));
-      await expectation.then?.({ sandbox, runs });
+      await expectation.after?.({ sandbox, runs });
       await expectState(sandbox, ask, runs, expectation.spoilsSession === true);
       await within("undo()", HANG_MS, sandbox.undo().catch(expectTold));
       expect((await ask("1 + 1")).status).toBe("ok");
@@ -92,6 +89,15 @@ export async function trial({ code, expectation, open, root }: Trial): Promise<v
   } finally {
     if (!isDestroyed) await within("destroy()", HANG_MS, sandbox.destroy());
   }
+}
+
+/** Gives a session something to lose and the tools of an attack; tells which process is its first. */
+export async function armed(sandbox: ISandbox, root?: number): Promise<SessionInit> {
+  const name = `x${randomBytes(6).toString("hex")}`;
+  const code = `${TOOLS}\nlibc.prctl(15, b"${name}", 0, 0, 0)`;
+  const ready = await within("execute()", HANG_MS, sandbox.execute(code, { timeout: ASKING_MS }));
+  expect(ready.status, ready.error?.message).toBe("ok");
+  return findInit(name, root);
 }
 
 function asAttack(runs: readonly CodeExecution[], background: () => string): Attack {

@@ -8,14 +8,14 @@ const WAIT_MS = 25_000;
 
 const goesOn = all(prints("after\n"), losesNothing);
 const refusedAll = all(prints(/^(\d+\n)*$/), losesNothing);
-const contained: ProcessExpectation = ends("ok", "crashed");
+const contained: ProcessExpectation = ends("ok", "crashed", "timeout");
 
 /** A twin leaves the storm that the cell has prepared, and its brother has to be born again. */
 function twin(check?: (order: Order) => Promise<void>): ProcessExpectation {
   return {
     ...contained,
     spoilsSession: true,
-    then: async (order) => {
+    after: async (order) => {
       const brother = await within("fork()", WAIT_MS, order.sandbox.fork());
       await within("execute()", WAIT_MS, brother.execute("left(storm_of_twin)"));
       const crash = order.sandbox.execute("import os; os._exit(1)", { timeout: BRIEF.timeout });
@@ -38,7 +38,7 @@ export const ZYGOTE: Readonly<Record<string, ProcessExpectation>> = {
   "zygote-07": refusedAll,
   "zygote-08": all(prints("no\n"), losesNothing),
   "zygote-09": { ...contained, spoilsSession: true },
-  "zygote-10": { ...ends("timeout"), config: BRIEF },
+  "zygote-10": { ...contained, config: BRIEF, spoilsSession: true },
   "zygote-11": twin(),
   "zygote-12": twin(),
   "zygote-13": twin(async ({ sandbox }) => {
