@@ -13,6 +13,7 @@ const ANSWER_MS = 60_000;
 const MOST_CHARACTERS = 1 << 20;
 const MOST_SUB_CALLS = 600;
 const DONE = "data: [DONE]";
+const GONE_MS = 20_000;
 
 const chunkSchema = z.object({
   choices: z.array(z.object({ delta: z.object({ content: z.string().nullish() }) })),
@@ -28,6 +29,7 @@ let longest = 0;
 let asked = 0;
 /** Whether the cell before the attack has run, without which it would be none. */
 let isArmed = false;
+let rest = 0;
 let server: ChatServer | undefined;
 
 /** Says the hostile cell that the question names, and then that it is done. */
@@ -53,6 +55,8 @@ beforeAll(async () => {
     model,
     config: { policy: "off", timeout: 1_500, grace: 300, poolSize: 1, limits },
   });
+  await answerTo("warm up");
+  rest = await atRest();
 });
 afterAll(async () => {
   await server?.[Symbol.asyncDispose]();
@@ -70,8 +74,22 @@ describe("cells aimed at the chat server", () => {
     expect(longest).toBeLessThan(MOST_CHARACTERS);
     expect(asked).toBeLessThan(MOST_SUB_CALLS);
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+    const left = () => descendants().length;
+    await expect.poll(left, { timeout: GONE_MS, interval: 50 }).toBeLessThanOrEqual(rest);
   });
 });
+
+/** How many processes there are when no run is on. */
+async function atRest(): Promise<number> {
+  let seen = descendants().length;
+  for (let steady = 0; steady < 10; ) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const now = descendants().length;
+    steady = now === seen ? steady + 1 : 0;
+    seen = now;
+  }
+  return seen;
+}
 
 /** What the stream brings, put together; undefined when the run failed and the server said so. */
 async function answerTo(content: string): Promise<string | undefined> {
