@@ -191,7 +191,7 @@ class Init:
         branch.open(readers, mine, linux.Alarm.create(), nonce)
         channel = self._connect("head", branch.number, branch.generation)
         spare = branch.new_spare().detach()
-        shared = [os.dup(descriptor) for descriptor in [branch.alarm.descriptor, *readers]]
+        shared = [os.dup(branch.alarm.descriptor), *map(_opened_anew, readers)]
         descriptors = [channel, theirs.detach(), pipes[0][1], pipes[1][1], spare, *shared]
         return {"slot": branch.slot, "nonce": nonce.hex(), "park": False}, descriptors
 
@@ -308,3 +308,8 @@ class Init:
                 return {"kind": "killed" if branch.killed else "oom"}
             return {"kind": "signal", "signal": number}
         return {"kind": "exit", "code": os.WEXITSTATUS(status)}
+
+
+def _opened_anew(reader):
+    """The same pipe, opened apart: a cell that lets its own reads wait must not make init's wait."""
+    return os.open("/proc/self/fd/%d" % reader, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

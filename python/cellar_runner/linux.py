@@ -269,11 +269,7 @@ class Alarm:
         return bool(self._left[2] or self._left[3])
 
     def acknowledge(self):
-        try:
-            os.read(self.descriptor, 8)
-        except BlockingIOError:
-            pass
-        # A cell may have set it to go off for ever.
+        # Without reading: a cell may have let reads wait. And it may have set it to go off for ever.
         _libc.timerfd_settime(self.descriptor, 0, self._never, None)
 
 
