@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { descendants } from "../arena.js";
 
-const GONE_MS = 15_000;
+const GONE_MS = 40_000;
 const LOOK_MS = 10;
 
 /** The first process of a session, as the host sees it: with its end the kernel has ended all others. */

@@ -10,7 +10,7 @@ import { readSection, section } from "./section.js";
 import { armed, within } from "./trial.js";
 
 const BEGUN_MS = 300;
-const HANG_MS = 25_000;
+const HANG_MS = 40_000;
 
 const grounds = new Grounds();
 const home = new DaemonHome();

@@ -5,7 +5,7 @@ import { also, losesNothing } from "../more-expectations.js";
 import { expectTold, type Order, type ProcessExpectation, within } from "./trial.js";
 
 const BRIEF: REPLConfig = { timeout: 800, grace: 300 };
-const ANSWER_MS = 25_000;
+const ANSWER_MS = 40_000;
 const MOST_CHARACTERS = 32 << 20;
 
 /** Whatever the host gets for these, it is bounded and reaches none of its objects. */

@@ -5,7 +5,7 @@ import { losesNothing } from "../more-expectations.js";
 import { expectTold, type Order, type ProcessExpectation, within } from "./trial.js";
 
 const BRIEF: REPLConfig = { timeout: 800, grace: 300 };
-const FORK_MS = 25_000;
+const FORK_MS = 40_000;
 
 const contained: ProcessExpectation = ends("ok", "crashed", "timeout");
 const goesOn = all(prints("after\n"), losesNothing);

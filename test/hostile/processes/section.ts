@@ -30,7 +30,7 @@ export interface Section {
   readonly isElsewhere?: boolean;
 }
 
-const LIMIT_MS = 150_000;
+const LIMIT_MS = 240_000;
 
 /** A test for each cell of a section; the session beside it is asked after each, the host after all. */
 export function section({ file, expectations, grounds, open, root, isElsewhere }: Section): void {

@@ -16,7 +16,7 @@ import { expectGone, findInit, type SessionInit } from "./census.js";
 const TOOLS = readFileSync(new URL("tools.py", import.meta.url), "utf8");
 const SEPARATOR = /^#%%\n/m;
 /** Far beyond what the slowest way to an end may take: who needs longer hangs. */
-const HANG_MS = 25_000;
+const HANG_MS = 40_000;
 const BEGUN_MS = 150;
 const ASKING_MS = 20_000;
 

@@ -4,7 +4,7 @@ import { losesNothing } from "../more-expectations.js";
 import { expectTold, type Order, type ProcessExpectation, within } from "./trial.js";
 
 const BRIEF = { timeout: 800, grace: 300 };
-const WAIT_MS = 25_000;
+const WAIT_MS = 40_000;
 
 const goesOn = all(prints("after\n"), losesNothing);
 const refusedAll = all(prints(/^(\d+\n)*$/), losesNothing);
