@@ -1,6 +1,6 @@
 import type { BigIntStats } from "node:fs";
 import type { FileChanges } from "../cell.js";
-import { MAX_DEPTH, type RawName, shownPath } from "./file-path.js";
+import { LONGEST_NAME, LONGEST_PATH, MAX_DEPTH, type RawName, shownPath } from "./file-path.js";
 import { type Folder, isMissing } from "./folder.js";
 import { Pace } from "./pace.js";
 
@@ -79,9 +79,10 @@ export async function walk(
   }
 }
 
-/** False where it goes deeper than can be followed. */
+/** False where it goes deeper than can be followed, or than a path can name. */
 function enter(levels: Level[], { folder, prefix }: Level, name: RawName): boolean {
-  if (levels.length >= MAX_DEPTH) return false;
+  const longest = prefix.length + name.length + 1 + LONGEST_NAME;
+  if (levels.length >= MAX_DEPTH || longest > LONGEST_PATH) return false;
   try {
     const child = folder.child(name);
     levels.push({ folder: child, names: child.names(), prefix: `${prefix}${name}/` });

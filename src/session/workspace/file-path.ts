@@ -7,8 +7,8 @@ export type RawName = string;
 
 /** Folders in folders. A walk holds one descriptor for each. */
 export const MAX_DEPTH = 64;
-const LONGEST_NAME = 255;
-const LONGEST_PATH = 3072;
+export const LONGEST_NAME = 255;
+export const LONGEST_PATH = 3072;
 
 const ASCII = /^[\0-\x7f]*$/;
 
