@@ -310,8 +310,9 @@ export class Channel {
     const pending = id === null ? undefined : this.#pending.get(id);
     if (id === null || pending === undefined) return;
     this.#pending.delete(id);
+    const reason = message.slice(0, MAX_REASON_CHARACTERS);
     pending.reject(
-      new CellarError("REMOTE_ERROR", message, { details: { method: pending.method, code, data } }),
+      new CellarError("REMOTE_ERROR", reason, { details: { method: pending.method, code, data } }),
     );
   }
 

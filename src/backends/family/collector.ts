@@ -45,11 +45,12 @@ export class Collector {
     this.#displays += 1;
     this.#displayBytes += bytes;
     if (this.#displays > MAX_DISPLAYS || this.#displayBytes > MAX_DISPLAY_BYTES) return;
-    const binary: Record<string, Uint8Array> = {};
-    params.attachments.forEach(({ mime }, index) => {
+    const bodies = params.attachments.flatMap(({ mime }, index): [string, Uint8Array][] => {
       const body = attachments[index];
-      if (body !== undefined) binary[mime] = Uint8Array.from(body);
+      return body === undefined ? [] : [[mime, Uint8Array.from(body)]];
     });
+    // Not by assignment, which takes `__proto__` for something else than a name.
+    const binary = Object.fromEntries(bodies);
     const metadata = this.#boundedMetadata(params.metadata);
     const output = { type: "display", data: params.data, binary, metadata } as const;
     this.#entries.push({ rank: 2 * params.seq, output });
