@@ -33,7 +33,11 @@ function expectCleanHost(): void {
 const asked: ProcessExpectation = { ...ends("ok"), config: BRIEF, after: askForValues };
 
 /** A forged value may be refused with its link, which costs the head but not the state. */
-const forged: ProcessExpectation = { ...ends("ok"), after: askForValues, spoilsSession: true };
+const forged: ProcessExpectation = {
+  ...ends("ok", "crashed"),
+  after: askForValues,
+  spoilsSession: true,
+};
 
 const shown = all(
   prints("after\n"),

@@ -1,4 +1,5 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -30,7 +31,8 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server?.[Symbol.asyncDispose]();
-  rmSync(dir, { recursive: true, force: true });
+  // Paths in there are too long to be removed by their names.
+  execFileSync("rm", ["-rf", dir]);
   expect(descendants()).toEqual([]);
 });
 

@@ -90,7 +90,8 @@ def spare():
     with link() as to_init:
         poll = select.poll()
         poll.register(to_init, select.POLLIN)
-        while poll.poll(0):
+        # The first one may still be on its way.
+        while poll.poll(0 if service()._checkpointer._has_spare else 2000):
             _, ancillary, _, _ = to_init.recvmsg(100, 100)
             for _, _, data in ancillary:
                 os.dup2(struct.unpack("=i", data[:4])[0], 1104, inheritable=False)
