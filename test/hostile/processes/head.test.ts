@@ -2,4 +2,4 @@ import { Grounds } from "../grounds.js";
 import { HEAD } from "./head.js";
 import { section } from "./section.js";
 
-section({ file: "head.json", expectations: HEAD, grounds: new Grounds() });
+section({ file: "head.json", expectations: HEAD, grounds: new Grounds(), isConcurrent: true });

@@ -2,4 +2,4 @@ import { Grounds } from "../grounds.js";
 import { PARKED } from "./parked.js";
 import { section } from "./section.js";
 
-section({ file: "parked.json", expectations: PARKED, grounds: new Grounds() });
+section({ file: "parked.json", expectations: PARKED, grounds: new Grounds(), isConcurrent: true });

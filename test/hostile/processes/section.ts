@@ -28,16 +28,19 @@ export interface Section {
   readonly root?: () => number | undefined;
   /** Where sessions do not belong to the arena, its processes are not counted. */
   readonly isElsewhere?: boolean;
+  /** Cells that mostly wait run beside each other. */
+  readonly isConcurrent?: boolean;
 }
 
 const LIMIT_MS = 240_000;
 
 /** A test for each cell of a section; the session beside it is asked after each, the host after all. */
-export function section({ file, expectations, grounds, open, root, isElsewhere }: Section): void {
+export function section({ file, expectations, grounds, open, root, ...how }: Section): void {
   const cells = readSection(file);
   expectPairs(cells, expectations);
-  describe(`cells aimed at the ${cells[0]?.process}`, () => {
-    if (isElsewhere !== true) grounds.keepHost();
+  const group = how.isConcurrent === true ? describe.concurrent : describe;
+  group(`cells aimed at the ${cells[0]?.process}`, () => {
+    if (how.isElsewhere !== true) grounds.keepHost();
     grounds.keepNeighbour();
     for (const { id, code } of cells) {
       it(id, { timeout: LIMIT_MS }, async () => {
