@@ -110,27 +110,25 @@ export class Nursery {
     room?: Room,
   ): Promise<Placement> {
     this.#lastUsed = performance.now();
+    const order = { limits, keepCheckpoints, rehearse: false, room };
+    if (context !== undefined) return this.#born(context, order);
     const generation = await this.#generation();
     generation.made += 1;
-    const order = { limits, keepCheckpoints, rehearse: false, room };
-    const family =
-      context !== undefined
-        ? await this.#born(generation, context, order)
-        : room === undefined
-          ? generation.pool.take(limits, keepCheckpoints)
-          : generation.spareRooms.take(room);
-    return { family, isolation: generation.isolation, info: generation.info };
+    const { pool, spareRooms } = generation;
+    const family = room === undefined ? pool.take(limits, keepCheckpoints) : spareRooms.take(room);
+    return placed(generation, family);
   }
 
-  async #born(
-    { templates }: Generation,
-    context: LargeContext,
-    order: SpawnOrder,
-  ): Promise<Family> {
+  /** A zygote may end while a context is read into it; that is no fault of the context. */
+  async #born(context: LargeContext, order: SpawnOrder, isLast = false): Promise<Placement> {
+    const generation = await this.#generation();
+    generation.made += 1;
     try {
-      return await templates.take(context, order);
+      return placed(generation, await generation.templates.take(context, order));
     } catch (error) {
-      throw this.#isClosed ? closedError("the runtime was shut down") : error;
+      if (this.#isClosed) throw closedError("the runtime was shut down");
+      if (generation.zygote.isAlive || isLast) throw error;
+      return this.#born(context, order, true);
     }
   }
 
@@ -305,6 +303,10 @@ export class Nursery {
       throw fallen(isDead ? await started?.ended : error);
     }
   }
+}
+
+function placed({ isolation, info }: Generation, family: Family): Placement {
+  return { family, isolation, info };
 }
 
 export function findInterpreter(
