@@ -4,7 +4,7 @@ import type { Params } from "../../protocol/messages.js";
 import { decodeValue } from "../../protocol/values.js";
 import type { Output } from "../backend.js";
 import { answerText, type Callbacks } from "../family/callbacks.js";
-import { splitLines } from "../family/collector.js";
+import { partsByType, splitLines } from "../family/collector.js";
 import type { SessionListener } from "./link.js";
 
 export type Display = Output & { type: "display" };
@@ -50,11 +50,7 @@ export class Audience implements SessionListener {
   }
 
   display(params: Params<"session_display">, attachments: readonly Buffer[]): void {
-    const binary: Record<string, Uint8Array> = {};
-    params.attachments.forEach(({ mime }, index) => {
-      const body = attachments[index];
-      if (body !== undefined) binary[mime] = Uint8Array.from(body);
-    });
+    const binary = partsByType(params.attachments, attachments);
     const metadata = JSON.parse(params.metadata) as Display["metadata"];
     const display: Display = { type: "display", data: params.data, binary, metadata };
     this.#displays.set(this.#shown, display);

@@ -45,12 +45,7 @@ export class Collector {
     this.#displays += 1;
     this.#displayBytes += bytes;
     if (this.#displays > MAX_DISPLAYS || this.#displayBytes > MAX_DISPLAY_BYTES) return;
-    const bodies = params.attachments.flatMap(({ mime }, index): [string, Uint8Array][] => {
-      const body = attachments[index];
-      return body === undefined ? [] : [[mime, Uint8Array.from(body)]];
-    });
-    // Not by assignment, which takes `__proto__` for something else than a name.
-    const binary = Object.fromEntries(bodies);
+    const binary = partsByType(params.attachments, attachments);
     const metadata = this.#boundedMetadata(params.metadata);
     const output = { type: "display", data: params.data, binary, metadata } as const;
     this.#entries.push({ rank: 2 * params.seq, output });
@@ -85,6 +80,18 @@ export class Collector {
 /** Pieces that end where a line ends or is drawn again. */
 export function splitLines(text: string): string[] {
   return text.match(/[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$/g) ?? [];
+}
+
+/** Not by assignment, which takes `__proto__` for something else than a name. */
+export function partsByType(
+  announced: readonly { readonly mime: string }[],
+  bodies: readonly Buffer[],
+): Record<string, Uint8Array> {
+  const parts = announced.flatMap(({ mime }, index): [string, Uint8Array][] => {
+    const body = bodies[index];
+    return body === undefined ? [] : [[mime, Uint8Array.from(body)]];
+  });
+  return Object.fromEntries(parts);
 }
 
 function textBytes(data: MimeBundle): number {

@@ -2,4 +2,4 @@ import { Grounds } from "../grounds.js";
 import { INIT } from "./init.js";
 import { section } from "./section.js";
 
-section({ file: "init.json", expectations: INIT, grounds: new Grounds(), isConcurrent: true });
+section({ file: "init.json", expectations: INIT, grounds: new Grounds() });

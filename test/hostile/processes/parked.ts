@@ -19,7 +19,7 @@ async function fork({ sandbox }: Order): Promise<void> {
   if (twin !== undefined) await within("destroy()", FORK_MS, twin.destroy());
 }
 
-const forked: ProcessExpectation = { ...contained, after: fork };
+const forked: ProcessExpectation = { ...contained, after: fork, spoilsSession: true };
 
 function numbered(from: number, to: number, expectation: ProcessExpectation) {
   const numbers = Array.from({ length: to - from + 1 }, (_, index) => from + index);
