@@ -52,7 +52,9 @@ class ShortCells:
         """True when the cell's output needs no marks."""
         self.is_alone = False
         self._cell = None
-        if self._newest is None or not self._board.is_quiet(self._slot):
+        # What was handed over and init has not taken yet would otherwise be taken for this cell's output.
+        is_taken = self._board.cell(self._slot)[0] == 0
+        if self._newest is None or not is_taken or not self._board.is_quiet(self._slot):
             self._alarm.set(AT_ONCE)
             return False
         known = b"%d" % self._board.known(self._slot)

@@ -254,7 +254,7 @@ export class Notebook implements AsyncDisposable {
       const room = newRoom();
       const cutReason = this.#parts.journal.book.private?.reason;
       const order = { wishes, runtime, name: room, cutReason };
-      const quarters = await Quarters.open(order);
+      const quarters = await Quarters.openNew(order);
       let journal: Journal | undefined;
       try {
         quarters.prepare();
@@ -269,7 +269,7 @@ export class Notebook implements AsyncDisposable {
         return await Notebook.#begin({ wishes, runtime, seal, journal, quarters });
       } catch (error) {
         await journal?.unmake().catch(() => {});
-        await quarters.raze();
+        await quarters.raze().catch(() => {});
         throw error;
       }
     });

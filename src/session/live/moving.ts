@@ -25,7 +25,7 @@ export async function settleIn(
   const isFree = roomSharedWith === undefined && (former === null || (await isDeserted(place)));
   if (isFree) return await Quarters.open({ ...order, name: room });
   const name = newRoom();
-  const quarters = await Quarters.open({ ...order, name });
+  const quarters = await Quarters.openNew({ ...order, name });
   try {
     await copyFiles(order, room, roomSharedWith ?? former, quarters);
     await journal.commit(({ roomSharedWith: _, ...now }) => ({
@@ -38,7 +38,7 @@ export async function settleIn(
     // Where the head may name it already, it stays.
     const saved = await journal.saved();
     if (saved === undefined || saved.room === name) await quarters[Symbol.asyncDispose]();
-    else await quarters.raze();
+    else await quarters.raze().catch(() => {});
     throw error;
   }
 }

@@ -70,6 +70,16 @@ export class Quarters implements AsyncDisposable {
     return new Quarters(order, room, proxy);
   }
 
+  /** In a room that was not there before, and of which nothing stays when it cannot be made. */
+  static async openNew(order: QuartersOrder): Promise<Quarters> {
+    try {
+      return await Quarters.open(order);
+    } catch (error) {
+      await razeRoom({ root: roomsIn(order.wishes.dir), name: order.name }).catch(() => {});
+      throw error;
+    }
+  }
+
   /** Starts the next session ahead. */
   prepare(): void {
     this.#prepared ??= this.#start();
