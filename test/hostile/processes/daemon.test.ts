@@ -9,7 +9,8 @@ import { DAEMON } from "./daemon.js";
 import { readSection, section } from "./section.js";
 import { armed, within } from "./trial.js";
 
-const BEGUN_MS = 300;
+// Past the limit of the cell, when its end has been ordered.
+const BEGUN_MS = 1_500;
 const HANG_MS = 40_000;
 
 const grounds = new Grounds();
