@@ -57,15 +57,12 @@ function templateWatch(): () => number[] {
 }
 
 /** Runs cells until one tells that state was lost. */
-/** Until the end of what was killed has reached the session. */
-const PATIENCE = { timeout: 60_000, interval: 20 };
-
 function lossOf(sandbox: ISandbox): Promise<CodeExecution> {
   return vi.waitFor(async () => {
     const run = await sandbox.execute("0");
     expect(run.state.survived).toBe(false);
     return run;
-  }, PATIENCE);
+  }, 60_000);
 }
 
 afterAll(async () => {
