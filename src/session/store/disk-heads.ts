@@ -105,7 +105,7 @@ export class DiskHeads implements HeadStore {
     }
     for (const name of await foldersIn(parent)) {
       if (!name.startsWith(".deleted-")) continue;
-      await rm(join(parent, name), { recursive: true, force: true });
+      await clear(join(parent, name));
     }
   }
 
@@ -185,6 +185,15 @@ export class DiskHeads implements HeadStore {
     this.#seen.set(folder, seen);
     const [oldest] = this.#seen.keys();
     if (oldest !== undefined && this.#seen.size > REMEMBERED) this.#seen.delete(oldest);
+  }
+}
+
+/** Again where one who still writes to it has put something there meanwhile. */
+async function clear(path: string): Promise<void> {
+  try {
+    await rm(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 5 });
+  } catch (error) {
+    throw diskFault(`removing ${path}`, error);
   }
 }
 
