@@ -11,6 +11,10 @@ from . import family, parking, processes
 from .capture import Capture
 
 READ_BYTES = 1 << 16
+# A head that ends so soon, before a cell has begun, was not fit to live.
+FRAIL_SECONDS = 5
+# So many of one checkpoint, and of a branch one after the other, before it is given up.
+FRAIL_HEADS, FRAIL_GENERATIONS = 3, 12
 
 
 class Parked:
@@ -20,6 +24,7 @@ class Parked:
         self.step = step
         self.pid = pid
         self.link = link
+        self.frail = 0
 
     def wake(self, orders, descriptors, deadline, hear):
         """The pid that it gives for what it forked, or -1. A cell may have stopped or replaced the copy."""
@@ -77,12 +82,15 @@ class Branch:
         self._spare = None
         self._listens = False
         self.alarm = None
+        self._opened = 0.0
+        self._frail = 0
 
     def open(self, pipes, link, alarm, nonce):
         self._pipes = pipes
         self.alarm = alarm
         self._rest()
         self._ended = set()
+        self._opened = time.monotonic()
         self.link = link
         self.capture = Capture(nonce, self._emit, self._settle)
 
@@ -103,6 +111,25 @@ class Branch:
         self._listens = False
         self._board.set_cell(self.slot, 0, 0)
         self._board.set_quiet(self.slot, True)
+
+    def watch_unless_alone(self):
+        """What earlier heads have left running may write too, and is to be counted."""
+        if self._census.count():
+            self._listens = True
+            self._board.set_quiet(self.slot, False)
+
+    def note_death(self, step):
+        """Forgets a checkpoint whose heads do not live; True when no head of this branch does."""
+        if step is not None or time.monotonic() - self._opened > FRAIL_SECONDS:
+            self._frail = 0
+            return False
+        self._frail += 1
+        if self.parked:
+            newest = self.parked[-1]
+            newest.frail += 1
+            if newest.frail >= FRAIL_HEADS:
+                self.forget(newest)
+        return self._frail >= FRAIL_GENERATIONS
 
     def _wake_up(self):
         self.alarm.acknowledge()

@@ -40,8 +40,8 @@ class Census:
         own = self._own()
         return {pid for pid in processes.listed() if pid not in own and processes.runs(pid)}
 
-    def sweep(self, branch):
-        """Ends every process of a branch; init, the checkpoints and other heads are spared."""
+    def sweep(self, branch, dead=None):
+        """Ends every process of a branch, also of its `dead` head; the checkpoints and other heads are spared."""
         others = [other for other in self._branches.values() if other is not branch]
         heads = {other.pid for other in self._branches.values()}
-        processes.end(branch.pid, self._own() - {branch.pid}, heads, bool(others))
+        processes.end(branch.pid or dead, self._own() - {branch.pid}, heads, bool(others))

@@ -223,6 +223,7 @@ class Init:
             parked = branch.parked[-1]
             branch.generation += 1
             if self._promote(branch, parked, False):
+                branch.watch_unless_alone()
                 return parked.step
             branch.forget(parked)
         branch.forget_all()
@@ -230,6 +231,7 @@ class Init:
             branch.generation += 1
             try:
                 self._start_pristine(branch)
+                branch.watch_unless_alone()
                 return 0
             except OSError:
                 # What a cell left running may have ended the head on its way; it has to give way.
@@ -267,23 +269,26 @@ class Init:
             pass
 
     def _reap(self):
-        for pid, status in children.ended():
+        # Those of now: what dies meanwhile, again and again perhaps, waits for the next turn.
+        for pid, status in list(children.ended()):
             self._writers.forget(pid)
             self._relay.ended(pid)
             for branch in list(self._branches.values()):
                 if pid == branch.pid:
                     branch.pid = None
-                    self._mourn(branch, status)
+                    self._mourn(branch, pid, status)
                 else:
                     branch.forget_pid(pid)
 
-    def _mourn(self, branch, status):
+    def _mourn(self, branch, pid, status):
         """A head died: tell why, and put the newest checkpoint in its place."""
         branch.read_rest()
         step = branch.capture.finish()
         cause = self._cause(branch, status)
-        branch.killed = False
-        self._census.sweep(branch)
+        was_killed, branch.killed = branch.killed, False
+        self._census.sweep(branch, pid)
+        if not was_killed and branch.note_death(step):
+            raise OSError("no head of this session stays alive")
         generation = branch.generation
         branch.close()
         restored = self._restore(branch)

@@ -119,8 +119,8 @@ def _limit_ipc():
         os.close(proc)
 
 
-def _own_id(outer_proc, room):
-    """An id of the wall's that no other living session has; 0 where the wall has no more than one.
+def _own_id(outer_proc, room, number):
+    """An id that no other living session of the wall has; 0 where the wall has no more than one.
 
     What the kernel counts by user is then counted for this session alone. The files of rooms belong
     to 0, so sessions in rooms share it.
@@ -129,10 +129,9 @@ def _own_id(outer_proc, room):
         count = int(ids.readline().split()[2])
     if room is not None or count < IDS:
         return 0
-    # Numbers of processes are unique in a wall only; walls are told apart by their user namespace.
+    # Numbers are unique in a wall only; others begin elsewhere, told apart by their user namespace.
     wall = os.stat("self/ns/user", dir_fd=outer_proc).st_ino
-    pid = int(os.readlink("self", dir_fd=outer_proc))
-    return 1 + (wall * WALL_STRIDE + pid) % (IDS - 1)
+    return 1 + (wall * WALL_STRIDE + number) % (IDS - 1)
 
 
 def _map_user(outer_proc, limits, own):
@@ -242,12 +241,15 @@ def go_first():
         pass
 
 
-def build(limits, seccomp, group, room, shares_network):
-    """Everything that needs privileges, in the only order that works; by a session's first process."""
+def build(limits, seccomp, group, room, shares_network, number):
+    """Everything that needs privileges, in the only order that works; by a session's first process.
+
+    `number` is one that no other living session behind this wall has.
+    """
     if group is not None:
         group.join()
     outer_proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
-    own = _own_id(outer_proc, room)
+    own = _own_id(outer_proc, room, number)
     _arrange_files(limits, room, own, counts_memory=group is not None)
     if not shares_network:
         linux.raise_loopback()

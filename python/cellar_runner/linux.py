@@ -6,6 +6,7 @@ import mmap
 import os
 import platform
 import random
+import signal
 import socket
 import struct
 import sys
@@ -55,6 +56,7 @@ _SYS_CLONE = 220 if _ARM else 56
 _SYS_CAPSET = 91 if _ARM else 126
 _SYS_SECCOMP = 277 if _ARM else 317
 _SYS_MEMFD_CREATE = 279 if _ARM else 319
+_SYS_PIDFD_SEND_SIGNAL, _SYS_PIDFD_OPEN = 424, 434
 
 _MFD_CLOEXEC, _MFD_ALLOW_SEALING = 1, 2
 _ADD_SEALS, _SEAL_SIZE = 1033, 0x1 | 0x2 | 0x4
@@ -231,6 +233,16 @@ def sibling_fork():
     (pid,) = struct.unpack("=i", os.read(reader, 4))
     os.close(reader)
     return pid
+
+
+def open_process(pid):
+    """A descriptor of a process, which never means another one, as its number may."""
+    return _checked(_libc.syscall(_SYS_PIDFD_OPEN, ctypes.c_int(pid), ctypes.c_uint(0)), "pidfd_open")
+
+
+def kill_process(descriptor):
+    arguments = ctypes.c_int(descriptor), ctypes.c_int(signal.SIGKILL), ctypes.c_void_p(0), ctypes.c_uint(0)
+    _checked(_libc.syscall(_SYS_PIDFD_SEND_SIGNAL, *arguments), "pidfd_send_signal")
 
 
 def put(directory, name, text):

@@ -4,6 +4,8 @@ import os
 import signal
 import time
 
+from . import linux
+
 ROUNDS = 200
 
 
@@ -57,6 +59,34 @@ def descendants(ancestor):
         below = {pid for pid, parent in parents.items() if parent in below}
         found.extend(below)
     return found
+
+
+def end_below(ancestor):
+    """Ends those, each only if it still is one when it cannot be taken for another any more."""
+    for pid in descendants(ancestor):
+        try:
+            handle = linux.open_process(pid)
+        except OSError:
+            continue
+        try:
+            if _is_below(pid, ancestor):
+                linux.kill_process(handle)
+        except OSError:
+            # It has ended meanwhile.
+            pass
+        finally:
+            os.close(handle)
+
+
+def _is_below(pid, ancestor):
+    while pid > 1:
+        fields = _fields(pid)
+        if fields is None:
+            return False
+        pid = int(fields[1])
+        if pid == ancestor:
+            return True
+    return False
 
 
 def threads(pid):

@@ -36,6 +36,9 @@ class Warden:
         # By pid: the name of a session, and whom to tell of its end when that is not the host.
         self._sessions = {}
         self._untold = []
+        # By pid: which of the wall's ids the session has.
+        self._numbers = {}
+        self._last_number = 0
         # By pid: the names of sessions that have to end from outside.
         self._ending = {}
         mine, theirs = socket.socketpair()
@@ -125,10 +128,21 @@ class Warden:
             self._untold.append((teller, {"session": params["session"], "reason": reason[:4000]}))
 
     def _make_session(self, params, asking, teller):
+        params["number"] = self._free_number()
         pid = linux.raw_clone(jail.namespaces(self._shares_network))
         if pid == 0:
             children.become(self._run_session, (params, asking))
         self._sessions[pid] = params["session"], teller
+        self._numbers[pid] = params["number"]
+
+    def _free_number(self):
+        """One that no living session has; those that were used last come last."""
+        taken = set(self._numbers.values())
+        for _ in range(jail.IDS):
+            self._last_number = (self._last_number + 1) % (jail.IDS - 1)
+            if self._last_number not in taken:
+                break
+        return self._last_number
 
     def _run_session(self, work):
         # A group of its own: no signal that is meant for one session reaches another.
@@ -138,7 +152,9 @@ class Warden:
         if self._parents is not None:
             group = groups.SessionGroup(self._parents, params["session"], limits)
         room = jail.Room(params["room"]) if "room" in params else None
-        namespaces = jail.build(limits, self._seccomp, group, room, self._shares_network)
+        namespaces = jail.build(
+            limits, self._seccomp, group, room, self._shares_network, params["number"]
+        )
         kept = [self._folder, asking, *namespaces.descriptors]
         for holder in (room, group):
             kept.extend(holder.descriptors if holder is not None else ())
@@ -154,12 +170,10 @@ class Warden:
     def _end_all(self):
         """Again until the kernel says they are gone: what forks meanwhile is met in a later round."""
         for pid, session in self._ending.items():
-            if self._parents is not None:
-                groups.kill(self._parents, session)
-            # Busy processes could keep the first one from ever running to its end.
-            for each in processes.descendants(pid):
-                processes.kill(each)
             processes.kill(pid)
+            if self._parents is None or not groups.kill(self._parents, session):
+                # Busy processes could keep the first one from ever running to its end.
+                processes.end_below(pid)
 
     def _reap(self, wake):
         os.read(wake, 4096)
@@ -167,6 +181,7 @@ class Warden:
             if pid == self._zygote_pid:
                 self._leave(status)
             self._ending.pop(pid, None)
+            self._numbers.pop(pid, None)
             session, teller = self._sessions.pop(pid, (None, None))
             if session is None:
                 continue

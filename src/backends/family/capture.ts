@@ -14,6 +14,8 @@ import { IncomingState, type StateSink } from "./incoming-state.js";
 const PARKING_MS = 5_000;
 /** A writer that says nothing for so long hangs in code of the user. */
 const SILENCE_MS = 60_000;
+/** However slowly it goes on. */
+const LONGEST_MS = 30 * 60_000;
 const MAX_ATTEMPTS = 3;
 
 export interface CaptureOptions {
@@ -104,8 +106,13 @@ export class Capture {
       }
       const { cell } = line.present;
       const order = { writer, ...this.#scope };
-      const { forked } = await this.#branch.question("write_state", order, SILENCE_MS);
-      return { manifest, cell, blocked: !forked };
+      try {
+        const { forked } = await this.#branch.question("write_state", order, SILENCE_MS);
+        return { manifest, cell, blocked: !forked };
+      } catch (error) {
+        giveUp();
+        throw error;
+      }
     });
     return { ...begun, manifest: await begun.manifest };
   }
@@ -191,6 +198,7 @@ export class Capture {
       return {};
     };
     const silence = setTimeout(leave, SILENCE_MS);
+    const whole = setTimeout(leave, LONGEST_MS);
     let isTaking = false;
     peer.serve("state_part", async (_, pieces) => {
       // One that does not wait for its answers would fill the memory of the host.
@@ -222,6 +230,7 @@ export class Capture {
     });
     peer.closed.then((reason) => {
       clearTimeout(silence);
+      clearTimeout(whole);
       reject(unfinished(reason));
     });
   }

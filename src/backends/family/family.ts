@@ -66,6 +66,8 @@ export class Family {
   readonly foretell: (milliseconds: number) => void;
   readonly exchange: number | undefined;
   readonly #init: Promise<Peer>;
+  /** Until then init hears nothing, and how long that may take is not its matter. */
+  readonly #started: Promise<unknown>;
   #arriveInit: (peer: Peer) => void = () => {};
   #failInit: (error: CellarError) => void = () => {};
   #end: (error: CellarError) => void = () => {};
@@ -102,6 +104,8 @@ export class Family {
       this.#failInit = reject;
     });
     this.#init.catch(() => {});
+    this.#started = Promise.all([this.#init, this.head(0, 0)]);
+    this.#started.catch(() => {});
   }
 
   /** While many sessions are being made, what can wait should. */
@@ -158,19 +162,29 @@ export class Family {
 
   /** Asks init. One that does not answer in time, whatever a cell did to it, loses its session. */
   async askInit<M extends InitRequest>(method: M, params: Params<M>): Promise<Result<M>> {
-    using _ = this.deadline(`the order ${method}`);
     try {
       const init = await this.#init;
+      using _ = this.deadline(`the order ${method}`);
       return await init.request(method, params);
     } catch (error) {
       throw this.#lost ?? error;
     }
   }
 
-  /** The session is given up, unless disposed of in time. */
+  /** The session is given up, unless disposed of in time, which begins when the session is there. */
   deadline(order: string): Disposable {
-    const timer = setTimeout(() => this.lose(unresponsive(order)), DEADLINE_MS);
-    return { [Symbol.dispose]: () => clearTimeout(timer) };
+    let timer: NodeJS.Timeout | undefined;
+    let isOver = false;
+    const begin = () => {
+      if (!isOver) timer = setTimeout(() => this.lose(unresponsive(order)), DEADLINE_MS);
+    };
+    this.#started.then(begin, () => {});
+    return {
+      [Symbol.dispose]: () => {
+        isOver = true;
+        clearTimeout(timer);
+      },
+    };
   }
 
   /** The channel of one generation of a branch's head, when it has connected. */

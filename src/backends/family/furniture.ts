@@ -10,6 +10,8 @@ import type { Lodging } from "./lodging.js";
 
 /** Values of many parts take Python longer to build than a question usually may. */
 const LOADING_MS = 120_000;
+/** A head that has just been made does so at once; a loaded machine may take longer. */
+const SETUP_MS = 20_000;
 
 type Plan = Result<"initialize">["checkpoint"];
 
@@ -62,7 +64,7 @@ export class Furniture {
     };
     if (this.#environment !== undefined || Object.keys(order).length > 0) {
       const configuration = { environment: { ...this.#environment }, ...order };
-      await branch.question("configure", configuration, LOADING_MS);
+      await branch.question("configure", configuration, SETUP_MS);
     }
     const context = this.#context;
     if (context !== undefined && context !== lodging.context) await this.place(branch, context);

@@ -56,6 +56,8 @@ export class PythonSandbox implements ISandbox {
   #number: number;
   #notice: StateReport | undefined;
   #isLossTold = false;
+  /** Of heads between cells, not told yet. */
+  readonly #deaths: Death[] = [];
   #ending: Promise<void> | undefined;
 
   constructor(
@@ -122,12 +124,11 @@ export class PythonSandbox implements ISandbox {
     return await this.#task(() => this.#run(code, options, waiting));
   }
 
-  getVariable(name: string): Promise<unknown> {
+  async getVariable(name: string): Promise<unknown> {
     const asked = { name: String(name) };
-    return this.#task(async () => {
-      const answer = await this.#branch.question("get_variable", asked, this.#settings.timeout);
-      return answer.found ? decodeValue(answer.value) : undefined;
-    });
+    const ask = () => this.#branch.question("get_variable", asked, this.#settings.timeout);
+    const answer = await this.#task(ask);
+    return answer.found ? decodeValue(answer.value) : undefined;
   }
 
   async setVariable(name: string, value: unknown): Promise<void> {
@@ -139,10 +140,9 @@ export class PythonSandbox implements ISandbox {
     });
   }
 
-  variables(): Promise<readonly Variable[]> {
-    const { timeout } = this.#settings;
-    const asked = () => this.#branch.question("variables", {}, timeout);
-    return this.#task(async () => (await asked()).variables);
+  async variables(): Promise<readonly Variable[]> {
+    const ask = () => this.#branch.question("variables", {}, this.#settings.timeout);
+    return (await this.#task(ask)).variables;
   }
 
   /** Hands the present state piece by piece to what `open` gives, while cells go on. */
@@ -166,8 +166,7 @@ export class PythonSandbox implements ISandbox {
   checkpoints(): Promise<readonly Checkpoint[]> {
     return this.#task(async () => {
       checkAbility(this.info, "checkpoints()");
-      const alive = await this.#alive();
-      return this.#branch.line.kept(alive);
+      return this.#branch.line.kept(await this.#alive());
     });
   }
 
@@ -186,9 +185,7 @@ export class PythonSandbox implements ISandbox {
       checkAbility(this.info, "fork()");
       const { line, family, number } = this.#branch;
       const { present } = line;
-      if (!(await line.untilParked(present.id, PARKING_MS))) {
-        throw unforkable();
-      }
+      if (!(await line.untilParked(present.id, PARKING_MS))) throw unforkable();
       const twin = this.#lodging.share();
       const { branch } = twin;
       const step = this.#nextStep;
@@ -229,6 +226,7 @@ export class PythonSandbox implements ISandbox {
     if (this.#ending !== undefined) return Promise.reject(closedError("the sandbox was destroyed"));
     if (this.#calls.isCalling) return Promise.reject(calledFromWithin());
     return this.#queue.run(async () => {
+      while (this.#deaths.length > 0) await this.#tellDeaths();
       if (!this.#lodging.family.isAlive) await this.#moveIn();
       return work();
     });
@@ -384,14 +382,19 @@ export class PythonSandbox implements ISandbox {
     return { survived: false, checkpoint: null, reason: String(details.reason ?? "session") };
   }
 
-  /** The head died between cells. */
+  /** The head died between cells: whatever comes next goes on from what took its place. */
   #mourn(death: Death): void {
-    this.#queue.run(async () => {
+    this.#deaths.push(death);
+    this.#queue.run(() => this.#tellDeaths());
+  }
+
+  async #tellDeaths(): Promise<void> {
+    for (const death of this.#deaths.splice(0)) {
       const report = await this.#restoredIfSeen(death);
       // Where nothing took its place, the next session tells.
       if (report === undefined) return;
       const reason = report.reason ?? "the process ended between two cells and was restored";
       this.#notice = joinReports(this.#notice, { ...report, reason });
-    });
+    }
   }
 }

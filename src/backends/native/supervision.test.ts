@@ -113,3 +113,35 @@ describe("a session whose first process does nothing any more", () => {
     expect(next.state).toMatchObject({ survived: false, reason: "unresponsive" });
   });
 });
+
+describe("a session that lost its process", () => {
+  check("goes back further where no process of its newest checkpoint lives", async () => {
+    const sandbox = await create({ checkpoints: "always" });
+    await sandbox.execute("kept = 7");
+    await sandbox.execute("import os\nos.setsid = lambda: os._exit(0)");
+    const crash = await sandbox.execute("os.kill(os.getpid(), 9)");
+    expect(crash).toMatchObject({ status: "crashed", state: { survived: false } });
+    const next = await sandbox.execute("kept");
+    expect(next).toMatchObject({ status: "ok", result: { "text/plain": "7" } });
+    expect(next.state).toMatchObject({
+      survived: false,
+      reason: expect.stringContaining(
+        "restored the state after cell 1; lost what these cells did: 2",
+      ),
+    });
+    expect((await sandbox.execute("kept")).state).toMatchObject({ survived: true });
+  });
+
+  check("has nothing left running of it, also beside a twin", async () => {
+    const sandbox = await create({ checkpoints: "always" });
+    await sandbox.execute("import os, subprocess");
+    await using _twin = await sandbox.fork();
+    await sandbox.execute("subprocess.Popen(['sleep', '600'])\nos.kill(os.getpid(), 9)");
+    const look =
+      "[1 for p in os.listdir('/proc') if p.isdigit() and open(f'/proc/{p}/comm').read() == 'sleep\\n']";
+    expect(await sandbox.execute(look)).toMatchObject({
+      result: { "text/plain": "[]" },
+      background: 0,
+    });
+  });
+});
