@@ -27,7 +27,7 @@ export class FaultyStore implements NotebookStore {
       return rev;
     },
     list: (user) => this.#inner.heads.list(user),
-    delete: (id) => this.#inner.heads.delete(id),
+    delete: (id, expected) => this.#inner.heads.delete(id, expected),
   };
 
   blobs(id: NotebookId, generation?: string): BlobStore {

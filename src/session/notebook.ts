@@ -12,7 +12,7 @@ import { ipynbOf } from "./interchange/ipynb.js";
 import { importNotebook } from "./interchange/notebook-import.js";
 import { type CellRun, type CellRunOptions, checkRun } from "./live/cell-run.js";
 import { LeaseWatch } from "./live/lease-watch.js";
-import { clearLeftRooms, leave, settleIn } from "./live/moving.js";
+import { clearLeftRooms, leave, settleIn, vacate } from "./live/moving.js";
 import { Quarters } from "./live/quarters.js";
 import { undone } from "./live/workbench.js";
 import { WorkspaceGuard } from "./live/workspace-guard.js";
@@ -268,8 +268,8 @@ export class Notebook implements AsyncDisposable {
         journal = await makeTwin({ store, seal, from, to, book, present, room });
         return await Notebook.#begin({ wishes, runtime, seal, journal, quarters });
       } catch (error) {
-        await journal?.unmake().catch(() => {});
-        await quarters.raze().catch(() => {});
+        await journal?.remove().catch(() => {});
+        await vacate(wishes, quarters);
         throw error;
       }
     });

@@ -1,6 +1,8 @@
 import { furnishRoom } from "../../backends/native/room.js";
 import { CellarError, isCellarError } from "../../errors.js";
-import type { Journal } from "../record/journal.js";
+import type { NotebookWishes } from "../options.js";
+import { type Journal, nameOf } from "../record/journal.js";
+import { parseHead } from "../record/notebook-head.js";
 import { newRoom } from "../record/twin.js";
 import { describeOwner, type Owner } from "../store/owner.js";
 import { Workspace } from "../workspace/workspace.js";
@@ -35,11 +37,24 @@ export async function settleIn(
     }));
     return quarters;
   } catch (error) {
-    // Where the head may name it already, it stays.
-    const saved = await journal.saved();
-    if (saved === undefined || saved.room === name) await quarters[Symbol.asyncDispose]();
-    else await quarters.raze().catch(() => {});
+    await vacate(order.wishes, quarters);
     throw error;
+  }
+}
+
+/** Takes new quarters away that could not be moved into, unless the notebook has the room by now. */
+export async function vacate(
+  { store, id }: Pick<NotebookWishes, "store" | "id">,
+  quarters: Quarters,
+): Promise<void> {
+  try {
+    await quarters[Symbol.asyncDispose]();
+    const stored = await store.heads.get(id);
+    const head = stored && parseHead(stored.head, nameOf(id));
+    const named = head === undefined ? [] : [head.room, ...(head.leftRooms ?? [])];
+    if (!named.includes(quarters.room.name)) await razeRoom(quarters.room);
+  } catch {
+    // Where the head cannot be read it may name it.
   }
 }
 
@@ -71,7 +86,7 @@ export async function leave(dir: string, journal: Journal, error: unknown): Prom
 
 async function takeBack(dir: string, journal: Journal): Promise<void> {
   if (!journal.isNew) return journal.release();
-  await journal.unmake();
+  await journal.remove();
   await razeRoom({ root: roomsIn(dir), name: journal.book.room });
 }
 

@@ -92,12 +92,6 @@ export class Quarters implements AsyncDisposable {
     return prepared ?? this.#start();
   }
 
-  /** Takes everything away. */
-  async raze(): Promise<void> {
-    await this[Symbol.asyncDispose]();
-    await razeRoom(this.room);
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     const prepared = await this.#prepared?.catch(() => undefined);
     await prepared?.destroy();

@@ -3,7 +3,7 @@ import { razeRoom, roomsIn } from "../live/quarters.js";
 import { roomsOf } from "../live/room-sign.js";
 import { type PlaceOptions, placeOf } from "../options.js";
 import { checkId } from "../store/names.js";
-import { currentOwner, heldHere, livenessOfOwner, type Owner } from "../store/owner.js";
+import { currentOwner, livenessOfOwner, type Owner } from "../store/owner.js";
 import type { NotebookId, NotebookStore } from "../store/store.js";
 import { Journal } from "./journal.js";
 import { parseHead } from "./notebook-head.js";
@@ -24,30 +24,40 @@ export async function listNotebooks(
 ): Promise<readonly Catalogued[]> {
   const { store } = placeOf(place);
   const found: Catalogued[] = [];
-  for await (const id of store.heads.list(place.user)) found.push(await describe(id, store));
+  for await (const id of store.heads.list(place.user)) {
+    const described = await describe(id, store);
+    if (described !== undefined) found.push(described);
+  }
   return found.sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
 }
 
-/** Fails with `LOCKED` while somebody has it open. */
+/** Fails with `LOCKED` while somebody has it open, and with `CONFLICT` if it is taken over meanwhile. */
 export async function removeNotebook(options: PlaceOptions & NotebookId): Promise<void> {
   const { dir, store } = placeOf(options);
   const id = checkId(options);
-  const owner = currentOwner();
-  const plan = { store, id, owner, takeover: false, create: undefined };
   const root = roomsIn(dir);
-  const rooms = await Journal.open(plan).then(
-    ({ book }) => [book.room, ...(book.leftRooms ?? [])],
-    (error: unknown) => {
-      if (isBeyondReading(error)) return roomsOf(root, id);
-      throw error;
-    },
-  );
+  for (const name of await deleted(store, id, root)) await razeRoom({ root, name });
+}
+
+/** Deletes it, and gives the rooms that nobody has any more. */
+async function deleted(
+  store: NotebookStore,
+  id: NotebookId,
+  root: string,
+): Promise<readonly string[]> {
+  const rev = await store.heads.revision(id);
+  const plan = { store, id, owner: currentOwner(), takeover: false, create: undefined };
   try {
-    await store.heads.delete(id);
-  } finally {
-    heldHere().delete(owner.incarnation);
+    const journal = await Journal.open(plan);
+    const { room, leftRooms = [] } = journal.book;
+    await journal.remove();
+    return [room, ...leftRooms];
+  } catch (error) {
+    if (!isBeyondReading(error)) throw error;
+    const rooms = await roomsOf(root, id);
+    await store.heads.delete(id, rev);
+    return rooms;
   }
-  for (const name of rooms) await razeRoom({ root, name });
 }
 
 /** Not one of a newer version: that is whole, only not for us. */
@@ -55,10 +65,12 @@ function isBeyondReading(error: unknown): boolean {
   return isCellarError(error, "DAMAGED") && error.details.kept !== undefined;
 }
 
-async function describe(id: NotebookId, store: NotebookStore): Promise<Catalogued> {
+/** Undefined where it was deleted meanwhile. */
+async function describe(id: NotebookId, store: NotebookStore): Promise<Catalogued | undefined> {
   try {
     const stored = await store.heads.get(id);
-    const head = parseHead(stored?.head, keyOf(id));
+    if (stored === undefined) return undefined;
+    const head = parseHead(stored.head, keyOf(id));
     const isHeld = head.owner !== null && livenessOfOwner(head.owner) !== "dead";
     return {
       ...id,

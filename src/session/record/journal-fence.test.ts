@@ -7,6 +7,7 @@ import { cellWith } from "../interchange/notebook-content.case.test.js";
 import { DiskStore } from "../store/disk-store.js";
 import { currentOwner } from "../store/owner.js";
 import type { BlobRef, BlobStore, NotebookStore } from "../store/store.js";
+import { removeNotebook } from "./catalogue.js";
 import { blobsIn, Journal, readBook } from "./journal.js";
 import { pageOf } from "./pages.js";
 import { newBook } from "./twin.js";
@@ -118,6 +119,77 @@ describe("a former owner of a notebook", () => {
     await next.release();
     await (await open()).release();
     await expectWhole([`${LONG}same`]);
+  });
+
+  /** The same store, in which a notebook is deleted only when the gate opens. */
+  const holding = (gate: Gate) => {
+    const reached = new Gate();
+    const { heads } = store;
+    const held: NotebookStore = {
+      heads: {
+        get: (id) => heads.get(id),
+        revision: (id) => heads.revision(id),
+        cas: (id, head, expected) => heads.cas(id, head, expected),
+        list: (user) => heads.list(user),
+        delete: async (id, expected) => {
+          reached.open();
+          await gate.passed;
+          await heads.delete(id, expected);
+        },
+      },
+      blobs: (id, generation) => store.blobs(id, generation),
+    };
+    return { held, reached: reached.passed };
+  };
+
+  it("who removes it late takes away nothing of the one who took it over", async () => {
+    const first = await open();
+    await save(first, 0, LONG);
+    await first.release();
+    const gate = new Gate();
+    const { held, reached } = holding(gate);
+    const removal = removeNotebook({ ...ID, dir, store: held });
+    removal.catch(() => {});
+    await reached;
+    const next = await open(store, true);
+    await save(next, 1, `${LONG}1`);
+    gate.open();
+    await expect(removal).rejects.toMatchObject({ code: "CONFLICT" });
+    await save(next, 2, `${LONG}2`);
+    await next.release();
+    await expectWhole([LONG, `${LONG}1`, `${LONG}2`]);
+  });
+
+  it("who takes its making back late takes away nothing of the one who took it over", async () => {
+    const gate = new Gate();
+    const { held, reached } = holding(gate);
+    const maker = await open(held);
+    const removal = maker.remove();
+    removal.catch(() => {});
+    await reached;
+    const next = await open(store, true);
+    await save(next, 0, LONG);
+    gate.open();
+    await expect(removal).rejects.toMatchObject({
+      code: "CONFLICT",
+      message: expect.stringContaining("taken over by process"),
+    });
+    expect(maker.isFenced).toBe(true);
+    await next.release();
+    await expectWhole([LONG]);
+  });
+
+  it("is not followed by one whose content went with it", async () => {
+    const maker = currentOwner();
+    const blobs = store.blobs(ID, maker.incarnation);
+    const outputs = [{ type: "TEXT", stream: "stdout", text: LONG } as const];
+    const page = await pageOf({ ...cellWith(0, "show()", outputs), id: "cell-0" }, blobs);
+    const other = await open();
+    await other.remove();
+    const plan = { store, id: ID, owner: maker, takeover: false };
+    const book = { ...newBook(maker), pages: [page] };
+    await expect(Journal.create(plan, book)).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(await store.heads.get(ID)).toBeUndefined();
   });
 
   it("who was only slow leaves nothing that a later opening does not clear away", async () => {

@@ -86,11 +86,17 @@ export class Journal {
   /** A notebook that must not be there yet. */
   static async create(plan: Omit<JournalPlan, "create">, book: Book): Promise<Journal> {
     const { store, id } = plan;
-    try {
-      const rev = await claimed(plan, () => store.heads.cas(id, documentOf(book), 0));
-      return new Journal({ ...plan, create: undefined }, book, rev, undefined);
-    } catch (error) {
+    const claim = () => store.heads.cas(id, documentOf(book), 0);
+    const rev = await claimed(plan, claim).catch((error: unknown) => {
       throw isCellarError(error, "CONFLICT") ? alreadyThere(id, error) : error;
+    });
+    const journal = new Journal({ ...plan, create: undefined }, book, rev, undefined);
+    try {
+      await journal.#checkContent();
+      return journal;
+    } catch (error) {
+      await journal.remove().catch(() => {});
+      throw error;
     }
   }
 
@@ -160,12 +166,19 @@ export class Journal {
     }
   }
 
-  /** Takes back that it was made, if nobody has come to it meanwhile. */
-  async unmake(): Promise<void> {
+  /** Deletes the notebook, unless somebody has come to it meanwhile: then that one has all of it. */
+  async remove(): Promise<void> {
     const { store, id, owner } = this.#plan;
     try {
-      await this.commit((now) => ({ ...now }));
-      await store.heads.delete(id);
+      await this.vault.settle();
+      await this.#lane.run(async () => {
+        this.check();
+        if (this.#isUncertain) await this.#reload(undefined);
+        await store.heads.delete(id, this.#rev).catch(async (error: unknown) => {
+          if (isCellarError(error, "CONFLICT")) await this.#reload(error);
+          throw error;
+        });
+      });
     } finally {
       heldHere().delete(owner.incarnation);
     }
@@ -220,6 +233,16 @@ export class Journal {
     });
     this.#onFenced?.();
     return this.#fence;
+  }
+
+  /** What was stored for it before it was made has gone with one of its name that was deleted. */
+  async #checkContent(): Promise<void> {
+    const { blobs } = this.vault;
+    const found = await Promise.all(blobsIn(this.#book).map((ref) => blobs.has(ref)));
+    if (!found.includes(false)) return;
+    throw new CellarError("CONFLICT", "a notebook of the same name was deleted at the same time", {
+      remedy: "Try again.",
+    });
   }
 
   #discard(before: Book): void {

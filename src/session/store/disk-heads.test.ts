@@ -18,7 +18,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { TempNames } from "./disk-folders.js";
 import { DiskHeads } from "./disk-heads.js";
 import { DiskStore } from "./disk-store.js";
+import { currentOwner, heldHere } from "./owner.js";
 import { fillDisk, ID, StoreGrounds } from "./store-grounds.case.test.js";
+import { tombstone } from "./tombstone.js";
 
 describe("heads on a disk", () => {
   let grounds: StoreGrounds;
@@ -199,7 +201,7 @@ describe("heads on a disk", () => {
     await grounds.fill(2);
     const zombie = grounds.reopen().heads;
     await zombie.get(ID);
-    await grounds.reopen().heads.delete(ID);
+    await grounds.reopen().heads.delete(ID, 2);
     await grounds.fill(2);
     await expect(zombie.cas(ID, "zombie", 2)).rejects.toMatchObject({ code: "CONFLICT" });
     expect(await get()).toEqual({ rev: 2, head: { n: 2 } });
@@ -216,11 +218,88 @@ describe("heads on a disk", () => {
       })();
       const refused = expect(writing).rejects.toMatchObject({ code: "CONFLICT" });
       await expect.poll(() => rev, { interval: 1 }).toBeGreaterThan(3);
-      await grounds.reopen().heads.delete(ID);
+      const remover = grounds.reopen().heads;
+      const remove = async () => remover.delete(ID, await remover.revision(ID));
+      await expect.poll(remove, { interval: 0, timeout: 20_000 }).toBeUndefined();
       await refused;
       expect(await get()).toBeUndefined();
       expect(await readdir(dirname(grounds.folder))).toEqual([]);
       await grounds.fill(1);
+    }
+  });
+
+  describe("whose deletion was not finished", () => {
+    const deleter = currentOwner();
+    afterEach(() => heldHere().delete(deleter.incarnation));
+
+    /** As one is that has stopped between two steps of its deletion. */
+    const halfDeleted = async () => {
+      await grounds.fill(2);
+      await grounds.reopen().blobs(ID).put(Buffer.from("content"));
+      heldHere().add(deleter.incarnation);
+      await grounds.reopen().heads.cas(ID, tombstone(deleter), 2);
+    };
+
+    const expectGone = async () => {
+      const { heads } = grounds.reopen();
+      expect([await heads.get(ID), await heads.revision(ID)]).toEqual([undefined, 0]);
+      for await (const id of heads.list()) expect(id).toBeUndefined();
+    };
+
+    it("are gone, and their name is not given away while the deleter may go on", async () => {
+      await halfDeleted();
+      const { heads } = grounds.reopen();
+      await expectGone();
+      const conflict = { code: "CONFLICT" };
+      await expect(heads.cas(ID, "past it", 3)).rejects.toMatchObject(conflict);
+      await expect(heads.delete(ID, 3)).rejects.toMatchObject(conflict);
+      await expect(heads.cas(ID, "new", 0)).rejects.toMatchObject({
+        ...conflict,
+        message: expect.stringContaining(`deleted by process ${process.pid} `),
+      });
+      expect(await readdir(dirname(grounds.folder))).toEqual(["one"]);
+      await expectGone();
+    });
+
+    it("are taken away by the next one when the deleter is dead", async () => {
+      await halfDeleted();
+      heldHere().delete(deleter.incarnation);
+      await expectGone();
+      expect(await readdir(dirname(grounds.folder))).toEqual([]);
+    });
+
+    it("are made anew by one of many when the deleter is dead", async () => {
+      for (let round = 0; round < 10; round += 1) {
+        await halfDeleted();
+        heldHere().delete(deleter.incarnation);
+        const tries = [1, 2, 3, 4].map((head) => grounds.reopen().heads.cas(ID, head, 0));
+        const ends = await Promise.allSettled(tries);
+        const won = ends.flatMap(({ status }, at) => (status === "fulfilled" ? [at + 1] : []));
+        expect(won).toHaveLength(1);
+        expect(await get()).toEqual({ rev: 1, head: won[0] });
+        expect(await readdir(grounds.folder)).not.toContain("blobs");
+        await grounds.reopen().heads.delete(ID, 1);
+      }
+    });
+  });
+
+  it("of which nothing is whole are deleted, but not once they were put right", async () => {
+    for (const isPutRight of [true, false]) {
+      await grounds.fill(2);
+      const copy = join(grounds.dir, "copy");
+      await copyFile(grounds.head(2), copy);
+      for (const rev of [1, 2]) await writeFile(grounds.head(rev), "broken");
+      await expect(get()).rejects.toMatchObject({ code: "DAMAGED" });
+      const { heads } = grounds.reopen();
+      const rev = await heads.revision(ID);
+      if (isPutRight) {
+        await copyFile(copy, grounds.head(2));
+        expect(await grounds.reopen().heads.cas(ID, "going on", 2)).toBe(3);
+        await expect(heads.delete(ID, rev)).rejects.toMatchObject({ code: "CONFLICT" });
+        expect(await get()).toMatchObject({ rev: 3, head: "going on" });
+      }
+      await heads.delete(ID, isPutRight ? 3 : rev);
+      expect(await readdir(dirname(grounds.folder))).toEqual([]);
     }
   });
 

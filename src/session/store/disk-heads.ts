@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
+import { lstat, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { CellarError } from "../../errors.js";
+import { setTimeout } from "node:timers/promises";
+import { CellarError, isCellarError } from "../../errors.js";
 import { diskFault, hasCode } from "./disk-faults.js";
 import {
   foldersIn,
@@ -14,8 +15,10 @@ import {
 } from "./disk-folders.js";
 import { Envelope, type Upgrade } from "./envelope.js";
 import { checkId, checkName, folderName, nameOfFolder } from "./names.js";
-import { headName, look, publish, type Seen } from "./revisions.js";
+import { currentOwner, heldHere, livenessOfOwner, type Owner } from "./owner.js";
+import { headName, isStill, look, publish, removeAll, type Seen, seeAside } from "./revisions.js";
 import type { HeadStore, NotebookId, StoredHead } from "./store.js";
+import { deleterIn, stillDeleting, TOMBSTONE_BYTES, tombstone } from "./tombstone.js";
 
 /** What a notebook of another program is kept in. */
 const FOREIGN = "cells.json";
@@ -25,6 +28,13 @@ const MAX_BYTES = 64 * 1024 * 1024;
 const REMEMBERED = 4096;
 /** How often a head that changes while it is read is looked at again. */
 const MAX_LOOKS = 100;
+
+/** How long one who makes a notebook waits for another one who deletes that of its name. */
+const DELETION_TRIES = 20;
+const DELETION_MS = 25;
+
+/** How folders of deleted notebooks are named. */
+const DELETED = ".deleted-";
 
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
@@ -56,7 +66,12 @@ export class DiskHeads implements HeadStore {
   }
 
   async revision(id: NotebookId): Promise<number> {
-    return (await look(this.folderOf(id))).latest;
+    const folder = this.folderOf(id);
+    try {
+      return await this.#standing(id, folder);
+    } catch (error) {
+      throw diskFault(`reading the notebook in ${folder}`, error);
+    }
   }
 
   async cas(id: NotebookId, head: unknown, expected: number): Promise<number> {
@@ -66,7 +81,7 @@ export class DiskHeads implements HeadStore {
     if (content.length > MAX_BYTES) throw tooLarge(content.length);
     const known = this.#seen.get(folder);
     try {
-      const before = known?.rev === expected ? known : await this.#expect(folder, expected);
+      const before = known?.rev === expected ? known : await this.#expect(id, folder, expected);
       // What fails from here on may have been done or not.
       this.#seen.delete(folder);
       const seen = await publish(folder, this.#temps.next(), content, rev, before);
@@ -86,26 +101,83 @@ export class DiskHeads implements HeadStore {
       for (const sessionFolder of await foldersIn(join(this.#root, userFolder))) {
         const session = nameOfFolder("session", sessionFolder);
         if (session === undefined) continue;
-        const { latest } = await look(join(this.#root, userFolder, sessionFolder));
-        if (latest > 0) yield { user: owner, session };
+        const id = { user: owner, session };
+        if ((await this.revision(id)) > 0) yield id;
       }
     }
   }
 
-  /** Takes all of the notebook away in one step: who still writes to it finds it gone. */
-  async delete(id: NotebookId): Promise<void> {
+  async delete(id: NotebookId, expected: number): Promise<void> {
     const folder = this.folderOf(id);
-    const parent = dirname(folder);
+    try {
+      if (expected === 0) {
+        await this.get(id);
+        if ((await this.revision(id)) !== 0) throw conflict(folder, 0);
+      } else {
+        const listing = await look(folder);
+        const isAside = listing.latest === expected && listing.newest < expected;
+        const before = isAside
+          ? await seeAside(folder, listing)
+          : await this.#expect(id, folder, expected);
+        if (!(await this.#bury(id, folder, before))) throw conflict(folder, expected);
+      }
+      await sweepDeleted(dirname(folder));
+    } catch (error) {
+      throw diskFault(`deleting ${folder}`, error);
+    }
+  }
+
+  /**
+   * Commits a tombstone, and then takes all of the notebook away in one step. Between the two
+   * nobody else may move the folder, however long that takes. False where others were quicker.
+   */
+  async #bury(id: NotebookId, folder: string, before: Seen): Promise<boolean> {
+    const owner = currentOwner();
+    const rev = before.rev + 1;
+    heldHere().add(owner.incarnation);
     this.#seen.delete(folder);
     try {
-      await rename(folder, join(parent, `.deleted-${randomBytes(8).toString("hex")}`));
+      const content = this.#envelope.seal(id, rev, tombstone(owner));
+      const seen = await publish(folder, this.#temps.next(), content, rev, before);
+      if (seen === undefined || !(await isStill(folder, seen))) return false;
+      if ((await look(folder)).latest !== rev) return false;
+      const parent = dirname(folder);
+      await rename(folder, join(parent, `${DELETED}${randomBytes(8).toString("hex")}`));
       await syncFolder(parent);
-    } catch (error) {
-      if (!hasCode(error, "ENOENT")) throw diskFault(`deleting ${folder}`, error);
+      return true;
+    } finally {
+      heldHere().delete(owner.incarnation);
     }
-    for (const name of await foldersIn(parent)) {
-      if (!name.startsWith(".deleted-")) continue;
-      await clear(join(parent, name));
+  }
+
+  /** Finishes what a dead one has begun. Gives who is still at it. */
+  async #finish(id: NotebookId, folder: string, rev: number): Promise<Owner | undefined> {
+    const opened = await this.#open(id, folder, rev);
+    const deleter = typeof opened === "object" ? deleterIn(opened.head) : undefined;
+    if (typeof opened !== "object" || deleter === undefined) return undefined;
+    if (livenessOfOwner(deleter) !== "dead") return deleter;
+    // What stays of it is cleared by the next deletion.
+    if (await this.#bury(id, folder, opened.seen))
+      await sweepDeleted(dirname(folder)).catch(() => {});
+    return undefined;
+  }
+
+  /** The newest revision; 0 where it is a tombstone. */
+  async #standing(id: NotebookId, folder: string): Promise<number> {
+    const { newest, latest } = await look(folder);
+    return newest > 0 && (await this.#isTombstone(id, folder, newest)) ? 0 : latest;
+  }
+
+  async #isTombstone(id: NotebookId, folder: string, rev: number): Promise<boolean> {
+    try {
+      const { size } = await lstat(join(folder, headName(rev)));
+      if (size > TOMBSTONE_BYTES) return false;
+      const opened = await this.#open(id, folder, rev);
+      return typeof opened === "object" && deleterIn(opened.head) !== undefined;
+    } catch (error) {
+      // One of a newer version is none, as far as we know.
+      if (hasCode(error, "ENOENT") || isCellarError(error)) return false;
+      throw error;
     }
   }
 
@@ -124,12 +196,17 @@ export class DiskHeads implements HeadStore {
           break;
         default: {
           const { head, seen } = opened;
+          if (deleterIn(head) !== undefined) {
+            // What cannot be taken away now is taken away when the name is needed.
+            await this.#finish(id, folder, newest).catch(() => {});
+            return undefined;
+          }
           if (newest === latest) {
             this.#remember(folder, seen);
             return { rev: newest, head, ...(aside.length > 0 && { damaged: aside }) };
           }
           const content = this.#envelope.seal(id, latest + 1, head);
-          await publish(folder, this.#temps.next(), content, latest + 1);
+          await publish(folder, this.#temps.next(), content, latest + 1, seen);
         }
       }
     }
@@ -166,8 +243,9 @@ export class DiskHeads implements HeadStore {
   }
 
   /** What a new revision is to follow: it must be the newest one now. */
-  async #expect(folder: string, expected: number): Promise<Seen> {
-    if (expected === 0) await begin(folder, this.#root);
+  async #expect(id: NotebookId, folder: string, expected: number): Promise<Seen> {
+    if (expected === 0) await this.#begin(id, folder);
+    else if (await this.#isTombstone(id, folder, expected)) throw conflict(folder, expected);
     try {
       await using file = await open(join(folder, headName(expected)), READ);
       const seen = { rev: expected, ...(await identityOf(file)) };
@@ -180,6 +258,25 @@ export class DiskHeads implements HeadStore {
     }
   }
 
+  /** Makes revision 0, an empty file for the first one to follow. */
+  async #begin(id: NotebookId, folder: string): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      const { names, newest, latest } = await look(folder);
+      if (latest === 0) {
+        refuseForeign(folder, names);
+        break;
+      }
+      if (!(await this.#isTombstone(id, folder, newest))) throw conflict(folder, 0);
+      const deleter = await this.#finish(id, folder, newest);
+      if (tries >= DELETION_TRIES)
+        throw deleter === undefined ? conflict(folder, 0) : stillDeleting(folder, deleter);
+      if (deleter !== undefined) await setTimeout(DELETION_MS);
+    }
+    await makeFolder(folder, this.#root);
+    const file = await open(join(folder, headName(0)), "a", 0o600);
+    await file.close();
+  }
+
   #remember(folder: string, seen: Seen): void {
     this.#seen.delete(folder);
     this.#seen.set(folder, seen);
@@ -188,23 +285,20 @@ export class DiskHeads implements HeadStore {
   }
 }
 
+async function sweepDeleted(parent: string): Promise<void> {
+  for (const name of await foldersIn(parent)) {
+    if (name.startsWith(DELETED)) await clear(join(parent, name));
+  }
+}
+
 /** Again where one who still writes to it has put something there meanwhile. */
 async function clear(path: string): Promise<void> {
   try {
+    await removeAll(path);
     await rm(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 5 });
   } catch (error) {
     throw diskFault(`removing ${path}`, error);
   }
-}
-
-/** Makes revision 0, an empty file for the first one to follow. */
-async function begin(folder: string, top: string): Promise<void> {
-  const { names, latest } = await look(folder);
-  if (latest !== 0) throw conflict(folder, 0);
-  refuseForeign(folder, names);
-  await makeFolder(folder, top);
-  const file = await open(join(folder, headName(0)), "a", 0o600);
-  await file.close();
 }
 
 /** Unless it is only that others have gone on meanwhile. */

@@ -1,5 +1,5 @@
-import { type FileHandle, link, lstat, open } from "node:fs/promises";
-import { join } from "node:path";
+import { type FileHandle, link, lstat, open, rm } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { hasCode } from "./disk-faults.js";
 import { type FileIdentity, identityOf, namesIn, removeFile } from "./disk-folders.js";
 
@@ -12,6 +12,8 @@ const SWEEP_EVERY = 16;
 /** A revision as it was seen on the disk. */
 export interface Seen extends FileIdentity {
   readonly rev: number;
+  /** Where it was put aside: its file. */
+  readonly aside?: string | undefined;
 }
 
 /** What the folder of a notebook holds. */
@@ -102,14 +104,31 @@ async function commit(
   }
 }
 
-async function isStill(folder: string, { rev, ino, mtimeNs }: Seen): Promise<boolean> {
+export async function isStill(folder: string, seen: Seen): Promise<boolean> {
+  const { rev, ino, mtimeNs, aside = headName(rev) } = seen;
   try {
-    const info = await lstat(join(folder, headName(rev)), { bigint: true });
+    const info = await lstat(join(folder, aside), { bigint: true });
     return info.ino === ino && info.mtimeNs === mtimeNs;
   } catch (error) {
     if (hasCode(error, "ENOENT")) return false;
     throw error;
   }
+}
+
+/** The newest revision where it was put aside. */
+export async function seeAside(folder: string, { latest, aside }: Listing): Promise<Seen> {
+  const names = aside.map((path) => basename(path));
+  const name = names.find((one) => revisionOf(one, DAMAGED) === latest) ?? headName(latest);
+  const { ino, mtimeNs } = await lstat(join(folder, name), { bigint: true });
+  return { rev: latest, ino, mtimeNs, aside: name };
+}
+
+/** Such that nobody who still writes there finds what he follows, and no revision after it. */
+export async function removeAll(folder: string): Promise<void> {
+  for (const name of await namesIn(folder)) {
+    if (DAMAGED.test(name)) await rm(join(folder, name), { recursive: true, force: true });
+  }
+  await sweep(folder, Number.POSITIVE_INFINITY);
 }
 
 /** Removes the revisions before one, the oldest first, and none after one that stays. */

@@ -45,7 +45,11 @@ export interface HeadStore {
   /** Durable when answered. Fails with `CONFLICT` unless the head is still at `expected`; 0 makes it. */
   cas(id: NotebookId, head: unknown, expected: number): Promise<number>;
   list(user?: string): AsyncIterable<NotebookId>;
-  delete(id: NotebookId): Promise<void>;
+  /**
+   * With all its content. Fails with `CONFLICT` unless the head is still at `expected`, and then
+   * takes nothing away; whoever commits after it finds no head. 0 where there is none.
+   */
+  delete(id: NotebookId, expected: number): Promise<void>;
 }
 
 /** Tells apart what `sha256` alone does not. */

@@ -43,7 +43,7 @@ export function describeStores(options: StoresOptions): void {
       const { heads } = opened.store;
       expect(await heads.get(ANN)).toBeUndefined();
       expect(await collect(heads.list())).toEqual([]);
-      await heads.delete(ANN);
+      await heads.delete(ANN, 0);
     });
 
     it("give back what was committed last, here and elsewhere", async () => {
@@ -135,7 +135,7 @@ export function describeStores(options: StoresOptions): void {
       const { store, other } = opened;
       await store.heads.cas(id, "old", 0);
       await store.heads.cas(id, "old", 1);
-      await other.heads.delete(id);
+      await other.heads.delete(id, 2);
       expect(await other.heads.get(id)).toBeUndefined();
       await expect(store.heads.cas(id, "zombie", 2)).rejects.toMatchObject({ code: "CONFLICT" });
       expect(await collect(other.heads.list(id.user))).not.toContainEqual(id);
@@ -148,13 +148,52 @@ export function describeStores(options: StoresOptions): void {
       for (const last of [15, 31, 32]) {
         const id = fresh();
         for (let rev = 0; rev < last; rev += 1) await store.heads.cas(id, "old", rev);
-        await other.heads.delete(id);
+        await other.heads.delete(id, last);
         for (let rev = 0; rev < 3; rev += 1) await other.heads.cas(id, `new ${rev + 1}`, rev);
         await expect(store.heads.cas(id, "zombie", last)).rejects.toMatchObject({
           code: "CONFLICT",
         });
         expect(await opened.other.heads.get(id)).toEqual({ rev: 3, head: "new 3" });
         expect(await other.heads.cas(id, "new 4", 3)).toBe(4);
+      }
+    });
+
+    it("are not deleted by one who fell behind, nor by one who never saw them", async () => {
+      const id = fresh();
+      const { store, other } = opened;
+      const blob = await store.blobs(id).put(Buffer.from("content"));
+      for (let rev = 0; rev < 40; rev += 1) await store.heads.cas(id, rev + 1, rev);
+      for (const view of [store, other]) {
+        for (const expected of [0, 1, 20, 38, 39, 41, 100]) {
+          const late = view.heads.delete(id, expected);
+          await expect(late).rejects.toMatchObject({ code: "CONFLICT" });
+        }
+      }
+      expect(await other.heads.get(id)).toEqual({ rev: 40, head: 40 });
+      expect(await other.blobs(id).has(blob)).toBe(true);
+      await other.heads.delete(id, 40);
+      await expect(store.heads.delete(id, 40)).rejects.toMatchObject({ code: "CONFLICT" });
+      await store.heads.delete(id, 0);
+      await store.heads.cas(id, "new", 0);
+      await expect(other.heads.delete(id, 40)).rejects.toMatchObject({ code: "CONFLICT" });
+      expect(await other.heads.get(id)).toEqual({ rev: 1, head: "new" });
+    });
+
+    it("are deleted or go on, when one deletes while another one commits", async () => {
+      const { store, other } = opened;
+      for (let round = 0; round < 20; round += 1) {
+        const id = fresh();
+        await store.heads.cas(id, "old", 0);
+        await other.heads.get(id);
+        const [deleted, saved] = await Promise.allSettled([
+          other.heads.delete(id, 1),
+          store.heads.cas(id, "saved", 1),
+        ]);
+        const lost = saved.status === "fulfilled" ? deleted : saved;
+        expect([deleted.status, saved.status].sort()).toEqual(["fulfilled", "rejected"]);
+        expect(lost).toMatchObject({ reason: { code: "CONFLICT" } });
+        const left = saved.status === "fulfilled" ? { rev: 2, head: "saved" } : undefined;
+        expect(await other.heads.get(id)).toEqual(left);
       }
     });
 
@@ -166,7 +205,7 @@ export function describeStores(options: StoresOptions): void {
         await store.heads.cas(id, rev, rev - 1);
         expect(await other.heads.revision(id)).toBe(rev);
       }
-      await other.heads.delete(id);
+      await other.heads.delete(id, 3);
       expect(await store.heads.revision(id)).toBe(0);
     });
 
@@ -175,7 +214,7 @@ export function describeStores(options: StoresOptions): void {
       const hostile = { user: "..", session: "x" };
       await expect(heads.get(hostile)).rejects.toMatchObject({ code: "INVALID_INPUT" });
       await expect(heads.cas(hostile, 1, 0)).rejects.toMatchObject({ code: "INVALID_INPUT" });
-      await expect(heads.delete(hostile)).rejects.toMatchObject({ code: "INVALID_INPUT" });
+      await expect(heads.delete(hostile, 1)).rejects.toMatchObject({ code: "INVALID_INPUT" });
       await expect(collect(heads.list("../x"))).rejects.toMatchObject({ code: "INVALID_INPUT" });
       expect(() => opened.store.blobs(hostile)).toThrow(/name of the user/);
       expect(store).toBeDefined();
@@ -308,7 +347,7 @@ export function describeStores(options: StoresOptions): void {
       const id = fresh();
       const ref = await opened.store.blobs(id).put(Buffer.from("with it"));
       await opened.store.heads.cas(id, ref, 0);
-      await opened.store.heads.delete(id);
+      await opened.store.heads.delete(id, 1);
       expect(await opened.store.blobs(id).has(ref)).toBe(false);
     });
   });

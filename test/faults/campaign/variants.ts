@@ -56,8 +56,8 @@ class PassingHeads implements HeadStore {
     return this.real.list(user);
   }
 
-  delete(id: NotebookId): Promise<void> {
-    return this.real.delete(id);
+  delete(id: NotebookId, expected: number): Promise<void> {
+    return this.real.delete(id, expected);
   }
 }
 

@@ -1,0 +1,34 @@
+import { z } from "zod";
+import { CellarError } from "../../errors.js";
+import { describeOwner, type Owner, ownerSchema } from "./owner.js";
+
+/** No file of a tombstone is larger. */
+export const TOMBSTONE_BYTES = 8192;
+
+const tombstoneSchema = z.object({ deletedBy: ownerSchema });
+
+/**
+ * The last head of a notebook: nothing follows it but the tombstone of another deletion, when the
+ * maker of this one is dead. The maker alone moves the folder away, so it moves no other one.
+ */
+export function tombstone(deletedBy: Owner): z.infer<typeof tombstoneSchema> {
+  return { deletedBy };
+}
+
+/** Who has deleted the notebook; undefined for a head that is none. */
+export function deleterIn(head: unknown): Owner | undefined {
+  return tombstoneSchema.safeParse(head).data?.deletedBy;
+}
+
+export function stillDeleting(folder: string, deleter: Owner): CellarError {
+  return new CellarError(
+    "CONFLICT",
+    `the notebook in ${folder} is still being deleted by ${describeOwner(deleter)}`,
+    {
+      remedy:
+        "try again when that is done, or end that process, or take another name; " +
+        "where that process is gone for certain, move the folder away",
+      details: { deleter },
+    },
+  );
+}
