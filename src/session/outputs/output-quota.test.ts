@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { cellWith } from "../interchange/notebook-content.case.test.js";
 import { NotebookGround } from "../notebooks.case.test.js";
+import { pageOf } from "../record/pages.js";
+import { OutputQuota } from "./output-quota.js";
 
 const PICTURE = `
 import os
@@ -50,5 +53,24 @@ describe("the outputs of a notebook", () => {
     await nb.delete(first.number);
     const shown = await nb.run("display(Picture())");
     expect([shown.outputs[0]?.type, shown.notes]).toEqual(["IMAGE", undefined]);
+  });
+
+  it("count as often as they lie on the disk, in bytes", async () => {
+    const blobs = (generation: string) => ({
+      put: async () => ({ sha256: "a".repeat(64), bytes: MEBIBYTE / 4, generation }),
+    });
+    const shown = [{ type: "TEXT", stream: "stdout", text: "y".repeat(10_000) } as const];
+    const page = (number: number, generation: string) =>
+      pageOf({ ...cellWith(number, "show()", shown), id: `cell-${number}` }, blobs(generation));
+    const pages = [await page(0, "one"), await page(1, "one"), await page(2, "two")];
+    const half = OutputQuota.beside(pages, "another", 1);
+    expect([half.take(MEBIBYTE / 2 + 1), half.take(MEBIBYTE / 2)]).toEqual([false, true]);
+    expect(OutputQuota.beside(pages, "cell-2", 1).take((MEBIBYTE * 3) / 4)).toBe(true);
+
+    const wide = [{ type: "TEXT", stream: "stdout", text: "ü".repeat(500) } as const];
+    const inline = await pageOf(cellWith(0, "show()", wide), blobs("one"));
+    const length = Buffer.byteLength(String(inline.entry.record));
+    const rest = OutputQuota.beside([inline], "another", 1);
+    expect([rest.take(MEBIBYTE - length + 1), rest.take(MEBIBYTE - length)]).toEqual([false, true]);
   });
 });

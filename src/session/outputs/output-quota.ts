@@ -1,4 +1,5 @@
 import { blobsOf, type Page } from "../record/pages.js";
+import { blobKey } from "../store/store.js";
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -17,9 +18,9 @@ export class OutputQuota {
   /** `cell` is about to run again: what it showed before does not count. */
   static beside(pages: readonly Page[], cell: string, maxMb: number): OutputQuota {
     const others = pages.filter((page) => page.cell.id !== cell);
-    const blobs = new Map(others.flatMap(blobsOf).map(({ sha256, bytes }) => [sha256, bytes]));
+    const blobs = new Map(others.flatMap(blobsOf).map((ref) => [blobKey(ref), ref.bytes]));
     const inline = others.map(({ entry: { record } }) =>
-      typeof record === "string" ? record.length : 0,
+      typeof record === "string" ? Buffer.byteLength(record) : 0,
     );
     const taken = [...blobs.values(), ...inline].reduce((sum, bytes) => sum + bytes, 0);
     return new OutputQuota(maxMb, taken);
