@@ -173,7 +173,8 @@ export class Journal {
       await this.vault.settle();
       await this.#lane.run(async () => {
         this.check();
-        if (this.#isUncertain) await this.#reload(undefined);
+        // A revision of that number may be of another notebook of this name by now.
+        await this.#reload(undefined);
         await store.heads.delete(id, this.#rev).catch(async (error: unknown) => {
           if (isCellarError(error, "CONFLICT")) await this.#reload(error);
           throw error;

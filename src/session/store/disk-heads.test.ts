@@ -199,10 +199,11 @@ describe("heads on a disk", () => {
 
   it("refuse one whose notebook was deleted and made again up to the same number", async () => {
     await grounds.fill(2);
-    const zombie = grounds.reopen().heads;
-    await zombie.get(ID);
+    const [zombie, remover] = [grounds.reopen().heads, grounds.reopen().heads];
+    await Promise.all([zombie.get(ID), remover.get(ID)]);
     await grounds.reopen().heads.delete(ID, 2);
     await grounds.fill(2);
+    await expect(remover.delete(ID, 2)).rejects.toMatchObject({ code: "CONFLICT" });
     await expect(zombie.cas(ID, "zombie", 2)).rejects.toMatchObject({ code: "CONFLICT" });
     expect(await get()).toEqual({ rev: 2, head: { n: 2 } });
     expect(await readdir(dirname(grounds.folder))).toEqual(["one"]);

@@ -114,11 +114,8 @@ export class DiskHeads implements HeadStore {
         await this.get(id);
         if ((await this.revision(id)) !== 0) throw conflict(folder, 0);
       } else {
-        const listing = await look(folder);
-        const isAside = listing.latest === expected && listing.newest < expected;
-        const before = isAside
-          ? await seeAside(folder, listing)
-          : await this.#expect(id, folder, expected);
+        const known = this.#seen.get(folder);
+        const before = known?.rev === expected ? known : await this.#last(id, folder, expected);
         if (!(await this.#bury(id, folder, before))) throw conflict(folder, expected);
       }
       await sweepDeleted(dirname(folder));
@@ -242,6 +239,13 @@ export class DiskHeads implements HeadStore {
     }
   }
 
+  /** What a deletion is to follow: also a revision that was put aside, and none before is whole. */
+  async #last(id: NotebookId, folder: string, expected: number): Promise<Seen> {
+    const listing = await look(folder);
+    const isAside = listing.latest === expected && listing.newest < expected;
+    return isAside ? seeAside(folder, listing) : this.#expect(id, folder, expected);
+  }
+
   /** What a new revision is to follow: it must be the newest one now. */
   async #expect(id: NotebookId, folder: string, expected: number): Promise<Seen> {
     if (expected === 0) await this.#begin(id, folder);
@@ -273,7 +277,10 @@ export class DiskHeads implements HeadStore {
       if (deleter !== undefined) await setTimeout(DELETION_MS);
     }
     await makeFolder(folder, this.#root);
-    const file = await open(join(folder, headName(0)), "a", 0o600);
+    const file = await open(join(folder, headName(0)), "a", 0o600).catch((error: unknown) => {
+      // Somebody has made it meanwhile, and deleted it.
+      throw hasCode(error, "ENOENT") ? conflict(folder, 0) : error;
+    });
     await file.close();
   }
 
