@@ -57,51 +57,54 @@ export async function publish(
   rev: number,
   before?: Seen,
 ): Promise<Seen | undefined> {
-  const parent = await openFolder(path);
-  if (parent === undefined) return undefined;
-  const folder = process.platform === "linux" ? `/proc/self/fd/${parent.fd}` : path;
+  // Where these two are of different folders, the link below finds no finished file.
+  const handles = await openBoth(open(join(path, temp), "wx", 0o600), open(path, "r"));
+  if (handles === undefined) return undefined;
+  const [file, parent] = handles;
   try {
-    if (before !== undefined && !(await isStill(folder, before))) return undefined;
-    return await commit(parent, folder, temp, content, rev, before);
-  } finally {
-    // Nothing is lost where this fails, so nobody waits for it.
-    void parent.close().catch(() => {});
-  }
-}
-
-async function commit(
-  parent: FileHandle,
-  folder: string,
-  temp: string,
-  content: Buffer,
-  rev: number,
-  before: Seen | undefined,
-): Promise<Seen | undefined> {
-  const path = join(folder, headName(rev));
-  const unfinished = join(folder, temp);
-  let file: FileHandle | undefined;
-  try {
-    file = await open(unfinished, "wx", 0o600);
-    await file.writeFile(content);
-    const [identity] = await Promise.all([identityOf(file), file.datasync()]);
-    await link(unfinished, path);
-    const [isNext] = await Promise.all([
-      before === undefined || isStill(folder, before),
-      parent.sync(),
-      removeFile(unfinished),
-      // What cannot be removed now is removed by a later one.
-      rev % SWEEP_EVERY === 0 && sweep(folder, rev - SWEEP_EVERY).catch(() => {}),
-    ]);
-    if (isNext) return { rev, ...identity };
-    await removeFile(path);
-    return undefined;
+    const seen = await commit(file, parent, { path, temp, rev, before }, content);
+    if (seen === undefined) await removeFile(join(path, temp)).catch(() => {});
+    return seen;
   } catch (error) {
-    await removeFile(unfinished).catch(() => {});
+    await removeFile(join(path, temp)).catch(() => {});
     if (hasCode(error, "EEXIST", "ENOENT")) return undefined;
     throw error;
   } finally {
-    void file?.close().catch(() => {});
+    // Nothing is lost where this fails, so nobody waits for it.
+    void Promise.allSettled([file.close(), parent.close()]);
   }
+}
+
+interface Commit {
+  readonly path: string;
+  readonly temp: string;
+  readonly rev: number;
+  readonly before: Seen | undefined;
+}
+
+async function commit(
+  file: FileHandle,
+  parent: FileHandle,
+  { path, temp, rev, before }: Commit,
+  content: Buffer,
+): Promise<Seen | undefined> {
+  const folder = process.platform === "linux" ? `/proc/self/fd/${parent.fd}` : path;
+  const unfinished = join(folder, temp);
+  const isFollowing = async () => before === undefined || (await isStill(folder, before));
+  const [isThere] = await Promise.all([isFollowing(), file.writeFile(content)]);
+  if (!isThere) return undefined;
+  const [identity] = await Promise.all([identityOf(file), file.datasync()]);
+  await link(unfinished, join(folder, headName(rev)));
+  const [isNext] = await Promise.all([
+    isFollowing(),
+    parent.sync(),
+    removeFile(unfinished),
+    // What cannot be removed now is removed by a later one.
+    rev % SWEEP_EVERY === 0 && sweep(folder, rev - SWEEP_EVERY).catch(() => {}),
+  ]);
+  if (isNext) return { rev, ...identity };
+  await removeFile(join(folder, headName(rev)));
+  return undefined;
 }
 
 export async function isStill(folder: string, seen: Seen): Promise<boolean> {
@@ -144,12 +147,15 @@ function revisionOf(name: string, pattern: RegExp): number {
   return Number(pattern.exec(name)?.[1] ?? 0);
 }
 
-/** Undefined where it is gone. */
-async function openFolder(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, "r");
-  } catch (error) {
-    if (hasCode(error, "ENOENT")) return undefined;
-    throw error;
-  }
+/** Two files at a time; undefined where their folder is gone. */
+async function openBoth(
+  first: Promise<FileHandle>,
+  second: Promise<FileHandle>,
+): Promise<[FileHandle, FileHandle] | undefined> {
+  const [one, other] = await Promise.allSettled([first, second]);
+  if (one.status === "fulfilled" && other.status === "fulfilled") return [one.value, other.value];
+  for (const opened of [one, other]) if (opened.status === "fulfilled") await opened.value.close();
+  const failed = one.status === "rejected" ? one : (other as PromiseRejectedResult);
+  if (hasCode(failed.reason, "ENOENT")) return undefined;
+  throw failed.reason;
 }
