@@ -73,7 +73,8 @@ export class Model {
     this.#unclear.push(deed);
     if (deed.file !== undefined) {
       const { path, text } = deed.file;
-      this.#files.set(path, new Set([...(this.#files.get(path) ?? [undefined]), text]));
+      const before = this.#files.get(path) ?? [undefined];
+      this.#files.set(path, new Set([...before, ...cutOff(deed), text]));
     }
     if (account === undefined) return;
     this.#compare(account, this.#unclear);
@@ -149,7 +150,7 @@ export class Model {
     const cell = account.cells.find(({ code }) => code === deed.code);
     const isWritten = deed.name === "putFile" || cell?.state === "COMPLETED";
     const before = this.#files.get(path) ?? [undefined];
-    this.#files.set(path, new Set(isWritten ? [text] : [...before, text]));
+    this.#files.set(path, new Set(isWritten ? [text] : [...before, ...cutOff(deed), text]));
   }
 
   /** The newest run has shown what the variables hold. */
@@ -195,4 +196,9 @@ export class Model {
   #deny(what: string): void {
     this.#findings.untrue.push(`${this.#name}: ${what}`);
   }
+}
+
+/** A cell that was ended right after its `open` has written nothing yet; `putFile` is all or nothing. */
+function cutOff(deed: Deed): readonly string[] {
+  return deed.name === "putFile" ? [] : [""];
 }
