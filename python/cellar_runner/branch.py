@@ -219,6 +219,8 @@ class Branch:
         if self._spare is not None and self._census.is_new_child(pid):
             self.parked.append(Parked(step, pid, self._spare))
             self._spare = None
+            # This head has come as far as the end of a cell.
+            self._frail = 0
         while len(self.parked) > self._keep:
             self.forget(self.parked[0])
         with self.new_spare() as theirs:

@@ -153,7 +153,8 @@ export class RunningCell implements CellListener {
         .then((answer): CellEnd => ({ kind: "answered", answer }))
         .catch((error: unknown): Promise<CellEnd> => this.#linkBroke(error));
       const end = await Promise.race([answered, died, lost]);
-      if (end.kind !== "answered") return end;
+      // The head in its place may have died as well by now.
+      if (end.kind !== "answered") return end.kind === "died" ? (this.#death ?? end) : end;
       this.#answered = true;
       if (end.answer.output !== undefined) {
         this.#takeOutput(end.answer.output);

@@ -57,7 +57,7 @@ export class PythonSandbox implements ISandbox {
   #notice: StateReport | undefined;
   #isLossTold = false;
   /** Of heads between cells, not told yet. */
-  readonly #deaths: Death[] = [];
+  readonly #deaths: StateReport[] = [];
   #ending: Promise<void> | undefined;
 
   constructor(
@@ -330,7 +330,11 @@ export class PythonSandbox implements ISandbox {
     if (end.kind === "died" && end.death.restored === run.step) {
       this.#branch.line.add({ id: run.step, cell: run.number });
     }
-    const restored = end.kind === "died" ? await this.#restoredIfSeen(end.death) : undefined;
+    const { line, lost } = this.#branch;
+    const restored =
+      end.kind === "died"
+        ? await this.#restoredIfSeen(restoredState(line, end.death.restored, lost))
+        : undefined;
     this.#isLossTold = restored === undefined;
     const state = restored ?? (await this.#bereft());
     const told = joinReports(run.notice, state);
@@ -362,19 +366,13 @@ export class PythonSandbox implements ISandbox {
     }
   }
 
-  async #restored(death: Death): Promise<StateReport> {
-    const report = restoredState(this.#branch.line, death.restored, this.#branch.lost);
-    if (death.restored === 0) await this.#furnish();
-    return { ...report, checkpoint: this.#branch.line.present.id };
-  }
-
   /** Only what was seen to be there has survived; undefined when the session is gone as a whole. */
-  async #restoredIfSeen(death: Death): Promise<StateReport | undefined> {
-    const report = await this.#restored(death).catch(() => undefined);
-    const isThere = await this.#branch.isThere();
+  async #restoredIfSeen(report: StateReport): Promise<StateReport | undefined> {
+    const ready = this.#branch.line.present.id === 0 ? this.#furnish() : Promise.resolve();
+    const isThere = await ready.then(() => this.#branch.isThere()).catch(() => false);
     if (!this.#lodging.family.isAlive) return undefined;
-    if (report !== undefined && isThere) return report;
-    return { survived: false, checkpoint: this.#branch.line.present.id, reason: UNSEEN };
+    const checkpoint = this.#branch.line.present.id;
+    return isThere ? { ...report, checkpoint } : { survived: false, checkpoint, reason: UNSEEN };
   }
 
   async #bereft(): Promise<StateReport> {
@@ -384,13 +382,14 @@ export class PythonSandbox implements ISandbox {
 
   /** The head died between cells: whatever comes next goes on from what took its place. */
   #mourn(death: Death): void {
-    this.#deaths.push(death);
+    // At once: what is asked for next may go to another state.
+    this.#deaths.push(restoredState(this.#branch.line, death.restored, this.#branch.lost));
     this.#queue.run(() => this.#tellDeaths());
   }
 
   async #tellDeaths(): Promise<void> {
-    for (const death of this.#deaths.splice(0)) {
-      const report = await this.#restoredIfSeen(death);
+    for (const restored of this.#deaths.splice(0)) {
+      const report = await this.#restoredIfSeen(restored);
       // Where nothing took its place, the next session tells.
       if (report === undefined) return;
       const reason = report.reason ?? "the process ended between two cells and was restored";
