@@ -30,6 +30,11 @@ export function initPids(): number[] {
   return seenPids(({ numbers }) => numbers.length === 3 && numbers[2] === 1);
 }
 
+/** Those that sessions know under this number. */
+export function pidsKnownAs(number: number): number[] {
+  return seenPids(({ numbers }) => numbers.length === 3 && numbers[2] === number);
+}
+
 function pidsWithoutSession(wanted: (number: number) => boolean): number[] {
   return seenPids(({ numbers }) => numbers.length === 2 && wanted(numbers[1] ?? 0));
 }

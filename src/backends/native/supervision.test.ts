@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { REPLConfig } from "../backend.js";
-import { initPids, sessionPids } from "./processes.case.test.js";
+import { initPids, pidsKnownAs, sessionPids } from "./processes.case.test.js";
 import type { NativePythonSandbox } from "./sandbox.js";
 import { openWalls } from "./walls.case.test.js";
 
@@ -130,6 +130,22 @@ describe("a session that lost its process", () => {
       ),
     });
     expect((await sandbox.execute("kept")).state).toMatchObject({ survived: true });
+  });
+
+  check("knows where it stands when that happened just before an undo", async () => {
+    const sandbox = await create({ checkpoints: "always" });
+    for (let round = 0; round < 8; round += 1) {
+      for (const code of ["log = [1]", "log = log + [2]"]) await sandbox.execute(code);
+      const head = Number((await sandbox.execute("import os\nos.getpid()")).result?.["text/plain"]);
+      for (const pid of ours(pidsKnownAs(head))) process.kill(pid, "SIGKILL");
+      await sandbox.undo();
+      expect((await sandbox.checkpoints()).length).toBeGreaterThan(1);
+      const next = await sandbox.execute("log");
+      expect(next.state.reason ?? "").not.toContain("an empty session");
+      // A copy that was not made yet has cost one cell, which is told.
+      const wanted = next.state.survived ? "[1, 2]" : "[1]";
+      expect(next.result).toEqual({ "text/plain": wanted });
+    }
   });
 
   check("has nothing left running of it, also beside a twin", async () => {
