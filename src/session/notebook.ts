@@ -28,7 +28,7 @@ import { resourceOf } from "./outputs/resources.js";
 import { flagPrivate } from "./privacy-guard.js";
 import { type Catalogued, listNotebooks, removeNotebook } from "./record/catalogue.js";
 import { Journal } from "./record/journal.js";
-import { missing, stepsBack, withoutCell } from "./record/timeline.js";
+import { stepsBack, withoutCell } from "./record/timeline.js";
 import { makeTwin, newBook, newRoom } from "./record/twin.js";
 import { checkId } from "./store/names.js";
 import { currentOwner } from "./store/owner.js";
@@ -229,8 +229,8 @@ export class Notebook implements AsyncDisposable {
   /** Runs the cells again whose effects are missing; stops at one that does not complete any more. */
   replay(options: CellRunOptions = {}): Promise<readonly Cell[]> {
     return this.#task(async () => {
-      const { held } = await this.#parts.keeper.ready();
-      const absent = missing(this.#parts.journal.book.executions, new Set(held));
+      await this.#parts.keeper.ready();
+      const absent = this.#parts.keeper.missing;
       const known = new Set(this.cells.map(({ id }) => id));
       const replayed: Cell[] = [];
       for (const { cell: id } of absent.filter(({ cell }) => known.has(cell))) {

@@ -4,7 +4,7 @@ import { cellList, notebookClosed } from "../notebook-state.js";
 import { flagPrivate } from "../privacy-guard.js";
 import type { Journal } from "../record/journal.js";
 import type { SnapshotRecord } from "../record/notebook-head.js";
-import { type Execution, isInEffect, missing, newestInEffect } from "../record/timeline.js";
+import { type Execution, isInEffect, marked, missing, newestInEffect } from "../record/timeline.js";
 import type { Seal } from "../store/seal.js";
 import type { NotebookId } from "../store/store.js";
 import type { LiveSession } from "./live-session.js";
@@ -55,7 +55,7 @@ export class SessionKeeper {
 
   /** The numbers of cells that ran but whose effects are not in the variables. */
   get ranAfter(): readonly number[] {
-    return this.#plan.numbersOf(this.#missing.map(({ cell }) => cell));
+    return this.#plan.numbersOf(this.missing.map(({ cell }) => cell));
   }
 
   /** The numbers of the cells that ran then. */
@@ -67,7 +67,7 @@ export class SessionKeeper {
 
   /** What of that nothing brings back, since the cells were deleted; until a cell was told. */
   get goneForGood(): string | undefined {
-    const gone = this.#missing.filter(
+    const gone = this.missing.filter(
       ({ cell, isLost }) => !isLost && this.#plan.numbersOf([cell]).length === 0,
     );
     if (gone.length === 0) return undefined;
@@ -205,8 +205,9 @@ export class SessionKeeper {
     return cell === undefined ? "a cell that was deleted" : `cell ${cell}`;
   }
 
-  get #missing(): readonly Execution[] {
-    const held = new Set(this.#session?.held);
-    return missing(this.#plan.journal.book.executions, held);
+  /** Runs whose effects are not in the variables, the last of each cell. */
+  get missing(): readonly Execution[] {
+    const { held, unsaved = [] } = this.#session ?? {};
+    return missing(marked(this.#plan.journal.book.executions, unsaved), new Set(held));
   }
 }

@@ -36,6 +36,9 @@ describe("a timeline", () => {
     const runs = line([1, "a"], [2, "b"], [3, "c"], [4, "b"]);
     expect(missing(runs, new Set([1]))).toEqual(line([3, "c"], [4, "b"]));
     expect(missing(runs, new Set([1, 2, 3, 4]))).toEqual([]);
+    const again = [...runs, { sequence: 5, cell: "c", isUnsaved: true }];
+    expect(missing(again, new Set([1, 5]))).toEqual(line([4, "b"]));
+    expect(missing(again, new Set([1]))).toEqual(line([3, "c"], [4, "b"]));
   });
 
   it("goes back from the present to the beginning and not beyond", () => {

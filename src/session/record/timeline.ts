@@ -36,10 +36,18 @@ export function extended(
   return [...before, run];
 }
 
-/** The last run of each cell whose effects are not in the variables, in the order in which they ran. */
+/**
+ * The last run of each cell whose effects are not in the variables, in the order in which they ran. A
+ * later run that was not saved has them in all the same: running it once more would do them twice.
+ */
 export function missing(timeline: Timeline, held: ReadonlySet<number>): Execution[] {
   const absent = timeline.filter(({ sequence, isUnsaved }) => !isUnsaved && !held.has(sequence));
-  return absent.filter(({ cell }, at) => !absent.slice(at + 1).some((next) => next.cell === cell));
+  const unsaved = timeline.filter(({ sequence, isUnsaved }) => isUnsaved && held.has(sequence));
+  return absent.filter(
+    ({ cell, sequence }, at) =>
+      !absent.slice(at + 1).some((next) => next.cell === cell) &&
+      !unsaved.some((next) => next.cell === cell && next.sequence > sequence),
+  );
 }
 
 /** The timeline with runs that the variables hold and no cell tells: they are told until undone. */

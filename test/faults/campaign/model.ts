@@ -180,11 +180,13 @@ export class Model {
     }
     const tokens = new Map(account.cells.map((cell) => [tokenOf(cell.code), cell]));
     const strangers = held.filter((token) => !tokens.has(token) && !this.#deleted.has(token));
-    if (strangers.length > 0 && !account.warnings.some((text) => UNSAVED.test(text))) {
+    const tellsUnsaved = account.warnings.some((text) => UNSAVED.test(text));
+    if (strangers.length > 0 && !tellsUnsaved) {
       this.#deny(`${strangers} is in the variables, not in the record, and nobody said so`);
     }
     const counts = held.flatMap((token) => tokens.get(token)?.executionCount ?? []);
-    if (counts.some((count, at) => count < (counts[at - 1] ?? 0))) {
+    // A run again that was not saved has the cell's effects later than its record says.
+    if (!tellsUnsaved && counts.some((count, at) => count < (counts[at - 1] ?? 0))) {
       this.#deny(`the runs are in the variables in the order ${counts}`);
     }
   }
