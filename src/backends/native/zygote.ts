@@ -28,6 +28,7 @@ export class Zygote {
   /** Who waits for the link of a template, by its name. */
   readonly #expectant = new Map<string, (error: CellarError) => void>();
   #closing = false;
+  #isWanted = false;
 
   constructor(
     wall: Wall,
@@ -123,6 +124,8 @@ export class Zygote {
 
   /** Ends the zygote and with it every session it made. */
   async close(): Promise<void> {
+    // One that has fallen by itself is only cleared away: its sessions were lost, not closed.
+    this.#isWanted ||= this.isAlive;
     this.#closing = true;
     this.#peer.close();
     const timer = setTimeout(() => this.#wall.process.kill("SIGKILL"), 2000);
@@ -141,7 +144,7 @@ export class Zygote {
   #lose(reason: CellarError): void {
     this.#peer.close(reason);
     for (const reject of this.#expectant.values()) reject(reason);
-    this.#cradle.lose("zygote", reason, this.#closing);
+    this.#cradle.lose("zygote", reason, this.#isWanted);
   }
 }
 
