@@ -95,7 +95,10 @@ describe("a session whose first process does nothing any more", () => {
     const config = { timeout: 500, checkpoints: "always" } as const;
     const running = await create(config);
     const going = [await create(config), await create(config)] as const;
-    for (const sandbox of [running, ...going]) await sandbox.execute("kept = 7");
+    for (const sandbox of [running, ...going]) {
+      await sandbox.execute("kept = 7");
+      await vi.waitUntil(async () => (await sandbox.checkpoints()).length > 1, PATIENCE);
+    }
     for (const pid of ours(initPids())) process.kill(pid, "SIGSTOP");
     const [cell, undo, fork] = await Promise.allSettled([
       running.execute("import signal\nsignal.signal(2, signal.SIG_IGN)\nwhile True: pass"),
@@ -121,14 +124,18 @@ describe("a session that lost its process", () => {
     await sandbox.execute("import os\nos.setsid = lambda: os._exit(0)");
     const crash = await sandbox.execute("os.kill(os.getpid(), 9)");
     expect(crash).toMatchObject({ status: "crashed", state: { survived: false } });
-    const next = await sandbox.execute("kept");
+    // It depends on how soon the deaths are seen which result tells of them.
+    const told = [crash.state.reason];
+    let next = await sandbox.execute("kept");
+    for (let more = 0; more < 4 && next.status !== "ok"; more += 1) {
+      told.push(next.state.reason);
+      next = await sandbox.execute("kept");
+    }
+    told.push(next.state.reason);
     expect(next).toMatchObject({ status: "ok", result: { "text/plain": "7" } });
-    expect(next.state).toMatchObject({
-      survived: false,
-      reason: expect.stringContaining(
-        "restored the state after cell 1; lost what these cells did: 2",
-      ),
-    });
+    expect(told.join("; ")).toMatch(
+      /restored the state after cell 1; lost what these cells did: 2/,
+    );
     expect((await sandbox.execute("kept")).state).toMatchObject({ survived: true });
   });
 
