@@ -26,6 +26,9 @@ export class Inlet {
   #isSwept = false;
   /** Bytes that are coming in at the moment. */
   #incoming = 0;
+  /** Files that have moved in: what was measured before the last of them is out of date. */
+  #arrivals = 0;
+  #lastPlacing: Promise<unknown> = Promise.resolve();
 
   constructor(workspace: string, owner: Owner | undefined, limit: WorkspaceLimit) {
     this.#room = dirname(workspace);
@@ -33,35 +36,54 @@ export class Inlet {
     this.#limit = limit;
   }
 
-  /** `held` is what the workspace holds already. */
+  /** `usage` measures what the workspace holds. */
   async put(
     root: Folder,
     names: readonly RawName[],
     content: FileContent,
-    held: Usage,
+    usage: () => Promise<Usage>,
   ): Promise<void> {
     await this.#sweep();
-    if (!held.isWhole || held.files + names.length > this.#limit.files)
-      throw this.#tooLarge("files and folders");
-    const room = this.#limit.bytes - held.bytes + replacedBytes(root, names);
+    const arrivals = this.#arrivals;
+    const free = this.#freeFor(root, names, await usage());
     const temporary = join(this.#room, `${PREFIX}${randomBytes(8).toString("hex")}`);
     try {
-      await this.#write(temporary, content, room);
-      await this.#place(root, names, temporary);
+      const written = await this.#write(temporary, content, free);
+      await this.#inTurn(async () => {
+        const isCurrent = this.#arrivals === arrivals;
+        if (!isCurrent && written > this.#freeFor(root, names, await usage()))
+          throw this.#tooLarge("bytes");
+        this.#arrivals += 1;
+        await this.#place(root, names, temporary);
+      });
     } catch (error) {
       await rm(temporary, { force: true });
       throw error;
     }
   }
 
-  async #write(path: string, content: FileContent, room: number): Promise<void> {
+  /** One file after the other moves in, so that two which fit alone cannot overfill it together. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.#lastPlacing.then(work);
+    this.#lastPlacing = turn.catch(() => {});
+    return turn;
+  }
+
+  #freeFor(root: Folder, names: readonly RawName[], held: Usage): number {
+    if (!held.isWhole || held.files + names.length > this.#limit.files)
+      throw this.#tooLarge("files and folders");
+    return this.#limit.bytes - held.bytes + replacedBytes(root, names);
+  }
+
+  /** @returns the bytes written. */
+  async #write(path: string, content: FileContent, free: number): Promise<number> {
     await using file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
     let written = 0;
     try {
       for await (const piece of piecesOf(content)) {
         written += piece.byteLength;
         this.#incoming += piece.byteLength;
-        if (this.#incoming > room) throw this.#tooLarge("bytes");
+        if (this.#incoming > free) throw this.#tooLarge("bytes");
         await writeWhole(file, piece);
       }
     } finally {
@@ -70,6 +92,7 @@ export class Inlet {
     await file.chmod(0o644);
     if (this.#owner !== undefined) await file.chown(this.#owner.uid, this.#owner.gid);
     await file.sync();
+    return written;
   }
 
   async #place(root: Folder, names: readonly RawName[], temporary: string): Promise<void> {

@@ -154,6 +154,20 @@ describe("files of a workspace", () => {
     expect([old, young].map(existsSync)).toEqual([false, true]);
   });
 
+  it("fill no more than the workspace may hold with one that came in meanwhile", async () => {
+    await workspace.put("a", Buffer.alloc(10 * MEBIBYTE, 1));
+    let isIn = false;
+    const slow = async function* () {
+      yield Buffer.alloc(MEBIBYTE, 1);
+      await workspace.put("b", Buffer.alloc(3 * MEBIBYTE, 1));
+      isIn = true;
+      yield Buffer.alloc(3 * MEBIBYTE, 1);
+    };
+    await expect(workspace.put("c", slow())).rejects.toMatchObject({ code: "TOO_LARGE" });
+    expect(isIn).toBe(true);
+    expect(await paths()).toEqual(["a", "b"]);
+  });
+
   it("fill no more than the workspace may hold", async () => {
     await workspace.put("a", Buffer.alloc(10 * MEBIBYTE, 1));
     await expect(workspace.put("b", Buffer.alloc(7 * MEBIBYTE, 1))).rejects.toMatchObject({

@@ -80,8 +80,8 @@ export class Workspace {
   /** Replaces a file as a whole, or makes it, with the folders that it needs. Durable when answered. */
   async put(path: string, content: FileContent): Promise<void> {
     const names = parseFilePath(path);
-    const held = await this.usage();
-    await this.#in((root) => this.#inlet.put(root, names, content, held), path);
+    const put = (root: Folder) => this.#inlet.put(root, names, content, () => this.usage());
+    await this.#in(put, path);
   }
 
   /** What the file has when it is opened; what is added later is not read. */
