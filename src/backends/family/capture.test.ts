@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { type FarEnd, open } from "../../protocol/far-end.case.test.js";
 import { encodeBinaryFrame, encodeFrame } from "../../protocol/frames.js";
 import type { SandboxInfo } from "../backend.js";
@@ -98,6 +98,30 @@ async function until<T>(look: () => T | undefined): Promise<T> {
 }
 
 describe("a state on its way out", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it("is given up after half an hour, however steadily its writer goes on", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const stage = new Stage();
+    await stage.answer("capture", { done: true });
+    const writer = stage.writer(1);
+    const MINUTE = 60_000;
+    for (let passed = 0; passed < 29; passed += 1) {
+      await writer.part(Buffer.from("a little more, "));
+      await until(() => (stage.kept.length === 15 * (passed + 1) ? true : undefined));
+      await vi.advanceTimersByTimeAsync(MINUTE - 1_000);
+    }
+    expect(writer.far.destroyed).toBe(false);
+    for (let more = 0; more < 3 && !writer.far.destroyed; more += 1) {
+      await writer.part(Buffer.from("a little more, "));
+      await vi.advanceTimersByTimeAsync(MINUTE - 1_000);
+    }
+    expect(writer.far.destroyed).toBe(true);
+    await expect(stage.captured).rejects.toThrow("not written to its end");
+  });
+
   it("that is begun again has nothing of the first writer, whose link is closed", async () => {
     const stage = new Stage();
     await until(() => stage.init.far.received.find(({ method }) => method === "capture"));

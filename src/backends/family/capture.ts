@@ -120,7 +120,7 @@ export class Capture {
   async #throughFile(): Promise<Captured> {
     const { exchange } = this.#branch.family;
     if (exchange !== undefined) return this.#through({}, () => readExchange(exchange));
-    const folder = await mkdtemp(join(tmpdir(), "cellar-state-"));
+    const folder = await mkdtemp(join(tmpdir(), `cellar-${process.pid}-`));
     try {
       const file = join(folder, "state");
       return await this.#through({ file }, () => createReadStream(file));

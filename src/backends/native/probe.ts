@@ -88,7 +88,7 @@ export interface ProbeSubject {
 
 /** Tries the walls of a live session from inside and looks at them from outside. */
 export async function probeWalls(subject: ProbeSubject): Promise<ProbeFacts> {
-  const folder = mkdtempSync(join(subject.temporary, "cellar-canary-"));
+  const folder = mkdtempSync(join(subject.temporary, `cellar-${process.pid}-`));
   const canary = join(folder, "canary");
   writeFileSync(canary, randomBytes(16).toString("hex"), { mode: 0o644 });
   const server = await listenOnLoopback();

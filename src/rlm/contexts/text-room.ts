@@ -66,7 +66,7 @@ export class TextRoom implements AsyncDisposable {
 
   #open(): string {
     if (this.#folder === undefined) {
-      this.#folder = mkdtempSync(join(surroundings().temporary, "cellar-context-"));
+      this.#folder = mkdtempSync(join(surroundings().temporary, `cellar-${process.pid}-`));
       process.on("exit", this.#atExit);
     }
     return this.#folder;

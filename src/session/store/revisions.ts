@@ -43,8 +43,8 @@ export async function look(folder: string): Promise<Listing> {
 }
 
 /**
- * Gives a revision to the world, once it is durable; undefined where another one has its name, or
- * where `before` is no longer there. A revision is committed by linking a finished file to its
+ * Gives a revision to the world, durable when answered; undefined where another one has its name,
+ * or where `before` is no longer there. A revision is committed by linking a finished file to its
  * name, which only one can do. Who is so slow that the name was taken and removed again finds the
  * one before gone too, as old ones are removed in their order. All this happens in the folder that
  * `before` was seen in: one who wakes up after the notebook was deleted and made anew is in the
@@ -93,17 +93,24 @@ async function commit(
   const isFollowing = async () => before === undefined || (await isStill(folder, before));
   const [isThere] = await Promise.all([isFollowing(), file.writeFile(content)]);
   if (!isThere) return undefined;
-  const [identity] = await Promise.all([identityOf(file), file.datasync()]);
-  await link(unfinished, join(folder, headName(rev)));
-  const [isNext] = await Promise.all([
+  const finished = join(folder, headName(rev));
+  const [identity] = await Promise.all([identityOf(file), link(unfinished, finished)]);
+  // Both at once: a journaling file system writes them in one transaction.
+  const [isNext, ...steps] = await Promise.allSettled([
     isFollowing(),
+    file.datasync(),
     parent.sync(),
     removeFile(unfinished),
     // What cannot be removed now is removed by a later one.
     rev % SWEEP_EVERY === 0 && sweep(folder, rev - SWEEP_EVERY).catch(() => {}),
   ]);
-  if (isNext) return { rev, ...identity };
-  await removeFile(join(folder, headName(rev)));
+  const failed = [isNext, ...steps].find((step) => step.status === "rejected");
+  if (failed === undefined && isNext.status === "fulfilled" && isNext.value) {
+    return { rev, ...identity };
+  }
+  // It may not outlast a power failure, so nobody may go on from it.
+  await removeFile(finished);
+  if (failed !== undefined) throw failed.reason;
   return undefined;
 }
 
