@@ -41,31 +41,37 @@ class Cell:
         self.shows_value = shows_value
 
 
-def read(text, filename, flags):
+def read(text, filename, flags, is_magic=None):
     """(text to show, text that runs, its tree, what surrounds it); SyntaxError if nothing helps."""
     text = _as_lines(text)
     flags |= _AWAIT
     try:
         return text, text, parse(text, filename, flags), None
     except (SyntaxError, ValueError) as error:
-        return _mend(text, filename, flags, error)
+        return _mend(text, filename, flags, error, is_magic)
 
 
-def build(number, text, flags, sources, conduct=None):
-    """Parse, repair where needed, and compile what the conduct admits."""
+def build(number, text, flags, sources, conduct=None, commands=None):
+    """Parse, repair where needed, and compile what the conduct admits; `commands` know the magics."""
     filename = "<cell {}>".format(number)
     given = _as_lines(text)
     sources.add(number, given)
     if conduct is None:
         code = _expression(given, filename, flags | _AWAIT)
         if code is not None:
+            names = code.co_names
+            if names and commands is not None and names[0] in commands.automatic:
+                code = _automatic(given, filename, flags | _AWAIT, commands) or code
             return _cell(given, [code], flags, None, True)
-    shown, text, tree, around = read(given, filename, flags)
+    is_magic = None if commands is None else commands.is_magic
+    shown, text, tree, around = read(given, filename, flags, is_magic)
     flags |= _AWAIT
     if shown is not given:
         sources.add(number, shown)
     if conduct is not None:
         tree = conduct.admit(tree, text)
+    if commands is not None and commands.shows_all:
+        _show_all(tree)
     codes = []
     body = tree.body
     shows_value = bool(body) and type(body[-1]) is _ast.Expr
@@ -100,6 +106,22 @@ def _expression(text, filename, flags):
         return None
 
 
+def _automatic(text, filename, flags, commands):
+    """The code of a line that is the name of a magic, unless a variable has this name."""
+    rewritten = magics.automatic(text, commands.is_magic)
+    return rewritten and _expression(rewritten, filename, flags)
+
+
+def _show_all(tree):
+    """Let every expression of a cell show its value, not the last one alone."""
+    for statement in tree.body[:-1]:
+        if type(statement) is _ast.Expr:
+            place = {name: getattr(statement, name) for name in _ast.Expr._attributes}
+            owner = _ast.Name(magics.BUILTIN, _ast.Load(), **place)
+            function = _ast.Attribute(owner, "show", _ast.Load(), **place)
+            statement.value = _ast.Call(function, [statement.value], [], **place)
+
+
 def _as_lines(text):
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -121,7 +143,7 @@ def _silenced(text, expression):
     return "\n".join(lines).lstrip(" \t\n)").startswith(";")
 
 
-def _mend(text, filename, flags, error):
+def _mend(text, filename, flags, error, is_magic):
     """Try what models really paste, from the most to the least likely."""
     reported = _unreadable(text, filename) or error
     if reported is not error:
@@ -131,7 +153,7 @@ def _mend(text, filename, flags, error):
             tree = _attempt(candidate, filename, flags)
             if tree is not None:
                 return candidate, candidate, tree, None
-        rewritten = magics.rewrite(candidate)
+        rewritten = magics.rewrite(candidate, is_magic)
         if rewritten is None:
             continue
         try:

@@ -2,79 +2,92 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
+from importlib import import_module
+from keyword import iskeyword
 
+from . import cell as cells
 from . import shell, timing
+from .magic_names import ALIASES, CELLS, HOST, INSTEAD, LINES, MIMES, REFUSED, SCOPED
+from .options import parse_options, unquoted
 from .pristine import BUILTINS as __builtins__
 from .reference import reference_text
-from .values import describe
+from .usage import MagicUnavailable, UsageError
 
-_NOTHING = frozenset(
-    "matplotlib load_ext reload_ext unload_ext autoreload config reset_selective colors xmode gui "
-    "precision doctest_mode logstart logstop logon logoff automagic pdb aimport".split()
-)
-_NOTED = {"autoreload": "modules are not reloaded by themselves here: use importlib.reload(module)"}
-_SHELL_ALIASES = frozenset("ls ll cat cp mv rm mkdir rmdir head tail less more man".split())
-_MIMES = {
-    "html": "text/html",
-    "HTML": "text/html",
-    "javascript": "application/javascript",
-    "js": "application/javascript",
-    "latex": "text/latex",
-    "markdown": "text/markdown",
-    "svg": "image/svg+xml",
-    "SVG": "image/svg+xml",
-}
-_HOST = "a command of the host: use it outside the cell ({} in `cellar repl`, or the library)"
-_INSTEAD = {
-    "debug": "print the values instead",
-    "lprun": "use cProfile.run(code)",
-    "prun": "use cProfile.run(code)",
-    "memit": "use tracemalloc",
-    "mprun": "use tracemalloc",
-    "load": "use open(path).read()",
-    "loadpy": "use open(path).read()",
-    "store": "variables already live on between cells",
-    "save": "use %%writefile",
-    "edit": "use %%writefile",
-    "pylab": "import numpy as np and matplotlib.pyplot as plt",
-    "sql": "use sqlite3 or pandas.read_sql",
-    "sx": "use lines = !command",
-    "system": "use !command",
-    "bg": "use subprocess.Popen",
-    "notebook": "use !command",
-}
-_HOST_COMMANDS = frozenset("undo checkpoint checkpoints vars restore fork".split())
-
-
-class MagicUnavailable(RuntimeError):
-    """A magic that has no meaning here."""
-
-
-class UsageError(ValueError):
-    """A magic that was given the wrong arguments."""
+_PACKAGE = __name__.rpartition(".")[0]
+_HOST = "%{} is a command of the host: use it outside the cell, in `cellar repl` or the library"
+_VERBATIM = "_ipython_magic_no_var_expand"
+_builtin_names = vars(builtins)
+_modules = sys.modules
+_import_module = import_module
+_frame = sys._getframe
 
 
 class Commands:
     """Bound to the builtin that rewritten cells call."""
 
-    clock = staticmethod(timing.clock)
     timing = timing.Timing
 
     def __init__(self, interpreter):
         self._interpreter = interpreter
+        self._registered = {"line": {}, "cell": {}}
+        self._begun = []
+        self._modules_run = []
+        self.aliases = dict(ALIASES)
+        # Names that a cell of one line may start with, without their mark.
+        self.automatic = set(LINES) | set(SCOPED) | set(ALIASES) | {"time"}
+        self.automagic = True
+        self.background = []
+        self.extensions = {}
+        self.folders = []
+        self.last_error = None
+        self.pdb = False
+        self.pprint = True
+        self.reloader = None
+        self.settings = {}
+        self.stored = {}
+        self.xmode = "Context"
 
     def __repr__(self):
         return "<magics of this session>"
 
     @property
-    def _namespace(self):
+    def namespace(self):
+        """The names of the cells."""
         return self._interpreter.namespace
+
+    @property
+    def given(self):
+        """What the host gave by name."""
+        return self._interpreter.builtins
+
+    @property
+    def is_diverted(self):
+        """Whether what is printed goes elsewhere than to the cell's output."""
+        streams = self._interpreter.streams
+        return streams is not None and sys.stdout is not streams[1]
 
     def bind(self, name, value):
         """Bind a name in the user's namespace."""
-        self._namespace[name] = value
+        self.namespace[name] = value
+
+    def variables(self):
+        """The names that cells have bound."""
+        return self._do("namespaces", "names_of")(self)
+
+    def cells(self):
+        """(number, text) of the cells so far."""
+        return list(self._interpreter.sources.texts.items())
+
+    def keep(self, module):
+        """Let a module that %run made live as long as its functions may need it."""
+        self._modules_run.append(module)
+
+    def display(self, *values, raw=False):
+        """Show values."""
+        self._interpreter.displays.display(*values, raw=raw)
 
     def divert_displays(self, outputs):
         """Collect displays in a list; gives the function that ends this."""
@@ -84,250 +97,311 @@ class Commands:
         """Show the figures that are open."""
         self._interpreter.displays.figures.flush()
 
-    def timed(self, start, value):
+    def set_figure_formats(self, formats):
+        """The formats in which figures are shown, where there is a choice."""
+        choose = getattr(self._interpreter.displays.figures, "set_formats", None)
+        if choose is not None:
+            choose(formats)
+
+    def forget_results(self, value=None):
+        """Forget the values that cells have shown, or one of them; gives how many."""
+        kept = self.namespace.get("Out")
+        if type(kept) is not dict:
+            return 0
+        gone = [key for key, held in kept.items() if value is None or held is value]
+        for key in gone:
+            del kept[key]
+        return len(gone)
+
+    def shell_object(self):
+        """What get_ipython() gives."""
+        return _builtin_names["get_ipython"]()
+
+    def resolve(self, name):
+        """The value of a dotted name."""
+        return eval(name, self.namespace)
+
+    def clock(self):
+        """A point in time, from which a %time counts."""
+        self._begun.append(timing.clock())
+        return len(self._begun)
+
+    def timed(self, begun, value):
         """%time of an expression: the clock was read before it."""
+        start = self._begun[begun - 1]
+        del self._begun[begun - 1 :]
         timing.report(start)
         return value
 
+    def begin(self):
+        """Before a cell: modules that have changed are read again."""
+        if self._begun:
+            del self._begun[:]
+        if self.reloader is not None:
+            self.reloader.check()
+
+    def end(self):
+        """After a cell: the files of modules that it has imported are those that were read."""
+        if self.reloader is not None:
+            self.reloader.note_states()
+
+    @property
+    def shows_all(self):
+        """Whether each expression of a cell shows its value, as ast_node_interactivity says."""
+        chosen = None
+        if self.settings:
+            chosen = self._do("settings", "interactivity")(self)
+        module = _modules.get("IPython.core.interactiveshell")
+        if chosen is None and module is not None:
+            kind = getattr(module, "InteractiveShell", None)
+            chosen = vars(kind).get("ast_node_interactivity") if type(kind) is not str and kind else None
+        return chosen == "all"
+
+    def fail(self, error):
+        """After a cell that failed: what IPython prints then."""
+        if self._begun:
+            timing.report(self._begun[0])
+            del self._begun[:]
+        if type(error) is UsageError:
+            sys.stderr.write("UsageError: {}\n".format(error))
+
+    def show(self, value):
+        """The value of an expression that is not the last one."""
+        if value is not None:
+            self.display(value)
+
     def shell(self, command):
         """!command"""
-        frame = sys._getframe(1)
-        self._shell(shell.expand(command, frame.f_globals, frame.f_locals))
+        frame = _frame(1)
+        self._shell(self.expand(command, frame.f_globals, frame.f_locals))
 
     def _shell(self, command):
         install = shell.installs(command)
         if install is not None:
             shell.remedy(*install)
             return
-        streams = self._interpreter.streams
-        diverted = streams is not None and sys.stdout is not streams[1]
-        self.bind("_exit_code", shell.run(command, diverted))
+        self.bind("_exit_code", shell.run(command, self.is_diverted))
 
     def lines(self, command):
         """name = !command"""
-        frame = sys._getframe(1)
-        found, code = shell.lines(shell.expand(command, frame.f_globals, frame.f_locals))
+        frame = _frame(1)
+        found, code = shell.lines(self.expand(command, frame.f_globals, frame.f_locals))
         self.bind("_exit_code", code)
         return found
 
     def help(self, name, marks):
         """name? and name??"""
-        frame = sys._getframe(1)
-        if name.startswith("%"):
-            name = name.lstrip("%")
-            self._known(name, "%" + name)
-            print("%{} is a magic; it works here as in IPython.".format(name))
+        frame = _frame(1)
+        if "*" in name:
+            self._do("namespaces", "psearch")(self, name)
+            return
+        bare = name.lstrip("%")
+        if name.startswith("%") or (bare not in self.namespace and self.has("line", name)):
+            self._explain(name, bare)
             return
         print(reference_text(name, marks > 1, frame.f_globals, frame.f_locals))
 
+    def _explain(self, name, bare):
+        for kind in ("cell", "line") if name.startswith("%%") else ("line", "cell"):
+            if self.has(kind, bare):
+                place = LINES.get(bare) or SCOPED.get(bare)
+                function = self._registered[kind].get(bare) or (place and self._do(*place))
+                text = getattr(function, "__doc__", None)
+                print(text or "%{} is a magic; it works here as in IPython.".format(bare))
+                return
+        print("Object `{}` not found.".format(name))
+
     def line(self, name, rest):
         """%name rest"""
-        frame = sys._getframe(1)
-        if name in ("timeit", "time"):
-            return getattr(self, "_" + name)(rest, None, frame)
-        rest = shell.expand(rest, frame.f_globals, frame.f_locals)
-        if name in _NOTHING:
-            if name in _NOTED:
-                sys.stderr.write(_NOTED[name] + "\n")
-            return None
-        if name in ("pip", "conda", "mamba", "uv"):
-            return self._packages(name, rest)
-        if name in _SHELL_ALIASES:
-            return self._shell("ls -l " + rest if name == "ll" else name + " " + rest)
-        return self._known(name, "%" + name)(self, rest)
+        frame = _frame(1)
+        return self._line(name, rest, frame.f_globals, frame.f_locals)
+
+    def run_line_magic(self, name, line, scope=None):
+        """%name line, for code that calls it by name; `scope` are its global and local names."""
+        globals_, locals_ = scope if type(scope) is tuple else (self.namespace, scope)
+        return self._line(name, line, globals_, globals_ if locals_ is None else locals_)
+
+    def run_cell_magic(self, name, line, body):
+        """%%name line, and the lines below it, for code that calls it by name."""
+        around = cells.magics.around(name, line, body)
+        if around is not None:
+            return self._surrounded(around)
+        return self._cell(name, line, body, self.namespace, self.namespace)
+
+    def _surrounded(self, rewritten):
+        with rewritten.around(self) as surroundings:
+            value = self.run_text("magic", rewritten.text)
+            if surroundings.hides_value:
+                surroundings.take(value)
+                value = None
+        return value
+
+    def register(self, kind, function, name):
+        """Make a function a magic: `kind` is line, cell or line_cell."""
+        for one in ("line", "cell") if kind == "line_cell" else (kind,):
+            self._registered[one][name] = function
+        if kind != "cell":
+            self.automatic.add(name)
+
+    def registered(self, kind):
+        """The names of the magics that were registered."""
+        return list(self._registered[kind])
+
+    def has(self, kind, name):
+        """Whether there is such a line or cell magic."""
+        if name in self._registered[kind]:
+            return True
+        if kind == "cell":
+            return name in CELLS
+        return name in LINES or name in SCOPED or name == "time" or name in self.aliases
+
+    def is_magic(self, name):
+        """Whether a line that starts with this name is a magic, though it has no mark."""
+        if not self.automagic or name not in self.automatic or iskeyword(name):
+            return False
+        if name in self.namespace:
+            return type(self.namespace[name]).__name__ == "Macro"
+        return name not in _builtin_names
+
+    def _line(self, name, rest, globals_, locals_):
+        function = self._registered["line"].get(name)
+        if function is not None:
+            if not getattr(function, _VERBATIM, False):
+                rest = self.expand(rest, globals_, locals_)
+            return function(rest, **_local_scope(function, locals_))
+        if name in SCOPED:
+            scope = dict(globals_, **{key: locals_[key] for key in locals_ if type(key) is str})
+            return self._do(*SCOPED[name])(self, rest, scope)
+        if name == "time":
+            return self._time(rest, globals_, locals_)
+        rest = self.expand(rest, globals_, locals_)
+        if name in LINES:
+            return self._do(*LINES[name])(self, rest)
+        if name in self.aliases:
+            return self._shell(self._do("aliasing", "command")(self.aliases[name], rest))
+        macro = self.namespace.get(name)
+        if type(macro).__name__ == "Macro" and not rest:
+            return self.run_text(name, str(macro))
+        raise self._unknown("line", name)
 
     def cell(self, name, rest, body):
         """%%name rest, and the lines below it"""
-        if name in _MIMES:
-            self._interpreter.displays.display({_MIMES[name]: body}, raw=True)
-            return None
-        if name == "timeit":
-            return self._timeit(rest, body, sys._getframe(1))
+        frame = _frame(1)
+        return self._cell(name, rest, body, frame.f_globals, frame.f_locals)
+
+    def _cell(self, name, rest, body, globals_, locals_):
+        if not self.has("cell", name):
+            raise self._unknown("cell", name)
+        if not body:
+            text = "%%{} is a cell magic, but the cell body is empty.".format(name)
+            if self.has("line", name):
+                text += " Did you mean the line magic %{} (single %)?".format(name)
+            raise UsageError(text)
+        function = self._registered["cell"].get(name)
+        if function is not None:
+            if not getattr(function, _VERBATIM, False):
+                rest = self.expand(rest, globals_, locals_)
+            return function(rest, body, **_local_scope(function, locals_))
+        if name in SCOPED:
+            scope = self.namespace if name == "prun" else dict(self.namespace)
+            return self._do(*SCOPED[name])(self, rest, scope, body)
+        if name == "time":
+            raise UsageError("Can't use statement directly after '%%time'!")
+        rest = self.expand(rest, globals_, locals_)
+        if name in MIMES:
+            kind, mime = MIMES[name]
+            body = body.strip() if kind == "SVG" else body
+            shown = {"text/plain": "<IPython.core.display.{} object>".format(kind), mime: body}
+            return self.display(shown, raw=True)
         if name in ("writefile", "file"):
-            return self._writefile(rest, body)
-        program = _PROGRAMS.get(name)
-        if name == "script" and rest:
-            program = rest.split()
-        if program is None:
-            raise _unavailable("%%" + name, name)
-        code = shell.script([sys.executable] if program == "python" else program, body)
-        self.bind("_exit_code", code)
-        if code:
-            sys.stderr.write("%%{} ended with exit code {}\n".format(name, code))
-        return None
+            return _write_file(rest, body)
+        if name in ("sx", "system", "!"):
+            return self._do("scripts", "lines")(self, rest, body)
+        return self._do("scripts", "run")(self, name, rest, body)
 
-    def _known(self, name, shown):
-        action = _ACTIONS.get(name)
-        if action is None:
-            raise _unavailable(shown, name)
-        return action
+    def _time(self, rest, globals_, locals_):
+        with timing.Timing():
+            exec(self.code_of(rest, "<timed exec>"), globals_, locals_)
 
-    def _packages(self, tool, rest):
-        install = shell.installs(tool + " " + rest)
-        if install is not None:
-            return shell.remedy(*install)
-        if rest.split()[:1] not in (["list"], ["freeze"]):
-            raise MagicUnavailable("%{} {} is not available here".format(tool, rest).rstrip())
-        import importlib.metadata
+    def expand(self, text, globals_, locals_):
+        """Values in place of {expression} and $name; under a policy of names alone."""
+        return shell.expand(text, globals_, locals_, self._has_policy)
 
-        found = importlib.metadata.distributions()
-        names = {item.metadata["Name"]: item.version for item in found}
-        print("\n".join("{}=={}".format(*pair) for pair in sorted(names.items(), key=str)))
-        return None
+    @property
+    def _has_policy(self):
+        conduct = self._interpreter.conduct
+        return conduct is not None and conduct.policy != "off"
 
-    def _time(self, rest, _body, frame):
-        start = timing.clock()
-        try:
-            exec(rest, frame.f_globals, frame.f_locals)
-        finally:
-            timing.report(start)
+    def check(self, text):
+        """PolicyViolation if the policy of the session does not admit this code."""
+        if not self._has_policy:
+            return
+        conduct = self._interpreter.conduct
+        if conduct.policy == "restricted":
+            raise MagicUnavailable("magics are not available with the policy 'restricted'")
+        conduct.admit(cells.read(text, "<magic>", 0)[2], text)
 
-    def _timeit(self, rest, body, frame):
-        options, rest = _timeit_options(rest)
-        statement, setup = (rest, None) if body is None else (body, rest)
-        if not statement.strip():
-            raise UsageError("%timeit needs a statement")
-        scope = dict(frame.f_globals)
-        scope.update(frame.f_locals)
-        taken = timing.measure(statement, setup, scope, options.get("n"), options.get("r"))
-        if "q" not in options:
-            print(taken)
-        return taken if "o" in options else None
+    def code_of(self, source, filename, mode="exec"):
+        """The code of a text that a magic runs, as the policy of the session admits it."""
+        if not self._has_policy:
+            return compile(source, filename, mode, 0, True)
+        if type(source) is bytes:
+            source = _decoded(source)
+        self.check(source)
+        return compile(source, filename, mode, 0, True)
 
-    def _writefile(self, rest, body):
-        words = rest.split()
-        append = "-a" in words or "--append" in words
-        paths = [word.strip("\"'") for word in words if word not in ("-a", "--append")]
-        if len(paths) != 1:
-            raise UsageError("%%writefile [-a] path")
-        path = os.path.expanduser(paths[0])
-        verb = "Appending to" if append else "Overwriting" if os.path.exists(path) else "Writing"
-        with open(path, "a" if append else "w", encoding="utf-8") as target:
-            target.write(body if body.endswith("\n") else body + "\n")
+    def run_text(self, label, text):
+        """The value of a text that is run as a cell of the session."""
+        interpreter = self._interpreter
+        known = interpreter.flags, interpreter.sources, interpreter.conduct
+        cell = cells.build(label, text, *known, self)
+        interpreter.flags = cell.flags
+        return interpreter.value_of(cell)
+
+    def _do(self, module, function):
+        return getattr(_import_module("." + module, _PACKAGE), function)
+
+    def _unknown(self, kind, name):
+        if name in REFUSED:
+            return MagicUnavailable("%{} is not available here; {}".format(name, INSTEAD[name]))
+        marks, other = ("%", "cell") if kind == "line" else ("%%", "line")
+        what = "Line magic function" if kind == "line" else "Cell magic"
+        text = "{} `{}{}` not found".format(what, marks, name)
+        if self.has(other, name):
+            marks = "%%" if other == "cell" else "%"
+            text += " (But {} magic `{}{}` exists, did you mean that instead?)".format(other, marks, name)
+        error = UsageError(text + ".")
+        error.hint = _HOST.format(name) if name in HOST else INSTEAD.get(name) or _near(name)
+        return error
+
+
+def _near(name):
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(LINES) + list(SCOPED) + list(CELLS), 1)
+    return "did you mean %{}?".format(near[0]) if near else None
+
+
+def _local_scope(function, locals_):
+    return {"local_ns": locals_} if getattr(function, "needs_local_scope", False) else {}
+
+
+def _decoded(source):
+    import io
+    import tokenize
+
+    encoding = tokenize.detect_encoding(io.BytesIO(source).readline)[0]
+    return source.decode(encoding)
+
+
+def _write_file(rest, body):
+    """%%writefile [-a] file"""
+    options, name = parse_options(rest, "a", ("append",))
+    if not name:
+        raise UsageError("the following arguments are required: filename")
+    path = os.path.expanduser(unquoted(name))
+    append = bool(options)
+    verb = "Appending to" if append else "Overwriting" if os.path.exists(path) else "Writing"
+    with open(path, "a" if append else "w", encoding="utf-8") as target:
         print(verb, path)
-
-    def _who(self, _rest):
-        names = [entry["name"] for entry in describe(self._namespace)]
-        print("   ".join(names) or "no variables yet")
-
-    def _whos(self, _rest):
-        described = describe(self._namespace)
-        rows = [(entry["name"], entry["type"], entry["text"]) for entry in described]
-        rows.insert(0, ("Variable", "Type", "Value"))
-        widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-        for row in rows:
-            print("{:<{}}   {:<{}}   {}".format(row[0], widths[0], row[1], widths[1], row[2]))
-
-    def _pwd(self, _rest):
-        return os.getcwd()
-
-    def _cd(self, rest):
-        os.chdir(os.path.expanduser(rest.strip("\"'") or "~"))
-        print(os.getcwd())
-
-    def _env(self, rest):
-        if not rest:
-            return dict(os.environ)
-        name, separator, value = rest.partition("=")
-        if not separator:
-            name, separator, value = rest.partition(" ")
-        if not separator:
-            if name not in os.environ:
-                raise UsageError("no environment variable " + name)
-            return os.environ[name]
-        os.environ[name.strip()] = value.strip()
-        print("env: {}={}".format(name.strip(), value.strip()))
-        return None
-
-    def _run(self, rest):
-        import shlex
-
-        words = shlex.split(rest)
-        while words and words[0].startswith("-"):
-            words.pop(0)
-        if not words:
-            raise UsageError("%run path [arguments]")
-        path = os.path.abspath(os.path.expanduser(words[0]))
-        with open(path, "rb") as source:
-            code = compile(source.read(), path, "exec", 0, True)
-        arguments, sys.argv = sys.argv, words
-        before = self._namespace.get("__file__")
-        self._namespace["__file__"] = path
-        try:
-            exec(code, self._namespace)
-        finally:
-            sys.argv = arguments
-            self._namespace.pop("__file__", None)
-            if before is not None:
-                self._namespace["__file__"] = before
-
-    def _reset(self, _rest):
-        namespace = self._namespace
-        for name in [name for name in namespace if not name.startswith("__")]:
-            del namespace[name]
-
-    def _history(self, _rest):
-        for number, text in list(self._interpreter.sources.texts.items()):
-            print("# cell {}\n{}".format(number, text))
-
-    def _lsmagic(self, _rest):
-        lines = sorted(set(_ACTIONS) | {"time", "timeit", "pip"} | _SHELL_ALIASES)
-        cells = sorted(set(_PROGRAMS) | set(_MIMES) | {"time", "timeit", "capture", "writefile"})
-        print("lines: " + " ".join("%" + name for name in lines))
-        print("cells: " + " ".join("%%" + name for name in cells))
-
-
-_PROGRAMS = {
-    "bash": ["bash"],
-    "sh": ["/bin/sh"],
-    "!": ["/bin/sh"],
-    "python": "python",
-    "python3": "python",
-    "perl": ["perl"],
-    "ruby": ["ruby"],
-}
-_ACTIONS = {
-    "who": Commands._who,
-    "who_ls": Commands._who,
-    "whos": Commands._whos,
-    "pwd": Commands._pwd,
-    "cd": Commands._cd,
-    "env": Commands._env,
-    "set_env": Commands._env,
-    "run": Commands._run,
-    "reset": Commands._reset,
-    "history": Commands._history,
-    "hist": Commands._history,
-    "lsmagic": Commands._lsmagic,
-}
-
-
-def _unavailable(shown, name):
-    if name in _HOST_COMMANDS:
-        return MagicUnavailable("{} is {}".format(shown, _HOST.format(shown)))
-    instead = _INSTEAD.get(name)
-    if instead is None:
-        from difflib import get_close_matches
-
-        known = list(_ACTIONS) + list(_PROGRAMS) + ["time", "timeit", "capture", "writefile"]
-        near = get_close_matches(name, known, 1)
-        mark = shown[: len(shown) - len(name)]
-        instead = "did you mean {}{}?".format(mark, near[0]) if near else "write it as plain Python"
-    return MagicUnavailable("{} is not available here; {}".format(shown, instead))
-
-
-def _timeit_options(rest):
-    """The options before the statement, and the statement."""
-    options = {}
-    while rest.startswith("-") and len(rest) > 1 and rest[1].isalpha():
-        flag, rest = rest[1], rest[2:]
-        if flag in "nrtp":
-            rest = rest.lstrip()
-            digits = len(rest) - len(rest.lstrip("0123456789"))
-            if digits:
-                options[flag] = int(rest[:digits])
-                rest = rest[digits:]
-        else:
-            options[flag] = True
-        rest = rest.lstrip()
-    return options, rest
+        target.write(body)

@@ -10,6 +10,7 @@ import sys
 from .bridge import HostError
 from .policy_report import PolicyViolation
 from .pristine import BUILTINS as __builtins__
+from .usage import UsageError
 
 READABLE = ("/workspace", "/tmp")
 
@@ -60,7 +61,7 @@ def hint_for(error, network, lost_names=()):
 
 
 def _hint(error, network):
-    if isinstance(error, (HostError, PolicyViolation)):
+    if isinstance(error, (HostError, PolicyViolation, UsageError)):
         return error.hint
     if isinstance(error, ModuleNotFoundError):
         return _missing_module(error)

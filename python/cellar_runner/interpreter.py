@@ -124,9 +124,11 @@ class Interpreter:
             self.enter()
             if conduct is not None:
                 code = conduct.prepare(code, self)
+            self._commands.begin()
             outcome = self._ok(self._evaluate(number, code))
         except BaseException as error:
             outcome = self._failure(error)
+        self._commands.end()
         if conduct is not None:
             conduct.report(outcome)
         self._finish_output()
@@ -185,23 +187,25 @@ class Interpreter:
 
     def _evaluate(self, number, code):
         """The cell's value, or None where it shows none."""
-        return self._value_of(self._build(number, code))
+        return self.value_of(self._build(number, code))
 
     def _build(self, number, code):
-        cell = cells.build(number, code, self.flags, self.sources, self.conduct)
+        cell = cells.build(number, code, self.flags, self.sources, self.conduct, self._commands)
         self.flags = cell.flags
-        if cell.uses_asyncio:
-            self._loop.attach()
         return cell
 
-    def _value_of(self, cell):
+    def value_of(self, cell):
+        """Run a cell that is built; its value, or None where it shows none."""
+        if cell.uses_asyncio:
+            self._loop.attach()
         if cell.around is None:
             value = self._execute(cell)
         else:
             with cell.around(self._commands) as surroundings:
                 value = self._execute(cell)
-            if surroundings.hides_value:
-                return None
+                if surroundings.hides_value:
+                    surroundings.take(value if cell.shows_value else None)
+                    value = None
         return value if cell.shows_value else None
 
     def _execute(self, cell):
@@ -262,7 +266,9 @@ class Interpreter:
         if is_ending(error):
             return self._ok(None)
         status, exit_code = "error", None
+        self._commands.fail(error)
         described = self._tracebacks.describe(error, self._loop.awaited)
+        self._commands.last_error = described["traceback"]
         if is_a(error, KeyboardInterrupt) and not self._tracebacks.raised_by_user(error):
             status = "interrupted"
             described["type"] = "KeyboardInterrupt"

@@ -6,18 +6,17 @@ import os
 import re
 import shlex
 import signal
+import string
 import subprocess
 import sys
-import types
 
 from .pristine import BUILTINS as __builtins__
 from .reprs import guarded_str
 
-SHELL = "/bin/sh"
+SHELLS = ("/bin/bash", "/bin/sh")
 
-_EXPANSION = re.compile(
-    r"\{\{|\}\}|\{(?P<expression>[^{}]+)\}|\$\$(?P<escaped>[\w.]*)|\$(?P<name>[A-Za-z_][\w.]*)"
-)
+# not between single quotes, where a shell would not look either
+_DOLLAR = re.compile(r"\$(?P<name>\$?[A-Za-z_$][\w.]*)(?=(?:[^']*'[^']*')*[^']*\Z)")
 _INSTALL = re.compile(
     r"^(?:sudo\s+)?(?:\S*python[\d.]*\s+-m\s+|uv\s+)?"
     r"(?P<tool>\S*pip[\d.]*|conda|mamba|apt|apt-get|uv)"
@@ -36,29 +35,104 @@ class PackageUnavailable(ImportError):
     """A package that only the outside can add."""
 
 
-def expand(command, globals_, locals_):
-    """Put Python values in place of {expression} and $name, as IPython does."""
+class SList(list):
+    """The lines of a command's output, with what IPython offers on them."""
+
+    @property
+    def l(self):  # noqa: E743
+        """The lines themselves."""
+        return self
+
+    list = l
+
+    @property
+    def s(self):
+        """The lines in one, with spaces between them."""
+        return " ".join(self)
+
+    spstr = s
+
+    @property
+    def n(self):
+        """The lines with line ends between them."""
+        return "\n".join(self)
+
+    nlstr = n
+
+    @property
+    def p(self):
+        """The lines as paths that exist."""
+        from pathlib import Path
+
+        return [Path(line) for line in self if os.path.exists(line)]
+
+    paths = p
+
+    def grep(self, pattern, prune=False, field=None):
+        """The lines in which a pattern is found; a function may decide instead."""
+        decide = pattern if callable(pattern) else re.compile(pattern, re.IGNORECASE).search
+        found = []
+        for line in self:
+            words = line.split() if field is not None else ()
+            subject = line if field is None else words[field] if -len(words) <= field < len(words) else ""
+            if bool(decide(subject)) != bool(prune):
+                found.append(line)
+        return SList(found)
+
+    def fields(self, *wanted):
+        """Some columns of the lines; without an argument, all of them as lists."""
+        rows = [line.split() for line in self]
+        if not wanted:
+            return rows
+        chosen = [[row[at] for at in wanted if -len(row) <= at < len(row)] for row in rows]
+        return SList(" ".join(row) for row in chosen if row)
+
+    def sort(self, field=None, nums=False):
+        """The lines in order of themselves, or of a column."""
+
+        def key(line):
+            words = line.split()
+            subject = line if field is None else words[field] if field < len(words) else ""
+            if not nums:
+                return subject
+            digits = "".join(filter(str.isdigit, subject))
+            return int(digits) if digits else 0
+
+        return SList(sorted(self, key=key))
+
+
+def expand(command, globals_, locals_, names_only=False):
+    """Put Python values in place of {expression} and $name, as IPython does.
+
+    What cannot be put in leaves the whole command as it is. With `names_only` expressions cannot.
+    """
+    if "{" not in command and "$" not in command and "}" not in command:
+        return command
 
     def replace(found):
-        text = found.group()
-        if text in ("{{", "}}"):
-            return text[0]
-        if found.group("escaped") is not None:
-            return text[1:]
         name = found.group("name")
-        if name is not None and name.partition(".")[0] not in locals_:
-            if name.partition(".")[0] not in globals_:
-                return text
-        try:
-            value = eval(name or found.group("expression"), globals_, locals_)
-        except Exception:
-            return text
-        if callable(value) or isinstance(value, types.ModuleType):
-            return text
-        shown = guarded_str(value)
-        return text if shown is None else shown
+        if name.startswith("$"):
+            return name
+        first = name.partition(".")[0]
+        if first not in locals_ and first not in globals_:
+            return found.group()
+        shown = guarded_str(eval(name, globals_, locals_))
+        return found.group() if shown is None else shown
 
-    return _EXPANSION.sub(replace, command)
+    formatter = string.Formatter()
+    parts = []
+    try:
+        for literal, field, spec, conversion in formatter.parse(command):
+            parts.append(_DOLLAR.sub(replace, literal))
+            if field is None:
+                continue
+            if names_only and not field.isidentifier():
+                return command
+            value = formatter.convert_field(eval(field, globals_, locals_), conversion)
+            parts.append(format(value, spec))
+    except Exception:
+        return command
+    return "".join(map(str, parts))
 
 
 def run(command, through_pipe):
@@ -71,19 +145,39 @@ def run(command, through_pipe):
 
 
 def lines(command):
-    """(lines of a command's stdout, exit code)."""
+    """(lines of a command's output, exit code)."""
     _flush()
-    process = _start(_argv(command), stdout=subprocess.PIPE)
+    process = _start(_argv(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     parts = []
     code = _finish(process, lambda: parts.append(process.stdout.read()))
-    return b"".join(parts).decode("utf-8", "replace").splitlines(), code
+    return SList(b"".join(parts).decode("utf-8", "replace").splitlines()), code
 
 
-def script(program, text):
-    """Give a text to a program's stdin and wait for its end."""
+def script(program, text, takes_out, takes_err):
+    """Give a text to a program's stdin; (exit code, stdout, stderr), None for what is not taken."""
     _flush()
-    process = _start(program, stdin=subprocess.PIPE)
-    return _finish(process, lambda: _feed(process.stdin, text))
+    pipes = {"stdin": subprocess.PIPE}
+    if takes_out:
+        pipes["stdout"] = subprocess.PIPE
+    if takes_err:
+        pipes["stderr"] = subprocess.PIPE
+    process = _start(program, **pipes)
+    taken = [None, None]
+
+    def exchange():
+        taken[:] = process.communicate(text.encode("utf-8", "surrogateescape"))
+
+    code = _finish(process, exchange)
+    return (code,) + tuple(part and part.decode("utf-8", "replace") for part in taken)
+
+
+def background(program, text):
+    """Start a program that goes on after the cell; its text is given to it at once."""
+    _flush()
+    pipe = subprocess.PIPE
+    process = _start(program, stdin=pipe, stdout=pipe, stderr=pipe)
+    _feed(process.stdin, text)
+    return process
 
 
 def installs(command):
@@ -110,7 +204,7 @@ def remedy(tool, packages):
 
 
 def _argv(command):
-    return [SHELL, "-c", command]
+    return [next(filter(os.path.exists, SHELLS), SHELLS[-1]), "-c", command]
 
 
 def _start(argv, stdin=subprocess.DEVNULL, **pipes):
@@ -132,7 +226,7 @@ def _finish(process, exchange=None):
         process.wait()
         raise
     finally:
-        for pipe in (process.stdin, process.stdout):
+        for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
                 pipe.close()
 
