@@ -87,3 +87,8 @@ def lsmagic(commands, _rest):
         "  ".join("%%" + name for name in sorted(cells)),
         settings.automagic_state(commands),
     )
+
+
+def overview(commands, rest):
+    """%magic and %quickref: the names of all magics, printed"""
+    print(lsmagic(commands, rest))

@@ -215,13 +215,15 @@ def _try(action, *arguments):
 def autoreload(commands, rest):
     """%autoreload [now | off | explicit | all], or 0, 1, 2"""
     reloader = _reloader(commands)
-    options, word = parse_options(rest, "plh", ("print", "log", "hide-errors"))
-    mode = word.strip().lower()
+    words = rest.lower().split()
+    options = [word for word in words if word.startswith("-")]
+    parse_options(" ".join(options), "plh", ("print", "log", "hide-errors"))
+    mode = " ".join(word for word in words if word not in options)
     if mode in ("", "now"):
         reloader.check(now=True)
         return
     if mode not in _MODES:
-        raise ValueError('Unrecognized autoreload mode "{}".'.format(word.strip()))
+        raise ValueError('Unrecognized autoreload mode "{}".'.format(mode))
     reloader.mode = _MODES[mode]
     reloader.note_states()
 

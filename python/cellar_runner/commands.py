@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import os
 import sys
 from importlib import import_module
 from keyword import iskeyword
@@ -11,9 +10,9 @@ from keyword import iskeyword
 from . import cell as cells
 from . import shell, timing
 from .magic_names import ALIASES, CELLS, HOST, INSTEAD, LINES, MIMES, REFUSED, SCOPED
-from .options import parse_options, unquoted
 from .pristine import BUILTINS as __builtins__
 from .reference import reference_text
+from .reprs import type_name
 from .usage import MagicUnavailable, UsageError
 
 _PACKAGE = __name__.rpartition(".")[0]
@@ -153,17 +152,19 @@ class Commands:
             chosen = self._do("settings", "interactivity")(self)
         module = _modules.get("IPython.core.interactiveshell")
         if chosen is None and module is not None:
-            kind = getattr(module, "InteractiveShell", None)
-            chosen = vars(kind).get("ast_node_interactivity") if type(kind) is not str and kind else None
-        return chosen == "all"
+            chosen = getattr(getattr(module, "InteractiveShell", None), "ast_node_interactivity", None)
+        return type(chosen) is str and chosen == "all"
 
     def fail(self, error):
         """After a cell that failed: what IPython prints then."""
-        if self._begun:
-            timing.report(self._begun[0])
-            del self._begun[:]
-        if type(error) is UsageError:
-            sys.stderr.write("UsageError: {}\n".format(error))
+        try:
+            if self._begun:
+                timing.report(self._begun[0])
+            if type_name(type(error)) == "UsageError":
+                sys.stderr.write("UsageError: {}\n".format(error))
+        except Exception:
+            # the streams or the error are the user's
+            pass
 
     def show(self, value):
         """The value of an expression that is not the last one."""
@@ -314,7 +315,7 @@ class Commands:
             shown = {"text/plain": "<IPython.core.display.{} object>".format(kind), mime: body}
             return self.display(shown, raw=True)
         if name in ("writefile", "file"):
-            return _write_file(rest, body)
+            return self._do("scripts", "write_file")(rest, body)
         if name in ("sx", "system", "!"):
             return self._do("scripts", "lines")(self, rest, body)
         return self._do("scripts", "run")(self, name, rest, body)
@@ -392,16 +393,3 @@ def _decoded(source):
 
     encoding = tokenize.detect_encoding(io.BytesIO(source).readline)[0]
     return source.decode(encoding)
-
-
-def _write_file(rest, body):
-    """%%writefile [-a] file"""
-    options, name = parse_options(rest, "a", ("append",))
-    if not name:
-        raise UsageError("the following arguments are required: filename")
-    path = os.path.expanduser(unquoted(name))
-    append = bool(options)
-    verb = "Appending to" if append else "Overwriting" if os.path.exists(path) else "Writing"
-    with open(path, "a" if append else "w", encoding="utf-8") as target:
-        print(verb, path)
-        target.write(body)

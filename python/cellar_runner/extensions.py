@@ -51,13 +51,10 @@ def unload_ext(commands, rest):
         return
     module = commands.extensions[name]
     unload = getattr(module, "unload_ipython_extension", None)
-    if module is None and name == "autoreload":
-        commands.reloader = None
-    elif unload is None:
+    if unload is None:
         print("The {} extension doesn't define how to unload it.".format(name))
         return
-    else:
-        unload(commands.shell_object())
+    unload(commands.shell_object())
     del commands.extensions[name]
 
 

@@ -48,7 +48,7 @@ def pdef(commands, rest):
         print("Object is not callable.")
         return
     try:
-        sys.stdout.write(" {}{}\n ".format(name, inspect.signature(value)))
+        sys.stdout.write(" {}{} ".format(name, inspect.signature(value)))
     except (TypeError, ValueError):
         print("No definition header found for {}".format(name))
 

@@ -313,6 +313,9 @@ class Inspection:
             self._allow_magic(node)
         elif method in ("line", "cell") and name in rules.HARMLESS_MAGICS:
             self._allow_magic(node)
+        elif method == "line" and name in rules.IMPORT_MAGICS:
+            self._allow_magic(node)
+            self._look_at_code(node, "import " + texts[1], 0)
         elif method in ("line", "cell") and name in rules.CODE_MAGICS:
             self._allow_magic(node)
             for below, text in enumerate(texts[1:]):

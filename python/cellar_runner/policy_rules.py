@@ -190,11 +190,13 @@ PATH_HINT = "the data is in the context and in /workspace: list_dir() shows the 
 
 # Magics that do nothing here, or only show something.
 HARMLESS_MAGICS = frozenset(
-    "matplotlib load_ext reload_ext unload_ext autoreload config colors xmode precision pdb who "
-    "whos lsmagic html HTML javascript js latex markdown svg SVG".split()
+    "matplotlib unload_ext autoreload config colors xmode precision pdb who whos lsmagic html HTML "
+    "javascript js latex markdown svg SVG".split()
 )
 # Magics whose text is code.
 CODE_MAGICS = frozenset(("time", "timeit"))
+# Magics whose text is the name of a module.
+IMPORT_MAGICS = frozenset(("aimport", "load_ext", "reload_ext"))
 
 # The standard library so far as it only computes.
 COMPUTING = frozenset(

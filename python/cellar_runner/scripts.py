@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 from . import shell
+from .options import parse_options, unquoted
 from .pristine import BUILTINS as __builtins__
 from .usage import UsageError
 
@@ -99,3 +100,16 @@ def lines(commands, rest, body):
 def line_of_commands(commands, rest):
     """%sx command: the lines that it writes"""
     return lines(commands, rest, "")
+
+
+def write_file(rest, body):
+    """%%writefile [-a] file"""
+    options, name = parse_options(rest, "a", ("append",))
+    if not name:
+        raise UsageError("the following arguments are required: filename")
+    path = os.path.expanduser(unquoted(name))
+    append = bool(options)
+    verb = "Appending to" if append else "Overwriting" if os.path.exists(path) else "Writing"
+    with open(path, "a" if append else "w", encoding="utf-8") as target:
+        print(verb, path)
+        target.write(body)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 import warnings
+from importlib import import_module
 
 from .pristine import BUILTINS as __builtins__
 from .usage import MagicUnavailable, UsageError
@@ -29,7 +30,6 @@ _SECTIONS = {
     "HistoryManager": {},
 }
 _SHELLS = ("InteractiveShell", "ZMQInteractiveShell", "TerminalInteractiveShell")
-_modules = sys.modules
 
 
 def matplotlib(_commands, rest):
@@ -63,12 +63,12 @@ def pylab(commands, rest):
         "%pylab is deprecated, use %matplotlib inline and import the required libraries.\n"
         "Populating the interactive namespace from numpy and matplotlib"
     )
-    import numpy
-    from matplotlib import mlab, pyplot
-    from matplotlib import pylab as everything
-
+    numpy, library, mlab, pyplot, everything = map(
+        import_module,
+        "numpy matplotlib matplotlib.mlab matplotlib.pyplot matplotlib.pylab".split(),
+    )
     names = {"np": numpy, "numpy": numpy, "plt": pyplot, "pyplot": pyplot}
-    names.update(mlab=mlab, pylab=everything, matplotlib=_modules["matplotlib"])
+    names.update(mlab=mlab, pylab=everything, matplotlib=library)
     if "--no-import-all" not in words:
         for module in (everything, numpy):
             public = getattr(module, "__all__", None) or dir(module)
@@ -159,7 +159,7 @@ def _numpy_precision(text):
             raise ValueError("Precision must be int or format string, not {!r}".format(text))
         digits = int(text)
         chosen = "%.{}f".format(digits)
-    numpy = _modules.get("numpy")
+    numpy = sys.modules.get("numpy")
     if numpy is not None and digits is not None:
         numpy.set_printoptions(precision=digits)
     return chosen

@@ -114,7 +114,7 @@ def expand(command, globals_, locals_, names_only=False):
         if name.startswith("$"):
             return name
         first = name.partition(".")[0]
-        if first not in locals_ and first not in globals_:
+        if (first not in locals_ and first not in globals_) or (names_only and first != name):
             return found.group()
         shown = guarded_str(eval(name, globals_, locals_))
         return found.group() if shown is None else shown
