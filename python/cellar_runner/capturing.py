@@ -15,6 +15,11 @@ _FLAGS = ("--no-stdout", "--no-stderr", "--no-display")
 class RichOutput:
     """One kept display."""
 
+    __module__ = "IPython.utils.capture"
+
+    def __reduce__(self):
+        return _output_again, (self.data,)
+
     def __init__(self, data):
         self.data = data
         self.metadata = {}
@@ -30,6 +35,11 @@ class RichOutput:
 
 class CapturedIO:
     """What %%capture kept."""
+
+    __module__ = "IPython.utils.capture"
+
+    def __reduce__(self):
+        return _captured_again, (self.stdout, self.stderr, self.outputs)
 
     def __init__(self, stdout, stderr, outputs):
         self.stdout = stdout
@@ -49,6 +59,14 @@ class CapturedIO:
 
     def __str__(self):
         return self.stdout
+
+
+def _output_again(data):
+    return RichOutput(data)
+
+
+def _captured_again(*parts):
+    return CapturedIO(*parts)
 
 
 class Capturing:

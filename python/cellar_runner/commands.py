@@ -174,14 +174,17 @@ class Commands:
     def shell(self, command):
         """!command"""
         frame = _frame(1)
-        self._shell(self.expand(command, frame.f_globals, frame.f_locals))
+        self.run_shell(self.expand(command, frame.f_globals, frame.f_locals))
 
-    def _shell(self, command):
+    def run_shell(self, command):
+        """A command as it stands."""
         install = shell.installs(command)
         if install is not None:
             shell.remedy(*install)
             return
         self.bind("_exit_code", shell.run(command, self.is_diverted))
+
+    _shell = run_shell
 
     def lines(self, command):
         """name = !command"""
@@ -279,7 +282,7 @@ class Commands:
         if name in LINES:
             return self._do(*LINES[name])(self, rest)
         if name in self.aliases:
-            return self._shell(self._do("aliasing", "command")(self.aliases[name], rest))
+            return self.run_shell(self._do("aliasing", "command")(self.aliases[name], rest))
         macro = self.namespace.get(name)
         if type(macro).__name__ == "Macro" and not rest:
             return self.run_text(name, str(macro))

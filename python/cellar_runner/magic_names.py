@@ -90,7 +90,7 @@ ALIASES = {
     "lk": "ls -F -o %l | grep ^l",
     "ll": "ls -F -o",
     # as to a terminal of 80 columns
-    "ls": "ls -F -C -w 80",
+    "ls": "ls -F -C -w 80 -T 0 --quoting-style=shell-escape",
     "lx": "ls -F -o %l | grep ^-..x",
     "man": "man",
     "mkdir": "mkdir",

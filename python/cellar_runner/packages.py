@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import importlib.util
+import shlex
+import sys
+
 from . import shell
 from .pristine import BUILTINS as __builtins__
 from .usage import MagicUnavailable
@@ -14,16 +19,18 @@ def _manage(tool, rest):
         return
     if rest.split()[:1] not in (["list"], ["freeze"]):
         raise MagicUnavailable("%{} {} is not available here".format(tool, rest).rstrip())
-    import importlib.metadata
-
     found = importlib.metadata.distributions()
     names = {item.metadata["Name"]: item.version for item in found}
     print("\n".join("{}=={}".format(*pair) for pair in sorted(names.items(), key=str)))
 
 
-def pip(_commands, rest):
+def pip(commands, rest):
     """%pip"""
-    _manage("pip", rest)
+    if shell.installs("pip " + rest) is not None or importlib.util.find_spec("pip") is None:
+        _manage("pip", rest)
+        return
+    commands.run_shell("{} -m pip {}".format(shlex.quote(sys.executable), rest))
+    print("Note: you may need to restart the kernel to use updated packages.")
 
 
 def conda(_commands, rest):

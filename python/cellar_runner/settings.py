@@ -20,7 +20,7 @@ _MODES = ("Plain", "Context", "Verbose", "Minimal", "Docs", "Doctest")
 _SECTIONS = {
     "InlineBackend": {
         "close_figures": True,
-        "figure_format": "png",
+        "figure_format": "",
         "figure_formats": {"png"},
         "print_figure_kwargs": {"bbox_inches": "tight"},
         "rc": {},

@@ -14,6 +14,7 @@ from .pristine import BUILTINS as __builtins__
 from .reprs import guarded_str
 
 SHELLS = ("/bin/bash", "/bin/sh")
+_STDOUT = 1
 
 # not between single quotes, where a shell would not look either
 _DOLLAR = re.compile(r"\$(?P<name>\$?[A-Za-z_$][\w.]*)(?=(?:[^']*'[^']*')*[^']*\Z)")
@@ -37,6 +38,11 @@ class PackageUnavailable(ImportError):
 
 class SList(list):
     """The lines of a command's output, with what IPython offers on them."""
+
+    __module__ = "IPython.utils.text"
+
+    def __reduce__(self):
+        return _lines_again, (self[:],)
 
     @property
     def l(self):  # noqa: E743
@@ -101,6 +107,10 @@ class SList(list):
         return SList(sorted(self, key=key))
 
 
+def _lines_again(lines):
+    return SList(lines)
+
+
 def expand(command, globals_, locals_, names_only=False):
     """Put Python values in place of {expression} and $name, as IPython does.
 
@@ -136,10 +146,10 @@ def expand(command, globals_, locals_, names_only=False):
 
 
 def run(command, through_pipe):
-    """Run a command; it writes to the cell's own descriptors unless Python's stdout is diverted."""
+    """Run a command; it writes to the cell's stdout, where a terminal would show its errors too."""
     _flush()
     if not through_pipe:
-        return _finish(_start(_argv(command)))
+        return _finish(_start(_argv(command), stderr=_STDOUT))
     process = _start(_argv(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return _finish(process, lambda: _copy(process.stdout))
 
