@@ -5,6 +5,7 @@ from contextlib import redirect_stdout
 
 from cell_case import CellCase
 from cellar_runner.conduct import Conduct
+from snapshot_case import SnapshotCase
 
 
 class VariablesTest(CellCase):
@@ -82,6 +83,20 @@ class SurroundingsTest(CellCase):
         self.assertEqual(self.printed("%alias_magic t timeit"), created)
         self.assertIn("2 loops", self.printed("x = 1\n%t -n 2 -r 1 x"))
         self.assertIn("%%bash", self.value("%lsmagic"))
+
+
+class SnapshotTest(SnapshotCase):
+    def test_what_magics_leave_behind_is_kept(self):
+        with open("part.py", "w", encoding="utf-8") as target:
+            target.write("def f(): return g + 1\ng = 5\n")
+        self.value("%run part.py\nrows = !printf 'a\\nb'\ng = 10")
+        self.value("%%capture out\nprint('hidden')\n7")
+        self.value("t = %timeit -o -q -n 1 -r 1 1")
+        data, manifest = self.save()
+        self.assertEqual([entry for entry in manifest["variables"] if not entry["kept"]], [])
+        self.restore(data)
+        self.assertEqual(self.value("f(), rows.s, out.stdout, out.outputs[0].data, t.loops"),
+                         "(6, 'a b', 'hidden\\n', {'text/plain': '7'}, 1)")
 
 
 class PolicyTest(CellCase):

@@ -56,7 +56,9 @@ async function cellOf(cell: Cell, content: NotebookContent): Promise<JsonObject>
     return { cell_type: prose.kind, metadata: {}, source: linesOf(prose.text), ...attachments };
   }
   const outputs: JsonObject[] = [];
-  for (const output of cell.outputs) outputs.push(await outputOf(output, cell, content));
+  for (const output of cell.outputs) {
+    if (!isTold(output, cell)) outputs.push(await outputOf(output, cell, content));
+  }
   return {
     cell_type: "code",
     execution_count: cell.executionCount,
@@ -77,6 +79,13 @@ function factsOf(cell: Cell): JsonObject {
     ...(cell.omitted === undefined ? {} : { omitted: cell.omitted }),
     ...(cell.notes === undefined ? {} : { notes: cell.notes }),
   };
+}
+
+/** IPython tells of a wrong use of a magic on stderr alone. */
+function isTold(output: CellOutput, { outputs }: Cell): boolean {
+  if (output.type !== "ERROR" || output.name !== "UsageError") return false;
+  const told = `UsageError: ${output.message}\n`;
+  return outputs.some((one) => one.type === "TEXT" && one.stream === "stderr" && one.text.endsWith(told));
 }
 
 function isAttachment(output: CellOutput): boolean {
