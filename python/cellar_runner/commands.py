@@ -96,11 +96,11 @@ class Commands:
         """Show the figures that are open."""
         self._interpreter.displays.figures.flush()
 
-    def set_figure_formats(self, formats):
-        """The formats in which figures are shown, where there is a choice."""
-        choose = getattr(self._interpreter.displays.figures, "set_formats", None)
-        if choose is not None:
-            choose(formats)
+    def configure_figures(self, option, value):
+        """How figures are shown, where there is a choice."""
+        configure = getattr(self._interpreter.displays.figures, "configure", None)
+        if configure is not None:
+            configure(option, value)
 
     def forget_results(self, value=None):
         """Forget the values that cells have shown, or one of them; gives how many."""
@@ -169,7 +169,8 @@ class Commands:
     def show(self, value):
         """The value of an expression that is not the last one."""
         if value is not None:
-            self.display(value)
+            displays = self._interpreter.displays
+            getattr(displays, "show_result", displays.display)(value)
 
     def shell(self, command):
         """!command"""

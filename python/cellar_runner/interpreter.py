@@ -187,14 +187,14 @@ class Interpreter:
 
     def _evaluate(self, number, code):
         """The cell's value, or None where it shows none."""
-        return self.value_of(self._build(number, code))
+        return self._value_of(self._build(number, code))
 
     def _build(self, number, code):
         cell = cells.build(number, code, self.flags, self.sources, self.conduct, self._commands)
         self.flags = cell.flags
         return cell
 
-    def value_of(self, cell):
+    def _value_of(self, cell):
         """Run a cell that is built; its value, or None where it shows none."""
         if cell.uses_asyncio:
             self._loop.attach()
@@ -207,6 +207,8 @@ class Interpreter:
                     surroundings.take(value if cell.shows_value else None)
                     value = None
         return value if cell.shows_value else None
+
+    value_of = _value_of
 
     def _execute(self, cell):
         pid = _getpid()

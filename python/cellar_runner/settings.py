@@ -99,11 +99,11 @@ def config(commands, rest):
         raise UsageError("Invalid config statement: {!r}, should be `Class.trait = value`".format(rest))
     value = _value(commands, right.strip())
     commands.settings[section, name] = value
-    if section == "InlineBackend" and name in ("figure_format", "figure_formats"):
-        formats = {value} if isinstance(value, str) else set(value)
-        commands.settings[section, "figure_formats"] = formats
-        commands.settings[section, "figure_format"] = value
-        commands.set_figure_formats(formats)
+    if section == "InlineBackend":
+        commands.configure_figures(name, value)
+        if name in ("figure_format", "figure_formats"):
+            formats = {value} if isinstance(value, str) else set(value)
+            commands.settings[section, "figure_formats"] = formats
     if section in _SHELLS and name == "automagic":
         commands.automagic = bool(value)
     return None

@@ -10,14 +10,20 @@ describe("magics in the cells of a notebook", () => {
 
   it("work as they are written", async () => {
     const nb = await ground.open();
-    await nb.putFile("Utils.ipynb", book("%time total = sum(range(3)) # three", "!echo ran\ntotal"));
+    await nb.putFile(
+      "Utils.ipynb",
+      book("%time total = sum(range(3)) # three", "!echo ran\ntotal"),
+    );
     await nb.putFile("moving.py", "def answer(): return 1\n");
     await nb.putFile("script.py", "import sys\nargs = sys.argv[1:]\nprint('ran', __name__)\n");
     const cases = [
       ["%run Utils.ipynb\ntotal", /^CPU times: .*\nWall time: .*\nran\n3$/],
       ["%run script.py a 'b c'\nargs", /^ran __main__\n\['a', 'b c'\]$/],
       ["for n in range(2):\n    %time n # indented", /^(CPU times: .*\nWall time: .*\n){2}$/],
-      ["%timeit -n 2 -r 3 sum([1]) # c", /per loop \(mean ± std\. dev\. of 3 runs, 2 loops each\)\n$/],
+      [
+        "%timeit -n 2 -r 3 sum([1]) # c",
+        /per loop \(mean ± std\. dev\. of 3 runs, 2 loops each\)\n$/,
+      ],
       ["%%bash --out found\necho inside; echo wrong >&2", /^wrong\n$/],
       ["found", /^'inside\\n'$/],
       ["!echo one; echo two >&2; echo three", /^one\ntwo\nthree\n$/],

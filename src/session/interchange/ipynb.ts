@@ -85,7 +85,9 @@ function factsOf(cell: Cell): JsonObject {
 function isTold(output: CellOutput, { outputs }: Cell): boolean {
   if (output.type !== "ERROR" || output.name !== "UsageError") return false;
   const told = `UsageError: ${output.message}\n`;
-  return outputs.some((one) => one.type === "TEXT" && one.stream === "stderr" && one.text.endsWith(told));
+  return outputs.some(
+    (one) => one.type === "TEXT" && one.stream === "stderr" && one.text.endsWith(told),
+  );
 }
 
 function isAttachment(output: CellOutput): boolean {
