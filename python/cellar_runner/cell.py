@@ -70,8 +70,6 @@ def build(number, text, flags, sources, conduct=None, commands=None):
         sources.add(number, shown)
     if conduct is not None:
         tree = conduct.admit(tree, text)
-    if commands is not None and commands.shows_all:
-        _show_all(tree)
     codes = []
     body = tree.body
     shows_value = bool(body) and type(body[-1]) is _ast.Expr
@@ -110,16 +108,6 @@ def _automatic(text, filename, flags, commands):
     """The code of a line that is the name of a magic, unless a variable has this name."""
     rewritten = magics.automatic(text, commands.is_magic)
     return rewritten and _expression(rewritten, filename, flags)
-
-
-def _show_all(tree):
-    """Let every expression of a cell show its value, not the last one alone."""
-    for statement in tree.body[:-1]:
-        if type(statement) is _ast.Expr:
-            place = {name: getattr(statement, name) for name in _ast.Expr._attributes}
-            owner = _ast.Name(magics.BUILTIN, _ast.Load(), **place)
-            function = _ast.Attribute(owner, "show", _ast.Load(), **place)
-            statement.value = _ast.Call(function, [statement.value], [], **place)
 
 
 def _as_lines(text):

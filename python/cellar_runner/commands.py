@@ -19,7 +19,6 @@ _PACKAGE = __name__.rpartition(".")[0]
 _HOST = "%{} is a command of the host: use it outside the cell, in `cellar repl` or the library"
 _VERBATIM = "_ipython_magic_no_var_expand"
 _builtin_names = vars(builtins)
-_modules = sys.modules
 _import_module = import_module
 _frame = sys._getframe
 
@@ -113,8 +112,9 @@ class Commands:
         return len(gone)
 
     def shell_object(self):
-        """What get_ipython() gives."""
-        return _builtin_names["get_ipython"]()
+        """What get_ipython() gives, or None."""
+        get = _builtin_names.get("get_ipython")
+        return None if get is None else get()
 
     def resolve(self, name):
         """The value of a dotted name."""
@@ -144,17 +144,6 @@ class Commands:
         if self.reloader is not None:
             self.reloader.note_states()
 
-    @property
-    def shows_all(self):
-        """Whether each expression of a cell shows its value, as ast_node_interactivity says."""
-        chosen = None
-        if self.settings:
-            chosen = self._do("settings", "interactivity")(self)
-        module = _modules.get("IPython.core.interactiveshell")
-        if chosen is None and module is not None:
-            chosen = getattr(getattr(module, "InteractiveShell", None), "ast_node_interactivity", None)
-        return type(chosen) is str and chosen == "all"
-
     def fail(self, error):
         """After a cell that failed: what IPython prints then."""
         try:
@@ -165,12 +154,6 @@ class Commands:
         except Exception:
             # the streams or the error are the user's
             pass
-
-    def show(self, value):
-        """The value of an expression that is not the last one."""
-        if value is not None:
-            displays = self._interpreter.displays
-            getattr(displays, "show_result", displays.display)(value)
 
     def shell(self, command):
         """!command"""
@@ -359,7 +342,7 @@ class Commands:
         """The value of a text that is run as a cell of the session."""
         interpreter = self._interpreter
         known = interpreter.flags, interpreter.sources, interpreter.conduct
-        cell = cells.build(label, text, *known, self)
+        cell = cells.build(label, text, *known, commands=self)
         interpreter.flags = cell.flags
         return interpreter.value_of(cell)
 

@@ -190,7 +190,8 @@ class Interpreter:
         return self._value_of(self._build(number, code))
 
     def _build(self, number, code):
-        cell = cells.build(number, code, self.flags, self.sources, self.conduct, self._commands)
+        asked = self.flags, self.sources, self.conduct
+        cell = cells.build(number, code, *asked, commands=self._commands)
         self.flags = cell.flags
         return cell
 

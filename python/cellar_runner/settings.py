@@ -104,8 +104,12 @@ def config(commands, rest):
         if name in ("figure_format", "figure_formats"):
             formats = {value} if isinstance(value, str) else set(value)
             commands.settings[section, "figure_formats"] = formats
-    if section in _SHELLS and name == "automagic":
-        commands.automagic = bool(value)
+    if section in _SHELLS:
+        shell = commands.shell_object()
+        if name == "automagic":
+            commands.automagic = bool(value)
+        elif shell is not None:
+            setattr(shell, name, value)
     return None
 
 
@@ -129,15 +133,6 @@ def _value(commands, text):
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return eval(commands.code_of(text, "<config>", "eval"), commands.namespace)
-
-
-def interactivity(commands):
-    """Which expressions of a cell show their values: last_expr, or all."""
-    for section in _SHELLS:
-        chosen = commands.settings.get((section, "ast_node_interactivity"))
-        if chosen is not None:
-            return chosen
-    return None
 
 
 def precision(_commands, rest):
