@@ -95,6 +95,14 @@ class Commands:
         """Show the figures that are open."""
         self._interpreter.displays.figures.flush()
 
+    def tell(self, error):
+        """Tell of an error of a cell that goes on; False where only one that ends can be told of."""
+        report = getattr(self._interpreter.displays, "report", None)
+        if report is None:
+            return False
+        report(error)
+        return True
+
     def configure_figures(self, option, value):
         """How figures are shown, where there is a choice."""
         configure = getattr(self._interpreter.displays.figures, "configure", None)

@@ -84,7 +84,10 @@ def _run_file(commands, options, path, words):
     try:
         exec(code, namespace)
     except SystemExit as ending:
-        if ending.code and "e" not in options:
+        if ending.code and "e" not in options and not commands.tell(ending):
+            raise
+    except Exception as error:
+        if not commands.tell(error):
             raise
     finally:
         sys.argv = arguments
