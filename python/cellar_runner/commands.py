@@ -32,7 +32,6 @@ class Commands:
         self._interpreter = interpreter
         self._registered = {"line": {}, "cell": {}}
         self._begun = []
-        self._modules_run = []
         self.aliases = dict(ALIASES)
         # Names that a cell of one line may start with, without their mark.
         self.automatic = set(LINES) | set(SCOPED) | set(ALIASES) | {"time"}
@@ -78,10 +77,6 @@ class Commands:
     def cells(self):
         """(number, text) of the cells so far."""
         return list(self._interpreter.sources.texts.items())
-
-    def keep(self, module):
-        """Let a module that %run made live as long as its functions may need it."""
-        self._modules_run.append(module)
 
     def display(self, *values, raw=False):
         """Show values."""

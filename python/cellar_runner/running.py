@@ -95,8 +95,6 @@ def _run_file(commands, options, path, words):
             sys.path.remove(folder)
         _modules["__main__"] = main
         if not shared:
-            # functions of the file go on to look there
-            commands.keep(module)
             mine = {key: value for key, value in namespace.items() if key not in _KEPT}
             commands.namespace.update(mine)
         for key in _KEPT:

@@ -48,6 +48,7 @@ class RunTest(FileCase):
         path = os.path.join(os.path.realpath(os.getcwd()), "part.py")
         self.assertEqual(self.value("seen, where"), repr((False, ("__main__", path))))
         self.assertEqual(self.value("args"), repr(["part.py", "1", "a b", "part.py"]))
+        self.value("import gc; gc.collect()")
         self.assertEqual(self.value("g = 6\nf(), sys.argv == args, __name__"), "(5, False, '__main__')")
         self.value("%run -i part")
         self.assertEqual(self.value("seen"), "True")
