@@ -25,10 +25,13 @@ class AgentTools:
 
     `current_context()` gives the context, `variables()` the namespace of the cells, and `bridge`
     has llm_query and llm_query_batched by name. `context_file(context)` gives the open file that
-    has the same bytes, and how many stand before them there, or None.
+    has the same bytes, and how many stand before them there, or None. `reserved` are the names that
+    are put back after a cell.
     """
 
-    def __init__(self, current_context, options, bridge, variables, context_file=None):
+    def __init__(
+        self, current_context, options, bridge, variables, context_file=None, reserved=None
+    ):
         self._current_context = current_context
         self._context_file = context_file
         self._variables = variables
@@ -43,17 +46,22 @@ class AgentTools:
         self._answers = []
         self._refused = []
         self._pid = _getpid()
+        self._reserved = reserved
 
     def begin_cell(self):
         self._pid = _getpid()
+        if self._reserved is not None:
+            # What the host or a thread of an earlier cell did since.
+            self._reserved.uncover(self._variables())
         self._journal.begin()
         self.findings.begin()
         self._answers = []
         self._refused = []
 
     def report(self):
-        """What the agent did in this cell."""
+        """What the agent did in this cell; the names that it took mean what they meant again."""
         calls, omitted = self._journal.report()
+        reserved = self._reserved
         return {
             "calls": calls,
             "omitted": omitted,
@@ -61,6 +69,7 @@ class AgentTools:
             "final": self._answers[0] if self._answers else None,
             "findings": self.findings.new(),
             "refused": list(self._refused),
+            "put_back": [] if reserved is None else reserved.put_back(self._variables()),
         }
 
     def state(self):

@@ -12,6 +12,12 @@ MODULE = "cellar"
 # More than this many questions of one batch are not under way at once; the host sets its own limit.
 WINDOW = 256
 MEBIBYTE = 1 << 20
+UNAWAITED = (
+    "{0} cannot wait here, for this sandbox has one thread: a call at the top of a cell or in an "
+    "`async def` waits by itself, one in a plain function, lambda, class body or generator does not. "
+    "Make the function `async def`, write `await {0}(...)` in it, and await the function where you call "
+    "it; of a generator make a list comprehension"
+)
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _getpid, _running_loop = os.getpid, asyncio._get_running_loop
@@ -198,28 +204,30 @@ def functions(service):
         inputs = [_prompt(prompt, model) for prompt in prompts]
         return _several(bridge, "llm_query", inputs, return_exceptions)
 
-    def rlm_query(task, ctx=None):
+    def rlm_query(task, ctx=None, model=None):
         """Hand a task to a helper with a REPL of its own; gives its answer as a string.
 
         task: what to find out or to do.
         ctx: what the helper gets as its `context`; by default the present `context`.
+        model: the name of a model for the helper, where the host offers several.
 
         Raises HostError when the host cannot answer. May also be awaited.
 
         >>> rlm_query("Which chapter mentions the storm?", context[:500_000])
         """
-        return single(bridge, "rlm_query", [dict(_task(task), **bridge.given(ctx))])
+        return single(bridge, "rlm_query", [dict(_task(task, model), **bridge.given(ctx))])
 
-    def rlm_query_batched(tasks, ctxs=None, return_exceptions=False):
+    def rlm_query_batched(tasks, ctxs=None, return_exceptions=False, model=None):
         """Hand many tasks to helpers at once; the answers come in the order of the tasks.
 
         tasks: a list of strings.
         ctxs: a list with one context for each task; by default all get the present `context`.
         return_exceptions: as in llm_query_batched.
+        model: the name of a model for all of them.
 
         >>> rlm_query_batched(["Find all dates"] * len(parts), parts)
         """
-        tasks = [_task(task) for task in _listed("rlm_query_batched", tasks)]
+        tasks = [_task(task, model) for task in _listed("rlm_query_batched", tasks)]
         if ctxs is None:
             given = [bridge.given(None)] * len(tasks)
         else:
@@ -242,15 +250,19 @@ def functions(service):
 def _prompt(prompt, model):
     if not isinstance(prompt, str):
         raise TypeError("a prompt must be a str, not {}".format(type(prompt).__name__))
-    if model is not None and not isinstance(model, str):
-        raise TypeError("model must be a str, not {}".format(type(model).__name__))
-    return {"prompt": prompt, "model": model}
+    return {"prompt": prompt, "model": _model(model)}
 
 
-def _task(task):
+def _task(task, model):
     if not isinstance(task, str):
         raise TypeError("a task must be a str, not {}".format(type(task).__name__))
-    return {"task": task}
+    return {"task": task, "model": _model(model)}
+
+
+def _model(model):
+    if model is not None and not isinstance(model, str):
+        raise TypeError("model must be a str, not {}".format(type(model).__name__))
+    return model
 
 
 def _listed(name, items, what="strings"):
@@ -300,7 +312,7 @@ def _together(name, outcomes, return_exceptions):
 def _pending(name, coroutine, finish):
     if _running_loop() is None:
         coroutine.close()
-        raise HostError("{0} cannot wait in this sandbox: write `await {0}(...)`".format(name))
+        raise HostError(UNAWAITED.format(name))
     return Pending(name, coroutine, finish)
 
 
@@ -317,8 +329,7 @@ class Pending:
         return self.__finish(outcomes)
 
     def __unawaited(self, *_arguments):
-        text = "the answer of {0} was not awaited: write `await {0}(...)`"
-        raise HostError(text.format(self.__name))
+        raise HostError(UNAWAITED.format(self.__name))
 
     __str__ = __repr__ = __len__ = __iter__ = __bool__ = __unawaited
     __add__ = __radd__ = __contains__ = __getitem__ = __format__ = __unawaited

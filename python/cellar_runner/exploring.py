@@ -219,6 +219,6 @@ def one_of(context, function):
         message = "there is no context here: give {}() a file, or assign a text to `context`"
         raise NameError(message.format(function))
     if is_a(value, (bytes, bytearray)):
-        message = "the context is {}: decode it first, as in context = context.decode()"
-        raise TypeError(message.format(type_name(type(value))))
+        message = "the context is {}: text = context.decode() makes text of it for {}"
+        raise TypeError(message.format(type_name(type(value)), "search_context(pattern, text=text)"))
     return value

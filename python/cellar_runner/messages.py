@@ -700,6 +700,32 @@ MESSAGES = {
                                 "additionalProperties": False,
                             },
                         },
+                        "put_back": {
+                            "maxItems": 64,
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "properties": {
+                                    "name": {
+                                        "type": "string",
+                                        "minLength": 1,
+                                        "maxLength": 4096,
+                                    },
+                                    "kept": {
+                                        "anyOf": [
+                                            {
+                                                "type": "string",
+                                                "minLength": 1,
+                                                "maxLength": 4096,
+                                            },
+                                            {"type": "null"},
+                                        ],
+                                    },
+                                },
+                                "required": ["name", "kept"],
+                                "additionalProperties": False,
+                            },
+                        },
                     },
                     "required": [
                         "calls",
@@ -708,6 +734,7 @@ MESSAGES = {
                         "final",
                         "findings",
                         "refused",
+                        "put_back",
                     ],
                     "additionalProperties": False,
                 },

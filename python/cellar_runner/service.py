@@ -14,6 +14,7 @@ from .conduct import Conduct
 from .interpreter import Interpreter
 from .messages import PROTOCOL_VERSION
 from .pristine import BUILTINS as __builtins__
+from .reserved_names import MISSING, ReservedNames
 from .spilled import keep_spilled, spilled_folder
 from .toolbox import toolbox
 
@@ -159,6 +160,9 @@ class Service:
     def current_context(self):
         return self._interpreter.namespace.get("context")
 
+    def _host_context(self):
+        return MISSING if self._given_context is _NOTHING else self._given_context
+
     def _handle(self, message):
         identifier, method = message.get("id"), message.get("method")
         if method is None:
@@ -183,13 +187,7 @@ class Service:
         self._answered(params, result)
 
     def _execute(self, params):
-        agent = self._agent
-        if agent is None:
-            outcome = self._run(params)
-        else:
-            agent.begin_cell()
-            outcome = self._run(params)
-            outcome["agent"] = agent.report()
+        outcome = self._run(params)
         outcome["checkpoint"] = self._plan(params["checkpoint"])
         return outcome
 
@@ -206,9 +204,13 @@ class Service:
             _set_mask(_SET_MASK, ())
         self._restore_descriptors()
         self._begin_output(step, params["max_output"])
+        if self._agent is not None:
+            self._agent.begin_cell()
 
     def _end_cell(self, outcome, started):
         outcome["duration_ms"] = (_clock() - started) * 1000
+        if self._agent is not None:
+            outcome["agent"] = self._agent.report()
         _flush_c_streams(None)
         self._stdout.finish()
         self._stderr.finish()
@@ -267,6 +269,8 @@ class Service:
             report = snapshot.read(descriptor, self._interpreter)
         finally:
             os.close(descriptor)
+        if self._agent is not None and self._given_context is not _NOTHING:
+            self._interpreter.namespace["context"] = self._given_context
         return {"report": report, "checkpoint": self._plan(params["checkpoint"])}
 
     def _configure(self, params):
@@ -286,8 +290,9 @@ class Service:
     def _equip(self, options):
         """Gives cells the functions of an agent."""
         bridges, variables = self._builtins, lambda: self._interpreter.namespace
+        reserved = ReservedNames(self._builtins, self._host_context)
         self._agent = AgentTools(
-            self.current_context, options, bridges, variables, self.context_file
+            self.current_context, options, bridges, variables, self.context_file, reserved
         )
         self._builtins.update(self._agent.functions())
         self._interpreter.displays.tells_values = True

@@ -143,13 +143,20 @@ def functions(tools):
         """
         tools.finish_with(name)
 
+    def SUBMIT(*given, **fields):
+        """Give the answer as fields with names, or as one value, and end the task.
+
+        >>> SUBMIT(name="Ishmael", ship="Pequod")
+        """
+        tools.finish("SUBMIT", fields if fields or not given else given[0])
+
     def SHOW_VARS():
         """Show the variables that there are, with their types and short values. Costs nothing."""
         return tools.shown_variables()
 
     made = (
         (peek, grep, FINAL, FINAL_VAR, list_dir, file_info, context_len, chunk_context)
-        + (mark_finding, list_findings, llm_call, llm_batch, SHOW_VARS)
+        + (mark_finding, list_findings, llm_call, llm_batch, SUBMIT, SHOW_VARS)
     )
     for function in made:
         function.__module__, function.__qualname__ = MODULE, function.__name__

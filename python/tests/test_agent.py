@@ -13,7 +13,7 @@ from cellar_runner.final import ExplorationRequired
 
 NAMES = (
     "peek grep FINAL FINAL_VAR list_dir file_info context_len chunk_context mark_finding "
-    "list_findings llm_call llm_batch SHOW_VARS"
+    "list_findings llm_call llm_batch SUBMIT SHOW_VARS"
 ).split()
 TEXT = "Call me Ishmael.\nSome years ago - never mind how long."
 

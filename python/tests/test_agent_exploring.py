@@ -71,7 +71,7 @@ class PeekTest(AgentCase):
         with self.refused(NameError, "there is no context", "peek()"):
             self.peek()
         self.give(b"abc")
-        with self.refused(TypeError, "decode it first"):
+        with self.refused(TypeError, "context.decode()", "text=text"):
             self.peek()
         self.give([object()])
         with self.refused(TypeError, "cannot read the text of a object at [0]"):

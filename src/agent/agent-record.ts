@@ -21,6 +21,7 @@ export const AGENT_FUNCTIONS: ReadonlySet<string> = new Set([
   "grep",
   "FINAL",
   "FINAL_VAR",
+  "SUBMIT",
   "list_dir",
   "file_info",
   "context_len",

@@ -49,6 +49,10 @@ describe("an agent's REPL", () => {
     expect(second.final).toMatchObject({ value: 1235, text: "1235", via: "FINAL", loss: null });
     expect(second.observation).toContain("[FINAL accepted]");
     expect(second.findings).toEqual([{ number: 1, text: "a whale", source: "line 1235" }]);
+    const marked = () => repl.research.nodes.find(({ id }) => id === "G1")?.status;
+    expect(marked()).toBe("pending");
+    await repl.turn("mark_finding('it sinks', source='G1')");
+    expect(marked()).toBe("analyzed");
     expect(repl.exploration.strategy).toBe("search");
     expect(await repl.exploration.export()).toMatchObject({ strategy: "search", answerTokens: 2 });
   });

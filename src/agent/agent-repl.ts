@@ -170,6 +170,7 @@ export class AgentRepl implements AsyncDisposable {
     const shown = await coverCalls(calls, (one) => this.#spill.redact(one));
     this.#exploration.add(number, shown, omitted);
     this.#research.record(shown);
+    this.#research.found(findings);
     this.#relate();
     this.#findings = [...this.#findings, ...findings].slice(0, MOST_FINDINGS);
     if (!execution.state.survived) await this.#catchUp();

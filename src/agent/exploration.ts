@@ -55,6 +55,7 @@ const NOT_EXPLORING = new Set([
   "context_len",
   "FINAL",
   "FINAL_VAR",
+  "SUBMIT",
   "SHOW_VARS",
   "mark_finding",
   "list_findings",

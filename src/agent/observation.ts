@@ -9,6 +9,7 @@ import type { Renderer } from "./toon.js";
 const VALUE_MIME = "application/vnd.cellar.value+json";
 const SHOWN_REPLACEMENTS = 5;
 const SHOWN_REFUSALS = 3;
+const SHOWN_NAMES = 5;
 const LONGEST_REASON = 300;
 /** Up to so many characters Python's own form is the one that reads best. */
 const SHORT_VALUE = 200;
@@ -151,8 +152,9 @@ export function replacedText({
   return `[replaced in the code: ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}]`;
 }
 
-function agentRemarks({ refused, final }: AgentReport): string[] {
+function agentRemarks({ refused, final, put_back: putBack }: AgentReport): string[] {
   return [
+    ...(putBack.length === 0 ? [] : [putBackText(putBack)]),
     ...refused
       .slice(0, SHOWN_REFUSALS)
       .map(({ name, reason }) => `[${clipped(name)} was not accepted: ${clipped(reason)}]`),
@@ -161,6 +163,18 @@ function agentRemarks({ refused, final }: AgentReport): string[] {
       : []),
     ...(final === null ? [] : [`[${clipped(final.via)} accepted]`]),
   ];
+}
+
+/** Which names mean again what the host gave. */
+function putBackText(names: AgentReport["put_back"]): string {
+  const shown = names
+    .slice(0, SHOWN_NAMES)
+    .map(({ name, kept }) =>
+      kept === null ? clipped(name) : `${clipped(name)} (yours is now ${clipped(kept)})`,
+    );
+  const more = names.length - shown.length;
+  const rest = more > 0 ? ` and ${more} more` : "";
+  return `[put back for the next cell: ${shown.join(", ")}${rest}; these names are the session's own, use others]`;
 }
 
 /** As a session tells it, it is shorter and has one line. */

@@ -110,6 +110,22 @@ describe("a status", () => {
     });
   });
 
+  it("is used when a finding names it as its source, or cites it", () => {
+    const research = new ResearchContext(LITERAL);
+    research.beginTurn();
+    research.record([call("G1"), call("G2"), call("P1"), call("P2")]);
+    research.found([
+      { text: "G2 is a nebula", source: "G1" },
+      { text: "nobody is there, see P2", source: null },
+    ]);
+    expect(statuses(research)).toEqual({
+      G1: "analyzed",
+      G2: "pending",
+      P1: "pending",
+      P2: "analyzed",
+    });
+  });
+
   it("is stale after some turns without use, until it is used after all", () => {
     const research = new ResearchContext({ ...LITERAL, staleAfterTurns: 3 });
     research.beginTurn();

@@ -1,5 +1,6 @@
 import { requireOptions } from "../config/kinds.js";
 import { CellarError } from "../errors.js";
+import type { Finding } from "../protocol/messages.js";
 import type { Embedder } from "./embedder.js";
 import { LexicalEmbedder } from "./lexical-embedder.js";
 import { Likeness, type Related } from "./likeness.js";
@@ -94,6 +95,13 @@ export class ResearchContext {
   beginTurn(text = ""): void {
     this.#turn += 1;
     for (const id of mentionedIn(text)) this.#use(id);
+  }
+
+  /** A result that a finding names as its source, or cites, was looked into. */
+  found(findings: readonly Pick<Finding, "text" | "source">[]): void {
+    for (const { text, source } of findings) {
+      for (const id of [...mentionedIn(source ?? ""), ...citedIn(text)]) this.#use(id);
+    }
   }
 
   /** Takes the calls of a turn, in their order. They come out of a sandbox: any may be made up. */

@@ -91,12 +91,11 @@ export interface Mount {
 export interface QueryOptions {
   /** Aborted when the cell is cancelled, runs out of time or is over. */
   readonly signal: AbortSignal;
+  /** The name that Python gave as `model`. */
+  readonly model?: string;
 }
 
-export type LLMQuery = (
-  prompt: string,
-  options: QueryOptions & { readonly model?: string },
-) => string | Promise<string>;
+export type LLMQuery = (prompt: string, options: QueryOptions) => string | Promise<string>;
 
 export type RLMQuery = (
   task: string,

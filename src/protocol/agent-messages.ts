@@ -68,6 +68,10 @@ export const agentReportSchema = z.strictObject({
   final: finalAnswerSchema.nullable(),
   findings: z.array(findingSchema).max(500),
   refused: z.array(z.strictObject({ name: shortText, reason: shortText })).max(20),
+  /** Names of the session that the cell took, and under which other names its values are kept. */
+  put_back: z
+    .array(z.strictObject({ name: shortText.min(1), kept: shortText.min(1).nullable() }))
+    .max(64),
 });
 
 export type Policy = z.infer<typeof policySchema>;

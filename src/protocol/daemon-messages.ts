@@ -217,6 +217,7 @@ export const daemonMessages = {
         task: text,
         /** Null for the context of the session, which the client has. */
         context: valueText.nullable(),
+        model: text.nullable(),
       }),
       z.strictObject({
         session: id,

@@ -22,7 +22,6 @@ import {
   NEW_ANSWER,
   NO_CODE,
   NO_SUMMARY,
-  PRELUDE,
   systemPrompt,
   turnMessage,
   WRITE_SUMMARY,
@@ -35,7 +34,7 @@ export interface Tree {
   readonly caller: Caller;
   readonly model: Model;
   readonly subModel: Model;
-  /** Others that `llm_query` may name. */
+  /** Others that `llm_query` and `rlm_query` may name. */
   readonly models: Readonly<Record<string, Model>>;
   readonly turns: number;
   /** The share of the model's window from which on a conversation is summed up. */
@@ -100,7 +99,7 @@ export class Loop implements AsyncDisposable {
     const callbacks = { onLLMQuery: subs.onLLMQuery, onRLMQuery: subs.onRLMQuery };
     const repl = await AgentRepl.open({ ...agent, context, config: { ...config, ...callbacks } });
     try {
-      await repl.prepare(PRELUDE);
+      await repl.prepare(NEW_ANSWER);
       return new Loop(tree, depth, { repl, subs });
     } catch (error) {
       await repl.close();

@@ -100,13 +100,5 @@ export const NO_SUMMARY = "(nothing)";
 export const LAST_TURN =
   "There are no turns left. Give the best answer you have now, as plain text, without code.";
 
-/** Runs before each question. */
+/** Runs before each question, for code that finishes by setting a dict. */
 export const NEW_ANSWER = 'answer = {"content": "", "ready": False}';
-
-/** Runs before the first turn, so that every dialect of finishing works. */
-export const PRELUDE = [
-  NEW_ANSWER,
-  "def SUBMIT(*given, **fields):",
-  '    """Finish with the given fields, or with one value."""',
-  "    FINAL(fields if fields or not given else given[0])",
-].join("\n");

@@ -33,7 +33,7 @@ export interface RLMSessionOptions {
   readonly model?: Model | undefined;
   /** Answers `llm_query` and runs the loops below. Default: the same model. */
   readonly subModel?: Model | undefined;
-  /** Others that `llm_query(prompt, model="name")` may ask. */
+  /** Others that `llm_query(prompt, model="name")` and `rlm_query(task, model="name")` may name. */
   readonly models?: Readonly<Record<string, Model>> | undefined;
   /** Functions of yours that Python may call. A tool of the AI SDK is one as it is. */
   readonly tools?: HostTools | undefined;

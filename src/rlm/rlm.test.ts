@@ -22,6 +22,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+const FREE = { inputPerMillion: 0, outputPerMillion: 0 };
+
 function run<T>(options: Omit<RLMOptions<T>, "query"> & { query?: string }) {
   return rlm<T>({
     query: "What is the secret number?",
@@ -153,6 +155,64 @@ describe("the loop", () => {
     const seen = model.requests[1]?.messages.at(-1)?.content ?? "";
     expect(seen).toMatch(/named[\s\S]*there is no model "none"; there are: scripted, other/);
     expect(result.output).toBe(10n ** 30n);
+  });
+
+  it("gives a loop below the model that was named, at that model's price", async () => {
+    const model = scripted(
+      [
+        fence(
+          "one = rlm_query('how long?', 'xyz', model='other')\nmore = rlm_query_batched(['a', 'b'], ['1', '22'], model='other')\nprint([one, *more])\nrlm_query('x', model='none')",
+        ),
+        fence("FINAL([one, *more, rlm_query('y', 'z')])"),
+      ],
+      { name: "big", price: FREE },
+    );
+    const long = { text: fence("FINAL(context_len())") };
+    const small = scripted([long], { name: "small", price: FREE });
+    const other = scripted([long, long, long], {
+      name: "o",
+      price: { inputPerMillion: 1_000_000, outputPerMillion: 0 },
+    });
+    const result = await run<unknown>({ model, subModel: small, models: { other } });
+    expect(result.output).toEqual(["3", "1", "2", "1"]);
+    const seen = model.requests[1]?.messages.at(-1)?.content ?? "";
+    expect(seen).toMatch(
+      /\['3', '1', '2'\][\s\S]*there is no model "none"; there are: small, other/,
+    );
+    expect([small.requests.length, other.requests.length]).toEqual([1, 3]);
+    const below = result.usageByDepth.get(1);
+    expect([below?.calls, result.usage.cost]).toEqual([4, below?.cost]);
+    expect(below?.cost).toBeGreaterThan(1);
+  });
+
+  it("asks the model that was named where rlm_query may go no deeper", async () => {
+    const model = scripted([fence("FINAL(rlm_query('how long?', 'xyz', model='other'))")]);
+    const other = scripted(["named"], { name: "other" });
+    const result = await run({ model, models: { other }, budget: { depth: 0 } });
+    expect(result.answer).toBe("named");
+  });
+
+  it("puts back what the model took: its context, its queries, its variables", async () => {
+    const model = scripted([
+      fence(
+        "context = 'hijacked'\nllm_query = lambda prompt: 'hijacked'\nllm_query_batched = rlm_query = rlm_query_batched = SHOW_VARS = FINAL_VAR = llm_query\nllm_query('a')",
+      ),
+      fence(
+        "found = [len(context), llm_query('a'), llm_query_batched(['b']), rlm_query('c'), rlm_query_batched(['d'])]\nprint(SHOW_VARS())",
+      ),
+      fence("FINAL_VAR('found')"),
+    ]);
+    const answers = ["a", "b", "c", "d"].map((letter) => ({
+      text: letter.toUpperCase(),
+      when: ({ messages }: { messages: readonly { content: string }[] }) =>
+        messages.at(-1)?.content.startsWith(letter) === true,
+    }));
+    const result = await run<unknown>({ model, subModel: scripted(answers), budget: { depth: 0 } });
+    expect(result.output).toEqual([TEXT.length, "A", ["B"], "C", ["D"]]);
+    const [, second, third] = model.requests.map(({ messages }) => messages.at(-1)?.content ?? "");
+    expect(second).toMatch(/'hijacked'[\s\S]*\[put back for the next cell: .*context/);
+    expect(third).toMatch(/^found: list\[5\]/m);
+    expect(third).not.toMatch(/^(llm|rlm)_query/m);
   });
 
   it("lets Python call functions of the host, and tells the model of them", async () => {

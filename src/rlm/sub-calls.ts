@@ -33,12 +33,12 @@ export class SubCalls {
     this.#askModel(prompt, signal, model);
 
   /** A loop of its own; where it may not be so deep, one question. */
-  readonly onRLMQuery: RLMQuery = (task, context, { signal }) => {
+  readonly onRLMQuery: RLMQuery = (task, context, { signal, model }) => {
     if (this.#tree.caller.ledger.allowsDepth(this.#depth + 1)) {
-      return this.#askLoop(task, context, signal);
+      return this.#askLoop(task, context, signal, model);
     }
     const prompt = typeof context === "string" ? `${task}\n\n${context}` : task;
-    return this.#askModel(prompt, signal);
+    return this.#askModel(prompt, signal, model);
   };
 
   #askModel(prompt: string, signal: AbortSignal, name?: string): Promise<string> {
@@ -52,10 +52,12 @@ export class SubCalls {
     });
   }
 
-  #askLoop(query: string, context: unknown, signal: AbortSignal): Promise<string> {
+  /** The model that was named works in that loop; what its code asks is answered as everywhere. */
+  #askLoop(query: string, context: unknown, signal: AbortSignal, name?: string): Promise<string> {
+    const model = this.#modelNamed(name);
     const deeper = this.#parent.child({ deeper: true });
     return this.#told("rlm", query, deeper, async (span) => {
-      const tree = { ...this.#tree, model: this.#tree.subModel };
+      const tree = { ...this.#tree, model };
       await using loop = await this.#openLoop(tree, this.#depth + 1, context);
       const { answer, error } = await loop.ask({ query, span, signal });
       if (answer !== undefined) return answer.text;

@@ -101,9 +101,10 @@ export class Audience implements SessionListener {
         return answerText("onLLMQuery", await onLLMQuery?.(prompt, options));
       }
       case "rlm_query": {
-        const { task, context } = params;
+        const { task, context, model } = params;
         const about = context === null ? this.context : decodeValue(JSON.parse(context));
-        return answerText("onRLMQuery", await onRLMQuery?.(task, about, { signal }));
+        const options = { signal, ...(model !== null && { model }) };
+        return answerText("onRLMQuery", await onRLMQuery?.(task, about, options));
       }
       case "tool": {
         const tool = tools?.get(params.tool);

@@ -33,6 +33,7 @@ const rlmInput = z.strictObject({
   /** The step at which the host gave the context that is meant. */
   given: z.int().nonnegative().optional(),
   context: z.unknown().optional(),
+  model: z.string().nullable(),
 });
 
 /** The caller's functions behind `llm_query`, `rlm_query` and its tools, called by hostile code. */
@@ -61,9 +62,10 @@ export class HostCalls {
     }
     if (onRLMQuery !== undefined) {
       this.#functions.set("rlm_query", async (input, signal) => {
-        const { task, given, context } = read(rlmInput, input);
+        const { task, given, context, model } = read(rlmInput, input);
         const about = given === undefined ? context : givenAt(given);
-        return answerText("onRLMQuery", await onRLMQuery(task, about, { signal }));
+        const options = { signal, ...(model !== null && { model }) };
+        return answerText("onRLMQuery", await onRLMQuery(task, about, options));
       });
     }
     for (const [name, tool] of tools ?? []) {

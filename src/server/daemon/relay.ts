@@ -97,9 +97,9 @@ export class Relay {
   readonly #askModel: LLMQuery = (prompt, { model, signal }) =>
     this.#ask({ name: "llm_query", prompt, model: model ?? null }, signal);
 
-  readonly #askAgent: RLMQuery = (task, about, { signal }) => {
+  readonly #askAgent: RLMQuery = (task, about, { model, signal }) => {
     const context = about === this.given ? null : JSON.stringify(encodeDecoded(about));
-    return this.#ask({ name: "rlm_query", task, context }, signal);
+    return this.#ask({ name: "rlm_query", task, context, model: model ?? null }, signal);
   };
 
   #tool(spec: ToolSpec): RelayedTool {
