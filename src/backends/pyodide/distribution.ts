@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CellarError, describeError } from "../../errors.js";
-import { fetchBytes, storeFile } from "./download.js";
+import { fetchBytes, isStored, shareStored, storeFile } from "./download.js";
 import { type Lock, parseLock } from "./lock.js";
 
 /** All that Pyodide itself is made of. */
@@ -14,7 +14,7 @@ const CORE_FILES = [
   "pyodide.asm.wasm",
   "python_stdlib.zip",
 ] as const;
-const LOCK_FILE = "pyodide-lock.json";
+export const LOCK_FILE = "pyodide-lock.json";
 
 export interface Distribution {
   /** Tells this one from any other, by content. */
@@ -53,7 +53,9 @@ export async function findDistribution(
   const failures: string[] = [];
   for (const place of places) {
     try {
-      return isWeb(place) ? await remoteDistribution(place, cache) : localDistribution(place);
+      return isWeb(place)
+        ? await remoteDistribution(place, cache)
+        : localDistribution(place, cache);
     } catch (error) {
       failures.push(`${place}: ${describeError(error)}`);
     }
@@ -69,12 +71,29 @@ export function isWeb(place: string): boolean {
 }
 
 /** A folder with Pyodide in it, or with packages only: then the installed Pyodide uses them. */
-function localDistribution(place: string): Distribution {
+function localDistribution(place: string, cache: string): Distribution {
   const folder = place.startsWith("file:") ? fileURLToPath(place) : resolve(place);
   const lock = lockIn(folder);
   const hasCore = CORE_FILES.every((name) => existsSync(join(folder, name)));
-  const core = hasCore ? folder : packagedDistribution().folder;
+  const core = hasCore ? readableCopy(folder, cache) : packagedDistribution().folder;
   return { key: keyOf(core), folder: core, lock, sources: [folder], isRemote: false };
+}
+
+/** Root's sessions are not root: of a folder that is root's alone they get a copy. */
+function readableCopy(folder: string, cache: string): string {
+  const isPrivate = (path: string, bits: number) => (statSync(path).mode & bits) !== bits;
+  const isHidden =
+    process.getuid?.() === 0 &&
+    (isPrivate(folder, 0o005) || CORE_FILES.some((name) => isPrivate(join(folder, name), 0o004)));
+  if (!isHidden) return folder;
+  const key = keyOf(folder);
+  const copy = join(cache, "distributions", key.slice(0, 32));
+  const isThere = CORE_FILES.every((name) => isStored(join(copy, name))) && keyOf(copy) === key;
+  for (const name of isThere ? [LOCK_FILE] : [...CORE_FILES, LOCK_FILE]) {
+    storeFile(copy, name, readFileSync(join(folder, name)));
+  }
+  shareStored(copy, CORE_FILES);
+  return copy;
 }
 
 async function remoteDistribution(place: string, cache: string): Promise<Distribution> {
@@ -84,9 +103,10 @@ async function remoteDistribution(place: string, cache: string): Promise<Distrib
   const folder = join(cache, "distributions", name);
   try {
     for (const file of CORE_FILES) {
-      if (!existsSync(join(folder, file))) storeFile(folder, file, await fetchBytes(base + file));
+      if (!isStored(join(folder, file))) storeFile(folder, file, await fetchBytes(base + file));
     }
     storeFile(folder, LOCK_FILE, Buffer.from(lock.text));
+    shareStored(folder, CORE_FILES);
   } catch (error) {
     const packaged = packagedDistribution();
     if (packaged.lock.info.abi_version !== lock.info.abi_version) throw error;

@@ -1,9 +1,23 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 
 const TIMEOUT_MS = 120_000;
 const MAX_BYTES = 256 * 1024 * 1024;
+const FOLDER_MODE = 0o755;
+const FILE_MODE = 0o644;
 
 /** A file from a web server, whole. */
 export async function fetchBytes(url: string): Promise<Buffer> {
@@ -22,12 +36,47 @@ export async function fetchBytes(url: string): Promise<Buffer> {
 /** Readers see the whole file or none, whoever else stores it at the same time. */
 export function storeFile(folder: string, name: string, content: Uint8Array): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  letRead(folder, FOLDER_MODE);
   const draft = join(folder, `.${name}.${process.pid}-${randomBytes(6).toString("hex")}`);
   try {
-    writeFileSync(draft, content, { mode: 0o644, flag: "wx" });
+    writeFileSync(draft, content, { mode: FILE_MODE, flag: "wx" });
+    letRead(draft, FILE_MODE);
     renameSync(draft, join(folder, name));
   } catch (error) {
     rmSync(draft, { force: true });
     throw error;
   }
+}
+
+/** Whether a file was stored before, and by nobody else. */
+export function isStored(path: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats?.isFile() === true && isOwn(stats) && (stats.mode & 0o022) === 0;
+}
+
+/**
+ * Lets a session that has another identity read what was stored, which is public anyway: the folders
+ * above stay private. Files of an earlier version, or under a strict umask, were for the owner alone.
+ */
+export function shareStored(folder: string, names: readonly string[]): void {
+  letRead(folder, FOLDER_MODE);
+  for (const name of names) letRead(join(folder, name), FILE_MODE);
+}
+
+function letRead(path: string, mode: number): void {
+  if (process.platform === "win32") return;
+  const kind = mode === FOLDER_MODE ? constants.O_DIRECTORY : 0;
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | kind);
+  try {
+    const stats = fstatSync(descriptor);
+    if (!isOwn(stats)) throw new Error(`${path} belongs to somebody else`);
+    if ((stats.mode & 0o777) !== mode) fchmodSync(descriptor, mode);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function isOwn({ uid }: Stats): boolean {
+  const own = process.getuid?.();
+  return own === undefined || own === uid;
 }

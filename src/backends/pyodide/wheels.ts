@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CellarError, describeError } from "../../errors.js";
-import { type Distribution, isWeb } from "./distribution.js";
-import { fetchBytes, storeFile } from "./download.js";
+import { type Distribution, isWeb, LOCK_FILE } from "./distribution.js";
+import { fetchBytes, isStored, shareStored, storeFile } from "./download.js";
 import { closure, fileOf, type LockedPackage, lockOf } from "./lock.js";
 
 /** Gathers the files of packages in a folder of the cache, checked; null where none are wanted. */
@@ -18,9 +18,11 @@ export async function gatherWheels(
   const name = createHash("sha256").update(lock).digest("hex").slice(0, 32);
   const folder = join(cache, "wheels", name);
   for (const entry of entries) await provide(entry, folder, distribution.sources);
-  if (!existsSync(join(folder, "pyodide-lock.json"))) {
-    storeFile(folder, "pyodide-lock.json", Buffer.from(lock));
+  const path = join(folder, LOCK_FILE);
+  if (!isStored(path) || readFileSync(path, "utf8") !== lock) {
+    storeFile(folder, LOCK_FILE, Buffer.from(lock));
   }
+  shareStored(folder, [LOCK_FILE, ...entries.map(fileOf)]);
   return folder;
 }
 
@@ -32,7 +34,7 @@ async function provide(
 ): Promise<void> {
   const file = fileOf(entry);
   const path = join(folder, file);
-  if (existsSync(path) && fits(readFileSync(path), entry)) return;
+  if (isStored(path) && fits(readFileSync(path), entry)) return;
   const failures: string[] = [];
   for (const source of isWeb(entry.file_name) ? [entry.file_name] : sources) {
     try {
