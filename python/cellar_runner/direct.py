@@ -1,13 +1,13 @@
 """A session in the thread of its host: cells that wait are left and resumed, for nothing may block.
 
 A cell without `await` runs to its end at once. One with it runs in pieces, between which JavaScript
-works; the host's answers come then.
+works; the host's answers come then. Calls of what the host answers get their `await` from `awaiting.py`.
 """
 
 import os
 import time
 
-from . import wire
+from . import awaiting, wire
 from .event_loop import EventLoop, adopt, noting_context
 from .interpreter import Interpreter
 from .pristine import BUILTINS as __builtins__
@@ -46,10 +46,19 @@ class SteppedLoop(EventLoop):
 class SteppedInterpreter(Interpreter):
     """Runs one cell as a generator."""
 
-    def __init__(self, display, look):
+    def __init__(self, display, look, answered):
+        self._answered = answered
         super().__init__(display)
         self._loop = SteppedLoop()
         self._look = look
+
+    @property
+    def conduct(self):
+        return self._awaiting
+
+    @conduct.setter
+    def conduct(self, conduct):
+        self._awaiting = awaiting.Awaiting(conduct, self._answered)
 
     def pieces(self, number, code):
         """Yields while it waits; gives what `run` would give."""
@@ -57,15 +66,19 @@ class SteppedInterpreter(Interpreter):
         try:
             self._reset()
             self.enter()
-            cell = self._build(number, code)
-            if not cell.in_loop or cell.around is not None:
-                outcome = self._ok(self._value_of(cell))
+            cell = self._build(number, self.conduct.prepare(code, self))
+            if not cell.in_loop:
+                value = self._value_of(cell)
+            elif cell.around is None:
+                value = yield from self._stepped(cell)
             else:
-                steps = self._steps(cell, _getpid())
-                value = yield from self._loop.pieces(steps, self._look)
-                outcome = self._ok(value if cell.shows_value else None)
+                with cell.around(self._commands) as surroundings:
+                    value = yield from self._stepped(cell)
+                value = None if surroundings.hides_value else value
+            outcome = self._ok(value)
         except BaseException as error:
             outcome = self._failure(error)
+        self.conduct.report(outcome)
         try:
             self._finish_output()
             self.leave()
@@ -73,6 +86,10 @@ class SteppedInterpreter(Interpreter):
             self.leave()
             outcome = self._late_outcome(error)
         return outcome
+
+    def _stepped(self, cell):
+        value = yield from self._loop.pieces(self._steps(cell, _getpid()), self._look)
+        return value if cell.shows_value else None
 
 
 class Direct(Wasm):
@@ -82,10 +99,12 @@ class Direct(Wasm):
 
     def __init__(self, port):
         self._is_overdue, self._posted, self._pieces, self._is_asked = port.isOverdue, 0, None, False
+        self._answered_names = set(awaiting.ANSWERED)
         super().__init__(port)
 
     def _make_interpreter(self):
-        return SteppedInterpreter(self._display, self._strike)
+        self._builtins[awaiting.HELPER] = awaiting.settled
+        return SteppedInterpreter(self._display, self._strike, self._answered_names)
 
     def take(self, body):
         """Handles one frame; gives the seconds until `resume`, or None when nothing is open."""
@@ -132,13 +151,19 @@ class Direct(Wasm):
         finally:
             self._is_asked = False
 
+    def _configure(self, params):
+        self._answered_names.update(tool["name"] for tool in params.get("tools", ()))
+        return super()._configure(params)
+
     def _get_variable(self, params):
         return self._asked(Wasm._get_variable, params)
 
     def _variables(self, params):
         return self._asked(Wasm._variables, params)
 
-    _methods = dict(Wasm._methods, get_variable=_get_variable, variables=_variables)
+    _methods = dict(
+        Wasm._methods, configure=_configure, get_variable=_get_variable, variables=_variables
+    )
 
     def _on_interrupt(self, number, frame):
         if self._is_asked and self._is_overdue():

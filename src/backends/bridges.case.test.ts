@@ -7,9 +7,7 @@ const text = (run: CodeExecution): string | undefined => run.result?.["text/plai
 
 /** What every backend must do with questions that Python puts to the host. */
 export function describeBridges(options: ConformanceOptions): void {
-  const { needsAwait = false } = options;
-  /** A call as its author must write it here. */
-  const call = (code: string) => (needsAwait ? `await ${code}` : code);
+  const { waitsByAwait = false } = options;
 
   const check = (name: string, body: () => Promise<void>) =>
     it(name, async (context) => {
@@ -29,7 +27,7 @@ export function describeBridges(options: ConformanceOptions): void {
     check("llm_query gives the callback's answer as a str", () =>
       withSandbox({ onLLMQuery: echo }, async (sandbox) => {
         const run = await sandbox.execute(
-          `answer = ${call("llm_query('hé\\ud83d 🎈\\n', model='m')")}\n(answer, isinstance(answer, str))`,
+          `answer = llm_query('hé\\ud83d 🎈\\n', model='m')\n(answer, isinstance(answer, str))`,
         );
         expect(text(run)).toBe("('m: hé\\ud83d 🎈\\n', True)");
         expect(await sandbox.getVariable("answer")).toBe("m: hé\ud83d 🎈\n");
@@ -51,18 +49,33 @@ export function describeBridges(options: ConformanceOptions): void {
       }),
     );
 
-    check("a call that cannot wait says that it must be awaited", () =>
+    check("calls wait wherever a cell may, and say what to do where they cannot", () =>
       withSandbox({ onLLMQuery: echo }, async (sandbox) => {
-        const run = await sandbox.execute("llm_query('a')");
-        if (!needsAwait) {
-          expect(text(run)).toBe("'default: a'");
+        const value = async (code: string) => {
+          const run = await sandbox.execute(code);
+          return text(run) ?? run.error?.traceback;
+        };
+        expect(await value("llm_query('a')")).toBe("'default: a'");
+        expect(await value("[llm_query(p)[-1] for p in 'ab'], f\"{llm_query('c')}\"")).toBe(
+          "(['a', 'b'], 'default: c')",
+        );
+        expect(await value("async def ask(p): return llm_query(p)\nlen(await ask('d'))")).toBe(
+          "10",
+        );
+        expect(await value("%time llm_query('e')")).toBe("'default: e'");
+        expect(await value("%%time\nx = llm_query('f')\nx")).toBe("'default: f'");
+        const plain = await sandbox.execute("\ndef ask(p): return llm_query(p)\nask('a')");
+        if (!waitsByAwait) {
+          expect(text(plain)).toBe("'default: a'");
           return;
         }
-        expect(run.error?.message).toContain("await llm_query(");
-        const used = await sandbox.execute(
-          "import asyncio\nawait asyncio.sleep(0)\nlen(llm_query('a'))",
+        expect(plain.error?.message).toContain(
+          "Make the function `async def`, write `await llm_query(",
         );
+        const used = await sandbox.execute("import asyncio\nawait asyncio.sleep(0)\nlen(ask('a'))");
         expect(used.error?.message).toContain("await llm_query(");
+        await sandbox.execute("def llm_query(prompt): return ['mine', prompt]");
+        expect(await value("llm_query('a')")).toBe("['mine', 'a']");
       }),
     );
 
@@ -77,12 +90,12 @@ export function describeBridges(options: ConformanceOptions): void {
         return `<${prompt}>`;
       };
       return withSandbox({ onLLMQuery, queryConcurrency: 5 }, async (sandbox) => {
-        const code = `answers = ${call("llm_query_batched([str(i) for i in range(23)])")}`;
+        const code = `answers = llm_query_batched([str(i) for i in range(23)])`;
         expect((await sandbox.execute(code)).error).toBeNull();
         const wanted = "answers == ['<%d>' % i for i in range(23)]";
         expect(text(await sandbox.execute(wanted))).toBe("True");
         expect(most).toBe(5);
-        expect(text(await sandbox.execute(call("llm_query_batched([])")))).toBe("[]");
+        expect(text(await sandbox.execute("llm_query_batched([])"))).toBe("[]");
       });
     });
 
@@ -94,20 +107,20 @@ export function describeBridges(options: ConformanceOptions): void {
         return "fine";
       };
       return withSandbox({ onLLMQuery }, async (sandbox) => {
-        const run = await sandbox.execute(call("llm_query('bad')"));
+        const run = await sandbox.execute("llm_query('bad')");
         expect(run.error).toMatchObject({ message: "the model is asleep" });
         expect(run.error?.type).toContain("HostError");
-        expect((await sandbox.execute(call("llm_query('mute')"))).error?.message).toBeTruthy();
-        expect((await sandbox.execute(call("llm_query('odd')"))).error?.message).toBe(
+        expect((await sandbox.execute("llm_query('mute')")).error?.message).toBeTruthy();
+        expect((await sandbox.execute("llm_query('odd')")).error?.message).toBe(
           "onLLMQuery must give a string, not number",
         );
-        const batch = call("llm_query_batched(['a', 'bad', 'b'])");
+        const batch = "llm_query_batched(['a', 'bad', 'b'])";
         const caught = await sandbox.execute(
           `try:\n  ${batch}\nexcept HostError as error:\n  kept = [str(a) for a in error.answers]\n  print(error)\nkept`,
         );
         expect(caught.stdout).toContain("1 of 3 questions failed; number 1: the model is asleep");
         expect(text(caught)).toBe("['fine', 'the model is asleep', 'fine']");
-        const placed = call("llm_query_batched(['bad', 'a'], return_exceptions=True)");
+        const placed = "llm_query_batched(['bad', 'a'], return_exceptions=True)";
         expect(text(await sandbox.execute(`[type(a).__name__ for a in ${placed}]`))).toBe(
           "['HostError', 'Answer']",
         );
@@ -118,7 +131,7 @@ export function describeBridges(options: ConformanceOptions): void {
       withSandbox({}, async (sandbox) => {
         const cases = { llm_query: "onLLMQuery", rlm_query: "onRLMQuery" };
         for (const [name, option] of Object.entries(cases)) {
-          const { error } = await sandbox.execute(call(`${name}('x')`));
+          const { error } = await sandbox.execute(`${name}('x')`);
           expect(error?.message).toContain(`${name} is not available`);
           expect(error?.hint).toContain(option);
         }
@@ -127,17 +140,19 @@ export function describeBridges(options: ConformanceOptions): void {
 
     check("rlm_query gets the task and a context, by default the present one", () => {
       const asked: unknown[] = [];
-      const onRLMQuery: RLMQuery = async (task, context) => {
+      const models: unknown[] = [];
+      const onRLMQuery: RLMQuery = async (task, context, { model }) => {
         asked.push([task, context]);
+        if (model !== undefined) models.push([task, model]);
         return `did ${task}`;
       };
       return withSandbox({ onRLMQuery }, async (sandbox) => {
         const whole = { documents: ["one", "two"] };
         await sandbox.initialize(whole);
-        expect(text(await sandbox.execute(call("rlm_query('a')")))).toBe("'did a'");
-        await sandbox.execute(call("rlm_query('b', context['documents'][0])"));
-        await sandbox.execute(`context = {'n': 2**70}\n${call("rlm_query('c')")}`);
-        await sandbox.execute(call("rlm_query_batched(['d', 'e'], [[1.5], None])"));
+        expect(text(await sandbox.execute("rlm_query('a')"))).toBe("'did a'");
+        await sandbox.execute("rlm_query('b', context['documents'][0])");
+        await sandbox.execute(`context = {'n': 2**70}\nrlm_query('c')`);
+        await sandbox.execute("rlm_query_batched(['d', 'e'], [[1.5], None])");
         expect(asked).toEqual([
           ["a", whole],
           ["b", "one"],
@@ -148,12 +163,23 @@ export function describeBridges(options: ConformanceOptions): void {
         asked.length = 0;
         await sandbox.initialize("second");
         await sandbox.setVariable("context", { file: "is a value here" });
-        await sandbox.execute(call("rlm_query('f')"));
+        await sandbox.execute("rlm_query('f')");
         expect(asked).toEqual([["f", { file: "is a value here" }]]);
-        const unlike = await sandbox.execute(call("rlm_query_batched(['d', 'e'], ['x'])"));
+        const unlike = await sandbox.execute("rlm_query_batched(['d', 'e'], ['x'])");
         expect(unlike.error?.message).toContain("one context for each task");
-        const strange = await sandbox.execute(call("rlm_query('x', object())"));
+        const strange = await sandbox.execute("rlm_query('x', object())");
         expect(strange.error?.message).toContain("cannot be passed on");
+        expect(models).toEqual([]);
+        await sandbox.execute(
+          "rlm_query('g', model='m')\nrlm_query_batched(['h', 'i'], model='n')",
+        );
+        expect(models.sort()).toEqual([
+          ["g", "m"],
+          ["h", "n"],
+          ["i", "n"],
+        ]);
+        const wrong = await sandbox.execute("rlm_query('x', model=3)");
+        expect(wrong.error?.message).toContain("model must be a str, not int");
       });
     });
 
@@ -161,8 +187,8 @@ export function describeBridges(options: ConformanceOptions): void {
       withSandbox(
         { timeout: 700, onLLMQuery: async () => sleep(1500, "late") },
         async (sandbox) => {
-          expect(text(await sandbox.execute(call("llm_query('x')")))).toBe("'late'");
-          const loop = await sandbox.execute(`${call("llm_query('x')")}\nwhile True: pass`);
+          expect(text(await sandbox.execute("llm_query('x')"))).toBe("'late'");
+          const loop = await sandbox.execute(`llm_query('x')\nwhile True: pass`);
           expect(loop.status).toBe("timeout");
         },
       ),
@@ -172,7 +198,7 @@ export function describeBridges(options: ConformanceOptions): void {
       withSandbox(
         { queryTimeout: 200, onLLMQuery: () => new Promise<string>(() => {}) },
         async (sandbox) => {
-          const { error } = await sandbox.execute(call("llm_query('x')"));
+          const { error } = await sandbox.execute("llm_query('x')");
           expect(error?.message).toBe("llm_query took longer than 0.2 s");
         },
       ),
@@ -181,7 +207,7 @@ export function describeBridges(options: ConformanceOptions): void {
     check("the questions of one cell hold its clock no longer than queryTotal", () =>
       withSandbox({ queryTotal: 300, onLLMQuery: async () => sleep(50, "x") }, async (sandbox) => {
         await sandbox.execute("kept = 1");
-        const run = await sandbox.execute(`while True: ${call("llm_query('x')")}`);
+        const run = await sandbox.execute(`while True: llm_query('x')`);
         expect([run.status, run.error?.type]).toEqual(["timeout", "TimeoutError"]);
         expect(run.error?.message).toContain("queryTotal, 0.3 s");
         expect(text(await sandbox.execute("kept"))).toBe("1");
@@ -201,7 +227,7 @@ export function describeBridges(options: ConformanceOptions): void {
       };
       return withSandbox({ onLLMQuery, queryConcurrency: 3 }, async (sandbox) => {
         await sandbox.execute("kept = 1");
-        const run = sandbox.execute(call("llm_query_batched([str(i) for i in range(9)])"));
+        const run = sandbox.execute("llm_query_batched([str(i) for i in range(9)])");
         await asked;
         await sandbox.cancel();
         expect((await run).status).toBe("cancelled");
@@ -222,7 +248,7 @@ export function describeBridges(options: ConformanceOptions): void {
         },
       });
       try {
-        expect(text(await sandbox.execute(call("llm_query('x')")))).toBe("'done'");
+        expect(text(await sandbox.execute("llm_query('x')"))).toBe("'done'");
         expect(refused).toMatchObject([{ code: "INVALID_INPUT" }, { code: "INVALID_INPUT" }]);
         expect(text(await sandbox.execute("6 * 7"))).toBe("42");
       } finally {
@@ -280,9 +306,9 @@ export function describeBridges(options: ConformanceOptions): void {
 
     check("a prompt beyond the frame is refused, and the session goes on", () =>
       withSandbox({ onLLMQuery: echo }, async (sandbox) => {
-        const { error } = await sandbox.execute(call("llm_query('x' * 17_000_000)"));
+        const { error } = await sandbox.execute("llm_query('x' * 17_000_000)");
         expect(error?.message).toContain("too much for one question");
-        const answer = await sandbox.execute(`len(${call("llm_query('x' * 5_000_000)")})`);
+        const answer = await sandbox.execute(`len(llm_query('x' * 5_000_000))`);
         expect(text(answer)).toBe("5000009");
       }),
     );

@@ -12,8 +12,8 @@ export interface ConformanceOptions {
   unavailable(): string | undefined;
   /** Tests by name that do not apply, each with its reason. */
   readonly skip?: Readonly<Record<string, string>>;
-  /** Whether questions to the host must be awaited. */
-  readonly needsAwait?: boolean;
+  /** Whether a plain function cannot wait for the host's answers. */
+  readonly waitsByAwait?: boolean;
 }
 
 const text = (run: CodeExecution): string | undefined => run.result?.["text/plain"];

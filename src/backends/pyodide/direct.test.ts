@@ -21,7 +21,7 @@ describeConformance({
   name: "pyodide in the caller's thread",
   create: (config) => runtime.createSandbox({ useWorker: false, minIsolation: "L0", ...config }),
   unavailable: () => undefined,
-  needsAwait: true,
+  waitsByAwait: true,
   skip: NOT_IN_ONE_THREAD,
 });
 
@@ -76,6 +76,36 @@ describe("pyodide in the caller's thread", () => {
     );
     expect(theEngine()).toMatchObject({ instantiate, Module });
     await Promise.all(runtimes.map((one) => one[Symbol.asyncDispose]()));
+  });
+
+  it("waits for the functions of an agent, tells what they did, and puts their names back", async () => {
+    const agent = {
+      maxGrepResults: 5,
+      requireExplorationBeforeFinal: false,
+      minExplorationCalls: 0,
+    };
+    const onLLMQuery = async (prompt: string) => prompt.toUpperCase();
+    await using sandbox = await create({ agent, onLLMQuery, policy: "ast", sanitise: true });
+    await sandbox.initialize("a white whale");
+    const taken = await sandbox.execute(
+      "context = grep = llm_query = llm_call('a')\nlen(llm_query)",
+    );
+    expect(taken.result).toMatchObject({ "text/plain": "1" });
+    expect(taken.agent).toMatchObject({
+      calls: [{ id: "L1", name: "llm_call", preview: "A" }],
+      put_back: [
+        { name: "context", kept: "my_context" },
+        { name: "llm_query", kept: "my_llm_query" },
+        { name: "grep", kept: "my_grep" },
+      ],
+    });
+    const back = await sandbox.execute("[*llm_batch(['b', context]), len(grep(‘whale’))]");
+    expect(back.result).toMatchObject({ "text/plain": "['B', 'A WHITE WHALE', 1]" });
+    expect(back.replaced?.total).toBe(2);
+    const ended = await sandbox.execute("FINAL(llm_query('c'))\nprint('not reached')");
+    expect([ended.stdout, ended.agent?.final?.value]).toEqual(["", "C"]);
+    const refused = await sandbox.execute("import subprocess\nllm_query('d')");
+    expect(refused.error?.type).toContain("PolicyViolation");
   });
 
   it("leaves a running cell alone when cancelled", async () => {
