@@ -19,9 +19,23 @@ _MULTILINE = re.MULTILINE
 
 
 class Match(Record):
-    """One match: match, start, end, line, text, where."""
+    """One match: match, start, end, line, text, where. Its `context` is the text again.
+
+    That is no item of its own, so that the text is neither sent nor shown twice.
+    """
 
     __slots__ = ()
+
+    def __missing__(self, name):
+        if name == "context":
+            return self["text"]
+        raise KeyError(name)
+
+    def get(self, name, default=None):
+        try:
+            return self[name]
+        except KeyError:
+            return default
 
 
 class Matches(list):

@@ -42,7 +42,7 @@ class _Heading:
 
 
 def extract_sections(text, level=6):
-    """Split Markdown into its sections.
+    """Split Markdown into its sections; by default that of `context`.
 
     Headings are `# Title` and titles underlined with === or ---; those inside fenced code
     are not. Headings deeper than `level` stay in the text of the section above them.
@@ -81,7 +81,7 @@ def extract_sections(text, level=6):
 
 
 def chunk_by_headers(text, level=6, max_size=None):
-    """Cut Markdown into chunks that each start at a heading.
+    """Cut Markdown, by default that of `context`, into chunks that each start at a heading.
 
     Cuts at the headings that extract_sections() finds, down to `level`. A chunk of more than
     `max_size` characters is cut again: at its deeper headings, and where that is not enough

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from . import matches
+from . import matches, sections
 from .extraction import extract_json
 from .pristine import BUILTINS as __builtins__
-from .sections import chunk_by_headers, extract_sections
 from .texts import count_of_lines, leaves, line_at, one_text, whole_number
 
 
@@ -35,9 +34,9 @@ def toolbox(context):
             which every text and number is searched on its own (the keys of dicts are not).
 
         Returns a list of matches, each with match, start, end, line (from 1), text (the match
-        with its surroundings) and where (its place in lists and dicts, such as
-        [3]['title']), as keys and as attributes. Its .total counts all matches and its .more
-        those beyond max_results.
+        with its surroundings; context is the same) and where (its place in lists and dicts,
+        such as [3]['title']), as keys and as attributes. Its .total counts all matches and its
+        .more those beyond max_results.
 
         >>> found = search_context("wh.le", window=4, text="A whale, a whole whale.")
         >>> found.total, found[0].text
@@ -101,6 +100,15 @@ def toolbox(context):
         """
         value = chosen(text, "count_lines")
         return sum(count_of_lines(part) for _path, part in leaves(value))
+
+    def extract_sections(text=None, level=6):
+        return sections.extract_sections(chosen(text, "extract_sections"), level)
+
+    def chunk_by_headers(text=None, level=6, max_size=None):
+        return sections.chunk_by_headers(chosen(text, "chunk_by_headers"), level, max_size)
+
+    for function in (extract_sections, chunk_by_headers):
+        function.__doc__ = getattr(sections, function.__name__).__doc__
 
     functions = (
         chunk_text,

@@ -11,6 +11,13 @@ from tool_case import ToolCase
 
 
 class SearchTest(ToolCase):
+    def test_the_surroundings_are_the_context_too(self):
+        [found] = self.search_context("whale", 4, text="the whale, and more")
+        self.assertEqual(found["context"], "the whale, an")
+        self.assertEqual((found.context, found.get("context")), (found.text, found.text))
+        self.assertNotIn("context", list(found))
+        self.assertEqual(found.get("lines", 3), 3)
+
     def test_a_match_and_its_surroundings(self):
         text = "one\ntwo whales\r\nthree whales\n"
         self.variables["context"] = text

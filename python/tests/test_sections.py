@@ -156,8 +156,16 @@ class HeaderChunkTest(ToolCase):
                 self.chunk_by_headers("x", max_size=size)
         with self.refused(ValueError, "from 1 to 6"):
             self.chunk_by_headers("x", level=0)
-        with self.refused(TypeError, "chunk_by_headers() reads one str, not NoneType"):
-            self.chunk_by_headers(None)
+        with self.refused(TypeError, "chunk_by_headers() reads one str, not int"):
+            self.chunk_by_headers(3)
+
+    def test_without_a_text_it_reads_the_context(self):
+        with self.refused(NameError, "there is no context here", "chunk_by_headers()"):
+            self.chunk_by_headers()
+        self.variables["context"] = "# A\na\n# B\nb"
+        self.assertEqual(self.chunk_by_headers(), ["# A\na\n", "# B\nb"])
+        self.assertEqual(self.chunk_by_headers(max_size=5), ["# A\n", "a\n", "# B\nb"])
+        self.assertEqual([section.title for section in self.extract_sections()], ["A", "B"])
 
     def test_long_lines_end(self):
         for unit in ("- ", "> ", "* ", "_ ", "#", "=", "`", "1. ", " ", "a\n=\n", "---\nx:\n"):

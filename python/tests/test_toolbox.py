@@ -150,8 +150,8 @@ class PresentationTest(CellCase):
             "get_line": "(number, text=None)",
             "count_lines": "(text=None)",
             "extract_json": "(text)",
-            "extract_sections": "(text, level=6)",
-            "chunk_by_headers": "(text, level=6, max_size=None)",
+            "extract_sections": "(text=None, level=6)",
+            "chunk_by_headers": "(text=None, level=6, max_size=None)",
         }
         found = {name: str(inspect.signature(tool)) for name, tool in self.tools.items()}
         self.assertEqual(found, signatures)
