@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 
-from . import bridge, family, jail, linux, parking, rehearsal, streams, wire, writer
+from . import bridge, family, imports, jail, linux, parking, rehearsal, streams, wire, writer
 from .service import Service
 from .short_cells import ShortCells
 
@@ -88,6 +88,7 @@ class Head(Service):
             for _ in range(2):
                 self._rehearse(REHEARSED)
         _reseed()
+        imports.install()
         self._obstacles = parking.Obstacles()
 
     def serve(self):

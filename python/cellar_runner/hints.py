@@ -8,6 +8,7 @@ import re
 import sys
 
 from .bridge import HostError
+from .imports import beside
 from .policy_report import PolicyViolation
 from .pristine import BUILTINS as __builtins__
 from .usage import UsageError
@@ -101,6 +102,9 @@ def _missing_module(error):
         return None
     if top == "IPython":
         return "display() is built in and magics work without IPython"
+    place = beside(top)
+    if place is not None:
+        return "{} is in {}, where imports do not look: sys.path.append({!r})".format(top, *[place] * 2)
     return "packages are added from outside: cellar install {}".format(distribution_of(top))
 
 

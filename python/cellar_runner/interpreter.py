@@ -113,6 +113,23 @@ class Interpreter:
             late = None
         return outcome
 
+    def become_script(self, argv, code):
+        """What a script finds of itself: its words, its name, and its file in the folder of work."""
+        sys.argv = list(argv)
+        self.namespace.pop("__file__", None)
+        name = os.path.basename(argv[0])
+        if not name or name in ("-", "-c"):
+            return
+        try:
+            path = os.path.join(os.getcwd(), name)
+            self.namespace["__file__"] = path
+            # Processes that are spawned read it again.
+            with open(path, "x", encoding="utf-8") as file:
+                file.write(code)
+        except OSError:
+            # It is there already, or nothing can be written: then the name alone has to do.
+            pass
+
     def rebuild_event_loop(self):
         """For a fork-restored copy: the event loop's own descriptors were closed."""
         self._loop.rebuild()

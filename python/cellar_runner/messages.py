@@ -505,6 +505,12 @@ MESSAGES = {
                 "max_output": {"type": "integer", "minimum": 0},
                 "checkpoint": {"enum": ["always", "idle", "off"]},
                 "rest_ms": {"type": "integer", "minimum": 0},
+                "argv": {
+                    "minItems": 1,
+                    "maxItems": 1000,
+                    "type": "array",
+                    "items": {"type": "string"},
+                },
             },
             "required": ["step", "number", "code", "max_output", "checkpoint"],
             "additionalProperties": False,

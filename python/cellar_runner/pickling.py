@@ -8,6 +8,7 @@ import pickle
 import struct
 
 from . import builders, handlers
+from .imports import own
 from .packing import Passed
 from .pristine import BUILTINS as __builtins__
 
@@ -32,8 +33,7 @@ _number = struct.Struct("<I").pack
 def cloud_pickler():
     """The pickler of cloudpickle, or None."""
     try:
-        from cloudpickle import Pickler
-
+        Pickler = own("cloudpickle").Pickler
         return Pickler if issubclass(Pickler, _Pickler) else None
     except KeyboardInterrupt:
         raise

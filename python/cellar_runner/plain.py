@@ -9,7 +9,7 @@ import queue
 import signal
 import sys
 
-from . import marks, snapshot, wire
+from . import imports, marks, snapshot, wire
 from .outlet import Outlet
 from .pristine import BUILTINS as __builtins__
 from .service import Service
@@ -226,5 +226,6 @@ def _main(channel, exchange, has_network, walled):
     plain = Plain(channel, exchange, has_network)
     # After its descriptors are in place: the limits close the range in which they lie.
     abilities = ABILITIES + _limit(boot["limits"], walled)
+    imports.install()
     plain.say_hello(boot, abilities)
     plain.serve()

@@ -6,6 +6,7 @@ import re
 
 import _ast
 
+from .imports import own
 from .policy_rules import ATTRIBUTES, CARRIED, DATA_KEYS, FIXED_NAMES, SYSTEM_FOLDERS
 from .pristine import BUILTINS as __builtins__
 
@@ -27,9 +28,7 @@ def normalised(text):
     """The text as Python would read it as a name."""
     if text.isascii():
         return text
-    import unicodedata
-
-    return unicodedata.normalize("NFKC", text)
+    return own("unicodedata").normalize("NFKC", text)
 
 
 def text_of(node, depth=0, known=None):

@@ -6,7 +6,7 @@ import gc
 import sys
 import warnings
 
-from . import libraries, losses, packing, surroundings
+from . import imports, libraries, losses, packing, surroundings
 from .hints import distribution_of
 from .packing import Refused
 from .pickling import Reader, anchors, cloud_pickler
@@ -109,10 +109,11 @@ class _Restore:
                 self._interpreter.sources.add(number, text)
         variables, states = index["variables"], index["states"]
         bounds = [record[1] for _, record in variables + states][1:] + [index["end"][1]]
-        for (name, record), noted in zip(variables, bounds):
-            self._bring(name, record, noted)
-        for (name, record), noted in zip(states, bounds[len(variables) :]):
-            self._set_random(name, record, noted)
+        with imports.Reaching():
+            for (name, record), noted in zip(variables, bounds):
+                self._bring(name, record, noted)
+            for (name, record), noted in zip(states, bounds[len(variables) :]):
+                self._set_random(name, record, noted)
         restored = self._in_order()
         notes += libraries.differences(index["libraries"])
         for name, (reason, advice) in index["lost"].items():

@@ -11,6 +11,7 @@ import _ast
 
 from . import policy
 from . import policy_rules as rules
+from .imports import own, search_path
 from .policy_report import Report
 from .pristine import BUILTINS as __builtins__
 from .restricted_texts import Formatting, ImportRefused, plain, substitute
@@ -59,15 +60,14 @@ class RestrictionUnavailable(RuntimeError):
 def library():
     """The parts of RestrictedPython; an error that tells what to do where there is none."""
     try:
-        import RestrictedPython
-        from RestrictedPython import Guards as guards
-        from RestrictedPython import transformer
+        package = own("RestrictedPython")
+        guards, transformer = own("RestrictedPython.Guards"), own("RestrictedPython.transformer")
     except ImportError:
         raise RestrictionUnavailable(
             "the policy 'restricted' needs RestrictedPython: cellar install RestrictedPython, "
             "or use the policy 'ast'"
         ) from None
-    version = _version(RestrictedPython)
+    version = _version(package)
     if version < OLDEST:
         raise RestrictionUnavailable(
             "RestrictedPython {} has known ways round its guards: cellar install "
@@ -78,9 +78,10 @@ def library():
 
 def _version(package):
     try:
-        from importlib.metadata import version
-
-        parts = version(package.__name__).split(".")[:2]
+        metadata = own("importlib.metadata")
+        # Not by its name alone: files in the folder of work can pretend to be of any version.
+        found = metadata.distributions(name=package.__name__, path=search_path())
+        parts = next(iter(found)).version.split(".")[:2]
         return tuple(int("".join(filter(str.isdigit, part)) or 0) for part in parts)
     except Exception:
         return (0, 0)

@@ -193,6 +193,8 @@ class Service:
 
     def _run(self, params):
         self._begin_cell(params)
+        if "argv" in params:
+            self._interpreter.become_script(params["argv"], params["code"])
         started = _clock()
         outcome = self._interpreter.run(params["number"], params["code"])
         return self._end_cell(outcome, started)

@@ -213,6 +213,14 @@ def remedy(tool, packages):
     )
 
 
+def distributions():
+    """(name, version) of each package that is installed, in order."""
+    import importlib.metadata
+
+    found = importlib.metadata.distributions()
+    return sorted({item.metadata["Name"]: item.version for item in found}.items(), key=str)
+
+
 def _argv(command):
     return [next(filter(os.path.exists, SHELLS), SHELLS[-1]), "-c", command]
 

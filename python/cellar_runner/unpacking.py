@@ -8,6 +8,7 @@ import os
 import zlib
 from bisect import bisect_right
 
+from .imports import own
 from .packing import END, FORMAT, HEAD, LZ4, MAGIC, RAW, TAIL, ZLIB, Refused, lz4_block
 from .pristine import BUILTINS as __builtins__
 
@@ -134,7 +135,7 @@ def _memory(size):
     if size < MAPPED:
         return bytearray(size)
     try:
-        import mmap
+        mmap = own("mmap")
 
         # Private: a shared one would be changed by every fork of this process.
         memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

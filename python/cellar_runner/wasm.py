@@ -11,7 +11,7 @@ import time
 
 import _signal as _signals
 
-from . import doors, marks, single_thread_loop, streams, wire
+from . import doors, imports, marks, single_thread_loop, streams, wire
 from .capture import Capture
 from .pristine import BUILTINS as __builtins__
 from .service import Service
@@ -164,6 +164,7 @@ def open_session(port, kind=Wasm):
     session = kind(port)
     doors.close()
     _reseed()
+    imports.install()
     return session
 
 

@@ -75,6 +75,8 @@ class Zygote(Cradle):
 def serve(channel, asked, orders, boot):
     """In a child of the warden, through which its messages pass to the host."""
     concessions.install(counts_memory=boot["group"] is not None)
+    # Where heads will work; bubblewrap tells its own folder here.
+    os.environ["PWD"] = jail.WORKSPACE
     memory.gather_arenas()
     loaded, absent, seconds = preload(boot["preload"])
     rehearse()

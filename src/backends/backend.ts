@@ -130,6 +130,8 @@ export interface REPLConfig extends Partial<Omit<Settings, "limits">> {
 export interface ExecuteOptions {
   timeout?: number | undefined;
   maxOutputLength?: number | undefined;
+  /** `sys.argv` from this cell on. A first word that names a script gives the cell a `__file__` too. */
+  argv?: readonly string[] | undefined;
   signal?: AbortSignal | undefined;
 }
 

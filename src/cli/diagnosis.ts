@@ -127,8 +127,17 @@ function platformCheck(): HealthCheck {
 
 function pythonCheck(python: Attempt<Awaited<ReturnType<typeof findInterpreter>>>): HealthCheck {
   if ("value" in python) {
-    const { version, executable, reason } = python.value;
-    return { name: "python", status: "ok", detail: `${version}, ${executable} (${reason})` };
+    const { version, executable, reason, hidden } = python.value;
+    const detail = `${version}, ${executable} (${reason})`;
+    const [first] = hidden;
+    if (first === undefined) return { name: "python", status: "ok", detail };
+    const others = hidden.length > 1 ? ` and ${hidden.length - 1} more` : "";
+    return {
+      name: "python",
+      status: "warn",
+      detail: `${detail}; not shown inside: ${first.path}${others}, named by a .pth file (${first.reason})`,
+      fix: "Install that package without -e, or move its source into a folder of its own.",
+    };
   }
   const { message, remedy } = describeFailure(python.error);
   return { name: "python", status: "fail", detail: message, fix: remedy ?? remedyFor("python") };

@@ -13,6 +13,8 @@ export interface ExecOptions extends SandboxOptions {
   readonly json?: true;
   readonly quiet?: true;
   readonly images?: string;
+  /** What follows the script's name in its `sys.argv`. */
+  readonly further?: readonly string[];
 }
 
 /** Makes the sandbox for the cells. */
@@ -24,7 +26,22 @@ export async function execCells(
   options: ExecOptions,
   make: Opening,
 ): Promise<number> {
-  const cells = await readCells(files, options.code);
+  const { further = [] } = options;
+  const isBare = files.length === 0 && options.code === undefined;
+  // Behind `--` alone, words are files whose names begin like options.
+  return isBare && further.length > 0
+    ? await runCells(further, { ...options, further: [] }, make)
+    : await runCells(files, options, make);
+}
+
+async function runCells(
+  files: readonly string[],
+  options: ExecOptions,
+  make: Opening,
+): Promise<number> {
+  const { further = [] } = options;
+  const sources = await readCells(files, options.code);
+  const cells = sources.map((code, index) => ({ code, argv: [files[index] ?? "-c", ...further] }));
   using interruption = new Interruption();
   const { signal } = interruption;
   // Nothing comes after a failure, so there is nothing to go back to.
@@ -36,15 +53,21 @@ export async function execCells(
     : await runForPeople(cells, options, open, signal);
 }
 
+interface ScriptCell {
+  readonly code: string;
+  /** What the script finds as `sys.argv`. */
+  readonly argv: readonly string[];
+}
+
 async function runForJson(
-  cells: readonly string[],
+  cells: readonly ScriptCell[],
   open: Opening,
   signal: AbortSignal,
 ): Promise<number> {
   const sandbox = await open({});
   const executions: CodeExecution[] = [];
-  for (const code of cells) {
-    const execution = await sandbox.execute(code, { signal });
+  for (const { code, argv } of cells) {
+    const execution = await sandbox.execute(code, { argv, signal });
     executions.push(execution);
     if (exitCodeOf(execution) !== EXIT.ok) break;
   }
@@ -55,7 +78,7 @@ async function runForJson(
 }
 
 async function runForPeople(
-  cells: readonly string[],
+  cells: readonly ScriptCell[],
   options: ExecOptions,
   open: Opening,
   signal: AbortSignal,
@@ -68,8 +91,8 @@ async function runForPeople(
     onDisplay: (output) => displays.show(output),
   });
   let code: number = EXIT.ok;
-  for (const source of cells) {
-    const execution = await sandbox.execute(source, { signal });
+  for (const { code: source, argv } of cells) {
+    const execution = await sandbox.execute(source, { argv, signal });
     if (options.quiet !== true && execution.result !== null) {
       stdout.write(`${execution.result["text/plain"] ?? ""}\n`);
     }

@@ -9,23 +9,31 @@ Examples:
   cellar exec load.py report.py            the second sees what the first defined
   cellar exec - < script.py
   cellar exec --mount ./data:/data --timeout 300 report.py
+  cellar exec report.py -- --year 2024     the words behind -- are the script's sys.argv
   cellar exec --json -c "1 / 0"
 
 Exit codes: the guest's sys.exit code, else 0 ok, 1 uncaught exception, 2 wrong usage,
 124 time limit, 125 Cellar failed, 130 cancelled, 134 crashed, 137 out of memory.`;
 
-export function registerExec(program: Command, finish: (code: number) => void): void {
+/** `further` are the words behind `--`, which are the script's and not this program's. */
+export function registerExec(
+  program: Command,
+  finish: (code: number) => void,
+  further: readonly string[] = [],
+): void {
   const command = program
     .command("exec")
     .description("run files or code as cells of one session")
-    .argument("[files...]", "Python files, - for stdin; they run one after the other")
+    .argument("[files...]", "Python files, - for stdin, one after the other; -- and their arguments")
     .option("-c, --code <code>", "run this code")
     .option("--json", "print one JSON object with the whole result and nothing else")
     .option("-q, --quiet", "do not print the value of the last expression")
     .option("--images <folder>", "save images there that the terminal cannot show");
   addSandboxOptions(command, "none for a quick start; with a daemon, what it has")
     .addHelpText("after", EXAMPLES)
-    .action(async (files: string[], options: ExecOptions) => finish(await exec(files, options)));
+    .action(async (files: string[], options: ExecOptions) =>
+      finish(await exec(files, { ...options, further })),
+    );
 }
 
 /** Modules that a daemon has imported already cost nothing; without one they cost a slow start. */

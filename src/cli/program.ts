@@ -1,11 +1,16 @@
 import { Command, CommanderError } from "commander";
 import { shutdown } from "../backends/select.js";
 import { packageVersion } from "../config/environment.js";
+import { splitWords } from "./exec-words.js";
 import { EXIT } from "./exit-codes.js";
 import { complain, invalidInput, reportFailure } from "./failures.js";
 import { leave, watchProcess } from "./process-end.js";
 
-type Register = (program: Command, finish: (code: number) => void) => void;
+type Register = (
+  program: Command,
+  finish: (code: number) => void,
+  further: readonly string[],
+) => void;
 
 /** A command's modules are loaded when it is called; loading all takes longer than many a cell. */
 const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
@@ -45,13 +50,15 @@ export async function runToEnd(args: readonly string[]): Promise<never> {
 /** Runs one command line and gives the exit code. */
 async function runCommandLine(args: readonly string[]): Promise<number> {
   const outcome: { code: number } = { code: EXIT.ok };
-  const program = await buildProgram(args[0], (code) => {
+  const { own, further } = args[0] === "exec" ? splitWords(args) : { own: args, further: [] };
+  const finish = (code: number) => {
     outcome.code = code;
-  });
-  const json = args.includes("--json");
+  };
+  const program = await buildProgram(args[0], finish, further);
+  const json = own.includes("--json");
   try {
     if (args.length === 0) program.outputHelp();
-    else await program.parseAsync(args, { from: "user" });
+    else await program.parseAsync(own, { from: "user" });
     return outcome.code;
   } catch (error) {
     return error instanceof CommanderError
@@ -63,6 +70,7 @@ async function runCommandLine(args: readonly string[]): Promise<number> {
 async function buildProgram(
   called: string | undefined,
   finish: (code: number) => void,
+  further: readonly string[],
 ): Promise<Command> {
   const program = new Command("cellar")
     .description("A sandboxed, stateful Python REPL for LLM agents")
@@ -73,7 +81,7 @@ async function buildProgram(
     .exitOverride();
   const known = Object.keys(COMMANDS);
   const wanted = called !== undefined && known.includes(called) ? [called] : known;
-  for (const name of wanted) (await COMMANDS[name]?.())?.(program, finish);
+  for (const name of wanted) (await COMMANDS[name]?.())?.(program, finish, further);
   return program;
 }
 

@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { isInhabited } from "../backends/daemon/address.js";
 import { DaemonRuntime, isRefusal } from "../backends/daemon/runtime.js";
 import { type ExecOptions, execCells } from "./exec-cells.js";
+import { splitWords } from "./exec-words.js";
 import { reportFailure } from "./failures.js";
 import { leave, watchProcess } from "./process-end.js";
 
@@ -48,8 +49,9 @@ function readPlainly(args: readonly string[]): PlainCommand | undefined {
   // Standard input can be read only once, so that there would be no way back.
   if (args.includes("-")) return undefined;
   try {
+    const { own, further } = splitWords(args);
     const { values, positionals: files } = parseArgs({
-      args: [...args],
+      args: own,
       options: {
         code: { type: "string", short: "c" },
         json: { type: "boolean" },
@@ -63,7 +65,7 @@ function readPlainly(args: readonly string[]): PlainCommand | undefined {
       ...(json === true && { json }),
       ...(quiet === true && { quiet }),
     };
-    return { files, options };
+    return { files, options: { ...options, further } };
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import { CellarError } from "../errors.js";
+import { guestPath, PROGRAMS_GUEST } from "./programs.js";
 
 /** Where a piece of the host appears inside the wall. */
 export interface Binding {
@@ -21,6 +22,11 @@ export interface SystemLayout {
   etc: readonly string[];
 }
 
+export interface WallPrograms {
+  readonly scripts: readonly { fd: number; name: string }[];
+  readonly links: Readonly<Record<string, string>>;
+}
+
 export interface WallPolicy {
   python: { executable: string; roots: readonly Binding[] };
   runner: Binding;
@@ -32,6 +38,8 @@ export interface WallPolicy {
   hostname: string;
   /** Small files handed over as open descriptors. */
   files: readonly { fd: number; guest: string }[];
+  /** The names by which a session calls its interpreter: scripts as descriptors, and links to them. */
+  programs?: WallPrograms | undefined;
   system: SystemLayout;
   /** Size in MiB of each of `/tmp` and `/dev/shm`. */
   tmpMb: number;
@@ -55,9 +63,15 @@ export interface OneShotPolicy extends Omit<WallPolicy, "sockets" | "rooms" | "c
 }
 
 const ENVIRONMENT: Readonly<Record<string, string>> = {
-  PATH: "/usr/local/bin:/usr/bin:/bin",
   LANG: "C.UTF-8",
   HOME: "/workspace",
+  PWD: "/workspace",
+  // What libraries keep for themselves is no work of the session's: not among its files.
+  XDG_CACHE_HOME: "/tmp/.cache",
+  XDG_CONFIG_HOME: "/tmp/.config",
+  XDG_DATA_HOME: "/tmp/.local/share",
+  XDG_STATE_HOME: "/tmp/.local/state",
+  IPYTHONDIR: "/tmp/.ipython",
   OPENBLAS_NUM_THREADS: "1",
   OMP_NUM_THREADS: "1",
   MKL_NUM_THREADS: "1",
@@ -100,7 +114,7 @@ export function wallOptions(policy: WallPolicy): string[] {
     ...rooms.flatMap(({ host, guest }) => ["--bind", host, guest, "--dir", SPILLED]),
     ...mountOptions(policy.mounts),
     ...["--remount-ro", "/dev", "--remount-ro", "/"],
-    ...environmentOptions(),
+    ...environmentOptions(policy.python.executable),
     ...["--chdir", "/"],
   ];
 }
@@ -140,7 +154,7 @@ export function oneShotOptions(policy: OneShotPolicy): string[] {
     ...temporaryFolder(WORKSPACE, policy.workspaceMb ?? policy.tmpMb),
     ...mountOptions(policy.mounts),
     ...["--remount-ro", "/dev", "--remount-ro", "/proc", "--remount-ro", "/"],
-    ...environmentOptions(),
+    ...environmentOptions(policy.python.executable),
     ...["--chdir", "/workspace", "--seccomp", String(policy.seccompFd)],
   ];
 }
@@ -150,7 +164,10 @@ export function encodeOptions(options: readonly string[]): Buffer {
   return Buffer.from(options.map((option) => `${option}\0`).join(""));
 }
 
-type SharedPolicy = Pick<WallPolicy, "python" | "runner" | "files" | "system" | "mounts">;
+type SharedPolicy = Pick<
+  WallPolicy,
+  "python" | "runner" | "files" | "programs" | "system" | "mounts"
+>;
 
 function systemOptions(policy: SharedPolicy): string[] {
   return [
@@ -170,6 +187,20 @@ function systemOptions(policy: SharedPolicy): string[] {
     ...["--dir", "/var", "--symlink", "../tmp", "/var/tmp"],
     ...parentsFirst(policy.python.roots).flatMap(readOnly),
     ...readOnly(policy.runner),
+    ...programOptions(policy.programs),
+  ];
+}
+
+/** Copied into the wall's own root, which is closed later: no mount of the host's for each. */
+function programOptions(programs: WallPrograms | undefined): string[] {
+  if (programs === undefined) return [];
+  const at = (name: string) => posix.join(PROGRAMS_GUEST, name);
+  return [
+    ...openParents([at("python")]),
+    ...programs.scripts.flatMap(({ fd, name }) => [
+      ...["--perms", "0755", "--file", String(fd), at(name)],
+    ]),
+    ...Object.entries(programs.links).flatMap(([name, target]) => ["--symlink", target, at(name)]),
   ];
 }
 
@@ -206,8 +237,9 @@ function parentsFirst<T extends Binding>(bindings: readonly T[]): T[] {
   return [...bindings].sort((a, b) => a.guest.split("/").length - b.guest.split("/").length);
 }
 
-function environmentOptions(): string[] {
-  return Object.entries(ENVIRONMENT).flatMap(([name, value]) => ["--setenv", name, value]);
+function environmentOptions(executable: string): string[] {
+  const environment = { PATH: guestPath(executable), ...ENVIRONMENT };
+  return Object.entries(environment).flatMap(([name, value]) => ["--setenv", name, value]);
 }
 
 function checkPaths(policy: SharedPolicy, ours: readonly Binding[], reserved: string[]): void {
@@ -223,6 +255,7 @@ function checkPaths(policy: SharedPolicy, ours: readonly Binding[], reserved: st
     "/var/tmp",
     ...policy.system.etc,
     ...policy.files.map(({ guest }) => guest),
+    ...(policy.programs === undefined ? [] : [PROGRAMS_GUEST]),
     ...policy.system.folders,
     ...policy.system.links.map(({ name }) => name),
     ...ours.map(({ guest }) => guest),

@@ -6,6 +6,14 @@ import { z } from "zod";
 import { CellarError, describeError } from "../errors.js";
 import type { Binding } from "./bwrap.js";
 import type { InterpreterCandidate } from "./python-candidates.js";
+import {
+  type Guarded,
+  type HiddenFolder,
+  isWithin,
+  siteFolders,
+  TOO_WIDE,
+  UNUSABLE_GUESTS,
+} from "./site-folders.js";
 
 export { type InterpreterCandidate, interpreterCandidates } from "./python-candidates.js";
 
@@ -22,9 +30,13 @@ export interface Interpreter {
   /** Where packages are installed, on the host. */
   site: string;
   reason: string;
+  /** What the search path names and no session sees. */
+  hidden: readonly HiddenFolder[];
 }
 
 export interface ResolveOptions {
+  /** What must stay out of sight, whatever a `.pth` file names. */
+  guarded?: Guarded | undefined;
   signal?: AbortSignal | undefined;
   /** Version-manager shims may need `HOME`; nothing else of the caller's environment is passed. */
   environment?: Readonly<Record<string, string>> | undefined;
@@ -33,16 +45,19 @@ export interface ResolveOptions {
 const OLDEST = [3, 8] as const;
 const ANSWER_TIMEOUT_MS = 20_000;
 const VENV_GUEST = "/opt/venv";
-/** Sessions cover these, or the wall puts something of its own there. */
-const UNUSABLE_GUESTS = ["/tmp", "/workspace", "/proc", "/dev", "/sys", "/run", "/opt/cellar"];
-/** Showing one of these whole would show far more than an interpreter. */
-const TOO_WIDE = ["/", "/home", "/root", "/etc", "/var", "/tmp", "/run", "/opt", "/srv", "/mnt"];
+const MOST_ADDED = 200;
 /** Package stores whose interpreters need their neighbours too. */
 const STORES = ["/nix/store", "/home/linuxbrew/.linuxbrew"];
 
+/** Modules of that name are what setuptools finds editable packages by. */
 const QUESTION = `
-import json, sys, sysconfig
+import json, os, sys, sysconfig
 paths = sysconfig.get_paths()
+added = list(sys.path)
+for name, module in list(sys.modules.items()):
+    mapping = getattr(module, "MAPPING", None) if name.startswith("__editable__") else None
+    for path in mapping.values() if isinstance(mapping, dict) else ():
+        added += [str(path), str(path) + ".py"]
 print(json.dumps({
     "executable": sys.executable,
     "version": list(sys.version_info[:3]),
@@ -51,6 +66,7 @@ print(json.dumps({
                       getattr(sys, "base_exec_prefix", sys.exec_prefix)],
     "library": paths["stdlib"],
     "site": paths["purelib"],
+    "added": [path for path in added if os.path.isabs(path) and os.path.exists(path)][:${MOST_ADDED}],
 }))
 `;
 
@@ -62,6 +78,8 @@ const Answer = z.object({
   base_prefixes: z.tuple([Path, Path]),
   library: Path,
   site: Path,
+  /** Folders and files where modules are looked for, those of `.pth` files among them. */
+  added: z.array(Path).max(MOST_ADDED).default([]),
 });
 type Answer = z.infer<typeof Answer>;
 
@@ -74,7 +92,8 @@ export async function resolveInterpreter(
   for (const candidate of candidates) {
     options.signal?.throwIfAborted();
     try {
-      return describe(await ask(candidate.path, options), candidate.reason);
+      const answer = await ask(candidate.path, options);
+      return describe(answer, candidate.reason, options.guarded ?? {});
     } catch (error) {
       options.signal?.throwIfAborted();
       refusals.push(`${candidate.path} (${candidate.reason}): ${describeError(error)}`);
@@ -108,7 +127,7 @@ async function ask(path: string, options: ResolveOptions): Promise<Answer> {
   return answer.data;
 }
 
-function describe(answer: Answer, reason: string): Interpreter {
+function describe(answer: Answer, reason: string, guarded: Guarded): Interpreter {
   const [major, minor] = answer.version;
   const version = answer.version.join(".");
   if (major !== OLDEST[0] || minor < OLDEST[1]) {
@@ -130,6 +149,7 @@ function describe(answer: Answer, reason: string): Interpreter {
     checkRoot(root);
   }
   const bindings = roots.map((root) => ({ host: root, guest: root }));
+  const { folders, hidden } = siteFolders(answer.added, [...roots, ...answer.prefixes], guarded);
   return {
     executable,
     guestExecutable:
@@ -141,9 +161,11 @@ function describe(answer: Answer, reason: string): Interpreter {
       ...bindings,
       ...(moved === undefined ? [] : [moved]),
       ...linksOnTheWay(executable, [...roots, prefix]),
+      ...folders,
     ],
     site: answer.site,
     reason,
+    hidden,
   };
 }
 
@@ -184,10 +206,6 @@ function linksOnTheWay(executable: string, shown: readonly string[]): Binding[] 
     }
   }
   return bindings;
-}
-
-function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(`${folder}/`);
 }
 
 function parseJson(text: string): unknown {

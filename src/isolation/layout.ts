@@ -1,4 +1,12 @@
-import { accessSync, constants, existsSync, lstatSync, readlinkSync, statSync } from "node:fs";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readlinkSync,
+  statSync,
+} from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 import type { SystemLayout } from "./bwrap.js";
 
@@ -6,12 +14,18 @@ const TOP_LEVEL = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32
 
 const HARMLESS_ETC = [
   "/etc/alternatives",
+  "/etc/R/Makeconf",
+  "/etc/R/Renviron",
+  "/etc/R/ldpaths",
+  "/etc/R/repositories",
   "/etc/fonts",
+  "/etc/java",
   "/etc/ld.so.cache",
   "/etc/localtime",
   "/etc/magic",
   "/etc/matplotlibrc",
   "/etc/mime.types",
+  "/etc/perl",
   "/etc/pki/ca-trust/extracted",
   "/etc/pki/tls/cert.pem",
   "/etc/protocols",
@@ -19,6 +33,9 @@ const HARMLESS_ETC = [
   "/etc/ssl/certs",
   "/etc/ssl/openssl.cnf",
 ];
+
+/** Debian keeps parts of these there, with a version in the name, and links to them from `/usr`. */
+const VERSIONED_ETC = /^(java-\d+-openjdk|ImageMagick-\d+)$/;
 
 /** Ubuntu's AppArmor profile knows the system's binary only, so that one comes first. */
 const SYSTEM_BWRAP = "/usr/bin/bwrap";
@@ -35,7 +52,15 @@ export function systemLayout(root = "/"): SystemLayout {
       folders.push(name);
     }
   }
-  return { links, folders, etc: HARMLESS_ETC.filter((path) => existsSync(join(root, path))) };
+  const etc = HARMLESS_ETC.filter((path) => existsSync(join(root, path)));
+  return { links, folders, etc: [...etc, ...versionedEtc(root)].sort() };
+}
+
+function versionedEtc(root: string): string[] {
+  const etc = join(root, "etc");
+  const names = existsSync(etc) ? readdirSync(etc) : [];
+  const isOpen = (name: string) => ((statSync(join(etc, name)).mode ?? 0) & 0o005) === 0o005;
+  return names.filter((name) => VERSIONED_ETC.test(name) && isOpen(name)).map((n) => `/etc/${n}`);
 }
 
 /** The bubblewrap to start, looked for in the given search path after the system's place. */

@@ -10,6 +10,9 @@ export const MAX_DAEMON_FRAME_BYTES = 256 * 1024 * 1024;
 /** A cell's source longer than this is refused on the host. */
 export const MAX_SOURCE_BYTES = 8 * 1024 * 1024;
 
+/** Words of a script's command line. */
+export const MAX_ARGUMENTS = 1000;
+
 /** Arrays and objects inside each other in one message. */
 export const MAX_JSON_DEPTH = 256;
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { agentReportSchema, replacedSchema } from "./agent-messages.js";
 import {
+  argvSchema,
   count,
   executionErrorSchema,
   json,
@@ -137,6 +138,7 @@ export const daemonMessages = {
       code: text,
       timeout_ms: count.optional(),
       max_output: count.optional(),
+      argv: argvSchema.optional(),
       /** It was cancelled before it was sent, and counts without being run. */
       cancelled: z.boolean(),
     }),

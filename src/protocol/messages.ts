@@ -7,6 +7,7 @@ import {
 } from "./agent-messages.js";
 import { daemonMessages } from "./daemon-messages.js";
 import {
+  argvSchema,
   checkpointMode,
   checkpointPlan,
   count,
@@ -194,6 +195,8 @@ export const messages = {
       max_output: count,
       checkpoint: checkpointMode,
       rest_ms: count.optional(),
+      /** `sys.argv` from this cell on; the first word names the script. */
+      argv: argvSchema.optional(),
     }),
     z.strictObject({
       status: z.enum(["ok", "error", "interrupted"]),

@@ -1,8 +1,10 @@
 import { z } from "zod";
+import { MAX_ARGUMENTS } from "./bounds.js";
 
 export const count = z.int().nonnegative();
 export const text = z.string();
 export const shortText = z.string().max(4096);
+export const argvSchema = z.array(text).min(1).max(MAX_ARGUMENTS);
 export const json: z.ZodType<unknown> = z.unknown();
 export const nothing = z.strictObject({});
 export const stream = z.enum(["stdout", "stderr"]);

@@ -228,7 +228,7 @@ export class DaemonClientSandbox implements ISandbox {
   async #run(
     seat: Seat,
     code: string,
-    { timeout, maxOutputLength }: ExecuteOptions,
+    { timeout, maxOutputLength, argv }: ExecuteOptions,
     waiting: Waiting,
   ): Promise<CodeExecution> {
     const { link, session, audience, info } = seat;
@@ -243,6 +243,7 @@ export class DaemonClientSandbox implements ISandbox {
         cancelled: waiting.cancelled,
         ...(timeout !== undefined && { timeout_ms: timeout }),
         ...(maxOutputLength !== undefined && { max_output: maxOutputLength }),
+        ...(argv !== undefined && { argv: [...argv] }),
       });
       const execution = unpackExecution(answer, code, (index) => audience.take(index));
       this.#number = execution.number;

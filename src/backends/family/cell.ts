@@ -27,6 +27,7 @@ export interface CellOrder {
   readonly grace: number;
   readonly maxOutputLength: number;
   readonly checkpoint: CheckpointMode;
+  readonly argv?: readonly string[] | undefined;
   readonly callbacks: Pick<REPLConfig, "onStdout" | "onStderr" | "onDisplay">;
   readonly calls: HostCalls;
 }
@@ -124,7 +125,7 @@ export class RunningCell implements CellListener {
   }
 
   async run(): Promise<CellEnd> {
-    const { step, number, code, maxOutputLength, checkpoint, timeout } = this.#order;
+    const { step, number, code, maxOutputLength, checkpoint, timeout, argv } = this.#order;
     const listening = this.#branch.listen(step, this);
     const died = new Promise<CellEnd>((resolve) => {
       this.#wakeDied = resolve;
@@ -148,6 +149,7 @@ export class RunningCell implements CellListener {
           code,
           max_output: maxOutputLength,
           checkpoint,
+          ...(argv !== undefined && { argv: [...argv] }),
           ...(restMs !== undefined && { rest_ms: restMs }),
         })
         .then((answer): CellEnd => ({ kind: "answered", answer }))

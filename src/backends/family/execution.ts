@@ -4,7 +4,7 @@ import { type CellEnd, type CellOrder, type RunningCell, stopError } from "./cel
 
 type CellLimits = Pick<
   CellOrder,
-  "timeout" | "grace" | "queryTotal" | "maxOutputLength" | "checkpoint"
+  "timeout" | "grace" | "queryTotal" | "maxOutputLength" | "checkpoint" | "argv"
 >;
 
 /** What a cell may take: by the sandbox's settings, or as its caller wants it this time. */
@@ -15,6 +15,7 @@ export function cellLimits(settings: Settings, options: ExecuteOptions): CellLim
     queryTotal: settings.queryTotal,
     maxOutputLength: options.maxOutputLength ?? settings.maxOutputLength,
     checkpoint: settings.checkpoints,
+    argv: options.argv,
   };
 }
 

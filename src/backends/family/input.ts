@@ -1,7 +1,7 @@
 import { LONGEST_OUTPUT, LONGEST_TIMEOUT_MS } from "../../config/environment.js";
 import { checkSignal, requireOptions, requireText } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
-import { MAX_SOURCE_BYTES } from "../../protocol/bounds.js";
+import { MAX_ARGUMENTS, MAX_SOURCE_BYTES } from "../../protocol/bounds.js";
 import type { ExecuteOptions, SandboxInfo } from "../backend.js";
 
 /** What `execute` is given. */
@@ -10,6 +10,7 @@ export function checkSource(code: string, options: ExecuteOptions): void {
   checkSignal(options.signal);
   checkLimit("timeout", options.timeout, 1, LONGEST_TIMEOUT_MS);
   checkLimit("maxOutputLength", options.maxOutputLength, 0, LONGEST_OUTPUT);
+  checkArguments(options.argv);
   if (typeof code !== "string") {
     throw new CellarError("INVALID_INPUT", `the code must be a string, not ${typeof code}`);
   }
@@ -21,6 +22,18 @@ export function checkSource(code: string, options: ExecuteOptions): void {
       { remedy: "Pass data with setVariable, initialize or a mounted file, not as source." },
     );
   }
+}
+
+function checkArguments(argv: readonly string[] | undefined): void {
+  if (argv === undefined) return;
+  const isFit = (word: unknown) => typeof word === "string" && !word.includes("\0");
+  if (Array.isArray(argv) && argv.length > 0 && argv.length <= MAX_ARGUMENTS && argv.every(isFit)) {
+    return;
+  }
+  throw new CellarError(
+    "INVALID_INPUT",
+    `argv must be 1 to ${MAX_ARGUMENTS} strings without NUL, the first of which names the script`,
+  );
 }
 
 export function checkLimit(

@@ -5,6 +5,7 @@ import type { Duplex } from "node:stream";
 import { encodeOptions, type Mount, oneShotOptions } from "../../isolation/bwrap.js";
 import type { Interpreter } from "../../isolation/interpreter.js";
 import { systemLayout } from "../../isolation/layout.js";
+import { sessionPrograms } from "../../isolation/programs.js";
 import { seccompProgram } from "../../isolation/seccomp.js";
 import type { Limits } from "../../protocol/messages.js";
 import { Reach } from "./reach.js";
@@ -34,12 +35,16 @@ export interface LoneWall {
 /** The keeper stays outside: it inherits what the session leaves behind, and ends it. */
 export function launchBehindWall(
   wall: LoneWall,
-  { executable, guestExecutable, roots }: Interpreter,
+  { executable, guestExecutable, roots, version }: Interpreter,
   runner: string,
   limits: Limits,
 ): ChildProcess {
   const { folder, identity } = wall;
   const files = folder.files.map(({ host, guest }) => ({ fd: openSync(host, "r"), guest }));
+  const programs = sessionPrograms(guestExecutable, version, RUNNER_GUEST);
+  const scripts = folder
+    .keepScripts(programs.scripts)
+    .map(({ host, name }) => ({ fd: openSync(host, "r"), name }));
   const reach = new Reach(folder, identity);
   const { workspace } = wall;
   const own = workspace && [{ host: workspace, guest: "/workspace", readonly: false }];
@@ -55,6 +60,13 @@ export function launchBehindWall(
     })),
     hostname: "cellar",
     files: files.map(({ guest }, index) => ({ fd: FIRST_FREE_FD + index, guest })),
+    programs: {
+      scripts: scripts.map(({ name }, index) => ({
+        fd: FIRST_FREE_FD + files.length + index,
+        name,
+      })),
+      links: programs.links,
+    },
     system: systemLayout(),
     tmpMb: limits.tmp_mb,
     workspaceMb: limits.workspace_mb,
@@ -73,9 +85,9 @@ export function launchBehindWall(
   const child = spawn(program, rest, {
     env: {},
     cwd: "/",
-    stdio: [...pipes, wall.exchange, ...files.map(({ fd }) => fd)],
+    stdio: [...pipes, wall.exchange, ...[...files, ...scripts].map(({ fd }) => fd)],
   });
-  for (const { fd } of files) closeSync(fd);
+  for (const { fd } of [...files, ...scripts]) closeSync(fd);
   const orders =
     identity === undefined ? "" : JSON.stringify({ ...identity, binds: reach.binds, argv });
   tell(child, ARGUMENTS_FD, encodeOptions(options));

@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Settings, Surroundings } from "../../config.js";
+import { userFolders } from "../../config/environment.js";
 import type { Mount } from "../../isolation/bwrap.js";
 import {
   type Interpreter,
@@ -205,7 +206,8 @@ export class Nursery {
     const { settings, mounts, rooms, surroundings, folders } = this.#options;
     const bwrap = locateBwrap(surroundings.path);
     if (bwrap === undefined) throw unavailable("bubblewrap is not installed", "bwrap-missing");
-    const interpreter = await findInterpreter(settings, surroundings);
+    const stores = rooms === undefined ? [] : [rooms];
+    const interpreter = await findInterpreter(settings, surroundings, stores);
     const isRoot = process.getuid?.() === 0;
     const identity = isRoot ? sandboxIdentity() : undefined;
     if (isRoot && identity === undefined) {
@@ -309,13 +311,17 @@ function placed({ isolation, info }: Generation, family: Family): Placement {
   return { family, isolation, info };
 }
 
+/** `stores` are further folders that no session may see as a whole. */
 export function findInterpreter(
   settings: Settings,
   surroundings: Surroundings,
+  stores: readonly string[] = [],
 ): Promise<Interpreter> {
-  const { packageRoot, path, home } = surroundings;
+  const { packageRoot, path, home, temporary } = surroundings;
   const candidates = interpreterCandidates({ configured: settings.python, packageRoot, path });
-  return resolveInterpreter(candidates, { environment: { HOME: home, PATH: path } });
+  const folders = [temporary, ...Object.values(userFolders()), ...stores];
+  const environment = { HOME: home, PATH: path };
+  return resolveInterpreter(candidates, { environment, guarded: { home, folders } });
 }
 
 export function wireLimits(limits: Settings["limits"]): Limits {

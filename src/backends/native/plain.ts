@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";
 import { constants } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -9,6 +9,7 @@ import type { IsolationLevel, Surroundings } from "../../config.js";
 import { CellarError, describeError } from "../../errors.js";
 import type { Interpreter } from "../../isolation/interpreter.js";
 import type { Finding, ProbeFacts } from "../../isolation/levels.js";
+import { sessionPrograms } from "../../isolation/programs.js";
 import { type DeathCause, type Limits, PROTOCOL_VERSION } from "../../protocol/messages.js";
 import { Peer } from "../../protocol/peer.js";
 import { Family } from "../family/family.js";
@@ -135,7 +136,13 @@ function launchBare(plan: PlainPlan, python: string, folder: string): ChildProce
   const keeper = [interpreter.executable, "-I", "-S", join(python, "cellar_runner", "keeper.py")];
   const [program = "", ...rest] = HAS_KEEPER ? [...keeper, ...runner] : runner;
   return spawn(program, rest, {
-    env: environment(interpreter, surroundings, folder, workspace),
+    env: environment(
+      interpreter,
+      join(python, "cellar_runner"),
+      surroundings,
+      folder,
+      workspace,
+    ),
     cwd: workspace,
     stdio: ["pipe", "pipe", "pipe", ...(HAS_KEEPER ? (["pipe"] as const) : [])],
     windowsHide: true,
@@ -149,15 +156,23 @@ function linkOf({ stdin, stdout }: ChildProcess): Duplex {
 
 /** Nothing of the caller's environment but the search path; Node adds what Windows needs to start. */
 function environment(
-  { executable }: Interpreter,
+  interpreter: Interpreter,
+  runner: string,
   { path }: Surroundings,
   folder: string,
   workspace: string,
 ): Record<string, string> {
   const temporary = join(folder, "tmp");
+  const programs = HAS_KEEPER ? [writePrograms(interpreter, runner, folder)] : [];
   return {
-    PATH: `${dirname(executable)}${delimiter}${path}`,
+    PATH: [...programs, dirname(interpreter.executable), path].join(delimiter),
     HOME: workspace,
+    PWD: workspace,
+    XDG_CACHE_HOME: join(temporary, ".cache"),
+    XDG_CONFIG_HOME: join(temporary, ".config"),
+    XDG_DATA_HOME: join(temporary, ".local", "share"),
+    XDG_STATE_HOME: join(temporary, ".local", "state"),
+    IPYTHONDIR: join(temporary, ".ipython"),
     TMPDIR: temporary,
     TEMP: temporary,
     TMP: temporary,
@@ -169,6 +184,22 @@ function environment(
     MKL_NUM_THREADS: "1",
     NUMEXPR_NUM_THREADS: "1",
   };
+}
+
+/** The folder of the names by which the session calls its interpreter. */
+function writePrograms(
+  { executable, version }: Interpreter,
+  runner: string,
+  folder: string,
+): string {
+  const programs = join(folder, "bin");
+  const { scripts, links } = sessionPrograms(executable, version, runner);
+  mkdirSync(programs, { mode: 0o700 });
+  for (const [name, text] of Object.entries(scripts)) {
+    writeFileSync(join(programs, name), text, { mode: 0o700 });
+  }
+  for (const [name, target] of Object.entries(links)) symlinkSync(target, join(programs, name));
+  return programs;
 }
 
 /** The end of the lifeline is the order to leave nothing behind. */

@@ -93,6 +93,15 @@ export class RunFolder implements Disposable {
     return Object.keys(this.#etc).map((name) => ({ host: this.etc(name), guest: `/etc/${name}` }));
   }
 
+  /** Keeps scripts for a wall to copy; gives them with their files. */
+  keepScripts(scripts: SmallFiles): { host: string; name: string }[] {
+    return Object.entries(scripts).map(([name, text]) => {
+      const host = join(this.path, `script-${name}`);
+      writeFileSync(host, text);
+      return { host, name };
+    });
+  }
+
   /** An empty place for the launcher to bind something at. */
   place(index: number, isFolder: boolean): string {
     const path = join(this.path, `bound-${index}`);

@@ -5,6 +5,7 @@ import type { Duplex, Readable } from "node:stream";
 import { encodeOptions, type Mount, wallOptions } from "../../isolation/bwrap.js";
 import type { Interpreter } from "../../isolation/interpreter.js";
 import { systemLayout } from "../../isolation/layout.js";
+import { sessionPrograms } from "../../isolation/programs.js";
 import type { UserScope } from "../../isolation/user-scope.js";
 import { Reach } from "./reach.js";
 import type { Identity, RunFolder } from "./run-folder.js";
@@ -64,6 +65,11 @@ export interface Wall {
 /** Starts the outer wall with the zygote in it: as root through the launcher, else directly. */
 export function raiseWall(plan: WallPlan): Wall {
   const files = plan.folder.files.map(({ host, guest }) => ({ fd: openSync(host, "r"), guest }));
+  const { guestExecutable, version } = plan.interpreter;
+  const programs = sessionPrograms(guestExecutable, version, RUNNER_GUEST);
+  const scripts = plan.folder
+    .keepScripts(programs.scripts)
+    .map(({ host, name }) => ({ fd: openSync(host, "r"), name }));
   const reach = new Reach(plan.folder, plan.identity);
   const readable = (host: string) => reach.path(host);
   const options = wallOptions({
@@ -77,6 +83,13 @@ export function raiseWall(plan: WallPlan): Wall {
     mounts: plan.mounts.map((mount) => ({ ...mount, host: readable(mount.host) })),
     hostname: "cellar",
     files: files.map(({ guest }, index) => ({ fd: FIRST_FREE_FD + index, guest })),
+    programs: {
+      scripts: scripts.map(({ name }, index) => ({
+        fd: FIRST_FREE_FD + files.length + index,
+        name,
+      })),
+      links: programs.links,
+    },
     system: systemLayout(),
     tmpMb: WALL_TMP_MB,
     cgroupNamespace: plan.cgroupNamespace,
@@ -86,7 +99,8 @@ export function raiseWall(plan: WallPlan): Wall {
   });
   const command = [plan.interpreter.guestExecutable, "-I", "-c", BOOT];
   const argv = [plan.bwrap, "--args", String(ARGUMENTS_FD), "--", ...command];
-  const handed = [...files.map(({ fd }) => fd), ...plan.groupDescriptors];
+  const copied = [...files, ...scripts].map(({ fd }) => fd);
+  const handed = [...copied, ...plan.groupDescriptors];
   const hatchNumber = FIRST_FREE_FD + handed.length;
   const [program = "", ...rest] =
     plan.identity === undefined
@@ -101,7 +115,7 @@ export function raiseWall(plan: WallPlan): Wall {
   });
   const hatch = child.stdio[hatchNumber] as Socket;
   child.on("error", () => {});
-  for (const { fd } of files) closeSync(fd);
+  for (const fd of copied) closeSync(fd);
   // bwrap waits for its arguments, so it has not forked yet.
   if (plan.groupProcesses !== undefined && child.pid !== undefined) {
     writeFileSync(plan.groupProcesses, String(child.pid));
@@ -126,7 +140,7 @@ export function raiseWall(plan: WallPlan): Wall {
     said: remember(child.stderr),
     groupNumbers: plan.scope
       ? [hatchNumber + 1]
-      : plan.groupDescriptors.map((_, index) => FIRST_FREE_FD + files.length + index),
+      : plan.groupDescriptors.map((_, index) => FIRST_FREE_FD + copied.length + index),
     hatch,
     hatchNumber,
     tellScope: (folder) => endQuietly(child.stdin, `${folder}\n`),

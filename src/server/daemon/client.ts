@@ -193,6 +193,7 @@ export class Client {
       const execution = await sandbox.execute(order.code, {
         timeout: order.timeout_ms,
         maxOutputLength: order.max_output,
+        argv: order.argv,
         signal: controller.signal,
       });
       return packExecution(execution, (display) => relay.numberOf(display));
