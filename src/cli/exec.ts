@@ -24,7 +24,10 @@ export function registerExec(
   const command = program
     .command("exec")
     .description("run files or code as cells of one session")
-    .argument("[files...]", "Python files, - for stdin, one after the other; -- and their arguments")
+    .argument(
+      "[files...]",
+      "Python files, - for stdin, one after the other; -- and their arguments",
+    )
     .option("-c, --code <code>", "run this code")
     .option("--json", "print one JSON object with the whole result and nothing else")
     .option("-q, --quiet", "do not print the value of the last expression")

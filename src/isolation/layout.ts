@@ -25,7 +25,6 @@ const HARMLESS_ETC = [
   "/etc/magic",
   "/etc/matplotlibrc",
   "/etc/mime.types",
-  "/etc/perl",
   "/etc/pki/ca-trust/extracted",
   "/etc/pki/tls/cert.pem",
   "/etc/protocols",

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import type { Settings, Surroundings } from "../../config.js";
 import { userFolders } from "../../config/environment.js";
+import type { Settings, Surroundings } from "../../config.js";
 import type { Mount } from "../../isolation/bwrap.js";
 import {
   type Interpreter,

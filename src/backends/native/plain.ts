@@ -136,13 +136,7 @@ function launchBare(plan: PlainPlan, python: string, folder: string): ChildProce
   const keeper = [interpreter.executable, "-I", "-S", join(python, "cellar_runner", "keeper.py")];
   const [program = "", ...rest] = HAS_KEEPER ? [...keeper, ...runner] : runner;
   return spawn(program, rest, {
-    env: environment(
-      interpreter,
-      join(python, "cellar_runner"),
-      surroundings,
-      folder,
-      workspace,
-    ),
+    env: environment(interpreter, join(python, "cellar_runner"), surroundings, folder, workspace),
     cwd: workspace,
     stdio: ["pipe", "pipe", "pipe", ...(HAS_KEEPER ? (["pipe"] as const) : [])],
     windowsHide: true,
