@@ -102,6 +102,17 @@ describe("cellar exec", () => {
     expect((await cellar(["exec", "--quiet", "-c", "1 + 1"])).stdout).toBe("");
   });
 
+  it("tells a script its name and the words behind --", async () => {
+    const names = "import os, sys\nprint(sys.argv, __file__, os.path.exists(__file__))\n";
+    const script = file("named.py", names);
+    const { stdout } = await cellar(["exec", script, "--", "--year", "2024", "-c"]);
+    const argv = `['${script}', '--year', '2024', '-c']`;
+    expect(stdout).toBe(`${argv} /workspace/named.py True\n`);
+    const code = "import sys\nprint(sys.argv, '__file__' in globals())";
+    expect((await cellar(["exec", "-c", code, "--", "a"])).stdout).toBe("['-c', 'a'] False\n");
+    expect((await cellar(["exec", "-"], { input: code })).stdout).toBe("['-'] False\n");
+  });
+
   it("reads stdin, and files as cells of one session up to the first failure", async () => {
     expect((await cellar(["exec", "-"], { input: "\ufeffprint('été')" })).stdout).toBe("été\n");
     const files = [

@@ -281,6 +281,21 @@ describe("the wall around one process", () => {
     expect(bwrapArguments(WALL)).not.toContain("--share-net");
   });
 
+  it("has the names of its interpreter first on the search path, closed with the root", () => {
+    const programs = { scripts: [{ fd: 9, name: "python" }], links: { python3: "python" } };
+    for (const named of [
+      bwrapArguments({ ...WALL, runner: { host: "/r", guest: "/opt/cellar/r" }, programs }),
+      oneShotArguments({ ...ONE_SHOT, runner: { host: "/r", guest: "/opt/cellar/r" }, programs }),
+    ]) {
+      const script = position(named, "--perms", "0755", "--file", "9", "/opt/cellar/bin/python");
+      expect(script).toBeGreaterThan(0);
+      expect(script).toBeLessThan(position(named, "--remount-ro", "/"));
+      expect(position(named, "--symlink", "python", "/opt/cellar/bin/python3")).toBeGreaterThan(0);
+      const path = "/opt/cellar/bin:/opt/venv/bin:/usr/local/bin:/usr/bin:/bin";
+      expect(position(named, "--setenv", "PATH", path)).toBeGreaterThan(0);
+    }
+  });
+
   it("may have the workspace mounted from the host", () => {
     const mounted = oneShotArguments({ ...ONE_SHOT, mounts: [mount("/workspace", false)] });
     expect(position(mounted, "--bind", "/srv/data", "/workspace")).toBeGreaterThan(

@@ -28,10 +28,13 @@ describe("the system's layout", () => {
     symlinkSync("usr/lib", join(root, "lib"));
     mkdirSync(join(root, "etc/fonts"), { recursive: true });
     writeFileSync(join(root, "etc/shadow"), "secret");
+    mkdirSync(join(root, "etc/java-17-openjdk"));
+    mkdirSync(join(root, "etc/java-21-openjdk"), { mode: 0o700 });
+    mkdirSync(join(root, "etc/java-secrets"));
     expect(systemLayout(root)).toEqual({
       links: [{ name: "/lib", target: "usr/lib" }],
       folders: ["/usr", "/sbin"],
-      etc: ["/etc/fonts"],
+      etc: ["/etc/fonts", "/etc/java-17-openjdk"],
     });
   });
 

@@ -18,7 +18,7 @@ export interface Guarded {
 
 /** Sessions cover these, or the wall puts something of its own there. */
 export const UNUSABLE_GUESTS: readonly string[] = [
-  ...["/tmp", "/workspace", "/proc", "/dev", "/sys", "/run", "/opt/cellar"],
+  ...["/tmp", "/var/tmp", "/workspace", "/proc", "/dev", "/sys", "/run", "/opt/cellar"],
 ];
 /** Showing one of these whole would show far more than Python. */
 export const TOO_WIDE: readonly string[] = [
@@ -33,12 +33,13 @@ export function siteFolders(
   found: readonly string[],
   shown: readonly string[],
   guarded: Guarded,
+  real: (path: string) => string = realpathSync,
 ): { readonly folders: readonly Binding[]; readonly hidden: readonly HiddenFolder[] } {
   const folders: Binding[] = [];
   const hidden: HiddenFolder[] = [];
   for (const path of new Set(found.map((one) => posix.normalize(one).replace(/(.)\/$/, "$1")))) {
     if ([...shown, "/usr"].some((folder) => isWithin(path, folder))) continue;
-    const reason = refusal(path, guarded) ?? refusal(realpathSync(path), guarded);
+    const reason = refusal(path, guarded) ?? refusal(real(path), guarded);
     if (reason === undefined) folders.push({ host: path, guest: path });
     else hidden.push({ path, reason });
   }

@@ -76,7 +76,7 @@ export function launchBehindWall(
     command: [],
   });
   const boot = bootCode(wall.sharesNetwork);
-  const inside = [guestExecutable, "-I", "-X", "utf8", "-c", boot];
+  const inside = [guestExecutable, "-I", "-B", "-X", "utf8", "-c", boot];
   const argv = [wall.bwrap, "--args", String(ARGUMENTS_FD), "--", ...inside];
   const script = (name: string) => [executable, "-I", "-S", join(runner, name)];
   const launched = identity === undefined ? argv : [...script("launcher.py"), String(ORDERS_FD)];

@@ -97,7 +97,8 @@ export function raiseWall(plan: WallPlan): Wall {
     sharesNetwork: plan.sharesNetwork,
     command: [],
   });
-  const command = [plan.interpreter.guestExecutable, "-I", "-c", BOOT];
+  // Bytecode beside the files of a session would be among those that its cells made.
+  const command = [plan.interpreter.guestExecutable, "-I", "-B", "-c", BOOT];
   const argv = [plan.bwrap, "--args", String(ARGUMENTS_FD), "--", ...command];
   const copied = [...files, ...scripts].map(({ fd }) => fd);
   const handed = [...copied, ...plan.groupDescriptors];
