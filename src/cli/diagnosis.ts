@@ -136,7 +136,7 @@ function pythonCheck(python: Attempt<Awaited<ReturnType<typeof findInterpreter>>
       name: "python",
       status: "warn",
       detail: `${detail}; not shown inside: ${first.path}${others}, named by a .pth file (${first.reason})`,
-      fix: "Install that package without -e, or move its source into a folder of its own.",
+      fix: "Install that package without -e, or keep its source where sessions may read it.",
     };
   }
   const { message, remedy } = describeFailure(python.error);

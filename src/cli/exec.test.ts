@@ -110,7 +110,6 @@ describe("cellar exec", () => {
     expect(stdout).toBe(`${argv} /workspace/named.py True\n`);
     const code = "import sys\nprint(sys.argv, '__file__' in globals())";
     expect((await cellar(["exec", "-c", code, "--", "a"])).stdout).toBe("['-c', 'a'] False\n");
-    expect((await cellar(["exec", "-"], { input: code })).stdout).toBe("['-'] False\n");
   });
 
   it("reads stdin, and files as cells of one session up to the first failure", async () => {

@@ -30,6 +30,8 @@ export interface Interpreter {
   /** Where packages are installed, on the host. */
   site: string;
   reason: string;
+  /** What `.pth` files name outside these, to be shown where no mount is in the way. */
+  folders: readonly Binding[];
   /** What the search path names and no session sees. */
   hidden: readonly HiddenFolder[];
 }
@@ -161,8 +163,8 @@ function describe(answer: Answer, reason: string, guarded: Guarded): Interpreter
       ...bindings,
       ...(moved === undefined ? [] : [moved]),
       ...linksOnTheWay(executable, [...roots, prefix]),
-      ...folders,
     ],
+    folders,
     site: answer.site,
     reason,
     hidden,

@@ -1,5 +1,7 @@
+import { chmodSync, mkdtempSync, rmdirSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { siteFolders } from "./site-folders.js";
+import { shownRoots, siteFolders } from "./site-folders.js";
 
 const GUARDED = { home: "/home/u", folders: ["/home/u/.local/state/cellar", "/srv/project/rooms"] };
 const same = (path: string) => path;
@@ -56,6 +58,28 @@ describe("a folder that a .pth file names", () => {
   it("is judged by where it leads too", () => {
     expect(look("/srv/code", () => "/etc").folders).toEqual([]);
     expect(look("/srv/code", () => "/home/u").hidden).toMatchObject([{ path: "/srv/code" }]);
+  });
+
+  it("is not shown to a sandbox of root's that could not pass it", () => {
+    const shut = mkdtempSync(join(import.meta.dirname, "shut-"));
+    const inside = join(shut, "venv");
+    const count = (path: string, isRoot: boolean) =>
+      siteFolders([path], [inside], { isRoot }, same).folders.length;
+    try {
+      expect([count(shut, false), count(shut, true)]).toEqual([1, 0]);
+      expect(count(import.meta.dirname, true)).toBe(0);
+      chmodSync(shut, 0o755);
+      expect([count(shut, true), count(import.meta.dirname, true)]).toEqual([1, 1]);
+    } finally {
+      rmdirSync(shut);
+    }
+  });
+
+  it("gives way to a mount at its place", () => {
+    const [roots, folders] = [[], [{ host: "/srv/code", guest: "/srv/code" }]];
+    const beside = (guest: string) => shownRoots({ roots, folders }, [{ host: "/h", guest }]);
+    expect(beside("/data")).toEqual(folders);
+    for (const guest of ["/srv", "/srv/code", "/srv/code/x"]) expect(beside(guest)).toEqual([]);
   });
 
   it("is not shown twice", () => {

@@ -1,4 +1,4 @@
-import { realpathSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import type { Binding } from "./bwrap.js";
 
@@ -14,6 +14,8 @@ export interface Guarded {
   readonly home?: string | undefined;
   /** Where Cellar and others keep what is nobody else's business. */
   readonly folders?: readonly string[] | undefined;
+  /** Whether sessions run as another one, who is nobody to these files. */
+  readonly isRoot?: boolean | undefined;
 }
 
 /** Sessions cover these, or the wall puts something of its own there. */
@@ -39,13 +41,24 @@ export function siteFolders(
   const hidden: HiddenFolder[] = [];
   for (const path of new Set(found.map((one) => posix.normalize(one).replace(/(.)\/$/, "$1")))) {
     if ([...shown, "/usr"].some((folder) => isWithin(path, folder))) continue;
-    const reason = refusal(path, guarded) ?? refusal(real(path), guarded);
+    const reason =
+      refusal(path, guarded) ?? refusal(real(path), guarded) ?? unreadable(path, shown, guarded);
     if (reason === undefined) folders.push({ host: path, guest: path });
     else hidden.push({ path, reason });
   }
   const isCovered = ({ guest }: Binding) =>
     folders.some((other) => other.guest !== guest && isWithin(guest, other.guest));
   return { folders: folders.filter((one) => !isCovered(one)), hidden };
+}
+
+/** What of an interpreter to bind beside these mounts, which come first where both want a place. */
+export function shownRoots(
+  { roots, folders }: { roots: readonly Binding[]; folders: readonly Binding[] },
+  mounts: readonly Binding[],
+): Binding[] {
+  const isFree = ({ guest }: Binding) =>
+    !mounts.some((mount) => isWithin(mount.guest, guest) || isWithin(guest, mount.guest));
+  return [...roots, ...folders.filter(isFree)];
 }
 
 function refusal(path: string, { home, folders = [] }: Guarded): string | undefined {
@@ -62,6 +75,20 @@ function refusal(path: string, { home, folders = [] }: Guarded): string | undefi
   const secrets = home === undefined ? [] : SECRETS.map((name) => join(home, name));
   const around = [...folders, ...secrets].find((folder) => isWithin(path, folder));
   return around === undefined ? undefined : `it lies in ${around}`;
+}
+
+/** Root's sandbox is nobody, and must be able to pass what lies on the way to the interpreter. */
+function unreadable(path: string, shown: readonly string[], guarded: Guarded): string | undefined {
+  if (guarded.isRoot !== true) return undefined;
+  const ways = shown.filter((root) => isWithin(root, path)).map((root) => between(path, root));
+  const shut = [path, ...ways.flat()].find((one) => (statSync(one).mode & 0o005) !== 0o005);
+  return shut === undefined ? undefined : `not everybody may read ${shut}`;
+}
+
+/** The folders from one to another below it, both left out. */
+function between(path: string, root: string): string[] {
+  const parent = dirname(root);
+  return root === path || parent === path ? [] : [...between(path, parent), parent];
 }
 
 /** Of whomever. */

@@ -6,6 +6,7 @@ import { encodeOptions, type Mount, oneShotOptions } from "../../isolation/bwrap
 import type { Interpreter } from "../../isolation/interpreter.js";
 import { systemLayout } from "../../isolation/layout.js";
 import { sessionPrograms } from "../../isolation/programs.js";
+import { shownRoots } from "../../isolation/site-folders.js";
 import { seccompProgram } from "../../isolation/seccomp.js";
 import type { Limits } from "../../protocol/messages.js";
 import { Reach } from "./reach.js";
@@ -35,11 +36,12 @@ export interface LoneWall {
 /** The keeper stays outside: it inherits what the session leaves behind, and ends it. */
 export function launchBehindWall(
   wall: LoneWall,
-  { executable, guestExecutable, roots, version }: Interpreter,
+  interpreter: Interpreter,
   runner: string,
   limits: Limits,
 ): ChildProcess {
   const { folder, identity } = wall;
+  const { executable, guestExecutable, version } = interpreter;
   const files = folder.files.map(({ host, guest }) => ({ fd: openSync(host, "r"), guest }));
   const programs = sessionPrograms(guestExecutable, version, RUNNER_GUEST);
   const scripts = folder
@@ -51,7 +53,10 @@ export function launchBehindWall(
   const options = oneShotOptions({
     python: {
       executable: guestExecutable,
-      roots: roots.map(({ host, guest }) => ({ host: reach.path(host), guest })),
+      roots: shownRoots(interpreter, wall.mounts).map(({ host, guest }) => ({
+        host: reach.path(host),
+        guest,
+      })),
     },
     runner: { host: reach.path(runner), guest: RUNNER_GUEST },
     mounts: [...wall.mounts, ...(own || [])].map((mount) => ({

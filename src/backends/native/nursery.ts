@@ -321,7 +321,8 @@ export function findInterpreter(
   const candidates = interpreterCandidates({ configured: settings.python, packageRoot, path });
   const folders = [temporary, ...Object.values(userFolders()), ...stores];
   const environment = { HOME: home, PATH: path };
-  return resolveInterpreter(candidates, { environment, guarded: { home, folders } });
+  const isRoot = process.getuid?.() === 0;
+  return resolveInterpreter(candidates, { environment, guarded: { home, folders, isRoot } });
 }
 
 export function wireLimits(limits: Settings["limits"]): Limits {

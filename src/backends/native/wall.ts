@@ -6,6 +6,7 @@ import { encodeOptions, type Mount, wallOptions } from "../../isolation/bwrap.js
 import type { Interpreter } from "../../isolation/interpreter.js";
 import { systemLayout } from "../../isolation/layout.js";
 import { sessionPrograms } from "../../isolation/programs.js";
+import { shownRoots } from "../../isolation/site-folders.js";
 import type { UserScope } from "../../isolation/user-scope.js";
 import { Reach } from "./reach.js";
 import type { Identity, RunFolder } from "./run-folder.js";
@@ -75,7 +76,10 @@ export function raiseWall(plan: WallPlan): Wall {
   const options = wallOptions({
     python: {
       executable: plan.interpreter.guestExecutable,
-      roots: plan.interpreter.roots.map(({ host, guest }) => ({ host: readable(host), guest })),
+      roots: shownRoots(plan.interpreter, plan.mounts).map(({ host, guest }) => ({
+        host: readable(host),
+        guest,
+      })),
     },
     runner: { host: readable(plan.runner), guest: RUNNER_GUEST },
     sockets: { host: plan.folder.sockets, guest: "/run/cellar" },
