@@ -6,8 +6,8 @@ import { encodeOptions, type Mount, oneShotOptions } from "../../isolation/bwrap
 import type { Interpreter } from "../../isolation/interpreter.js";
 import { systemLayout } from "../../isolation/layout.js";
 import { sessionPrograms } from "../../isolation/programs.js";
-import { shownRoots } from "../../isolation/site-folders.js";
 import { seccompProgram } from "../../isolation/seccomp.js";
+import { shownRoots } from "../../isolation/site-folders.js";
 import type { Limits } from "../../protocol/messages.js";
 import { Reach } from "./reach.js";
 import type { Identity, RunFolder } from "./run-folder.js";

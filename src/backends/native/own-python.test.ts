@@ -19,7 +19,7 @@ minor = 'python%d.%d' % sys.version_info[:2]
 where = 'import sys; print(sys.prefix)'
 print(json.dumps({
     "prefixes": [call(name, '-c', where)[1] == sys.prefix for name in ('python', minor)],
-    "shell": call('sh', '-c', 'python -c "import sys; print(sys.argv)" "a b" -m pip')[1],
+    "words": subprocess.getoutput('python -c "import sys; print(sys.argv)" "a b" -m pip'),
     "pip": call('pip', 'install', '-q', 'no-such-package'),
     "module": call('python3', '-m', 'pip', 'install', 'no-such-package'),
     "folder": [os.environ['PWD'] == os.getcwd(), sys.path[0]],
@@ -57,7 +57,7 @@ describe("the names of a session's interpreter", () => {
     expect({ stderr, ...JSON.parse(stdout) }).toEqual({
       stderr: "",
       prefixes: [true, true],
-      shell: "['-c', 'a b', '-m', 'pip']",
+      words: "['-c', 'a b', '-m', 'pip']",
       pip: [1, REMEDY],
       module: [1, REMEDY],
       folder: [true, ""],
