@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import time
 from _thread import get_ident
 from importlib.machinery import PathFinder
 
@@ -16,9 +17,11 @@ from .pristine import BUILTINS as __builtins__
 
 HERE = ""
 LOOKED_AT = 5_000
+# Longer than the ticks in which any file system counts.
+YOUNG_SECONDS = 2
 
 _find, _import_module = PathFinder.find_spec, importlib.import_module
-_getcwd = os.getcwd
+_getcwd, _stat, _now = os.getcwd, os.stat, time.time
 _cached = sys.path_importer_cache
 _modules = sys.modules
 _PACKAGES = ("site-packages", "dist-packages")
@@ -96,7 +99,9 @@ def _look_anew(path):
     for entry in path if type(path) in (list, tuple) else ():
         try:
             folder = entry or _getcwd()
-            if entry == HERE or _within(folder):
+            if entry != HERE and not _within(folder):
+                continue
+            if _now() - _stat(folder).st_mtime < YOUNG_SECONDS:
                 _cached[folder].invalidate_caches()
         except (OSError, KeyError, AttributeError, TypeError):
             continue
