@@ -237,9 +237,17 @@ function parentsFirst<T extends Binding>(bindings: readonly T[]): T[] {
   return [...bindings].sort((a, b) => a.guest.split("/").length - b.guest.split("/").length);
 }
 
+/** What every session finds set. */
+export function guestEnvironment(executable: string): Record<string, string> {
+  return { PATH: guestPath(executable), ...ENVIRONMENT };
+}
+
 function environmentOptions(executable: string): string[] {
-  const environment = { PATH: guestPath(executable), ...ENVIRONMENT };
-  return Object.entries(environment).flatMap(([name, value]) => ["--setenv", name, value]);
+  return Object.entries(guestEnvironment(executable)).flatMap(([name, value]) => [
+    "--setenv",
+    name,
+    value,
+  ]);
 }
 
 function checkPaths(policy: SharedPolicy, ours: readonly Binding[], reserved: string[]): void {

@@ -2,8 +2,9 @@ import { execFileSync } from "node:child_process";
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";
 import { beforeEach, describe, expect, it } from "vitest";
+import { guestEnvironment } from "../../isolation/bwrap.js";
 import { executablesOn } from "../../isolation/layout.js";
-import { QUESTIONS } from "./probe.js";
+import { GIVEN_ENVIRONMENT, QUESTIONS } from "./probe.js";
 
 const [python = ""] = executablesOn(process.env.PATH ?? "", "python3");
 
@@ -36,6 +37,16 @@ async function withServer(work: (port: number, server: Server) => void): Promise
     server.close();
   }
 }
+
+describe("the probe of the environment", () => {
+  it("takes nothing for the host's that the wall sets itself", () => {
+    const names = Object.keys(guestEnvironment("/usr/bin/python3"));
+    expect(names.filter((name) => !GIVEN_ENVIRONMENT.test(name))).toEqual([]);
+    expect(["XDG_RUNTIME_DIR", "SSH_AUTH_SOCK"].filter((n) => GIVEN_ENVIRONMENT.test(n))).toEqual(
+      [],
+    );
+  });
+});
 
 describe("the probe of the network", () => {
   beforeEach((context) => {

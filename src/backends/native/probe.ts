@@ -74,8 +74,8 @@ const SHARED_NETWORK_FIX =
   "the services of this machine and its network.";
 
 /** What the wall sets itself, under names that the host may have too. */
-const GIVEN_ENVIRONMENT =
-  /^(PATH|LANG|LC_CTYPE|HOME|PWD|MPL\w+|PYTHON\w+|\w+_NUM_THREADS|KMP_\w+)$/;
+export const GIVEN_ENVIRONMENT =
+  /^(PATH|LANG|LC_CTYPE|HOME|PWD|MPL\w+|PYTHON\w+|IPYTHONDIR|XDG_(CACHE|CONFIG|DATA|STATE)_HOME|\w+_NUM_THREADS|KMP_\w+)$/;
 
 export interface ProbeSubject {
   readonly family: Family;
