@@ -195,7 +195,6 @@ export const messages = {
       max_output: count,
       checkpoint: checkpointMode,
       rest_ms: count.optional(),
-      /** `sys.argv` from this cell on; the first word names the script. */
       argv: argvSchema.optional(),
     }),
     z.strictObject({

@@ -4,6 +4,7 @@ import { MAX_ARGUMENTS } from "./bounds.js";
 export const count = z.int().nonnegative();
 export const text = z.string();
 export const shortText = z.string().max(4096);
+/** `sys.argv` from a cell on; the first word names the script. */
 export const argvSchema = z.array(text).min(1).max(MAX_ARGUMENTS);
 export const json: z.ZodType<unknown> = z.unknown();
 export const nothing = z.strictObject({});
