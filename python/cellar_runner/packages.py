@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import shlex
 import sys
@@ -19,9 +18,7 @@ def _manage(tool, rest):
         return
     if rest.split()[:1] not in (["list"], ["freeze"]):
         raise MagicUnavailable("%{} {} is not available here".format(tool, rest).rstrip())
-    found = importlib.metadata.distributions()
-    names = {item.metadata["Name"]: item.version for item in found}
-    print("\n".join("{}=={}".format(*pair) for pair in sorted(names.items(), key=str)))
+    print("\n".join("{}=={}".format(*pair) for pair in shell.distributions()))
 
 
 def pip(commands, rest):
