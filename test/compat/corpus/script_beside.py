@@ -1,0 +1,3 @@
+import sys
+
+print("arguments", sys.argv[1:], __name__)

@@ -1,0 +1,3 @@
+"""A package beside the notebook."""
+
+__all__ = ["shapes"]
