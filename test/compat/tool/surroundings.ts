@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { copyFileSync, type Dirent, mkdirSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 const MAX_FILES = 500;
@@ -26,12 +26,12 @@ export function surroundingsOf(file: string): Surroundings {
   for (let depth = 0; depth < MAX_DEPTH && level.length > 0; depth++) {
     const next: string[] = [];
     for (const place of level) {
-      for (const entry of readdirSync(join(folder, place), { withFileTypes: true })) {
+      for (const entry of entriesOf(join(folder, place))) {
         const path = join(place, entry.name);
         if (SKIPPED.test(entry.name)) continue;
         if (entry.isDirectory()) next.push(path);
         if (!entry.isFile()) continue;
-        const { size } = statSync(join(folder, path));
+        const { size = Infinity } = statSync(join(folder, path), { throwIfNoEntry: false }) ?? {};
         const fits = files.length < MAX_FILES && size <= MAX_FILE_BYTES;
         if (fits && bytes + size <= MAX_ALL_BYTES) {
           files.push(path);
@@ -42,6 +42,15 @@ export function surroundingsOf(file: string): Surroundings {
     level = next.sort();
   }
   return { files: files.sort(), folder, left };
+}
+
+/** None where it cannot be read, or is gone. */
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
 }
 
 export function copySurroundings({ files, folder }: Surroundings, to: string): void {
