@@ -98,10 +98,11 @@ warnings.warn("careful")
 print("err", file=sys.stderr)
 
 # %%
+%%capture timed
 %time total = sum(range(10)) # a comment
 
 # %%
-total
+total, "Wall time" in timed.stdout
 
 # %%
 %%capture kept
@@ -188,12 +189,6 @@ except KeyboardInterrupt:
     print("interrupted")
 
 # %%
-import io
-
-sys.stdin = io.StringIO("3\n")
-int(input()) + 1
-
-# %%
 import asyncio
 
 await asyncio.sleep(0.01, "awaited")
@@ -262,7 +257,14 @@ ax.bar(["a", "b"], [1, 2]);
 fig
 
 # %%
-sys.exit(2)
+def limited():
+    try:
+        return limited()
+    except RecursionError:
+        return "too deep"
+
+
+limited()
 
 # %%
 "still here"

@@ -211,6 +211,7 @@ plt.ioff()
 plt.plot([1, 2]);
 
 # %%
+plt.close("all")
 plt.ion()
 plt.get_fignums()
 

@@ -81,7 +81,8 @@ sns.relplot(data=data, x="x", y="y", col="k", height=2)
 sns.heatmap(np.eye(3), annot=True)
 
 # %%
-sns.reset_orig()
+sns.reset_defaults()
+plt.ion()
 sns.color_palette("deep", 3)
 
 # %%

@@ -240,16 +240,32 @@ result = %sx echo listed
 result
 
 # %%
-%%timeit -n 1 -r 1 -q -o
-pass
+%%capture measured
+%timeit -n 1 -r 1 sum(range(3)) # a comment
+
+# %%
+"per loop" in measured.stdout
 
 # %%
 t = %timeit -n 1 -r 1 -q -o sum(range(3))
 type(t).__name__
 
 # %%
+%%capture timed
 %time a_value = 5 # a comment
-a_value
+%time sum(range(3)) # an expression
+
+# %%
+a_value, "Wall time" in timed.stdout
+
+# %%
+timed.outputs
+
+# %%
+for n in range(2):
+    with __import__("contextlib").suppress(ValueError):
+        x = %time n + 1 # indented
+x
 
 # %%
 %%html
@@ -360,6 +376,11 @@ None
 
 # %%
 %xmode Context
+
+# %%
+%%capture whole
+%%time
+value_of_whole = 5
 
 # %%
 %%time

@@ -38,7 +38,11 @@ async with asyncio.timeout(5):
 work(3).close()
 
 # %%
-asyncio.run(work(1))
+coroutine = work(1)
+try:
+    asyncio.run(coroutine)
+finally:
+    coroutine.close()
 
 # %%
 task = asyncio.create_task(work(5))

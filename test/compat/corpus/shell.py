@@ -178,7 +178,10 @@ p = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, tex
 p.communicate("through a pipe")
 
 # %%
-subprocess.run(["sleep", "5"], timeout=0.2)
+try:
+    subprocess.run(["sleep", "5"], timeout=0.2)
+except subprocess.TimeoutExpired as error:
+    print("timed out", error.cmd)
 
 # %%
 x = !echo 5
