@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AcceptedDifferences } from "./accepted.js";
-import { runInCellar } from "./cellar-side.js";
+import { type CellarOrder, runInCellar } from "./cellar-side.js";
 import { compareCells, type Difference } from "./comparison.js";
 import { judge, type Verdict } from "./judgement.js";
-import { type Kernel, runInJupyter } from "./jupyter-side.js";
+import { fillCaches, type Kernel, runInJupyter } from "./jupyter-side.js";
 import { lostCell, type SideRecord } from "./record.js";
 import type { Source } from "./sources.js";
 import { surroundingsOf } from "./surroundings.js";
@@ -47,13 +47,16 @@ export async function runCampaign(
   options: CampaignOptions,
 ): Promise<JudgedNotebook[]> {
   const judged: (JudgedNotebook | undefined)[] = sources.map(() => undefined);
+  const ground = mkdtempSync(join(tmpdir(), "cellar-compat-"));
   let next = 0;
   let done = 0;
   const work = async () => {
     for (let index = next++; index < sources.length; index = next++) {
       const source = sources[index];
       if (source === undefined || options.signal.aborted) return;
-      const one = await runNotebook(source, options);
+      const one = await runNotebook(source, options, { ground, name: `n${index}` });
+      // What was stopped in the middle says nothing.
+      if (options.signal.aborted) return;
       judged[index] = one;
       const count = one.cells.filter(({ verdict }) => verdict === "different").length;
       const { cellar, jupyter } = one.seconds;
@@ -63,40 +66,47 @@ export async function runCampaign(
       );
     }
   };
-  await Promise.all(Array.from({ length: options.parallel }, work));
+  try {
+    await fillCaches(options.kernel, join(ground, "caches"));
+    await Promise.all(Array.from({ length: options.parallel }, work));
+  } finally {
+    rmSync(ground, { recursive: true, force: true });
+  }
   return judged.filter((one) => one !== undefined);
 }
 
-async function runNotebook(source: Source, options: CampaignOptions): Promise<JudgedNotebook> {
+async function runNotebook(
+  source: Source,
+  options: CampaignOptions,
+  { ground, name }: { readonly ground: string; readonly name: string },
+): Promise<JudgedNotebook> {
   const { kernel, program, timeoutMs, signal } = options;
   const { cells } = source;
   const surroundings = surroundingsOf(source.file);
-  const dir = mkdtempSync(join(tmpdir(), "cellar-compat-"));
-  const jupyter = (name: string) =>
-    runInJupyter({ kernel, program, cells, surroundings, dir: join(dir, name), timeoutMs, signal });
-  try {
-    const first = await jupyter("first");
-    const second = options.twice ? await jupyter("second") : undefined;
-    const cellar = await cellarOf(source, { ...options, dir: join(dir, "books"), surroundings });
-    const left = surroundings.left;
-    const notes = [
-      ...first.notes,
-      ...cellar.notes,
-      ...(left > 0 ? [`${left} files of its folder were not copied: too many or too large`] : []),
-    ];
-    const { workspace } = first;
-    const seconds = { cellar: cellar.seconds, jupyter: first.seconds };
-    const judged = judgeCells(source, { cellar, first, second, workspace }, options);
-    return { name: source.name, group: source.group, cells: judged, seconds, notes };
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
-  }
+  const order = { kernel, program, cells, surroundings, timeoutMs, signal };
+  const caches = join(ground, "caches");
+  const jupyter = (run: string) =>
+    runInJupyter({ ...order, caches, dir: join(ground, `${name}-${run}`) });
+  const first = await jupyter("first");
+  const second = options.twice ? await jupyter("second") : undefined;
+  const place = { dir: join(ground, "books"), session: name };
+  const cellar = await cellarOf(source, { ...options, ...place, surroundings });
+  const left = surroundings.left;
+  const notes = [
+    ...first.notes,
+    ...cellar.notes,
+    ...(left > 0 ? [`${left} files of its folder were not copied: too many or too large`] : []),
+  ];
+  const { workspace } = first;
+  const seconds = { cellar: cellar.seconds, jupyter: first.seconds };
+  const judged = judgeCells(source, { cellar, first, second, workspace }, options);
+  return { name: source.name, group: source.group, cells: judged, seconds, notes };
 }
 
 /** That Cellar fails as a whole is a finding, not the end of the run. */
 async function cellarOf(
   { cells }: Source,
-  order: CampaignOptions & Pick<Parameters<typeof runInCellar>[0], "dir" | "surroundings">,
+  order: CampaignOptions & Pick<CellarOrder, "dir" | "session" | "surroundings">,
 ): Promise<SideRecord> {
   try {
     return await runInCellar({ ...order, cells, python: order.kernel.python });

@@ -5,6 +5,7 @@ import { type Cell, type CellState, type LimitSettings, Notebook } from "../../.
 import { type CellRecord, outputSchema, type RunState, type SideRecord } from "./record.js";
 import type { Surroundings } from "./surroundings.js";
 
+const USER = "compat";
 /** Cells of a comparison may say more than a model wants to read. */
 const MAX_OUTPUT = 2_000_000;
 
@@ -26,8 +27,9 @@ const exportSchema = z.object({
 export interface CellarOrder {
   readonly cells: readonly string[];
   readonly surroundings: Surroundings;
-  /** For the files of the notebook. */
+  /** One for all notebooks: those that share it share what is preloaded. */
   readonly dir: string;
+  readonly session: string;
   readonly python: string;
   readonly preload: "full" | "standard" | "none";
   readonly timeoutMs: number;
@@ -37,12 +39,22 @@ export interface CellarOrder {
 
 /** Runs the cells through `Notebook`, and gives their outputs as the exported notebook has them. */
 export async function runInCellar(order: CellarOrder): Promise<SideRecord> {
-  const { cells, surroundings, dir, python, preload, timeoutMs, memoryMb, signal } = order;
+  try {
+    return await runCells(order);
+  } finally {
+    // Its snapshots are large, and nobody comes back to them.
+    const { dir, session } = order;
+    await Notebook.remove({ dir, user: USER, session }).catch(() => {});
+  }
+}
+
+async function runCells(order: CellarOrder): Promise<SideRecord> {
+  const { cells, surroundings, dir, session, python, preload, timeoutMs, memoryMb, signal } = order;
   const limits: Partial<LimitSettings> = { memoryMb, workspaceMb: 1024, tmpMb: 256 };
   const started = performance.now();
   await using notebook = await Notebook.open({
-    user: "compat",
-    session: "cells",
+    user: USER,
+    session,
     dir,
     python,
     preload,

@@ -1,5 +1,13 @@
 import { execFile, spawn } from "node:child_process";
-import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import {
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+} from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
@@ -65,6 +73,14 @@ export async function findKernel(python: string): Promise<Kernel> {
   }
 }
 
+/** Lists the fonts once: matplotlib does it anew, and says so, in every kernel without a list. */
+export async function fillCaches({ python }: Kernel, folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  const env = { ...ENVIRONMENT, MPLCONFIGDIR: folder, MPLBACKEND: "agg" };
+  const args = ["-c", "import matplotlib.font_manager"];
+  await promisify(execFile)(python, args, { env, timeout: 180_000 }).catch(() => {});
+}
+
 export interface JupyterOrder {
   readonly kernel: Kernel;
   readonly program: string;
@@ -72,6 +88,8 @@ export interface JupyterOrder {
   readonly surroundings: Surroundings;
   /** For the workspace and the kernel's own files. */
   readonly dir: string;
+  /** What `fillCaches` wrote. */
+  readonly caches: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -88,6 +106,7 @@ export async function runInJupyter(
   };
   for (const folder of Object.values(place)) mkdirSync(folder, { recursive: true });
   copySurroundings(surroundings, place.workspace);
+  cpSync(order.caches, join(place.home, "matplotlib"), { recursive: true });
   const inside = kernel.isWalled ? { workspace: WORKSPACE, home: HOME } : place;
   const request = JSON.stringify({
     cells,
