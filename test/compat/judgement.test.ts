@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { AcceptedDifferences } from "./tool/accepted.js";
 import { type JudgedNotebook, judgeCells } from "./tool/campaign.js";
 import { type Evidence, judge } from "./tool/judgement.js";
+import { findKernel } from "./tool/jupyter-side.js";
 import type { CellRecord, SideRecord } from "./tool/record.js";
 import { reportOf, totalsOf } from "./tool/report.js";
 import { cellsOfScript, hasMarks } from "./tool/script-cells.js";
@@ -85,6 +86,17 @@ describe("the verdict about a cell", () => {
   it("refuses an accepted difference without a reason", () => {
     const file = put("accepted.json", '[{"notebook":"a","cell":1,"classes":["text"],"reason":""}]');
     expect(() => AcceptedDifferences.read(file)).toThrow(/reason/);
+  });
+});
+
+describe("an interpreter without a kernel", () => {
+  it("is told with the next step", async () => {
+    const python = put("python", "#!/bin/sh\necho \"No module named 'nbclient'\" >&2\nexit 1\n");
+    chmodSync(python, 0o755);
+    await expect(findKernel(python)).rejects.toThrow(
+      `No module named 'nbclient'. Next step: ${python} -m pip install ipykernel nbclient`,
+    );
+    await expect(findKernel(join(folder, "nowhere"))).rejects.toThrow(/ENOENT.*Next step/);
   });
 });
 
