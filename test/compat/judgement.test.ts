@@ -32,6 +32,8 @@ const side = (...cells: CellRecord[]): SideRecord => ({ cells, seconds: 0, notes
 const difference = (what: "stdout" | "state") => ({ what, cellar: "a", jupyter: "b" });
 const ACCEPTED = [
   { notebook: "a.py", cell: 0, classes: ["stdout" as const], reason: "on purpose, as told" },
+  { notebook: "a.py", cell: 3, classes: ["stdout" as const], reason: "as it was before" },
+  { notebook: "a.py", cell: 9, classes: ["stdout" as const], reason: "a cell that never ran" },
   { notebook: "a.py", cell: "input(", classes: ["stdout" as const], reason: "no terminal here" },
 ];
 
@@ -67,17 +69,27 @@ describe("the verdict about a cell", () => {
 
   it("takes only those differences for accepted that the list names, and tells idle entries", () => {
     const accepted = new AcceptedDifferences(ACCEPTED);
-    const source = { file: "", name: "corpus/a.py", group: "corpus", cells: ["1", "2", "input()"] };
+    const source = {
+      file: "",
+      name: "corpus/a.py",
+      group: "corpus",
+      cells: ["1", "2", "input()", "4"],
+    };
     const sides = {
-      cellar: side(said("a"), said("a"), failed("E")),
-      first: side(said("b"), said("b"), said("b")),
+      cellar: side(said("a"), said("a"), failed("E"), said("b")),
+      first: side(said("b"), said("b"), said("b"), said("b")),
       second: undefined,
       workspace: undefined,
     };
     const judged = judgeCells(source, sides, { accepted, pixels: true });
-    expect(judged.map(({ verdict }) => verdict)).toEqual(["accepted", "different", "different"]);
+    expect(judged.map(({ verdict }) => verdict)).toEqual([
+      "accepted",
+      "different",
+      "different",
+      "alike",
+    ]);
     expect(judged[0]?.reason).toBe("on purpose, as told");
-    expect(accepted.idle.map(({ cell }) => cell)).toEqual(["input("]);
+    expect(accepted.idle.map(({ cell }) => cell)).toEqual([3]);
     const other = { ...source, name: "corpus/aa.py" };
     const elsewhere = judgeCells(other, sides, { accepted, pixels: true });
     expect(elsewhere[0]?.verdict).toBe("different");

@@ -262,10 +262,13 @@ a_value, "Wall time" in timed.stdout
 timed.outputs
 
 # %%
+%%capture looped
 for n in range(2):
     with __import__("contextlib").suppress(ValueError):
         x = %time n + 1 # indented
-x
+
+# %%
+x, looped.stdout.count("Wall time")
 
 # %%
 %%html

@@ -23,8 +23,8 @@ export interface CellPlace {
 /** Differences that are on purpose, and which of them were met. */
 export class AcceptedDifferences {
   readonly #entries: readonly AcceptedEntry[];
-  readonly #met = new Set<AcceptedEntry>();
   readonly #seen = new Set<AcceptedEntry>();
+  readonly #differing = new Set<AcceptedEntry>();
 
   constructor(entries: readonly AcceptedEntry[]) {
     this.#entries = entries;
@@ -42,16 +42,14 @@ export class AcceptedDifferences {
     const fitting = this.#entries.filter((entry) => isAt(entry, place));
     for (const entry of fitting) this.#seen.add(entry);
     if (differences.length === 0) return undefined;
-    const found = fitting.find(({ classes }) =>
-      differences.every(({ what }) => classes.includes(what)),
-    );
-    if (found !== undefined) this.#met.add(found);
-    return found?.reason;
+    for (const entry of fitting) this.#differing.add(entry);
+    return fitting.find(({ classes }) => differences.every(({ what }) => classes.includes(what)))
+      ?.reason;
   }
 
   /** Entries whose cells have run and were alike: they can be taken out. */
   get idle(): readonly AcceptedEntry[] {
-    return this.#entries.filter((entry) => this.#seen.has(entry) && !this.#met.has(entry));
+    return this.#entries.filter((entry) => this.#seen.has(entry) && !this.#differing.has(entry));
   }
 }
 

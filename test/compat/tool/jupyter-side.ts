@@ -31,6 +31,8 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
   PYTHONDONTWRITEBYTECODE: "1",
   PYDEVD_DISABLE_FILE_VALIDATION: "1",
   TERM: "xterm-color",
+  // What a `!` command is given to.
+  SHELL: "/bin/bash",
 };
 
 /** Beside the cells' own time: the start of the kernel and the way back from interrupts. */
