@@ -55,3 +55,8 @@ export function isCellarError(value: unknown, code?: ErrorCode): value is Cellar
 export function describeError(value: unknown): string {
   return value instanceof Error ? value.message : String(value);
 }
+
+/** The last line of a traceback, for an error that has none; many errors have no message. */
+export function errorLine(name: string, message: string): string {
+  return message === "" ? name : `${name}: ${message}`;
+}

@@ -9,8 +9,9 @@ from json.encoder import encode_basestring_ascii as _quoted
 
 from .excerpts import TABLE_TYPE, excerpt
 from .figures import Figures
+from .pretty import text_of
 from .pristine import BUILTINS as __builtins__
-from .reprs import cap, exact, guarded_repr, guarded_str, is_a, text_of, type_name
+from .reprs import cap, exact, guarded_repr, guarded_str, is_a, type_name
 from .values import Encoder, encode
 
 RICH_TEXT_LIMIT = 1_000_000
@@ -37,11 +38,14 @@ _METHODS = (
 )
 
 
-def bundle(value):
-    """(data, metadata) of a value: text for text types, bytes for binary images."""
+def bundle(value, failures):
+    """(data, metadata) of a value: text for text types, bytes for binary images.
+
+    Without text/plain where its repr fails; the error is then among the failures.
+    """
     kind = type(value)
     if kind in _PLAIN or is_a(value, type):
-        return {"text/plain": text_of(value)}, {}
+        return _plain_text(value, failures), {}
     notes = []
     data = {}
     own, metadata = _from_mimebundle(value, kind, notes)
@@ -58,9 +62,22 @@ def bundle(value):
     if TABLE_TYPE not in data:
         _add(data, TABLE_TYPE, _guarded(excerpt, value, "the table", kind, notes), notes)
     text = data.pop("text/plain", None)
-    if text is None:
-        text = text_of(value)
-    return dict([("text/plain", "\n".join([text] + notes))], **data), metadata
+    plain = _plain_text(value, failures) if text is None else {"text/plain": text}
+    if notes:
+        plain["text/plain"] = "\n".join([plain.get("text/plain", "")] + notes).lstrip("\n")
+    return dict(plain, **data), metadata
+
+
+def _plain_text(value, failures):
+    """The bundle of a value that is text alone; empty where it has none."""
+    try:
+        return {"text/plain": text_of(value)}
+    except NotImplementedError:
+        # as IPython has it: the way to say that there is no text
+        return {}
+    except Exception as error:
+        failures.append(error)
+        return {}
 
 
 def mime_bundle(content):
@@ -185,6 +202,8 @@ class Displays:
     def __init__(self, send):
         self._send = send
         self.tells_values = False
+        # What the values that this cell showed raised instead of giving their text.
+        self.failures = []
         self.figures = Figures(self.send)
 
     def display(self, *values, raw=False, metadata=None, **_options):
@@ -197,7 +216,8 @@ class Displays:
             data, described = (mime_bundle(value), {}) if raw else self.bundle(value)
             if is_a(metadata, dict):
                 described.update(metadata)
-            self.send(data, described)
+            if data:
+                self.send(data, described)
 
     def send(self, data, metadata=None):
         """Send one bundle, after what was printed before it."""
@@ -211,8 +231,8 @@ class Displays:
         """The bundle of a value and its metadata; a figure is drawn."""
         picture = self.figures.draw(value)
         if picture is None:
-            return bundle(value)
-        return {"text/plain": text_of(value), "image/png": picture}, {}
+            return bundle(value, self.failures)
+        return dict(_plain_text(value, self.failures), **{"image/png": picture}), {}
 
     def divert(self, outputs):
         """Append bundles to a list instead of sending them; gives the function that ends this."""
@@ -225,17 +245,17 @@ class Displays:
         return restore
 
     def result(self, value):
-        """The result of a cell; images are sent as displays of their own."""
+        """The result of a cell, or None; images are sent as displays of their own."""
         data, metadata = self.bundle(value)
         images, rest = split_images(data)
         if images:
-            self.send(dict(images, **{"text/plain": rest["text/plain"]}), metadata)
+            self.send(dict(images, **{"text/plain": rest.get("text/plain", "")}), metadata)
         if self.tells_values and type(value) in _STRUCTURED:
             encoder = Encoder(VALUE_LIMIT)
             encoded = encoder.encode(value, 0)
             if encoder.loss is None:
                 rest[VALUE_TYPE] = dumps(encoded)
-        return rest
+        return rest or None
 
 
 def _flush(stream):

@@ -30,6 +30,38 @@ _DISTRIBUTIONS = {
     "sklearn": "scikit-learn",
     "yaml": "pyyaml",
 }
+# What NameErrors are mostly about: names that every notebook has, without their import.
+_SHORT_NAMES = {
+    "np": "numpy as np",
+    "pd": "pandas as pd",
+    "plt": "matplotlib.pyplot as plt",
+    "sns": "seaborn as sns",
+    "nx": "networkx as nx",
+    "tf": "tensorflow as tf",
+}
+_MODULES = frozenset(
+    "array asyncio base64 bisect calendar collections contextlib copy csv dataclasses datetime decimal"
+    " difflib enum fractions functools glob gzip hashlib heapq html io itertools json logging math"
+    " operator os pathlib pickle platform pprint queue random re secrets shutil socket sqlite3"
+    " statistics string struct subprocess sys tempfile textwrap threading time traceback types typing"
+    " unicodedata unittest urllib uuid warnings zipfile zlib numpy pandas matplotlib scipy sklearn"
+    " seaborn sympy requests networkx torch".split()
+)
+_PARTS = {
+    name: module
+    for module, names in {
+        "collections": "Counter defaultdict deque namedtuple OrderedDict ChainMap",
+        "dataclasses": "dataclass",
+        "decimal": "Decimal",
+        "fractions": "Fraction",
+        "functools": "lru_cache partial reduce wraps",
+        "itertools": "accumulate combinations permutations product chain groupby islice cycle",
+        "pathlib": "Path",
+        "typing": "Any Callable Dict Iterable List Optional Tuple Union",
+        "math": "sqrt pi ceil floor factorial gcd",
+    }.items()
+    for name in names.split()
+}
 _NETWORK_ERRNOS = frozenset(
     getattr(errno, name)
     for name in ("ENETUNREACH", "EHOSTUNREACH", "ENETDOWN", "EADDRNOTAVAIL")
@@ -52,8 +84,8 @@ _CUT = "Network cut by the sandbox"
 def hint_for(error, network, lost_names=()):
     """A hint or None; never raises but for an interrupt."""
     try:
-        if lost_names and isinstance(error, NameError):
-            return _lost_name(error, lost_names)
+        if isinstance(error, NameError):
+            return _undefined(error, lost_names)
         return _hint(error, network)
     except KeyboardInterrupt:
         raise
@@ -80,17 +112,24 @@ def _hint(error, network):
     return None
 
 
-def _lost_name(error, lost_names):
+def _undefined(error, lost_names):
+    """For a name that was not kept, or that was never imported."""
     if isinstance(error, UnboundLocalError):
         return None
-    name = getattr(error, "name", None)
-    if name is None:
-        found = _UNDEFINED.match(str(error))
-        name = found.group(1) if found else None
-    if name not in lost_names:
+    found = _UNDEFINED.match(str(error))
+    if found is None:
         return None
-    advice = lost_names[name]
-    return "'{}' was not kept when the session was restored: {}".format(name, advice)
+    name = found.group(1)
+    if name in lost_names:
+        advice = lost_names[name]
+        return "'{}' was not kept when the session was restored: {}".format(name, advice)
+    if name in _SHORT_NAMES:
+        return "it is not imported yet: import " + _SHORT_NAMES[name]
+    if name in _MODULES:
+        return "it is not imported yet: import " + name
+    if name in _PARTS:
+        return "it is not imported yet: from {} import {}".format(_PARTS[name], name)
+    return None
 
 
 def _missing_module(error):

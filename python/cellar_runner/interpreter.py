@@ -14,8 +14,9 @@ from .commands import Commands
 from .displays import Displays
 from .event_loop import EventLoop
 from .final import is_ending
+from .history import History
 from .pristine import BUILTINS as __builtins__
-from .reprs import cap, guarded_str, is_a, type_name
+from .reprs import cap, guarded_str, is_a
 from .sources import Sources
 from .tracebacks import MESSAGE_LIMIT, Tracebacks
 
@@ -60,6 +61,7 @@ class Interpreter:
         self._figures = self.displays.figures
         self._commands = Commands(self)
         self._install()
+        self.history = History(self.namespace)
 
     @property
     def main(self):
@@ -82,7 +84,6 @@ class Interpreter:
 
     def _install(self):
         _modules["__main__"] = self._main
-        _builtin_names.pop("_", None)
         interactive.install(self.displays.display)
         self.sources.teach_inspect()
         warnings.filterwarnings("default", category=DeprecationWarning, module="__main__")
@@ -207,6 +208,7 @@ class Interpreter:
         return self._value_of(self._build(number, code))
 
     def _build(self, number, code):
+        self.history.begin(number, code)
         asked = self.flags, self.sources, self.conduct
         cell = cells.build(number, code, *asked, commands=self._commands)
         self.flags = cell.flags
@@ -278,11 +280,19 @@ class Interpreter:
     def _ok(self, value):
         result = None
         if value is not None:
-            builtins._ = value
-            result = self.displays.result(value)
+            try:
+                result = self.displays.result(value)
+            finally:
+                self.history.keep(value)
+        failures = self.displays.failures
+        if failures:
+            # a value that cannot be shown fails the cell, as in Jupyter; its code has run
+            error, failures[:] = failures[0], ()
+            return dict(self._failure(error), result=result)
         return {"status": "ok", "error": None, "result": result, "exit_code": None}
 
     def _failure(self, error):
+        del self.displays.failures[:]
         if is_ending(error):
             return self._ok(None)
         status, exit_code = "error", None
@@ -315,8 +325,8 @@ def _exit_code(error):
     """(code, message) with which Python would end."""
     code = _code_of(error)
     if code is None:
-        return 0, "0"
+        return 0, ""
     if is_a(code, int):
         code = int.__index__(code)
         return (code, str(code)) if code.bit_length() < 32 else (255, "255")
-    return 1, cap(guarded_str(code) or type_name(type(code)), MESSAGE_LIMIT)
+    return 1, cap(guarded_str(code) or "", MESSAGE_LIMIT)

@@ -261,4 +261,4 @@ def _estimate(value):
 
 
 def _megabytes(count):
-    return "{:,.1f} MB".format(count / 1e6)
+    return "{:,.1f} MB".format(count / (1 << 20))

@@ -70,15 +70,14 @@ class Tracebacks:
         except (MemoryError, RecursionError):
             frames = ""
         text = cap((_HEADER + frames if frames else "") + name, TRACEBACK_LIMIT)
-        return {"type": name, "message": name, "traceback": text}
+        return {"type": name, "message": "", "traceback": text}
 
     def message(self, error):
-        """str(error), never empty."""
-        name = type_name(type(error))
+        """str(error), which may be empty."""
         text = guarded_str(error)
         if text is None:
-            return "<{}; its __str__ failed>".format(name)
-        return cap(text, MESSAGE_LIMIT) or name
+            return "<{}; its __str__ failed>".format(type_name(type(error)))
+        return cap(text, MESSAGE_LIMIT)
 
     def raised_by_user(self, error):
         """Whether the innermost frame is user code, so no signal handler raised this."""

@@ -67,15 +67,38 @@ class BundleTest(CellCase):
 
     def test_failing_and_odd_reprs(self):
         cases = {
-            "def __repr__(self): raise ValueError('no')": "its __repr__ raised ValueError: no",
-            "def __repr__(self): return 5": "its __repr__ raised TypeError",
-            "def __repr__(self): return repr(self)": "its __repr__ raised RecursionError",
             "def __repr__(self): return '\\ud800'": "\\ud800",
-            "__class__ = property(lambda self: 1 / 0)": "O object",
+            "__class__ = property(lambda self: 1 / 0)": "<__main__.O at 0x",
         }
         for body, text in cases.items():
             with self.subTest(body=body):
                 self.assertIn(text, self.result("class O:\n    %s\nO()" % body)["text/plain"])
+
+    def test_a_failing_repr_fails_the_cell(self):
+        make = "class O:\n    def __repr__(self): %s\n"
+        cases = {
+            "raise ValueError('no')": ("ValueError", "no"),
+            "return 5": ("TypeError", "__repr__ returned non-string (type int)"),
+            "raise SystemExit(2)": ("SystemExit", "2"),
+        }
+        for body, (kind, message) in cases.items():
+            for last in ("O()", "[O()]"):
+                with self.subTest(body=body, last=last):
+                    outcome = self.run_cell(make % body + last)
+                    self.assertEqual((outcome["status"], outcome["result"]), ("error", None))
+                    self.assertEqual(outcome["error"]["type"], kind)
+                    self.assertEqual(outcome["error"]["message"], message)
+        self.error("class O:\n    def __repr__(self): return repr(self)\nO()", "RecursionError")
+        self.assertIsNone(self.value(make % "raise NotImplementedError" + "O()"))
+
+    def test_what_else_there_is_of_a_value_with_a_failing_repr_is_shown(self):
+        self.value("class H:\n    def __repr__(self): raise ValueError('no')")
+        self.value("class W(H):\n    def _repr_html_(self): return '<b>'")
+        outcome = self.run_cell("display(W())\ndisplay(H())\nran = True\nW()")
+        self.assertEqual(outcome["error"]["message"], "no")
+        self.assertEqual(outcome["result"], {"text/html": "<b>"})
+        self.assertEqual(self.shown, [{"text/html": "<b>"}])
+        self.assertEqual(self.value("ran"), "True")
 
     def test_catch_all_attributes_are_not_representations(self):
         code = "class Any:\n    def __getattr__(self, name): return lambda *a, **k: name\nAny()"

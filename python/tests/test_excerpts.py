@@ -83,7 +83,7 @@ class PandasTest(TableCase):
         self.assertEqual(len(fat["rows"]), len(fat["index"]))
 
     def test_odd_cells_are_plain(self):
-        table = self.table(
+        outcome = self.run_cell(
             "import pandas as pd, numpy as np, decimal, datetime\n"
             "class Bad:\n    def __repr__(self): raise ValueError('no')\n"
             "cells = [Bad(), 2**70, float('inf'), {'k': 1}, [1, [2]], '\\ud800', b'x',\n"
@@ -91,6 +91,8 @@ class PandasTest(TableCase):
             "         pd.Timedelta('1D'), list(range(1000)), range(3), datetime.time(1, 2)]\n"
             "pd.DataFrame({'o': pd.Series(cells, dtype=object)})"
         )
+        self.assertEqual(outcome["error"]["message"], "no")
+        table = json.loads(outcome["result"][excerpts.TABLE_TYPE])
         cells = [row[0] for row in table["rows"]]
         self.assertIn("its __repr__ raised", cells[0])
         self.assertEqual(cells[1:4], [str(2**70), "inf", "{'k': 1}"])

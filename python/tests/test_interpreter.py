@@ -90,7 +90,7 @@ class LanguageTest(CellCase):
             "@dataclasses.dataclass\nclass Point:\n    x: 'int'\n    next: 'Point' = None\n"
         )
         self.assertEqual(self.value("pickle.loads(pickle.dumps(Point(3))).x"), "3")
-        self.assertEqual(self.value("typing.get_type_hints(Point)['x']"), "<class 'int'>")
+        self.assertEqual(self.value("typing.get_type_hints(Point)['x']"), "int")
         self.assertIsNotNone(pickle.dumps(self.interpreter.namespace["Point"](1)))
 
     def test_source_of_functions_and_classes(self):
@@ -112,7 +112,8 @@ class LanguageTest(CellCase):
 class EndingTest(CellCase):
     def test_exit_codes(self):
         cases = {
-            "import sys; sys.exit()": (0, "0"),
+            "import sys; sys.exit()": (0, ""),
+            "sys.exit('')": (1, ""),
             "exit(3)": (3, "3"),
             "quit(True)": (1, "1"),
             "raise SystemExit('bye')": (1, "bye"),

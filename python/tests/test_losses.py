@@ -144,13 +144,13 @@ class LossTest(SnapshotCase):
 
     def test_too_large(self):
         self.value(
-            "import os\nsmall = 1\nbig = os.urandom(3_000_000)\n"
-            "bigger = os.urandom(5_000_000)\nlast = 2"
+            "import os\nsmall = 1\nbig = os.urandom(3 << 20)\n"
+            "bigger = os.urandom(5 << 20)\nlast = 2"
         )
         handed = []
         with self.assertRaises(snapshot.TooLarge) as caught:
-            snapshot.write(self.interpreter, lambda piece: handed.append(len(piece)), 2_000_000)
-        self.assertLessEqual(sum(handed), 2_000_000)
+            snapshot.write(self.interpreter, lambda piece: handed.append(len(piece)), 2 << 20)
+        self.assertLessEqual(sum(handed), 2 << 20)
         text = str(caught.exception)
         for part in ("2.0 MB", "bigger (5.0 MB)", "big (3.0 MB)", "delete", "stateMaxSizeMb"):
             self.assertIn(part, text)

@@ -1,3 +1,4 @@
+import { errorLine } from "../errors.js";
 import type { Cell, CellOutput } from "../session/cell.js";
 import { EXIT } from "./exit-codes.js";
 import { GuestText, painterFor } from "./terminal.js";
@@ -32,7 +33,7 @@ function wordsOf(output: CellOutput): string {
   switch (output.type) {
     case "ERROR": {
       const hint = output.hint === undefined ? "" : `\nhint: ${output.hint}`;
-      const told = output.traceback.trim() || `${output.name}: ${output.message}`;
+      const told = output.traceback.trim() || errorLine(output.name, output.message);
       return `${told.trimEnd()}${hint}`;
     }
     case "IMAGE": {

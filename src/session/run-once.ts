@@ -5,7 +5,7 @@ import type { NativePythonSandbox } from "../backends/native/sandbox.js";
 import { checkRuntime, splitConfig } from "../backends/options.js";
 import { sharedRuntime } from "../backends/select.js";
 import { resolveSettings, type Settings } from "../config.js";
-import { CellarError, isCellarError } from "../errors.js";
+import { CellarError, errorLine, isCellarError } from "../errors.js";
 import type { RestoreReport } from "../protocol/messages.js";
 import { TemporaryRoom } from "./live/temporary-room.js";
 import type { FileContent } from "./workspace/inlet.js";
@@ -214,11 +214,11 @@ function aborted(signal: AbortSignal): CellarError {
 /** How it ended, and what Python would have printed about that. */
 function outcomeOf({ status, error, exitCode }: CodeExecution) {
   if (exitCode !== null && error !== null) {
-    const isSilent = error.message === String(exitCode);
-    const told = exitCode === 0 ? null : `${error.type}: ${error.message}`;
+    const isSilent = error.message === String(exitCode) || error.message === "";
+    const told = exitCode === 0 ? null : errorLine(error.type, error.message);
     return { exitCode, error: told, words: isSilent ? "" : error.message };
   }
-  const told = error && `${error.type}: ${withoutPlace(error.message)}`;
+  const told = error && errorLine(error.type, withoutPlace(error.message));
   return { exitCode: EXIT_CODES[status], error: told, words: error?.traceback ?? "" };
 }
 

@@ -1,3 +1,4 @@
+import { errorLine } from "../errors.js";
 import type { CellOutput } from "../session/cell.js";
 import {
   bytesOf,
@@ -67,7 +68,7 @@ export async function wordsOf(output: CellOutput, content: Source): Promise<stri
       return await wholeText(output.text, output, content);
     case "ERROR":
       return output.traceback.trim() === ""
-        ? `${output.name}: ${output.message}`
+        ? errorLine(output.name, output.message)
         : output.traceback.trimEnd();
     case "MARKDOWN":
     case "LATEX":

@@ -1,3 +1,4 @@
+import { errorLine } from "../errors.js";
 import type { Cell, CellOutput } from "../session/cell.js";
 import { cut } from "./cell-view.js";
 import { counted, figure } from "./excerpt.js";
@@ -71,7 +72,7 @@ function shownOf(outputs: readonly CellOutput[]): string {
 function wordsOf(output: CellOutput, room: number): string {
   switch (output.type) {
     case "ERROR":
-      return cut(`${output.name}: ${output.message}`, room);
+      return cut(errorLine(output.name, output.message), room);
     case "IMAGE":
       return `[${output.mime}]`;
     case "TEXT": {

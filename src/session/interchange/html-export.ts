@@ -1,3 +1,4 @@
+import { errorLine } from "../../errors.js";
 import type { Cell, CellOutput } from "../cell.js";
 import { PAGE_STYLE } from "./html-style.js";
 import {
@@ -122,7 +123,7 @@ function textOf(text: string, kind: string): string {
 }
 
 function errorOf({ name, message, traceback, hint }: OutputOf<"ERROR">): string {
-  const told = traceback.trim() === "" ? `${name}: ${message}` : traceback.trimEnd();
+  const told = traceback.trim() === "" ? errorLine(name, message) : traceback.trimEnd();
   const advice = hint === undefined ? "" : `\n<p class="note">hint: ${markup(hint)}</p>`;
   return `${textOf(told, "error")}${advice}`;
 }

@@ -1,3 +1,4 @@
+import { errorLine } from "../../errors.js";
 import { type Cell, type CellOutput, TABLE_MIME } from "../cell.js";
 import {
   bytesOf,
@@ -191,7 +192,7 @@ function bundled(
 /** Jupyter shows the lines of the traceback alone, so the hint stands there too. */
 function errorOf(output: OutputOf<"ERROR">): JsonObject {
   const { name, message, traceback, hint } = output;
-  const told = traceback.trimEnd() === "" ? `${name}: ${message}` : traceback.trimEnd();
+  const told = traceback.trimEnd() === "" ? errorLine(name, message) : traceback.trimEnd();
   return {
     output_type: "error",
     ename: name,

@@ -1,0 +1,240 @@
+"""The text of a cell's value as IPython writes it, within bounds."""
+
+from __future__ import annotations
+
+import sys
+
+from .layout import MAX_ITEMS, MAX_WIDTH, Full, Layout
+from .pretty_types import DEFERRED, PRINTERS, as_repr, by_default
+from .pristine import BUILTINS as __builtins__
+from .reprs import TEXT_LIMIT, cap, exact, is_a
+from .reprs import text_of as on_one_line
+
+# Past the limit so much is written for the end of the text, which is shown too.
+_PAST_LIMIT = 4
+_FLAT_LENGTH = 30
+_INT_BITS = 300
+_LIBRARY = "IPython.lib.pretty"
+_PRECISION = "Precision must be int or format string, not {!r}"
+
+_modules = sys.modules
+_type_dict = type.__dict__["__dict__"].__get__
+_type_mro = type.__dict__["__mro__"].__get__
+_type_module = type.__dict__["__module__"].__get__
+_type_name = type.__dict__["__name__"].__get__
+_TEXTS = frozenset((str, bytes, bytearray))
+_ATOMS = frozenset((bool, type(None), complex))
+_FLAT = frozenset((int, bool, type(None), float, str))
+
+
+class _Settings:
+    """What code of this session asked for: printers of types, and the format of floats."""
+
+    def __init__(self):
+        self.types = {}
+        self.named = {}
+        self.float_format = "%r"
+
+
+_settings = _Settings()
+
+
+def for_type(kind, function):
+    """Let function(value, printer, cycle) write the values of a class; gives the one before."""
+    before = _settings.types.get(kind)
+    if function is not None:
+        _settings.types[kind] = function
+    return before
+
+
+def for_type_by_name(module, name, function):
+    """The same for a class that need not be imported yet."""
+    before = _settings.named.get((module, name))
+    if function is not None:
+        _settings.named[(module, name)] = function
+    return before
+
+
+def set_precision(text):
+    """Digits or a %-format for floats, '' for the default; gives the format in force."""
+    text = "" if text is None else str(text).strip()
+    digits = None
+    if "%" in text:
+        try:
+            text % 3.14159
+        except Exception:
+            raise ValueError(_PRECISION.format(text)) from None
+        chosen = text
+    elif text:
+        try:
+            digits = int(text)
+        except ValueError:
+            raise ValueError(_PRECISION.format(text)) from None
+        if digits < 0:
+            raise ValueError("int precision must be non-negative, not {}".format(digits))
+        chosen = "%.{}f".format(digits)
+    else:
+        digits, chosen = 8, "%r"
+    numpy = _modules.get("numpy")
+    if numpy is not None and digits is not None:
+        numpy.set_printoptions(precision=digits)
+    _settings.float_format = chosen
+    return chosen
+
+
+def text_of(value, limit=TEXT_LIMIT, max_width=MAX_WIDTH, max_seq_length=MAX_ITEMS):
+    """The text/plain of a value, at most about `limit` characters; what its methods raise passes."""
+    kind = type(value)
+    if kind in _TEXTS:
+        return on_one_line(value, limit)
+    if kind is float:
+        return _float(value)
+    if (kind is list or kind is tuple) and len(value) < _FLAT_LENGTH:
+        text = _flat(value)
+        if text is not None and len(text) <= max_width:
+            return text
+    printer = Printer(limit * _PAST_LIMIT, max_width, max_seq_length)
+    try:
+        printer.pretty(value)
+        printer.flush()
+    except Full:
+        text = exact(printer.written())[:limit]
+        return text + "\n... the rest is left out: this is more than {:,} characters ...".format(limit)
+    return cap(exact(printer.written()), limit)
+
+
+def _float(value):
+    return repr(value) if _settings.float_format == "%r" else _settings.float_format % value
+
+
+def _write_float(value, p, cycle):
+    p.text(_settings.float_format % value)
+
+
+def _flat(value):
+    """The text of a short list or tuple of atoms, which is on one line however it is written."""
+    for item in value:
+        kind = type(item)
+        if kind not in _FLAT or (kind is str and len(item) > MAX_WIDTH):
+            return None
+        if kind is float and _settings.float_format != "%r":
+            return None
+        if kind is int and item.bit_length() > _INT_BITS:
+            return None
+    return exact(repr(value))
+
+
+_PRINTERS = dict(PRINTERS)
+_PRINTERS[float] = _write_float
+
+
+class Printer(Layout):
+    """Writes values; `_repr_pretty_` methods and registered functions get this object."""
+
+    verbose = False
+
+    def __init__(self, room, max_width=MAX_WIDTH, max_seq_length=MAX_ITEMS):
+        super().__init__(room, max_width, "\n", max_seq_length)
+        self.stack = []
+        library = _modules.get(_LIBRARY)
+        self.type_pprinters = self._merged(_PRINTERS, library, "_type_pprinters", _settings.types)
+        self.deferred_pprinters = self._merged(
+            DEFERRED, library, "_deferred_type_pprinters", _settings.named
+        )
+        self.singleton_pprinters = self._merged({}, library, "_singleton_pprinters", {})
+
+    @staticmethod
+    def _merged(own, library, name, asked):
+        """Our printers, over them what libraries gave to IPython's, over these what was asked of us."""
+        foreign = getattr(library, name, None) if library is not None else None
+        if not foreign and not asked:
+            return own
+        merged = dict(own)
+        for key, function in dict(foreign or {}).items():
+            if getattr(function, "__module__", None) != _LIBRARY:
+                merged[key] = function
+        merged.update(asked)
+        return merged
+
+    @property
+    def output(self):
+        """The stream that is written to, for methods that pass the layout by."""
+        return self
+
+    def pretty(self, obj):
+        """Write a value."""
+        kind = type(obj)
+        if not (_settings.types or self.singleton_pprinters):
+            if kind is str:
+                self._atom(repr(obj) if len(obj) <= self.room else on_one_line(obj, self.room), 2)
+                return
+            if kind is float:
+                self._atom(_float(obj), 1)
+                return
+            if kind in _ATOMS or (kind is int and obj.bit_length() < _INT_BITS):
+                self._atom(repr(obj), 2)
+                return
+        identity = id(obj)
+        stack = self.stack
+        cycle = identity in stack
+        stack.append(identity)
+        self.begin_group()
+        try:
+            self._printer_of(obj, kind)(obj, self, cycle)
+        finally:
+            self.end_group()
+            stack.pop()
+
+    def _atom(self, text, groups):
+        """Write what has no parts. Its groups matter only where the line is full: then they are
+        among those from which one to break is chosen."""
+        if not self._waiting or self.output_width + self.buffer_width + len(text) <= self.max_width:
+            self.text(text)
+            return
+        for _ in range(groups):
+            self.begin_group()
+        self.text(text)
+        for _ in range(groups):
+            self.end_group()
+
+    def _printer_of(self, obj, kind):
+        singleton = self.singleton_pprinters.get(id(obj))
+        if singleton is not None:
+            return singleton
+        types, deferred = self.type_pprinters, self.deferred_pprinters
+        for cls in _type_mro(_class_of(obj, kind)):
+            if cls in types:
+                return types[cls]
+            name = (_type_module(cls), _type_name(cls))
+            if name in deferred:
+                return deferred[name]
+            members = _type_dict(cls)
+            if "_repr_pretty_" in members:
+                method = cls._repr_pretty_
+                if callable(method):
+                    return method
+            if cls is not object and "__repr__" in members and callable(cls.__repr__):
+                return as_repr
+        return by_default
+
+    def _enumerate(self, sequence):
+        """Like enumerate, but writes dots after the most that is shown."""
+        most = self.max_seq_length
+        for position, item in enumerate(sequence):
+            if most and position >= most:
+                self.text(",")
+                self.breakable()
+                self.text("...")
+                return
+            yield position, item
+
+
+def _class_of(obj, kind):
+    """What the object says it is: proxies speak for another."""
+    try:
+        claimed = obj.__class__
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return kind
+    return claimed if is_a(claimed, type) else kind
