@@ -24,6 +24,8 @@ _modules = sys.modules
 _names = vars(builtins)
 _size_of = object.__sizeof__
 _numbered = re.compile(r"\b_(i?)([1-9][0-9]{0,8})\b").finditer
+_NUMBERS = frozenset((int, float, bool, type(None)))
+_SIZED = frozenset((str, bytes, list, tuple, dict, set))
 _UNDERS = ("_", "__", "___")
 
 
@@ -147,7 +149,7 @@ def _weigh(value):
     """About how many bytes a value holds, without asking any of its own methods for long."""
     kind = type(value)
     try:
-        if kind is str or kind is int or kind is float or kind is bytes or kind is bool:
+        if kind in _NUMBERS or kind is str or kind is bytes:
             return kind.__sizeof__(value)
         if kind is list or kind is tuple or kind is dict or kind is set:
             return kind.__sizeof__(value) + _sampled(value, kind)
@@ -166,7 +168,9 @@ def _sampled(value, kind):
             break
         seen += 1
         item_kind = type(item)
-        if item_kind in (str, bytes, list, tuple, dict, set):
+        if item_kind in _NUMBERS:
+            total += 32
+        elif item_kind in _SIZED:
             total += item_kind.__sizeof__(item)
         else:
             total += _array(item, item_kind)

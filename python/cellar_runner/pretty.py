@@ -12,7 +12,8 @@ from .reprs import text_of as on_one_line
 
 # Past the limit so much is written for the end of the text, which is shown too.
 _PAST_LIMIT = 4
-_FLAT_LENGTH = 30
+_SMALL_LENGTH = 30
+_SMALL_DEPTH = 4
 _INT_BITS = 300
 _LIBRARY = "IPython.lib.pretty"
 _PRECISION = "Precision must be int or format string, not {!r}"
@@ -24,7 +25,7 @@ _type_module = type.__dict__["__module__"].__get__
 _type_name = type.__dict__["__name__"].__get__
 _TEXTS = frozenset((str, bytes, bytearray))
 _ATOMS = frozenset((bool, type(None), complex))
-_FLAT = frozenset((int, bool, type(None), float, str))
+_CONTAINERS = frozenset((list, tuple, dict))
 
 
 class _Settings:
@@ -85,14 +86,15 @@ def set_precision(text):
 def text_of(value, limit=TEXT_LIMIT, max_width=MAX_WIDTH, max_seq_length=MAX_ITEMS):
     """The text/plain of a value, at most about `limit` characters; what its methods raise passes."""
     kind = type(value)
-    if kind in _TEXTS:
-        return on_one_line(value, limit)
-    if kind is float:
-        return _float(value)
-    if (kind is list or kind is tuple) and len(value) < _FLAT_LENGTH:
-        text = _flat(value)
-        if text is not None and len(text) <= max_width:
-            return text
+    if not _settings.types and max_seq_length >= _SMALL_LENGTH:
+        if kind in _ATOMS or (kind is int and value.bit_length() < _INT_BITS):
+            return repr(value)
+        if kind in _TEXTS:
+            return on_one_line(value, limit)
+        if kind in _CONTAINERS and _is_small(value, kind, _SMALL_DEPTH):
+            text = repr(value)
+            if len(text) <= max_width:
+                return exact(text)
     printer = Printer(limit * _PAST_LIMIT, max_width, max_seq_length)
     try:
         printer.pretty(value)
@@ -111,17 +113,31 @@ def _write_float(value, p, cycle):
     p.text(_settings.float_format % value)
 
 
-def _flat(value):
-    """The text of a short list or tuple of atoms, which is on one line however it is written."""
+def _is_small(value, kind, depth):
+    """Whether a value is so plain that it is written as its repr, if that fits on a line."""
+    if len(value) > _SMALL_LENGTH or not depth:
+        return False
+    if kind is dict:
+        for key in value:
+            if type(key) is not str and type(key) is not int:
+                return False
+        value = value.values()
     for item in value:
         kind = type(item)
-        if kind not in _FLAT or (kind is str and len(item) > MAX_WIDTH):
-            return None
-        if kind is float and _settings.float_format != "%r":
-            return None
-        if kind is int and item.bit_length() > _INT_BITS:
-            return None
-    return exact(repr(value))
+        if kind is str:
+            if len(item) > MAX_WIDTH:
+                return False
+        elif kind is int:
+            if item.bit_length() > _INT_BITS:
+                return False
+        elif kind is float:
+            if _settings.float_format != "%r":
+                return False
+        elif kind not in _ATOMS and not (
+            kind in _CONTAINERS and _is_small(item, kind, depth - 1)
+        ):
+            return False
+    return True
 
 
 _PRINTERS = dict(PRINTERS)

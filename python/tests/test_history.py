@@ -65,7 +65,7 @@ class HistoryTest(CellCase):
             self.value("bytes(%d)" % large)
         self.assertEqual(self.value("gone() is None, len(Out), 1 in Out"), "(True, 3, False)")
         self.value("bytes(%d)" % (history.KEPT_BYTES + 1))
-        self.assertEqual(self.value("len(_) > 1000, 8 in Out"), "(True, False)")
+        self.assertEqual(self.value("len(_) > 1000, 9 in Out"), "(True, False)")
         self.assertEqual(self.value("__"), "''")
 
     def test_many_values(self):
