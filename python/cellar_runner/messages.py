@@ -525,7 +525,7 @@ MESSAGES = {
                             "type": "object",
                             "properties": {
                                 "type": {"type": "string", "minLength": 1, "maxLength": 4096},
-                                "message": {"type": "string", "minLength": 1},
+                                "message": {"type": "string"},
                                 "traceback": {"type": "string"},
                                 "hint": {"type": "string"},
                             },

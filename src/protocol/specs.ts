@@ -20,7 +20,7 @@ export const checkpointPlan = z.strictObject({
 
 export const executionErrorSchema = z.strictObject({
   type: shortText.min(1),
-  message: text.min(1),
+  message: text,
   traceback: text,
   hint: text.optional(),
 });
