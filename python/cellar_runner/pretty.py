@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from .layout import MAX_ITEMS, MAX_WIDTH, Full, Layout
-from .pretty_types import DEFERRED, PRINTERS, as_repr, by_default
+from .pretty_types import PRINTERS, as_repr, by_default
 from .pristine import BUILTINS as __builtins__
 from .reprs import TEXT_LIMIT, cap, exact, is_a
 from .reprs import text_of as on_one_line
@@ -29,31 +29,12 @@ _CONTAINERS = frozenset((list, tuple, dict))
 
 
 class _Settings:
-    """What code of this session asked for: printers of types, and the format of floats."""
+    """What %precision asked for."""
 
-    def __init__(self):
-        self.types = {}
-        self.named = {}
-        self.float_format = "%r"
+    float_format = "%r"
 
 
 _settings = _Settings()
-
-
-def for_type(kind, function):
-    """Let function(value, printer, cycle) write the values of a class; gives the one before."""
-    before = _settings.types.get(kind)
-    if function is not None:
-        _settings.types[kind] = function
-    return before
-
-
-def for_type_by_name(module, name, function):
-    """The same for a class that need not be imported yet."""
-    before = _settings.named.get((module, name))
-    if function is not None:
-        _settings.named[(module, name)] = function
-    return before
 
 
 def set_precision(text):
@@ -83,10 +64,14 @@ def set_precision(text):
     return chosen
 
 
-def text_of(value, limit=TEXT_LIMIT, max_width=MAX_WIDTH, max_seq_length=MAX_ITEMS):
-    """The text/plain of a value, at most about `limit` characters; what its methods raise passes."""
+def text_of(value, limit=TEXT_LIMIT, asked=None, max_width=MAX_WIDTH, max_seq_length=MAX_ITEMS):
+    """The text/plain of a value, at most about `limit` characters; what its methods raise passes.
+
+    asked: an object with type_printers, deferred_printers and singleton_printers, which hold
+    functions of a value, the printer and whether the value is being written already.
+    """
     kind = type(value)
-    if not _settings.types and max_seq_length >= _SMALL_LENGTH:
+    if max_seq_length >= _SMALL_LENGTH and not _is_asked(asked):
         if kind in _ATOMS or (kind is int and value.bit_length() < _INT_BITS):
             return repr(value)
         if kind in _TEXTS:
@@ -95,7 +80,7 @@ def text_of(value, limit=TEXT_LIMIT, max_width=MAX_WIDTH, max_seq_length=MAX_ITE
             text = repr(value)
             if len(text) <= max_width:
                 return exact(text)
-    printer = Printer(limit * _PAST_LIMIT, max_width, max_seq_length)
+    printer = Printer(limit * _PAST_LIMIT, asked, max_width, max_seq_length)
     try:
         printer.pretty(value)
         printer.flush()
@@ -103,6 +88,12 @@ def text_of(value, limit=TEXT_LIMIT, max_width=MAX_WIDTH, max_seq_length=MAX_ITE
         text = exact(printer.written())[:limit]
         return text + "\n... the rest is left out: this is more than {:,} characters ...".format(limit)
     return cap(exact(printer.written()), limit)
+
+
+def _is_asked(asked):
+    return asked is not None and bool(
+        asked.type_printers or asked.deferred_printers or asked.singleton_printers
+    )
 
 
 def _float(value):
@@ -149,28 +140,18 @@ class Printer(Layout):
 
     verbose = False
 
-    def __init__(self, room, max_width=MAX_WIDTH, max_seq_length=MAX_ITEMS):
+    def __init__(self, room, asked=None, max_width=MAX_WIDTH, max_seq_length=MAX_ITEMS):
         super().__init__(room, max_width, "\n", max_seq_length)
         self.stack = []
         library = _modules.get(_LIBRARY)
-        self.type_pprinters = self._merged(_PRINTERS, library, "_type_pprinters", _settings.types)
-        self.deferred_pprinters = self._merged(
-            DEFERRED, library, "_deferred_type_pprinters", _settings.named
-        )
-        self.singleton_pprinters = self._merged({}, library, "_singleton_pprinters", {})
-
-    @staticmethod
-    def _merged(own, library, name, asked):
-        """Our printers, over them what libraries gave to IPython's, over these what was asked of us."""
-        foreign = getattr(library, name, None) if library is not None else None
-        if not foreign and not asked:
-            return own
-        merged = dict(own)
-        for key, function in dict(foreign or {}).items():
-            if getattr(function, "__module__", None) != _LIBRARY:
-                merged[key] = function
-        merged.update(asked)
-        return merged
+        types, named, single = {}, {}, {}
+        if asked is not None:
+            types, named = asked.type_printers, asked.deferred_printers
+            single = asked.singleton_printers
+        self.type_pprinters = _merged(_PRINTERS, library, "_type_pprinters", types)
+        self.deferred_pprinters = _merged({}, library, "_deferred_type_pprinters", named)
+        self.singleton_pprinters = _merged({}, library, "_singleton_pprinters", single)
+        self._is_plain = self.type_pprinters is _PRINTERS and not self.singleton_pprinters
 
     @property
     def output(self):
@@ -180,7 +161,7 @@ class Printer(Layout):
     def pretty(self, obj):
         """Write a value."""
         kind = type(obj)
-        if not (_settings.types or self.singleton_pprinters):
+        if self._is_plain:
             if kind is str:
                 self._atom(repr(obj) if len(obj) <= self.room else on_one_line(obj, self.room), 2)
                 return
@@ -254,3 +235,18 @@ def _class_of(obj, kind):
     except BaseException:
         return kind
     return claimed if is_a(claimed, type) else kind
+
+
+def _merged(own, library, name, asked):
+    """Our printers, over them what libraries gave to IPython's, over these what was asked for."""
+    added = {}
+    if library is not None:
+        for key, function in dict(getattr(library, name, ())).items():
+            if getattr(function, "__module__", None) != _LIBRARY:
+                added[key] = function
+    added.update(asked)
+    if not added:
+        return own
+    merged = dict(own)
+    merged.update(added)
+    return merged

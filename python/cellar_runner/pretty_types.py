@@ -302,4 +302,3 @@ for _kind in (int, float, str, bytes, types.MethodType, slice, range):
     PRINTERS[_kind] = as_repr
 for _kind in (datetime.datetime, datetime.timedelta):
     PRINTERS[_kind] = as_repr
-DEFERRED = {}

@@ -115,7 +115,7 @@ def nested(chance, depth=0):
 class AlikeTest(unittest.TestCase):
     def assert_alike(self, value, width=79, most=1000):
         formatter = PlainTextFormatter(max_width=width, max_seq_length=most)
-        ours = pretty.text_of(value, 10**7, width, most)
+        ours = pretty.text_of(value, 10**7, None, width, most)
         self.assertEqual(ours, formatter(value))
 
     def test_values_of_all_kinds(self):
@@ -168,16 +168,23 @@ class TextTest(unittest.TestCase):
         for text, value in expected.items():
             self.assertEqual(pretty.text_of(value), text)
 
-    def test_registered_here(self):
-        self.addCleanup(pretty._settings.__init__)
-        pretty.for_type(Plain, lambda value, p, cycle: p.text("plain"))
-        pretty.for_type_by_name("decimal", "Decimal", lambda value, p, cycle: p.text("decimal"))
+    def test_what_was_asked_for(self):
         from decimal import Decimal
 
-        self.assertEqual(pretty.text_of([Plain(), Decimal(1), 2, "x"]), "[plain, decimal, 2, 'x']")
+        asked = types.SimpleNamespace(
+            type_printers={Plain: lambda value, p, cycle: p.text("plain")},
+            deferred_printers={("decimal", "Decimal"): lambda value, p, cycle: p.text("decimal")},
+            singleton_printers={},
+        )
+        values = [Plain(), Decimal(1), 2, "x", 1.5]
+        self.assertEqual(pretty.text_of(values, asked=asked), "[plain, decimal, 2, 'x', 1.5]")
+        asked.type_printers[int] = lambda value, p, cycle: p.text("int")
+        self.assertEqual(pretty.text_of(values, asked=asked), "[plain, decimal, int, 'x', 1.5]")
+        asked.singleton_printers[id(None)] = lambda value, p, cycle: p.text("nothing")
+        self.assertEqual(pretty.text_of((None, 1), asked=asked), "(nothing, int)")
 
     def test_precision(self):
-        self.addCleanup(pretty._settings.__init__)
+        self.addCleanup(pretty.set_precision, "")
         self.assertEqual(pretty.set_precision("3"), "%.3f")
         self.assertEqual(pretty.text_of([3.14159, {1: 2.0}]), "[3.142, {1: 2.000}]")
         self.assertEqual(pretty.text_of(2.5), "2.500")
