@@ -57,11 +57,11 @@ describe("a rehearsal", () => {
     for (let round = 0; round < ROUNDS; round += 1) await rehearsal.play(stage);
     const head = await family.head(0, 0);
     expect((await head.request("variables", {})).variables).toEqual([]);
-    const code = "import builtins\nprint(hasattr(builtins, '_'), sorted(globals()))";
+    const code = "import builtins\nprint(_ == '', len(In), Out, sorted(globals()))";
     const step = { step: 1, number: 1, max_output: 1000, checkpoint: "idle" } as const;
     const answer = await head.request("execute", { ...step, code });
     expect(answer.output?.pieces.map(({ text }) => text)).toEqual([
-      "False ['__builtins__', '__doc__', '__loader__', '__name__', '__package__', '__spec__', 'builtins']\n",
+      "True 2 {} ['__builtins__', '__doc__', '__loader__', '__name__', '__package__', '__spec__', 'builtins']\n",
     ]);
     family.close();
   });
