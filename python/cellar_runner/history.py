@@ -55,7 +55,9 @@ class History:
         self._publish()
 
     def begin(self, number, code):
-        """A cell starts."""
+        """A cell starts; a text that a cell runs has a name for a number, and no history."""
+        if type(number) is not int:
+            return
         self._number = number
         if not number:
             return
