@@ -96,8 +96,8 @@ class BundleTest(CellCase):
         self.value("class W(H):\n    def _repr_html_(self): return '<b>'")
         outcome = self.run_cell("display(W())\ndisplay(H())\nran = True\nW()")
         self.assertEqual(outcome["error"]["message"], "no")
-        self.assertEqual(outcome["result"], {"text/html": "<b>"})
-        self.assertEqual(self.shown, [{"text/html": "<b>"}])
+        self.assertEqual(outcome["result"]["text/html"], "<b>")
+        self.assertEqual(self.shown[0], {"text/html": "<b>"})
         self.assertEqual(self.value("ran"), "True")
 
     def test_catch_all_attributes_are_not_representations(self):
