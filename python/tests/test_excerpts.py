@@ -83,16 +83,15 @@ class PandasTest(TableCase):
         self.assertEqual(len(fat["rows"]), len(fat["index"]))
 
     def test_odd_cells_are_plain(self):
-        outcome = self.run_cell(
+        table = self.table(
             "import pandas as pd, numpy as np, decimal, datetime\n"
             "class Bad:\n    def __repr__(self): raise ValueError('no')\n"
+            "    __str__ = object.__repr__\n"
             "cells = [Bad(), 2**70, float('inf'), {'k': 1}, [1, [2]], '\\ud800', b'x',\n"
             "         np.int8(3), np.float32('nan'), decimal.Decimal('1.10'), pd.NA, True,\n"
             "         pd.Timedelta('1D'), list(range(1000)), range(3), datetime.time(1, 2)]\n"
             "pd.DataFrame({'o': pd.Series(cells, dtype=object)})"
         )
-        self.assertEqual(outcome["error"]["message"], "no")
-        table = json.loads(outcome["result"][excerpts.TABLE_TYPE])
         cells = [row[0] for row in table["rows"]]
         self.assertIn("its __repr__ raised", cells[0])
         self.assertEqual(cells[1:4], [str(2**70), "inf", "{'k': 1}"])
