@@ -104,11 +104,14 @@ class Commands:
         if configure is not None:
             configure(option, value)
 
+    @property
+    def visited(self):
+        """The folders that this session has been in."""
+        return self._interpreter.history.folders
+
     def forget_results(self, value=None):
         """Forget the values that cells have shown, or one of them; gives how many."""
-        kept = self.namespace.get("Out")
-        if type(kept) is not dict:
-            return 0
+        kept = self._interpreter.history.outputs
         gone = [key for key, held in kept.items() if value is None or held is value]
         for key in gone:
             del kept[key]

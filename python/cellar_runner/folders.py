@@ -10,16 +10,14 @@ from .options import parse_options, unquoted
 from .pristine import BUILTINS as __builtins__
 from .usage import UsageError
 
-_VISITED = "_dh"
 _BACK = re.compile(r"-(\d+)?\Z").match
 _SECRET = re.compile(r"key|token|secret|password", re.IGNORECASE).search
 
 
 def _visited(commands):
-    visited = commands.namespace.get(_VISITED)
-    if type(visited) is not list:
-        visited = [os.getcwd()]
-        commands.bind(_VISITED, visited)
+    visited = commands.visited
+    if not visited:
+        visited.append(os.getcwd())
     return visited
 
 
@@ -52,7 +50,8 @@ def cd(commands, rest):
         print(error)
     else:
         here = os.getcwd()
-        if visited[-1:] != [here]:
+        # a cell that names _dh makes paths of them
+        if str(visited[-1]) != here:
             visited.append(here)
     if not quiet:
         print(visited[-1])

@@ -132,7 +132,7 @@ def reset(commands, rest):
             print("Flushing input history")
         elif part == "dhist":
             print("Flushing directory history")
-            commands.namespace.pop("_dh", None)
+            commands.visited.clear()
         else:
             print("Don't know how to reset {}, please run `%reset?` for details".format(part))
 
