@@ -51,12 +51,12 @@ def read(text, filename, flags, is_magic=None):
         return _mend(text, filename, flags, error, is_magic)
 
 
-def build(number, text, flags, sources, conduct=None, commands=None):
+def build(number, text, flags, sources, conduct=None, commands=None, shown_by=None):
     """Parse, repair where needed, and compile what the conduct admits; `commands` know the magics."""
     filename = "<cell {}>".format(number)
     given = _as_lines(text)
     sources.add(number, given)
-    if conduct is None:
+    if conduct is None and shown_by is None:
         code = _expression(given, filename, flags | _AWAIT)
         if code is not None:
             names = code.co_names
@@ -72,6 +72,8 @@ def build(number, text, flags, sources, conduct=None, commands=None):
         tree = conduct.admit(tree, text)
     codes = []
     body = tree.body
+    if shown_by is not None:
+        shown_by(body)
     shows_value = bool(body) and type(body[-1]) is _ast.Expr
     last = body.pop() if shows_value else None
     if body:

@@ -80,7 +80,7 @@ class SteppedInterpreter(Interpreter):
             outcome = self._failure(error)
         self.conduct.report(outcome)
         try:
-            self._finish_output()
+            self._finish_output(outcome)
             self.leave()
         except KeyboardInterrupt as error:
             self.leave()

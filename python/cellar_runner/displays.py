@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from base64 import b64decode
 from json import dumps
 from json.encoder import encode_basestring_ascii as _quoted
 
-from .excerpts import TABLE_TYPE, excerpt
 from .figures import Figures
-from .pretty import text_of
+from .formatters import PLAIN, DisplayFormatter
 from .pristine import BUILTINS as __builtins__
-from .reprs import cap, exact, guarded_repr, guarded_str, is_a, type_name
+from .reprs import cap, exact, guarded_repr, guarded_str, is_a
 from .values import Encoder, encode
 
 RICH_TEXT_LIMIT = 1_000_000
@@ -19,65 +19,13 @@ IMAGE_LIMIT = 12_000_000
 BUNDLE_LIMIT = 10_000_000
 TYPE_LIMIT = 16
 METADATA_LIMIT = 10_000
+ID_LIMIT = 200
 # For readers that show values in a form of their own.
 VALUE_TYPE = "application/vnd.cellar.value+json"
 VALUE_LIMIT = 100_000
 _STRUCTURED = (list, tuple, dict)
 
-_PLAIN = frozenset(
-    (int, float, bool, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range)
-)
-_METHODS = (
-    ("_repr_html_", "text/html"),
-    ("_repr_markdown_", "text/markdown"),
-    ("_repr_latex_", "text/latex"),
-    ("_repr_svg_", "image/svg+xml"),
-    ("_repr_json_", "application/json"),
-    ("_repr_png_", "image/png"),
-    ("_repr_jpeg_", "image/jpeg"),
-)
-
-
-def bundle(value, failures):
-    """(data, metadata) of a value: text for text types, bytes for binary images.
-
-    Without text/plain where its repr fails; the error is then among the failures.
-    """
-    kind = type(value)
-    if kind in _PLAIN or is_a(value, type):
-        return _plain_text(value, failures), {}
-    notes = []
-    data = {}
-    own, metadata = _from_mimebundle(value, kind, notes)
-    for name, content in own.items():
-        _add(data, name, content, notes)
-    for method, mime in _METHODS:
-        if mime in data or (mime == "image/jpeg" and "image/png" in data):
-            continue
-        content, described = _call(value, kind, method, notes)
-        if content is not None:
-            _add(data, mime, content, notes)
-            if described and mime in data:
-                metadata.setdefault(mime, described)
-    if TABLE_TYPE not in data:
-        _add(data, TABLE_TYPE, _guarded(excerpt, value, "the table", kind, notes), notes)
-    text = data.pop("text/plain", None)
-    plain = _plain_text(value, failures) if text is None else {"text/plain": text}
-    if notes:
-        plain["text/plain"] = "\n".join([plain.get("text/plain", "")] + notes).lstrip("\n")
-    return dict(plain, **data), metadata
-
-
-def _plain_text(value, failures):
-    """The bundle of a value that is text alone; empty where it has none."""
-    try:
-        return {"text/plain": text_of(value)}
-    except NotImplementedError:
-        # as IPython has it: the way to say that there is no text
-        return {}
-    except Exception as error:
-        failures.append(error)
-        return {}
+_urandom = os.urandom
 
 
 def mime_bundle(content):
@@ -91,50 +39,14 @@ def mime_bundle(content):
     return data
 
 
-def split_images(data):
-    """(images, rest) of a bundle."""
-    images = {mime: content for mime, content in data.items() if mime.startswith("image/")}
+def _split_images(data):
+    """(images and other binary content, rest) of a bundle."""
+    images = {
+        mime: content
+        for mime, content in data.items()
+        if is_a(content, bytes) or mime.startswith("image/")
+    }
     return images, {mime: content for mime, content in data.items() if mime not in images}
-
-
-def _call(value, kind, name, notes):
-    """(content, metadata) from one of the methods that objects show themselves with."""
-    # looked up on the type: objects with a catch-all __getattr__ would answer to any name
-    content = _guarded(lambda shown: _method(kind, name)(shown), value, name, kind, notes)
-    if is_a(content, tuple) and len(content) == 2 and is_a(content[1], dict):
-        return content
-    return content, {}
-
-
-def _method(kind, name):
-    method = getattr(kind, name, None)
-    return method if callable(method) else _nothing
-
-
-def _nothing(_value):
-    return None
-
-
-def _guarded(work, value, name, kind, notes):
-    try:
-        return work(value)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        detail = guarded_str(error) or ""
-        notes.append(
-            "[{} of {} failed: {}: {}]".format(
-                name, type_name(kind), type_name(type(error)), detail[:200]
-            )
-        )
-        return None
-
-
-def _from_mimebundle(value, kind, notes):
-    content, metadata = _call(value, kind, "_repr_mimebundle_", notes)
-    if not is_a(content, dict):
-        return {}, {}
-    return content, dict(dict.items(metadata))
 
 
 def _add(data, mime, content, notes):
@@ -147,7 +59,7 @@ def _add(data, mime, content, notes):
     if mime == "text/plain":
         data[mime] = text_of_plain(content)
         return
-    if mime.startswith("image/") and mime != "image/svg+xml":
+    if mime == "application/pdf" or (mime.startswith("image/") and mime != "image/svg+xml"):
         content = _binary(content)
         limit = IMAGE_LIMIT
     else:
@@ -196,66 +108,163 @@ def _binary(content):
         return None
 
 
+class DisplayHandle:
+    """Something shown that can be shown anew, in its place."""
+
+    def __init__(self, display_id=None):
+        self.display_id = new_id() if display_id is None else display_id
+
+    def __repr__(self):
+        return "<DisplayHandle display_id={}>".format(self.display_id)
+
+    def display(self, obj, **options):
+        """Show another object under the same id, here."""
+        sys.modules["builtins"].display(obj, display_id=self.display_id, **options)
+
+    def update(self, obj, **options):
+        """Show another object where this was shown."""
+        sys.modules["builtins"].display(obj, display_id=self.display_id, update=True, **options)
+
+
+def new_id():
+    """An id for something shown."""
+    return _urandom(16).hex()
+
+
 class Displays:
     """Sends rich outputs of one session; offers the `display` builtin."""
 
     def __init__(self, send):
         self._send = send
+        self._clear = _ignore
         self.tells_values = False
-        # What the values that this cell showed raised instead of giving their text.
-        self.failures = []
-        self.figures = Figures(self.send)
+        # Put in the place of the session's own by code that captures what is shown.
+        self.publisher = None
+        # Told what a representation raised: the others are shown all the same.
+        self.report = _ignore
+        self.formatter = DisplayFormatter(lambda error: self.report(error))
+        self.figures = Figures(self)
 
-    def display(self, *values, raw=False, metadata=None, **_options):
-        """Show values as rich output, in order."""
+    def clear_by(self, clear):
+        """How outputs are taken back."""
+        self._clear = clear
+
+    def display(
+        self,
+        *objs,
+        include=None,
+        exclude=None,
+        metadata=None,
+        transient=None,
+        display_id=None,
+        raw=False,
+        clear=False,
+        update=False,
+        **_options,
+    ):
+        """Show objects as rich output, in order."""
+        if display_id is True:
+            display_id = new_id()
+        elif display_id is None and is_a(transient, dict):
+            display_id = transient.get("display_id")
+        if update and not display_id:
+            raise TypeError("display_id required for update_display")
+        if not objs and display_id:
+            objs, raw = ({},), True
         if raw:
-            for value in values:
+            for value in objs:
                 if not is_a(value, dict):
                     raise TypeError("display(raw=True) takes dicts of mime type to content")
-        for value in values:
-            data, described = (mime_bundle(value), {}) if raw else self.bundle(value)
+        if clear:
+            self.clear_output(wait=True)
+        for value in objs:
+            data, described = (value, {}) if raw else self.formatter.format(value, include, exclude)
+            if not (data or raw):
+                # It has shown itself.
+                continue
             if is_a(metadata, dict):
                 described.update(metadata)
-            if data:
-                self.send(data, described)
+            if self.publisher is None:
+                self.publish(data, described, display_id=display_id, update=update)
+            else:
+                transient = {"display_id": display_id} if display_id else {}
+                self.publisher.publish(
+                    data=data, metadata=described, transient=transient, update=update
+                )
+        return DisplayHandle(display_id) if display_id else None
 
-    def send(self, data, metadata=None):
+    def publish(self, data, metadata=None, display_id=None, update=False):
+        """Show a bundle that user code made itself."""
+        about = {}
+        if display_id:
+            about["display_id"] = (guarded_str(display_id) or "")[:ID_LIMIT]
+            if update:
+                about["role"] = "update"
+        self.send(mime_bundle(data), metadata, about)
+
+    def clear_output(self, wait=False):
+        """Take back what the cell has shown so far; `wait`: when it shows something else."""
+        _flush(sys.stdout)
+        _flush(sys.stderr)
+        self._clear(bool(wait))
+
+    def send(self, data, metadata=None, about=None):
         """Send one bundle, after what was printed before it."""
         _flush(sys.stdout)
         described = {}
         if is_a(metadata, dict):
             described = encode(metadata, METADATA_LIMIT)
-        self._send(data, {} if "$" in described else described)
+        described = {} if "$" in described else described
+        if about:
+            self._send(data, described, about)
+        else:
+            self._send(data, described)
 
     def bundle(self, value):
-        """The bundle of a value and its metadata; a figure is drawn."""
-        picture = self.figures.draw(value)
-        if picture is None:
-            return bundle(value, self.failures)
-        return dict(_plain_text(value, self.failures), **{"image/png": picture}), {}
+        """The bundle of a value and its metadata; an empty one where the value has shown itself."""
+        kind = type(value)
+        if (kind in PLAIN or is_a(value, type)) and not self.formatter.is_used:
+            text = self.formatter.formatters["text/plain"](value)
+            return ({} if text is None else {"text/plain": text}), {}
+        data, metadata = self.formatter.format(value)
+        return mime_bundle(data), metadata
 
     def divert(self, outputs):
         """Append bundles to a list instead of sending them; gives the function that ends this."""
-        before = self._send
-        self._send = lambda data, _metadata: outputs.append(data)
+        before = self._send, self._clear
+        self._send = lambda data, _metadata, _about=None: outputs.append(data)
+        self._clear = lambda _wait: outputs.clear()
 
         def restore():
-            self._send = before
+            self._send, self._clear = before
 
         return restore
 
-    def result(self, value):
-        """The result of a cell, or None; images are sent as displays of their own."""
-        data, metadata = self.bundle(value)
-        images, rest = split_images(data)
-        if images:
-            self.send(dict(images, **{"text/plain": rest.get("text/plain", "")}), metadata)
+    def result(self, value, data, metadata, apart=False):
+        """The result of a cell, or None; images, or all of it, go as a display that belongs to it."""
+        if not data:
+            return None
+        images, rest = _split_images(data)
+        rest.setdefault("text/plain", "")
+        if images or apart:
+            shown = data if apart else dict(images, **{"text/plain": rest["text/plain"]})
+            self.send(shown, metadata, {"role": "result"})
         if self.tells_values and type(value) in _STRUCTURED:
             encoder = Encoder(VALUE_LIMIT)
             encoded = encoder.encode(value, 0)
             if encoder.loss is None:
                 rest[VALUE_TYPE] = dumps(encoded)
-        return rest or None
+        return rest
+
+    def show_result(self, value):
+        """The value of code that a cell ran, shown as a value where it is."""
+        data, metadata = self.bundle(value)
+        if data:
+            self.send(data, metadata, {"role": "result"})
+
+
+def _ignore(_what):
+    pass
 
 
 def _flush(stream):

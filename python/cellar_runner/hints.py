@@ -139,8 +139,6 @@ def _missing_module(error):
     top = name.partition(".")[0]
     if top in sys.modules or top in getattr(sys, "stdlib_module_names", ()):
         return None
-    if top == "IPython":
-        return "display() is built in and magics work without IPython"
     place = beside(top)
     if place is not None:
         return "{} is in {}, where imports do not look: sys.path.append({!r})".format(top, *[place] * 2)

@@ -9,7 +9,7 @@ import types
 import warnings
 
 from . import cell as cells
-from . import interactive, magics
+from . import interactive, ipython, magics
 from .commands import Commands
 from .displays import Displays
 from .event_loop import EventLoop
@@ -38,6 +38,10 @@ def _nothing():
     pass
 
 
+def _zero():
+    return 0
+
+
 class Interpreter:
     """One session's Python: its namespace, event loop and outputs."""
 
@@ -48,6 +52,16 @@ class Interpreter:
         self.streams = None
         self.enter = _nothing
         self.leave = _nothing
+        # Separates what was written from what will be; gives the number of the barrier.
+        self.separate = _zero
+        # Which cell runs, or ran last.
+        self.number = 0
+        self._ipython = None
+        # What failed to be shown in this cell, which went on, and at which barrier.
+        self._unshown = None
+        self._unshown_at = 0
+        # How many texts a cell has run as cells.
+        self._within = 0
         # What every cell finds by name, whatever the one before it did.
         self.builtins = {}
         # What is asked of every cell before it runs; nothing by default.
@@ -58,6 +72,7 @@ class Interpreter:
         self._tracebacks = Tracebacks(self.sources)
         self._loop = EventLoop()
         self.displays = Displays(display)
+        self.displays.report = self._keep_unshown
         self._figures = self.displays.figures
         self._commands = Commands(self)
         self._install()
@@ -67,6 +82,21 @@ class Interpreter:
     def main(self):
         """The module whose namespace the cells share."""
         return self._main
+
+    @property
+    def commands(self):
+        """The magics of this session."""
+        return self._commands
+
+    @property
+    def ipython(self):
+        """What `get_ipython()` gives."""
+        if self._ipython is None:
+            from .ipython_shell import ZMQInteractiveShell
+
+            self._ipython = ZMQInteractiveShell(self)
+            ipython.introduce(self._ipython)
+        return self._ipython
 
     @property
     def lost_names(self):
@@ -85,6 +115,7 @@ class Interpreter:
     def _install(self):
         _modules["__main__"] = self._main
         interactive.install(self.displays.display)
+        ipython.install(self)
         self.sources.teach_inspect()
         warnings.filterwarnings("default", category=DeprecationWarning, module="__main__")
         warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown")
@@ -92,6 +123,8 @@ class Interpreter:
     def run(self, number, code):
         """Run one cell; gives status, error, result and exit_code."""
         outcome = late = None
+        self.number = number
+        self._unshown = None
         # user code also runs after a cell's own code, in a __repr__ or a background thread
         if _getlimit() < RECURSION_FLOOR:
             _setlimit(RECURSION_FLOOR)
@@ -143,23 +176,49 @@ class Interpreter:
             if conduct is not None:
                 code = conduct.prepare(code, self)
             self._commands.begin()
+            if self._ipython is not None:
+                self._ipython.before_cell(code)
             outcome = self._ok(self._evaluate(number, code))
         except BaseException as error:
             outcome = self._failure(error)
         self._commands.end()
         if conduct is not None:
             conduct.report(outcome)
-        self._finish_output()
+        self._finish_output(outcome)
         return outcome
 
-    def _finish_output(self):
-        try:
-            self._figures.flush()
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            self._note("[figures not shown: {}]\n".format(self._tracebacks.message(error)))
+    def _finish_output(self, outcome):
+        """What is shown after the value or the error: figures, and by the functions called then."""
+        shell = self._ipython
+        if self._unshown is not None and outcome["status"] == "ok":
+            outcome["end_seq"] = self._unshown_at
+        if self._figures.are_open() or (shell is not None and shell.is_followed):
+            self._end(outcome)
+            try:
+                self._figures.flush()
+                if shell is not None:
+                    shell.after_cell(outcome["error"] is None)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                self._keep_unshown(error)
+        if self._unshown is not None:
+            unshown, self._unshown = self._unshown, None
+            if outcome["status"] == "ok":
+                outcome["status"] = "error"
+                outcome["error"] = self._tracebacks.describe(unshown)
         self._flush()
+
+    def _end(self, outcome):
+        """The value or the error stands here, before what is shown from now on."""
+        if "end_seq" not in outcome:
+            self._flush()
+            outcome["end_seq"] = self.separate()
+
+    def _keep_unshown(self, error):
+        if self._unshown is None:
+            self._flush()
+            self._unshown, self._unshown_at = error, self.separate()
 
     def _reset(self):
         """Undo what an earlier cell did to the things every cell stands on."""
@@ -210,7 +269,8 @@ class Interpreter:
     def _build(self, number, code):
         self.history.begin(number, code)
         asked = self.flags, self.sources, self.conduct
-        cell = cells.build(number, code, *asked, commands=self._commands)
+        shown_by = None if self._ipython is None else self._ipython.interactivity()
+        cell = cells.build(number, code, *asked, commands=self._commands, shown_by=shown_by)
         self.flags = cell.flags
         return cell
 
@@ -277,22 +337,24 @@ class Interpreter:
         finally:
             _exit(code & 0xFF)
 
+    def evaluate_within(self, code):
+        """The value of a text that a cell runs as a cell."""
+        self._within += 1
+        cell = self._build("{}.{}".format(self.number, self._within), code)
+        return self._value_of(cell)
+
     def _ok(self, value):
-        result = None
+        outcome = {"status": "ok", "error": None, "result": None, "exit_code": None}
         if value is not None:
             try:
-                result = self.displays.result(value)
+                data, metadata = self.displays.bundle(value)
             finally:
                 self.history.keep(value)
-        failures = self.displays.failures
-        if failures:
-            # a value that cannot be shown fails the cell, as in Jupyter; its code has run
-            error, failures[:] = failures[0], ()
-            return dict(self._failure(error), result=result)
-        return {"status": "ok", "error": None, "result": result, "exit_code": None}
+            apart = self._unshown is not None
+            outcome["result"] = self.displays.result(value, data, metadata, apart)
+        return outcome
 
     def _failure(self, error):
-        del self.displays.failures[:]
         if is_ending(error):
             return self._ok(None)
         status, exit_code = "error", None

@@ -547,6 +547,7 @@ MESSAGES = {
                 },
                 "exit_code": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
                 "duration_ms": {"type": "number", "minimum": 0},
+                "end_seq": {"type": "integer", "minimum": 0},
                 "checkpoint": {
                     "type": "object",
                     "properties": {
@@ -878,8 +879,25 @@ MESSAGES = {
                     "propertyNames": {"type": "string", "maxLength": 4096},
                     "additionalProperties": {},
                 },
+                "display_id": {"type": "string", "minLength": 1, "maxLength": 200},
+                "role": {"enum": ["result", "update"]},
             },
             "required": ["step", "seq", "data", "attachments", "metadata"],
+            "additionalProperties": False,
+        },
+    },
+    "clear_output": {
+        "link": "head",
+        "from": "inside",
+        "kind": "notification",
+        "params": {
+            "type": "object",
+            "properties": {
+                "step": {"type": "integer", "minimum": 0},
+                "seq": {"type": "integer", "minimum": 0},
+                "wait": {"type": "boolean"},
+            },
+            "required": ["step", "seq", "wait"],
             "additionalProperties": False,
         },
     },

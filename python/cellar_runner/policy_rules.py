@@ -87,7 +87,8 @@ PARTS = _table(
     ("yaml.unsafe_load yaml.unsafe_load_all yaml.UnsafeLoader", "use yaml.safe_load(text)"),
     ("logging.config logging.handlers logging.FileHandler", _LOGS),
     ("string.Formatter", FORMAT_HINT),
-    ("IPython.get_ipython IPython.core", MAGIC_HINT),
+    ("IPython.get_ipython IPython.core IPython.InteractiveShell IPython.utils IPython.lib", MAGIC_HINT),
+    ("IPython.terminal IPython.embed IPython.start_ipython IPython.extensions", MAGIC_HINT),
 )
 
 # Modules that others carry along. `code`, `io`, `signal` or `types` are not among them: many

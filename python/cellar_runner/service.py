@@ -94,6 +94,8 @@ class Service:
     def _new_interpreter(self):
         interpreter = self._make_interpreter()
         interpreter.enter, interpreter.leave = self._arm, self._disarm
+        interpreter.separate = self._separate
+        interpreter.displays.clear_by(self._clear_output)
         interpreter.builtins = self._builtins
         self._interpreter = interpreter
         if self._given_context is not _NOTHING:
@@ -326,7 +328,14 @@ class Service:
         "ping": _ping,
     }
 
-    def _display(self, data, metadata):
+    def _separate(self):
+        return self._pipes.sync()
+
+    def _clear_output(self, wait):
+        params = {"step": self._step, "seq": self._pipes.sync(), "wait": wait}
+        self._undisturbed(self._channel.notify, "clear_output", params)
+
+    def _display(self, data, metadata, about=None):
         seq = self._pipes.sync()
         texts = {mime: body for mime, body in data.items() if isinstance(body, str)}
         binaries = [(mime, body) for mime, body in data.items() if isinstance(body, bytes)]
@@ -337,6 +346,8 @@ class Service:
             "attachments": [{"mime": mime, "bytes": len(body)} for mime, body in binaries],
             "metadata": metadata,
         }
+        if about is not None:
+            params.update(about)
         bodies = [body for _, body in binaries]
         self._undisturbed(self._channel.notify, "display", params, bodies)
 

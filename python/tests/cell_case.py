@@ -26,13 +26,21 @@ class CellCase(unittest.TestCase):
         self.shown = []
         self.number = 0
         self.stdout, self.stderr = io.StringIO(), io.StringIO()
-        self.interpreter = Interpreter(lambda data, metadata: self.shown.append(data))
+        self.roles = []
+        self.cleared = []
+        self.interpreter = Interpreter(self._keep)
+        self.interpreter.displays.clear_by(self.cleared.append)
         self.interpreter.streams = (io.StringIO(), self.stdout, self.stderr)
+
+    def _keep(self, data, _metadata, about=None):
+        self.shown.append(data)
+        self.roles.append(about)
 
     def _keep_process_state(self):
         present = vars(builtins)
         saved_builtins = dict(present)
         saved_modules = {"__main__": sys.modules["__main__"]}
+        saved_finders = list(sys.meta_path)
         names = "stdin stdout stderr __stdin__ __stdout__ __stderr__ displayhook excepthook argv"
         saved_sys = {name: getattr(sys, name) for name in names.split() + ["breakpointhook"]}
         saved_functions = getpass.getpass, bdb.Bdb.set_trace, inspect.getfile
@@ -46,6 +54,7 @@ class CellCase(unittest.TestCase):
                 if name not in saved_builtins:
                     del present[name]
             sys.modules.update(saved_modules)
+            sys.meta_path[:] = saved_finders
             for name, value in saved_sys.items():
                 setattr(sys, name, value)
             getpass.getpass, bdb.Bdb.set_trace, inspect.getfile = saved_functions

@@ -51,7 +51,7 @@ class SnapshotCase(CellCase):
 
     def restore(self, data):
         """Reads into a new interpreter, which takes the place of the old one."""
-        fresh = Interpreter(lambda shown, metadata: self.shown.append(shown))
+        fresh = Interpreter(lambda shown, _metadata, _about=None: self.shown.append(shown))
         fresh.streams = (io.StringIO(), self.stdout, self.stderr)
         with tempfile.TemporaryFile() as file:
             file.write(data)

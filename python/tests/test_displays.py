@@ -1,4 +1,5 @@
 """Rich outputs: bounded, guarded, and images apart from the result."""
+import io
 import sys
 import unittest
 
@@ -47,23 +48,51 @@ class BundleTest(CellCase):
         expected = {"text/plain": "mine", "text/html": "<i>", "application/x+json": '{"k": 1}'}
         self.assertEqual(self.result(code), expected)
 
-    def test_images_are_displayed_and_not_in_the_result(self):
+    def test_images_are_displays_that_belong_to_the_result(self):
         code = (
             "class P:\n    def _repr_png_(self): return b'\\x89PNG'\n"
             "    def __repr__(self): return 'p'\nP()"
         )
         self.assertEqual(self.result(code), {"text/plain": "p"})
         self.assertEqual(self.shown, [{"image/png": b"\x89PNG", "text/plain": "p"}])
+        self.assertEqual(self.roles, [{"role": "result"}])
 
-    def test_failing_methods_are_notes(self):
+    def test_failing_methods_are_errors_beside_what_can_be_shown(self):
         code = (
             "class F:\n    def __repr__(self): return 'f'\n"
-            "    def _repr_html_(self): raise %s('no')\nF()"
+            "    def _repr_html_(self): raise %s('no')\n"
+            "    def _repr_latex_(self): raise NotImplementedError\n"
+            "    def _repr_markdown_(self): return 'm'\n"
         )
         for kind in ("ValueError", "SystemExit", "GeneratorExit"):
             with self.subTest(kind=kind):
-                note = "f\n[_repr_html_ of F failed: %s: no]" % kind
-                self.assertEqual(self.result(code % kind), {"text/plain": note})
+                outcome = self.run_cell(code % kind + "F()")
+                self.assertEqual(outcome["status"], "error")
+                self.assertEqual(outcome["error"]["type"], kind)
+                self.assertEqual(outcome["result"], {"text/plain": "f", "text/markdown": "m"})
+                self.assertEqual(self.roles.pop(), {"role": "result"})
+        # The cell goes on.
+        self.stdout.truncate(0)
+        self.error(code % "KeyError" + "display(F())\nprint('after')", "KeyError")
+        self.assertIn("after", self.stdout.getvalue())
+
+    def test_methods_of_an_instance_count_as_in_ipython(self):
+        code = "class O: pass\no = O()\no._repr_html_ = lambda: '<i>'\no"
+        self.assertEqual(self.result(code)["text/html"], "<i>")
+
+    def test_an_object_that_shows_itself(self):
+        code = "class S:\n    def _ipython_display_(self): print('myself')\nS()"
+        self.assertIsNone(self.result(code))
+        self.assertEqual(self.stdout.getvalue(), "myself\n")
+
+    def test_include_and_exclude_reach_the_bundle(self):
+        code = (
+            "class B:\n    def _repr_mimebundle_(self, include, exclude):\n"
+            "        return {'text/html': str((include, exclude)), 'text/latex': 'l'}\n"
+            "display(B(), include=['text/html'])"
+        )
+        self.value(code)
+        self.assertEqual(self.shown, [{"text/html": "(['text/html'], None)"}])
 
     def test_failing_and_odd_reprs(self):
         cases = {
@@ -177,7 +206,11 @@ class FigureTest(CellCase):
     def setUp(self):
         super().setUp()
         pyplot.switch_backend("Agg")
-        self.addCleanup(setattr, pyplot, "show", pyplot.show)
+        for name in ("show", "new_figure_manager"):
+            self.addCleanup(setattr, pyplot, name, getattr(pyplot, name))
+        self.addCleanup(pyplot.matplotlib.interactive, pyplot.isinteractive())
+        # as if it were just imported: it may know the shell of another test
+        pyplot._REPL_DISPLAYHOOK = pyplot._ReplDisplayHook.NONE
         self.addCleanup(pyplot.close, "all")
         self.value("import matplotlib.pyplot as plt")
 
@@ -195,22 +228,66 @@ class FigureTest(CellCase):
 
     def test_show_shows_at_once(self):
         self.value("plt.plot([1])\nplt.show()\ndisplay('after')")
-        self.assertEqual([list(data)[0] for data in self.shown], ["image/png", "text/plain"])
+        self.assertEqual(["image/png" in data for data in self.shown], [True, False])
 
-    def test_a_figure_as_value_is_shown_once(self):
+    def test_a_figure_as_value_is_shown_where_it_is_and_at_the_end(self):
         self.assertIn("Figure", self.value("fig, ax = plt.subplots()\nax.plot([1])\nfig"))
-        self.assertEqual(len(self.shown), 1)
+        self.assertEqual(self.roles, [{"role": "result"}, None])
         self.value("fig")
-        self.assertEqual(len(self.shown), 2)
+        self.assertEqual(self.roles[2:], [{"role": "result"}])
+
+    def test_the_end_comes_after_the_value(self):
+        self.interpreter.separate = lambda: len(self.shown)
+        outcome = self.run_cell("display(1)\nplt.plot([1])\nplt.title('t')")
+        self.assertEqual((outcome["end_seq"], len(self.shown)), (1, 2))
+        self.assertNotIn("end_seq", self.run_cell("1"))
+
+    def test_an_empty_figure_is_text(self):
+        text = "<Figure size 640x480 with 0 Axes>"
+        self.assertEqual(self.value("fig = plt.figure()\nfig.text(0, 0, 'a')\nfig"), text)
+        self.assertEqual(self.shown, [{"text/plain": text}])
+
+    def test_figures_have_their_own_look_not_that_of_files(self):
+        sizes = []
+        for change in ("", "plt.rcParams['savefig.dpi'] = 300\n"):
+            self.value("with plt.rc_context():\n    %splt.plot([1])" % change.replace("\n", "\n    "))
+            sizes.append(self.shown[-1]["image/png"][16:24])
+        self.assertEqual(sizes[0], sizes[1])
+        self.value("import io\nplt.figure(facecolor='red').add_subplot()")
+        from matplotlib.image import imread
+
+        corner = imread(io.BytesIO(self.shown[-1]["image/png"]))[0, 0]
+        self.assertEqual(list(corner[:3]), [1, 0, 0])
+
+    def test_without_interaction_only_show_shows(self):
+        self.value("plt.ioff()\nplt.plot([1])")
+        self.assertEqual(self.shown, [])
+        self.value("plt.show()\nplt.ion()")
+        self.assertEqual(len(self.shown), 1)
+
+    def test_other_formats(self):
+        self.interpreter.displays.figures.configure("figure_formats", ["svg", "retina"])
+        self.value("plt.plot([1])")
+        self.assertIn("<svg", self.shown[0]["image/svg+xml"])
+        self.assertIn("image/png", self.shown[0])
+        with self.assertRaises(ValueError):
+            self.interpreter.displays.figures.configure("figure_format", "tiff")
+
+    def test_figures_can_stay_open(self):
+        self.interpreter.displays.figures.configure("close_figures", False)
+        self.value("plt.plot([1])")
+        self.value("plt.plot([2])")
+        self.assertEqual((len(self.shown), pyplot.get_fignums()), (1, [1]))
 
     def test_an_error_still_shows_what_was_drawn(self):
         self.error("plt.plot([1])\n1 / 0", "ZeroDivisionError")
         self.assertEqual(len(self.shown), 1)
 
-    def test_a_figure_that_cannot_be_drawn_is_a_note(self):
-        self.value("plt.figure()\nplt.title('$\\\\bad{$')")
-        self.assertEqual(self.shown, [])
-        self.assertIn("figures not shown", self.stderr.getvalue())
+    def test_a_figure_that_cannot_be_drawn_is_an_error(self):
+        outcome = self.run_cell("plt.figure()\nplt.title('$\\\\bad{$')")
+        self.assertEqual((outcome["status"], outcome["error"]["type"]), ("error", "ValueError"))
+        self.assertIn("Text(", outcome["result"]["text/plain"])
+        self.assertEqual(self.shown, [{"text/plain": "<Figure size 640x480 with 1 Axes>"}])
         self.assertEqual(pyplot.get_fignums(), [])
 
 

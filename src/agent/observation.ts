@@ -16,15 +16,23 @@ const SHORT_VALUE = 200;
 
 /** What a cell printed and showed, in its order, as the text that a model reads. */
 export function outputText(execution: CodeExecution, renderer: Renderer): string {
-  const shown = execution.outputs.map(shownOutput);
-  const { result, error } = execution;
+  const { outputs, result, error } = execution;
   const text = joinParts([
-    ...shown,
+    ...outputs.filter(({ afterResult }) => afterResult !== true).map(shownOutput),
     ...(result === null ? [] : [valueText(result, renderer)]),
     ...(error === null ? [] : [errorText(error)]),
+    ...outputs.filter((output) => isLater(output, result)).map(shownOutput),
   ]);
   // Colours say nothing to a model, and would hide a secret that they stand in.
   return text.includes("\u001b") || text.includes("\u009b") ? stripVTControlCharacters(text) : text;
+}
+
+/** What came after the value or the error, unless it is that value again. */
+function isLater(output: Output, result: MimeBundle | null): boolean {
+  if (output.afterResult !== true) return false;
+  if (output.type !== "display" || output.isResult !== true) return true;
+  const isSameText = output.data["text/plain"] === result?.["text/plain"];
+  return !isSameText || Object.keys(output.binary).length > 0;
 }
 
 /** What the model should know beside the output, one line each. */

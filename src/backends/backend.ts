@@ -32,12 +32,24 @@ export interface StateReport {
 
 /** Text and rich results in the order in which they appeared. */
 export type Output =
-  | { readonly type: "stdout" | "stderr"; readonly text: string }
+  | {
+      readonly type: "stdout" | "stderr";
+      readonly text: string;
+      readonly afterResult?: true | undefined;
+    }
   | {
       readonly type: "display";
       readonly data: MimeBundle;
       readonly binary: Readonly<Record<string, Uint8Array>>;
       readonly metadata: Readonly<Record<string, unknown>>;
+      /** By which Python can replace it. */
+      readonly displayId?: string | undefined;
+      /** It has taken the place of what was shown under this id before. */
+      readonly isUpdate?: true | undefined;
+      /** It is the value of an expression: mostly the images of the result. */
+      readonly isResult?: true | undefined;
+      /** It came after the value or the error of the cell, as the figures of its end do. */
+      readonly afterResult?: true | undefined;
     };
 
 export interface CodeExecution {

@@ -3,6 +3,8 @@ import { agentReportSchema, replacedSchema } from "./agent-messages.js";
 import {
   argvSchema,
   count,
+  displayId,
+  displayRole,
   executionErrorSchema,
   json,
   mimeBundleSchema,
@@ -40,11 +42,13 @@ const place = z.strictObject({
 
 const checkpoint = z.strictObject({ id: count, cell: count });
 
+const afterResult = z.literal(true).optional();
+
 const output = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("stdout"), text }),
-  z.strictObject({ type: z.literal("stderr"), text }),
+  z.strictObject({ type: z.literal("stdout"), text, after_result: afterResult }),
+  z.strictObject({ type: z.literal("stderr"), text, after_result: afterResult }),
   /** Which of the displays that were sent while the cell ran. */
-  z.strictObject({ type: z.literal("display"), index: count }),
+  z.strictObject({ type: z.literal("display"), index: count, after_result: afterResult }),
 ]);
 
 const execution = z.strictObject({
@@ -199,6 +203,8 @@ export const daemonMessages = {
       data: mimeBundleSchema,
       attachments: z.array(z.strictObject({ mime: shortText, bytes: count })).max(16),
       metadata: valueText,
+      display_id: displayId.optional(),
+      role: displayRole.optional(),
     }),
   ),
   session_query: request(

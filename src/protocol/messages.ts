@@ -11,6 +11,8 @@ import {
   checkpointMode,
   checkpointPlan,
   count,
+  displayId,
+  displayRole,
   executionErrorSchema,
   json,
   mimeBundleSchema,
@@ -203,6 +205,8 @@ export const messages = {
       result: mimeBundleSchema.nullable(),
       exit_code: z.int().nullable(),
       duration_ms: z.number().nonnegative(),
+      /** The barrier where the value or the error stands, if something was shown after it. */
+      end_seq: count.optional(),
       checkpoint: checkpointPlan,
       replaced: replacedSchema.optional(),
       agent: agentReportSchema.optional(),
@@ -242,7 +246,15 @@ export const messages = {
       data: mimeBundleSchema,
       attachments: z.array(z.strictObject({ mime: shortText, bytes: count })).max(16),
       metadata: z.record(shortText, json),
+      display_id: displayId.optional(),
+      role: displayRole.optional(),
     }),
+  ),
+  /** What the cell showed before goes: at once, or when it shows something else. */
+  clear_output: notification(
+    "head",
+    "inside",
+    z.strictObject({ step: count, seq: count, wait: z.boolean() }),
   ),
 
   /** A built-in that the host answers. `input` is JSON of its own, judged apart from the envelope. */

@@ -6,6 +6,11 @@ export const text = z.string();
 export const shortText = z.string().max(4096);
 /** `sys.argv` from a cell on; the first word names the script. */
 export const argvSchema = z.array(text).min(1).max(MAX_ARGUMENTS);
+
+/** Under which a display can be replaced by a later one. */
+export const displayId = z.string().min(1).max(200);
+/** A display that belongs to the value of the cell, or that replaces the one of its id. */
+export const displayRole = z.enum(["result", "update"]);
 export const json: z.ZodType<unknown> = z.unknown();
 export const nothing = z.strictObject({});
 export const stream = z.enum(["stdout", "stderr"]);

@@ -43,12 +43,16 @@ const whole = {
   length: z.int().positive().optional(),
 };
 
+/** Other representations of the same, by MIME type, for the export. */
+const also = z.record(text, text).optional();
+
 /** One thing a cell showed, in the order in which it happened. */
 export const cellOutputSchema = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("TEXT"),
     stream: z.enum(["stdout", "stderr", "result", "display"]),
     text,
+    also,
     ...whole,
   }),
   z.strictObject({
@@ -58,7 +62,14 @@ export const cellOutputSchema = z.discriminatedUnion("type", [
     traceback: text,
     hint: text.optional(),
   }),
-  z.strictObject({ type: z.literal("HTML"), html: text, text, isResult: z.boolean(), ...whole }),
+  z.strictObject({
+    type: z.literal("HTML"),
+    html: text,
+    text,
+    isResult: z.boolean(),
+    also,
+    ...whole,
+  }),
   z.strictObject({
     type: z.literal("IMAGE"),
     mime: text,
@@ -67,6 +78,7 @@ export const cellOutputSchema = z.discriminatedUnion("type", [
     height: z.int().nonnegative().optional(),
     text,
     isResult: z.boolean(),
+    also,
     metadata,
   }),
   z.strictObject({
@@ -83,6 +95,7 @@ export const cellOutputSchema = z.discriminatedUnion("type", [
     html: text.optional(),
     text,
     isResult: z.boolean(),
+    also,
     /** Of the HTML, as with the others. */
     ...whole,
   }),
@@ -92,6 +105,7 @@ export const cellOutputSchema = z.discriminatedUnion("type", [
     json: z.unknown(),
     text,
     isResult: z.boolean(),
+    also,
     ...whole,
   }),
   z.strictObject({
@@ -99,10 +113,25 @@ export const cellOutputSchema = z.discriminatedUnion("type", [
     markdown: text,
     text,
     isResult: z.boolean(),
+    also,
     ...whole,
   }),
-  z.strictObject({ type: z.literal("LATEX"), latex: text, text, isResult: z.boolean(), ...whole }),
-  z.strictObject({ type: z.literal("SVG"), svg: text, text, isResult: z.boolean(), ...whole }),
+  z.strictObject({
+    type: z.literal("LATEX"),
+    latex: text,
+    text,
+    isResult: z.boolean(),
+    also,
+    ...whole,
+  }),
+  z.strictObject({
+    type: z.literal("SVG"),
+    svg: text,
+    text,
+    isResult: z.boolean(),
+    also,
+    ...whole,
+  }),
 ]);
 
 /** Files below /workspace, by their paths in it. */

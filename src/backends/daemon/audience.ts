@@ -21,6 +21,7 @@ export class Audience implements SessionListener {
   /** Tells who is called from inside a function of the caller. */
   readonly #callees = new AsyncLocalStorage<true>();
   readonly #displays = new Map<number, Display>();
+  readonly #numbers = new Map<string, number>();
   #shown = 0;
   #members = 1;
 
@@ -52,11 +53,29 @@ export class Audience implements SessionListener {
   display(params: Params<"session_display">, attachments: readonly Buffer[]): void {
     const binary = partsByType(params.attachments, attachments);
     const metadata = JSON.parse(params.metadata) as Display["metadata"];
-    const display: Display = { type: "display", data: params.data, binary, metadata };
+    const { data, display_id: displayId, role } = params;
+    const display: Display = {
+      type: "display",
+      data,
+      binary,
+      metadata,
+      ...(displayId !== undefined && { displayId }),
+      ...(role === "update" && { isUpdate: true }),
+      ...(role === "result" && { isResult: true }),
+    };
+    if (displayId !== undefined) this.#forgetReplaced(displayId);
     this.#displays.set(this.#shown, display);
     this.#displays.delete(this.#shown - MAX_KEPT);
     this.#shown += 1;
     this.#callbacks.onDisplay?.(display);
+  }
+
+  /** A result names the last of an id alone, so a bar that moves leaves only one behind. */
+  #forgetReplaced(displayId: string): void {
+    const before = this.#numbers.get(displayId);
+    if (before !== undefined) this.#displays.delete(before);
+    if (this.#numbers.size > MAX_KEPT) this.#numbers.clear();
+    this.#numbers.set(displayId, this.#shown);
   }
 
   /** Hands out a display that a result names. */

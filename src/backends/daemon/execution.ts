@@ -41,9 +41,10 @@ function pack(
     error: error === null ? null : packError(error),
     result,
     outputs: execution.outputs.flatMap((output): WireExecution["outputs"] => {
-      if (output.type !== "display") return [output];
+      const place = output.afterResult === true ? { after_result: true as const } : {};
+      if (output.type !== "display") return [{ type: output.type, text: output.text, ...place }];
       const index = numberOf(output);
-      return index === undefined ? [] : [{ type: "display", index }];
+      return index === undefined ? [] : [{ type: "display", index, ...place }];
     }),
     omitted: { ...omitted },
     exit_code: execution.exitCode,
@@ -65,10 +66,14 @@ export function unpackExecution(
   code: string,
   displayAt: (index: number) => Display | undefined,
 ): CodeExecution {
+  const taken = new Map<number, Display | undefined>();
   const outputs = wire.outputs.flatMap((output): Output[] => {
-    if (output.type !== "display") return [output];
-    const display = displayAt(output.index);
-    return display === undefined ? [] : [display];
+    const place = output.after_result === true ? { afterResult: true as const } : {};
+    if (output.type !== "display") return [{ type: output.type, text: output.text, ...place }];
+    // One that was updated may stand in several places.
+    const display = taken.get(output.index) ?? displayAt(output.index);
+    taken.set(output.index, display);
+    return display === undefined ? [] : [{ ...display, ...place }];
   });
   const { number, status, error, result, omitted, background, isolation, state } = wire;
   return {

@@ -73,7 +73,7 @@ function withoutMiddles(
       return at === cut.from ? cut.notice : "";
     });
     const text = kept.join("");
-    return text === "" ? [] : [{ type, text }];
+    return text === "" ? [] : [{ ...output, text }];
   });
 }
 

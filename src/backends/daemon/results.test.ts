@@ -62,6 +62,19 @@ describe("results through the daemon", () => {
     expect(display?.type === "display" && display.binary["image/png"]).toBeInstanceOf(Uint8Array);
   });
 
+  check("have displays as they were shown last, and in their place", async () => {
+    await using sandbox = await runtime.createSandbox(SMALL);
+    const hook = "get_ipython().events.register('post_execute', lambda: print('after'))";
+    const run = await sandbox.execute(
+      `h = display('a', display_id='i')\nh.update('b')\nh.display('c')\n${hook}\n7`,
+    );
+    const shown = { type: "display", data: { "text/plain": "'c'" }, displayId: "i" };
+    const told = { type: "stdout", text: "after\n", afterResult: true };
+    expect(run.outputs).toMatchObject([shown, shown, told]);
+    const cleared = await sandbox.execute("print('x'); get_ipython().display_pub.clear_output()");
+    expect(cleared.stdout).toBe("after\n");
+  });
+
   check("may be larger than a frame of a session", async () => {
     await using sandbox = await runtime.createSandbox(SMALL);
     const length = 30_000_000;

@@ -26,6 +26,7 @@ type Question =
 export interface CellListener {
   output(event: Params<"output">): void;
   display(event: Params<"display">, attachments: readonly Buffer[]): void;
+  clear(event: Params<"clear_output">): void;
   settled(event: Params<"settled">): void;
   died(death: Death): void;
   hostCall(call: Params<"host_call">): Promise<Result<"host_call">>;
@@ -86,6 +87,7 @@ export class Branch implements BranchEvents {
     if ("step" in params) this.line.issue(params.step);
     const head = await this.head();
     head.on("display", (event, attachments) => this.display(event, attachments));
+    head.on("clear_output", (event) => this.clear(event));
     head.serve("host_call", (call) => this.#hostCall(call));
     return head.request(method, params, attachments);
   }
@@ -184,6 +186,10 @@ export class Branch implements BranchEvents {
 
   display(event: Params<"display">, attachments: readonly Buffer[]): void {
     if (event.step === this.#listener?.step) this.#listener.cell.display(event, attachments);
+  }
+
+  clear(event: Params<"clear_output">): void {
+    if (event.step === this.#listener?.step) this.#listener.cell.clear(event);
   }
 
   settled(event: Params<"settled">): void {

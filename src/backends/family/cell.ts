@@ -41,6 +41,7 @@ export type CellEnd =
 export class RunningCell implements CellListener {
   readonly output: CellListener["output"];
   readonly display: CellListener["display"];
+  readonly clear: CellListener["clear"];
   readonly collector: Collector;
   readonly #branch: Branch;
   readonly #order: CellOrder;
@@ -71,6 +72,7 @@ export class RunningCell implements CellListener {
       this.collector.text(event);
     };
     this.display = (event, attachments) => this.collector.display(event, attachments);
+    this.clear = (event) => this.collector.clear(event);
   }
 
   /** Why it was stopped, when it was; the first cause stays. */

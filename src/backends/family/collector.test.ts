@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Params } from "../../protocol/messages.js";
 import { Collector, splitLines } from "./collector.js";
 
 const output = (stream: "stdout" | "stderr", text: string, seq: number) => ({
@@ -35,6 +36,86 @@ describe("a cell's output", () => {
     }
     expect(collector.whole("stdout").length).toBeLessThan(2000);
     expect(collector.outputs().length).toBeLessThan(600);
+  });
+
+  const display = (seq: number, more: Partial<Params<"display">> = {}): Params<"display"> => ({
+    step: 1,
+    seq,
+    data: { "text/plain": `d${seq}` },
+    attachments: [],
+    metadata: {},
+    ...more,
+  });
+  const texts = (collector: Collector) =>
+    collector
+      .outputs()
+      .map((each) => (each.type === "display" ? each.data["text/plain"] : each.text));
+
+  it("loses what was cleared: at once, or when something else is shown", () => {
+    const collector = new Collector({}, 100);
+    collector.text(output("stdout", "a", 0));
+    collector.display(display(1), []);
+    collector.clear({ step: 1, seq: 2, wait: false });
+    expect(texts(collector)).toEqual([]);
+    // It was written before, and came later by the other link.
+    collector.text(output("stdout", "late", 1));
+    collector.text(output("stdout", "b", 2));
+    collector.clear({ step: 1, seq: 3, wait: true });
+    expect(texts(collector)).toEqual(["b"]);
+    collector.display(display(4), []);
+    expect(texts(collector)).toEqual(["d4"]);
+    collector.clear({ step: 1, seq: 5, wait: true });
+    collector.text(output("stderr", "c", 5));
+    expect(texts(collector)).toEqual(["c"]);
+    expect([collector.whole("stdout"), collector.whole("stderr")]).toEqual(["", "c"]);
+    collector.text(output("stdout", "f", 8));
+    collector.clear({ step: 1, seq: 7, wait: true });
+    expect(texts(collector)).toEqual(["f"]);
+    collector.clear({ step: 1, seq: 9, wait: true });
+    collector.end();
+    expect(texts(collector)).toEqual([]);
+  });
+
+  it("has room for displays again when others were cleared", () => {
+    const collector = new Collector({}, 10);
+    for (let seq = 0; seq < 2000; seq += 2) {
+      collector.clear({ step: 1, seq, wait: true });
+      collector.display(display(seq + 1), []);
+    }
+    expect(texts(collector)).toEqual(["d1999"]);
+    for (let seq = 2000; seq < 20_000; seq += 1) collector.clear({ step: 1, seq, wait: true });
+    expect(texts(collector)).toEqual(["d1999"]);
+  });
+
+  it("shows the last of an id in the place of the first", () => {
+    const seen: unknown[] = [];
+    const collector = new Collector({ onDisplay: ({ isUpdate }) => seen.push(isUpdate) }, 10);
+    collector.display(display(1, { display_id: "a" }), []);
+    collector.text(output("stdout", "b", 1));
+    for (let seq = 2; seq < 1000; seq += 1) {
+      collector.display(display(seq, { display_id: "a", role: "update" }), []);
+    }
+    collector.display(display(1000, { display_id: "unknown", role: "update" }), []);
+    collector.display(display(1001, { role: "update" }), []);
+    expect(texts(collector)).toEqual(["d999", "b"]);
+    expect(collector.outputs()[0]).toMatchObject({ displayId: "a", isUpdate: true });
+    expect(seen.length).toBe(1001);
+    collector.display(display(1002, { display_id: "a" }), []);
+    expect(texts(collector)).toEqual(["d1002", "b", "d1002"]);
+  });
+
+  it("tells what came after the value or the error", () => {
+    const collector = new Collector({}, 100);
+    collector.text(output("stdout", "a", 1));
+    collector.text(output("stdout", "b", 2));
+    collector.display(display(3), []);
+    collector.end(2);
+    expect(collector.outputs()).toMatchObject([
+      { type: "stdout", text: "a" },
+      { type: "stdout", text: "b", afterResult: true },
+      { type: "display", afterResult: true },
+    ]);
+    expect(collector.outputs()[0]).not.toHaveProperty("afterResult");
   });
 
   it("is handed out line by line", () => {

@@ -6,6 +6,8 @@ const SLACK_CHARACTERS = 1024;
 const MAX_DISPLAYS = 256;
 const MAX_DISPLAY_BYTES = 64 * 1024 * 1024;
 const MAX_METADATA_CHARACTERS = 1024 * 1024;
+/** Requests to clear that wait for an output after them. */
+const MAX_PENDING = 1000;
 
 type Callbacks = Pick<REPLConfig, "onStdout" | "onStderr" | "onDisplay">;
 type StreamName = "stdout" | "stderr";
@@ -14,17 +16,25 @@ interface Entry {
   /** Text follows the barrier of its number, a display stands just before it. */
   readonly rank: number;
   readonly output: Output;
+  /** Of a display. */
+  readonly bytes: number;
 }
 
 /** Gathers one cell's output in order, within bounds that do not trust the sender. */
 export class Collector {
   readonly #callbacks: Callbacks;
   readonly #limit: number;
-  readonly #entries: Entry[] = [];
+  #entries: Entry[] = [];
   readonly #length: Record<StreamName, number> = { stdout: 0, stderr: 0 };
   #displays = 0;
   #displayBytes = 0;
   #metadataCharacters = 0;
+  /** What stands before it was cleared. */
+  #floor = 0;
+  #highest = -1;
+  #pending: number[] = [];
+  /** Where the value or the error of the cell stands. */
+  #end = Number.POSITIVE_INFINITY;
 
   constructor(callbacks: Callbacks, maxOutputLength: number) {
     this.#callbacks = callbacks;
@@ -35,21 +45,79 @@ export class Collector {
     const kept = text.slice(0, Math.max(0, this.#limit - this.#length[stream]));
     if (kept === "") return;
     this.#length[stream] += kept.length;
-    this.#entries.push({ rank: 2 * seq + 1, output: { type: stream, text: kept } });
+    this.#add({ rank: 2 * seq + 1, output: { type: stream, text: kept }, bytes: 0 });
     const callback = stream === "stdout" ? this.#callbacks.onStdout : this.#callbacks.onStderr;
     if (callback !== undefined) for (const line of splitLines(kept)) callback(line);
   }
 
   display(params: Params<"display">, attachments: readonly Buffer[]): void {
     const bytes = attachments.reduce((sum, part) => sum + part.length, textBytes(params.data));
-    this.#displays += 1;
-    this.#displayBytes += bytes;
-    if (this.#displays > MAX_DISPLAYS || this.#displayBytes > MAX_DISPLAY_BYTES) return;
-    const binary = partsByType(params.attachments, attachments);
-    const metadata = this.#boundedMetadata(params.metadata);
-    const output = { type: "display", data: params.data, binary, metadata } as const;
-    this.#entries.push({ rank: 2 * params.seq, output });
+    const { role, display_id: displayId } = params;
+    const isUpdate = role === "update";
+    const rank = 2 * params.seq;
+    this.#clearBefore(rank);
+    this.#displays += isUpdate ? 0 : 1;
+    if (this.#displays > MAX_DISPLAYS || this.#displayBytes + bytes > MAX_DISPLAY_BYTES) return;
+    const output = {
+      type: "display",
+      data: params.data,
+      binary: partsByType(params.attachments, attachments),
+      metadata: this.#boundedMetadata(params.metadata),
+      ...(displayId !== undefined && { displayId }),
+      ...(isUpdate && { isUpdate }),
+      ...(role === "result" && { isResult: true as const }),
+    } as const;
+    if (displayId !== undefined) this.#replace(displayId, output, bytes);
+    if (!isUpdate) {
+      this.#displayBytes += bytes;
+      this.#add({ rank, output, bytes });
+    }
     this.#callbacks.onDisplay?.(output);
+  }
+
+  /** Takes back what was shown so far, or waits with it until something else is shown. */
+  clear({ seq, wait }: Params<"clear_output">): void {
+    const rank = 2 * seq;
+    if (!wait || this.#highest > rank) this.#forget(rank);
+    else if (this.#pending.length < MAX_PENDING) this.#pending.push(rank);
+  }
+
+  /** The value or the error is shown here, after all else or at a barrier. */
+  end(seq?: number): void {
+    this.#end = seq === undefined ? Number.POSITIVE_INFINITY : 2 * seq;
+    this.#clearBefore(this.#end);
+  }
+
+  #add(entry: Entry): void {
+    if (entry.rank < this.#floor) return;
+    this.#highest = Math.max(this.#highest, entry.rank);
+    this.#clearBefore(entry.rank);
+    this.#entries.push(entry);
+  }
+
+  #clearBefore(rank: number): void {
+    const due = this.#pending.filter((waiting) => waiting < rank);
+    if (due.length > 0) this.#forget(Math.max(...due));
+  }
+
+  #forget(rank: number): void {
+    this.#floor = Math.max(this.#floor, rank);
+    this.#pending = this.#pending.filter((waiting) => waiting > rank);
+    for (const entry of this.#entries) {
+      if (entry.rank >= rank || entry.output.type !== "display") continue;
+      this.#displays -= 1;
+      this.#displayBytes -= entry.bytes;
+    }
+    this.#entries = this.#entries.filter((entry) => entry.rank >= rank);
+  }
+
+  /** What has the same id shows the same, as in Jupyter. */
+  #replace(displayId: string, output: Output & { type: "display" }, bytes: number): void {
+    this.#entries = this.#entries.map((entry) => {
+      if (entry.output.type !== "display" || entry.output.displayId !== displayId) return entry;
+      this.#displayBytes += bytes - entry.bytes;
+      return { ...entry, output, bytes };
+    });
   }
 
   #boundedMetadata(metadata: Params<"display">["metadata"]): Params<"display">["metadata"] {
@@ -61,12 +129,14 @@ export class Collector {
   outputs(): Output[] {
     const ordered = [...this.#entries].sort((a, b) => a.rank - b.rank);
     const joined: Output[] = [];
-    for (const { output } of ordered) {
+    for (const { rank, output } of ordered) {
+      const isAfter = rank > this.#end;
       const last = joined.at(-1);
-      if (output.type !== "display" && last?.type === output.type) {
-        joined[joined.length - 1] = { type: output.type, text: last.text + output.text };
+      const isSamePlace = (last?.afterResult === true) === isAfter;
+      if (output.type !== "display" && last?.type === output.type && isSamePlace) {
+        joined[joined.length - 1] = { ...last, text: last.text + output.text };
       } else {
-        joined.push(output);
+        joined.push(isAfter ? { ...output, afterResult: true } : output);
       }
     }
     return joined;

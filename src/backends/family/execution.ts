@@ -25,7 +25,11 @@ type Gathered = Pick<
 >;
 
 /** What a cell wrote and left running. */
-export function gathered(cell: RunningCell, isolation: Isolation): Gathered {
+export function gathered(cell: RunningCell, isolation: Isolation, end?: CellEnd): Gathered {
+  const answer = end?.kind === "answered" ? end.answer : undefined;
+  if (answer !== undefined && (answer.result !== null || answer.error !== null)) {
+    cell.collector.end(answer.end_seq);
+  }
   return {
     stdout: cell.collector.whole("stdout"),
     stderr: cell.collector.whole("stderr"),

@@ -299,7 +299,7 @@ export class PythonSandbox implements ISandbox {
       number,
       code,
       ...(await this.#conclude(end, cell, { step, number, notice })),
-      ...gathered(cell, this.info.isolation),
+      ...gathered(cell, this.info.isolation, end),
       ...extrasOf(end),
       duration,
     };

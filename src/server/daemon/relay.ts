@@ -25,7 +25,8 @@ export class Relay {
   readonly #peer: Peer;
   readonly #session: string;
   readonly #order: Order;
-  readonly #numbers = new WeakMap<Display, number>();
+  /** By their content, since a result may say more about a display than was known when it came. */
+  readonly #numbers = new WeakMap<Display["data"], number>();
   #shown = 0;
   #query = 0;
   #held: { readonly stream: Stream; text: string } | undefined;
@@ -53,7 +54,7 @@ export class Relay {
 
   /** Under which number a display was sent. */
   numberOf(display: Display): number | undefined {
-    return this.#numbers.get(display);
+    return this.#numbers.get(display.data);
   }
 
   /** Sends what is held back; an answer must not overtake it. */
@@ -80,7 +81,7 @@ export class Relay {
 
   #display(display: Display): void {
     this.flush();
-    this.#numbers.set(display, this.#shown++);
+    this.#numbers.set(display.data, this.#shown++);
     const binary = Object.entries(display.binary);
     this.#peer.notify(
       "session_display",
@@ -89,6 +90,8 @@ export class Relay {
         data: display.data,
         attachments: binary.map(([mime, bytes]) => ({ mime, bytes: bytes.length })),
         metadata: JSON.stringify(display.metadata),
+        ...(display.displayId !== undefined && { display_id: display.displayId }),
+        ...roleOf(display),
       },
       binary.map(([, bytes]) => bytes),
     );
@@ -124,6 +127,11 @@ export class Relay {
       signal.removeEventListener("abort", over);
     }
   }
+}
+
+function roleOf({ isUpdate, isResult }: Display): Pick<Params<"session_display">, "role"> {
+  if (isUpdate === true) return { role: "update" };
+  return isResult === true ? { role: "result" } : {};
 }
 
 /** What the client's function threw, so that Python is told the same as without a daemon. */

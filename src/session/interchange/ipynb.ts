@@ -1,5 +1,6 @@
 import { errorLine } from "../../errors.js";
 import { type Cell, type CellOutput, TABLE_MIME } from "../cell.js";
+import { NOT_SHOWN } from "../outputs/outputs.js";
 import {
   bytesOf,
   type NotebookContent,
@@ -116,7 +117,7 @@ async function outputOf(
     case "ERROR":
       return errorOf(output);
     case "TEXT":
-      return textOf(output.stream, await whole(output.text), count);
+      return textOf(output, await whole(output.text), count);
     case "IMAGE":
       return bundled(output, count, ...(await imageOf(output, content)));
     case "DATAFRAME": {
@@ -138,7 +139,7 @@ async function outputOf(
 }
 
 function textOf(
-  stream: OutputOf<"TEXT">["stream"],
+  { stream, also }: OutputOf<"TEXT">,
   text: string,
   count: number | null,
 ): JsonObject {
@@ -148,8 +149,13 @@ function textOf(
       return { output_type: "stream", name: stream, text: linesOf(text) };
     case "result":
     case "display":
-      return bundled({ text, isResult: stream === "result" }, count, {});
+      return bundled({ text: ownText(text, also), isResult: stream === "result", also }, count, {});
   }
+}
+
+/** Where the representations themselves are there, a note of them is not. */
+function ownText(text: string, also: OutputOf<"TEXT">["also"]): string {
+  return also !== undefined && text.startsWith(NOT_SHOWN) ? "" : text;
 }
 
 async function imageOf(
@@ -177,16 +183,30 @@ function tableOf(output: OutputOf<"DATAFRAME">): JsonObject {
 }
 
 function bundled(
-  { text, isResult }: { readonly text: string; readonly isResult: boolean },
+  { text, isResult, also }: Pick<OutputOf<"HTML">, "text" | "isResult" | "also">,
   count: number | null,
-  data: JsonObject,
+  shown: JsonObject,
   metadata: JsonObject = {},
 ): JsonObject {
+  const data = { ...othersOf(also), ...shown };
   const plain = text === "" && Object.keys(data).length > 0 ? {} : { "text/plain": linesOf(text) };
   const bundle = { data: { ...data, ...plain }, metadata };
   return isResult
     ? { output_type: "execute_result", execution_count: count, ...bundle }
     : { output_type: "display_data", ...bundle };
+}
+
+/** JSON stands in the format as what it says, anything else as text. */
+function othersOf(also: Readonly<Record<string, string>> = {}): JsonObject {
+  const others = Object.entries(also).map(([mime, content]): [string, unknown] => {
+    if (!/^application\/(.*\+)?json$/.test(mime)) return [mime, linesOf(content)];
+    try {
+      return [mime, JSON.parse(content)];
+    } catch {
+      return [mime, linesOf(content)];
+    }
+  });
+  return Object.fromEntries(others);
 }
 
 /** Jupyter shows the lines of the traceback alone, so the hint stands there too. */

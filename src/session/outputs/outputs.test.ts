@@ -101,7 +101,7 @@ describe("the outputs of a cell", () => {
     const made = await outputs({
       outputs: [
         display({ "text/plain": "other" }, { "image/png": PNG }),
-        display({ "text/plain": "r" }, { "image/jpeg": JPEG }),
+        { ...display({ "text/plain": "r" }, { "image/jpeg": JPEG }), isResult: true },
         { type: "stdout", text: "late" },
       ],
       result: { "text/plain": "r", "text/html": "<r>" },
@@ -115,8 +115,45 @@ describe("the outputs of a cell", () => {
       height: 5,
       text: "r",
       isResult: true,
+      also: { "text/html": "<r>" },
       metadata: {},
     });
+  });
+
+  it("have the figures of a cell's end after its value or its error", async () => {
+    const figure = display({ "text/plain": "f" }, { "image/png": PNG });
+    const late = { ...figure, afterResult: true } as const;
+    const words = { type: "stderr", text: "warned", afterResult: true } as const;
+    const value = { "text/plain": "v" };
+    const made = await outputs({ outputs: [figure, words, late], result: value });
+    expect(made.outputs).toMatchObject([
+      { type: "IMAGE" },
+      { stream: "result" },
+      { stream: "stderr" },
+      { type: "IMAGE" },
+    ]);
+    const error = { type: "E", message: "m", traceback: "t" };
+    const failed = await outputs({ outputs: [late], error });
+    expect(failed.outputs.map(({ type }) => type)).toEqual(["ERROR", "IMAGE"]);
+    // What fails to be drawn is told before the value that is shown all the same.
+    const shown = { ...display(value), isResult: true, afterResult: true } as const;
+    const both = await outputs({ outputs: [shown], result: value, error });
+    expect(both.outputs).toMatchObject([{ type: "ERROR" }, { stream: "result", text: "v" }]);
+  });
+
+  it("keep short representations beside the one that is shown", async () => {
+    const forms = { "text/plain": "t", "text/html": "<b>", "text/latex": "l", "x/y+json": "{}" };
+    const data = { ...forms, "a/b": "x".repeat(LONGEST_TEXT_BYTES + 1), constructor: "c" };
+    const made = await outputs({ outputs: [display(data)] });
+    expect(made.outputs).toEqual([
+      {
+        type: "HTML",
+        html: "<b>",
+        text: "t",
+        isResult: false,
+        also: { "text/latex": "l", "x/y+json": "{}" },
+      },
+    ]);
   });
 
   it("put bytes into the store and refer to them", async () => {

@@ -7,6 +7,10 @@ import { Shelf, type ShelfPlace } from "./resources.js";
 
 /** Longer texts lie in the store, and the cell has their start. */
 export const LONGEST_TEXT_BYTES = 256 * 1024;
+/** What a text begins with that tells of representations without one. */
+export const NOT_SHOWN = "[not shown here: ";
+const MAX_OTHERS = 16;
+const MIME_TYPE = /^[a-z]+\/[\w.+-]{1,200}$/i;
 const START_CHARACTERS = 16 * 1024;
 const LONGEST_TABLE_CHARACTERS = 1024 * 1024;
 
@@ -30,7 +34,7 @@ const tableSchema = z
       (index === undefined || index.length === rows.length),
   );
 
-type Display = Omit<Extract<Output, { type: "display" }>, "type">;
+type Display = Pick<Extract<Output, { type: "display" }>, "data" | "binary" | "metadata">;
 
 export interface Shown extends Display {
   readonly isResult: boolean;
@@ -46,7 +50,8 @@ interface Kept {
 
 /**
  * What a cell showed, as data and in its order: text and displays as they came, then the value of
- * its last expression or its error. Bytes and very long texts go to the store.
+ * its last expression or its error, then what its end showed. Bytes and very long texts go to the
+ * store.
  */
 export async function outputsOf(
   execution: CodeExecution,
@@ -61,21 +66,23 @@ export async function outputsOf(
   };
   const { result, error } = execution;
   const picture = pictureOfResult(execution);
-  for (const output of execution.outputs) {
-    if (output === picture) continue;
-    add(
-      output.type === "display"
-        ? await shownOutput({ ...output, isResult: false }, shelf)
-        : await textOutput(output.type, output.text, shelf),
-    );
-  }
-  if (result !== null) {
+  const addResult = async () => {
     const { data, binary, metadata } = picture ?? { data: {}, binary: {}, metadata: {} };
-    const shown = { data: { ...data, ...result }, binary, metadata, isResult: true };
-    add(await shownOutput(shown, shelf));
-  }
+    add(
+      await shownOutput({ data: { ...data, ...result }, binary, metadata, isResult: true }, shelf),
+    );
+  };
+  const addShown = async (output: Output) => {
+    if (output.type !== "display") add(await textOutput(output.type, output.text, shelf));
+    else if (output !== picture)
+      add(await shownOutput({ ...output, isResult: output.isResult === true }, shelf));
+    else if (output.afterResult === true) await addResult();
+  };
+  for (const output of execution.outputs) if (output.afterResult !== true) await addShown(output);
+  if (result !== null && picture?.afterResult !== true) await addResult();
   // An error is told in any case: its texts are short.
   if (error !== null) outputs.push(errorOutput(error));
+  for (const output of execution.outputs) if (output.afterResult === true) await addShown(output);
   return { outputs, resources: [...shelf.resources] };
 }
 
@@ -85,15 +92,15 @@ function pictureOfResult({ result, outputs }: CodeExecution) {
   return outputs.findLast(
     (output): output is Extract<Output, { type: "display" }> =>
       output.type === "display" &&
-      output.data["text/plain"] === result["text/plain"] &&
-      (Object.keys(output.binary).length > 0 || "image/svg+xml" in output.data),
+      output.isResult === true &&
+      output.data["text/plain"] === result["text/plain"],
   );
 }
 
 export async function shownOutput(shown: Shown, shelf: Shelf): Promise<CellOutput> {
   const { data, isResult } = shown;
   const text = shortened(data["text/plain"] ?? "");
-  const beside = { text, isResult };
+  const besides = (primary: string) => ({ text, isResult, ...othersOf(data, primary) });
   const table = tableOf(data[TABLE_MIME]);
   if (table !== undefined) {
     const { index_names: indexNames, index, ...rest } = table;
@@ -106,7 +113,7 @@ export async function shownOutput(shown: Shown, shelf: Shelf): Promise<CellOutpu
       ...(index === undefined ? {} : { index }),
       ...(indexNames === undefined ? {} : { indexNames }),
       ...(kept === undefined ? {} : { html: kept.content, ...kept.whole }),
-      ...beside,
+      ...besides("text/html"),
     };
   }
   const image = bestImage(shown.binary);
@@ -119,7 +126,7 @@ export async function shownOutput(shown: Shown, shelf: Shelf): Promise<CellOutpu
       const words = text === "" ? note : `${text}\n${note}`;
       return textOutput(isResult ? "result" : "display", words, shelf);
     }
-    return { type: "IMAGE", mime, uri, ...imageSize(mime, bytes), ...beside, metadata };
+    return { type: "IMAGE", mime, uri, ...imageSize(mime, bytes), ...besides(mime), metadata };
   }
   for (const [mime, build] of RICH) {
     const content = data[mime];
@@ -127,16 +134,31 @@ export async function shownOutput(shown: Shown, shelf: Shelf): Promise<CellOutpu
     const { content: start, whole, isCut } = await keep(content, mime, shelf);
     // A piece of markup is none.
     if (isCut) break;
-    return { ...build(start), ...whole, ...beside };
+    return { ...build(start), ...whole, ...besides(mime) };
   }
   const json = data["application/json"];
   const parsed = json === undefined ? undefined : parseJson(json);
   if (json !== undefined && parsed !== undefined) {
     const { whole, isCut } = await keep(json, "application/json", shelf);
     const value = whole.uri === undefined ? parsed.value : null;
-    if (!isCut) return { type: "JSON", json: value, ...whole, ...beside };
+    if (!isCut) return { type: "JSON", json: value, ...whole, ...besides("application/json") };
   }
-  return textOutput(isResult ? "result" : "display", wordsOf(shown), shelf);
+  const words = await textOutput(isResult ? "result" : "display", wordsOf(shown), shelf);
+  return { ...words, ...othersOf(data, "text/plain") };
+}
+
+/** Short ones: they are there for other programs, and stand in the record with the rest. */
+function othersOf(data: Display["data"], primary: string): { also?: Record<string, string> } {
+  const others = Object.entries(data).filter(
+    ([mime, content]) =>
+      MIME_TYPE.test(mime) &&
+      content !== "" &&
+      mime !== primary &&
+      mime !== "text/plain" &&
+      !mime.startsWith("application/vnd.cellar.") &&
+      Buffer.byteLength(content) <= LONGEST_TEXT_BYTES,
+  );
+  return others.length === 0 ? {} : { also: Object.fromEntries(others.slice(0, MAX_OTHERS)) };
 }
 
 /** In the order of preference, below tables and images and above JSON and text. */
@@ -211,6 +233,6 @@ function wordsOf({ data, binary }: Display): string {
   const text = data["text/plain"];
   const unusable = [...(text === undefined ? Object.keys(data) : []), ...Object.keys(binary)];
   if (unusable.length === 0) return text ?? "";
-  const note = `[not shown here: ${unusable.join(", ").slice(0, 500)}]`;
+  const note = `${NOT_SHOWN}${unusable.join(", ").slice(0, 500)}]`;
   return text === undefined ? note : `${text}\n${note}`;
 }
