@@ -6,13 +6,12 @@ import {
   replacedSchema,
 } from "./agent-messages.js";
 import { daemonMessages } from "./daemon-messages.js";
+import { displayMessages } from "./display-messages.js";
 import {
   argvSchema,
   checkpointMode,
   checkpointPlan,
   count,
-  displayId,
-  displayRole,
   executionErrorSchema,
   json,
   mimeBundleSchema,
@@ -237,25 +236,7 @@ export const messages = {
   ),
   /** Shows that the head is there and listens. */
   ping: request("head", "host", nothing, nothing),
-  display: notification(
-    "head",
-    "inside",
-    z.strictObject({
-      step: count,
-      seq: count,
-      data: mimeBundleSchema,
-      attachments: z.array(z.strictObject({ mime: shortText, bytes: count })).max(16),
-      metadata: z.record(shortText, json),
-      display_id: displayId.optional(),
-      role: displayRole.optional(),
-    }),
-  ),
-  /** What the cell showed before goes: at once, or when it shows something else. */
-  clear_output: notification(
-    "head",
-    "inside",
-    z.strictObject({ step: count, seq: count, wait: z.boolean() }),
-  ),
+  ...displayMessages,
 
   /** A built-in that the host answers. `input` is JSON of its own, judged apart from the envelope. */
   host_call: request(
