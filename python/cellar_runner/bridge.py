@@ -1,9 +1,12 @@
 """The built-ins that the host answers: `llm_query`, `rlm_query` and their batches."""
 
+import _compat_pickle
 import asyncio
 import itertools
 import json
 import os
+import sys
+import types
 
 from . import values
 from .pristine import BUILTINS as __builtins__
@@ -21,6 +24,7 @@ UNAWAITED = (
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _getpid, _running_loop = os.getpid, asyncio._get_running_loop
+_modules = sys.modules
 
 
 class HostError(RuntimeError):
@@ -245,6 +249,19 @@ def functions(service):
         made[function.__name__] = function
     made["HostError"] = HostError
     return made
+
+
+def publish(names):
+    """Lets what names this module as its own be found there, for pickle and for `import`."""
+    module = _modules.get(MODULE)
+    if type(module) is not types.ModuleType or module.__spec__ is not None:
+        module = _modules[MODULE] = types.ModuleType(MODULE, "What a session adds to Python.")
+    own = {name: value for name, value in names.items() if getattr(value, "__module__", None) == MODULE}
+    vars(module).update(own, Answer=Answer, Answers=Answers)
+    # Pickle holds that every exception among the built-ins has a name in Python 2 too.
+    names = ("builtins", "HostError"), ("exceptions", "HostError")
+    _compat_pickle.REVERSE_NAME_MAPPING[names[0]] = names[1]
+    _compat_pickle.NAME_MAPPING[names[1]] = names[0]
 
 
 def _prompt(prompt, model):

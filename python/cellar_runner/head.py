@@ -2,7 +2,6 @@
 
 import os
 import select
-import signal
 import sys
 import threading
 import time
@@ -90,9 +89,10 @@ class Head(Service):
         _reseed()
         imports.install()
         self._obstacles = parking.Obstacles()
+        self._reserve.look()
 
     def serve(self):
-        signal.signal(signal.SIGINT, self._on_interrupt)
+        self._take_signals()
         while True:
             began = _now()
             # A thread that still waits for an answer may be reading, and leaves here what is not for it.
@@ -231,7 +231,7 @@ class Head(Service):
                 writer.write_as_copy(self._interpreter, descriptors[0], orders["write"])
             self._interpreter.rebuild_event_loop()
             self.adopt(orders, descriptors)
-            signal.signal(signal.SIGINT, self._on_interrupt)
+            self._take_signals()
             if not orders["park"]:
                 return
 

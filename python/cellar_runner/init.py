@@ -10,6 +10,7 @@ from . import children, family, linux, marks, wire
 from .births import Births
 from .branch import Branch
 from .census import Census
+from .interrupts import HOST_SIGNAL
 from .link import open_link
 from .memory_watch import MemoryWatch
 from .writers import Writers
@@ -112,7 +113,7 @@ class Init:
     def _on_interrupt(self, branch, params):
         if branch is not None:
             self._board.interrupt(branch.slot, params["step"])
-            branch.signal(signal.SIGINT)
+            branch.signal(HOST_SIGNAL)
 
     def _on_kill(self, branch, params):
         if branch is None or branch.pid is None or branch.generation != params["generation"]:

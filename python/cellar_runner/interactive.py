@@ -9,6 +9,11 @@ import sys
 
 from .pristine import BUILTINS as __builtins__
 
+_MISSING = object()
+_plain_input = __builtins__["input"]
+_plain_getpass, _plain_set_trace = getpass.getpass, bdb.Bdb.set_trace
+_getframe = sys._getframe
+
 
 class InputUnavailable(EOFError):
     """Nobody can answer a prompt from inside a cell."""
@@ -18,24 +23,42 @@ class DebuggerUnavailable(RuntimeError):
     """Nobody can step through a cell."""
 
 
-def _input(prompt="", /):
-    """Not available in a sandboxed cell."""
+def _is_nobody(stream):
+    """Whether it is the standard input that a cell begins with, and no terminal was put behind it."""
+    if stream is None or stream is not getattr(sys, "__stdin__", None):
+        return False
+    try:
+        return not stream.isatty()
+    except ValueError:
+        return True
+
+
+def _input(prompt=_MISSING, /):
+    """Read a line from sys.stdin, where the code has put something in its place."""
+    if not _is_nobody(getattr(sys, "stdin", None)):
+        return _plain_input() if prompt is _MISSING else _plain_input(prompt)
     raise InputUnavailable(
         "input() is not available in a sandboxed cell: assign the value in the code instead"
     )
 
 
-def _getpass(prompt="Password: ", stream=None, **_options):
-    """Not available in a sandboxed cell."""
+def _getpass(prompt="Password: ", stream=None, **options):
+    """Read a password from sys.stdin, where the code has put something in its place."""
+    if not _is_nobody(getattr(sys, "stdin", None)):
+        return _plain_getpass(prompt, stream, **options)
     raise InputUnavailable(
         "getpass() is not available in a sandboxed cell: assign the value in the code instead"
     )
 
 
-def _no_debugger(*_arguments, **_options):
-    raise DebuggerUnavailable(
-        "the debugger is not available in a sandboxed cell: print the values instead"
-    )
+def _set_trace(self, frame=None, **options):
+    """Start debugging from frame, where the code has put something in the place of sys.stdin."""
+    # A debugger without an input asks nobody, another may have been given its commands.
+    if _is_nobody(getattr(self, "stdin", None)) and _is_nobody(getattr(sys, "stdin", None)):
+        raise DebuggerUnavailable(
+            "the debugger is not available in a sandboxed cell: print the values instead"
+        )
+    return _plain_set_trace(self, _getframe(1) if frame is None else frame, **options)
 
 
 class Leave:
@@ -51,10 +74,11 @@ class Leave:
         raise SystemExit(code)
 
 
-def install(display):
+def install(display, keep):
     """Put the session's builtins in place."""
     builtins.input = _input
     builtins.display = display
+    builtins.keep = keep
     builtins.exit = Leave("exit")
     builtins.quit = Leave("quit")
     if not hasattr(builtins, "help"):
@@ -62,5 +86,5 @@ def install(display):
 
         builtins.help = _Helper()
     getpass.getpass = _getpass
-    bdb.Bdb.set_trace = _no_debugger
-    sys.breakpointhook = _no_debugger
+    bdb.Bdb.set_trace = _set_trace
+    sys.breakpointhook = sys.__breakpointhook__

@@ -15,12 +15,15 @@ from .displays import Displays
 from .event_loop import EventLoop
 from .final import is_ending
 from .history import History
+from .keeping import Keeping
 from .pristine import BUILTINS as __builtins__
 from .reprs import cap, guarded_str, is_a
 from .sources import Sources
 from .tracebacks import MESSAGE_LIMIT, Tracebacks
 
 RECURSION_FLOOR = 1000
+# How Python before 3.12 says that it has no memory for the frame of a call.
+NO_FRAME = ("error return without exception set",)
 
 _modules = sys.modules
 _builtin_names = vars(builtins)
@@ -31,6 +34,7 @@ _gettrace, _settrace = sys.gettrace, sys.settrace
 _getprofile, _setprofile = sys.getprofile, sys.setprofile
 _getlimit, _setlimit = sys.getrecursionlimit, sys.setrecursionlimit
 _code_of = SystemExit.__dict__["code"].__get__
+_arguments_of = BaseException.__dict__["args"].__get__
 _monitoring = getattr(sys, "monitoring", None)
 
 
@@ -62,6 +66,8 @@ class Interpreter:
         self._unshown_at = 0
         # How many texts a cell has run as cells.
         self._within = 0
+        # Lets the end of a cell have memory that the cell itself could not.
+        self.make_room = _nothing
         # What every cell finds by name, whatever the one before it did.
         self.builtins = {}
         # What is asked of every cell before it runs; nothing by default.
@@ -73,6 +79,8 @@ class Interpreter:
         self._loop = EventLoop()
         self.displays = Displays(display)
         self.displays.report = self._keep_unshown
+        # What keep() was told.
+        self.keeping = Keeping()
         self._figures = self.displays.figures
         self._commands = Commands(self)
         self._install()
@@ -114,7 +122,7 @@ class Interpreter:
 
     def _install(self):
         _modules["__main__"] = self._main
-        interactive.install(self.displays.display)
+        interactive.install(self.displays.display, self.keeping.function())
         ipython.install(self)
         self.sources.teach_inspect()
         warnings.filterwarnings("default", category=DeprecationWarning, module="__main__")
@@ -299,6 +307,10 @@ class Interpreter:
             for code in cell.codes:
                 value = _eval(code, self.namespace)
             return value
+        except MemoryError:
+            # At once: a `finally` that fails for want of memory never ends in some Pythons.
+            self.make_room()
+            raise
         finally:
             # no call to a Python function before these: the limit may be nearly reached
             if _getlimit() < RECURSION_FLOOR:
@@ -320,6 +332,9 @@ class Interpreter:
                 if code.co_flags & cells.COROUTINE:
                     value = await value
             return value
+        except MemoryError:
+            self.make_room()
+            raise
         finally:
             if _getpid() != pid:
                 self._end_copy(sys.exc_info()[1])
@@ -355,13 +370,18 @@ class Interpreter:
         return outcome
 
     def _failure(self, error):
+        starved = is_a(error, SystemError) and _arguments_of(error) == NO_FRAME
+        if starved or is_a(error, MemoryError):
+            self.make_room()
         if is_ending(error):
             return self._ok(None)
         status, exit_code = "error", None
         self._commands.fail(error)
         described = self._tracebacks.describe(error, self._loop.awaited)
         self._commands.last_error = described["traceback"]
-        if is_a(error, KeyboardInterrupt) and not self._tracebacks.raised_by_user(error):
+        if starved:
+            described["type"] = "MemoryError"
+        if is_a(error, KeyboardInterrupt) and self._tracebacks.struck_by_host(error):
             status = "interrupted"
             described["type"] = "KeyboardInterrupt"
         elif is_a(error, SystemExit):
@@ -371,6 +391,8 @@ class Interpreter:
 
     def _late_outcome(self, error):
         """An interrupt struck while the outcome was made: no more user code is called."""
+        if is_a(error, MemoryError):
+            self.make_room()
         described = self._tracebacks.bare(error)
         interrupted = is_a(error, KeyboardInterrupt)
         status = "interrupted" if interrupted else "error"

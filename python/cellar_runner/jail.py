@@ -3,7 +3,7 @@
 import os
 import resource
 
-from . import linux
+from . import linux, reserve
 
 GUEST_UID = 1000
 SOCKET_FOLDER = "/run/cellar"
@@ -183,11 +183,11 @@ def _limit_resources(limits):
     """Not open files: a head limits its own. Those under way in messages count for all sessions of a
     user together, and whoever sends some fails beyond its own limit, so init keeps that of the wall.
     """
-    memory = data_in_use() + limits["memory_mb"] * MEBIBYTE
+    memory = reserve.limits(data_in_use() + limits["memory_mb"] * MEBIBYTE)
     file_size = limits["file_mb"] * MEBIBYTE
+    resource.setrlimit(resource.RLIMIT_DATA, memory)
     for kind, value in (
         (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_DATA, memory),
         (resource.RLIMIT_FSIZE, file_size),
         (resource.RLIMIT_NPROC, limits["processes"]),
         (resource.RLIMIT_MEMLOCK, 64 * 1024),

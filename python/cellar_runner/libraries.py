@@ -13,7 +13,7 @@ KEPT = 200
 TEXT_LIMIT = 100
 
 _modules = sys.modules
-_OWN = frozenset(("__main__", "builtins", "cellar_runner", "cloudpickle", "lz4"))
+_OWN = frozenset(("__main__", "builtins", "cellar", "cellar_runner", "cloudpickle", "lz4"))
 _STANDARD = getattr(sys, "stdlib_module_names", None)
 _NUMBERS = re.compile(r"(\d+)(?:\.(\d+))?")
 

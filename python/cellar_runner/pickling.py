@@ -7,7 +7,7 @@ import dataclasses
 import pickle
 import struct
 
-from . import builders, handlers
+from . import builders, handlers, keeping
 from .imports import own
 from .packing import Passed
 from .pristine import BUILTINS as __builtins__
@@ -52,6 +52,7 @@ def anchors(interpreter):
         "builtins": vars(builtins),
         "main": interpreter.main,
         "load": handlers.load,
+        "load kept": keeping.load,
         "getattr": getattr,
     }
     for builder in builders.BUILDERS:
@@ -60,7 +61,7 @@ def anchors(interpreter):
     for name in _DATACLASS_MARKS:
         if hasattr(dataclasses, name):
             found["dataclasses:" + name] = getattr(dataclasses, name)
-    for name in ("display", "input", "exit", "quit"):
+    for name in ("display", "input", "exit", "quit", "keep"):
         if hasattr(builtins, name):
             found["builtin:" + name] = getattr(builtins, name)
     for name, value in interpreter.builtins.items():

@@ -9,7 +9,8 @@ import queue
 import signal
 import sys
 
-from . import imports, marks, snapshot, wire
+from . import imports, marks, reserve, snapshot, wire
+from .interrupts import HOST_SIGNAL
 from .outlet import Outlet
 from .pristine import BUILTINS as __builtins__
 from .service import Service
@@ -25,7 +26,7 @@ NO_CHECKPOINTS = {"planned": False, "reason": "no checkpoints: plain process"}
 
 _exit = os._exit
 _kill_thread = getattr(signal, "pthread_kill", None)
-_raise_signal, _SIGINT = signal.raise_signal, signal.SIGINT
+_raise_signal = signal.raise_signal
 
 
 class Plain(Service):
@@ -48,7 +49,8 @@ class Plain(Service):
         return interpreter
 
     def serve(self):
-        signal.signal(_SIGINT, self._on_interrupt)
+        self._take_signals()
+        self._reserve.look()
         # Full stacks would count toward the memory limit.
         usual = _thread.stack_size(STACK_BYTES)
         _start(self._pipes.watch)
@@ -77,9 +79,9 @@ class Plain(Service):
     def _interrupt(self, step):
         self._posted = step
         if _kill_thread is not None:
-            _kill_thread(self._main, _SIGINT)
+            _kill_thread(self._main, HOST_SIGNAL)
         else:
-            _raise_signal(_SIGINT)
+            _raise_signal(HOST_SIGNAL)
 
     def _interrupted_step(self):
         return self._posted
@@ -189,6 +191,8 @@ def _limit(limits, walled):
             value = min(value, hard)
         # The runner's own descriptors lie above the soft limit on files.
         kept = hard if kind == resource.RLIMIT_NOFILE else value
+        if sys.platform == "linux" and kind == resource.RLIMIT_DATA:
+            value, kept = reserve.limits(value) if hard == resource.RLIM_INFINITY else (value, hard)
         try:
             resource.setrlimit(kind, (value, kept))
         except (OSError, ValueError):
@@ -214,7 +218,7 @@ def main_walled(exchange, has_network):
 
 
 def _main(channel, exchange, has_network, walled):
-    signal.signal(_SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         from . import linux
 

@@ -64,6 +64,9 @@ class PolicyViolation(Exception):
         self.violations = violations
         self.hint = _advice(violations)
 
+    def __reduce__(self):
+        return type(self), (self.violations,)
+
 
 def _advice(violations):
     """Each hint once, with the names that it is for."""

@@ -12,6 +12,7 @@ import typing
 import weakref
 
 from . import builders, handlers, losses
+from .keeping import Postponed
 from .pristine import BUILTINS as __builtins__
 from .reprs import is_a
 
@@ -68,9 +69,12 @@ def is_importable(value, module, qualname):
 class Reducers:
     """Chooses for each class of values how they are taken apart; remembers what was met."""
 
-    def __init__(self, namespace, note):
+    def __init__(self, namespace, note, keeping=None):
         self._namespace = namespace
         self._note = note
+        self._keeping = keeping
+        # Objects of keep() come last: their load functions use what comes before.
+        self.postpones = bool(keeping)
         self._kinds = {}
         self._table = {
             _FunctionType: self._function,
@@ -107,11 +111,19 @@ class Reducers:
                 return self._table[exact]
         if issubclass(kind, type):
             return self._class
+        kept = self._keeping.for_type(kind) if self._keeping else None
+        if kept is not None:
+            return lambda value: self._keep(kept, value)
         handler = handlers.for_type(kind)
         if handler is not None:
             return handler.reduce
         loss = losses.of_type(kind)
         return None if loss is None else _raising(loss)
+
+    def _keep(self, kept, value):
+        if self.postpones:
+            raise Postponed
+        return kept.reduce(value)
 
     def _function(self, function):
         module = function.__module__

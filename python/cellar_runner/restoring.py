@@ -107,14 +107,20 @@ class _Restore:
         for number, text in index["sources"]:
             if number not in self._interpreter.sources.texts:
                 self._interpreter.sources.add(number, text)
-        variables, states = index["variables"], index["states"]
-        bounds = [record[1] for _, record in variables + states][1:] + [index["end"][1]]
+        variables, handlers, states = index["variables"], index.get("handlers", []), index["states"]
+        records = variables + handlers + states
+        bounds = [record[1] for _, record in records][1:] + [index["end"][1]]
+        without = dict(index.get("without", {}))
         with imports.Reaching():
             for (name, record), noted in zip(variables, bounds):
                 self._bring(name, record, noted)
-            for (name, record), noted in zip(states, bounds[len(variables) :]):
+            for (name, record), noted in zip(handlers, bounds[len(variables) :]):
+                self._keep_on(name, record, noted, without)
+            for (name, record), noted in zip(states, bounds[len(variables) + len(handlers) :]):
                 self._set_random(name, record, noted)
         restored = self._in_order()
+        for name, reason in without.items():
+            notes.append("keep({}) has to be called again: {}".format(name, reason))
         notes += libraries.differences(index["libraries"])
         for name, (reason, advice) in index["lost"].items():
             if name not in self._namespace:
@@ -135,6 +141,15 @@ class _Restore:
         except BaseException as error:
             self._stop_if_damaged()
             self._lost[name] = _failure(error)
+
+    def _keep_on(self, name, record, noted, without):
+        try:
+            self._interpreter.keeping.add(*self._reader.load(record, noted))
+        except (KeyboardInterrupt, MemoryError):
+            raise
+        except BaseException as error:
+            self._stop_if_damaged()
+            without[name] = _failure(error)[0]
 
     def _set_random(self, name, record, noted):
         try:
@@ -168,6 +183,8 @@ class _Restore:
 
 def _failure(error):
     """(reason, advice) for a variable that could not be made again."""
+    if is_a(error, losses.Lost):
+        return error.reason, error.advice
     text = guarded_str(error) or ""
     if is_a(error, ModuleNotFoundError) and is_a(error.name, str):
         top = error.name.partition(".")[0]

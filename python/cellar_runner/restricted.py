@@ -29,7 +29,7 @@ METHODS = frozenset(
 )
 _PLAIN = (
     "all any ascii bin bytearray classmethod dict display enumerate filter format frozenset help "
-    "iter list map max min next object property reversed set staticmethod sum super NotImplemented _"
+    "iter keep list map max min next object property reversed set staticmethod sum super NotImplemented _"
 ).split()
 _OPERATORS = {
     "+=": operator.iadd,

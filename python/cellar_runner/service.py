@@ -2,17 +2,19 @@
 
 import _signal as _signals
 import ctypes
+import errno
 import os
 import signal
 import sys
 import threading
 import time
 
-from . import aliases, bridge, context, snapshot, streams, values, wire
+from . import aliases, bridge, context, interrupts, reserve, snapshot, streams, values, wire
 from .agent import AgentTools
 from .conduct import Conduct
 from .interpreter import Interpreter
 from .messages import PROTOCOL_VERSION
+from .news import News
 from .pristine import BUILTINS as __builtins__
 from .reserved_names import MISSING, ReservedNames
 from .spilled import keep_spilled, spilled_folder
@@ -21,36 +23,18 @@ from .toolbox import toolbox
 _clock, _exit, _get_ident = time.perf_counter, os._exit, threading.get_ident
 _getpid = os.getpid
 _NOTHING = object()
-NEWS_SECONDS = 0.1
 # The name under which the host takes and gives what an agent's functions remember.
 AGENT_STATE = "__agent__"
 AGENT_CHARACTERS = 8_000_000
 # The same for outputs that were too long to be shown, where the host cannot mount them.
 SPILLED = "__spilled__"
 # The functions behind the ones of `signal`, which would make enumerations of their results.
-_signal, _SIGINT = _signals.signal, int(signal.SIGINT)
+_signal, _HOST_SIGNAL = _signals.signal, interrupts.HOST_SIGNAL
 _set_mask = getattr(_signals, "pthread_sigmask", None)
 _SET_MASK = int(getattr(signal, "SIG_SETMASK", 0))
 _dup2 = os.dup2
 _c_library = ctypes.CDLL("ucrtbase" if os.name == "nt" else None)
 _flush_c_streams = _c_library.fflush
-
-
-class News:
-    """Wakes the threads that wait for something another thread reads."""
-
-    def __init__(self):
-        self._condition = threading.Condition()
-
-    def wait(self, is_there):
-        """Waits for news, but not long: an interrupt has to wait as long as this."""
-        with self._condition:
-            if not is_there():
-                self._condition.wait(NEWS_SECONDS)
-
-    def tell(self):
-        with self._condition:
-            self._condition.notify_all()
 
 
 class Service:
@@ -64,6 +48,8 @@ class Service:
         self._step = 0
         self._armed = False
         self._missed = False
+        self._own_interrupts = interrupts.CellInterrupts(lambda: self._armed)
+        self._reserve = reserve.Reserve()
         self._channel = None
         self._pipes = None
         self._stdout = None
@@ -77,6 +63,7 @@ class Service:
         self.news = News()
         self.pid = _getpid()
         self._builtins = dict(toolbox(self.current_context), **bridge.functions(self))
+        bridge.publish(self._builtins)
 
     def _connect(self, channel, pipes):
         """Takes a channel to the host and the ends of the output pipes into use."""
@@ -93,7 +80,8 @@ class Service:
 
     def _new_interpreter(self):
         interpreter = self._make_interpreter()
-        interpreter.enter, interpreter.leave = self._arm, self._disarm
+        interpreter.enter, interpreter.leave = self._enter, self._leave
+        interpreter.make_room = self._reserve.open
         interpreter.separate = self._separate
         interpreter.displays.clear_by(self._clear_output)
         interpreter.builtins = self._builtins
@@ -104,8 +92,7 @@ class Service:
             self._give_streams()
 
     def _give_streams(self):
-        empty = open(os.devnull, "r")
-        self._interpreter.streams = (empty, self._stdout, self._stderr)
+        self._interpreter.streams = (streams.empty_input(), self._stdout, self._stderr)
 
     def _restore_descriptors(self):
         """Descriptors 1 and 2 lead to the output pipes again."""
@@ -180,8 +167,14 @@ class Service:
         try:
             result = handler(self, params)
             self._channel.answer(identifier, result)
-        except (OSError, wire.Broken):
-            _exit(1)
+        except (OSError, wire.Broken) as error:
+            _exit(reserve.EXIT_CODE if getattr(error, "errno", 0) == errno.ENOMEM else 1)
+        except MemoryError:
+            self._reserve.open()
+            if method == "execute":
+                _exit(reserve.EXIT_CODE)
+            self._channel.refuse(identifier, wire.INTERNAL_ERROR, "MemoryError")
+            return
         except BaseException as error:
             text = "%s: %s" % (type(error).__name__, error)
             self._channel.refuse(identifier, wire.INTERNAL_ERROR, text[:4000])
@@ -203,7 +196,9 @@ class Service:
 
     def _begin_cell(self, params):
         self._step = step = params["step"]
-        _signal(_SIGINT, self._on_interrupt)
+        if self._reserve.is_open:
+            self._reserve.close()
+        self._take_signals()
         if _set_mask is not None:
             _set_mask(_SET_MASK, ())
         self._restore_descriptors()
@@ -289,6 +284,7 @@ class Service:
             from . import host_tools
 
             self._builtins.update(host_tools.functions(self, params["tools"]))
+        bridge.publish(self._builtins)
         return {}
 
     def _equip(self, options):
@@ -356,18 +352,37 @@ class Service:
         if not self._armed or _get_ident() != self._main:
             return work(*arguments)
         self._armed = False
+        held = None
         try:
+            held = self._own_interrupts.hold()
             return work(*arguments)
         finally:
             # No call before this: the recursion limit may be nearly reached.
             self._armed = True
-            if self._missed:
-                self._arm()
+            try:
+                if self._missed:
+                    self._arm()
+            finally:
+                self._own_interrupts.release(held)
+
+    def _take_signals(self):
+        self._own_interrupts.close()
+        _signal(_HOST_SIGNAL, self._on_interrupt)
+
+    def _enter(self):
+        """User code runs from now on."""
+        self._own_interrupts.open()
+        self._arm()
+
+    def _leave(self):
+        self._armed = False
+        self._own_interrupts.close()
 
     def _arm(self):
         self._armed = True
         self._missed = False
         self._strike()
+        self._own_interrupts.deliver()
 
     def _disarm(self):
         self._armed = False

@@ -6,6 +6,7 @@ import sys
 import types
 
 from . import libraries, losses, packing, surroundings
+from .keeping import Postponed
 from .packing import FORMAT, Refused
 from .pickling import Reader, Writer, anchors, cloud_pickler, plain_pickler
 from .pristine import BUILTINS as __builtins__
@@ -74,9 +75,10 @@ class _Snapshot:
         self._tape = packing.Tape(self._packer)
         self._modules = set()
         self._definitions = {}
-        reduce = Reducers(self._namespace, self._note)
+        self._keeping = interpreter.keeping
+        self._reduce = Reducers(self._namespace, self._note, self._keeping)
         anchored = anchors(interpreter)
-        self._writer = Writer(base, self._packer, self._tape, anchored, reduce)
+        self._writer = Writer(base, self._packer, self._tape, anchored, self._reduce)
         self._variables = []
         self._kept = []
         self._lost = {}
@@ -94,13 +96,21 @@ class _Snapshot:
         names = self._names(private)
         current = None
         try:
+            later = []
             for current in names:
+                try:
+                    self._write_variable(current, strict)
+                except Postponed:
+                    later.append(current)
+            self._reduce.postpones = False
+            for current in later:
                 self._write_variable(current, strict)
             current = None
+            handlers, without = self._write_handlers()
             states = self._write_states()
             end, _ = self._writer.dump(None)
             self._tape.finish()
-            self._packer.finish(self._index(names, states, end))
+            self._packer.finish(self._index(states, end, handlers, without))
         except packing.Passed:
             raise TooLarge(self._too_large(names, current)) from None
         return self._manifest(names)
@@ -130,7 +140,7 @@ class _Snapshot:
                 raise losses.Lost(value, "a context this large belongs to the host", advice)
             record, entry["size"] = self._writer.dump(value)
             self._kept.append([name, record])
-        except packing.Passed:
+        except (packing.Passed, Postponed):
             raise
         except BaseException as error:
             if self._packer.is_broken:
@@ -141,6 +151,21 @@ class _Snapshot:
             entry.update(kept=False, reason=loss.reason, advice=loss.advice)
             self._lost[name] = [loss.reason, loss.advice]
         self._variables.append(entry)
+
+    def _write_handlers(self):
+        """What keep() was told: records by the names of the classes, and reasons for those that cannot be."""
+        records, without = [], {}
+        for kept in self._keeping:
+            try:
+                parts = (kept.kind, kept.save, kept.load)
+                records.append([kept.name, self._writer.dump(parts)[0]])
+            except packing.Passed:
+                raise
+            except BaseException as error:
+                if self._packer.is_broken:
+                    raise
+                without[kept.name] = _loss(None, error).reason
+        return records, without
 
     def _write_states(self):
         states = []
@@ -156,7 +181,7 @@ class _Snapshot:
                 continue
         return states
 
-    def _index(self, names, states, end):
+    def _index(self, states, end, handlers, without):
         order = {name: number for number, name in enumerate(self._namespace)}
         earlier = self._interpreter.lost_names
         return {
@@ -167,6 +192,8 @@ class _Snapshot:
             "anchors": self._writer.anchors,
             "variables": self._kept,
             "order": sorted((name for name, _ in self._kept), key=order.get),
+            "handlers": handlers,
+            "without": without,
             "states": states,
             "end": end,
             "stream": self._tape.entries,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import linecache
 import sys
@@ -11,6 +12,7 @@ from .pristine import BUILTINS as __builtins__
 KEPT_LENGTH = 2_000_000
 
 _modules = sys.modules
+_module_of = type.__dict__["__module__"].__get__
 
 
 class Sources:
@@ -62,8 +64,9 @@ class Sources:
         """Let inspect.getsource find classes of cells, which have no file of their own."""
         original = getattr(inspect.getfile, "original", inspect.getfile)
 
+        @functools.wraps(original)
         def getfile(object):
-            if isinstance(object, type) and object.__module__ == "__main__":
+            if _is_of_cells(object):
                 main = _modules.get("__main__")
                 if getattr(main, "__file__", None) is None:
                     filename = self.file_of_class(object)
@@ -73,3 +76,11 @@ class Sources:
 
         getfile.original = original
         inspect.getfile = getfile
+
+
+def _is_of_cells(value):
+    """Whether a value is a class that a cell made, whatever its metaclass claims."""
+    try:
+        return issubclass(type(value), type) and _module_of(value) == "__main__"
+    except Exception:
+        return False

@@ -17,6 +17,8 @@ REPEATS_SHOWN = 3
 CHAIN_LIMIT = 10
 GROUP_LIMIT = 15
 WORKSPACE = "/workspace"
+# The method of the service that raises the host's interrupt.
+STRIKE = "_strike"
 
 _RUNNER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _RUNNER_PACKAGE = __name__.rpartition(".")[0] + "."
@@ -79,12 +81,14 @@ class Tracebacks:
             return "<{}; its __str__ failed>".format(type_name(type(error)))
         return cap(text, MESSAGE_LIMIT)
 
-    def raised_by_user(self, error):
-        """Whether the innermost frame is user code, so no signal handler raised this."""
+    def struck_by_host(self, error):
+        """Whether the innermost frame is that of the runner's handler for the host's interrupts."""
         step = _traceback_of(error)
         while step is not None and step.tb_next is not None:
             step = step.tb_next
-        return step is not None and self._is_user(step.tb_frame.f_code.co_filename)
+        return step is not None and step.tb_frame.f_code.co_name == STRIKE and (
+            step.tb_frame.f_code.co_filename.startswith(_RUNNER)
+        )
 
     def _chain(self, error, seen, depth):
         seen.add(id(error))

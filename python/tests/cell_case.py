@@ -12,6 +12,16 @@ import unittest
 import warnings
 
 from cellar_runner.interpreter import Interpreter
+from cellar_runner.service import Service
+
+
+class Interrupted:
+    """A service whose running step the host wants to interrupt."""
+
+    _step = 1
+
+    def _interrupted_step(self):
+        return 1
 
 
 class CellCase(unittest.TestCase):
@@ -95,7 +105,7 @@ class CellCase(unittest.TestCase):
 
         def interrupt(_number, _frame):
             if armed[0]:
-                raise KeyboardInterrupt
+                Service._strike(Interrupted())
 
         def enter():
             armed[0] = True

@@ -5,6 +5,9 @@ import pickle
 import unittest
 
 from cellar_runner import bridge
+from cellar_runner.commands import MagicUnavailable
+from cellar_runner.interactive import InputUnavailable
+from cellar_runner.policy_report import PolicyViolation
 
 
 class Host:
@@ -49,6 +52,18 @@ class Host:
 
 def echo(content):
     return content["prompt"].upper()
+
+
+class PickleTest(unittest.TestCase):
+    def test_what_the_runner_raises_can_be_pickled(self):
+        bridge.publish(bridge.functions(Host(echo)))
+        error = bridge.HostError("asleep")
+        error.hint = "wake it"
+        violation = {"line": 1, "column": 0, "message": "no", "rule": "call.eval", "hint": "do not"}
+        for raised in (error, InputUnavailable("no"), MagicUnavailable("no"), PolicyViolation([violation])):
+            copy = pickle.loads(pickle.dumps(raised))
+            self.assertEqual((type(copy), copy.args, vars(copy)), (type(raised), raised.args, vars(raised)))
+        self.assertIs(pickle.loads(pickle.dumps(bridge.HostError, 0)), bridge.HostError)
 
 
 class WaitingTest(unittest.TestCase):

@@ -1,4 +1,5 @@
 """What every process that runs cells does with requests and interrupts."""
+import signal
 import threading
 import unittest
 
@@ -139,6 +140,71 @@ class InterruptTest(unittest.TestCase):
         thread.start()
         thread.join()
         self.assertEqual(armed, [True])
+
+
+class OwnInterruptTest(unittest.TestCase):
+    """A SIGINT that user code sends."""
+
+    def setUp(self):
+        self.service = Small()
+        self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
+        self.service._own_interrupts.close()
+        self.service._step = 7
+
+    def send(self):
+        signal.raise_signal(signal.SIGINT)
+
+    def test_strikes_user_code_and_nothing_else(self):
+        self.send()
+        self.service._enter()
+        with self.assertRaises(KeyboardInterrupt):
+            self.send()
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+        self.service._leave()
+        self.send()
+        # What came between two cells is not the next one's.
+        self.service._enter()
+        self.service._leave()
+
+    def test_waits_for_a_message_to_be_whole(self):
+        self.service._enter()
+        self.service._channel.during = self.send
+        with self.assertRaises(KeyboardInterrupt):
+            self.service._display({"text/plain": "x"}, {})
+        self.assertEqual(self.service.sent, ["display"])
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+
+    def test_a_handler_of_the_cell_is_called_once_and_stays_until_its_end(self):
+        calls = []
+        self.service._enter()
+        signal.signal(signal.SIGINT, lambda *_: calls.append(len(self.service.sent)))
+        handler = signal.getsignal(signal.SIGINT)
+        self.service._channel.during = self.send
+        self.service._display({"text/plain": "x"}, {})
+        self.assertEqual(calls, [1])
+        self.assertIs(signal.getsignal(signal.SIGINT), handler)
+        self.service._leave()
+        self.send()
+        self.assertEqual(calls, [1])
+
+    def test_reaches_a_cell_that_waits_for_the_host(self):
+        self.service._enter()
+
+        def wait():
+            self.send()
+            self.service._arm()
+            self.service._disarm()
+
+        with self.assertRaises(KeyboardInterrupt):
+            self.service._undisturbed(wait)
+
+    def test_a_cell_may_ignore_it(self):
+        self.service._enter()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self.service._channel.during = self.send
+        self.service._display({"text/plain": "x"}, {})
+        self.assertEqual(signal.getsignal(signal.SIGINT), signal.SIG_IGN)
+        self.service._leave()
 
 
 if __name__ == "__main__":

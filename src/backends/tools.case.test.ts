@@ -54,7 +54,7 @@ export function describeHostTools(options: ConformanceOptions): void {
 
     check("keep the types of values in both directions", () => {
       const seen: unknown[] = [];
-      const keep = {
+      const take = {
         execute: (input: object) => {
           seen.push(input);
           return {
@@ -65,9 +65,9 @@ export function describeHostTools(options: ConformanceOptions): void {
           };
         },
       };
-      return withTools({ keep, echo }, async (sandbox) => {
+      return withTools({ take, echo }, async (sandbox) => {
         const run = await sandbox.execute(
-          `got = keep(n=2**70, raw=b'ab', pair=(1, 'é'), some={'x'}, map={1: None})\n` +
+          `got = take(n=2**70, raw=b'ab', pair=(1, 'é'), some={'x'}, map={1: None})\n` +
             "[got['at'].year, got['big'] == 2**70, got['bytes'], got['none']]",
         );
         expect([run.error, text(run)]).toEqual([null, "[1970, True, b'\\x01\\x02', None]"]);

@@ -12,6 +12,10 @@ import type { HostCalls } from "./host-calls.js";
 const SETTLE_MS = 5_000;
 /** Nor may what is left running write on and on under the cell's name. */
 const LONGEST_SETTLE_MS = 15_000;
+/** How a process leaves that has no memory left to say so with. */
+const OUT_OF_MEMORY_EXIT = 86;
+/** What Python and C++ say before they abort because there is none. */
+const LAST_WORDS = /^Fatal Python error: .*MemoryError|^terminate called .*'std::bad_alloc'/m;
 /** A closed link is mostly a dead head, of which init tells by itself. */
 const DEATH_NOTICE_MS = 250;
 
@@ -254,8 +258,7 @@ export function answeredStatus(answer: Result<"execute">): ExecutionStatus {
 /** Status and error of a cell whose process died under it. */
 export function describeDeath(
   end: Extract<CellEnd, { kind: "died" | "lost" }>,
-  cause: StopCause | undefined,
-  limit: string,
+  { cause, limit, collector }: Pick<RunningCell, "cause" | "limit" | "collector">,
 ): { status: ExecutionStatus; error: ExecutionError } {
   if (cause !== undefined) return { status: cause, error: stopError(cause, limit) };
   if (end.kind === "lost") {
@@ -267,17 +270,23 @@ export function describeDeath(
   const { cause: death } = end.death;
   switch (death.kind) {
     case "oom":
-      return {
-        status: "oom",
-        error: plain("MemoryError", "The cell exceeded the memory limit and was ended"),
-      };
+      return starved();
     case "signal":
+      if (LAST_WORDS.test(collector.whole("stderr"))) return starved();
       return crashed("Crashed", `The process was ended by ${signalName(death.signal)}`);
     case "exit":
+      if (death.code === OUT_OF_MEMORY_EXIT) return starved();
       return crashed("Crashed", `The process left with exit code ${death.code}`);
     case "killed":
       return crashed("Crashed", "The process was ended by the host");
   }
+}
+
+function starved(): { status: "oom"; error: ExecutionError } {
+  return {
+    status: "oom",
+    error: plain("MemoryError", "The cell exceeded the memory limit and was ended"),
+  };
 }
 
 function timeLimit(milliseconds: number): string {

@@ -325,7 +325,7 @@ export class PythonSandbox implements ISandbox {
           : joinReports(run.notice, undone);
       return { status, error, result: answer.result, exitCode: answer.exit_code, state };
     }
-    const { status, error } = describeDeath(end, cell.cause, cell.limit);
+    const { status, error } = describeDeath(end, cell);
     // It had answered and was copied before it died: what came back holds this cell's work too.
     if (end.kind === "died" && end.death.restored === run.step) {
       this.#branch.line.add({ id: run.step, cell: run.number });

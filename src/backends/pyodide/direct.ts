@@ -6,6 +6,7 @@ import { Peer } from "../../protocol/peer.js";
 import { Family, type Hello } from "../family/family.js";
 import { framesIn } from "./inside/link.js";
 import type { Room, SteppedSession } from "./inside/room.js";
+import { HOST_SIGNAL } from "./inside/signals.js";
 
 /** The host's own clock has struck by then, when the two can be compared. */
 const MARGIN_MS = 20;
@@ -52,7 +53,7 @@ export class Deadline {
     const now = performance.now();
     if (now <= this.#next) return 0;
     this.#next = now + REPEAT_MS;
-    return 2;
+    return HOST_SIGNAL;
   }
 
   wait(milliseconds: number): number {

@@ -5,7 +5,8 @@ const SEEN_STEP = 2;
 const HAS_PARTIAL_LINE = 3;
 const CELLS = 4;
 
-const SIGINT = 2;
+/** SIGRTMAX: the host's own, for SIGINT belongs to the cells. */
+export const HOST_SIGNAL = 64;
 /** The one that tells the runner to look after its output; nothing else uses it there. */
 export const SIGPROF = 27;
 
@@ -23,14 +24,14 @@ export class Signals {
   /** Asks for the interrupt of a step. */
   interrupt(step: number): void {
     Atomics.store(this.cells, WANTED_STEP, step);
-    this.#raise(SIGINT);
+    this.#raise(HOST_SIGNAL);
   }
 
   /** Python takes a signal by reading and then clearing, and may so clear a newer one unread. */
   repeatUnseen(): boolean {
     const wanted = Atomics.load(this.cells, WANTED_STEP);
     if (Atomics.load(this.cells, SEEN_STEP) === wanted) return false;
-    this.#raise(SIGINT);
+    this.#raise(HOST_SIGNAL);
     return true;
   }
 
