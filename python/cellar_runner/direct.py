@@ -64,9 +64,7 @@ class SteppedInterpreter(Interpreter):
         """Yields while it waits; gives what `run` would give."""
         outcome = None
         try:
-            self._reset()
-            self.enter()
-            cell = self._build(number, self.conduct.prepare(code, self))
+            cell = self._build(number, self._prepare(number, code))
             if not cell.in_loop:
                 value = self._value_of(cell)
             elif cell.around is None:
@@ -78,7 +76,6 @@ class SteppedInterpreter(Interpreter):
             outcome = self._ok(value)
         except BaseException as error:
             outcome = self._failure(error)
-        self.conduct.report(outcome)
         try:
             self._finish_output(outcome)
             self.leave()

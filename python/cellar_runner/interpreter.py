@@ -17,9 +17,10 @@ from .final import is_ending
 from .history import History
 from .keeping import Keeping
 from .pristine import BUILTINS as __builtins__
-from .reprs import cap, guarded_str, is_a
+from .reprs import is_a
+from .script import exit_code_of
 from .sources import Sources
-from .tracebacks import MESSAGE_LIMIT, Tracebacks
+from .tracebacks import Tracebacks
 
 RECURSION_FLOOR = 1000
 # How Python before 3.12 says that it has no memory for the frame of a call.
@@ -33,7 +34,6 @@ _exit = os._exit
 _gettrace, _settrace = sys.gettrace, sys.settrace
 _getprofile, _setprofile = sys.getprofile, sys.setprofile
 _getlimit, _setlimit = sys.getrecursionlimit, sys.setrecursionlimit
-_code_of = SystemExit.__dict__["code"].__get__
 _arguments_of = BaseException.__dict__["args"].__get__
 _monitoring = getattr(sys, "monitoring", None)
 
@@ -131,8 +131,6 @@ class Interpreter:
     def run(self, number, code):
         """Run one cell; gives status, error, result and exit_code."""
         outcome = late = None
-        self.number = number
-        self._unshown = None
         # user code also runs after a cell's own code, in a __repr__ or a background thread
         if _getlimit() < RECURSION_FLOOR:
             _setlimit(RECURSION_FLOOR)
@@ -155,48 +153,37 @@ class Interpreter:
             late = None
         return outcome
 
-    def become_script(self, argv, code):
-        """What a script finds of itself: its words, its name, and its file in the folder of work."""
-        sys.argv = list(argv)
-        self.namespace.pop("__file__", None)
-        name = os.path.basename(argv[0])
-        if not name or name in ("-", "-c"):
-            return
-        try:
-            path = os.path.join(os.getcwd(), name)
-            self.namespace["__file__"] = path
-            # Processes that are spawned read it again.
-            with open(path, "x", encoding="utf-8") as file:
-                file.write(code)
-        except OSError:
-            # It is there already, or nothing can be written: then the name alone has to do.
-            pass
-
     def rebuild_event_loop(self):
         """For a fork-restored copy: the event loop's own descriptors were closed."""
         self._loop.rebuild()
 
     def _attempt(self, number, code):
-        conduct = self.conduct
         try:
-            self._reset()
-            self.enter()
-            if conduct is not None:
-                code = conduct.prepare(code, self)
-            self._commands.begin()
-            if self._ipython is not None:
-                self._ipython.before_cell(code)
+            code = self._prepare(number, code)
             outcome = self._ok(self._evaluate(number, code))
         except BaseException as error:
             outcome = self._failure(error)
-        self._commands.end()
-        if conduct is not None:
-            conduct.report(outcome)
         self._finish_output(outcome)
         return outcome
 
+    def _prepare(self, number, code):
+        """The text of the cell as it is to be run, once all is ready for it."""
+        self.number = number
+        self._unshown = None
+        self._reset()
+        self.enter()
+        if self.conduct is not None:
+            code = self.conduct.prepare(code, self)
+        self._commands.begin()
+        if self._ipython is not None:
+            self._ipython.before_cell(code)
+        return code
+
     def _finish_output(self, outcome):
         """What is shown after the value or the error: figures, and by the functions called then."""
+        self._commands.end()
+        if self.conduct is not None:
+            self.conduct.report(outcome)
         shell = self._ipython
         if self._unshown is not None and outcome["status"] == "ok":
             outcome["end_seq"] = self._unshown_at
@@ -344,7 +331,7 @@ class Interpreter:
         code = 0
         try:
             if is_a(error, SystemExit):
-                code = _exit_code(error)[0]
+                code = exit_code_of(error)[0]
             elif error is not None:
                 code = 1
                 sys.stderr.write(self._tracebacks.describe(error)["traceback"] + "\n")
@@ -385,7 +372,7 @@ class Interpreter:
             status = "interrupted"
             described["type"] = "KeyboardInterrupt"
         elif is_a(error, SystemExit):
-            exit_code, described["message"] = _exit_code(error)
+            exit_code, described["message"] = exit_code_of(error)
             described["type"] = "SystemExit"
         return {"status": status, "error": described, "result": None, "exit_code": exit_code}
 
@@ -403,14 +390,3 @@ def _stop_monitoring():
     for tool in range(6):
         if _monitoring.get_tool(tool) is not None:
             _monitoring.set_events(tool, 0)
-
-
-def _exit_code(error):
-    """(code, message) with which Python would end."""
-    code = _code_of(error)
-    if code is None:
-        return 0, ""
-    if is_a(code, int):
-        code = int.__index__(code)
-        return (code, str(code)) if code.bit_length() < 32 else (255, "255")
-    return 1, cap(guarded_str(code) or "", MESSAGE_LIMIT)

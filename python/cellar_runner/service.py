@@ -17,6 +17,7 @@ from .messages import PROTOCOL_VERSION
 from .news import News
 from .pristine import BUILTINS as __builtins__
 from .reserved_names import MISSING, ReservedNames
+from .script import become_script
 from .spilled import keep_spilled, spilled_folder
 from .toolbox import toolbox
 
@@ -189,7 +190,7 @@ class Service:
     def _run(self, params):
         self._begin_cell(params)
         if "argv" in params:
-            self._interpreter.become_script(params["argv"], params["code"])
+            become_script(self._interpreter.namespace, params["argv"], params["code"])
         started = _clock()
         outcome = self._interpreter.run(params["number"], params["code"])
         return self._end_cell(outcome, started)
