@@ -211,7 +211,7 @@ class Interpreter:
             outcome["end_seq"] = self.separate()
 
     def _keep_unshown(self, error):
-        if self._unshown is None:
+        if self._unshown is None and not is_ending(error):
             self._flush()
             self._unshown, self._unshown_at = error, self.separate()
 
