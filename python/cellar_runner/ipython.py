@@ -42,6 +42,10 @@ def install(interpreter):
 
     builtins.get_ipython = get_ipython
     _modules.setdefault(KERNEL_SHELL, _kernel_shell())
+    if INTERACTIVE_SHELL in _modules:
+        # a preloaded library has brought it
+        _lead_to_current()
+        _watch_widgets(interpreter)
     known = _modules.get(NAME)
     if known is None or getattr(known, "__spec__", None) is None or known.__spec__.loader is None:
         _modules[NAME] = _placeholder(get_ipython, interpreter)
@@ -65,6 +69,10 @@ def _kernel_shell():
 
 def _watch_widgets(interpreter):
     from . import ipython_widgets
+
+    if ipython_widgets.MODULE in _modules:
+        ipython_widgets.adopt(interpreter)
+        return
 
     def tell():
         ipython_widgets.adopt(interpreter)
@@ -113,7 +121,11 @@ def _loaded(placeholder):
 
 def _adopt():
     """The installed IPython finds the session's shell running."""
+    _lead_to_current()
+    introduce(current())
+
+
+def _lead_to_current():
     real = _modules[INTERACTIVE_SHELL].InteractiveShell
     real.initialized = classmethod(lambda _kind: True)
     real.instance = classmethod(lambda _kind, *_arguments, **_options: current())
-    introduce(current())
