@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+import warnings
 
 from .excerpts import TABLE_TYPE, excerpt
 from .pretty import text_of
 from .pristine import BUILTINS as __builtins__
-from .reprs import is_a
+from .reprs import cap, guarded_repr, is_a
 
 _MISSING = object()
 _mro = type.__dict__["__mro__"].__get__
@@ -28,6 +29,22 @@ _METHODS = (
     ("application/json", "_repr_json_"),
     ("application/javascript", "_repr_javascript_"),
 )
+
+
+_BINARY = ("image/png", "image/jpeg", "application/pdf")
+
+
+class FormatterWarning(UserWarning):
+    """A representation that is left out, since it is not of the kind that its type demands."""
+
+
+def _is_valid(mime, content):
+    """Whether it is what a function for this type gives: the content, or that and its metadata."""
+    if is_a(content, tuple) and len(content) == 2 and is_a(content[1], dict):
+        content = content[0]
+    if mime == "application/json":
+        return is_a(content, (list, dict, tuple, str))
+    return is_a(content, (bytes, str) if mime in _BINARY else str)
 
 
 def real_method(value, name):
@@ -64,7 +81,16 @@ class Formatter:
 
     def __call__(self, value):
         """The representation, or None; what fails in it is told and not raised."""
-        return self._guard(self.content, value) if self.enabled else None
+        return self._guard(self._checked, value) if self.enabled else None
+
+    def _checked(self, value):
+        content = self.content(value)
+        if content is None or _is_valid(self.format_type, content):
+            return content
+        message = "{} formatter returned invalid type {} for object: {}"
+        shown = message.format(self.format_type, type(content), cap(guarded_repr(value), 200))
+        warnings.warn(shown, FormatterWarning, stacklevel=2)
+        return None
 
     def content(self, value):
         """The representation, or None where there is none."""

@@ -1,5 +1,6 @@
 """Imports the libraries that sessions share, and names those that are not there."""
 
+import builtins
 import importlib
 import os
 import sys
@@ -12,8 +13,23 @@ def _import(name):
     if name == "matplotlib":
         os.makedirs(os.environ.get("MPLCONFIGDIR", "/tmp/mpl"), exist_ok=True)
         importlib.import_module(name).use("Agg")
+    elif name == "pandas":
+        with _Kernel():
+            importlib.import_module(name)
     else:
         importlib.import_module(name)
+
+
+class _Kernel:
+    """pandas asks on import whether it is in a notebook, and shows wide tables accordingly."""
+
+    kernel = None
+
+    def __enter__(self):
+        builtins.get_ipython = lambda: self
+
+    def __exit__(self, *_error):
+        del builtins.get_ipython
 
 
 def preload(names):
