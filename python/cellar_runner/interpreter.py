@@ -124,6 +124,7 @@ class Interpreter:
         _modules["__main__"] = self._main
         interactive.install(self.displays.display, self.keeping.function())
         ipython.install(self)
+        sys.displayhook = self._show_value
         self.sources.teach_inspect()
         warnings.filterwarnings("default", category=DeprecationWarning, module="__main__")
         warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown")
@@ -338,6 +339,12 @@ class Interpreter:
             self._flush()
         finally:
             _exit(code & 0xFF)
+
+    def _show_value(self, value):
+        """What code compiled as single statements does with its values."""
+        if value is not None:
+            self.history.keep(value)
+            self.displays.show_result(value)
 
     def evaluate_within(self, code):
         """The value of a text that a cell runs as a cell."""
