@@ -27,6 +27,10 @@ _modules = sys.modules
 _BytesIO = io.BytesIO
 
 
+def _nothing():
+    return None
+
+
 class Figures:
     """Does what IPython's inline backend does; looks at matplotlib only if the user imported it."""
 
@@ -59,11 +63,20 @@ class Figures:
         drawn, self._to_draw = self._to_draw, []
         if not drawn or _PYLAB not in _modules:
             return
+        self._settle_layouts()
         if self.close_figures:
             self.show(True)
             return
         active = [manager.canvas.figure for manager in self._managers()]
         self._display(figure for figure in active if any(figure is other for other in drawn))
+
+    def _settle_layouts(self):
+        """pyplot draws at the end of a cell before the backend does, and layouts change with each drawing."""
+        for manager in self._managers():
+            figure = manager.canvas.figure
+            engine = getattr(figure, "get_layout_engine", _nothing)()
+            if engine is not None and figure.stale and self._patched.isinteractive():
+                manager.canvas.draw_idle()
 
     def show(self, close=None):
         """Show the open figures now."""

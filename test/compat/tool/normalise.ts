@@ -7,7 +7,7 @@ const RULES: readonly (readonly [RegExp, string])[] = [
   // The file that a cell is for errors and warnings.
   [/(?:\/[\w.-]+)*\/ipykernel_\d+\/\d+\.py/g, "<cell>"],
   [/<ipython-input-\d+-[0-9a-f]+>/g, "<cell>"],
-  [/<cell \d+>/g, "<cell>"],
+  [/<cell [\d.]+>/g, "<cell>"],
   [/\(\d+\.py, line (\d+)\)/g, "(<cell>, line $1)"],
   [/\bCell In ?\[\d+\]/g, "<cell>"],
   // Where an object lies in memory.
