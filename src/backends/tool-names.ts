@@ -19,8 +19,8 @@ const PYTHON =
 const SESSION =
   "FINAL FINAL_VAR HostError In Out SHOW_VARS SUBMIT answer chunk_by_headers chunk_context chunk_text " +
   "context context_len count_lines count_matches display extract_json extract_sections file_info " +
-  "find_line get_line grep keep list_dir list_findings llm_batch llm_call llm_query llm_query_batched " +
-  "mark_finding peek rlm_query rlm_query_batched search_context";
+  "find_line get_ipython get_line grep keep list_dir list_findings llm_batch llm_call llm_query " +
+  "llm_query_batched mark_finding peek rlm_query rlm_query_batched search_context";
 
 /** Python's own and those of later versions. */
 const EXCEPTION = /(?:Error|Exception|ExceptionGroup|Warning)$/;
