@@ -55,7 +55,7 @@ const surroundings = () => ({ cwd: folder, env: { TMPDIR: join(folder, "tmp") } 
 const ask = (args: readonly string[], input?: string) =>
   cellar(args, { ...surroundings(), ...(input !== undefined && { input }) });
 const leftovers = () =>
-  readdirSync(join(folder, "tmp")).filter((name) => name.startsWith("cellar-context"));
+  readdirSync(join(folder, "tmp")).filter((name) => name.startsWith("cellar-"));
 
 describe("the context of cellar rlm", () => {
   it("is documents by their names where it is a folder and more, and what is left out is told", async () => {
