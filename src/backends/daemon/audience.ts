@@ -4,12 +4,12 @@ import type { Params } from "../../protocol/messages.js";
 import { decodeValue } from "../../protocol/values.js";
 import type { Output } from "../backend.js";
 import { answerText, type Callbacks } from "../family/callbacks.js";
-import { partsByType, splitLines } from "../family/collector.js";
+import { MAX_DISPLAY_BYTES, partsByType, splitLines } from "../family/collector.js";
 import type { SessionListener } from "./link.js";
 
 export type Display = Output & { type: "display" };
 
-/** A cell that was lost leaves displays that no result asks for. */
+/** A cell that was lost, or that cleared its outputs, leaves displays that no result asks for. */
 const MAX_KEPT = 1024;
 
 /** The caller's side of a session: its functions, and the displays until a result names them. */
@@ -23,6 +23,7 @@ export class Audience implements SessionListener {
   readonly #displays = new Map<number, Display>();
   readonly #numbers = new Map<string, number>();
   #shown = 0;
+  #keptBytes = 0;
   #members = 1;
 
   constructor(callbacks: Callbacks) {
@@ -63,25 +64,38 @@ export class Audience implements SessionListener {
       ...(role === "update" && { isUpdate: true }),
       ...(role === "result" && { isResult: true }),
     };
-    if (displayId !== undefined) this.#forgetReplaced(displayId);
-    this.#displays.set(this.#shown, display);
-    this.#displays.delete(this.#shown - MAX_KEPT);
+    const hasReplaced = displayId !== undefined && this.#forgetReplaced(displayId);
+    // What updates nothing that a running cell shows is named by no result.
+    if (role !== "update" || hasReplaced) this.#keep(display, displayId);
     this.#shown += 1;
     this.#callbacks.onDisplay?.(display);
   }
 
+  /** Each of the sessions may name as much as a cell may show, and that is the last of what came. */
+  #keep(display: Display, displayId: string | undefined): void {
+    this.#displays.set(this.#shown, display);
+    if (displayId !== undefined) this.#numbers.set(displayId, this.#shown);
+    this.#keptBytes += bytesOf(display);
+    const most = (this.#members + 1) * MAX_DISPLAY_BYTES;
+    for (const index of this.#displays.keys()) {
+      if (this.#keptBytes <= most && this.#displays.size <= MAX_KEPT) break;
+      this.take(index);
+    }
+  }
+
   /** A result names the last of an id alone, so a bar that moves leaves only one behind. */
-  #forgetReplaced(displayId: string): void {
+  #forgetReplaced(displayId: string): boolean {
     const before = this.#numbers.get(displayId);
-    if (before !== undefined) this.#displays.delete(before);
-    if (this.#numbers.size > MAX_KEPT) this.#numbers.clear();
-    this.#numbers.set(displayId, this.#shown);
+    this.#numbers.delete(displayId);
+    const [oldest] = this.#numbers.keys();
+    if (oldest !== undefined && this.#numbers.size >= MAX_KEPT) this.#numbers.delete(oldest);
+    return before !== undefined && this.take(before) !== undefined;
   }
 
   /** Hands out a display that a result names. */
   take(index: number): Display | undefined {
     const display = this.#displays.get(index);
-    this.#displays.delete(index);
+    if (this.#displays.delete(index) && display !== undefined) this.#keptBytes -= bytesOf(display);
     return display;
   }
 
@@ -132,4 +146,9 @@ export class Audience implements SessionListener {
       }
     }
   }
+}
+
+function bytesOf({ data, binary }: Display): number {
+  const parts = [...Object.values(data), ...Object.values(binary)];
+  return parts.reduce((sum, part) => sum + part.length, 0);
 }

@@ -4,7 +4,8 @@ import type { Output, REPLConfig } from "../backend.js";
 /** What a session may send beyond its limit before it is cut: the notice and rounding. */
 const SLACK_CHARACTERS = 1024;
 const MAX_DISPLAYS = 256;
-const MAX_DISPLAY_BYTES = 64 * 1024 * 1024;
+/** What the displays of a cell may take. */
+export const MAX_DISPLAY_BYTES = 64 * 1024 * 1024;
 const MAX_METADATA_CHARACTERS = 1024 * 1024;
 /** Requests to clear that wait for an output after them. */
 const MAX_PENDING = 1000;
