@@ -60,6 +60,21 @@ describe("a folder that a .pth file names", () => {
     expect(look("/srv/code", () => "/home/u").hidden).toMatchObject([{ path: "/srv/code" }]);
   });
 
+  it("is judged by where the home folder and the stores really are", () => {
+    const real = (path: string) =>
+      path.replace(/^\/home\/u/, "/data/u").replace("/srv/project/rooms", "/data/rooms");
+    for (const path of ["/data", "/data/u", "/data/u/.ssh", "/data/rooms/a", "/data/u/.local"]) {
+      expect(look(path, real).hidden).toMatchObject([{ path }]);
+    }
+    expect(look("/data/u/work", real).hidden).toEqual([]);
+    const missing = (path: string) => {
+      if (path.startsWith("/home/u")) throw new Error("ENOENT");
+      return path;
+    };
+    expect(look("/srv/code", missing).folders).toHaveLength(1);
+    expect(look("/home/u", missing).folders).toEqual([]);
+  });
+
   it("is not shown to a sandbox of root's that could not pass it", () => {
     const shut = mkdtempSync(join(import.meta.dirname, "shut-"));
     const inside = join(shut, "venv");

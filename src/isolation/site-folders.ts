@@ -39,10 +39,11 @@ export function siteFolders(
 ): { readonly folders: readonly Binding[]; readonly hidden: readonly HiddenFolder[] } {
   const folders: Binding[] = [];
   const hidden: HiddenFolder[] = [];
+  const kept = withLinks(guarded, real);
   for (const path of new Set(found.map((one) => posix.normalize(one).replace(/(.)\/$/, "$1")))) {
     if ([...shown, "/usr"].some((folder) => isWithin(path, folder))) continue;
     const reason =
-      refusal(path, guarded) ?? refusal(real(path), guarded) ?? unreadable(path, shown, guarded);
+      refusal(path, kept) ?? refusal(real(path), kept) ?? unreadable(path, shown, guarded);
     if (reason === undefined) folders.push({ host: path, guest: path });
     else hidden.push({ path, reason });
   }
@@ -61,7 +62,25 @@ export function shownRoots(
   return [...roots, ...folders.filter(isFree)];
 }
 
-function refusal(path: string, { home, folders = [] }: Guarded): string | undefined {
+interface Kept {
+  readonly homes: readonly string[];
+  readonly folders: readonly string[];
+}
+
+/** What is guarded may be reached by links, so it is known by its real place too. */
+function withLinks({ home, folders = [] }: Guarded, real: (path: string) => string): Kept {
+  const both = (path: string) => {
+    try {
+      return [path, real(path)];
+    } catch {
+      // Not there yet.
+      return [path];
+    }
+  };
+  return { homes: home === undefined ? [] : both(home), folders: folders.flatMap(both) };
+}
+
+function refusal(path: string, { homes, folders }: Kept): string | undefined {
   if (TOO_WIDE.includes(path) || isHome(path)) return "it is too much of the machine to show";
   if (UNUSABLE_GUESTS.some((folder) => isWithin(path, folder) || isWithin(folder, path))) {
     return "every session covers that place with its own";
@@ -69,10 +88,9 @@ function refusal(path: string, { home, folders = [] }: Guarded): string | undefi
   if (SYSTEM.some((folder) => isWithin(path, folder) || isWithin(folder, path))) {
     return "it is a place of the system";
   }
-  const own = home === undefined ? folders : [home, ...folders];
-  const inside = own.find((folder) => isWithin(folder, path));
+  const inside = [...homes, ...folders].find((folder) => isWithin(folder, path));
   if (inside !== undefined) return `${inside} lies in it`;
-  const secrets = home === undefined ? [] : SECRETS.map((name) => join(home, name));
+  const secrets = homes.flatMap((home) => SECRETS.map((name) => join(home, name)));
   const around = [...folders, ...secrets].find((folder) => isWithin(path, folder));
   return around === undefined ? undefined : `it lies in ${around}`;
 }
