@@ -138,6 +138,12 @@ def install():
         processes.ORIGINAL_DIR = finder.folder
 
 
+def leave_work_out():
+    """No module of the folder of work is found from now on."""
+    while HERE in sys.path:
+        sys.path.remove(HERE)
+
+
 class Reaching:
     """For a restored state: its modules may lie in the workspace while its folder is another one."""
 

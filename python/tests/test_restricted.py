@@ -1,6 +1,7 @@
 """Restricted cells pass through guards, keep their variables and still do ordinary work."""
 import os
 import pickle
+import sys
 import unittest
 from unittest import mock
 
@@ -38,6 +39,17 @@ class RestrictedCase(CellCase):
         super().setUp()
         self.interpreter.builtins = {"peek": lambda n=500: "x" * n}
         self.interpreter.conduct = Conduct("restricted", sanitises=False)
+
+
+class ModulesTest(RestrictedCase):
+    def test_come_from_the_folder_of_work_neither_by_a_listed_name(self):
+        with open("polars.py", "w") as file:
+            file.write("import os\nfound = os.getcwd()\n")
+        with mock.patch.object(sys, "path", [""] + sys.path), mock.patch.dict(sys.modules):
+            sys.modules.pop("polars", None)
+            self.run_cell("import polars")
+            self.assertFalse(hasattr(sys.modules.get("polars"), "found"))
+            self.assertEqual(self.value("import statistics\nstatistics.mean([1, 3])"), "2")
 
 
 class WorkTest(RestrictedCase):
