@@ -17,6 +17,7 @@ from .usage import MagicUnavailable, UsageError
 
 _PACKAGE = __name__.rpartition(".")[0]
 _HOST = "%{} is a command of the host: use it outside the cell, in `cellar repl` or the library"
+_WITHOUT_RELOADING = (["%autoreload", "0"], ["%autoreload", "off"])
 _VERBATIM = "_ipython_magic_no_var_expand"
 _builtin_names = vars(builtins)
 _import_module = import_module
@@ -138,11 +139,12 @@ class Commands:
         timing.report(start)
         return value
 
-    def begin(self):
+    def begin(self, code):
         """Before a cell: modules that have changed are read again."""
         if self._begun:
             del self._begun[:]
-        if self.reloader is not None:
+        # One whose code never ends could not be left alone otherwise.
+        if self.reloader is not None and code.split() not in _WITHOUT_RELOADING:
             self.reloader.check()
 
     def end(self):

@@ -154,6 +154,10 @@ class Interpreter:
             late = None
         return outcome
 
+    def is_struck(self, error):
+        """Whether an exception is the interrupt of the host."""
+        return is_a(error, KeyboardInterrupt) and self._tracebacks.struck_by_host(error)
+
     def rebuild_event_loop(self):
         """For a fork-restored copy: the event loop's own descriptors were closed."""
         self._loop.rebuild()
@@ -175,7 +179,7 @@ class Interpreter:
         self.enter()
         if self.conduct is not None:
             code = self.conduct.prepare(code, self)
-        self._commands.begin()
+        self._commands.begin(code)
         if self._ipython is not None:
             self._ipython.before_cell(code)
         return code
@@ -375,7 +379,7 @@ class Interpreter:
         self._commands.last_error = described["traceback"]
         if starved:
             described["type"] = "MemoryError"
-        if is_a(error, KeyboardInterrupt) and self._tracebacks.struck_by_host(error):
+        if self.is_struck(error):
             status = "interrupted"
             described["type"] = "KeyboardInterrupt"
         elif is_a(error, SystemExit):

@@ -47,9 +47,9 @@ class EventManager:
         for function in list(self.callbacks[event]):
             try:
                 function(*arguments, **options)
-            except KeyboardInterrupt:
-                raise
-            except BaseException:
+            except BaseException as error:
+                if self.shell.is_stopped_by(error):
+                    raise
                 print("Error in callback {} (for {}):".format(function, event))
                 self.shell.showtraceback()
 

@@ -283,24 +283,43 @@ class ZMQInteractiveShell:
             sys.modules["builtins"]._ = value
             self._interpreter.displays.show_result(value)
 
+    def is_stopped_by(self, error):
+        """Whether the host has interrupted the cell; a function may raise all else by itself."""
+        return self._interpreter.is_struck(error)
+
     def before_cell(self, code):
-        while self.before_next:
-            self.before_next.pop(0)()
+        waiting, self.before_next = self.before_next, []
+        for function in waiting if is_a(waiting, list) else ():
+            function()
         self._running = ExecutionInfo(code, True)
-        self.events.trigger("pre_execute")
-        self.events.trigger("pre_run_cell", self._running)
+        self._trigger("pre_execute")
+        self._trigger("pre_run_cell", self._running)
+
+    def _trigger(self, event, *arguments):
+        """Functions that fail are told of; what fails else was put in place by a cell, and goes."""
+        try:
+            self.events.trigger(event, *arguments)
+        except BaseException as error:
+            if self.is_stopped_by(error):
+                raise
+            self.events = EventManager(self)
+            self.showtraceback()
 
     @property
     def is_followed(self):
         """Whether functions wait for the end of a cell."""
-        callbacks = self.events.callbacks
-        waiting = callbacks["post_execute"] + callbacks["post_run_cell"]
-        # pyplot's own draws figures, which are shown and closed by then
-        return any(getattr(function, "__module__", "") != PYPLOT for function in waiting)
+        try:
+            callbacks = self.events.callbacks
+            waiting = callbacks["post_execute"] + callbacks["post_run_cell"]
+            # pyplot's own draws figures, which are shown and closed by then
+            return any(getattr(function, "__module__", "") != PYPLOT for function in waiting)
+        except Exception:
+            # Not what was put there at first: told of when it is used.
+            return True
 
     def after_cell(self, success):
         result = ExecutionResult(self._running, self.execution_count)
         if not success:
             result.error_in_exec = sys.modules["builtins"].Exception("the cell has failed")
-        self.events.trigger("post_execute")
-        self.events.trigger("post_run_cell", result)
+        self._trigger("post_execute")
+        self._trigger("post_run_cell", result)

@@ -62,6 +62,21 @@ class ShellTest(CellCase):
         self.value("def bad(): 1/0\nip.events.register('pre_execute', bad)")
         self.error("2", "ZeroDivisionError")
 
+    def test_what_a_cell_puts_in_the_place_of_its_parts_does_not_stop_later_cells(self):
+        stopping = "def stop(*a): raise KeyboardInterrupt\nip.events.register('pre_run_cell', stop)"
+        self.value(stopping)
+        outcome = self.run_cell("a = 1\nip.events.unregister('pre_run_cell', stop)")
+        self.assertEqual((outcome["status"], outcome["error"]["type"]), ("error", "KeyboardInterrupt"))
+        self.assertEqual(self.value("a"), "1")
+        for broken in ("ip.events = None", "ip.events.callbacks = None"):
+            self.error(broken, "AttributeError" if broken.endswith("events = None") else "TypeError")
+            self.assertEqual(self.value("a"), "1")
+        self.value("ip.before_next = None")
+        self.assertEqual(self.value("a"), "1")
+        endless = "class Endless(list):\n    def __bool__(self): return True\n"
+        self.value(endless + "    def pop(self, *a): return int\nip.before_next = Endless()")
+        self.assertEqual(self.value("a"), "1")
+
     def test_functions_for_types(self):
         self.value(
             "class A: pass\n"

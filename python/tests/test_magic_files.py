@@ -139,6 +139,16 @@ class AutoreloadTest(FileCase):
         self.assertIn("Modules to reload:\nmoving\n", self.printed("%aimport"))
         self.error("%autoreload 9", "ValueError")
 
+    def test_a_module_that_cannot_be_read_again_is_not_when_that_is_ended(self):
+        self.write("moving.py", "v = 1\n")
+        self.value("%load_ext autoreload\n%autoreload 2\nimport moving")
+        self.write("moving.py", "raise KeyboardInterrupt\n")
+        self.error("moving.v", "KeyboardInterrupt")
+        for ending in ("%autoreload 0", " %autoreload  off\n"):
+            self.value(ending)
+            self.assertEqual(self.value("moving.v"), "1")
+            self.value("%autoreload 2")
+
     def test_extensions(self):
         self.write("moving.py", "def load_ipython_extension(shell): shell.append('loaded')\n")
         self.value("import builtins\nshell = []\nbuiltins.get_ipython = lambda: shell")
