@@ -104,6 +104,20 @@ describe("a cell's output", () => {
     expect(texts(collector)).toEqual(["d1002", "b", "d1002"]);
   });
 
+  it("hands on so much of what is cleared and updated, and has the last of it", () => {
+    const seen: unknown[] = [];
+    const collector = new Collector({ onDisplay: (shown) => seen.push(shown) }, 100);
+    const big = [Buffer.alloc(8 * 1024 * 1024)];
+    const attachments = [{ mime: "image/png", bytes: big[0]?.length ?? 0 }];
+    for (let index = 1; index <= 40; index += 1) {
+      collector.clear({ step: 1, seq: 2 * index - 1, wait: true });
+      collector.display(display(2 * index, { attachments, display_id: `${index}` }), big);
+    }
+    expect([seen.length, texts(collector)]).toEqual([31, ["d80"]]);
+    collector.display(display(81, { display_id: "40", role: "update" }), []);
+    expect([seen.length, texts(collector)]).toEqual([31, ["d81"]]);
+  });
+
   it("tells what came after the value or the error", () => {
     const collector = new Collector({}, 100);
     collector.text(output("stdout", "a", 1));

@@ -7,6 +7,10 @@ const MAX_DISPLAYS = 256;
 /** What the displays of a cell may take. */
 export const MAX_DISPLAY_BYTES = 64 * 1024 * 1024;
 const MAX_METADATA_CHARACTERS = 1024 * 1024;
+/** What is handed on of a cell that clears or updates what it shows; its result has the last of it. */
+const MAX_STREAMED_BYTES = 4 * MAX_DISPLAY_BYTES;
+/** Handing on costs, however little is shown. */
+const STREAMED_OVERHEAD_BYTES = 1024;
 /** Requests to clear that wait for an output after them. */
 const MAX_PENDING = 1000;
 
@@ -30,6 +34,7 @@ export class Collector {
   #displays = 0;
   #displayBytes = 0;
   #metadataCharacters = 0;
+  #streamedBytes = 0;
   /** What stands before it was cleared. */
   #floor = 0;
   #highest = -1;
@@ -73,7 +78,8 @@ export class Collector {
       this.#displayBytes += bytes;
       this.#add({ rank, output, bytes });
     }
-    this.#callbacks.onDisplay?.(output);
+    this.#streamedBytes += bytes + STREAMED_OVERHEAD_BYTES;
+    if (this.#streamedBytes <= MAX_STREAMED_BYTES) this.#callbacks.onDisplay?.(output);
   }
 
   /** Takes back what was shown so far, or waits with it until something else is shown. */

@@ -52,8 +52,9 @@ export class Relay {
     };
   }
 
-  /** Under which number a display was sent. */
+  /** Under which number a display was sent. One that was not is sent now, as if shown for the first time. */
   numberOf(display: Display): number | undefined {
+    if (!this.#numbers.has(display.data)) this.#display({ ...display, isUpdate: undefined });
     return this.#numbers.get(display.data);
   }
 
