@@ -118,6 +118,26 @@ describe("a cell's output", () => {
     expect([seen.length, texts(collector)]).toEqual([31, ["d81"]]);
   });
 
+  it("counts what an update shows in several places for each of them", () => {
+    const collector = new Collector({}, 100);
+    const picture = (size: number) => {
+      const attachments = [{ mime: "image/png", bytes: size }];
+      return (more: Partial<Params<"display">>) =>
+        collector.display(display(1, { attachments, ...more }), [Buffer.alloc(size)]);
+    };
+    const sizes = () =>
+      collector
+        .outputs()
+        .map((shown) => (shown.type === "display" ? shown.binary["image/png"]?.length : 0));
+    const [small, large] = [picture(10), picture(10 * 1024 * 1024)];
+    for (let index = 0; index < 8; index += 1) small({ display_id: "a" });
+    large({ display_id: "a", role: "update" });
+    expect(sizes()).toEqual(Array(8).fill(10));
+    large({ display_id: "b" });
+    for (let index = 0; index < 10; index += 1) large({ display_id: "b", role: "update" });
+    expect(sizes().at(-1)).toBe(10 * 1024 * 1024);
+  });
+
   it("tells what came after the value or the error", () => {
     const collector = new Collector({}, 100);
     collector.text(output("stdout", "a", 1));

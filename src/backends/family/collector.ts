@@ -63,7 +63,8 @@ export class Collector {
     const rank = 2 * params.seq;
     this.#clearBefore(rank);
     this.#displays += isUpdate ? 0 : 1;
-    if (this.#displays > MAX_DISPLAYS || this.#displayBytes + bytes > MAX_DISPLAY_BYTES) return;
+    const added = (isUpdate ? 0 : bytes) + this.#growth(displayId, bytes);
+    if (this.#displays > MAX_DISPLAYS || this.#displayBytes + added > MAX_DISPLAY_BYTES) return;
     const output = {
       type: "display",
       data: params.data,
@@ -116,6 +117,16 @@ export class Collector {
       this.#displayBytes -= entry.bytes;
     }
     this.#entries = this.#entries.filter((entry) => entry.rank >= rank);
+  }
+
+  /** What it takes to show so many bytes in every place of an id. */
+  #growth(displayId: string | undefined, bytes: number): number {
+    if (displayId === undefined) return 0;
+    return this.#entries.reduce(
+      (sum, { output, bytes: before }) =>
+        output.type === "display" && output.displayId === displayId ? sum + bytes - before : sum,
+      0,
+    );
   }
 
   /** What has the same id shows the same, as in Jupyter. */
