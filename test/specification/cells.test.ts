@@ -50,7 +50,8 @@ describe("Requirement: Code Execution", () => {
       expect(run.error?.traceback).toContain("line 2");
       expect(run.stdout).toBe("before\n");
       const mute = await sandbox.execute("raise ValueError");
-      expect(mute.error?.message).toBeTruthy();
+      expect(mute.error).toMatchObject({ type: "ValueError", message: "" });
+      expect(mute.error?.traceback).toMatch(/ValueError$/);
     }),
   );
 });
