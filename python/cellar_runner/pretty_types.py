@@ -11,7 +11,7 @@ import types
 from itertools import islice
 
 from .pristine import BUILTINS as __builtins__
-from .reprs import INT_BITS_LIMIT, is_a
+from .reprs import INT_BITS_LIMIT, exact, is_a
 
 _UNQUALIFIED = (None, "builtins", "exceptions", "__builtin__")
 _FLAGS = "TEMPLATE IGNORECASE LOCALE MULTILINE DOTALL UNICODE VERBOSE DEBUG".split()
@@ -25,7 +25,8 @@ def as_repr(obj, p, cycle):
     if is_a(obj, int) and int.bit_length(obj) > INT_BITS_LIMIT:
         p.text("<int of {:,} bits>".format(int.bit_length(obj)))
         return
-    text = repr(obj)
+    # a subclass of str may lie about itself
+    text = exact(repr(obj))
     lines = (text if len(text) <= p.room else text[: p.room + 1]).splitlines()
     p.begin_group()
     for number, line in enumerate(lines):

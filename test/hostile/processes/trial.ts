@@ -150,8 +150,8 @@ async function expectState(
   runs: readonly CodeExecution[],
   spoils: boolean,
 ): Promise<void> {
-  // What the attack did to its own session may still cost it one cell, but not its state.
-  if (spoils) await ask("kept");
+  // What the attack left running in its own session may still cost it one cell, but not its state.
+  if (spoils) await ask("import time\ntime.sleep(0.5)");
   const next = await ask("kept");
   const isTold = [...runs, next].some(({ state }) => !state.survived);
   if (!isTold) {
