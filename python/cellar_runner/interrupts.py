@@ -27,7 +27,8 @@ class CellInterrupts:
 
     def close(self):
         """No user code runs from now on; a SIGINT that comes late strikes nothing."""
-        _signal(_SIGINT, self._handler)
+        if _getsignal(_SIGINT) is not self._handler:
+            _signal(_SIGINT, self._handler)
 
     def open(self):
         """User code runs from now on, with the handler that Python starts with."""
