@@ -16,6 +16,7 @@ from .event_loop import EventLoop
 from .final import is_ending
 from .history import History
 from .keeping import Keeping
+from .monitoring import is_monitored, stop_monitoring
 from .pristine import BUILTINS as __builtins__
 from .reprs import is_a
 from .script import exit_code_of
@@ -35,7 +36,6 @@ _gettrace, _settrace = sys.gettrace, sys.settrace
 _getprofile, _setprofile = sys.getprofile, sys.setprofile
 _getlimit, _setlimit = sys.getrecursionlimit, sys.setrecursionlimit
 _arguments_of = BaseException.__dict__["args"].__get__
-_monitoring = getattr(sys, "monitoring", None)
 
 
 def _nothing():
@@ -311,8 +311,8 @@ class Interpreter:
                 _settrace(None)
             if _getprofile() is not None:
                 _setprofile(None)
-            if _monitoring is not None:
-                _stop_monitoring()
+            if is_monitored:
+                stop_monitoring()
             if _getpid() != pid:
                 self._end_copy(sys.exc_info()[1])
 
@@ -395,9 +395,3 @@ class Interpreter:
         interrupted = is_a(error, KeyboardInterrupt)
         status = "interrupted" if interrupted else "error"
         return {"status": status, "error": described, "result": None, "exit_code": None}
-
-
-def _stop_monitoring():
-    for tool in range(6):
-        if _monitoring.get_tool(tool) is not None:
-            _monitoring.set_events(tool, 0)
