@@ -1,13 +1,13 @@
 """get_ipython() and IPython's modules: the installed one's, or the runner's own."""
-import importlib.util
 import subprocess
 import sys
 import unittest
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 from cell_case import CellCase
 
-HAS_IPYTHON = importlib.util.find_spec("IPython") is not None
+HAS_IPYTHON = PathFinder.find_spec("IPython") is not None
 
 
 class ShellTest(CellCase):
