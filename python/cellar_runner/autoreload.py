@@ -256,6 +256,7 @@ def aimport(commands, rest):
 
 def _reloader(commands):
     if commands.reloader is None:
-        name = "autoreload"
-        raise UsageError("Line magic function `%{}` not found.".format(name))
+        error = UsageError("Line magic function `%autoreload` not found.")
+        error.hint = "load it first: %load_ext autoreload"
+        raise error
     return commands.reloader

@@ -108,6 +108,10 @@ class AutoreloadTest(FileCase):
         for name in ("moving", "still"):
             self.addCleanup(sys.modules.pop, name, None)
 
+    def test_says_that_it_has_to_be_loaded(self):
+        error = self.run_cell("%autoreload 2")["error"]
+        self.assertIn("%load_ext autoreload", error["hint"])
+
     def test_functions_classes_and_instances_follow_their_file(self):
         self.write("moving.py", "def f(): return 1\nclass A:\n    def m(self): return 'old'\n    gone = 1\nk = 1\n")
         self.value("%load_ext autoreload\n%autoreload 2\nimport moving\nfrom moving import f, A\na = A()")

@@ -67,6 +67,15 @@ describe("the verdict about a cell", () => {
     expect(judge(evidence(more))).toBe(verdict);
   });
 
+  it.each([
+    ["no JSON", "vm"],
+    ["another list", '[{ "notebook": "a.py" }]'],
+  ])("names a file that is no list of accepted differences: %s", (_, text) => {
+    const file = join(folder, "wrong.json");
+    writeFileSync(file, text);
+    expect(() => AcceptedDifferences.read(file)).toThrow(`${file} is no list of accepted`);
+  });
+
   it("takes only those differences for accepted that the list names, and tells idle entries", () => {
     const accepted = new AcceptedDifferences(ACCEPTED);
     const source = {

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { describeError } from "../../../src/errors.js";
 import { CLASSES, type Difference } from "./comparison.js";
 
 const entrySchema = z.strictObject({
@@ -32,9 +33,14 @@ export class AcceptedDifferences {
 
   /** Fails where the file is not such a list. */
   static read(file: string): AcceptedDifferences {
-    return new AcceptedDifferences(
-      z.array(entrySchema).parse(JSON.parse(readFileSync(file, "utf8"))),
-    );
+    const text = readFileSync(file, "utf8");
+    try {
+      return new AcceptedDifferences(z.array(entrySchema).parse(JSON.parse(text)));
+    } catch (error) {
+      const reason = error instanceof z.ZodError ? z.prettifyError(error) : describeError(error);
+      const form = "[{ notebook, cell, classes, reason }, …]";
+      throw new Error(`${file} is no list of accepted differences ${form}: ${reason}`);
+    }
   }
 
   /** The reason, where the cell differs in nothing else than what is allowed to it. */
