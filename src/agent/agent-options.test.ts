@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { planAgent } from "./agent-options.js";
+import { planAgent, withPolicy } from "./agent-options.js";
 
 describe("the plan of an agent's REPL", () => {
   afterEach(() => vi.unstubAllEnvs());
@@ -21,6 +21,17 @@ describe("the plan of an agent's REPL", () => {
     // Left to the settings, which know the value.
     expect(config.timeout).toBeUndefined();
     expect(planAgent({}, { timeout: 9 }, true).config.timeout).toBe(9);
+  });
+
+  it("takes another default for the policy, below options and the environment", () => {
+    const policyOf = (config: object) =>
+      planAgent({}, withPolicy("off", config), true).config.policy;
+    expect(policyOf({})).toBe("off");
+    expect(policyOf({ policy: undefined })).toBe("off");
+    expect(policyOf({ policy: "ast" })).toBe("ast");
+    vi.stubEnv("CELLAR_POLICY", "ast");
+    // Left to the settings.
+    expect(policyOf({})).toBeUndefined();
   });
 
   it("refuses options that it does not know", () => {

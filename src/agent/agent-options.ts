@@ -86,6 +86,12 @@ export function planAgent(
   };
 }
 
+/** Another default for the policy than an agent's own. */
+export function withPolicy(policy: "off" | "ast" | "restricted", config: REPLConfig): REPLConfig {
+  requireOptions("config", config);
+  return { ...unsettled({ policy }), ...given(config) };
+}
+
 /** Who gives undefined wants the default. */
 function given(config: REPLConfig): REPLConfig {
   return Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined));

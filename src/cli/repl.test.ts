@@ -65,7 +65,7 @@ describe("cellar repl", () => {
       input: cells.join("\n\n"),
     });
     expect({ code, stdout }).toEqual({ code: 0, stdout: "24\n{'line': 3}\n" });
-    const odd = await cellar([...REPL, "--context", file], {
+    const odd = await cellar([...REPL, "--context", file, "--policy", "ast"], {
       input: "6 × 7\n\nimport subprocess\n\nFINAL(print)\n\n%help\n",
     });
     expect(odd.code).toBe(1);
@@ -78,14 +78,14 @@ describe("cellar repl", () => {
   it("lets flags and settings decide over what an agent has", async () => {
     const file = join(folder, "short.txt");
     writeFileSync(file, "text");
-    const input = "eval('1 + 1')";
-    const flag = await cellar([...REPL, "--context", file, "--policy", "off"], { input });
+    const input = "import os; hasattr(os, 'path') and eval('1 + 1')";
+    const none = await cellar([...REPL, "--context", file], { input });
+    expect(none.stdout).toBe("2\n");
+    const env = { CELLAR_POLICY: "ast" };
+    const setting = await cellar([...REPL, "--context", file], { input, env });
+    expect(setting.stderr).toContain("[call.hasattr]");
+    const flag = await cellar([...REPL, "--context", file, "--policy", "off"], { input, env });
     expect(flag.stdout).toBe("2\n");
-    const setting = await cellar([...REPL, "--context", file], {
-      input,
-      env: { CELLAR_POLICY: "off" },
-    });
-    expect(setting.stdout).toBe("2\n");
     const absent = await cellar([...REPL, "--context", join(folder, "nothing.txt")], { input });
     expect(absent.code).toBe(2);
     expect(absent.stderr).toContain("nothing.txt");

@@ -2,7 +2,7 @@ import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Command } from "commander";
-import { planAgent } from "../agent/agent-options.js";
+import { planAgent, withPolicy } from "../agent/agent-options.js";
 import type { ISandbox, REPLConfig } from "../backends/backend.js";
 import { createSandbox } from "../backends/select.js";
 import { surroundings, userFolders } from "../config/environment.js";
@@ -35,7 +35,7 @@ interface ReplOptions extends SandboxOptions {
 
 export function registerRepl(program: Command, finish: (code: number) => void): void {
   const command = program.command("repl").description("a Python prompt in a sandbox");
-  addSandboxOptions(command, "full", { policy: "off; with --context, ast" })
+  addSandboxOptions(command, "full")
     .option("--context <file>", "a text to look through, with the functions of an agent")
     .addHelpText("after", NOTES)
     .action(async (options: ReplOptions) => finish(await repl(options)));
@@ -59,7 +59,7 @@ async function openWith(options: ReplOptions, callbacks: REPLConfig): Promise<IS
   const config = toConfig(options);
   const { context } = options;
   if (context === undefined) return await createSandbox({ ...config, ...callbacks, poolSize: 0 });
-  const { maxOutputLength: _, ...plan } = planAgent({}, config, true).config;
+  const { maxOutputLength: _, ...plan } = planAgent({}, withPolicy("off", config), true).config;
   const sandbox = await createSandbox({ ...plan, ...config, ...callbacks, poolSize: 0 });
   await sandbox.initialize({ file: context });
   return sandbox;

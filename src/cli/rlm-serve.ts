@@ -34,7 +34,7 @@ export function registerRlmServe(rlm: Command, finish: (code: number) => void): 
     .option("--max-waiting <n>", "questions that may wait (default: 16)", parseCount(0))
     .option("--no-progress", "streams tell only the answer, not how it is found");
   addBudgetOptions(addModelOptions(command));
-  addSandboxOptions(command, "full", { policy: "ast", timeout: CELL_TIMEOUT })
+  addSandboxOptions(command, "full", { timeout: CELL_TIMEOUT })
     .addHelpText("after", NOTES)
     .action(async (_: unknown, { options }: Command) => {
       refuseForeign(rlm, options);

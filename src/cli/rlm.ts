@@ -46,7 +46,7 @@ export function registerRlm(program: Command, finish: (code: number) => void): v
     .option("--replay <file>", "take the models' answers from such a file; needs no model")
     .option("--trace <file>", "append what happens to this file, for cellar trace view")
     .option("--json", "print one JSON object and nothing else on stdout");
-  addSandboxOptions(command, "full", { policy: "ast", timeout: CELL_TIMEOUT })
+  addSandboxOptions(command, "full", { timeout: CELL_TIMEOUT })
     .addHelpText("after", EXAMPLES)
     .action(async (question: string, options: RunOptions) =>
       finish(await (await running()).answerQuestion(question, options)),

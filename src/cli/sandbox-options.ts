@@ -10,7 +10,7 @@ const LONGEST_SECONDS = 2_147_483;
 export function addSandboxOptions(
   command: Command,
   preloadNote: string,
-  { policy = "off", timeout = "30" }: { policy?: string; timeout?: string } = {},
+  { timeout = "30" }: { timeout?: string } = {},
 ): Command {
   return command
     .addOption(new Option("--backend <name>", "where to run it (default: auto)").choices(BACKENDS))
@@ -46,7 +46,7 @@ export function addSandboxOptions(
       parseCount(0),
     )
     .addOption(
-      new Option("--policy <name>", `what cells may say (default: ${policy})`).choices(POLICIES),
+      new Option("--policy <name>", "what cells may say (default: off)").choices(POLICIES),
     );
 }
 

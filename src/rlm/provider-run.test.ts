@@ -99,7 +99,7 @@ print(len(replies), len(refused), refused[:1])`;
     const result = await rlm({
       ...options(server, { input: 10, output: 30 }),
       budget: { dollars: limit },
-      config: { backend: "native", preload: "none", queryConcurrency: 64, policy: "off" },
+      config: { backend: "native", preload: "none", queryConcurrency: 64 },
     });
     expect(result.how).toBe("answered");
     expect(result.output).toBeGreaterThan(0);

@@ -78,7 +78,6 @@ describe("several questions", () => {
     await using session = await rlm.session(
       options({
         model,
-        config: { policy: "off" },
         onEvent: ({ type }) => {
           if (type === "code.started") setTimeout(() => aborting.abort(), 200);
         },

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { AgentOptions } from "../agent/agent-options.js";
+import { type AgentOptions, withPolicy } from "../agent/agent-options.js";
 import type { REPLConfig } from "../backends/backend.js";
 import { TaskQueue } from "../backends/family/queue.js";
 import type { HostTools } from "../backends/host-tool.js";
@@ -120,7 +120,8 @@ export class RLMSession implements AsyncDisposable {
       const watch = new Stopwatch();
       const caller = await Caller.open(new Ledger(budget, watch.now));
       const { tools = options.config?.tools, agent = {} } = options;
-      const config = { ...options.config, tools };
+      // The walls keep code in; each refusal of a policy would cost the model a turn.
+      const config = { ...withPolicy("off", options.config ?? {}), tools };
       const told = describeTools(tools);
       const tree = { caller, ...cast, turns, compactAt, tools: told, config, agent };
       return new RLMSession(options, { recording, tree, watch });

@@ -274,7 +274,6 @@ describe("the loop", () => {
     const cell = run({
       model: scripted([fence("import time\nwhile True: time.sleep(0.1)")]),
       budget: { seconds: 3 },
-      config: { policy: "off" },
     });
     expect(await cell).toMatchObject({ how: "out-of-budget", error: { budget: "seconds" } });
     expect((await cell).trace.map(({ type }) => type)).toContain("code.output");
@@ -313,7 +312,6 @@ describe("the loop", () => {
     const slow = run({
       model: scripted([fence("import time\nwhile True: time.sleep(0.1)")]),
       signal: aborting.signal,
-      config: { policy: "off" },
       onEvent: ({ type }) => {
         if (type === "code.started") setTimeout(() => aborting.abort(), 200);
       },

@@ -69,7 +69,7 @@ describe("a run", () => {
     rlm({
       query: "How many?",
       context: "a haystack",
-      config: { backend: "native", preload: "none", policy: "off" },
+      config: { backend: "native", preload: "none" },
       agent: { spillDir: folder },
       ...options,
     });

@@ -6,7 +6,6 @@ import { FakeServer } from "../../src/rlm/models/fake-server.case.test.js";
 import { fence, openGrounds } from "./grounds.js";
 
 const { ask, folder } = await openGrounds();
-const FREE = { policy: "off" } as const;
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -60,23 +59,34 @@ describe("the cells of a loop", () => {
   it.each(["import sys\nkept = 1\nsys.exit(3)", "kept = 1\nraise SystemExit", "kept = 1\nexit()"])(
     "end by themselves with %j, not with the host or the session",
     async (code) => {
-      const { result } = await ask([fence(code), fence("FINAL(kept + 1)")], { config: FREE });
+      const { result } = await ask([fence(code), fence("FINAL(kept + 1)")]);
       expect(result).toMatchObject({ how: "answered", output: 2, turns: 2 });
     },
   );
 
-  it("are not let to os and to the classes below object by the policy", async () => {
-    const { result, told } = await ask([
-      fence("import os\nFINAL(os.getcwd())"),
-      fence("FINAL(len(().__class__.__base__.__subclasses__()))"),
-      fence("FINAL('gave up')"),
+  it("may say what Python can, for no policy is in force", async () => {
+    const { result } = await ask([
+      fence("import os, sys\nopen('note', 'w').write('kept')"),
+      fence("FINAL([hasattr(os, 'path'), getattr(sys, 'nope', 1), open('note').read()])"),
     ]);
+    expect(result).toMatchObject({ output: [true, 1, "kept"], turns: 2 });
+  });
+
+  it("are not let to os and to the classes below object by a policy", async () => {
+    const { result, told } = await ask(
+      [
+        fence("import os\nFINAL(os.getcwd())"),
+        fence("FINAL(len(().__class__.__base__.__subclasses__()))"),
+        fence("FINAL('gave up')"),
+      ],
+      { config: { policy: "ast" } },
+    );
     expect(told(1)).toMatch(/PolicyViolation[\s\S]*\[import\.os\]/);
     expect(told(2)).toMatch(/PolicyViolation[\s\S]*__subclasses__/);
     expect(result).toMatchObject({ answer: "gave up", turns: 3 });
   });
 
-  it("reach nothing of the host where the policy lets them to os", async () => {
+  it("reach nothing of the host where they are let to os", async () => {
     const secret = join(folder, "secret");
     const written = join(folder, "written");
     writeFileSync(secret, "of the host");
@@ -91,13 +101,10 @@ describe("the cells of a loop", () => {
       ].join("\n");
     const subclasses =
       "[c for c in ().__class__.__base__.__subclasses__() if c.__name__ == '_wrap_close'][0].__init__.__globals__['sys'].modules['os']";
-    const { result } = await ask(
-      [
-        fence(`found = []\n${look("__import__('os')")}`),
-        fence(`${look(subclasses)}\nFINAL(found)`),
-      ],
-      { config: FREE },
-    );
+    const { result } = await ask([
+      fence(`found = []\n${look("__import__('os')")}`),
+      fence(`${look(subclasses)}\nFINAL(found)`),
+    ]);
     const nothing = [false, null, "FileNotFoundError"];
     expect(result.output).toEqual([nothing, nothing]);
     expect(existsSync(written)).toBe(false);
@@ -237,7 +244,6 @@ describe("what lies in a session", () => {
       "opened.seek(0)\nFINAL([places == (id(kept), id(context)), next(numbers), opened.read(), Kept.copies])";
     const { result, told } = await ask([fence(keep), fence("len(context)"), fence(look)], {
       context: "x".repeat(2_000_000),
-      config: FREE,
     });
     expect(told(2)).toContain("2000000");
     expect(result.output).toEqual([true, 1, "abc", 0]);

@@ -36,7 +36,7 @@ describe("the time limit of a cell", () => {
     ["one call that lasts", "import time\ntime.sleep(600)"],
   ])("ends %s, and the loop goes on", async (_, code) => {
     const { result, told } = await ask([fence("kept = 42"), fence(code), fence("FINAL(kept)")], {
-      config: { policy: "off", timeout: 700, grace: 500 },
+      config: { timeout: 700, grace: 500 },
     });
     expect(told(2)).toContain("TimeoutError");
     expect(result).toMatchObject({ how: "answered", output: 42, turns: 3 });
@@ -57,9 +57,7 @@ describe("prose without fences", () => {
   it.each(["x = 1", "print('hello')", "import math\nx = math.pi", "FINAL_VAR is next: x = 1"])(
     "is not run: %j",
     async (prose) => {
-      const { result, told } = await ask([prose, fence("FINAL('x' in globals())")], {
-        config: { policy: "off" },
-      });
+      const { result, told } = await ask([prose, fence("FINAL('x' in globals())")]);
       expect(told(1)).toContain("No code was run");
       expect(result).toMatchObject({ output: false, turns: 2 });
       expect(result.trace.filter(({ type }) => type === "code.started")).toHaveLength(1);
@@ -78,7 +76,7 @@ describe("a loop and those below", () => {
       const subModel = scripted([{ text: fence(`${look}\nFINAL(found)`), repeat: true }]);
       const { result } = await ask(
         [fence(`${look}\nFINAL([found, rlm_query('a', 'x'), rlm_query('b', 'y')])`)],
-        { subModel, config: { backend: "pyodide", policy: "off" } },
+        { subModel, config: { backend: "pyodide" } },
       );
       expect(result.output).toEqual([false, "False", "False"]);
       expect(connections).toEqual([]);

@@ -53,7 +53,7 @@ beforeAll(async () => {
   const { limits } = CONFIG;
   server = await serve({
     model,
-    config: { policy: "off", timeout: 1_500, grace: 300, poolSize: 1, limits },
+    config: { timeout: 1_500, grace: 300, poolSize: 1, limits },
   });
   await answerTo("warm up");
   rest = await atRest();
