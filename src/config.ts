@@ -17,6 +17,7 @@ export {
   settingLayers,
   surroundings,
   terminalEnvironment,
+  type UserFolders,
   userFolders,
 } from "./config/environment.js";
 

@@ -77,6 +77,8 @@ async function openAny(config: REPLConfig, cold: REPLConfig, room?: Room): Promi
     // Who named a Python wants that one.
     const named = config.python ?? settingLayers().python;
     if (named !== undefined || !isCellarError(error, "PYTHON_UNSUITABLE")) throw error;
+    // Nor would the packages of an environment be there.
+    if (error.details.environment !== undefined) throw error;
     return await openPyodide({ ...config, ...cold }, `${fromDaemon.reason}; ${error.message}`);
   }
 }

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { Command } from "commander";
 import { userFolders } from "../config.js";
 
@@ -13,7 +12,7 @@ const USER = "me";
 export function addPlaceOptions(command: Command): Command {
   return command
     .option("--user <name>", `whose notebook it is (default: ${USER})`)
-    .option("--dir <folder>", "where notebooks lie (default: notebooks in your state folder)");
+    .option("--dir <folder>", "where notebooks lie (default: your folder of Cellar)");
 }
 
 export function placeOf(options: PlaceOptions): { readonly user: string; readonly dir: string } {
@@ -21,5 +20,5 @@ export function placeOf(options: PlaceOptions): { readonly user: string; readonl
 }
 
 export function dirOf({ dir }: PlaceOptions): string {
-  return dir ?? join(userFolders().state, "notebooks");
+  return dir ?? userFolders().notebooks;
 }

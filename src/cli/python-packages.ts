@@ -1,49 +1,82 @@
 import { spawn } from "node:child_process";
 import { z } from "zod";
 import { CellarError } from "../errors.js";
-import { escapeControls, isTerminal, painterFor } from "./terminal.js";
+import { LongWork } from "./long-work.js";
 
 const REMEMBERED_CHARACTERS = 16_384;
+const LONGEST_LIST = 8_000_000;
 const SHOWN_LINES = 3;
+/** For what should take a second. */
+const SHORT_MS = 60_000;
+const VENV_MS = 300_000;
+/** pip takes back what it began when it is interrupted; this long it may. */
+const GRACE_MS = 10_000;
 const UNREACHABLE =
   /connection broken|could not fetch url|max retries exceeded|NewConnectionError|name resolution/i;
 const NO_WHEEL = /no matching distribution found|could not find a version/i;
 const UNWRITABLE = /permission denied|read-only file system/i;
 const FULL = /no space left on device/i;
 
-const VERSIONS = `
-import json, sys
-try:
-    from importlib import metadata
-except ImportError:
-    metadata = None
-def version(name):
-    try:
-        return metadata.version(name)
-    except Exception:
-        return None
-print(json.dumps([{"name": name, "version": version(name)} for name in sys.argv[1:]]))
+/** Root's sessions run as another user, who must be able to read what is installed. */
+const RUN_MODULE = `
+import os, runpy, sys
+os.umask(0o022)
+module = sys.argv.pop(1)
+runpy.run_module(module, run_name="__main__", alter_sys=True)
 `;
 
-const versionsSchema = z.array(z.object({ name: z.string(), version: z.string().nullable() }));
+const LIST = `
+import json, sysconfig
+from importlib import metadata
+own = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+found = {}
+for one in metadata.distributions():
+    name = one.metadata["Name"]
+    if name:
+        folder = str(one.locate_file("")).rstrip("/")
+        found.setdefault(name, {"name": name, "version": one.version, "isOwn": folder in own})
+print(json.dumps(list(found.values())))
+`;
+
+const listSchema = z.array(
+  z.object({ name: z.string(), version: z.string().nullable(), isOwn: z.boolean() }),
+);
+
+/** `isOwn`: of the environment itself, not of the system's Python behind it. */
+export type InstalledPackage = z.infer<typeof listSchema>[number];
+
+export interface PipOrder {
+  readonly python: string;
+  readonly names: readonly string[];
+  /** Milliseconds after which pip is stopped. */
+  readonly limit: number;
+  readonly signal: AbortSignal;
+  readonly quiet: boolean;
+}
 
 interface Ended {
   readonly code: number | null;
   readonly stdout: string;
   /** The end of everything it said. */
   readonly said: string;
+  readonly isLate: boolean;
 }
 
-export async function installPackages(python: string, names: readonly string[]): Promise<void> {
-  if ((await run(python, ["-I", "-m", "pip", "--version"], false)).code !== 0) {
-    await run(python, ["-I", "-m", "ensurepip"], false);
+export async function installPackages(order: PipOrder): Promise<void> {
+  const { python, names, limit, signal, quiet } = order;
+  if ((await run(python, ["-m", "pip", "--version"], { limit: SHORT_MS, signal })).code !== 0) {
+    await run(python, module("ensurepip"), { limit: VENV_MS, signal });
   }
   const flags = ["--disable-pip-version-check", "--no-input", "--retries", "1", "--timeout", "15"];
-  const { code, said } = await run(
+  const wheels = ["--no-user", "--progress-bar", "off", "--only-binary", ":all:"];
+  using work = new LongWork(`installing ${names.join(" ")}`, { quiet });
+  const { code, said, isLate } = await run(
     python,
-    ["-I", "-m", "pip", "install", ...flags, "--only-binary", ":all:", "--", ...names],
-    true,
+    module("pip", "install", ...flags, ...wheels, "--", ...names),
+    { limit, signal, onText: (text) => work.tell(text) },
   );
+  if (signal.aborted) throw new CellarError("ABORTED", "the install was cancelled");
+  if (isLate) throw late(limit, said);
   if (code === 0) return;
   throw new CellarError("INSTALL_FAILED", `pip could not install it: ${lastLines(said)}`, {
     remedy: remedyFor(said, python),
@@ -51,29 +84,55 @@ export async function installPackages(python: string, names: readonly string[]):
   });
 }
 
-export async function makeEnvironment(python: string, folder: string): Promise<void> {
+export async function makeEnvironment(
+  python: string,
+  folder: string,
+  { signal, quiet }: { signal: AbortSignal; quiet: boolean },
+): Promise<void> {
+  using work = new LongWork(`making ${folder}`, { quiet });
   // What the system's Python offered so far stays visible.
-  const { code, said } = await run(
+  const { code, said, isLate } = await run(
     python,
-    ["-I", "-m", "venv", "--system-site-packages", folder],
-    false,
+    module("venv", "--system-site-packages", folder),
+    { limit: VENV_MS, signal, onText: (text) => work.tell(text) },
   );
+  if (signal.aborted) throw new CellarError("ABORTED", "the install was cancelled");
   if (code === 0) return;
-  throw new CellarError("INSTALL_FAILED", `no environment could be made: ${lastLines(said)}`, {
-    remedy: "On Debian and Ubuntu: sudo apt-get install python3-venv.",
+  const why = isLate ? `it took more than ${VENV_MS / 1000} s` : lastLines(said);
+  throw new CellarError("INSTALL_FAILED", `no environment could be made in ${folder}: ${why}`, {
+    remedy: environmentRemedy(said, isLate),
   });
 }
 
-export async function installedVersions(
+/** Everything that a session would find; undefined where this Python cannot tell. */
+export async function listPackages(
   python: string,
-  names: readonly string[],
-): Promise<z.infer<typeof versionsSchema>> {
-  const { stdout } = await run(python, ["-I", "-c", VERSIONS, ...names], false);
+): Promise<readonly InstalledPackage[] | undefined> {
+  const { stdout } = await run(python, ["-c", LIST], { limit: SHORT_MS });
   try {
-    return versionsSchema.parse(JSON.parse(stdout));
+    return listSchema.parse(JSON.parse(stdout));
   } catch {
-    return names.map((name) => ({ name, version: null }));
+    return undefined;
   }
+}
+
+function module(...args: readonly string[]): string[] {
+  return ["-c", RUN_MODULE, ...args];
+}
+
+function late(limit: number, said: string): CellarError {
+  const message = `pip was stopped after ${limit / 1000} s; it said last: ${lastLines(said)}`;
+  return new CellarError("INSTALL_FAILED", message, {
+    remedy: "Check the network or PIP_INDEX_URL, or allow more time with --timeout SECONDS.",
+  });
+}
+
+function environmentRemedy(said: string, isLate: boolean): string {
+  if (FULL.test(said)) return "Free some space on the disk.";
+  if (isLate || UNWRITABLE.test(said)) {
+    return "Set CELLAR_HOME to a folder on a local disk that you can write.";
+  }
+  return "On Debian and Ubuntu: sudo apt-get install python3-venv.";
 }
 
 function remedyFor(said: string, python: string): string {
@@ -92,26 +151,70 @@ function remedyFor(said: string, python: string): string {
   return `Try it by hand: ${python} -m pip install NAME.`;
 }
 
-/** What pip says goes to stderr as it comes, on a terminal only. */
-function run(file: string, args: readonly string[], shown: boolean): Promise<Ended> {
+interface RunOrder {
+  readonly limit: number;
+  readonly signal?: AbortSignal;
+  readonly onText?: (text: string) => void;
+}
+
+/** In a group of its own, which gets one interrupt from here and none from the terminal. */
+function run(file: string, args: readonly string[], order: RunOrder): Promise<Ended> {
+  const { limit, signal, onText } = order;
   return new Promise((resolve, reject) => {
-    const child = spawn(file, args, { stdio: ["ignore", "pipe", "pipe"] });
-    const show = shown && isTerminal(process.stderr);
-    const paint = painterFor(process.stderr);
+    const child = spawn(file, ["-I", ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: true,
+    });
     let said = "";
     let stdout = "";
-    const hear = (text: string) => {
-      said = (said + text).slice(-REMEMBERED_CHARACTERS);
-      if (show) process.stderr.write(paint("dim", escapeControls(text)));
+    let isLate = false;
+    let killing: NodeJS.Timeout | undefined;
+    const stop = () => {
+      sendSignal(child.pid, "SIGINT");
+      killing ??= setTimeout(() => sendSignal(child.pid, "SIGKILL"), GRACE_MS);
     };
+    const timer = setTimeout(() => {
+      isLate = true;
+      stop();
+    }, limit);
+    const hear = (text: string) => {
+      // What an interrupted program says is of no use to anybody.
+      if (killing !== undefined) return;
+      said = (said + text).slice(-REMEMBERED_CHARACTERS);
+      onText?.(text);
+    };
+    const settle = () => {
+      clearTimeout(timer);
+      clearTimeout(killing);
+      signal?.removeEventListener("abort", stop);
+      process.off("exit", stop);
+    };
+    signal?.addEventListener("abort", stop);
+    process.once("exit", stop);
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      stdout = (stdout + text).slice(-REMEMBERED_CHARACTERS);
+      stdout = (stdout + text).slice(-LONGEST_LIST);
       hear(text);
     });
     child.stderr.setEncoding("utf8").on("data", hear);
-    child.once("error", reject);
-    child.once("close", (code) => resolve({ code, stdout, said }));
+    child.once("error", (error) => {
+      settle();
+      reject(error);
+    });
+    child.once("close", (code) => {
+      settle();
+      resolve({ code, stdout, said, isLate });
+    });
+    if (signal?.aborted === true) stop();
   });
+}
+
+function sendSignal(group: number | undefined, signal: NodeJS.Signals): void {
+  if (group === undefined) return;
+  try {
+    process.kill(process.platform === "win32" ? group : -group, signal);
+  } catch {
+    // It has ended.
+  }
 }
 
 function lastLines(text: string): string {

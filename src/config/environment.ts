@@ -1,6 +1,6 @@
-import { lstatSync, readFileSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
-import { dirname, isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CellarError, describeError } from "../errors.js";
 
@@ -49,6 +49,8 @@ export interface Surroundings {
   readonly temporary: string;
   /** The installed package: its python/ folder and its own environment lie here. */
   readonly packageRoot: string;
+  /** The Python environment that `cellar install` adds packages to. */
+  readonly environment: string;
   /** Names of the host's environment variables, none of which may appear inside. */
   readonly environmentNames: readonly string[];
   /** Where the user's systemd is reached. */
@@ -64,6 +66,7 @@ export function surroundings(): Surroundings {
     home: homedir(),
     temporary: tmpdir(),
     packageRoot: packageRoot(),
+    environment: userFolders().python,
     environmentNames: Object.keys(process.env),
     userManager: {
       runtimeFolder: process.env.XDG_RUNTIME_DIR,
@@ -121,22 +124,52 @@ export function callerVariable(name: string): string | undefined {
 }
 
 /** Where a user's own files of Cellar live. */
-export function userFolders(): {
+export interface UserFolders {
+  /** Has the user's `config.json`, which is only read. */
   readonly config: string;
+  /** The one folder for all that is kept. The others but `config` and `runtime` lie in it. */
   readonly state: string;
+  /** The Python environment that `cellar install` adds packages to. */
+  readonly python: string;
+  /** The `dir` of notebooks for which nobody names one. */
+  readonly notebooks: string;
+  /** What can be had again. */
   readonly cache: string;
   /** For what concerns only this login: the system's own folder for that, else the state's. */
   readonly runtime: string;
-} {
+}
+
+export function userFolders(): UserFolders {
   const home = homedir();
-  const state = join(process.env.XDG_STATE_HOME ?? join(home, ".local", "state"), "cellar");
+  const state = stateFolder(home);
   const runtime = process.env.XDG_RUNTIME_DIR;
   return {
-    config: join(process.env.XDG_CONFIG_HOME ?? join(home, ".config"), "cellar"),
+    config: join(absolute(process.env.XDG_CONFIG_HOME) ?? join(home, ".config"), "cellar"),
     state,
+    python: join(state, "python"),
+    notebooks: notebooksFolder(state),
+    cache: join(state, "cache"),
     runtime: isPrivateFolder(runtime) ? join(runtime, "cellar") : state,
-    cache: join(process.env.XDG_CACHE_HOME ?? join(home, ".cache"), "cellar"),
   };
+}
+
+function stateFolder(home: string): string {
+  const chosen = process.env.CELLAR_HOME;
+  if (chosen !== undefined && chosen !== "") return resolve(chosen);
+  return join(absolute(process.env.XDG_STATE_HOME) ?? join(home, ".local", "state"), "cellar");
+}
+
+/** The specification of these variables says that any other value counts as none. */
+function absolute(path: string | undefined): string | undefined {
+  return path !== undefined && isAbsolute(path) ? path : undefined;
+}
+
+/** A store has its own folders `notebooks` and `rooms`. Earlier versions had theirs a step below. */
+function notebooksFolder(state: string): string {
+  const earlier = join(state, "notebooks");
+  return existsSync(join(earlier, "notebooks")) && !existsSync(join(state, "rooms"))
+    ? earlier
+    : state;
 }
 
 /** After `su` the variable still names the folder of another user. */

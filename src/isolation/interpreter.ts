@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { lstatSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
@@ -98,6 +98,8 @@ export async function resolveInterpreter(
       return describe(answer, candidate.reason, options.guarded ?? {});
     } catch (error) {
       options.signal?.throwIfAborted();
+      if (candidate.environment !== undefined)
+        throw brokenEnvironment(candidate.environment, error);
       refusals.push(`${candidate.path} (${candidate.reason}): ${describeError(error)}`);
     }
   }
@@ -109,9 +111,23 @@ export async function resolveInterpreter(
   );
 }
 
+/** Another Python would run without a word, and without the packages. */
+function brokenEnvironment(
+  { folder, remedy }: NonNullable<InterpreterCandidate["environment"]>,
+  error: unknown,
+): CellarError {
+  const message = `The Python environment ${folder} cannot be used: ${describeError(error)}`;
+  return new CellarError("PYTHON_UNSUITABLE", message, {
+    remedy,
+    details: { environment: folder },
+    cause: error,
+  });
+}
+
 async function ask(path: string, options: ResolveOptions): Promise<Answer> {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) {
-    throw unsuitable("it does not exist");
+    const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+    throw unsuitable(isLink ? `its Python, ${readlinkSync(path)}, is gone` : "it does not exist");
   }
   const { stdout } = await promisify(execFile)(path, ["-I", "-c", QUESTION], {
     signal: options.signal,
@@ -138,6 +154,9 @@ function describe(answer: Answer, reason: string, guarded: Guarded): Interpreter
   const [prefix] = answer.prefixes;
   const [basePrefix] = answer.base_prefixes;
   const isVenv = prefix !== basePrefix;
+  if (isVenv && !existsSync(answer.site)) {
+    throw unsuitable(`its Python is ${version} now, and its packages are for another version`);
+  }
   // A venv is known by the place of its own link; any other interpreter by its real file.
   const executable = isVenv ? answer.executable : realpathSync(answer.executable);
   const moved = isVenv && isUnusable(prefix) ? { host: prefix, guest: VENV_GUEST } : undefined;

@@ -64,7 +64,11 @@ export async function findJail(): Promise<Jail | { missing: string }> {
     execFileSync(bwrap, ["--unshare-user", "--ro-bind", "/", "/", "--proc", "/proc", "true"], {
       stdio: "pipe",
     });
-    const candidates = interpreterCandidates({ packageRoot: PACKAGE_ROOT, path });
+    const candidates = interpreterCandidates({
+      packageRoot: PACKAGE_ROOT,
+      environment: "/nonexistent",
+      path,
+    });
     return { bwrap, interpreter: await resolveInterpreter(candidates) };
   } catch (error) {
     return { missing: describeError(error) };

@@ -107,7 +107,7 @@ export const daemonMessages = {
       /** As in a settings file, and judged like one. */
       settings: z.record(shortText, json),
       /** Where the client would look for a Python that the settings do not name. */
-      search: z.strictObject({ path: text, package_root: text }),
+      search: z.strictObject({ path: text, package_root: text, python: text }),
       mounts: z.array(z.strictObject({ host: text, guest: text, readonly: z.boolean() })).max(1024),
       environment: z.record(shortText, text),
       listens: z.array(z.enum(["stdout", "stderr", "background"])).max(3),

@@ -1,7 +1,15 @@
 import { spawn } from "node:child_process";
-import { closeSync, constants, existsSync, fstatSync, ftruncateSync, openSync } from "node:fs";
-import { join } from "node:path";
-import type { Surroundings } from "../../config/environment.js";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { type Surroundings, userFolders } from "../../config/environment.js";
 import { CellarError, describeError, ERROR_CODES } from "../../errors.js";
 import { type DaemonAddress, prepareFolder } from "./address.js";
 
@@ -24,28 +32,24 @@ export async function startDaemon(
   prepareFolder(address);
   const script = join(packageRoot, "dist", "server", "daemon", "main.js");
   if (!existsSync(script)) throw failed(`${script} is not there`, "Install Cellar again.");
-  const log = openLog(address);
+  const log = openLog();
   try {
     const child = spawn(process.execPath, [script, ...(kept ? ["--keep"] : [])], {
       // It belongs to no project, and must not hold a folder that somebody wants to remove.
       cwd: home,
       detached: true,
-      stdio: ["ignore", "pipe", log ?? "ignore"],
+      stdio: ["ignore", "pipe", log],
     });
     child.unref();
-    await heard(child.stdout, child, address);
+    await heard(child.stdout, child);
   } finally {
-    if (log !== undefined) closeSync(log);
+    closeSync(log);
   }
 }
 
 type Child = ReturnType<typeof spawn>;
 
-function heard(
-  stdout: NonNullable<Child["stdout"]> | null,
-  child: Child,
-  address: DaemonAddress,
-): Promise<void> {
+function heard(stdout: NonNullable<Child["stdout"]> | null, child: Child): Promise<void> {
   return new Promise((resolve, reject) => {
     let words = "";
     const end = (error?: CellarError) => {
@@ -59,15 +63,15 @@ function heard(
     stdout?.setEncoding("utf8");
     stdout?.on("data", (text: string) => {
       words += text;
-      if (words.includes("\n") || words.length > MAX_WORDS) end(judge(words, address));
+      if (words.includes("\n") || words.length > MAX_WORDS) end(judge(words));
     });
-    stdout?.once("close", () => end(judge(words, address)));
+    stdout?.once("close", () => end(judge(words)));
   });
 }
 
 /** A neighbour that was quicker is as good. */
-function judge(words: string, { folder }: DaemonAddress): CellarError | undefined {
-  const place = folder === undefined ? undefined : `See ${join(folder, "daemon.log")}.`;
+function judge(words: string): CellarError | undefined {
+  const place = `See ${logFile()}.`;
   try {
     const said = JSON.parse(words) as FirstWords;
     if (said.listening === true) return undefined;
@@ -79,16 +83,23 @@ function judge(words: string, { folder }: DaemonAddress): CellarError | undefine
   }
 }
 
-function openLog({ folder }: DaemonAddress): number | undefined {
-  if (folder === undefined) return undefined;
+function logFile(): string {
+  return join(userFolders().state, "daemon.log");
+}
+
+function openLog(): number {
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants;
-  const path = join(folder, "daemon.log");
+  const path = logFile();
   try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     const log = openSync(path, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
     if (fstatSync(log).size > MAX_LOG_BYTES) ftruncateSync(log);
     return log;
   } catch (error) {
-    throw failed(`${path} cannot be written: ${describeError(error)}`, "Remove what lies there.");
+    throw failed(
+      `${path} cannot be written: ${describeError(error)}`,
+      "Remove what lies there, or set CELLAR_HOME to a folder that can be written.",
+    );
   }
 }
 

@@ -69,7 +69,7 @@ describe("clients of one daemon", () => {
     expect(await first.getVariable("secret")).toBe("mine");
     expect(await second.getVariable("secret")).toBe("yours");
     const link = await DaemonLink.open(home.address);
-    const order = { settings: { ...SMALL }, search: { path: "", package_root: "" } };
+    const order = { settings: { ...SMALL }, search: { path: "", package_root: "", python: "" } };
     const quiet = { mounts: [], environment: {}, listens: [], answers: [] };
     const { session } = await link.request("session_create", { ...order, ...quiet });
     const other = await DaemonLink.open(home.address);

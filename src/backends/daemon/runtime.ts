@@ -132,9 +132,10 @@ export class DaemonRuntime implements AsyncDisposable {
     this.#layers ??= settingLayers();
     const settings = mergeLayer(this.#layers, options as Record<string, unknown>);
     const { python } = settings;
+    const { path, packageRoot, environment } = this.#surroundings;
     return {
       settings: { ...settings, ...(typeof python === "string" && { python: resolve(python) }) },
-      search: { path: this.#surroundings.path, package_root: this.#surroundings.packageRoot },
+      search: { path, package_root: packageRoot, python: environment },
       mounts: mounts.map(({ host, guest, readonly = true }) => ({ host, guest, readonly })),
       environment: { ...callbacks.env },
       listens: [

@@ -182,7 +182,8 @@ export class Nursery {
     const now = performance.now();
     if (now < generation.checkAfter) return false;
     generation.checkAfter = now + STAMP_MS;
-    return generation.stamp !== environmentStamp(generation.interpreter);
+    const { interpreter, stamp } = generation;
+    return stamp !== environmentStamp(interpreter, this.#options.surroundings);
   }
 
   /** Drains: no new sessions, and the end when the last one is closed. */
@@ -288,7 +289,7 @@ export class Nursery {
         isolation,
         interpreter,
         info,
-        stamp: environmentStamp(interpreter),
+        stamp: environmentStamp(interpreter, surroundings),
         place,
         made: 0,
         checkAfter: 0,
@@ -317,8 +318,8 @@ export function findInterpreter(
   surroundings: Surroundings,
   stores: readonly string[] = [],
 ): Promise<Interpreter> {
-  const { packageRoot, path, home, temporary } = surroundings;
-  const candidates = interpreterCandidates({ configured: settings.python, packageRoot, path });
+  const { home, path, temporary } = surroundings;
+  const candidates = interpreterCandidates({ ...surroundings, configured: settings.python });
   const folders = [temporary, ...Object.values(userFolders()), ...stores];
   const environment = { HOME: home, PATH: path };
   const isRoot = process.getuid?.() === 0;
@@ -347,13 +348,12 @@ function describe(isolation: IsolationReport, interpreter: Interpreter): Sandbox
   };
 }
 
-/** Changes whenever a package is added to or taken from the environment. */
-function environmentStamp(interpreter: Interpreter): string {
-  try {
-    return String(statSync(interpreter.site).mtimeMs);
-  } catch {
-    return "";
-  }
+/** Changes whenever a package is added to or taken from the environment, or one is made. */
+function environmentStamp({ site }: Interpreter, { environment }: Surroundings): string {
+  const changes = [site, join(environment, "pyvenv.cfg")].map(
+    (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? "",
+  );
+  return changes.join(" ");
 }
 
 /** Empty where there is none. */

@@ -61,7 +61,8 @@ export class Daemon implements Household {
 
   async create(order: Params<"session_create">, callbacks: REPLConfig): Promise<ISandbox> {
     const { search, mounts, environment: env } = order;
-    const usual = usualPython({ packageRoot: search.package_root, path: search.path });
+    const { path, package_root: packageRoot, python: environment } = search;
+    const usual = usualPython({ path, packageRoot, environment });
     const isUsualHere =
       this.#settings.python === undefined && usual === usualPython(this.#surroundings);
     // The client has gathered its settings; what is set around the daemon is none of them.
