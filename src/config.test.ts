@@ -93,3 +93,41 @@ describe("the folder of a login", () => {
     expect(userFolders().runtime).toBe(join(folder, "state", "cellar"));
   });
 });
+
+describe("the folder of a user", () => {
+  const home = () => join(folder, "home");
+  const among = () => {
+    const { state, python, notebooks, cache } = userFolders();
+    return { state, python, notebooks, cache };
+  };
+  const all = (state: string) => ({
+    state,
+    python: join(state, "python"),
+    notebooks: state,
+    cache: join(state, "cache"),
+  });
+
+  it("is one, which a variable can place elsewhere", () => {
+    vi.stubEnv("HOME", home());
+    for (const name of ["CELLAR_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"]) vi.stubEnv(name, "");
+    expect(among()).toEqual(all(join(home(), ".local", "state", "cellar")));
+    vi.stubEnv("XDG_STATE_HOME", "relative/counts/as/none");
+    expect(among()).toEqual(all(join(home(), ".local", "state", "cellar")));
+    vi.stubEnv("XDG_STATE_HOME", join(folder, "state"));
+    vi.stubEnv("XDG_CACHE_HOME", join(folder, "cache"));
+    expect(among()).toEqual(all(join(folder, "state", "cellar")));
+    vi.stubEnv("CELLAR_HOME", join(folder, "chosen"));
+    expect(among()).toEqual(all(join(folder, "chosen")));
+  });
+
+  it("has the notebooks of earlier versions where they lie", () => {
+    vi.stubEnv("CELLAR_HOME", home());
+    mkdirSync(join(home(), "notebooks", "me", "x"), { recursive: true });
+    expect(userFolders().notebooks).toBe(home());
+    mkdirSync(join(home(), "notebooks", "notebooks", "me", "x"), { recursive: true });
+    expect(userFolders().notebooks).toBe(join(home(), "notebooks"));
+    // A store of this version has its rooms beside: then that is a user of that name.
+    mkdirSync(join(home(), "rooms"));
+    expect(userFolders().notebooks).toBe(home());
+  });
+});

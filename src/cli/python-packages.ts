@@ -64,9 +64,7 @@ interface Ended {
 
 export async function installPackages(order: PipOrder): Promise<void> {
   const { python, names, limit, signal, quiet } = order;
-  if ((await run(python, ["-m", "pip", "--version"], { limit: SHORT_MS, signal })).code !== 0) {
-    await run(python, module("ensurepip"), { limit: VENV_MS, signal });
-  }
+  await requirePip(python, signal);
   const flags = ["--disable-pip-version-check", "--no-input", "--retries", "1", "--timeout", "15"];
   const wheels = ["--no-user", "--progress-bar", "off", "--only-binary", ":all:"];
   using work = new LongWork(`installing ${names.join(" ")}`, { quiet });
@@ -84,6 +82,17 @@ export async function installPackages(order: PipOrder): Promise<void> {
   });
 }
 
+/** The system's serves where there is one: making another takes many times as long as the environment. */
+async function requirePip(python: string, signal: AbortSignal): Promise<void> {
+  const { code } = await run(python, ["-m", "pip", "--version"], { limit: SHORT_MS, signal });
+  if (code === 0 || signal.aborted) return;
+  const made = await run(python, module("ensurepip"), { limit: VENV_MS, signal });
+  if (made.code === 0 || signal.aborted) return;
+  throw new CellarError("INSTALL_FAILED", `there is no pip: ${lastLines(made.said)}`, {
+    remedy: environmentRemedy(made.said, made.isLate),
+  });
+}
+
 export async function makeEnvironment(
   python: string,
   folder: string,
@@ -93,7 +102,7 @@ export async function makeEnvironment(
   // What the system's Python offered so far stays visible.
   const { code, said, isLate } = await run(
     python,
-    module("venv", "--system-site-packages", folder),
+    module("venv", "--system-site-packages", "--without-pip", folder),
     { limit: VENV_MS, signal, onText: (text) => work.tell(text) },
   );
   if (signal.aborted) throw new CellarError("ABORTED", "the install was cancelled");

@@ -1,5 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { interpreterCandidates, resolveInterpreter } from "./interpreter.js";
@@ -44,7 +52,7 @@ function candidate(path: string) {
 
 describe("candidates", () => {
   it("are the configured one alone, a folder meaning a venv", () => {
-    const places = { packageRoot: root, path: "/usr/bin" };
+    const places = { packageRoot: root, environment: join(root, "own"), path: "/usr/bin" };
     expect(interpreterCandidates({ ...places, configured: "/x/python3.12" })).toEqual([
       { path: "/x/python3.12", reason: "configured" },
     ]);
@@ -53,15 +61,31 @@ describe("candidates", () => {
     ]);
   });
 
-  it("are else the package's venv, the search path and the system, each once", () => {
+  it("are else those on the search path, each once", () => {
     const later = python("later/python3");
     const first = python("first/python3");
     const plain = python("first/python");
     const path = [join(root, "first"), join(root, "later"), "/usr/bin"].join(":");
-    const paths = interpreterCandidates({ packageRoot: root, path }).map((one) => one.path);
-    expect(paths.slice(0, 3)).toEqual([join(root, ".venv/bin/python"), first, later]);
+    const places = { packageRoot: root, environment: join(root, "own"), path };
+    const paths = interpreterCandidates(places).map((one) => one.path);
+    expect(paths.slice(0, 2)).toEqual([first, later]);
     expect(paths).toContain(plain);
     expect(paths.filter((one) => one === "/usr/bin/python3")).toHaveLength(1);
+  });
+
+  it("are one environment of Cellar's own alone: the user's, and a checkout's before it", () => {
+    const packageRoot = join(root, "package");
+    const environment = join(root, "own");
+    const places = { packageRoot, environment, path: "/usr/bin" };
+    const paths = () => interpreterCandidates(places).map((one) => one.path);
+    const within = python("package/.venv/bin/python");
+    expect(paths()).toEqual([within]);
+    // Also when the Python behind it is gone.
+    mkdirSync(join(environment, "bin"), { recursive: true });
+    symlinkSync("/nonexistent/python3", join(environment, "bin", "python"));
+    expect(paths()).toEqual([join(environment, "bin", "python")]);
+    script("package/scripts/setup.mjs", "");
+    expect(paths()).toEqual([within]);
   });
 });
 
@@ -89,6 +113,25 @@ describe("an interpreter", () => {
       ),
       remedy: expect.stringContaining("3.8"),
     });
+  });
+
+  it("is never another one than that of an environment with packages", async () => {
+    const gone = join(root, "own/bin/python");
+    mkdirSync(join(root, "own/bin"), { recursive: true });
+    symlinkSync("/nonexistent/python3", gone);
+    const environment = { folder: join(root, "own"), remedy: "Make it anew." };
+    const candidates = [{ ...candidate(gone), environment }, candidate(python("good"))];
+    await expect(resolveInterpreter(candidates)).rejects.toMatchObject({
+      code: "PYTHON_UNSUITABLE",
+      message: expect.stringMatching(
+        /own cannot be used: its Python, \/nonexistent\/python3, is gone/,
+      ),
+      remedy: "Make it anew.",
+      details: { environment: join(root, "own") },
+    });
+    const prefixes = [join(root, "venv"), join(root, "venv")];
+    const upgraded = python("venv/bin/python", { prefixes, site: join(root, "venv/lib/none") });
+    await expect(resolveInterpreter([candidate(upgraded)])).rejects.toThrow("another version");
   });
 
   it("is not looked for after an abort", async () => {
