@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path";
 const OUTPUT_LIMIT = 200_000;
 
 /** Runs a program to its end. Never throws: a missing program is `{ ok: false }` with the cause. */
-export function run(file, args, { cwd, env = {}, timeout = 60_000 } = {}) {
+export function run(file, args, { cwd, env = {}, timeout = 60_000, onText } = {}) {
   return new Promise((resolve) => {
     const child = spawn(file, args, {
       cwd,
@@ -22,9 +22,11 @@ export function run(file, args, { cwd, env = {}, timeout = 60_000 } = {}) {
     child.stdout.setEncoding("utf8").on("data", (text) => {
       stdout = (stdout + text).slice(-OUTPUT_LIMIT);
       output = (output + text).slice(-OUTPUT_LIMIT);
+      onText?.(text);
     });
     child.stderr.setEncoding("utf8").on("data", (text) => {
       output = (output + text).slice(-OUTPUT_LIMIT);
+      onText?.(text);
     });
     const finish = (ok, note) => {
       clearTimeout(timer);

@@ -34,7 +34,7 @@ export async function installNodeModules({ root, report, state, retry }) {
     report.missing("npm packages", text, REMEDY);
     return;
   }
-  report.progress("installing npm packages (about ten seconds)");
+  const working = report.working("installing npm packages (about ten seconds)");
   const previous = join(root, "node_modules.previous");
   rmSync(previous, { recursive: true, force: true });
   const hadFolder = existsSync(folder);
@@ -45,11 +45,13 @@ export async function installNodeModules({ root, report, state, retry }) {
     result = await run(...npmCommand(["ci", "--prefer-offline", "--fetch-retries=1"]), {
       cwd: root,
       timeout: INSTALL_TIMEOUT,
+      onText: working.onText,
     });
     giveToOwner(root, folder);
   } catch (error) {
     result = { ok: false, output: error.message };
   }
+  working.end();
   if (result.ok) {
     rmSync(previous, { recursive: true, force: true });
     delete attempts.npm;

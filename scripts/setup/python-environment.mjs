@@ -101,9 +101,10 @@ async function installPackages(folder, venv, { root, report, state, retry }) {
     reportMissing(report, { ...done, again: "; not tried again for a day" });
     return;
   }
-  report.progress(`installing ${names.length} Python packages (about a minute)`);
+  const working = report.working(`installing ${names.length} Python packages (about a minute)`);
   shareSystemPackages(folder, false);
-  const { cause, unreachable } = await pipInstall(venv, names);
+  const { cause, unreachable } = await pipInstall(venv, names, working.onText);
+  working.end();
   if (unreachable) shareSystemPackages(folder, true);
   const installed = await listInstalled(venv, names);
   const missing = names.filter((name) => !installed.includes(name));
@@ -114,10 +115,13 @@ async function installPackages(folder, venv, { root, report, state, retry }) {
 }
 
 /** All at once; one by one only where the index answers and some package is the obstacle. */
-async function pipInstall(venv, names) {
+async function pipInstall(venv, names, onText) {
   const deadline = Date.now() + INSTALL_TIMEOUT;
   const pip = (wanted) =>
-    run(venv.path, [...PIP_INSTALL, ...wanted], { timeout: Math.max(deadline - Date.now(), 1) });
+    run(venv.path, [...PIP_INSTALL, ...wanted], {
+      timeout: Math.max(deadline - Date.now(), 1),
+      onText,
+    });
   if (!venv.pip) await run(venv.path, ["-m", "ensurepip"], { timeout: VENV_TIMEOUT });
   let result = await pip(names);
   const isUnreachable = () => !result.ok && UNREACHABLE.test(result.output);
@@ -150,7 +154,8 @@ function reportMissing(report, { missing, cause, unreachable, again }) {
   const text = unreachable
     ? `no package index answered, using the system's packages${again}; missing ${missing.join(" ")}`
     : `missing ${missing.join(" ")}${again}: ${cause}`;
-  const remedy = `${unreachable ? "check the network or PIP_INDEX_URL, then " : ""}npm run setup -- --retry`;
+  const isNetwork = unreachable || /^stopped after/.test(cause);
+  const remedy = `${isNetwork ? "check the network or PIP_INDEX_URL, then " : ""}npm run setup -- --retry`;
   report.missing("python packages", text, remedy);
 }
 

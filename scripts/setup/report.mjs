@@ -1,3 +1,6 @@
+const LOG_MS = 20_000;
+const LIVE_MS = 1_000;
+const CLEAR = "\r\u001b[K";
 const MARKS = { ok: "✓", note: "–", failed: "✗" };
 
 /** Prints one line for each step and remembers whether something essential failed. */
@@ -26,6 +29,31 @@ export function createReport({ quiet }) {
     },
     progress(text) {
       if (!quiet) console.log(`  ${text}`);
+    },
+    /** Shows that work goes on which may take minutes, until it is ended. */
+    working(text) {
+      this.progress(text);
+      const { stdout } = process;
+      const started = Date.now();
+      let last = "";
+      const show = () => {
+        const seconds = Math.round((Date.now() - started) / 1000);
+        const line = `  still at work after ${seconds} s${last === "" ? "" : `: ${last}`}`;
+        if (stdout.isTTY) stdout.write(`${CLEAR}${line.slice(0, (stdout.columns || 80) - 1)}`);
+        else console.log(line);
+      };
+      const timer = quiet ? undefined : setInterval(show, stdout.isTTY ? LIVE_MS : LOG_MS);
+      return {
+        onText(said) {
+          const lines = said.split("\n").map((line) => line.trim());
+          // Control characters of a program that draws its progress have no place in a line.
+          last = (lines.findLast((line) => line !== "") ?? last).replace(/\p{Cc}/gu, "");
+        },
+        end() {
+          clearInterval(timer);
+          if (timer !== undefined && stdout.isTTY) stdout.write(CLEAR);
+        },
+      };
     },
   };
 }

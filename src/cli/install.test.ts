@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cellar } from "./command-line.case.test.js";
+import { cellar, Screen } from "./command-line.case.test.js";
 import { checkRequirement } from "./install.js";
 
 const NAMES = [
@@ -67,7 +67,8 @@ describe("cellar install", () => {
     const python = basePython();
     if (python === undefined) return ctx.skip("no Python");
     try {
-      execFileSync(python, ["-m", "venv", folder], { stdio: "ignore" });
+      const flags = ["--system-site-packages", "--without-pip"];
+      execFileSync(python, ["-m", "venv", ...flags, folder], { stdio: "ignore" });
     } catch {
       return ctx.skip("this Python makes no venv");
     }
@@ -83,6 +84,68 @@ describe("cellar install", () => {
       code: "INSTALL_FAILED",
       remedy: expect.stringContaining("No package index answers"),
     });
+  });
+});
+
+/** Does what its last argument says; pip is never asked anything else here. */
+const FAKE_PIP = `
+import os, sys, sysconfig, time
+if sys.argv[1] == "install":
+    folder = sysconfig.get_path("purelib")
+    if sys.argv[-1] == "half":
+        os.mkdir(os.path.join(folder, "half-1.0.dist-info"))
+        with open(os.path.join(folder, "half-1.0.dist-info", "METADATA"), "w") as file:
+            file.write("Metadata-Version: 2.1\\nName: half\\nVersion: 1.0\\n")
+        sys.exit("ERROR: No space left on device")
+    print("Downloading endless.whl", flush=True)
+    try:
+        time.sleep(600)
+    except KeyboardInterrupt:
+        with open(os.path.join(folder, "taken-back"), "w"):
+            sys.exit("ERROR: Operation cancelled by user")
+`;
+
+describe("an install that does not come to its end", () => {
+  const folder = mkdtempSync(join(tmpdir(), "cellar-test-"));
+  let site = "";
+  beforeAll(() => {
+    const python = basePython();
+    if (python === undefined) return;
+    execFileSync(python, ["-I", "-m", "venv", "--without-pip", folder]);
+    const question = "import sysconfig; print(sysconfig.get_path('purelib'))";
+    const inside = join(folder, "bin", "python");
+    site = execFileSync(inside, ["-I", "-c", question], { encoding: "utf8" }).trim();
+    mkdirSync(join(site, "pip"));
+    writeFileSync(join(site, "pip", "__init__.py"), "");
+    writeFileSync(join(site, "pip", "__main__.py"), FAKE_PIP);
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it("says what it changed before", async (ctx) => {
+    if (site === "") return ctx.skip("no Python");
+    const { code, stderr } = await cellar(["install", "--python", folder, "half"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("before that it changed half none → 1.0");
+    expect(stderr).toContain("fix: Free some space");
+  });
+
+  it("is stopped at its time limit, with what to do", async (ctx) => {
+    if (site === "") return ctx.skip("no Python");
+    const args = ["install", "--python", folder, "--timeout", "1", "endless"];
+    const { code, stderr } = await cellar(args);
+    expect(code).toBe(1);
+    expect(stderr).toContain("pip was stopped after 1 s");
+    expect(stderr).toContain("allow more time with --timeout");
+  });
+
+  it("is stopped by Ctrl-C, and pip may tidy up", async (ctx) => {
+    if (site === "") return ctx.skip("no Python");
+    rmSync(join(site, "taken-back"), { force: true });
+    using screen = new Screen(["install", "--python", folder, "endless"]);
+    await screen.sees(/so far: Downloading endless\.whl/);
+    screen.type("\u0003");
+    expect(await screen.ended()).toBe(130);
+    expect(existsSync(join(site, "taken-back"))).toBe(true);
   });
 });
 

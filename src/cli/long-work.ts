@@ -37,7 +37,7 @@ export class LongWork implements Disposable {
       this.#stream.write(`cellar: ${text}\n`);
       return;
     }
-    const shown = escapeControls(text).slice(0, (this.#stream.columns ?? USUAL_COLUMNS) - 1);
+    const shown = escapeControls(text).slice(0, (this.#stream.columns || USUAL_COLUMNS) - 1);
     this.#stream.write(`\r\u001b[K${painterFor(this.#stream)("dim", shown)}`);
   }
 
