@@ -4,7 +4,7 @@ const CLEAR = "\r\u001b[K";
 const MARKS = { ok: "✓", note: "–", failed: "✗" };
 
 /** Prints one line for each step and remembers whether something essential failed. */
-export function createReport({ quiet }) {
+export function createReport({ quiet, live = process.stdout.isTTY === true }) {
   const print = (status, name, text, remedy) => {
     if (quiet && status === "ok") return;
     const hint = remedy === undefined ? "" : ` (remedy: ${remedy})`;
@@ -39,10 +39,10 @@ export function createReport({ quiet }) {
       const show = () => {
         const seconds = Math.round((Date.now() - started) / 1000);
         const line = `  still at work after ${seconds} s${last === "" ? "" : `: ${last}`}`;
-        if (stdout.isTTY) stdout.write(`${CLEAR}${line.slice(0, (stdout.columns || 80) - 1)}`);
+        if (live) stdout.write(`${CLEAR}${line.slice(0, (stdout.columns || 80) - 1)}`);
         else console.log(line);
       };
-      const timer = quiet ? undefined : setInterval(show, stdout.isTTY ? LIVE_MS : LOG_MS);
+      const timer = quiet ? undefined : setInterval(show, live ? LIVE_MS : LOG_MS);
       return {
         onText(said) {
           const lines = said.split("\n").map((line) => line.trim());
@@ -51,7 +51,7 @@ export function createReport({ quiet }) {
         },
         end() {
           clearInterval(timer);
-          if (timer !== undefined && stdout.isTTY) stdout.write(CLEAR);
+          if (timer !== undefined && live) stdout.write(CLEAR);
         },
       };
     },

@@ -30,6 +30,14 @@ const COMMANDS = [
 ];
 
 describe("cellar", () => {
+  it.each(["exec", "repl", "notebook run", "mcp", "rlm", "rlm serve"])(
+    "lets %s choose a policy, and has none by default",
+    async (command) => {
+      const { stdout } = await cellar([...command.split(" "), "--help"]);
+      expect(stdout.replace(/\s+/g, " ")).toContain("what cells may say (default: off)");
+    },
+  );
+
   it("tells its version and its commands", async () => {
     const { version } = JSON.parse(
       readFileSync(new URL("../../package.json", import.meta.url), "utf8"),

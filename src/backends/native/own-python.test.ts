@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { surroundings } from "../../config.js";
+import { pathCandidates } from "../../isolation/python-candidates.js";
 import { findInterpreter } from "./nursery.js";
 import { NativeRuntime } from "./runtime.js";
 import { openWalls } from "./walls.case.test.js";
@@ -96,5 +97,25 @@ def can(work):
     expect(run.result?.["text/plain"]).toBe(`['${named}', True, False, False, False]`);
     const found = await findInterpreter({ python: venv } as never, surroundings());
     expect(found.hidden.map(({ path }) => path)).toEqual(["/etc", "/root"]);
+  });
+
+  it("are those of an environment that is made while the program runs", async () => {
+    const here = surroundings();
+    const packageRoot = join(folder, "package");
+    cpSync(join(here.packageRoot, "python"), join(packageRoot, "python"), { recursive: true });
+    chmodSync(folder, 0o755);
+    const environment = join(folder, "environment");
+    await using other = new NativeRuntime({ surroundings: { ...here, packageRoot, environment } });
+    const seen = async () => {
+      await using sandbox = await other.createSandbox(SMALL);
+      const { error, stdout } = await sandbox.execute("import made_later; print(made_later.x)");
+      return error === null ? stdout : error.type;
+    };
+    expect(await seen()).toBe("ModuleNotFoundError");
+    const [base] = pathCandidates(here.path);
+    execFileSync(base?.path ?? "", ["-I", "-m", "venv", "--without-pip", environment]);
+    const [library = ""] = readdirSync(join(environment, "lib"));
+    writeFileSync(join(environment, "lib", library, "site-packages", "made_later.py"), "x = 1");
+    await expect.poll(seen, { timeout: 30_000, interval: 200 }).toBe("1\n");
   });
 });
