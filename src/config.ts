@@ -3,10 +3,20 @@ import {
   LONGEST_OUTPUT,
   LONGEST_TIMEOUT_MS,
   mergeLayer,
-  type SettingName,
   settingLayers,
+  settingSources,
 } from "./config/environment.js";
-import { CellarError } from "./errors.js";
+import { valueAt } from "./config/layers.js";
+import { unfitOptions } from "./config/problems.js";
+import {
+  type AgentSettingName,
+  CODE_OPTION_NAMES,
+  type LimitName,
+  SANDBOX_OPTION_PATHS,
+  SETTING_PATHS,
+  type SettingName,
+  unitOf,
+} from "./config/setting-names.js";
 
 export {
   callerVariable,
@@ -23,14 +33,16 @@ export {
 
 export const isolationLevelSchema = z.enum(["L0", "L1", "L2", "L3-", "L3", "L4"]);
 
+export const LEAST_MEMORY_MB = 8;
+
 const megabytes = z
   .int()
   .positive()
   .max(1 << 20);
 
 export const limitSettingsSchema = z.strictObject({
-  /** Memory of all processes of a session together, in MB. */
-  memoryMb: megabytes.default(1024),
+  /** Memory of all processes of a session together, in MB. With less than 8 few modules can be imported. */
+  memoryMb: megabytes.min(LEAST_MEMORY_MB).default(1024),
   /** Processes and threads of a session. */
   processes: z.int().min(8).max(32_768).default(128),
   /** Size of /workspace in MB. */
@@ -43,7 +55,7 @@ export const limitSettingsSchema = z.strictObject({
   openFiles: z.int().min(32).max(65_536).default(256),
   /** Files and folders that a session may watch with inotify. */
   inotifyWatches: z.int().min(0).max(65_536).default(0),
-});
+} satisfies Record<LimitName, z.ZodType>);
 
 export const agentSettingsSchema = z.strictObject({
   /** Matches that `grep` shows. */
@@ -52,14 +64,17 @@ export const agentSettingsSchema = z.strictObject({
   requireExplorationBeforeFinal: z.boolean().default(false),
   /** How many calls count as having looked. */
   minExplorationCalls: z.int().min(0).max(1_000).default(1),
-});
+} satisfies Record<AgentSettingName, z.ZodType>);
 
 export const settingsSchema = z.strictObject({
   /** A python binary or a venv folder. Default: Cellar's own environment, else python3. */
   python: z.string().min(1).optional(),
   /** Modules that every session finds imported: `full`, `standard`, `none`, or names. */
   preload: z
-    .union([z.enum(["full", "standard", "none"]), z.array(z.string().regex(/^[\w.]+$/)).max(128)])
+    .union([
+      z.enum(["full", "standard", "none"]),
+      z.array(z.string().regex(/^[\w.]+$/, "the name of a module")).max(128),
+    ])
     .default("full"),
   /** Sessions kept ready ahead. */
   poolSize: z.int().min(0).max(256).default(4),
@@ -91,7 +106,7 @@ export const settingsSchema = z.strictObject({
   indexURL: z.union([z.string().min(1), z.array(z.string().min(1)).min(1).max(16)]).optional(),
   /** Pyodide: packages of its distribution that every session finds installed. */
   packages: z
-    .array(z.string().regex(/^[A-Za-z0-9][\w.-]*$/))
+    .array(z.string().regex(/^[A-Za-z0-9][\w.-]*$/, "the name of a package"))
     .max(128)
     .default([]),
   /** Notebooks: how many cells one may have. */
@@ -127,23 +142,30 @@ export type LimitSettings = z.infer<typeof limitSettingsSchema>;
 export type IsolationLevel = z.infer<typeof isolationLevelSchema>;
 
 /** Options given in code, then `CELLAR_*`, then the project's file, then the user's, then defaults. */
-export function resolveSettings(options: object = {}, below = settingLayers()): Settings {
-  return parseSettings(mergeLayer(below, options as Record<string, unknown>));
-}
-
-function parseSettings(value: unknown): Settings {
-  const parsed = settingsSchema.safeParse(value);
+export function resolveSettings(
+  options: object = {},
+  below = settingLayers(),
+  sources = settingSources,
+): Settings {
+  const input = mergeLayer(below, options as Record<string, unknown>);
+  const parsed = settingsSchema.safeParse(input);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(describeIssue);
-  throw new CellarError("INVALID_CONFIG", `The settings do not fit: ${problems.join("; ")}`, {
-    remedy: `Known settings: ${Object.keys(settingsSchema.shape).join(", ")}.`,
-    details: { problems },
+  const originOf = (path: string) =>
+    valueAt(options, path) === undefined
+      ? sources().find(({ values }) => valueAt(values, path) !== undefined)
+      : undefined;
+  const { issues } = parsed.error;
+  const isCodeWrong = issues.some(
+    (issue) =>
+      issue.code === "unrecognized_keys" &&
+      issue.keys.some((key) => originOf([...issue.path, key].join(".")) === undefined),
+  );
+  throw unfitOptions("invalid settings", issues, {
+    input,
+    known: isCodeWrong ? SANDBOX_OPTION_PATHS : SETTING_PATHS,
+    nameOf: (path) => originOf(path)?.nameOf(path),
+    unitOf,
+    notice: (path) =>
+      CODE_OPTION_NAMES.some((name) => name === path) ? "it can be given in code only" : undefined,
   });
-}
-
-function describeIssue(issue: z.core.$ZodIssue): string {
-  if (issue.code === "unrecognized_keys") {
-    return `unknown option ${issue.keys.map((key) => `"${[...issue.path, key].join(".")}"`).join(", ")}`;
-  }
-  return `${issue.path.join(".") || "value"}: ${issue.message}`;
 }

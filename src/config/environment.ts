@@ -3,40 +3,9 @@ import { homedir, tmpdir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CellarError, describeError } from "../errors.js";
+import { fileSource, isPlain, mergeLayer, type SettingSource, variableSource } from "./layers.js";
 
-/** Every setting that the environment and files may give; the schema has the same names. */
-export const SETTING_NAMES = [
-  "python",
-  "preload",
-  "poolSize",
-  "minIsolation",
-  "timeout",
-  "grace",
-  "maxOutputLength",
-  "checkpoints",
-  "keepCheckpoints",
-  "queryConcurrency",
-  "queryTimeout",
-  "queryTotal",
-  "daemonIdle",
-  "useWorker",
-  "spares",
-  "indexURL",
-  "packages",
-  "maxCells",
-  "stateMaxSizeMb",
-  "outputsMaxSizeMb",
-  "keepSnapshots",
-  "policy",
-  "sanitise",
-  "agent",
-  "network",
-  "pids",
-  "privateFiles",
-  "limits",
-] as const;
-
-export type SettingName = (typeof SETTING_NAMES)[number];
+export { mergeLayer } from "./layers.js";
 
 /** What a timer can hold. */
 export const LONGEST_TIMEOUT_MS = 2_147_483_647;
@@ -186,30 +155,17 @@ function isPrivateFolder(path: string | undefined): path is string {
 const CONFIG_FILE = "cellar.config.json";
 
 /** Everything that is set outside the code, read at this moment and not judged yet. */
-export function settingLayers(folder = process.cwd()): Record<string, unknown> {
-  const layers = [
-    readFile(join(userFolders().config, "config.json")),
-    readFile(join(folder, CONFIG_FILE)),
-    readEnvironment(),
-  ];
-  return layers.reduce(mergeLayer, {});
+export function settingLayers(folder?: string): Record<string, unknown> {
+  return settingSources(folder).reduceRight<Record<string, unknown>>(
+    (below, { values }) => mergeLayer(below, values),
+    {},
+  );
 }
 
-export function mergeLayer(
-  below: Record<string, unknown>,
-  above: Record<string, unknown>,
-): Record<string, unknown> {
-  const merged = { ...below };
-  for (const [key, value] of Object.entries(above)) {
-    if (value === undefined) continue;
-    const under = merged[key];
-    merged[key] = isPlain(under) && isPlain(value) ? mergeLayer(under, value) : value;
-  }
-  return merged;
-}
-
-function isPlain(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+/** Where settings come from outside the code; what the first ones say counts. */
+export function settingSources(folder = process.cwd()): readonly SettingSource[] {
+  const files = [join(folder, CONFIG_FILE), join(userFolders().config, "config.json")];
+  return [variableSource(process.env), ...files.map((path) => fileSource(path, readFile(path)))];
 }
 
 function readFile(path: string): Record<string, unknown> {
@@ -231,31 +187,4 @@ function readFile(path: string): Record<string, unknown> {
       cause: error,
     });
   }
-}
-
-/** `CELLAR_TIMEOUT=5000`, `CELLAR_LIMITS_MEMORY_MB=512`: values are JSON, else text. */
-function readEnvironment(): Record<string, unknown> {
-  const known: ReadonlySet<string> = new Set(SETTING_NAMES);
-  const settings: Record<string, unknown> = {};
-  const limits: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(process.env)) {
-    if (!name.startsWith("CELLAR_") || value === undefined || value === "") continue;
-    const key = name.slice("CELLAR_".length);
-    if (key.startsWith("LIMITS_"))
-      limits[camelCase(key.slice("LIMITS_".length))] = readValue(value);
-    else if (known.has(camelCase(key))) settings[camelCase(key)] = readValue(value);
-  }
-  return Object.keys(limits).length > 0 ? { ...settings, limits } : settings;
-}
-
-function readValue(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
-
-function camelCase(name: string): string {
-  return name.toLowerCase().replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -1,4 +1,7 @@
 import { CellarError } from "../errors.js";
+import { suggestion } from "./names.js";
+
+const LONGEST_SHOWN = 60;
 
 /** What a value is, for a message. */
 export function kindOf(value: unknown): string {
@@ -14,15 +17,50 @@ export function kindOf(value: unknown): string {
   }
 }
 
+/** A value for a message: short ones as they are, of others what they are. */
+export function shownValue(value: unknown): string {
+  switch (typeof value) {
+    case "number":
+    case "boolean":
+      return String(value);
+    case "string": {
+      // An address may hold a password.
+      const text = JSON.stringify(value.replace(/\/\/[^/@\s]*@/g, "//…@"));
+      return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}…"`;
+    }
+    default:
+      return kindOf(value);
+  }
+}
+
 /** An option that is not even of the right kind. */
 export function wrongKind(name: string, wanted: string, value: unknown): CellarError {
   return new CellarError("INVALID_INPUT", `${name} must be ${wanted}, not ${kindOf(value)}`);
 }
 
-/** Options are an object, whatever they come from. */
-export function requireOptions<T extends object>(what: string, value: T): T {
+/** Options are an object, whatever they come from; the example shows what they look like. */
+export function requireOptions<T extends object>(what: string, value: T, example?: string): T {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
-  throw wrongKind(what, "an object", value);
+  const wanted = example === undefined ? "an object" : `an object such as ${example}`;
+  throw wrongKind(what, wanted, value);
+}
+
+/** The names that options may have, each exactly once. */
+export type OptionNames<T> = Readonly<Record<keyof T, true>>;
+
+/** An option that nobody reads would be taken for one that works. */
+export function checkNames<T extends object>(what: string, options: T, known: OptionNames<T>): T {
+  for (const name in options) {
+    if (!Object.hasOwn(known, name)) throw unknownName(what, name, Object.keys(known));
+  }
+  return options;
+}
+
+export function unknownName(what: string, name: string, known: readonly string[]): CellarError {
+  const guess = suggestion(name, known);
+  return new CellarError("INVALID_INPUT", `${what} have no ${JSON.stringify(name)}${guess}`, {
+    remedy: known.length === 0 ? "Leave it out." : `There are: ${known.join(", ")}.`,
+  });
 }
 
 export function requireList<T>(what: string, value: readonly T[]): readonly T[] {

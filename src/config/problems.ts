@@ -1,0 +1,133 @@
+import type { z } from "zod";
+import { CellarError, type ErrorCode } from "../errors.js";
+import { kindOf, shownValue } from "./kinds.js";
+import { valueAt } from "./layers.js";
+import { suggestion } from "./names.js";
+
+type Issue = z.core.$ZodIssue;
+
+/** Values of these are never shown, whatever is wrong with them. */
+const SECRET = /key|token|secret|password|header|env/i;
+
+const UNITS = { ms: " of milliseconds", MB: " of MB" } as const;
+
+export interface Judged {
+  /** What was given. */
+  readonly input: unknown;
+  /** Every name there is, for what is not among them. */
+  readonly known: readonly string[];
+  /** How a setting is called where its value came from; undefined for an option in code. */
+  readonly nameOf?: ((path: string) => string | undefined) | undefined;
+  readonly unitOf?: ((path: string) => keyof typeof UNITS | undefined) | undefined;
+  /** Something better to say of an unknown name than which one is near. */
+  readonly notice?: ((name: string) => string | undefined) | undefined;
+  readonly code?: ErrorCode | undefined;
+}
+
+/** The error for options that a schema refused, in plain sentences. */
+export function unfitOptions(what: string, issues: readonly Issue[], judged: Judged): CellarError {
+  const problems = issues.flatMap((issue) => describeIssue(issue, judged));
+  const hasUnknown = issues.some(({ code }) => code === "unrecognized_keys");
+  const options = judged.known.join(", ");
+  return new CellarError(judged.code ?? "INVALID_CONFIG", `${what}: ${problems.join("; ")}`, {
+    remedy: hasUnknown
+      ? `Options are: ${options}.`
+      : "Correct it, or leave it out for the default.",
+    details: { problems },
+  });
+}
+
+function describeIssue(issue: Issue, judged: Judged): string[] {
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => unknownOption([...issue.path, key].join("."), judged));
+  }
+  const path = issue.path.join(".");
+  const name = path === "" ? "the value" : (judged.nameOf?.(path) ?? `option ${path}`);
+  const value = path === "" ? judged.input : valueAt(judged.input, path);
+  if (value === undefined) return [`${name} is missing`];
+  const shown = SECRET.test(path) ? kindOf(value) : shownValue(value);
+  const inner = issue.code === "invalid_union" ? within(issue) : undefined;
+  if (inner !== undefined) {
+    return inner.flatMap((one) =>
+      describeIssue({ ...one, path: [...issue.path, ...one.path] }, judged),
+    );
+  }
+  return [`${name} must be ${wanted(issue, judged.unitOf?.(path))}, not ${shown}`];
+}
+
+/** The issues of the one alternative that the value is of the kind of. */
+function within(issue: Extract<Issue, { code: "invalid_union" }>): readonly Issue[] | undefined {
+  const isInside = ({ path, code }: Issue) => path.length > 0 || !isKind(code);
+  return issue.errors.find((issues) => issues.length > 0 && issues.every(isInside));
+}
+
+function isKind(code: Issue["code"]): boolean {
+  return code === "invalid_type" || code === "invalid_value";
+}
+
+function unknownOption(path: string, { known, nameOf, notice }: Judged): string {
+  const name = nameOf?.(path);
+  const shown = name === undefined ? `option ${JSON.stringify(path)}` : `setting ${name}`;
+  const place = path.slice(0, path.lastIndexOf(".") + 1);
+  const siblings = known.filter((one) => one.startsWith(place));
+  const told = notice?.(path);
+  const guess = told === undefined ? suggestion(path.slice(place.length), siblings) : `; ${told}`;
+  return `unknown ${shown}${guess}`;
+}
+
+/** What would be right, to stand behind "must be". */
+function wanted(issue: Issue, unit: keyof typeof UNITS | undefined): string {
+  const counted = unit === undefined ? "" : UNITS[unit];
+  switch (issue.code) {
+    case "invalid_type":
+      return kindWanted(issue.expected, counted);
+    case "too_small":
+      return `${sizeWanted(issue.origin)}${issue.inclusive === false ? "more than" : "at least"} ${issue.minimum}${counted && ` ${unit}`}`;
+    case "too_big":
+      return `${sizeWanted(issue.origin)}${issue.inclusive === false ? "less than" : "at most"} ${issue.maximum}${counted && ` ${unit}`}`;
+    case "invalid_value":
+      return oneOf(issue.values);
+    case "invalid_union":
+      return [
+        ...new Set(issue.errors.flatMap((issues) => issues.map((one) => wanted(one, unit)))),
+      ].join(" or ");
+    default:
+      return issue.message.startsWith("Invalid") ? `otherwise (${issue.message})` : issue.message;
+  }
+}
+
+function sizeWanted(origin: string): string {
+  switch (origin) {
+    case "string":
+      return "a text with a length of ";
+    case "array":
+      return "a list with a length of ";
+    default:
+      return "";
+  }
+}
+
+function kindWanted(expected: string, counted: string): string {
+  switch (expected) {
+    case "int":
+      return `a whole number${counted}`;
+    case "number":
+      return `a number${counted}`;
+    case "string":
+      return "a text";
+    case "boolean":
+      return "true or false";
+    case "array":
+      return "a list";
+    case "object":
+    case "record":
+      return "an object";
+    default:
+      return expected;
+  }
+}
+
+function oneOf(values: readonly unknown[]): string {
+  const shown = values.map(shownValue);
+  return shown.length === 1 ? (shown[0] ?? "") : `one of ${shown.join(", ")}`;
+}
