@@ -1,5 +1,6 @@
 import { z } from "zod";
 import {
+  LEAST_MEMORY_MB,
   LONGEST_OUTPUT,
   LONGEST_TIMEOUT_MS,
   mergeLayer,
@@ -33,15 +34,13 @@ export {
 
 export const isolationLevelSchema = z.enum(["L0", "L1", "L2", "L3-", "L3", "L4"]);
 
-export const LEAST_MEMORY_MB = 8;
-
 const megabytes = z
   .int()
   .positive()
   .max(1 << 20);
 
 export const limitSettingsSchema = z.strictObject({
-  /** Memory of all processes of a session together, in MB. With less than 8 few modules can be imported. */
+  /** Memory of all processes of a session together, in MB. */
   memoryMb: megabytes.min(LEAST_MEMORY_MB).default(1024),
   /** Processes and threads of a session. */
   processes: z.int().min(8).max(32_768).default(128),

@@ -4,9 +4,10 @@ import { CellarError, isCellarError } from "../errors.js";
 import type { ISandbox, REPLConfig } from "./backend.js";
 import { isInhabited } from "./daemon/address.js";
 import { isAbsence } from "./daemon/link.js";
-import { DaemonRuntime, isRefusal } from "./daemon/runtime.js";
+import { type DaemonOptions, DaemonRuntime, isRefusal } from "./daemon/runtime.js";
 import type { Room } from "./native/room.js";
 import type { NativeRuntime } from "./native/runtime.js";
+import { splitConfig } from "./options.js";
 import type { PyodideRuntime } from "./pyodide/runtime.js";
 
 const BACKENDS = ["auto", "native", "daemon", "pyodide"] as const;
@@ -51,7 +52,7 @@ export async function openSandbox(
     case "native":
       return await openNative({ ...config, ...cold }, undefined, room);
     case "daemon":
-      return await sharedDaemon().createSandbox(config, { starts: true });
+      return await openDaemon(config, { starts: true });
     case "pyodide":
       return await openPyodide({ ...config, ...cold });
     case "auto":
@@ -86,14 +87,25 @@ async function openAny(config: REPLConfig, cold: REPLConfig, room?: Room): Promi
 async function openRunningDaemon(
   config: REPLConfig,
 ): Promise<{ readonly sandbox: ISandbox } | { readonly reason: string }> {
-  const daemon = sharedDaemon();
   try {
-    if (!isInhabited(daemon.address)) return { reason: "no daemon runs" };
-    return { sandbox: await daemon.createSandbox(config) };
+    if (!isInhabited(sharedDaemon().address)) return { reason: "no daemon runs" };
+    return { sandbox: await openDaemon(config) };
   } catch (error) {
     if (isAbsence(error)) return { reason: "no daemon runs" };
     if (!isRefusal(error)) throw error;
     return { reason: `not the daemon: ${error.message}` };
+  }
+}
+
+async function openDaemon(config: REPLConfig, options?: DaemonOptions): Promise<ISandbox> {
+  try {
+    return await sharedDaemon().createSandbox(config, options);
+  } catch (error) {
+    if (!isCellarError(error, "INVALID_CONFIG")) throw error;
+    // The daemon sees what is wrong, and this process where it came from.
+    const { resolveSettings } = await import("../config.js");
+    resolveSettings(splitConfig(config).options);
+    throw error;
   }
 }
 

@@ -3,30 +3,47 @@ import type { Readable } from "node:stream";
 import { CellarError } from "../errors.js";
 import { MAX_SOURCE_BYTES } from "../protocol/bounds.js";
 import { invalidInput } from "./failures.js";
+import { decodeSource } from "./source-coding.js";
+import { isTerminal } from "./terminal.js";
 
 const STDIN = "-";
 
 /** The code of each cell to run; all of it is read before anything runs. */
 export async function readCells(
   files: readonly string[],
-  code: string | undefined,
+  code: readonly string[] = [],
 ): Promise<string[]> {
-  if (code !== undefined && files.length > 0) {
+  if (code.length > 0 && files.length > 0) {
     throw invalidInput("give either FILEs or -c CODE, not both");
   }
-  if (code !== undefined) return [code];
-  if (files.length === 0) {
-    throw invalidInput("there is nothing to run", "Name a FILE, or give -c CODE, or - for stdin.");
-  }
+  if (code.length > 0) return [...code];
+  if (files.length === 0) return [await readPiped()];
   if (files.filter((file) => file === STDIN).length > 1) {
     throw invalidInput("stdin (-) can be named only once");
   }
   const cells: string[] = [];
-  for (const file of files) {
-    const stream = file === STDIN ? process.stdin : createReadStream(file);
-    cells.push(decode(await readBounded(stream, nameOf(file)), nameOf(file)));
-  }
+  for (const file of files) cells.push(await readCell(file));
   return cells;
+}
+
+/** Adds one of several `-c CODE`. */
+export function collectCode(code: string, before: readonly string[] = []): string[] {
+  return [...before, code];
+}
+
+/** What another program writes to stdin, where nothing else is named. */
+async function readPiped(): Promise<string> {
+  const code = isTerminal(process.stdin) ? "" : await readCell(STDIN);
+  if (code.trim() !== "") return code;
+  throw invalidInput(
+    "there is nothing to run",
+    "Name a FILE, give -c CODE, or write the code to stdin.",
+  );
+}
+
+async function readCell(file: string): Promise<string> {
+  const stream = file === STDIN ? process.stdin : createReadStream(file);
+  return decodeSource(await readBounded(stream, nameOf(file)), nameOf(file));
 }
 
 function nameOf(file: string): string {
@@ -46,19 +63,6 @@ async function readBounded(stream: Readable, name: string): Promise<Buffer> {
     throw error instanceof CellarError ? error : unreadable(name, error);
   }
   return Buffer.concat(chunks);
-}
-
-function decode(bytes: Buffer, name: string): string {
-  if (bytes.includes(0)) throw notText(name, "it holds null bytes");
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    throw notText(name, "it is not UTF-8");
-  }
-}
-
-function notText(name: string, why: string): CellarError {
-  return invalidInput(`${name} is not Python source: ${why}`, "Give a text file in UTF-8.");
 }
 
 function tooLarge(name: string): CellarError {

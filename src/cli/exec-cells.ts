@@ -9,7 +9,7 @@ import { type SandboxOptions, toConfig } from "./sandbox-config.js";
 import { withProgress } from "./terminal.js";
 
 export interface ExecOptions extends SandboxOptions {
-  readonly code?: string;
+  readonly code?: readonly string[];
   readonly json?: true;
   readonly quiet?: true;
   readonly images?: string;
@@ -41,7 +41,8 @@ async function runCells(
 ): Promise<number> {
   const { further = [] } = options;
   const sources = await readCells(files, options.code);
-  const cells = sources.map((code, index) => ({ code, argv: [files[index] ?? "-c", ...further] }));
+  const unnamed = options.code === undefined ? "-" : "-c";
+  const cells = sources.map((code, at) => ({ code, argv: [files[at] ?? unnamed, ...further] }));
   using interruption = new Interruption();
   const { signal } = interruption;
   // Nothing comes after a failure, so there is nothing to go back to.

@@ -1,14 +1,16 @@
 import type { Command } from "commander";
 import { openSandbox } from "../backends/select.js";
+import { collectCode } from "./cell-sources.js";
 import { type ExecOptions, execCells } from "./exec-cells.js";
 import { addSandboxOptions } from "./sandbox-options.js";
 
 const EXAMPLES = `
 Examples:
   cellar exec -c "sum(range(10))"
+  cellar exec -c "x = 6" -c "x * 7"        two cells of one session
   cellar exec load.py report.py            the second sees what the first defined
-  cellar exec - < script.py
-  cellar exec --mount ./data:/data --timeout 300 report.py
+  cellar exec < script.py                  what stdin says
+  cellar exec --mount ./data:/data --timeout 5m report.py
   cellar exec report.py -- --year 2024     the words behind -- are the script's sys.argv
   cellar exec --json -c "1 / 0"
 
@@ -24,11 +26,8 @@ export function registerExec(
   const command = program
     .command("exec")
     .description("run files or code as cells of one session")
-    .argument(
-      "[files...]",
-      "Python files, - for stdin, one after the other; -- and their arguments",
-    )
-    .option("-c, --code <code>", "run this code")
+    .argument("[files...]", "Python files, - for stdin, one cell each; -- and their arguments")
+    .option("-c, --code <code>", "run this code (repeatable)", collectCode)
     .option("--json", "print one JSON object with the whole result and nothing else")
     .option("-q, --quiet", "do not print the value of the last expression")
     .option("--images <folder>", "save images there that the terminal cannot show");

@@ -31,7 +31,7 @@ export interface BudgetOptions {
 }
 
 /** As the help of a loop tells it. */
-export const CELL_TIMEOUT = "600 with a context, else 120";
+export const CELL_TIMEOUT = "600s with a context, else 120s";
 
 export function contextOption(): Option {
   return new Option(
@@ -65,7 +65,11 @@ export function addBudgetOptions(command: Command): Command {
     .option("--depth <n>", "how deep loops may start loops (default: 1)", parseCount(0))
     .option("--max-calls <n>", "requests to models in all", parseCount(1))
     .option("--max-tokens <n>", "tokens of prompts and answers in all", parseCount(1))
-    .option("--max-seconds <n>", "seconds after which no more requests are made", parseSeconds)
+    .option(
+      "--max-seconds <time>",
+      "after which no more requests are made, as 90s, 10m; a bare number is seconds",
+      parseSeconds,
+    )
     .option("--max-dollars <n>", "dollars in all; needs prices", parseDollars(Number.MIN_VALUE));
 }
 

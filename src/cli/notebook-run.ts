@@ -13,7 +13,7 @@ import { Interruption } from "./process-end.js";
 import type { GuestText } from "./terminal.js";
 
 export interface RunOptions extends OpenOptions {
-  readonly code?: string;
+  readonly code?: readonly string[];
   readonly json?: true;
   readonly quiet?: true;
   readonly replay?: true;

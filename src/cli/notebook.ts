@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { collectCode } from "./cell-sources.js";
 import type { ChangeOptions } from "./notebook-changes.js";
 import { addPlaceOptions } from "./notebook-place.js";
 import {
@@ -48,7 +49,7 @@ function registerRun(command: Command, finish: Finish): void {
     .description("run files or code as cells of a notebook, which is made if need be")
     .argument("<session>", "the name of the notebook")
     .argument("[files...]", "Python files, - for stdin; each becomes a cell")
-    .option("-c, --code <code>", "run this code")
+    .option("-c, --code <code>", "run this code (repeatable)", collectCode)
     .option("--json", "print one JSON object and nothing else on stdout")
     .option("-q, --quiet", "do not print the value of the last expression")
     .option("--replay", "first run the cells again whose variables were lost")

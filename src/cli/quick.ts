@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { isInhabited } from "../backends/daemon/address.js";
 import { DaemonRuntime, isRefusal } from "../backends/daemon/runtime.js";
+import { isCellarError } from "../errors.js";
 import { type ExecOptions, execCells } from "./exec-cells.js";
 import { splitWords } from "./exec-words.js";
 import { reportFailure } from "./failures.js";
@@ -40,7 +41,9 @@ async function runIn(
       return sandbox;
     });
   } catch (error) {
-    return !isOurs && isRefusal(error) ? undefined : reportFailure(error, options.json);
+    // The whole program tells of settings where they came from.
+    const isLeft = isRefusal(error) || isCellarError(error, "INVALID_CONFIG");
+    return !isOurs && isLeft ? undefined : reportFailure(error, options.json);
   }
 }
 
@@ -53,13 +56,15 @@ function readPlainly(args: readonly string[]): PlainCommand | undefined {
     const { values, positionals: files } = parseArgs({
       args: own,
       options: {
-        code: { type: "string", short: "c" },
+        code: { type: "string", short: "c", multiple: true },
         json: { type: "boolean" },
         quiet: { type: "boolean", short: "q" },
       },
       allowPositionals: true,
     });
     const { code, json, quiet } = values;
+    const isPiped = files.length === 0 && further.length === 0 && code === undefined;
+    if (isPiped) return undefined;
     const options = {
       ...(code !== undefined && { code }),
       ...(json === true && { json }),

@@ -17,7 +17,7 @@ export interface ReplState {
 const HELP = `%undo [n]      go back to the state before the last n cells (1)
 %vars          the variables of the session
 %checkpoints   the states that can be gone back to
-%timeout [s]   show or set the time limit of a cell
+%timeout [t]   show or set the time limit of a cell: 500ms, 5s, 2m; a bare number is seconds
 %info          isolation and Python of this session
 %save FILE     write the cells so far to a file
 %help          this text

@@ -27,11 +27,15 @@ export function registerRlmServe(rlm: Command, finish: (code: number) => void): 
     .description("serve it as a chat model that speaks OpenAI's protocol")
     .addOption(contextOption())
     .option("--host <host>", "where to listen (default: 127.0.0.1)")
-    .option("--port <n>", "at which port; 0 for any (default: 8787)", parseCount(0))
+    .option("--port <n>", "at which port; 0 for any (default: 8787)", parseCount(0, 65_535))
     .option("--name <name>", "what clients call the model (default: cellar-rlm)")
     .option("--server-key-env <name>", "the variable with the key that clients must send")
-    .option("--max-concurrent <n>", "questions answered at a time (default: 2)", parseCount(1))
-    .option("--max-waiting <n>", "questions that may wait (default: 16)", parseCount(0))
+    .option(
+      "--max-concurrent <n>",
+      "questions answered at a time (default: 2)",
+      parseCount(1, 1_000),
+    )
+    .option("--max-waiting <n>", "questions that may wait (default: 16)", parseCount(0, 10_000))
     .option("--no-progress", "streams tell only the answer, not how it is found");
   addBudgetOptions(addModelOptions(command));
   addSandboxOptions(command, "full", { timeout: CELL_TIMEOUT })

@@ -1,22 +1,35 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Mount } from "../backends/backend.js";
-import { callerVariable } from "../config/environment.js";
+import {
+  callerVariable,
+  LEAST_MEMORY_MB,
+  LONGEST_OUTPUT,
+  LONGEST_TIMEOUT_MS,
+  machineMemoryMb,
+} from "../config/environment.js";
+import { DURATION_EXAMPLES, readDuration, readMegabytes, SIZE_EXAMPLES } from "../config/units.js";
 import { ISOLATION_LEVELS } from "../isolation/levels.js";
 import { BACKENDS, POLICIES } from "./sandbox-config.js";
-
-const LONGEST_SECONDS = 2_147_483;
 
 /** The options that `exec` and `repl` share. */
 export function addSandboxOptions(
   command: Command,
   preloadNote: string,
-  { timeout = "30" }: { timeout?: string } = {},
+  { timeout = "30s" }: { timeout?: string } = {},
 ): Command {
   return command
     .addOption(new Option("--backend <name>", "where to run it (default: auto)").choices(BACKENDS))
-    .option("--timeout <seconds>", `time limit of a cell (default: ${timeout})`, parseSeconds)
+    .option(
+      "--timeout <time>",
+      `time limit of a cell, as 500ms, 5s, 2m; a bare number is seconds (default: ${timeout})`,
+      parseSeconds,
+    )
     .option("--python <path>", "a python binary or a venv folder")
-    .option("--memory <mb>", "memory limit of the session in MB (default: 1024)", parseCount(1))
+    .option(
+      "--memory <size>",
+      "memory limit of the session, as 512MB, 2GB; a bare number is MB (default: 1024MB)",
+      parseMemory,
+    )
     .addOption(
       new Option(
         "--min-isolation <level>",
@@ -43,27 +56,52 @@ export function addSandboxOptions(
     .option(
       "--max-output <n>",
       "characters kept of each of stdout and stderr (default: 50000)",
-      parseCount(0),
+      parseCount(0, LONGEST_OUTPUT),
     )
     .addOption(
       new Option("--policy <name>", "what cells may say (default: off)").choices(POLICIES),
     );
 }
 
-/** Milliseconds. */
+/** Milliseconds, of what is seconds where no unit says otherwise. */
 export function parseSeconds(text: string): number {
-  const seconds = Number(text);
-  if (text.trim() === "" || !(seconds > 0) || seconds > LONGEST_SECONDS) {
-    throw new InvalidArgumentError("It is not a number of seconds greater than 0.");
+  const time = readDuration(text, "s");
+  if (time === undefined || time.value === 0) {
+    throw new InvalidArgumentError(`Write ${DURATION_EXAMPLES}; a number alone is seconds.`);
   }
-  return Math.max(1, Math.round(seconds * 1000));
+  if (time.value > LONGEST_TIMEOUT_MS) {
+    const hours = Math.floor(LONGEST_TIMEOUT_MS / 3_600_000);
+    throw new InvalidArgumentError(`The longest time is ${hours}h.`);
+  }
+  return Math.max(1, Math.round(time.value));
 }
 
-export function parseCount(least: number): (text: string) => number {
+/** MB, as many as a session can do something with and this machine has. */
+function parseMemory(text: string): number {
+  const size = readMegabytes(text);
+  if (size === undefined) {
+    throw new InvalidArgumentError(`Write ${SIZE_EXAMPLES}; a number alone is MB.`);
+  }
+  if (size.value < LEAST_MEMORY_MB) {
+    const told = `It is ${size.value} MB, and a session needs at least ${LEAST_MEMORY_MB} MB.`;
+    throw new InvalidArgumentError(told);
+  }
+  const most = machineMemoryMb();
+  if (size.value > most) {
+    throw new InvalidArgumentError(`It is ${size.value} MB, and this machine has ${most} MB.`);
+  }
+  return size.value;
+}
+
+export function parseCount(
+  least: number,
+  most = Number.MAX_SAFE_INTEGER,
+): (text: string) => number {
+  const range = most === Number.MAX_SAFE_INTEGER ? `${least} on` : `${least} to ${most}`;
   return (text) => {
     const value = Number(text);
-    if (!/^\d+$/.test(text) || value < least || !Number.isSafeInteger(value)) {
-      throw new InvalidArgumentError(`It is not a whole number from ${least} on.`);
+    if (!/^\d+$/.test(text) || value < least || value > most) {
+      throw new InvalidArgumentError(`It is not a whole number from ${range}.`);
     }
     return value;
   };

@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, readFileSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { homedir, tmpdir, totalmem } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CellarError, describeError } from "../errors.js";
@@ -10,6 +10,8 @@ export { mergeLayer } from "./layers.js";
 /** What a timer can hold. */
 export const LONGEST_TIMEOUT_MS = 2_147_483_647;
 export const LONGEST_OUTPUT = 100_000_000;
+/** With less a session fails at the imports of everyday code. */
+export const LEAST_MEMORY_MB = 8;
 
 /** What the surroundings say, read once and handed around. */
 export interface Surroundings {
@@ -42,6 +44,13 @@ export function surroundings(): Surroundings {
       busAddress: process.env.DBUS_SESSION_BUS_ADDRESS,
     },
   };
+}
+
+/** What there is here: the machine's, or less where a control group holds this process. */
+export function machineMemoryMb(): number {
+  const held = process.constrainedMemory();
+  const bytes = held > 0 ? Math.min(held, totalmem()) : totalmem();
+  return Math.floor(bytes / (1024 * 1024));
 }
 
 function packageRoot(): string {
