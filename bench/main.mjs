@@ -21,8 +21,7 @@ function readArguments() {
   const only = values.only.flatMap((names) => names.split(",")).filter((name) => name !== "");
   const unknown = only.filter((name) => !BENCHMARKS.some(({ key }) => key === name));
   if (unknown.length > 0) {
-    const known = BENCHMARKS.map(({ key }) => key).join(", ");
-    throw new TypeError(`no benchmark is called ${unknown.join(", ")}; there are: ${known}`);
+    throw new TypeError(`no benchmark is called ${unknown.join(", ")}`);
   }
   return { ...values, only };
 }
@@ -65,12 +64,20 @@ function progress(key) {
   if (process.stderr.isTTY) process.stderr.write(`measuring ${key}\n`);
 }
 
+/** As every command of cellar tells it. */
+function refuse(message, isJson) {
+  const remedy = `There are: ${BENCHMARKS.map(({ key }) => key).join(", ")}.`;
+  const error = { code: "INVALID_INPUT", message, remedy };
+  if (isJson) process.stdout.write(`${JSON.stringify({ error }, null, 2)}\n`);
+  else process.stderr.write(`cellar: ${message}\n  fix: ${remedy}\n`);
+}
+
 async function main() {
   let options;
   try {
     options = readArguments();
   } catch (error) {
-    process.stderr.write(`cellar bench: ${error.message}\n`);
+    refuse(error.message, process.argv.includes("--json"));
     return USAGE_ERROR;
   }
   // Sessions do not hold the process by themselves.

@@ -17,16 +17,18 @@ BACKGROUND_CHARACTERS = 50_000
 PIECE_CHARACTERS = 1 << 16
 
 STREAMS = ("stdout", "stderr")
+_NO_CONTINUATION = bytes(byte for byte in range(256) if byte & 0xC0 != 0x80)
 
 
 class Window:
-    """Keeps the first characters and the last bytes of an output that may be endless."""
+    """Keeps the first and the last characters, that is code points, of an output that may be endless."""
 
     def __init__(self, size):
         self.head_left = size - size // 2
         self._tail_size = size // 2
         self._tail = deque()
-        self._tail_length = 0
+        self._tail_bytes = 0
+        self._tail_characters = 0
         self.omitted = 0
 
     def add(self, text):
@@ -39,34 +41,47 @@ class Window:
 
     def keep(self, data):
         """Takes bytes for the tail without decoding them, so that a flood costs little."""
-        if len(data) > self._tail_size:
-            self.omitted += self._tail_length + len(data) - self._tail_size
-            self._tail.clear()
-            self._tail_length = 0
-            data = data[len(data) - self._tail_size :]
-        self._tail.append(data)
-        self._tail_length += len(data)
-        while self._tail_length > self._tail_size:
-            excess = self._tail_length - self._tail_size
-            first = self._tail.popleft()
-            if len(first) > excess:
-                self._tail.appendleft(first[excess:])
-                first = first[:excess]
-            self._tail_length -= len(first)
-            self.omitted += len(first)
+        characters = _count(data)
+        self._tail.append((data, characters))
+        self._tail_bytes += len(data)
+        self._tail_characters += characters
+        while self._tail:
+            length, characters = len(self._tail[0][0]), self._tail[0][1]
+            # No character has more than four bytes; what is no UTF-8 may be none by the count.
+            if (
+                self._tail_characters - characters < self._tail_size
+                and self._tail_bytes - length < 4 * self._tail_size
+            ):
+                break
+            self._tail.popleft()
+            self._tail_bytes -= length
+            self._tail_characters -= characters
+            self.omitted += length
 
     def finish(self):
         """What is left to send: the notice, when something was left out, and the tail."""
-        tail = b"".join(self._tail)
+        tail = b"".join([data for data, _ in self._tail])
         self._tail.clear()
-        self._tail_length = 0
+        self._tail_bytes = self._tail_characters = 0
+        if self.omitted:
+            while tail and tail[0] & 0xC0 == 0x80:
+                tail = tail[1:]
+                self.omitted += 1
+        # Bytes that are no UTF-8 count each for itself, so that what is left out can be counted again.
+        text = tail.decode("utf-8", "surrogateescape")
+        excess = len(text) - self._tail_size
+        if excess > 0:
+            self.omitted += len(text[:excess].encode("utf-8", "surrogateescape"))
+            text = text[excess:]
+        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         if not self.omitted:
-            return tail.decode("utf-8", "replace")
-        while tail and tail[0] & 0xC0 == 0x80:
-            tail = tail[1:]
-            self.omitted += 1
-        text = tail.decode("utf-8", "replace")
+            return text
         return "\n... [%s bytes omitted] ...\n%s" % (format(self.omitted, ","), text)
+
+
+def _count(data):
+    """Characters of UTF-8, by their first bytes."""
+    return len(data) if data.isascii() else len(data) - len(data.translate(None, _NO_CONTINUATION))
 
 
 class _Stream:
@@ -252,7 +267,10 @@ class Capture:
             return
         window = stream.aside_window if stream.aside else stream.window
         if not stream.partial and not window.head_left:
-            window.keep(data)
+            begun = stream.decoder.getstate()[0]
+            if begun:
+                stream.reset_decoder()
+            window.keep(begun + data)
             return
         text = stream.decoder.decode(data)
         if not text:

@@ -60,6 +60,31 @@ class WindowTest(unittest.TestCase):
         window.keep("€€€€".encode())
         self.assertNotIn("\ufffd", window.finish())
 
+    def test_both_ends_are_counted_in_characters(self):
+        for character in ("a", "é", "€", "😀"):
+            text = character * 100 + "\n"
+            for size in (1, 7, 101):
+                window = Window(10)
+                sent = "".join(window.add(text[i : i + size]) for i in range(0, 101, size))
+                head, notice, tail = (sent + window.finish()).split("\n", 2)
+                self.assertEqual((head, tail), (character * 5, character * 4 + "\n"))
+                self.assertEqual(window.omitted, 91 * len(character.encode()))
+                self.assertEqual(notice, "... [%d bytes omitted] ..." % window.omitted)
+
+    def test_nothing_is_left_out_of_as_many_characters_as_are_kept(self):
+        window = Window(10)
+        self.assertEqual((window.add("😀" * 10) + window.finish(), window.omitted), ("😀" * 10, 0))
+
+    def test_bytes_that_are_no_text_are_bounded_and_counted(self):
+        window = Window(10)
+        window.add("abcde")
+        for _ in range(1000):
+            window.keep(b"\x80" * 100)
+        self.assertLessEqual(window._tail_bytes, 200)
+        tail = window.finish().rsplit("\n", 1)[1]
+        self.assertEqual(tail.strip("\ufffd"), "")
+        self.assertEqual(window.omitted + len(tail), 100_000)
+
     def test_no_room_at_all(self):
         window = Window(0)
         self.assertEqual(window.add("abc"), "")
@@ -68,6 +93,14 @@ class WindowTest(unittest.TestCase):
 
 
 class CaptureTest(unittest.TestCase):
+    def test_a_character_between_the_head_and_the_tail_stays_whole(self):
+        recorder = Recorder()
+        begin, end = mark(marks.BEGIN, 1, 7, 10), mark(marks.END, 2, 7)
+        recorder.capture.feed(1, begin + end)
+        recorder.capture.feed(0, begin + b"abcd\n\xc3")
+        recorder.capture.feed(0, b"\xa9xy" + end)
+        self.assertEqual(recorder.text(7, "stdout"), "abcd\néxy")
+
     def test_a_cell(self):
         recorder = Recorder()
         begin, end = mark(marks.BEGIN, 1, 7, 100), mark(marks.END, 2, 7)

@@ -30,6 +30,8 @@ describe("cellar exec, before anything runs", () => {
       [folder, /is a folder/],
       [file("binary.py", Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0])), /null bytes/],
       [file("latin.py", Buffer.from([0x78, 0x3d, 0xe9, 0x0a])), /not UTF-8/],
+      [file("odd.py", "# coding: klingon\n1"), /coding line says "klingon", which is not known/],
+      [file("both.py", "\ufeff# coding: latin-1\n1"), /begins as UTF-8.* coding is latin-1/],
       [file("huge.py", Buffer.alloc(9 * 1024 * 1024, "#")), /more than \d+ bytes/],
     ];
     for (const [path, reason] of cases) {
@@ -46,7 +48,8 @@ describe("cellar exec, before anything runs", () => {
   });
 
   it("wants code from one place", async () => {
-    expect((await cellar(["exec"])).stderr).toContain("nothing to run");
+    const nothing = await cellar(["exec"]);
+    expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining("nothing to run") });
     expect((await cellar(["exec", "-c", "1", "x.py"])).code).toBe(2);
     expect((await cellar(["exec", "-", "-"])).code).toBe(2);
   });
@@ -61,7 +64,13 @@ describe("cellar exec, before anything runs", () => {
     const wrong = [
       ["--timeout", "0"],
       ["--timeout", "soon"],
+      ["--timeout", "5x"],
+      ["--timeout", "999h"],
       ["--memory", "-5"],
+      ["--memory", "1"],
+      ["--memory", "512KB"],
+      ["--memory", "1000000000"],
+      ["--max-output", "999999999999"],
       ["--min-isolation", "L9"],
       ["--mount", "here"],
       ["--mount", "a:b"],
@@ -78,12 +87,34 @@ describe("cellar exec, before anything runs", () => {
     }
   });
 
+  it("says what a flag takes, and what a bare number of it means", async () => {
+    const time = await cellar(["exec", "--timeout", "5x", "-c", "1"]);
+    expect(time.stderr).toContain(
+      "'5x' is invalid. Write 500ms, 5s, 2m or 1h; a number alone is seconds",
+    );
+    const small = await cellar(["exec", "--memory", "1", "-c", "1"]);
+    expect(small.stderr).toContain("It is 1 MB, and a session needs at least 8 MB");
+    const large = await cellar(["exec", "--memory", "99TB", "-c", "1"]);
+    expect(large.stderr).toMatch(/It is 103809024 MB, and this machine has \d+ MB/);
+    const help = (await cellar(["exec", "--help"])).stdout.replace(/\s+/g, " ");
+    expect(help).toMatch(
+      /--timeout <time>.*a bare number is seconds.*--memory.*a bare number is MB/,
+    );
+  });
+
+  it("leaves with 2 when a Python that was named cannot be used", async () => {
+    const python = join(folder, "no-python");
+    const flag = await cellar(["exec", "--json", "--python", python, "-c", "1"]);
+    expect(flag.code).toBe(2);
+    expect(JSON.parse(flag.stdout).error).toMatchObject({ code: "PYTHON_UNSUITABLE" });
+    const variable = await cellar(["exec", "-c", "1"], { env: { CELLAR_PYTHON: python } });
+    expect(variable).toMatchObject({ code: 2, stderr: expect.stringContaining(python) });
+  });
+
   it("leaves with 125 when the sandbox cannot be had", async () => {
-    const { code, stdout } = await cellar(["exec", "--json", "-c", "1"], {
-      env: { CELLAR_PYTHON: join(folder, "no-python") },
-    });
+    const { code, stdout } = await cellar(["exec", "--json", "--min-isolation", "L4", "-c", "1"]);
     expect(code).toBe(125);
-    expect(JSON.parse(stdout).error.remedy).toMatch(/Python|bubblewrap/);
+    expect(JSON.parse(stdout).error.remedy).toMatch(/minIsolation|bubblewrap/);
   });
 });
 
@@ -114,6 +145,7 @@ describe("cellar exec", () => {
 
   it("reads stdin, and files as cells of one session up to the first failure", async () => {
     expect((await cellar(["exec", "-"], { input: "\ufeffprint('été')" })).stdout).toBe("été\n");
+    expect((await cellar(["exec"], { input: "5*5" })).stdout).toBe("25\n");
     const files = [
       file("a.py", "x = 5"),
       file("b.py", "x\n"),
@@ -122,6 +154,35 @@ describe("cellar exec", () => {
     ];
     const { code, stdout } = await cellar(["exec", ...files]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "5\n" });
+  });
+
+  it("runs several pieces of code as cells of one session", async () => {
+    expect((await cellar(["exec", "-c", "x = 6", "-c", "x * 7"])).stdout).toBe("42\n");
+    const { stdout } = await cellar(["exec", "--json", "-c", "1", "-c", "1/0", "-c", "3"]);
+    const { executions } = JSON.parse(stdout);
+    expect(executions).toMatchObject([{ status: "ok" }, { status: "error" }]);
+    expect(executions).toHaveLength(2);
+  });
+
+  it("reads a script by its coding line", async () => {
+    const latin = Buffer.from("# -*- coding: latin-1 -*-\nprint(ascii('é\u0080'))\n", "latin1");
+    const windows = Buffer.from(
+      "#!python\n# vim: fileencoding=cp1252\nprint(ascii('é\u0080'))",
+      "latin1",
+    );
+    const copy = "print(open(__file__, encoding='utf-8').read().count('é'))";
+    const both = await cellar(["exec", file("l.py", latin), file("w.py", windows)]);
+    expect(both).toMatchObject({ stdout: "'\\xe9\\x80'\n'\\xe9\\u20ac'\n" });
+    const own = Buffer.from(`# coding=latin-1\n${copy}`, "latin1");
+    expect((await cellar(["exec", file("o.py", own)])).stdout).toBe("1\n");
+  });
+
+  it("keeps as many characters as --max-output says", async () => {
+    for (const character of ["é", "😀"]) {
+      const args = ["exec", "--max-output", "10", "-c", `print('${character}' * 100)`];
+      const { stdout } = await cellar(args);
+      expect([...stdout].filter((one) => one === character)).toHaveLength(9);
+    }
   });
 
   it("passes the guest's exit code through", async () => {
@@ -144,8 +205,9 @@ describe("cellar exec", () => {
     const late = await cellar(["exec", "--timeout", "0.5", "-c", "while True: pass"]);
     expect(late.code).toBe(124);
     expect(late.stderr).toContain("time limit of 0.5 s");
-    const big = ["exec", "--memory", "256", "-c", "b = bytearray(10**9)"];
-    expect((await cellar(big)).code).toBe(137);
+    const big = await cellar(["exec", "--memory", "0.25GB", "-c", "b = bytearray(10**9)"]);
+    expect(big.code).toBe(137);
+    expect(big.stderr).toMatch(/hint: the memory limit of the session is 256 MB: .*--memory/);
     expect((await cellar(["exec", "-c", "import ctypes; ctypes.string_at(0)"])).code).toBe(134);
   });
 

@@ -1,5 +1,5 @@
 import type { CodeExecution } from "../backends/backend.js";
-import type { ErrorCode } from "../errors.js";
+import type { CellarError, ErrorCode } from "../errors.js";
 
 /** What `cellar` leaves with when no `sys.exit` of the guest decides. Stable. */
 export const EXIT = {
@@ -37,13 +37,26 @@ export function exitCodeOf({ status, exitCode }: CodeExecution): number {
   }
 }
 
-export function exitCodeFor(code: ErrorCode): number {
+/** `details.named` is what the caller named and what cannot be used, such as a file. */
+export function exitCodeFor(error: CellarError): number {
+  const isNamed = error.details.named !== undefined;
+  return isNamed || hasFileForFolder(error) ? EXIT.usage : exitCodeForCode(error.code);
+}
+
+function hasFileForFolder({ code, cause }: CellarError): boolean {
+  return (
+    code === "IO_ERROR" && cause instanceof Error && "code" in cause && cause.code === "ENOTDIR"
+  );
+}
+
+function exitCodeForCode(code: ErrorCode): number {
   switch (code) {
     case "INVALID_CONFIG":
     case "INVALID_INPUT":
     case "TOO_LARGE":
     case "NOT_FOUND":
     case "LIMIT_REACHED":
+    case "CHECKPOINT_GONE":
       return EXIT.usage;
     case "ABORTED":
       return EXIT.cancelled;
@@ -54,7 +67,6 @@ export function exitCodeFor(code: ErrorCode): number {
     case "START_FAILED":
     case "SESSION_CLOSED":
     case "SESSION_LOST":
-    case "CHECKPOINT_GONE":
     case "UNSUPPORTED":
     case "PROTOCOL_ERROR":
     case "REMOTE_ERROR":

@@ -10,7 +10,7 @@ export function reportFailure(error: unknown, json = false): number {
     const { message, remedy } = describeFailure(error);
     complain(message, remedy);
   }
-  return isCellarError(error) ? exitCodeFor(error.code) : EXIT.cellar;
+  return isCellarError(error) ? exitCodeFor(error) : EXIT.cellar;
 }
 
 export function describeFailure(error: unknown): {

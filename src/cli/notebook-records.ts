@@ -84,6 +84,7 @@ export async function exportNotebook(session: string, options: ExportOptions): P
     const message = `${to} cannot be written: ${describeError(error)}`;
     throw new CellarError("IO_ERROR", message, {
       remedy: "Give --to a file in a folder that is there and can be written.",
+      details: { named: to },
       cause: error,
     });
   }

@@ -101,7 +101,7 @@ describe("cellar notebook, where no Python is needed", () => {
     const path = file("a.ipynb", JUPYTER);
     await notebook("import", [path, "book"]);
     const again = await notebook("import", [path, "book", "--json"]);
-    expect(again.code).toBe(125);
+    expect(again.code).toBe(2);
     expect(JSON.parse(again.stdout).error.code).toBe("CONFLICT");
   });
 });
@@ -115,9 +115,9 @@ describe("cellar notebook, where something cannot be used", () => {
     expect(absent).toMatchObject({ code: 2, stderr: fix });
     await notebook("import", [file("b.ipynb", JUPYTER), "book"]);
     const unwritable = await notebook("export", ["book", "--to", join(folder, "no", "a.ipynb")]);
-    expect(unwritable).toMatchObject({ code: 125, stderr: fix });
+    expect(unwritable).toMatchObject({ code: 2, stderr: fix });
     const noFolder = ["notebook", "list", "--dir", file("books-file", "")];
-    expect(await cellar(noFolder)).toMatchObject({ code: 125, stderr: fix });
+    expect(await cellar(noFolder)).toMatchObject({ code: 2, stderr: fix });
   });
 });
 
@@ -179,7 +179,7 @@ describe("cellar notebook", () => {
     const env = { CELLAR_KEEP_SNAPSHOTS: "1" };
     for (const value of [1, 2, 3]) await notebook("run", ["book", "-c", `x = ${value}`], { env });
     const { code, stderr } = await notebook("undo", ["book"]);
-    expect(code).toBe(125);
+    expect(code).toBe(2);
     expect(stderr).toContain(
       "fix: So many cells can be undone now: 3 (cellar notebook undo NAME 3)",
     );
@@ -223,8 +223,8 @@ describe("cellar notebook", () => {
     await run("x = 5");
     expect((await notebook("run", ["twin", "-c", "x"])).stdout).toBe("1\n");
     expect((await notebook("undo", ["absent"])).code).toBe(2);
-    expect((await notebook("fork", ["book", "twin"])).code).toBe(125);
-    expect((await notebook("undo", ["book", "99"])).code).toBe(125);
+    expect((await notebook("fork", ["book", "twin"])).code).toBe(2);
+    expect((await notebook("undo", ["book", "99"])).code).toBe(2);
   });
 
   it("exports what ran, images included", async () => {

@@ -75,7 +75,54 @@ describe("cellar", () => {
   it("refuses settings that do not fit", async () => {
     const { code, stderr } = await cellar(["exec", "-c", "1"], { env: { CELLAR_TIMEOUT: "soon" } });
     expect(code).toBe(2);
-    expect(stderr).toMatch(/timeout/);
+    expect(stderr).toContain('CELLAR_TIMEOUT is "soon", which is no duration');
+    const short = await cellar(["exec", "-c", "1"], { env: { CELLAR_TIMEOUT: "5" } });
+    expect(short).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/CELLAR_TIMEOUT: 5 means 5 ms\n {2}fix: Write 5s for seconds/),
+    });
+  });
+
+  it("refuses files that cannot be used, with code 2", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "cellar-test-"));
+    try {
+      const table = join(folder, "data.csv");
+      writeFileSync(table, "a,b\n");
+      const nowhere = join(folder, "nope", "x");
+      const asking = ["rlm", "q", "--model", "m", "--base-url", "http://127.0.0.1:9/v1"];
+      const wrong = [
+        ["trace", "view", table],
+        ["trace", "view", folder],
+        ["rlm", "q", "--replay", table],
+        [...asking, "--record", table],
+        [...asking, "--trace", nowhere],
+      ];
+      for (const args of wrong) {
+        const { code, stderr } = await cellar(args);
+        expect({ args, code, stderr }).toEqual({
+          args,
+          code: 2,
+          stderr: expect.stringMatching(/^cellar: .*\n {2}fix: /),
+        });
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+describe("cellar bench", () => {
+  it("refuses an unknown name as every command does", async () => {
+    const people = await cellar(["bench", "--only", "nope"]);
+    expect(people).toMatchObject({ code: 2, stdout: "" });
+    expect(people.stderr).toMatch(/^cellar: no benchmark is called nope\n {2}fix: There are: \w+/);
+    const json = await cellar(["bench", "--json", "--only", "nope"]);
+    expect(json).toMatchObject({ code: 2, stderr: "" });
+    expect(JSON.parse(json.stdout).error).toMatchObject({
+      code: "INVALID_INPUT",
+      message: "no benchmark is called nope",
+      remedy: expect.stringContaining("There are: "),
+    });
   });
 });
 

@@ -145,7 +145,5 @@ function exitCodeOfRun({ how, error }: RLMResult): number {
   if (how === "answered") return EXIT.ok;
   if (how === "cancelled") return EXIT.cancelled;
   const isTheirs = error?.code === "REMOTE_ERROR" || error?.code === "CONFLICT";
-  return how === "failed" && error !== undefined && !isTheirs
-    ? exitCodeFor(error.code)
-    : EXIT.failed;
+  return how === "failed" && error !== undefined && !isTheirs ? exitCodeFor(error) : EXIT.failed;
 }

@@ -55,6 +55,7 @@ async function writePage(path: string, page: string): Promise<void> {
   } catch (error) {
     throw new CellarError("IO_ERROR", `${path} cannot be written: ${describeError(error)}`, {
       remedy: "Give --out a file in a folder that is there and can be written.",
+      details: { named: path },
       cause: error,
     });
   }

@@ -91,6 +91,7 @@ export async function resolveInterpreter(
   options: ResolveOptions = {},
 ): Promise<Interpreter> {
   const refusals: string[] = [];
+  let named: string | undefined;
   for (const candidate of candidates) {
     options.signal?.throwIfAborted();
     try {
@@ -98,8 +99,9 @@ export async function resolveInterpreter(
       return describe(answer, candidate.reason, options.guarded ?? {});
     } catch (error) {
       options.signal?.throwIfAborted();
+      if (candidate.isConfigured === true) named = candidate.path;
       if (candidate.environment !== undefined)
-        throw brokenEnvironment(candidate.environment, error);
+        throw brokenEnvironment(candidate.environment, named, error);
       refusals.push(`${candidate.path} (${candidate.reason}): ${describeError(error)}`);
     }
   }
@@ -107,19 +109,20 @@ export async function resolveInterpreter(
     refusals.length === 0
       ? "No Python was found"
       : `No suitable Python was found:\n${refusals.map((line) => `  ${line}`).join("\n")}`,
-    { refusals },
+    { refusals, ...(named !== undefined && { named }) },
   );
 }
 
 /** Another Python would run without a word, and without the packages. */
 function brokenEnvironment(
   { folder, remedy }: NonNullable<InterpreterCandidate["environment"]>,
+  named: string | undefined,
   error: unknown,
 ): CellarError {
   const message = `The Python environment ${folder} cannot be used: ${describeError(error)}`;
   return new CellarError("PYTHON_UNSUITABLE", message, {
     remedy,
-    details: { environment: folder },
+    details: { environment: folder, ...(named !== undefined && { named }) },
     cause: error,
   });
 }

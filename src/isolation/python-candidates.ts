@@ -8,6 +8,8 @@ export interface InterpreterCandidate {
   reason: string;
   /** Where it is an environment with packages that no other one can stand in for. */
   environment?: { readonly folder: string; readonly remedy: string } | undefined;
+  /** It was named, so that no other will do. */
+  isConfigured?: true;
 }
 
 /** Where an interpreter is looked for. */
@@ -28,7 +30,11 @@ export function interpreterCandidates(
   if (places.configured !== undefined) {
     const path = resolve(places.configured);
     const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-    const found = { path: isFolder ? pythonOf(path) : path, reason: "configured" };
+    const found = {
+      path: isFolder ? pythonOf(path) : path,
+      reason: "configured",
+      isConfigured: true as const,
+    };
     if (!isFolder || !isThere(path)) return [found];
     const remedy = `Run python3 -m venv --upgrade "${path}" and install its packages again, or name another with the option \`python\`.`;
     return [{ ...found, environment: { folder: path, remedy } }];

@@ -40,6 +40,7 @@ export class LineWriter implements AsyncDisposable {
         remedy: isThere
           ? "Name another file, or remove this one."
           : "Name a file in a folder that is there and can be written to.",
+        details: { named: path },
         cause: error,
       });
     }
@@ -143,7 +144,7 @@ interface Place {
 export function damaged({ path, number, what }: Place, problem: string, cause?: unknown) {
   return new CellarError("DAMAGED", `${path}:${number} ${problem}`, {
     remedy: `Give a file that Cellar wrote as ${what}.`,
-    details: { path, line: number },
+    details: { named: path, path, line: number },
     cause,
   });
 }
@@ -179,7 +180,7 @@ async function* chunksOf(path: string): AsyncGenerator<string> {
     throw new CellarError(
       isMissing ? "NOT_FOUND" : "IO_ERROR",
       `${path} cannot be read: ${describeError(error)}`,
-      { remedy: "Name a file that was written by a run.", cause: error },
+      { remedy: "Name a file that was written by a run.", details: { named: path }, cause: error },
     );
   }
 }

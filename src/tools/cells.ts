@@ -103,14 +103,12 @@ function stoppedNotes({ state, executionCount }: Cell, present: number): string[
 }
 
 /** Of limits that are set from outside, so that a model does not try again what cannot work. */
-function limitHints({ state }: Cell, { timeout, limits }: Settings): string[] {
+function limitHints({ state }: Cell, { timeout }: Settings): string[] {
   switch (state) {
     case "TIMEOUT":
       return [
         `a cell may take ${timeout / 1000} s; do less in one, and write what is done to a file`,
       ];
-    case "OOM":
-      return [`a session may use ${limits.memoryMb} MB; work on a part of the data at a time`];
     default:
       return [];
   }

@@ -28,6 +28,18 @@ describe("a cell's output", () => {
     ]);
   });
 
+  it("is counted in characters, as in Python", () => {
+    for (const character of ["a", "é", "😀"]) {
+      const collector = new Collector({}, 5_000);
+      for (let index = 0; index < 5; index += 1) {
+        collector.text(output("stdout", character.repeat(1000), index));
+      }
+      expect(collector.whole("stdout")).toBe(character.repeat(5_000));
+      collector.text(output("stdout", character.repeat(5_000), 9));
+      expect([...collector.whole("stdout")]).toHaveLength(6_024);
+    }
+  });
+
   it("is bounded whatever the sender says", () => {
     const collector = new Collector({}, 10);
     for (let index = 0; index < 1000; index += 1) {

@@ -1,7 +1,7 @@
 import type { MimeBundle, Params } from "../../protocol/messages.js";
 import type { Output, REPLConfig } from "../backend.js";
 
-/** What a session may send beyond its limit before it is cut: the notice and rounding. */
+/** What a session may send beyond its limit before it is cut: the notice. */
 const SLACK_CHARACTERS = 1024;
 const MAX_DISPLAYS = 256;
 /** What the displays of a cell may take. */
@@ -48,9 +48,9 @@ export class Collector {
   }
 
   text({ stream, text, seq }: Params<"output">): void {
-    const kept = text.slice(0, Math.max(0, this.#limit - this.#length[stream]));
+    const kept = firstCharacters(text, this.#limit - this.#length[stream]);
     if (kept === "") return;
-    this.#length[stream] += kept.length;
+    this.#length[stream] += countCharacters(kept);
     this.#add({ rank: 2 * seq + 1, output: { type: stream, text: kept }, bytes: 0 });
     const callback = stream === "stdout" ? this.#callbacks.onStdout : this.#callbacks.onStderr;
     if (callback !== undefined) for (const line of splitLines(kept)) callback(line);
@@ -163,6 +163,20 @@ export class Collector {
   whole(stream: StreamName): string {
     return this.#entries.map(({ output }) => (output.type === stream ? output.text : "")).join("");
   }
+}
+
+const BEYOND_BMP = /[\ud800-\udbff][\udc00-\udfff]/g;
+
+/** Code points, as Python counts them. */
+function countCharacters(text: string): number {
+  return text.length - (text.match(BEYOND_BMP)?.length ?? 0);
+}
+
+function firstCharacters(text: string, count: number): string {
+  if (count <= 0) return "";
+  return countCharacters(text) <= count
+    ? text
+    : [...text.slice(0, 2 * count)].slice(0, count).join("");
 }
 
 /** Pieces that end where a line ends or is drawn again. */

@@ -19,6 +19,18 @@ export function cellLimits(settings: Settings, options: ExecuteOptions): CellLim
   };
 }
 
+/** What ran out is told with how much there was, and where it is set. */
+export function explained<T extends Pick<CodeExecution, "status" | "error">>(
+  ended: T,
+  { limits }: Settings,
+): T {
+  if (ended.status !== "oom" || ended.error === null) return ended;
+  const hint =
+    `the memory limit of the session is ${limits.memoryMb} MB: work on a part of the data at a time, ` +
+    "or raise it with limits.memoryMb (--memory on the command line)";
+  return { ...ended, error: { ...ended.error, hint } };
+}
+
 type Gathered = Pick<
   CodeExecution,
   "stdout" | "stderr" | "outputs" | "omitted" | "background" | "isolation"

@@ -15,7 +15,7 @@ import type { Callbacks } from "./callbacks.js";
 import { Capture, type Captured, type CaptureOptions, type OpenSink } from "./capture.js";
 import { answeredStatus, type CellEnd, describeDeath, RunningCell, stopError } from "./cell.js";
 import { contextOf } from "./context.js";
-import { cellLimits, extrasOf, gathered, unrun } from "./execution.js";
+import { cellLimits, explained, extrasOf, gathered, unrun } from "./execution.js";
 import { Furniture } from "./furniture.js";
 import { HostCalls } from "./host-calls.js";
 import {
@@ -298,7 +298,7 @@ export class PythonSandbox implements ISandbox {
     return {
       number,
       code,
-      ...(await this.#conclude(end, cell, { step, number, notice })),
+      ...explained(await this.#conclude(end, cell, { step, number, notice }), this.#settings),
       ...gathered(cell, this.info.isolation, end),
       ...extrasOf(end),
       duration,

@@ -259,6 +259,7 @@ export class Journal {
 export function alreadyThere(id: NotebookId, cause?: unknown): CellarError {
   return new CellarError("CONFLICT", `there is a notebook ${nameOf(id)} already`, {
     remedy: "Take another name.",
+    details: { named: nameOf(id) },
     cause,
   });
 }
