@@ -5,6 +5,9 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 /** PEP 263: a comment in one of the first two lines, of which the first then is a comment or blank. */
 const CODING = /^(?:[ \t\f]*(?:#[^\r\n]*)?\r?\n)?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)/;
 
+/** What Windows' code page has in the place of control characters, from 0x80 on. */
+const WINDOWS_1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
+
 /** The text of Python source, by its mark or coding line, else as UTF-8. */
 export function decodeSource(bytes: Buffer, name: string): string {
   if (bytes.includes(0)) throw notText(name, "it holds null bytes");
@@ -19,8 +22,9 @@ export function decodeSource(bytes: Buffer, name: string): string {
 }
 
 function decode(bytes: Buffer, coding: string, name: string, fault: string): string {
-  // Browsers take latin-1 for Windows' code page, Python does not.
+  // Of these two Node's decoder takes one for the other.
   if (/^(?:latin-?1|iso-?8859-?1|l1|8859)$/.test(plain(coding))) return bytes.toString("latin1");
+  if (/^(?:cp-?|windows-)?1252$/.test(plain(coding))) return windowsText(bytes);
   const decoder = decoderOf(coding);
   if (decoder === undefined) {
     throw notText(name, `its coding line says ${JSON.stringify(coding)}, which is not known here`);
@@ -30,6 +34,12 @@ function decode(bytes: Buffer, coding: string, name: string, fault: string): str
   } catch {
     throw notText(name, fault);
   }
+}
+
+function windowsText(bytes: Buffer): string {
+  return bytes
+    .toString("latin1")
+    .replace(/[\u0080-\u009f]/g, (one) => WINDOWS_1252[one.charCodeAt(0) - 0x80] ?? one);
 }
 
 function decoderOf(coding: string): TextDecoder | undefined {
