@@ -145,6 +145,8 @@ export function resolveSettings(
   options: object = {},
   below = settingLayers(),
   sources = settingSources,
+  /** Names that stand beside those of the sandbox. */
+  own: readonly string[] = [],
 ): Settings {
   const input = mergeLayer(below, options as Record<string, unknown>);
   const parsed = settingsSchema.safeParse(input);
@@ -161,7 +163,7 @@ export function resolveSettings(
   );
   throw unfitOptions("invalid settings", issues, {
     input,
-    known: isCodeWrong ? SANDBOX_OPTION_PATHS : SETTING_PATHS,
+    known: isCodeWrong ? [...own, ...SANDBOX_OPTION_PATHS] : SETTING_PATHS,
     nameOf: (path) => originOf(path)?.nameOf(path),
     unitOf,
     notice: (path) =>

@@ -72,12 +72,8 @@ export {
 export { type OpenAIChatOptions, openAIChat } from "./rlm/models/openai-chat.js";
 export { type ScriptedAnswer, type ScriptedModel, scripted } from "./rlm/models/scripted.js";
 export { type RLMOptions, rlm } from "./rlm/rlm.js";
-export {
-  type AskOptions,
-  type RLMResult,
-  RLMSession,
-  type RLMSessionOptions,
-} from "./rlm/rlm-session.js";
+export type { AskOptions, RLMSessionOptions } from "./rlm/rlm-options.js";
+export { type RLMResult, RLMSession } from "./rlm/rlm-session.js";
 export type { TokenUsage } from "./rlm/tally.js";
 export { readTrace, type TraceRecord } from "./rlm/trace.js";
 export type { RunEnding, TraceEvent } from "./rlm/trace-events.js";

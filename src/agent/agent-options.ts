@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { z } from "zod";
 import type { REPLConfig } from "../backends/backend.js";
-import { requireFunction, requireOptions } from "../config/kinds.js";
+import { checkNames, requireFunction, requireOptions } from "../config/kinds.js";
+import { unfitOptions } from "../config/problems.js";
+import { sandboxNotice } from "../config/setting-names.js";
 import { agentSettingsSchema, settingLayers, userFolders } from "../config.js";
-import { CellarError } from "../errors.js";
 import type { Embedder } from "./embedder.js";
 import type { RedactionOptions } from "./redaction.js";
 import type { SummaryWorker } from "./summary.js";
@@ -30,6 +31,8 @@ const optionsSchema = z.strictObject({
   useSemantic: z.boolean().default(true),
 });
 
+const OWN_NAMES = ["context", "config", "summarise", "redact", "embedder"];
+
 /** Settings of an agent's REPL beside those of its sandbox; everything has a default. */
 export interface AgentOptions extends z.input<typeof optionsSchema> {
   /** Brings the summary of long outputs up to date; without it their beginning and end are shown. */
@@ -54,18 +57,18 @@ export function planAgent(
   hasContext: boolean,
 ): AgentPlan {
   requireOptions("config", config);
-  if (typeof redact !== "boolean") requireOptions("redact", redact);
+  if (typeof redact !== "boolean") {
+    checkNames("redact", requireOptions("redact", redact), { except: true });
+  }
   if (embedder !== undefined) requireFunction("embedder.embed", embedder?.embed);
   if (summarise !== undefined) requireFunction("summarise", summarise);
   const parsed = optionsSchema.safeParse(settings);
   if (!parsed.success) {
-    throw new CellarError(
-      "INVALID_CONFIG",
-      `The settings do not fit: ${z.prettifyError(parsed.error)}`,
-      {
-        remedy: `Known settings: ${Object.keys(optionsSchema.shape).join(", ")}, summarise, redact, embedder.`,
-      },
-    );
+    throw unfitOptions("invalid options of AgentRepl.open", parsed.error.issues, {
+      input: settings,
+      known: [...OWN_NAMES, ...Object.keys(optionsSchema.shape)],
+      notice: sandboxNotice,
+    });
   }
   const { maxGrepResults, requireExplorationBeforeFinal, minExplorationCalls } = parsed.data;
   return {

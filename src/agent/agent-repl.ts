@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import type { CodeExecution, REPLConfig, SandboxInfo } from "../backends/backend.js";
 import { checkSource } from "../backends/family/input.js";
 import { TaskQueue } from "../backends/family/queue.js";
-import { requireOptions, requireText } from "../config/kinds.js";
+import { checkNames, requireOptions, requireText } from "../config/kinds.js";
 import { CellarError } from "../errors.js";
 import type { AgentCall, Finding } from "../protocol/messages.js";
 import { type AgentOptions, type AgentPlan, planAgent } from "./agent-options.js";
@@ -24,7 +24,7 @@ import { coverCalls, coverFindings, coverVariables } from "./cover.js";
 import { ExplorationLog } from "./exploration.js";
 import { outputText, remarks } from "./observation.js";
 import type { Found } from "./redaction.js";
-import { ResearchContext } from "./research.js";
+import { ResearchContext, type ResearchOptions } from "./research.js";
 import { Spill, type Spilled } from "./spill.js";
 import { Renderer } from "./toon.js";
 
@@ -84,11 +84,13 @@ export class AgentRepl implements AsyncDisposable {
     this.#session = parts.session;
     this.#spill = parts.spill;
     this.#renderer = parts.renderer;
-    this.#research = new ResearchContext(plan);
+    this.#research = new ResearchContext(researchOf(plan));
   }
 
   static async open(given: AgentReplOptions = {}): Promise<AgentRepl> {
-    const { context, config = {}, ...options } = requireOptions("the options of a REPL", given);
+    const example = '{ context: "text", config: { timeout: 60_000 } }';
+    requireOptions("the options of AgentRepl.open", given, example);
+    const { context, config = {}, ...options } = given;
     const plan = planAgent(options, config, context !== undefined);
     const session = await AgentSession.open(plan.config, context);
     try {
@@ -149,7 +151,8 @@ export class AgentRepl implements AsyncDisposable {
   turn(code: string, options: TurnOptions = {}): Promise<Turn> {
     const { text = "", ...limits } = options ?? {};
     return this.#task(async () => {
-      requireOptions("the options of a turn", options);
+      const wishes = requireOptions("the options of a turn", options);
+      checkNames("turn", wishes, { timeout: true, signal: true, text: true });
       requireText("text", text);
       checkSource(code, limits);
       const execution = await this.#session.sandbox.execute(code, limits);
@@ -260,7 +263,7 @@ export class AgentRepl implements AsyncDisposable {
   async restore(value: unknown): Promise<readonly string[]> {
     const record = readRecord(value);
     return await this.#task(async () => {
-      const research = ResearchContext.fromJSON(record.research, this.#plan);
+      const research = ResearchContext.fromJSON(record.research, researchOf(this.#plan));
       const exploration = ExplorationLog.fromJSON(record.exploration);
       const refused = await this.#renew(async ({ sandbox }) => {
         const names = await unpackVariables(sandbox, record);
@@ -293,7 +296,7 @@ export class AgentRepl implements AsyncDisposable {
     }
     const former = this.#session;
     this.#session = session;
-    this.#research = new ResearchContext(this.#plan);
+    this.#research = new ResearchContext(researchOf(this.#plan));
     this.#exploration = new ExplorationLog();
     this.#findings = [];
     this.#notice = undefined;
@@ -333,4 +336,8 @@ export class AgentRepl implements AsyncDisposable {
 
 function plain(value: { toJSON(): unknown }): AgentRecord["agent"] {
   return JSON.parse(JSON.stringify(value));
+}
+
+function researchOf({ useSemantic, embedder }: AgentPlan): ResearchOptions {
+  return { useSemantic, embedder };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { callerVariable } from "../config/environment.js";
-import { requireOptions } from "../config/kinds.js";
+import { checkNames, type OptionNames, requireOptions } from "../config/kinds.js";
 import { CellarError, describeError } from "../errors.js";
 import type { Embedder } from "./embedder.js";
 
@@ -38,6 +38,18 @@ export interface OpenAIEmbedderOptions {
   readonly retryDelayMs?: number | undefined;
 }
 
+const EMBEDDER_OPTIONS: OptionNames<OpenAIEmbedderOptions> = {
+  baseURL: true,
+  model: true,
+  keyName: true,
+  dimensions: true,
+  threshold: true,
+  batchSize: true,
+  timeoutMs: true,
+  retries: true,
+  retryDelayMs: true,
+};
+
 /** A request that may go well another time. */
 class Passing extends Error {
   constructor(
@@ -63,7 +75,8 @@ export class OpenAIEmbedder implements Embedder {
   #dimensions: number | undefined;
 
   constructor(options: OpenAIEmbedderOptions) {
-    requireOptions("the options of an embedder", options);
+    requireOptions("the options of an embedder", options, '{ baseURL: "…/v1", model: "name" }');
+    checkNames("OpenAIEmbedder", options, EMBEDDER_OPTIONS);
     this.#url = endpoint(options.baseURL);
     this.#model = options.model;
     this.#keyName = options.keyName;

@@ -1,4 +1,4 @@
-import { requireOptions } from "../config/kinds.js";
+import { checkNames, type OptionNames, requireOptions } from "../config/kinds.js";
 import { CellarError } from "../errors.js";
 import type { Finding } from "../protocol/messages.js";
 import type { Embedder } from "./embedder.js";
@@ -46,6 +46,15 @@ export interface ResearchOptions {
   readonly tree?: Partial<TreeLimits> | undefined;
 }
 
+const RESEARCH_OPTIONS: OptionNames<ResearchOptions> = {
+  useSemantic: true,
+  semanticThreshold: true,
+  embedder: true,
+  maxNodes: true,
+  staleAfterTurns: true,
+  tree: true,
+};
+
 export interface Recorded {
   readonly added: readonly string[];
   /** Ids of calls that were not taken: no id at all, or one that is there already. */
@@ -67,6 +76,7 @@ export class ResearchContext {
 
   constructor(options: ResearchOptions = {}) {
     requireOptions("the options of a research context", options);
+    checkNames("ResearchContext", options, RESEARCH_OPTIONS);
     if (options.useSemantic !== false) {
       const { embedder = new LexicalEmbedder() } = options;
       this.#likeness = new Likeness(embedder, options.semanticThreshold ?? embedder.threshold);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { unfitOptions } from "../config/problems.js";
 import { CellarError, describeError } from "../errors.js";
 import { type Found, type RedactionOptions, Redactor } from "./redaction.js";
 import { SpillFolder, type Stored } from "./spill-folder.js";
@@ -93,7 +94,10 @@ export class Spill {
   static async open(options: SpillOptions): Promise<Spill> {
     const { cap, preview, maxMb } = options;
     const parsed = limitsSchema.safeParse({ cap, preview, maxMb });
-    if (!parsed.success) throw new CellarError("INVALID_CONFIG", z.prettifyError(parsed.error));
+    if (!parsed.success) {
+      const input = { cap, preview, maxMb };
+      throw unfitOptions("invalid limits of outputs", parsed.error.issues, { input, known: [] });
+    }
     const files = await SpillFolder.open(
       options.dir,
       options.session,

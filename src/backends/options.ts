@@ -1,8 +1,10 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import {
+  checkNames,
   checkPlain,
   checkSignal,
+  type OptionNames,
   requireFunction,
   requireList,
   requireOptions,
@@ -57,8 +59,11 @@ function checkQueries(queries: Pick<REPLConfig, "onLLMQuery" | "onRLMQuery">): t
   return queries;
 }
 
+const MOUNT_OPTIONS: OptionNames<Mount> = { host: true, guest: true, readonly: true };
+
 function checkMount(mount: Mount | NonNullable<REPLConfig["mounts"]>[number]): Mount {
-  const { host, guest, readonly = true } = requireOptions("a mount", mount);
+  const given = checkNames("a mount", requireOptions("a mount", mount), MOUNT_OPTIONS);
+  const { host, guest, readonly = true } = given;
   if (typeof host !== "string" || typeof guest !== "string") {
     throw new CellarError("INVALID_CONFIG", "a mount needs the paths host and guest");
   }

@@ -49,17 +49,29 @@ export function requireOptions<T extends object>(what: string, value: T, example
 export type OptionNames<T> = Readonly<Record<keyof T, true>>;
 
 /** An option that nobody reads would be taken for one that works. */
-export function checkNames<T extends object>(what: string, options: T, known: OptionNames<T>): T {
+export function checkNames<T extends object>(
+  what: string,
+  options: T,
+  known: OptionNames<T>,
+  notice?: (name: string) => string | undefined,
+): T {
   for (const name in options) {
-    if (!Object.hasOwn(known, name)) throw unknownName(what, name, Object.keys(known));
+    if (!Object.hasOwn(known, name)) throw unknownOption(what, name, Object.keys(known), notice);
   }
   return options;
 }
 
-export function unknownName(what: string, name: string, known: readonly string[]): CellarError {
-  const guess = suggestion(name, known);
-  return new CellarError("INVALID_INPUT", `${what} have no ${JSON.stringify(name)}${guess}`, {
-    remedy: known.length === 0 ? "Leave it out." : `There are: ${known.join(", ")}.`,
+function unknownOption(
+  what: string,
+  name: string,
+  known: readonly string[],
+  notice?: (name: string) => string | undefined,
+): CellarError {
+  const told = notice?.(name);
+  const guess = told === undefined ? suggestion(name, known) : `; ${told}`;
+  const message = `${what}: unknown option ${JSON.stringify(name)}${guess}`;
+  return new CellarError("INVALID_CONFIG", message, {
+    remedy: `Options are: ${known.join(", ")}.`,
   });
 }
 

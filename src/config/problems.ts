@@ -22,17 +22,18 @@ export interface Judged {
   /** Something better to say of an unknown name than which one is near. */
   readonly notice?: ((name: string) => string | undefined) | undefined;
   readonly code?: ErrorCode | undefined;
+  readonly remedy?: string | undefined;
 }
 
 /** The error for options that a schema refused, in plain sentences. */
 export function unfitOptions(what: string, issues: readonly Issue[], judged: Judged): CellarError {
   const problems = issues.flatMap((issue) => describeIssue(issue, judged));
+  const { code = "INVALID_CONFIG", remedy = "Correct it, or leave it out for the default." } =
+    judged;
   const hasUnknown = issues.some(({ code }) => code === "unrecognized_keys");
   const options = judged.known.join(", ");
-  return new CellarError(judged.code ?? "INVALID_CONFIG", `${what}: ${problems.join("; ")}`, {
-    remedy: hasUnknown
-      ? `Options are: ${options}.`
-      : "Correct it, or leave it out for the default.",
+  return new CellarError(code, `${what}: ${problems.join("; ")}`, {
+    remedy: hasUnknown ? `Options are: ${options}.` : remedy,
     details: { problems },
   });
 }

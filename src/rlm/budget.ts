@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { unfitOptions } from "../config/problems.js";
 import { CellarError } from "../errors.js";
 import type { Model } from "./model.js";
 
@@ -85,11 +86,11 @@ export class BudgetExceeded extends CellarError {
 export function readBudget(value: unknown): Budget {
   const parsed = budgetSchema.safeParse(value ?? {});
   if (parsed.success) return parsed.data;
-  throw new CellarError(
-    "INVALID_CONFIG",
-    `The budget does not fit: ${z.prettifyError(parsed.error)}`,
-    { remedy: `A budget can have ${BUDGET_NAMES.join(", ")}.` },
-  );
+  throw unfitOptions("invalid budget", parsed.error.issues, {
+    input: value,
+    known: BUDGET_NAMES,
+    remedy: `A budget can have ${BUDGET_NAMES.join(", ")}.`,
+  });
 }
 
 /** Without a price nobody knows what a request costs, so a budget of dollars would be an empty promise. */

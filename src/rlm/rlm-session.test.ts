@@ -7,7 +7,7 @@ import { shutdown } from "../backends/select.js";
 import { functionModel } from "./models/function-model.js";
 import { scripted } from "./models/scripted.js";
 import { rlm } from "./rlm.js";
-import type { RLMSessionOptions } from "./rlm-session.js";
+import type { RLMSessionOptions } from "./rlm-options.js";
 
 const { runtime, unavailable } = await openWalls();
 const folder = mkdtempSync(join(tmpdir(), "cellar-rlm-session-"));

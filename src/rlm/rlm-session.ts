@@ -1,18 +1,21 @@
 import { z } from "zod";
-import { type AgentOptions, withPolicy } from "../agent/agent-options.js";
-import type { REPLConfig } from "../backends/backend.js";
+import { withPolicy } from "../agent/agent-options.js";
 import { TaskQueue } from "../backends/family/queue.js";
-import type { HostTools } from "../backends/host-tool.js";
 import { describeTools } from "../backends/prepared-tools.js";
-import { checkSignal, requireFunction, requireOptions, requireText } from "../config/kinds.js";
+import { checkNames, checkSignal, requireOptions } from "../config/kinds.js";
 import { CellarError, isCellarError } from "../errors.js";
 import { type Budget, readBudget, requirePrice } from "./budget.js";
 import { Caller, failureOf } from "./caller.js";
 import { Deadline } from "./deadline.js";
 import { Ledger } from "./ledger.js";
 import { type Answer, type Ended, Loop, type Tree } from "./loop.js";
-import type { Model } from "./model.js";
 import { Recording } from "./recording.js";
+import {
+  type AskOptions,
+  checkSessionOptions,
+  type RLMSessionOptions,
+  shareOf,
+} from "./rlm-options.js";
 import { Stopwatch } from "./stopwatch.js";
 import { type TokenUsage, usageSince } from "./tally.js";
 import { telemetryListener } from "./telemetry.js";
@@ -23,44 +26,6 @@ const DEFAULT_TURNS = 30;
 const DEFAULT_DEPTH = 1;
 /** A longer schema is not shown; what is wrong with an answer still is. */
 const LONGEST_FORM = 20_000;
-
-export interface RLMSessionOptions {
-  /** A text, a value, or `{ file }`: what the questions are about. The model never sees it as a whole. */
-  readonly context?: unknown;
-  /** What the context is, in a line for the model. */
-  readonly about?: string | undefined;
-  /** Not wanted with `replay`. */
-  readonly model?: Model | undefined;
-  /** Answers `llm_query` and runs the loops below. Default: the same model. */
-  readonly subModel?: Model | undefined;
-  /** Others that `llm_query(prompt, model="name")` and `rlm_query(task, model="name")` may name. */
-  readonly models?: Readonly<Record<string, Model>> | undefined;
-  /** Functions of yours that Python may call. A tool of the AI SDK is one as it is. */
-  readonly tools?: HostTools | undefined;
-  /** Of all questions together. */
-  readonly budget?: Budget | undefined;
-  /** How deep loops may start loops; the same as `budget.depth`. */
-  readonly depth?: number | undefined;
-  /** The share of the model's window from which on a conversation is summed up. Default 0.75. */
-  readonly compactAt?: number | undefined;
-  /** Settings of the sandboxes. */
-  readonly config?: REPLConfig | undefined;
-  /** Settings of the agents' REPLs. */
-  readonly agent?: AgentOptions | undefined;
-  readonly onEvent?: ((event: TraceEvent) => void) | undefined;
-  /** A file to which the trace is appended. */
-  readonly trace?: string | undefined;
-  /** A new file that gets all that the models are asked and answer. */
-  readonly record?: string | undefined;
-  /** Such a file: its models answer, and the first difference ends the run. */
-  readonly replay?: string | undefined;
-}
-
-export interface AskOptions<T = unknown> {
-  /** What the answer must be; the model is told what is wrong with one that is not. */
-  readonly output?: z.ZodType<T> | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
 
 export interface RLMResult<T = unknown> {
   readonly how: RunEnding;
@@ -107,7 +72,7 @@ export class RLMSession implements AsyncDisposable {
 
   /** Its sandbox is opened by the first question. */
   static async open(options: RLMSessionOptions): Promise<RLMSession> {
-    checkOptions(options);
+    checkSessionOptions(options);
     const given = readBudget({ depth: options.depth, ...present(options.budget) });
     const { turns = DEFAULT_TURNS, depth = DEFAULT_DEPTH } = given;
     const budget = { ...given, turns, depth };
@@ -139,7 +104,8 @@ export class RLMSession implements AsyncDisposable {
   /** Answers one question after the other, in the order in which they are asked. */
   ask<T = unknown>(query: string, options: AskOptions<T> = {}): Promise<RLMResult<T>> {
     try {
-      requireOptions("the options of a question", options);
+      const given = requireOptions("the options of a question", options, "{ output, signal }");
+      checkNames("ask", given, { output: true, signal: true });
       checkSignal(options.signal);
     } catch (error) {
       return Promise.reject(error);
@@ -306,29 +272,6 @@ export async function afterwards<T>(
 function contextFacts(context: unknown) {
   if (typeof context !== "string") return {};
   return { context: { type: "text", characters: context.length } };
-}
-
-/** What no schema looks at. */
-function checkOptions(options: RLMSessionOptions): void {
-  const { models, config, agent, budget, onEvent, trace, record, replay } = requireOptions(
-    "the options",
-    options,
-  );
-  for (const [name, value] of Object.entries({ models, config, agent, budget })) {
-    if (value !== undefined) requireOptions(name, value);
-  }
-  for (const [name, value] of Object.entries({ trace, record, replay })) {
-    if (value !== undefined) requireText(name, value);
-  }
-  if (onEvent !== undefined) requireFunction("onEvent", onEvent);
-}
-
-function shareOf(compactAt: number | undefined): number {
-  const parsed = z.number().gt(0).max(1).default(0.75).safeParse(compactAt);
-  if (parsed.success) return parsed.data;
-  throw new CellarError("INVALID_CONFIG", `compactAt does not fit: ${String(compactAt)}`, {
-    remedy: "Give a share of the model's window, such as 0.75.",
-  });
 }
 
 /** Who gives undefined wants the default. */

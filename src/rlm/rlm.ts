@@ -1,18 +1,21 @@
-import { checkSignal, requireOptions } from "../config/kinds.js";
+import { checkNames, checkSignal, type OptionNames, requireOptions } from "../config/kinds.js";
+import { sandboxNotice } from "../config/setting-names.js";
 import { noModel } from "./recording.js";
-import {
-  type AskOptions,
-  afterwards,
-  type RLMResult,
-  RLMSession,
-  type RLMSessionOptions,
-} from "./rlm-session.js";
+import { type AskOptions, type RLMSessionOptions, SESSION_OPTIONS } from "./rlm-options.js";
+import { afterwards, type RLMResult, RLMSession } from "./rlm-session.js";
 
 export type { RLMResult } from "./rlm-session.js";
 
 export interface RLMOptions<T = unknown> extends RLMSessionOptions, AskOptions<T> {
   readonly query: string;
 }
+
+const RLM_OPTIONS: OptionNames<RLMOptions> = {
+  query: true,
+  output: true,
+  signal: true,
+  ...SESSION_OPTIONS,
+};
 
 /** A model answers a question by exploring its context in Python. */
 export async function rlm<T = unknown>(options: RLMOptions<T>): Promise<RLMResult<T>> {
@@ -32,7 +35,9 @@ export async function rlm<T = unknown>(options: RLMOptions<T>): Promise<RLMResul
 rlm.session = (options: RLMSessionOptions): Promise<RLMSession> => RLMSession.open(options ?? {});
 
 function checked<T>(options: RLMOptions<T>): RLMOptions<T> {
-  const { query, model, replay, signal } = requireOptions("the options of rlm", options ?? {});
+  const given = requireOptions("the options of rlm", options ?? {}, "{ query, context, model }");
+  checkNames("rlm", given, RLM_OPTIONS, sandboxNotice);
+  const { query, model, replay, signal } = given;
   checkSignal(signal);
   const hasModel = replay !== undefined || typeof model?.complete === "function";
   if (typeof query === "string" && query.trim() !== "" && hasModel) return options;

@@ -23,14 +23,13 @@ import {
   type NotebookState,
   notebookClosed,
 } from "./notebook-state.js";
-import { type NotebookOptions, type PlaceOptions, readOptions } from "./options.js";
+import { type NotebookOptions, type PlaceOptions, readOptions, twinId } from "./options.js";
 import { resourceOf } from "./outputs/resources.js";
 import { flagPrivate } from "./privacy-guard.js";
 import { type Catalogued, listNotebooks, removeNotebook } from "./record/catalogue.js";
 import { Journal } from "./record/journal.js";
 import { stepsBack, withoutCell } from "./record/timeline.js";
 import { makeTwin, newBook, newRoom } from "./record/twin.js";
-import { checkId } from "./store/names.js";
 import { currentOwner } from "./store/owner.js";
 import { Seal } from "./store/seal.js";
 import type { FileContent } from "./workspace/inlet.js";
@@ -105,7 +104,7 @@ export class Notebook implements AsyncDisposable {
 
   /** A new notebook with the cells of an `.ipynb` file; none of them has run in it. */
   static async importIpynb(file: Uint8Array | string, options: NotebookOptions): Promise<Notebook> {
-    const { id, store, settings } = readOptions(options);
+    const { id, dir, store, settings } = readOptions(options);
     const content = typeof file === "string" ? Buffer.from(file) : file;
     if (!(content instanceof Uint8Array)) throw wrongKind("the file", "a text or bytes", file);
     await importNotebook(content, { ...id, store, maxCells: settings.maxCells });
@@ -113,7 +112,7 @@ export class Notebook implements AsyncDisposable {
       return await Notebook.open(options);
     } catch (error) {
       // Unless somebody has it by now.
-      await removeNotebook({ ...options, ...id }).catch(() => {});
+      await removeNotebook({ dir, store, ...id }).catch(() => {});
       throw error;
     }
   }
@@ -229,6 +228,7 @@ export class Notebook implements AsyncDisposable {
   /** Runs the cells again whose effects are missing; stops at one that does not complete any more. */
   replay(options: CellRunOptions = {}): Promise<readonly Cell[]> {
     return this.#task(async () => {
+      checkRun(options);
       await this.#parts.keeper.ready();
       const absent = this.#parts.keeper.missing;
       const known = new Set(this.cells.map(({ id }) => id));
@@ -244,10 +244,10 @@ export class Notebook implements AsyncDisposable {
   }
 
   /** A notebook of its own that goes on from here: cells, variables and files are copied. */
-  async fork(session: string, { user }: { user?: string } = {}): Promise<Notebook> {
+  async fork(session: string, options: { user?: string } = {}): Promise<Notebook> {
     const { seal, runtime } = this.#parts;
     const { id: from, store, config, ...rest } = this.#parts.wishes;
-    const to = checkId({ user: user ?? from.user, session });
+    const to = twinId(session, options, from);
     const wishes = { ...rest, id: to, store, config: { ...config, signal: undefined } };
     return await this.#task(async () => {
       const { present } = await this.#parts.keeper.ready();

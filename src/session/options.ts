@@ -3,7 +3,8 @@ import { z } from "zod";
 import type { REPLConfig } from "../backends/backend.js";
 import type { NativeRuntime } from "../backends/native/runtime.js";
 import { checkRuntime, splitConfig } from "../backends/options.js";
-import { requireFunction, requireOptions } from "../config/kinds.js";
+import { checkNames, requireFunction, requireOptions, wrongKind } from "../config/kinds.js";
+import { unfitOptions } from "../config/problems.js";
 import { resolveSettings, type Settings } from "../config.js";
 import { CellarError } from "../errors.js";
 import { DiskStore } from "./store/disk-store.js";
@@ -41,11 +42,15 @@ export interface NotebookWishes {
   readonly settings: Settings;
 }
 
+const EXAMPLE = '{ user: "ann", session: "sales", dir: "./notebooks" }';
+
 const ownSchema = z.object({
   dir: z.string().min(1),
   takeover: z.boolean().default(false),
   create: z.boolean().default(true),
 });
+
+const OWN_NAMES = ["user", "session", "dir", "store", "takeover", "create", "runtime"];
 
 export function readOptions(options: NotebookOptions): NotebookWishes {
   const {
@@ -59,7 +64,7 @@ export function readOptions(options: NotebookOptions): NotebookWishes {
     ...config
   } = requireObject(options);
   const own = ownSchema.safeParse(options);
-  if (!own.success) throw unfit(own.error);
+  if (!own.success) throw unfit(own.error, options);
   const { dir, takeover, create } = own.data;
   return {
     id: checkId({ user, session }),
@@ -68,8 +73,19 @@ export function readOptions(options: NotebookOptions): NotebookWishes {
     create,
     runtime: checkRuntime(runtime),
     config: { ...config, backend: "native" },
-    settings: resolveSettings(splitConfig(config).options),
+    settings: resolveSettings(splitConfig(config).options, undefined, undefined, OWN_NAMES),
   };
+}
+
+/** The id of a notebook that goes on from another. */
+export function twinId(
+  session: string,
+  options: { readonly user?: string | undefined },
+  from: NotebookId,
+): NotebookId {
+  const given = requireOptions("the options of a fork", options, '{ user: "ann" }');
+  const { user = from.user } = checkNames("fork", given, { user: true });
+  return checkId({ user, session });
 }
 
 export function placeOf(place: PlaceOptions): { dir: string; store: NotebookStore } {
@@ -98,14 +114,14 @@ function requireObject(options: NotebookOptions): NotebookOptions {
       { remedy: "Leave backend out." },
     );
   }
-  throw new CellarError("INVALID_INPUT", "the options of a notebook must be an object", {
-    remedy: "Give at least user, session and dir.",
-  });
+  throw wrongKind("the options of a notebook", `an object such as ${EXAMPLE}`, options);
 }
 
-function unfit(error: z.ZodError): CellarError {
-  const problems = error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-  return new CellarError("INVALID_INPUT", `the options do not fit: ${problems.join("; ")}`, {
+function unfit({ issues }: z.ZodError, input: NotebookOptions): CellarError {
+  return unfitOptions("invalid options of a notebook", issues, {
+    input,
+    known: OWN_NAMES,
+    code: "INVALID_INPUT",
     remedy: "Give user and session as names, and dir as the folder for the notebooks.",
   });
 }

@@ -4,6 +4,7 @@ import type { NativeRuntime } from "../backends/native/runtime.js";
 import type { NativePythonSandbox } from "../backends/native/sandbox.js";
 import { checkRuntime, splitConfig } from "../backends/options.js";
 import { sharedRuntime } from "../backends/select.js";
+import { kindOf } from "../config/kinds.js";
 import { resolveSettings, type Settings } from "../config.js";
 import { CellarError, errorLine, isCellarError } from "../errors.js";
 import type { RestoreReport } from "../protocol/messages.js";
@@ -14,6 +15,8 @@ import { Workspace } from "./workspace/workspace.js";
 
 const MEBIBYTE = 1024 * 1024;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+const OWN_NAMES = ["code", "state", "captureState", "files", "runtime"];
 
 /** What a shell would say of a program that ended so. */
 const EXIT_CODES = {
@@ -55,7 +58,7 @@ export interface RunOnceResult {
  */
 export async function runOnce(options: RunOnceOptions): Promise<RunOnceResult> {
   const { code, state, captureState, files, runtime, ...config } = checked(options);
-  const settings = resolveSettings(splitConfig(config).options);
+  const settings = resolveSettings(splitConfig(config).options, undefined, undefined, OWN_NAMES);
   const given = decodeState(state, settings);
   if (typeof given === "string") return refused(given);
   await using room = new TemporaryRoom(given);
@@ -97,7 +100,9 @@ function checked(options: RunOnceOptions): RunOnceOptions {
 }
 
 function problemOf(options: RunOnceOptions): string | undefined {
-  if (typeof options !== "object" || options === null) return "the options must be an object";
+  if (typeof options !== "object" || options === null) {
+    return `the options must be an object such as { code: "1 + 1" }, not ${kindOf(options)}`;
+  }
   const { code, state, captureState, files } = options;
   if (typeof code !== "string") return "code must be a text";
   if (state !== undefined && state !== null && typeof state !== "string") {

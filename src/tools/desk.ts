@@ -4,8 +4,9 @@ import type { Isolation, REPLConfig } from "../backends/backend.js";
 import type { NativeRuntime } from "../backends/native/runtime.js";
 import { splitConfig } from "../backends/options.js";
 import { sharedRuntime } from "../backends/select.js";
+import { unfitOptions } from "../config/problems.js";
 import { type IsolationLevel, resolveSettings, type Settings, settingLayers } from "../config.js";
-import { CellarError, describeError } from "../errors.js";
+import { describeError } from "../errors.js";
 import { claimOf } from "../isolation/levels.js";
 import type { NotebookContent } from "../session/interchange/notebook-content.js";
 import { razeRoom, roomsIn } from "../session/live/quarters.js";
@@ -69,6 +70,8 @@ const ownSchema = z.object({
     .default(900_000),
 });
 
+const OWN_NAMES = ["dir", "user", "session", "only", ...Object.keys(ownSchema.shape), "runtime"];
+
 interface Foundation extends z.infer<typeof ownSchema> {
   readonly dir: string;
   readonly user: string;
@@ -117,12 +120,14 @@ export class Desk implements AsyncDisposable {
   static async open(options: DeskOptions): Promise<Desk> {
     const own = ownSchema.safeParse(options);
     if (!own.success) {
-      throw new CellarError("INVALID_CONFIG", `the desk: ${z.prettifyError(own.error)}`);
+      const judged = { input: options, known: OWN_NAMES };
+      throw unfitOptions("invalid options of the notebooks", own.error.issues, judged);
     }
     const { dir, store } = placeOf({ dir: options.dir });
     const user = checkName("user", options.user);
     const config = keepingOutput(options.config ?? {});
-    const settings = resolveSettings(splitConfig(config).options);
+    const { options: wishes } = splitConfig(config);
+    const settings = resolveSettings(wishes, undefined, undefined, OWN_NAMES);
     const runtime = options.runtime ?? (await sharedRuntime());
     const { level, missing } = await probe(runtime, config, settings, dir);
     const isolation = { level, missing, claim: claimOf(level) };

@@ -1,12 +1,26 @@
 import { LONGEST_OUTPUT, LONGEST_TIMEOUT_MS } from "../../config/environment.js";
-import { checkSignal, requireOptions, requireText } from "../../config/kinds.js";
+import {
+  checkNames,
+  checkSignal,
+  type OptionNames,
+  requireOptions,
+  requireText,
+  shownValue,
+} from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
 import { MAX_ARGUMENTS, MAX_SOURCE_BYTES } from "../../protocol/bounds.js";
 import type { ExecuteOptions, SandboxInfo } from "../backend.js";
 
+const CELL_OPTIONS: OptionNames<ExecuteOptions> = {
+  timeout: true,
+  maxOutputLength: true,
+  argv: true,
+  signal: true,
+};
+
 /** What `execute` is given. */
 export function checkSource(code: string, options: ExecuteOptions): void {
-  requireOptions("the options of a cell", options);
+  checkNames("execute", requireOptions("the options of a cell", options), CELL_OPTIONS);
   checkSignal(options.signal);
   checkLimit("timeout", options.timeout, 1, LONGEST_TIMEOUT_MS);
   checkLimit("maxOutputLength", options.maxOutputLength, 0, LONGEST_OUTPUT);
@@ -44,7 +58,10 @@ export function checkLimit(
 ): void {
   if (value === undefined || (Number.isInteger(value) && value >= least && value <= most)) return;
   const range = most === Number.MAX_SAFE_INTEGER ? `${least} on` : `${least} to ${most}`;
-  throw new CellarError("INVALID_INPUT", `${name} must be a whole number from ${range}`);
+  throw new CellarError(
+    "INVALID_INPUT",
+    `${name} must be a whole number from ${range}, not ${shownValue(value)}`,
+  );
 }
 
 export function checkVariableName(name: string): void {

@@ -1,4 +1,4 @@
-import { requireOptions } from "../../config/kinds.js";
+import { checkNames, requireOptions } from "../../config/kinds.js";
 import {
   resolveSettings,
   type Settings,
@@ -51,7 +51,10 @@ export class NativeRuntime implements AsyncDisposable {
   #isClosed = false;
 
   constructor(options: RuntimeOptions = {}) {
-    requireOptions("the options of a runtime", options);
+    checkNames("NativeRuntime", requireOptions("the options of a runtime", options), {
+      walls: true,
+      surroundings: true,
+    });
     this.#hasWalls = options.walls ?? process.platform === "linux";
     this.#surroundings = options.surroundings ?? surroundings();
   }

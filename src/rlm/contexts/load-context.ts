@@ -1,6 +1,6 @@
 import { realpath, stat } from "node:fs/promises";
 import { basename, isAbsolute, relative, resolve, sep } from "node:path";
-import { checkSignal, requireList, requireOptions } from "../../config/kinds.js";
+import { checkNames, checkSignal, requireList, requireOptions } from "../../config/kinds.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import { type FolderTexts, textsOfFolder } from "./folder-texts.js";
 import { bytesOf, lookAt, piecesOf, problemOf, type TextFile } from "./text-file.js";
@@ -39,7 +39,13 @@ export async function loadContext(
   options: LoadContextOptions = {},
 ): Promise<LoadedContext> {
   const all = typeof sources === "string" ? [sources] : requireList("sources", sources);
-  requireOptions("the options of a context", options);
+  checkNames("loadContext", requireOptions("the options of a context", options), {
+    signal: true,
+    onNote: true,
+    onProgress: true,
+    stdin: true,
+    fetch: true,
+  });
   checkSignal(options.signal);
   if (all.length === 0 || all.some((source) => typeof source !== "string" || source === "")) {
     throw invalid("there is no context to load", "Name a file, a folder or a web address.");

@@ -68,7 +68,7 @@ const answerSchema = z.object({
 
 /** Any endpoint that speaks Anthropic's messages; without an address, Anthropic's own. */
 export function anthropicMessages(options: AnthropicOptions): Model {
-  checkModelOptions(options);
+  checkModelOptions("anthropicMessages", options, { maxTokens: true });
   return new HttpModel(new Messages(options), options);
 }
 

@@ -1,4 +1,4 @@
-import { requireFunction, requireOptions } from "../../config/kinds.js";
+import { checkNames, requireFunction, requireOptions } from "../../config/kinds.js";
 import { CellarError, describeError } from "../../errors.js";
 import type { Model, ModelReply, ModelRequest, Price } from "../model.js";
 import { estimateUsage } from "./draft.js";
@@ -19,6 +19,7 @@ export interface FunctionModelOptions {
 export function functionModel(answer: ModelFunction, options: FunctionModelOptions = {}): Model {
   requireFunction("the model", answer);
   requireOptions("the options of a model", options);
+  checkNames("the model", options, { name: true, contextWindow: true, price: true });
   const { name = answer.name || "function", contextWindow, price } = options;
   return {
     name,

@@ -1,5 +1,5 @@
 import { LONGEST_TIMEOUT_MS } from "../../config/environment.js";
-import { requireOptions, requireText } from "../../config/kinds.js";
+import { checkNames, type OptionNames, requireOptions, requireText } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
 import type { Model, ModelReply, ModelRequest, ModelUsage, Price } from "../model.js";
 import { addUsage, Draft, NO_USAGE } from "./draft.js";
@@ -34,8 +34,31 @@ export interface HttpModelOptions extends EndpointOptions {
   readonly body?: Readonly<Record<string, unknown>> | undefined;
 }
 
-export function checkModelOptions(options: HttpModelOptions): void {
-  const { baseUrl, key, headers, body } = requireOptions("the options of a model", options);
+const MODEL_OPTIONS: OptionNames<HttpModelOptions> = {
+  model: true,
+  baseUrl: true,
+  key: true,
+  headers: true,
+  fetch: true,
+  timeout: true,
+  idleTimeout: true,
+  retries: true,
+  retryDelay: true,
+  price: true,
+  contextWindow: true,
+  stream: true,
+  body: true,
+};
+
+/** `own` are the names that only this dialect has. */
+export function checkModelOptions<T extends HttpModelOptions>(
+  what: string,
+  options: T,
+  own: OptionNames<Omit<T, keyof HttpModelOptions>>,
+): void {
+  const known = { ...MODEL_OPTIONS, ...own } as OptionNames<T>;
+  checkNames(what, requireOptions(`the options of ${what}`, options, '{ model: "name" }'), known);
+  const { baseUrl, key, headers, body } = options;
   if (baseUrl !== undefined) requireText("baseUrl", baseUrl);
   if (key !== undefined && typeof key !== "string") requireOptions("key", key);
   if (headers !== undefined) requireOptions("headers", headers);

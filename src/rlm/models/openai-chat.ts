@@ -51,7 +51,7 @@ const answerSchema = z.object({
 
 /** Any endpoint that speaks OpenAI's chat completions; without an address, OpenAI's own. */
 export function openAIChat(options: OpenAIChatOptions): Model {
-  checkModelOptions(options);
+  checkModelOptions("openAIChat", options, { maxTokensField: true, usageInStream: true });
   return new HttpModel(new ChatCompletions(options), options);
 }
 

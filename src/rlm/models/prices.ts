@@ -1,4 +1,4 @@
-import { requireOptions } from "../../config/kinds.js";
+import { checkNames, requireOptions } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
 import type { ModelUsage, Price } from "../model.js";
 
@@ -14,7 +14,9 @@ export function costOf(
 /** A price that would make a budget say nonsense is refused. */
 export function checkedPrice(price: Price | undefined): Price | undefined {
   if (price === undefined) return undefined;
-  const { inputPerMillion, outputPerMillion } = requireOptions("price", price);
+  const known = { inputPerMillion: true, outputPerMillion: true } as const;
+  const given = checkNames("price", requireOptions("price", price), known);
+  const { inputPerMillion, outputPerMillion } = given;
   const isRight = [inputPerMillion, outputPerMillion].every(
     (dollars) => Number.isFinite(dollars) && dollars >= 0,
   );

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { requireList, requireOptions } from "../../config/kinds.js";
+import { checkNames, type OptionNames, requireList, requireOptions } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
 import type { Model, ModelReply, ModelRequest, ModelUsage } from "../model.js";
 import { estimateUsage } from "./draft.js";
@@ -22,6 +22,15 @@ export interface ScriptedAnswer {
   readonly delay?: number | undefined;
 }
 
+const ANSWER_OPTIONS: OptionNames<ScriptedAnswer> = {
+  text: true,
+  when: true,
+  repeat: true,
+  usage: true,
+  finish: true,
+  delay: true,
+};
+
 export interface ScriptedModel extends Model {
   /** What was asked so far, the oldest first. */
   readonly requests: readonly Matter[];
@@ -36,7 +45,9 @@ export function scripted(
 ): ScriptedModel {
   const name = requireOptions("the options of a model", options).name ?? "scripted";
   const waiting: ScriptedAnswer[] = requireList("answers", answers).map((answer) =>
-    typeof answer === "string" ? { text: answer } : requireOptions("an answer", answer),
+    typeof answer === "string"
+      ? { text: answer }
+      : checkNames("an answer", requireOptions("an answer", answer), ANSWER_OPTIONS),
   );
   const requests: Matter[] = [];
   const model = functionModel(

@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { requireFunction, requireOptions } from "../../config/kinds.js";
+import {
+  checkNames,
+  type OptionNames,
+  requireFunction,
+  requireOptions,
+} from "../../config/kinds.js";
+import { unfitOptions } from "../../config/problems.js";
+import { sandboxNotice } from "../../config/setting-names.js";
 import { CellarError } from "../../errors.js";
 import type { Model } from "../../rlm/model.js";
 import type { ModelKey } from "../../rlm/models/endpoint.js";
@@ -11,7 +18,7 @@ const settingsSchema = z.object({
   port: z.int().min(0).max(65_535).default(8787),
   name: z
     .string()
-    .regex(/^[\w.:/@+-]{1,100}$/, "a name has up to 100 letters, digits and . : / @ + - _")
+    .regex(/^[\w.:/@+-]{1,100}$/, "up to 100 letters, digits and . : / @ + - _")
     .default("cellar-rlm"),
   maxConcurrent: z.int().min(1).max(1_000).default(2),
   maxWaiting: z.int().min(0).max(10_000).default(16),
@@ -66,9 +73,35 @@ export interface ChatServerOptions extends RunOptions {
   readonly onEvent?: ((event: TraceEvent) => void) | undefined;
 }
 
+const CHAT_OPTIONS: OptionNames<ChatServerOptions> = {
+  model: true,
+  subModel: true,
+  models: true,
+  context: true,
+  about: true,
+  tools: true,
+  budget: true,
+  depth: true,
+  compactAt: true,
+  config: true,
+  agent: true,
+  name: true,
+  key: true,
+  host: true,
+  port: true,
+  maxConcurrent: true,
+  maxWaiting: true,
+  maxBodyBytes: true,
+  keepAlive: true,
+  patience: true,
+  progress: true,
+  onEvent: true,
+};
+
 /** What is right, with everything that was not given. */
 export function settingsOf(options: ChatServerOptions): ChatSettings {
-  requireOptions("the options of a chat server", options);
+  requireOptions("the options of a chat server", options, "{ model }");
+  checkNames("createChatServer", options, CHAT_OPTIONS, sandboxNotice);
   const { models, subModel, key, onEvent } = options;
   if (models !== undefined) {
     for (const [name, model] of Object.entries(requireOptions("models", models))) {
@@ -80,10 +113,13 @@ export function settingsOf(options: ChatServerOptions): ChatSettings {
   if (onEvent !== undefined) requireFunction("onEvent", onEvent);
   const read = settingsSchema.safeParse(options);
   if (read.success && typeof options.model?.complete === "function") return read.data;
-  const fault = read.success ? "there is no model" : z.prettifyError(read.error);
-  throw new CellarError("INVALID_CONFIG", `The chat server cannot be started: ${fault}`, {
-    remedy: read.success
-      ? "Give { model }, such as openAIChat({ model: name })."
-      : "Correct it, or leave it out.",
+  if (!read.success) {
+    throw unfitOptions("The chat server cannot be started", read.error.issues, {
+      input: options,
+      known: Object.keys(CHAT_OPTIONS),
+    });
+  }
+  throw new CellarError("INVALID_CONFIG", "The chat server cannot be started: there is no model", {
+    remedy: "Give { model }, such as openAIChat({ model: name }).",
   });
 }

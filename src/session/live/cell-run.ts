@@ -6,7 +6,8 @@ import type {
   StateReport,
 } from "../../backends/backend.js";
 import { checkLimit } from "../../backends/family/input.js";
-import { checkSignal, requireOptions } from "../../config/kinds.js";
+import { LONGEST_TIMEOUT_MS } from "../../config/environment.js";
+import { checkNames, checkSignal, requireOptions } from "../../config/kinds.js";
 import type { Cell, CellState, FileChanges } from "../cell.js";
 import { cellList } from "../notebook-state.js";
 import type { OutputQuota } from "../outputs/output-quota.js";
@@ -27,9 +28,10 @@ export interface CellRunOptions {
 }
 
 export function checkRun(options: CellRunOptions): void {
-  requireOptions("the options of a run", options);
+  const given = requireOptions("the options of a run", options);
+  checkNames("the run of a cell", given, { timeout: true, signal: true });
   checkSignal(options.signal);
-  checkLimit("timeout", options.timeout, 1);
+  checkLimit("timeout", options.timeout, 1, LONGEST_TIMEOUT_MS);
 }
 
 /** A cell that was started. */

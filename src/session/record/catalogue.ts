@@ -1,3 +1,4 @@
+import { checkNames } from "../../config/kinds.js";
 import { describeError, isCellarError } from "../../errors.js";
 import { razeRoom, roomsIn } from "../live/quarters.js";
 import { roomsOf } from "../live/room-sign.js";
@@ -23,6 +24,7 @@ export async function listNotebooks(
   place: PlaceOptions & { readonly user?: string | undefined },
 ): Promise<readonly Catalogued[]> {
   const { store } = placeOf(place);
+  checkNames("Notebook.list", place, { dir: true, store: true, user: true });
   const found: Catalogued[] = [];
   for await (const id of store.heads.list(place.user)) {
     const described = await describe(id, store);
@@ -34,7 +36,8 @@ export async function listNotebooks(
 /** Fails with `LOCKED` while somebody has it open, and with `CONFLICT` if it is taken over meanwhile. */
 export async function removeNotebook(options: PlaceOptions & NotebookId): Promise<void> {
   const { dir, store } = placeOf(options);
-  const id = checkId(options);
+  const known = { dir: true, store: true, user: true, session: true } as const;
+  const id = checkId(checkNames("Notebook.remove", options, known));
   const root = roomsIn(dir);
   for (const name of await deleted(store, id, root)) await razeRoom({ root, name });
 }

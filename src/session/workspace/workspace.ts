@@ -1,7 +1,7 @@
 import type { BigIntStats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { roomOwner } from "../../backends/native/room.js";
-import { requireOptions } from "../../config/kinds.js";
+import { checkNames, requireOptions } from "../../config/kinds.js";
 import { CellarError, describeError, isCellarError } from "../../errors.js";
 import type { FileChanges } from "../cell.js";
 import { type Census, changesBetween, takeCensus, type Usage, walk } from "./census.js";
@@ -86,7 +86,8 @@ export class Workspace {
 
   /** What the file has when it is opened; what is added later is not read. */
   async get(path: string, options: ReadOptions = {}): Promise<Buffer> {
-    const { maxBytes = this.limit.bytes } = requireOptions("the options of a read", options);
+    const given = requireOptions("the options of a read", options);
+    const { maxBytes = this.limit.bytes } = checkNames("getFile", given, { maxBytes: true });
     const names = parseFilePath(path);
     return this.#in(async (root) => {
       using folder = descend(root, names.slice(0, -1));

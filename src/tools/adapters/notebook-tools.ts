@@ -1,6 +1,12 @@
 import type { REPLConfig } from "../../backends/backend.js";
 import { checkRuntime } from "../../backends/options.js";
-import { checkSignal, requireList, requireOptions } from "../../config/kinds.js";
+import {
+  checkNames,
+  checkSignal,
+  type OptionNames,
+  requireList,
+  requireOptions,
+} from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
 import { addressOf } from "../addresses.js";
 import { Desk, type DeskIsolation, type DeskOptions } from "../desk.js";
@@ -29,9 +35,11 @@ export interface ToolsOptions
   readonly only?: readonly string[] | undefined;
 }
 
+const CALL_OPTIONS: OptionNames<ToolCall> = { signal: true, onText: true };
+
 /** Opens the notebooks of one user for a model. With `session`, that notebook is made at once. */
 export async function openTools(options: ToolsOptions): Promise<NotebookTools> {
-  requireOptions("the options of the tools", options);
+  requireOptions("the options of the tools", options, '{ dir: "./notebooks", user: "ann" }');
   const { dir, user, session, only, outputCap, mostOpen, idleMs, runtime, ...config } = options;
   checkRuntime(runtime);
   if (only !== undefined) requireList("only", only);
@@ -100,7 +108,8 @@ export class NotebookTools implements AsyncDisposable {
    * the answer; it throws only `ABORTED`, and only for the signal.
    */
   async dispatch(name: string, input: unknown, call: ToolCall = {}): Promise<ToolAnswer> {
-    checkSignal(requireOptions("the options of a call", call).signal);
+    checkNames("dispatch", requireOptions("the options of a call", call), CALL_OPTIONS);
+    checkSignal(call.signal);
     const read = this.#offer.read(name, input);
     if ("refusal" in read) return refused(read.refusal, this.#desk.isolation);
     return await callTool(this.#desk, name, read.input, call);
