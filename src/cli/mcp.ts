@@ -11,7 +11,7 @@ Limits, network and folders come from these flags and the settings, never from t
 
 Examples:
   cellar mcp --check                     does it work here, and what do I put into the settings?
-  cellar mcp --memory 2048 --timeout 50  other limits than the defaults
+  cellar mcp --memory 2GB --timeout 50s  other limits than the defaults
   cellar mcp --mount ~/data:/data        show a folder, read-only
 
 Exit codes: 0 when the agent ends it, 2 wrong usage, 125 no sandbox; of --check: 1 something failed.`;
