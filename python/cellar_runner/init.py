@@ -6,7 +6,7 @@ import select
 import signal
 import time
 
-from . import children, family, linux, marks, wire
+from . import children, family, files, jail, linux, marks, wire
 from .births import Births
 from .branch import Branch
 from .census import Census
@@ -41,6 +41,8 @@ class Init:
         self._writers = writers = Writers(self._connect, room, self._board, self._census)
         self._on_capture, self._on_end_writer = writers.capture, writers.end
         self._on_lend_writer, self._on_lend_state = writers.lend_writer, writers.lend_state
+        shelf = files.Files(jail.WORKSPACE)
+        self._file_methods = {name: getattr(shelf, name) for name in files.METHODS}
         self._watch = MemoryWatch(params["limits"], group, self._branches, params["shared_bytes"])
         self._channel = wire.Channel(self._connect("init", 0, 0))
         self._wake = children.wake_descriptor()
@@ -102,6 +104,9 @@ class Init:
         method, params = message.get("method"), message.get("params", {})
         handler = getattr(self, "_on_" + str(method), None)
         identifier = message.get("id")
+        if method in self._file_methods:
+            self._channel.answer(identifier, self._file_methods[method](params))
+            return
         if handler is None:
             if identifier is not None:
                 self._channel.refuse(identifier, wire.METHOD_NOT_FOUND, "unknown method")

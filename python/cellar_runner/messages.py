@@ -396,6 +396,7 @@ MESSAGES = {
             "type": "object",
             "properties": {
                 "step": {"type": "integer", "minimum": 0},
+                "name": {"type": "string", "minLength": 1, "maxLength": 4096},
                 "total": {"type": "integer", "minimum": 0},
                 "checkpoint": {"enum": ["always", "idle", "off"]},
                 "rest_ms": {"type": "integer", "minimum": 0},
@@ -1544,6 +1545,180 @@ MESSAGES = {
             },
             "required": ["report", "checkpoint"],
             "additionalProperties": False,
+        },
+    },
+    "list_files": {
+        "link": "init",
+        "from": "host",
+        "kind": "request",
+        "params": {"type": "object", "properties": {}, "additionalProperties": False},
+        "result": {
+            "type": "object",
+            "properties": {
+                "files": {
+                    "maxItems": 10000,
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "path": {"type": "string", "minLength": 1, "maxLength": 4096},
+                            "bytes": {"type": "integer", "minimum": 0},
+                            "modified": {"type": "integer"},
+                            "kind": {"enum": ["file", "folder", "link", "other"]},
+                        },
+                        "required": ["path", "bytes", "modified", "kind"],
+                        "additionalProperties": False,
+                    },
+                },
+                "cut": {"type": "boolean"},
+            },
+            "required": ["files", "cut"],
+            "additionalProperties": False,
+        },
+    },
+    "open_file": {
+        "link": "init",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "minLength": 1, "maxLength": 4096},
+                "mode": {"enum": ["read", "write"]},
+                "max_bytes": {"type": "integer", "minimum": 0},
+                "max_files": {"type": "integer", "minimum": 0},
+            },
+            "required": ["path", "mode", "max_bytes", "max_files"],
+            "additionalProperties": False,
+        },
+        "result": {
+            "oneOf": [
+                {
+                    "type": "object",
+                    "properties": {
+                        "done": {"const": True},
+                        "file": {"type": "integer", "minimum": 0},
+                        "bytes": {"type": "integer", "minimum": 0},
+                    },
+                    "required": ["done", "file", "bytes"],
+                    "additionalProperties": False,
+                },
+                {
+                    "type": "object",
+                    "properties": {
+                        "done": {"const": False},
+                        "problem": {"type": "string", "maxLength": 4096},
+                    },
+                    "required": ["done", "problem"],
+                    "additionalProperties": False,
+                },
+            ],
+        },
+    },
+    "read_file": {
+        "link": "init",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {"file": {"type": "integer", "minimum": 0}},
+            "required": ["file"],
+            "additionalProperties": False,
+        },
+        "result": {
+            "oneOf": [
+                {
+                    "type": "object",
+                    "properties": {"done": {"const": True}, "data": {"type": "string"}},
+                    "required": ["done", "data"],
+                    "additionalProperties": False,
+                },
+                {
+                    "type": "object",
+                    "properties": {
+                        "done": {"const": False},
+                        "problem": {"type": "string", "maxLength": 4096},
+                    },
+                    "required": ["done", "problem"],
+                    "additionalProperties": False,
+                },
+            ],
+        },
+    },
+    "write_file": {
+        "link": "init",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {
+                "file": {"type": "integer", "minimum": 0},
+                "attachments": {
+                    "minItems": 1,
+                    "maxItems": 1,
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {"bytes": {"type": "integer", "minimum": 0}},
+                        "required": ["bytes"],
+                        "additionalProperties": False,
+                    },
+                },
+            },
+            "required": ["file", "attachments"],
+            "additionalProperties": False,
+        },
+        "result": {
+            "oneOf": [
+                {
+                    "type": "object",
+                    "properties": {"done": {"const": True}},
+                    "required": ["done"],
+                    "additionalProperties": False,
+                },
+                {
+                    "type": "object",
+                    "properties": {
+                        "done": {"const": False},
+                        "problem": {"type": "string", "maxLength": 4096},
+                    },
+                    "required": ["done", "problem"],
+                    "additionalProperties": False,
+                },
+            ],
+        },
+    },
+    "close_file": {
+        "link": "init",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {
+                "file": {"type": "integer", "minimum": 0},
+                "keep": {"type": "boolean"},
+            },
+            "required": ["file", "keep"],
+            "additionalProperties": False,
+        },
+        "result": {
+            "oneOf": [
+                {
+                    "type": "object",
+                    "properties": {"done": {"const": True}},
+                    "required": ["done"],
+                    "additionalProperties": False,
+                },
+                {
+                    "type": "object",
+                    "properties": {
+                        "done": {"const": False},
+                        "problem": {"type": "string", "maxLength": 4096},
+                    },
+                    "required": ["done", "problem"],
+                    "additionalProperties": False,
+                },
+            ],
         },
     },
 }

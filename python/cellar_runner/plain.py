@@ -9,7 +9,7 @@ import queue
 import signal
 import sys
 
-from . import imports, marks, reserve, snapshot, wire
+from . import files, imports, marks, reserve, snapshot, wire
 from .interrupts import HOST_SIGNAL
 from .outlet import Outlet
 from .pristine import BUILTINS as __builtins__
@@ -37,6 +37,7 @@ class Plain(Service):
         # A file that the host has open too; without a wall its name is enough.
         self._exchange = exchange
         self._has_network = has_network
+        self.shelf = files.Files(os.getcwd())
         self._requests = queue.SimpleQueue()
         self._posted = 0
         outlet = Outlet(channel, marks.new_nonce(), self._undisturbed, _place)
@@ -109,7 +110,7 @@ class Plain(Service):
         os.lseek(descriptor, 0, os.SEEK_SET)
         return descriptor
 
-    _methods = dict(Service._methods, write_state=_write_state, restore=_restore)
+    _methods = dict(Service._methods, write_state=_write_state, restore=_restore, **files.SERVED)
 
 
 def _start(work):

@@ -230,15 +230,16 @@ class Service:
 
     def _initialize(self, params):
         for name, value in params["variables"].items():
-            if name == "context":
-                self.give_context(values.decode(value), params["step"])
-            elif name == AGENT_STATE and self._agent is not None:
-                self._agent.restore(values.decode(value))
-            elif name == SPILLED and self._agent is not None:
-                keep_spilled(values.decode(value))
-            else:
-                self._interpreter.namespace[name] = values.decode(value)
+            self._assign(name, values.decode(value), params["step"])
         return {"checkpoint": self._plan(params["checkpoint"])}
+
+    def _assign(self, name, value, step):
+        if name == "context":
+            self.give_context(value, step)
+        elif self._agent is not None and name in (AGENT_STATE, SPILLED):
+            (self._agent.restore if name == AGENT_STATE else keep_spilled)(value)
+        else:
+            self._interpreter.namespace[name] = value
 
     def give_context(self, value, step=0):
         self._given_step = step
@@ -260,7 +261,7 @@ class Service:
         incoming, self._incoming = self._incoming, None
         if incoming is None or incoming.received != params["total"]:
             raise ValueError("the context is not complete")
-        self.give_context(incoming.finish(), params["step"])
+        self._assign(params.get("name", "context"), incoming.finish(), params["step"])
         return {"checkpoint": self._plan(params["checkpoint"])}
 
     def _restore_from(self, descriptor, params):

@@ -11,7 +11,7 @@ import time
 
 import _signal as _signals
 
-from . import doors, imports, marks, single_thread_loop, streams, wire
+from . import doors, files, imports, marks, single_thread_loop, streams, wire
 from .capture import Capture
 from .pristine import BUILTINS as __builtins__
 from .service import Service
@@ -120,6 +120,7 @@ class Wasm(Service):
     def __init__(self, port):
         super().__init__()
         self._wanted_step, self._see = port.wantedStep, port.see
+        self.shelf = files.Files(os.getcwd())
         channel = PortChannel(port)
         spout = Spout(channel, marks.new_nonce(), self._undisturbed, port)
         self._connect(channel, spout)
@@ -154,6 +155,8 @@ class Wasm(Service):
 
     def _plan(self, mode):
         return NO_CHECKPOINTS
+
+    _methods = dict(Service._methods, **files.SERVED)
 
 
 def open_session(port, kind=Wasm):

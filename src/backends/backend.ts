@@ -1,5 +1,8 @@
 import type { IsolationLevel, Settings } from "../config.js";
 import type { AgentReport, MimeBundle, Replaced, Variable } from "../protocol/messages.js";
+import type { FileContent } from "./files/file-content.js";
+import type { FileOptions } from "./files/sandbox-files.js";
+import type { FileListing, ReadOptions } from "./files/workspace-file.js";
 import type { HostTools } from "./host-tool.js";
 
 export type ExecutionStatus = "ok" | "error" | "timeout" | "cancelled" | "oom" | "crashed";
@@ -156,6 +159,12 @@ export interface ISandbox extends AsyncDisposable {
   getVariable(name: string): Promise<unknown>;
   setVariable(name: string, value: unknown): Promise<void>;
   variables(): Promise<readonly Variable[]>;
+  /** Replaces a file of /workspace as a whole, or makes it, with the folders that it needs. */
+  putFile(path: string, content: FileContent, options?: FileOptions): Promise<void>;
+  /** What the file has when it is opened. Links are not followed. */
+  getFile(path: string, options?: ReadOptions & FileOptions): Promise<Buffer>;
+  /** All that lies in /workspace, by path; the first 10,000 of it. */
+  listFiles(options?: FileOptions): Promise<FileListing>;
   /** Interrupts the running cell and takes back the waiting ones. */
   cancel(): Promise<void>;
   checkpoints(): Promise<readonly Checkpoint[]>;

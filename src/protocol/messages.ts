@@ -7,6 +7,7 @@ import {
 } from "./agent-messages.js";
 import { daemonMessages } from "./daemon-messages.js";
 import { displayMessages } from "./display-messages.js";
+import { daemonFileMessages, fileMessages } from "./file-messages.js";
 import {
   argvSchema,
   checkpointMode,
@@ -164,11 +165,13 @@ export const messages = {
     }),
     nothing,
   ),
+  /** Makes what came in parts the value of a variable: of `context`, unless another is named. */
   load_context: request(
     "head",
     "host",
     z.strictObject({
       step: count,
+      name: shortText.min(1).optional(),
       total: count,
       checkpoint: checkpointMode,
       rest_ms: count.optional(),
@@ -321,7 +324,9 @@ export const messages = {
   ),
 
   ...stateMessages,
+  ...fileMessages,
   ...daemonMessages,
+  ...daemonFileMessages,
 } as const;
 
 export type Messages = typeof messages;

@@ -1,6 +1,8 @@
 import { buffer } from "node:stream/consumers";
 import { checkLimit } from "../backends/family/input.js";
 import { TaskQueue } from "../backends/family/queue.js";
+import type { FileContent } from "../backends/files/file-content.js";
+import type { FileListing, ReadOptions } from "../backends/files/workspace-file.js";
 import { sharedRuntime } from "../backends/select.js";
 import { wrongKind } from "../config/kinds.js";
 import { CellarError } from "../errors.js";
@@ -32,8 +34,6 @@ import { stepsBack, withoutCell } from "./record/timeline.js";
 import { makeTwin, newBook, newRoom } from "./record/twin.js";
 import { currentOwner } from "./store/owner.js";
 import { Seal } from "./store/seal.js";
-import type { FileContent } from "./workspace/inlet.js";
-import type { FileListing, ReadOptions } from "./workspace/workspace.js";
 
 /** How long closing waits for the last snapshot. */
 const CLOSING_MS = 30_000;

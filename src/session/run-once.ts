@@ -1,5 +1,6 @@
 import { constants } from "node:buffer";
 import type { CodeExecution, REPLConfig } from "../backends/backend.js";
+import type { FileContent } from "../backends/files/file-content.js";
 import type { NativeRuntime } from "../backends/native/runtime.js";
 import type { NativePythonSandbox } from "../backends/native/sandbox.js";
 import { checkRuntime, splitConfig } from "../backends/options.js";
@@ -9,7 +10,6 @@ import { resolveSettings, type Settings } from "../config.js";
 import { CellarError, errorLine, isCellarError } from "../errors.js";
 import type { RestoreReport } from "../protocol/messages.js";
 import { TemporaryRoom } from "./live/temporary-room.js";
-import type { FileContent } from "./workspace/inlet.js";
 import { describeOverrun } from "./workspace/quota.js";
 import { Workspace } from "./workspace/workspace.js";
 

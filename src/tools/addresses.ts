@@ -1,6 +1,6 @@
+import { parseFilePath, shownPath } from "../backends/files/file-path.js";
 import { CellarError } from "../errors.js";
 import { checkName } from "../session/store/names.js";
-import { parseFilePath, shownPath } from "../session/workspace/file-path.js";
 
 /** What a `notebook://` URI of the tools names. Cells are named by their ids, for numbers move. */
 export type Address =

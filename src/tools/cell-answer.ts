@@ -1,6 +1,6 @@
+import type { WorkspaceFile } from "../backends/files/workspace-file.js";
 import type { Cell, CellState, FileChanges } from "../session/cell.js";
 import type { NotebookContent } from "../session/interchange/notebook-content.js";
-import type { WorkspaceFile } from "../session/workspace/workspace.js";
 import { uriOf } from "./addresses.js";
 import { viewOf } from "./cell-view.js";
 import { figure } from "./excerpt.js";

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { parseFilePath } from "../backends/files/file-path.js";
+import type { FileListing, WorkspaceFile } from "../backends/files/workspace-file.js";
 import { CellarError } from "../errors.js";
-import { parseFilePath } from "../session/workspace/file-path.js";
-import type { FileListing, WorkspaceFile } from "../session/workspace/workspace.js";
 import { uriOf } from "./addresses.js";
 import { anySession, filePath, knownSession, textLimit, textOffset } from "./arguments.js";
 import { linkTo } from "./cell-answer.js";

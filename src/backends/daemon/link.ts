@@ -102,12 +102,16 @@ export class DaemonLink {
     return this.#channel.closed;
   }
 
-  async request<M extends RequestMethod>(method: M, params: Params<M>): Promise<Result<M>> {
+  async request<M extends RequestMethod>(
+    method: M,
+    params: Params<M>,
+    attachments: readonly Uint8Array[] = [],
+  ): Promise<Result<M>> {
     this.#waiting += 1;
     this.#socket.ref();
     this.#heartbeat ??= setInterval(() => this.#checkAlive(), HEARTBEAT_MS);
     try {
-      return await this.#channel.request(method, params);
+      return await this.#channel.request(method, params, attachments);
     } catch (error) {
       throw this.#explained(error);
     } finally {

@@ -11,6 +11,7 @@ import type { Params, Result } from "../../protocol/messages.js";
 import type { REPLConfig, SandboxInfo } from "../backend.js";
 import type { Callbacks } from "../family/callbacks.js";
 import { closedError } from "../family/input.js";
+import { workspaceLimit } from "../files/workspace-file.js";
 import { abortable, splitConfig, type Wishes } from "../options.js";
 import { type DaemonAddress, daemonAddress } from "./address.js";
 import { Audience } from "./audience.js";
@@ -19,6 +20,7 @@ import { DaemonClientSandbox, type Seat } from "./sandbox.js";
 
 /** As in the settings' schema, which a short-lived client does not load. */
 const USUAL_MINIMUM: IsolationLevel = "L3-";
+const USUAL_WORKSPACE_MB = 256;
 
 /** So long nobody waits again for one that did not answer, unless it is insisted on. */
 const SILENCE_MS = 30_000;
@@ -163,7 +165,8 @@ export class DaemonRuntime implements AsyncDisposable {
     }
     const audience = new Audience(callbacks);
     link.attend(session, audience);
-    return { link, session, calledAs: session, info: describe(link, info), audience };
+    const workspace = workspaceLimit({ workspaceMb: workspaceMbOf(order.settings) });
+    return { link, session, calledAs: session, info: describe(link, info), audience, workspace };
   }
 }
 
@@ -174,6 +177,12 @@ function describe(
   const { pid, version } = daemon;
   const answered = `the daemon (pid ${pid}, version ${version}) answered at ${path}`;
   return { backend: "daemon", ...info, reason: `${answered}; ${info.reason}` };
+}
+
+/** The daemon holds to it; a client only tells it, and reads no more than that. */
+function workspaceMbOf({ limits }: Record<string, unknown>): number {
+  const { workspaceMb } = (limits ?? {}) as { readonly workspaceMb?: unknown };
+  return typeof workspaceMb === "number" ? workspaceMb : USUAL_WORKSPACE_MB;
 }
 
 /** The daemon has looked at this too; a client does not take its word for its own safety. */

@@ -9,6 +9,13 @@ import type {
   StateReport,
 } from "../backend.js";
 import {
+  type AskFiles,
+  type FileMethod,
+  type FileOrder,
+  SandboxFiles,
+} from "../files/sandbox-files.js";
+import type { WorkspaceLimit } from "../files/workspace-file.js";
+import {
   calledFromWithin,
   checkLimit,
   checkSource,
@@ -30,6 +37,7 @@ export interface Seat {
   readonly calledAs: string;
   readonly info: SandboxInfo;
   readonly audience: Audience;
+  readonly workspace: WorkspaceLimit;
 }
 
 /** A request to a session, of which the seat adds the name. */
@@ -47,7 +55,7 @@ interface Waiting {
 }
 
 /** A sandbox that lives in the user's daemon. When the daemon is lost, so is its state. */
-export class DaemonClientSandbox implements ISandbox {
+export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
   readonly #takeSeat: () => Promise<Seat>;
   readonly #outbox = new Outbox();
   readonly #waiting = new Set<Waiting>();
@@ -60,6 +68,7 @@ export class DaemonClientSandbox implements ISandbox {
   #ending: Promise<void> | undefined;
 
   constructor(takeSeat: () => Promise<Seat>, seat: Seat) {
+    super(seat.workspace);
     this.#takeSeat = takeSeat;
     this.#seat = seat;
   }
@@ -149,9 +158,20 @@ export class DaemonClientSandbox implements ISandbox {
     return this.#ending;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.destroy();
-  }
+  /** Also while a function of the host answers a cell: the daemon knows what waits for what. */
+  readonly askFiles: AskFiles = <M extends FileMethod>(
+    method: M,
+    order: FileOrder<M>,
+    attachments?: readonly Uint8Array[],
+  ) => {
+    if (this.#ending !== undefined) return Promise.reject(closedError("the sandbox was destroyed"));
+    return this.#outbox.send(async () => {
+      const { link, session } = await this.#seated();
+      const request = { session, ...order } as unknown as Params<`session_${M}`>;
+      const answer = link.request(`session_${method}`, request, attachments);
+      return { answer: answer as unknown as Promise<Result<M>> };
+    });
+  };
 
   async #end(): Promise<void> {
     await this.cancel();

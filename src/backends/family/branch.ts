@@ -1,6 +1,7 @@
 import { CellarError, isCellarError } from "../../errors.js";
 import type { Params, RequestMethod, Result } from "../../protocol/messages.js";
 import type { Peer } from "../../protocol/peer.js";
+import type { FileMethod } from "../files/sandbox-files.js";
 import type { BranchEvents, Family } from "./family.js";
 import type { Line } from "./line.js";
 
@@ -21,7 +22,8 @@ type Question =
   | "load_context"
   | "configure"
   | "write_state"
-  | "restore";
+  | "restore"
+  | FileMethod;
 
 export interface CellListener {
   output(event: Params<"output">): void;

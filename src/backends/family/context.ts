@@ -5,12 +5,15 @@ import { type FileHandle, open, unlink } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { CellarError, describeError, isCellarError } from "../../errors.js";
+import { MAX_FRAME_BYTES } from "../../protocol/bounds.js";
 import type { ContextFormat } from "../../protocol/messages.js";
 import { encodeValue, type Json } from "../../protocol/values.js";
 import { jsonPieces } from "./json-pieces.js";
 
 /** Up to this it travels in a message; above it is worth a file and a process of its own. */
 export const SMALL_CONTEXT_BYTES = 1024 * 1024;
+/** Of a text; in JSON it takes more, but no less. */
+const LONG_CHARACTERS = MAX_FRAME_BYTES / 2;
 const LARGEST_CONTEXT_BYTES = 4 * 1024 ** 3;
 const PIECE_BYTES = 1024 * 1024;
 const MOST_BYTES_PER_UNIT = 3;
@@ -46,6 +49,18 @@ export function contextOf(given: unknown): () => Promise<Context> {
   if (path !== undefined) return () => fileContext(given, path);
   const value = encodeValue(given ?? null);
   return () => valueContext(given, value);
+}
+
+/** Whether it is sure to go in pieces, so that no message need be tried. */
+export function isLongText(value: Json): value is string {
+  return typeof value === "string" && value.length > LONG_CHARACTERS;
+}
+
+/** A value that travels in pieces, however small; it is what it is, never the name of a file. */
+export async function largeValue(given: unknown, value: Json): Promise<LargeContext> {
+  if (typeof value === "string") return new LargeText(value);
+  const { bytes, digest } = await measured(value);
+  return new LargeValue(given, value, bytes, digest);
 }
 
 function textContext(text: string): Context {
@@ -95,6 +110,13 @@ export function wholeEnd(text: string, end: number): number {
 }
 
 async function valueContext(given: unknown, value: Json): Promise<Context> {
+  const { bytes, digest } = await measured(value);
+  return bytes <= SMALL_CONTEXT_BYTES
+    ? { kind: "small", given, value }
+    : new LargeValue(given, value, bytes, digest);
+}
+
+async function measured(value: Json): Promise<{ readonly bytes: number; readonly digest: string }> {
   const hash = createHash("sha256");
   let bytes = 0;
   for (const piece of jsonPieces(value)) {
@@ -103,9 +125,7 @@ async function valueContext(given: unknown, value: Json): Promise<Context> {
     if (bytes > SMALL_CONTEXT_BYTES) await nextTurn();
   }
   refuseExcess(bytes);
-  return bytes <= SMALL_CONTEXT_BYTES
-    ? { kind: "small", given, value }
-    : new LargeValue(given, value, bytes, hash.digest("hex"));
+  return { bytes, digest: hash.digest("hex") };
 }
 
 class LargeValue implements LargeContext {

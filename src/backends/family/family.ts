@@ -1,6 +1,7 @@
 import { CellarError } from "../../errors.js";
 import type { DeathCause, Params, Result } from "../../protocol/messages.js";
 import type { Peer } from "../../protocol/peer.js";
+import type { FileMethod } from "../files/sandbox-files.js";
 
 export type Hello = Params<"hello">;
 
@@ -27,7 +28,8 @@ type InitRequest =
   | "checkpoints"
   | "capture"
   | "lend_writer"
-  | "lend_state";
+  | "lend_state"
+  | FileMethod;
 
 export interface FamilySurroundings {
   endProcess?: () => void;
@@ -161,11 +163,15 @@ export class Family {
   }
 
   /** Asks init. One that does not answer in time, whatever a cell did to it, loses its session. */
-  async askInit<M extends InitRequest>(method: M, params: Params<M>): Promise<Result<M>> {
+  async askInit<M extends InitRequest>(
+    method: M,
+    params: Params<M>,
+    attachments: readonly Uint8Array[] = [],
+  ): Promise<Result<M>> {
     try {
       const init = await this.#init;
       using _ = this.deadline(`the order ${method}`);
-      return await init.request(method, params);
+      return await init.request(method, params, attachments);
     } catch (error) {
       throw this.#lost ?? error;
     }

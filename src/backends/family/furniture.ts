@@ -4,7 +4,7 @@ import type { Params, RestoreReport, Result } from "../../protocol/messages.js";
 import type { Json } from "../../protocol/values.js";
 import type { Branch } from "./branch.js";
 import type { Callbacks } from "./callbacks.js";
-import type { Context, LargeContext } from "./context.js";
+import { type Context, isLongText, type LargeContext, largeValue } from "./context.js";
 import { fillExchange } from "./exchange.js";
 import type { Lodging } from "./lodging.js";
 
@@ -72,8 +72,18 @@ export class Furniture {
 
   async place(branch: Branch, context: Context): Promise<void> {
     const { given } = context;
-    if (context.kind === "small") await this.assign(branch, "context", context.value, given);
-    else await this.#stream(branch, context);
+    if (context.kind === "small") await this.#assign(branch, "context", context.value, given);
+    else await this.#stream(branch, context, "context");
+  }
+
+  /** In one message, or in pieces where it is too large for that. */
+  async set(branch: Branch, name: string, value: Json, given: unknown): Promise<void> {
+    try {
+      if (!isLongText(value)) return await this.#assign(branch, name, value, given);
+    } catch (error) {
+      if (!isCellarError(error, "TOO_LARGE")) throw error;
+    }
+    await this.#stream(branch, await largeValue(given, value), name);
   }
 
   /** Puts the variables of a snapshot into a new head: of this file, or of the one in its room. */
@@ -96,7 +106,7 @@ export class Furniture {
     return answer.report;
   }
 
-  async assign(branch: Branch, name: string, value: Json, given: unknown): Promise<void> {
+  async #assign(branch: Branch, name: string, value: Json, given: unknown): Promise<void> {
     const { checkpoints: checkpoint, timeout } = this.#settings;
     const step = this.#nextStep();
     const variables = { [name]: value };
@@ -114,7 +124,7 @@ export class Furniture {
   }
 
   /** Each part waits for the answer to the one before, so that nothing piles up. */
-  async #stream(branch: Branch, context: LargeContext): Promise<void> {
+  async #stream(branch: Branch, context: LargeContext, name: string): Promise<void> {
     const { checkpoints: checkpoint, timeout } = this.#settings;
     const { format, bytes: total } = context;
     try {
@@ -126,11 +136,12 @@ export class Furniture {
       }
       const step = this.#nextStep();
       const patience = Math.max(timeout, LOADING_MS);
-      const answer = await branch.question("load_context", { step, total, checkpoint }, patience);
+      const order = { step, total, checkpoint, ...(name !== "context" && { name }) };
+      const answer = await branch.question("load_context", order, patience);
       record(branch, step, answer.checkpoint);
-      this.#remember(step, context.given);
+      if (name === "context") this.#remember(step, context.given);
     } catch (error) {
-      throw isCellarError(error, "REMOTE_ERROR") ? refused(error) : error;
+      throw isCellarError(error, "REMOTE_ERROR") ? refused(error, name) : error;
     }
   }
 }
@@ -172,12 +183,15 @@ function unrestorable(error: CellarError): CellarError {
   });
 }
 
-function refused(error: CellarError): CellarError {
+function refused(error: CellarError, name: string): CellarError {
   const reason = describeError(error);
   if (!reason.startsWith("MemoryError")) return error;
-  return new CellarError("TOO_LARGE", "the context does not fit into the session's memory", {
+  const what = name === "context" ? "the context" : `the value of ${name}`;
+  return new CellarError("TOO_LARGE", `${what} does not fit into the session's memory`, {
     remedy:
-      "Call initialize() before the first cell, where it is counted apart, or raise memoryMb.",
+      name === "context"
+        ? "Call initialize() before the first cell, where it is counted apart, or raise memoryMb."
+        : "Raise limits.memoryMb, or give it as a file: putFile(), mounts or initialize({ file }).",
     details: { reason },
     cause: error,
   });

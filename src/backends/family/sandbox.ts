@@ -1,5 +1,5 @@
 import type { Settings } from "../../config.js";
-import { CellarError, describeError } from "../../errors.js";
+import { CellarError } from "../../errors.js";
 import type { RestoreReport, Variable } from "../../protocol/messages.js";
 import { decodeValue, encodeValue } from "../../protocol/values.js";
 import type {
@@ -10,12 +10,15 @@ import type {
   SandboxInfo,
   StateReport,
 } from "../backend.js";
+import { type AskFiles, SandboxFiles } from "../files/sandbox-files.js";
+import { workspaceLimit } from "../files/workspace-file.js";
 import { Branch, type Death } from "./branch.js";
 import type { Callbacks } from "./callbacks.js";
 import { Capture, type Captured, type CaptureOptions, type OpenSink } from "./capture.js";
 import { answeredStatus, type CellEnd, describeDeath, RunningCell, stopError } from "./cell.js";
 import { contextOf } from "./context.js";
 import { cellLimits, explained, extrasOf, gathered, unrun } from "./execution.js";
+import { askFiles, type FileKeeper } from "./file-requests.js";
 import { Furniture } from "./furniture.js";
 import { HostCalls } from "./host-calls.js";
 import {
@@ -32,7 +35,15 @@ import { keepingAlive } from "./keep-alive.js";
 import { Line } from "./line.js";
 import type { Birthplace, Lodging } from "./lodging.js";
 import { TaskQueue } from "./queue.js";
-import { joinReports, restoredState, stateAfter, UNSEEN, withoutContext } from "./state.js";
+import {
+  joinReports,
+  lostState,
+  restoredState,
+  stateAfter,
+  takenBack,
+  UNSEEN,
+  withoutContext,
+} from "./state.js";
 import { type WaitingCell, WaitingCells } from "./waiting.js";
 
 /** A checkpoint is parked within milliseconds; a loaded machine may take longer. */
@@ -40,7 +51,7 @@ const PARKING_MS = 5_000;
 const CLOSING_MS = 5_000;
 
 /** A Python of one's own: cells run one at a time, and their state stays. */
-export class PythonSandbox implements ISandbox {
+export class PythonSandbox extends SandboxFiles implements ISandbox {
   readonly #birthplace: Birthplace;
   readonly #settings: Settings;
   readonly #callbacks: Callbacks;
@@ -67,6 +78,7 @@ export class PythonSandbox implements ISandbox {
     callbacks: Callbacks,
     start: { branch: number; line: Line; step: number; number: number },
   ) {
+    super(workspaceLimit(settings.limits));
     this.#birthplace = birthplace;
     this.#lodging = lodging;
     this.#settings = settings;
@@ -90,13 +102,9 @@ export class PythonSandbox implements ISandbox {
     const lodging = await birthplace();
     const start = { branch: 0, line: new Line(), step, number: 0 };
     const sandbox = new Kind(birthplace, lodging, settings, callbacks, start);
-    try {
-      await sandbox.#queue.run(() => sandbox.#furnish());
-      return sandbox;
-    } catch (error) {
-      await sandbox.destroy();
-      throw error;
-    }
+    const ready = sandbox.#queue.run(() => sandbox.#furnish());
+    await ready.catch((error: unknown) => sandbox.destroy().then(() => Promise.reject(error)));
+    return sandbox;
   }
 
   get info(): SandboxInfo {
@@ -136,7 +144,7 @@ export class PythonSandbox implements ISandbox {
     const encoded = encodeValue(value);
     await this.#task(() => {
       this.#isFresh = false;
-      return this.#furniture.assign(this.#branch, name, encoded, value);
+      return this.#furniture.set(this.#branch, name, encoded, value);
     });
   }
 
@@ -154,8 +162,8 @@ export class PythonSandbox implements ISandbox {
 
   /** Puts the variables of a captured state into this new session; its cells count on from `last`. */
   restore(file?: string, last = 0): Promise<RestoreReport> {
-    const given = hasCheckpoints(this.info) ? undefined : file;
     this.#number = Math.max(this.#number, last);
+    const given = hasCheckpoints(this.info) ? undefined : file;
     return this.#task(() => keepingAlive(this.#furniture.restore(this.#branch, given)));
   }
 
@@ -188,8 +196,8 @@ export class PythonSandbox implements ISandbox {
       if (!(await line.untilParked(present.id, PARKING_MS))) throw unforkable();
       const twin = this.#lodging.share();
       const { branch } = twin;
-      const step = this.#nextStep;
-      const start = { branch, line: new Line(present), step, number: this.#number };
+      const counts = { step: this.#nextStep, number: this.#number };
+      const start = { branch, line: new Line(present), ...counts };
       const Kind = this.constructor as typeof PythonSandbox;
       const fork = new Kind(this.#birthplace, twin, this.#settings, this.#callbacks, start) as this;
       fork.#furniture.copyFrom(this.#furniture);
@@ -218,9 +226,14 @@ export class PythonSandbox implements ISandbox {
     await left.finally(() => clearInterval(impatience));
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.destroy();
-  }
+  readonly askFiles: AskFiles = (method, order, attachments) => {
+    if (this.#ending !== undefined) return Promise.reject(closedError("the sandbox was destroyed"));
+    // What holds a file is not to be exchanged for a new session.
+    if (method === "open_file") this.#isFresh = false;
+    const place = () => ({ lodging: this.#lodging, branch: this.#branch });
+    const keeper: FileKeeper = { limit: this.workspace, place, task: (work) => this.#task(work) };
+    return askFiles(keeper, method, order, attachments);
+  };
 
   #task<T>(work: () => Promise<T>): Promise<T> {
     if (this.#ending !== undefined) return Promise.reject(closedError("the sandbox was destroyed"));
@@ -244,7 +257,7 @@ export class PythonSandbox implements ISandbox {
 
   /** The session is gone as a whole: a new, empty one takes its place, and one result says so. */
   async #moveIn(): Promise<void> {
-    const loss = this.#isLossTold ? undefined : await this.#bereft();
+    const loss = this.#isLossTold ? undefined : await lostState(this.#lodging.family);
     const { context } = this.#furniture;
     try {
       await this.#moveTo(await this.#birthplace(context?.kind === "large" ? context : undefined));
@@ -336,7 +349,7 @@ export class PythonSandbox implements ISandbox {
         ? await this.#restoredIfSeen(restoredState(line, end.death.restored, lost))
         : undefined;
     this.#isLossTold = restored === undefined;
-    const state = restored ?? (await this.#bereft());
+    const state = restored ?? (await lostState(this.#lodging.family));
     const told = joinReports(run.notice, state);
     return { status, error, result: null, exitCode: null, state: told };
   }
@@ -346,15 +359,7 @@ export class PythonSandbox implements ISandbox {
     if (!hasCheckpoints(this.info) || this.#settings.checkpoints === "off") return undefined;
     const { id } = this.#branch.line.present;
     if (id !== 0 && !(await this.#alive()).has(id)) return undefined;
-    let reason: string | undefined;
-    await this.#goTo(id).catch((error: unknown) => {
-      reason = describeError(error);
-    });
-    if (reason === undefined && !(await this.#branch.isThere())) reason = UNSEEN;
-    const checkpoint = this.#branch.line.present.id;
-    return reason === undefined
-      ? { survived: true, checkpoint }
-      : { survived: false, checkpoint, reason };
+    return await takenBack(this.#branch, this.#goTo(id));
   }
 
   /** Also when another state than the one asked for came back. */
@@ -373,11 +378,6 @@ export class PythonSandbox implements ISandbox {
     if (!this.#lodging.family.isAlive) return undefined;
     const checkpoint = this.#branch.line.present.id;
     return isThere ? { ...report, checkpoint } : { survived: false, checkpoint, reason: UNSEEN };
-  }
-
-  async #bereft(): Promise<StateReport> {
-    const { details } = await this.#lodging.family.ended;
-    return { survived: false, checkpoint: null, reason: String(details.reason ?? "session") };
   }
 
   /** The head died between cells: whatever comes next goes on from what took its place. */

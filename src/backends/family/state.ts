@@ -1,6 +1,8 @@
 import { describeError } from "../../errors.js";
 import type { CheckpointMode, Result } from "../../protocol/messages.js";
 import type { StateReport } from "../backend.js";
+import type { Branch } from "./branch.js";
+import type { Family } from "./family.js";
 import type { Line } from "./line.js";
 
 /** Why a state is not said to have survived although a copy of it was put in place. */
@@ -57,4 +59,23 @@ export function restoredState(line: Line, restored: number, lost: readonly strin
 export function withoutContext(error: unknown): StateReport {
   const reason = `the context could not be loaded again: ${describeError(error)}`;
   return { survived: false, checkpoint: null, reason };
+}
+
+/** The state of a session that is gone as a whole. */
+export async function lostState(family: Family): Promise<StateReport> {
+  const { details } = await family.ended;
+  return { survived: false, checkpoint: null, reason: String(details.reason ?? "session") };
+}
+
+/** What is there after going back, whatever has come of it. */
+export async function takenBack(branch: Branch, going: Promise<void>): Promise<StateReport> {
+  let reason: string | undefined;
+  await going.catch((error: unknown) => {
+    reason = describeError(error);
+  });
+  if (reason === undefined && !(await branch.isThere())) reason = UNSEEN;
+  const checkpoint = branch.line.present.id;
+  return reason === undefined
+    ? { survived: true, checkpoint }
+    : { survived: false, checkpoint, reason };
 }

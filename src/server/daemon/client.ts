@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { basename, dirname } from "node:path";
-import type { ISandbox, REPLConfig } from "../../backends/backend.js";
+import type { REPLConfig } from "../../backends/backend.js";
 import { packExecution } from "../../backends/daemon/execution.js";
+import type { PythonSandbox } from "../../backends/family/sandbox.js";
 import { packageVersion } from "../../config.js";
 import { CellarError } from "../../errors.js";
 import { MAX_DAEMON_FRAME_BYTES, PROTOCOL_VERSION } from "../../protocol/bounds.js";
@@ -14,14 +15,14 @@ import { Relay } from "./relay.js";
 
 /** What a client may ask of the daemon as a whole. */
 export interface Household {
-  create(order: Params<"session_create">, callbacks: REPLConfig): Promise<ISandbox>;
+  create(order: Params<"session_create">, callbacks: REPLConfig): Promise<PythonSandbox>;
   status(settled: boolean): Promise<Result<"daemon_status">>;
   keep(): void;
   stop(): Promise<void>;
 }
 
 interface Tenant {
-  readonly sandbox: ISandbox;
+  readonly sandbox: PythonSandbox;
   readonly relay: Relay;
   /** Whether the relay bears its name. */
   readonly isFirst: boolean;
@@ -61,6 +62,7 @@ export class Client {
     });
     this.#serveHousehold();
     this.#serveSessions();
+    this.#serveFiles();
   }
 
   get sessions(): number {
@@ -134,15 +136,33 @@ export class Client {
     });
   }
 
+  #serveFiles(): void {
+    this.#serve("session_list_files", ({ session }) =>
+      this.#tenant(session).sandbox.askFiles("list_files", {}),
+    );
+    this.#serve("session_open_file", ({ session, ...order }) =>
+      this.#tenant(session).sandbox.askFiles("open_file", order),
+    );
+    this.#serve("session_read_file", ({ session, ...order }) =>
+      this.#tenant(session).sandbox.askFiles("read_file", order),
+    );
+    this.#serve("session_write_file", ({ session, ...order }, attachments) =>
+      this.#tenant(session).sandbox.askFiles("write_file", order, attachments),
+    );
+    this.#serve("session_close_file", ({ session, ...order }) =>
+      this.#tenant(session).sandbox.askFiles("close_file", order),
+    );
+  }
+
   #serve<M extends RequestMethod>(
     method: M,
-    respond: (params: Params<M>) => Promise<Result<M>>,
+    respond: (params: Params<M>, attachments: readonly Buffer[]) => Promise<Result<M>>,
   ): void {
-    this.#peer.serve(method, async (params) => {
+    this.#peer.serve(method, async (params, attachments) => {
       if (!this.#isGreeted) {
         throw new CellarError("PROTOCOL_ERROR", "the client has not greeted in this version");
       }
-      return await respond(params);
+      return await respond(params, attachments);
     });
   }
 

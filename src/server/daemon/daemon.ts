@@ -1,5 +1,6 @@
 import { createServer, type Server } from "node:net";
-import type { ISandbox, REPLConfig } from "../../backends/backend.js";
+import type { REPLConfig } from "../../backends/backend.js";
+import type { PythonSandbox } from "../../backends/family/sandbox.js";
 import type { DaemonAddress } from "../../backends/daemon/address.js";
 import { NativeRuntime } from "../../backends/native/runtime.js";
 import { resolveSettings, type Settings, type Surroundings } from "../../config.js";
@@ -59,7 +60,7 @@ export class Daemon implements Household {
     return daemon;
   }
 
-  async create(order: Params<"session_create">, callbacks: REPLConfig): Promise<ISandbox> {
+  async create(order: Params<"session_create">, callbacks: REPLConfig): Promise<PythonSandbox> {
     const { search, mounts, environment: env } = order;
     const { path, package_root: packageRoot, python: environment } = search;
     const usual = usualPython({ path, packageRoot, environment });

@@ -1,6 +1,12 @@
 import type { BigIntStats } from "node:fs";
+import {
+  LONGEST_NAME,
+  LONGEST_PATH,
+  MAX_DEPTH,
+  type RawName,
+  shownPath,
+} from "../../backends/files/file-path.js";
 import type { FileChanges } from "../cell.js";
-import { LONGEST_NAME, LONGEST_PATH, MAX_DEPTH, type RawName, shownPath } from "./file-path.js";
 import { type Folder, isMissing } from "./folder.js";
 import { Pace } from "./pace.js";
 

@@ -15,8 +15,8 @@ import {
 } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { promisify } from "node:util";
+import { type RawName, shownPath, systemPath } from "../../backends/files/file-path.js";
 import { CellarError } from "../../errors.js";
-import { type RawName, shownPath, systemPath } from "./file-path.js";
 
 export interface Owner {
   readonly uid: number;

@@ -2,13 +2,12 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { type FileContent, piecesOf } from "../../backends/files/file-content.js";
+import type { RawName } from "../../backends/files/file-path.js";
+import { type WorkspaceLimit, workspaceFull } from "../../backends/files/workspace-file.js";
 import { CellarError } from "../../errors.js";
 import type { Usage } from "./census.js";
-import type { RawName } from "./file-path.js";
 import { codeOf, descend, type Folder, type Owner } from "./folder.js";
-import type { WorkspaceLimit } from "./quota.js";
-
-export type FileContent = string | Uint8Array | AsyncIterable<Uint8Array | string>;
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 const PREFIX = ".incoming-";
@@ -121,10 +120,7 @@ export class Inlet {
   }
 
   #tooLarge(what: "bytes" | "files and folders"): CellarError {
-    const most = what === "bytes" ? this.#limit.bytes : this.#limit.files;
-    return new CellarError("TOO_LARGE", `the workspace can hold ${most} ${what}, and no more`, {
-      remedy: "Remove files that are no longer needed, or raise limits.workspaceMb.",
-    });
+    return workspaceFull(what === "bytes" ? this.#limit.bytes : this.#limit.files, what);
   }
 }
 
@@ -145,13 +141,6 @@ function replacedBytes(root: Folder, names: readonly RawName[]): number {
   } catch {
     return 0;
   }
-}
-
-async function* piecesOf(content: FileContent): AsyncGenerator<Uint8Array> {
-  if (typeof content === "string") yield Buffer.from(content);
-  else if (content instanceof Uint8Array) yield content;
-  else
-    for await (const piece of content) yield typeof piece === "string" ? Buffer.from(piece) : piece;
 }
 
 async function writeWhole(file: FileHandle, piece: Uint8Array): Promise<void> {

@@ -1,13 +1,6 @@
+import type { WorkspaceLimit } from "../../backends/files/workspace-file.js";
 import type { Usage } from "./census.js";
 
-/** How much a workspace may hold. */
-export interface WorkspaceLimit {
-  readonly bytes: number;
-  readonly files: number;
-}
-
-/** As many as fit into the workspace of a session that keeps nothing. */
-export const MAX_FILES = 20_000;
 const INTERVAL = 1_000;
 /** Where there is too much already, little more may come. */
 const STRICT_INTERVAL = 250;

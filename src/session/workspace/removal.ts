@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { renameSync, rmdirSync, unlinkSync } from "node:fs";
+import { MAX_DEPTH, type RawName } from "../../backends/files/file-path.js";
 import { CellarError } from "../../errors.js";
-import { MAX_DEPTH, type RawName } from "./file-path.js";
 import { codeOf, type Folder, isMissing, quoted } from "./folder.js";
 import { Pace } from "./pace.js";
 

@@ -1,8 +1,8 @@
 import { type BigIntStats, constants, linkSync, readlinkSync, symlinkSync } from "node:fs";
 import { copyFile, type FileHandle, lchown, lutimes, open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
+import { MAX_DEPTH, type RawName, shownPath } from "../../backends/files/file-path.js";
 import { CellarError, isCellarError } from "../../errors.js";
-import { MAX_DEPTH, type RawName, shownPath } from "./file-path.js";
 import { codeOf, descend, type Folder, isMissing, type Owner } from "./folder.js";
 
 export interface CopyReport {

@@ -1,35 +1,26 @@
 import type { BigIntStats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
+import type { FileContent } from "../../backends/files/file-content.js";
+import { parseFilePath, type RawName, shownPath } from "../../backends/files/file-path.js";
+import {
+  type FileListing,
+  fileFault,
+  fileNotFound,
+  fileTooLarge,
+  type ReadOptions,
+  type WorkspaceFile,
+  type WorkspaceLimit,
+  workspaceLimit,
+} from "../../backends/files/workspace-file.js";
 import { roomOwner } from "../../backends/native/room.js";
 import { checkNames, requireOptions } from "../../config/kinds.js";
-import { CellarError, describeError, isCellarError } from "../../errors.js";
 import type { FileChanges } from "../cell.js";
 import { type Census, changesBetween, takeCensus, type Usage, walk } from "./census.js";
-import { parseFilePath, type RawName, shownPath } from "./file-path.js";
-import { codeOf, descend, Folder, type Owner } from "./folder.js";
-import { type FileContent, Inlet } from "./inlet.js";
-import { MAX_FILES, Quota, type WorkspaceLimit } from "./quota.js";
+import { descend, Folder, type Owner } from "./folder.js";
+import { Inlet } from "./inlet.js";
+import { Quota } from "./quota.js";
 import { Removal } from "./removal.js";
 import { type CopyReport, WorkspaceCopy } from "./workspace-copy.js";
-
-export interface WorkspaceFile {
-  /** Below /workspace. */
-  readonly path: string;
-  readonly bytes: number;
-  readonly modified: Date;
-  readonly kind: "file" | "folder" | "link" | "other";
-}
-
-export interface FileListing {
-  readonly files: readonly WorkspaceFile[];
-  /** Whether there are more than those. */
-  readonly isCut: boolean;
-}
-
-export interface ReadOptions {
-  /** A larger file is refused. Default: what the workspace may hold. */
-  readonly maxBytes?: number | undefined;
-}
 
 export interface CopyOptions {
   /** How many times what the other one may hold can be copied. Default: 1. */
@@ -41,7 +32,6 @@ export interface CopyOptions {
 const MAX_LISTED = 10_000;
 /** What a Date can hold, before and after 1970. */
 const LONGEST_TIME_MS = 8.64e15;
-const MEBIBYTE = 1024 * 1024;
 
 /**
  * The host's hand in the /workspace of a session. What runs in there is hostile and may change
@@ -55,9 +45,9 @@ export class Workspace {
   readonly #inlet: Inlet;
 
   /** The path is that of `furnishRoom`. */
-  constructor(path: string, { workspaceMb }: { workspaceMb: number }) {
+  constructor(path: string, limits: { workspaceMb: number }) {
     this.path = path;
-    this.limit = { bytes: workspaceMb * MEBIBYTE, files: MAX_FILES };
+    this.limit = workspaceLimit(limits);
     this.#owner = roomOwner();
     this.#inlet = new Inlet(path, this.#owner, this.limit);
     this.quota = new Quota((signal) => this.usage(signal), this.limit);
@@ -93,11 +83,7 @@ export class Workspace {
       using folder = descend(root, names.slice(0, -1));
       await using file = await folder.file(names.at(-1) ?? "");
       const { size } = await file.stat();
-      if (size > maxBytes) {
-        throw new CellarError("TOO_LARGE", `${path} has ${size} bytes, more than ${maxBytes}`, {
-          remedy: "Read it in parts inside the sandbox, or raise maxBytes.",
-        });
-      }
+      if (size > maxBytes) throw fileTooLarge(path, size, maxBytes);
       return await contentOf(file, size);
     }, path);
   }
@@ -108,7 +94,7 @@ export class Workspace {
     await this.#in(async (root) => {
       using folder = descend(root, names.slice(0, -1));
       const name = names.at(-1) ?? "";
-      if (folder.stat(name) === undefined) throw notFound(path);
+      if (folder.stat(name) === undefined) throw fileNotFound(path);
       await new Removal(root).remove(folder, name);
     }, path);
   }
@@ -147,7 +133,7 @@ export class Workspace {
       using root = Folder.open(this.path);
       return await work(root);
     } catch (error) {
-      throw explained(error, path);
+      throw fileFault(error, path);
     }
   }
 }
@@ -186,44 +172,4 @@ function kindOf(stats: BigIntStats): WorkspaceFile["kind"] {
   if (stats.isFile()) return "file";
   if (stats.isDirectory()) return "folder";
   return stats.isSymbolicLink() ? "link" : "other";
-}
-
-function notFound(path: string): CellarError {
-  return new CellarError("NOT_FOUND", `there is no ${JSON.stringify(path)} in the workspace`, {
-    remedy: "files() lists what there is.",
-  });
-}
-
-/** The system's own words say little about a path that a session can bend. */
-function explained(error: unknown, path: string): unknown {
-  if (isCellarError(error) || (error as Error | undefined)?.name === "AbortError") return error;
-  const shown = JSON.stringify(path);
-  const failed = (
-    code: "INVALID_INPUT" | "CONFLICT" | "IO_ERROR",
-    problem: string,
-    remedy?: string,
-  ) => new CellarError(code, `${shown} ${problem}`, { remedy, cause: error });
-  switch (codeOf(error)) {
-    case "ENOENT":
-      return notFound(path);
-    case "ELOOP":
-    case "ENOTDIR":
-      return failed(
-        "INVALID_INPUT",
-        "leads through a link, or through a file as if it were a folder; links are not followed",
-        "Name the file itself; a link can be read inside the sandbox.",
-      );
-    case "EISDIR":
-    case "ENOTEMPTY":
-      return failed("INVALID_INPUT", "is a folder", "Name a file, or remove the folder first.");
-    case "ENXIO":
-      return failed("INVALID_INPUT", "is not a file");
-    case "EAGAIN":
-      return failed("CONFLICT", "is held by the session", "Try again when the cell is over.");
-    case "ENOSPC":
-    case "EDQUOT":
-      return failed("IO_ERROR", "does not fit: the disk is full", "Free some space on the disk.");
-    default:
-      return failed("IO_ERROR", `could not be used: ${describeError(error)}`);
-  }
 }

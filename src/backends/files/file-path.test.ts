@@ -6,6 +6,10 @@ describe("a path below the workspace", () => {
   it.each([
     ["empty", ""],
     ["absolute", "/etc/passwd"],
+    ["beside it", "/workspaces/a"],
+    ["out of it", "/workspace/../etc/passwd"],
+    ["the workspace itself", "/workspace/"],
+    ["twice absolute", "/workspace//etc/passwd"],
     ["parent", "a/../../b"],
     ["only the parent", ".."],
     ["here", "./a"],
@@ -23,6 +27,11 @@ describe("a path below the workspace", () => {
     const error = catchError(() => parseFilePath(path));
     expect(isCellarError(error, "INVALID_INPUT") && error.remedy).toMatch(/below \/workspace/);
     expect((error as Error).message.length).toBeLessThan(400);
+  });
+
+  it("may begin as cells name it", () => {
+    expect(parseFilePath("/workspace/data/a.csv")).toEqual(["data", "a.csv"]);
+    expect(parseFilePath("/workspace/workspace/a")).toEqual(["workspace", "a"]);
   });
 
   it("may have dots, spaces, newlines and any script", () => {

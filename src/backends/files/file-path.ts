@@ -10,6 +10,7 @@ export const MAX_DEPTH = 64;
 export const LONGEST_NAME = 255;
 export const LONGEST_PATH = 3072;
 
+const WORKSPACE = "/workspace/";
 const ASCII = /^[\0-\x7f]*$/;
 
 /** The parts of a path below the workspace; fails for one that could lead out of it. */
@@ -24,14 +25,19 @@ export function parseFilePath(path: string): RawName[] {
 
 function splitPath(path: string): RawName[] {
   if (typeof path !== "string") return [];
-  return rawPath(path)?.split("/") ?? [];
+  return rawPath(belowWorkspace(path))?.split("/") ?? [];
+}
+
+/** As cells name it: `/workspace/a.csv` is `a.csv`. */
+function belowWorkspace(path: string): string {
+  return path.startsWith(WORKSPACE) ? path.slice(WORKSPACE.length) : path;
 }
 
 function problemOf(path: string, names: readonly RawName[]): string | undefined {
   if (path === "") return "it is empty";
   if (names.length === 0) return "it is not text";
   if (path.includes("\0")) return "it has a NUL character";
-  if (path.startsWith("/")) return "it is absolute";
+  if (belowWorkspace(path).startsWith("/")) return "it lies outside of /workspace";
   if (names.includes("..")) return 'it has ".." in it';
   if (names.some((name) => name === "" || name === ".")) return "a part of it is empty";
   if (names.some((name) => name.length > LONGEST_NAME)) {
