@@ -95,7 +95,7 @@ class _Writing:
         self.descriptor, self.temporary, self.order, self.free = descriptor, temporary, order, free
 
 
-METHODS = ("list_files", "open_file", "read_file", "write_file", "close_file")
+METHODS = ("list_files", "open_file", "read_file", "write_file", "close_file", "check_writable")
 
 
 class Files:
@@ -131,6 +131,12 @@ class Files:
 
     def close_file(self, params):
         return self._try(self._close, params)
+
+    @staticmethod
+    def check_writable(params):
+        """Which of the paths this user may not write to, by their places in the list."""
+        ways = ((path, os.W_OK | (os.X_OK if os.path.isdir(path) else 0)) for path in params["paths"])
+        return {"refused": [place for place, way in enumerate(ways) if not os.access(*way)]}
 
     @staticmethod
     def _try(work, params):

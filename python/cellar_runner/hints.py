@@ -13,7 +13,8 @@ from .policy_report import PolicyViolation
 from .pristine import BUILTINS as __builtins__
 from .usage import UsageError
 
-READABLE = ("/workspace", "/tmp")
+WORKSPACE = "/workspace"
+WRITABLE = (WORKSPACE, "/tmp")
 
 _DISTRIBUTIONS = {
     "bs4": "beautifulsoup4",
@@ -73,6 +74,13 @@ _NETWORK_TYPES = frozenset(
 _WRITE_ERRNOS = frozenset((errno.EROFS, errno.EACCES, errno.EPERM))
 _UNDEFINED = re.compile(r"name '(\w+)' is not defined")
 _UNAWAITABLE = re.compile(r"object \w+ can't be used in 'await'|'\w+' object can't be awaited")
+_FROM_HOST = (
+    "files of the host are in the sandbox only where they were mounted (--mount .:/data)"
+    " or copied in (--put FILE, putFile)"
+)
+_WRITE_HINT = (
+    "only /workspace, /tmp and folders mounted for writing (:rw, readonly: false) can be written in this sandbox"
+)
 _NETWORK_HINT = "there is no network in this sandbox: work with local data"
 _ALLOWED_HINT = "only these hosts can be reached, through HTTP_PROXY and HTTPS_PROXY: {}"
 _CUT_HINT = "the network was cut since this session has private data: work with local data"
@@ -194,12 +202,48 @@ def _file(error):
     path = error.filename
     if isinstance(path, bytes):
         path = path.decode("utf-8", "replace")
-    if not isinstance(path, str) or not path.startswith("/"):
-        return None
-    if any(path == folder or path.startswith(folder + "/") for folder in READABLE):
+    if not isinstance(path, str) or not os.path.isdir(WORKSPACE):
         return None
     if isinstance(error, FileNotFoundError):
-        return "only /workspace, /tmp and mounted folders exist in this sandbox"
+        return None if _is_program(error) else _not_there(path)
     if error.errno in _WRITE_ERRNOS:
-        return "only /workspace and /tmp can be written in this sandbox"
+        return _shut(error, os.path.abspath(path))
     return None
+
+
+def _is_program(error):
+    """Whether it was a program that was not found."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_globals.get("__name__") == "subprocess"
+
+
+def _not_there(path):
+    """What is true of any file that is missing, whether it is the host's or the cell's own."""
+    whole = os.path.abspath(path)
+    folder = os.path.dirname(whole)
+    if any(_is_within(whole, own) for own in WRITABLE) and not os.path.isdir(folder):
+        return "there is no folder {}: os.makedirs makes it; {}".format(folder, _FROM_HOST)
+    return _FROM_HOST
+
+
+def _shut(error, path):
+    if any(_is_within(path, own) for own in WRITABLE):
+        return None
+    if error.errno == errno.EROFS or _is_read_only(path):
+        return _WRITE_HINT
+    if os.path.exists(path) and not os.access(path, os.R_OK):
+        return "its permissions on the host do not let the sandbox's user read it"
+    return "it is mounted for writing, but its permissions on the host do not let the sandbox's user write it"
+
+
+def _is_read_only(path):
+    """Whether nothing can be written there, whatever the permissions are."""
+    while not os.path.exists(path):
+        path = os.path.dirname(path)
+    return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+
+
+def _is_within(path, folder):
+    return path == folder or path.startswith(folder + "/")

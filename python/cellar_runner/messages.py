@@ -1721,4 +1721,29 @@ MESSAGES = {
             ],
         },
     },
+    "check_writable": {
+        "link": "init",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {
+                "paths": {"maxItems": 1024, "type": "array", "items": {"type": "string"}},
+            },
+            "required": ["paths"],
+            "additionalProperties": False,
+        },
+        "result": {
+            "type": "object",
+            "properties": {
+                "refused": {
+                    "maxItems": 1024,
+                    "type": "array",
+                    "items": {"type": "integer", "minimum": 0},
+                },
+            },
+            "required": ["refused"],
+            "additionalProperties": False,
+        },
+    },
 }

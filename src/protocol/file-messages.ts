@@ -58,6 +58,13 @@ export const fileMessages = {
   ),
   /** What was written takes its place, or is dropped. */
   close_file: request("init", "host", z.strictObject({ file: count, keep: z.boolean() }), finished),
+  /** Which of the mounts that are to be written the session's user may not write, by their places. */
+  check_writable: request(
+    "init",
+    "host",
+    z.strictObject({ paths: z.array(text).max(1024) }),
+    z.strictObject({ refused: z.array(count).max(1024) }),
+  ),
 } as const;
 
 const session = z.string().min(1).max(64);

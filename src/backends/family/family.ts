@@ -29,6 +29,7 @@ type InitRequest =
   | "capture"
   | "lend_writer"
   | "lend_state"
+  | "check_writable"
   | FileMethod;
 
 export interface FamilySurroundings {

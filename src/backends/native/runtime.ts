@@ -22,6 +22,7 @@ import { findInterpreter, Nursery, type Placement, wireLimits } from "./nursery.
 import { PLAIN_LEVEL, startPlain } from "./plain.js";
 import { furnishRoom, type Room } from "./room.js";
 import { NativePythonSandbox } from "./sandbox.js";
+import { refuseUnwritable } from "./writable-mounts.js";
 
 const MAX_REMEMBERED = 100;
 
@@ -101,6 +102,7 @@ export class NativeRuntime implements AsyncDisposable {
       if (this.#isClosed) throw closedError("the runtime was shut down");
       const { family, interpreter } = await startLone({ settings, mounts, workspace, ...around });
       this.#keep(family);
+      await refuseUnwritable(family, mounts);
       return lodge(family, {
         backend: "native",
         mode: "plain",
@@ -149,6 +151,7 @@ export class NativeRuntime implements AsyncDisposable {
       }
       hadWalls = true;
       refuseWeak(settings, placement);
+      await refuseUnwritable(placement.family, mounts);
       return lodge(placement.family, placement.info, { context, canHoldContexts: true });
     };
   }
