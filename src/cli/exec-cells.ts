@@ -3,7 +3,8 @@ import { readCells } from "./cell-sources.js";
 import { openScreen } from "./displays.js";
 import { executionJson, showError, showOmission } from "./execution-view.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
-import { complain, writeJson } from "./failures.js";
+import { complain, describeFailure, writeJson } from "./failures.js";
+import type { Written } from "./host-files.js";
 import { Interruption } from "./process-end.js";
 import { type SandboxOptions, toConfig } from "./sandbox-config.js";
 import { withProgress } from "./terminal.js";
@@ -17,6 +18,13 @@ export interface ExecOptions extends SandboxOptions {
   readonly further?: readonly string[];
 }
 
+/** Files that go in before the cells and come out after them. */
+export interface Delivery {
+  bring(sandbox: ISandbox, signal: AbortSignal): Promise<void>;
+  take(sandbox: ISandbox): Promise<readonly Written[] | undefined>;
+  tell(written: readonly Written[]): void;
+}
+
 /** Makes the sandbox for the cells. */
 export type Opening = (config: REPLConfig) => Promise<ISandbox>;
 
@@ -25,19 +33,21 @@ export async function execCells(
   files: readonly string[],
   options: ExecOptions,
   make: Opening,
+  delivery?: Delivery,
 ): Promise<number> {
   const { further = [] } = options;
   const isBare = files.length === 0 && options.code === undefined;
   // Behind `--` alone, words are files whose names begin like options.
   return isBare && further.length > 0
-    ? await runCells(further, { ...options, further: [] }, make)
-    : await runCells(files, options, make);
+    ? await runCells(further, { ...options, further: [] }, make, delivery)
+    : await runCells(files, options, make, delivery);
 }
 
 async function runCells(
   files: readonly string[],
   options: ExecOptions,
   make: Opening,
+  delivery: Delivery | undefined,
 ): Promise<number> {
   const { further = [] } = options;
   const sources = await readCells(files, options.code);
@@ -47,11 +57,14 @@ async function runCells(
   const { signal } = interruption;
   // Nothing comes after a failure, so there is nothing to go back to.
   const config: REPLConfig = { ...toConfig(options), checkpoints: "off", signal };
-  const open = (callbacks: REPLConfig) =>
-    withProgress("starting Python…", make({ ...config, ...callbacks }));
+  const open = async (callbacks: REPLConfig) => {
+    const sandbox = await withProgress("starting Python…", make({ ...config, ...callbacks }));
+    await delivery?.bring(sandbox, signal);
+    return sandbox;
+  };
   return options.json === true
-    ? await runForJson(cells, open, signal)
-    : await runForPeople(cells, options, open, signal);
+    ? await runForJson(cells, open, signal, delivery)
+    : await runForPeople(cells, options, open, signal, delivery);
 }
 
 interface ScriptCell {
@@ -64,6 +77,7 @@ async function runForJson(
   cells: readonly ScriptCell[],
   open: Opening,
   signal: AbortSignal,
+  delivery: Delivery | undefined,
 ): Promise<number> {
   const sandbox = await open({});
   const executions: CodeExecution[] = [];
@@ -74,8 +88,23 @@ async function runForJson(
   }
   const last = executions.at(-1);
   const shown = executions.map(executionJson);
-  writeJson(cells.length === 1 ? shown[0] : { executions: shown });
+  const files = await filesJson(sandbox, delivery);
+  writeJson({ ...(cells.length === 1 ? shown[0] : { executions: shown }), ...files });
+  if (files.filesError !== undefined) return EXIT.cellar;
   return last === undefined ? EXIT.ok : exitCodeOf(last);
+}
+
+/** What came out, or why it did not: the results are told in any case. */
+async function filesJson(
+  sandbox: ISandbox,
+  delivery: Delivery | undefined,
+): Promise<{ readonly files?: readonly Written[]; readonly filesError?: object }> {
+  try {
+    const files = await delivery?.take(sandbox);
+    return files === undefined ? {} : { files };
+  } catch (error) {
+    return { filesError: describeFailure(error) };
+  }
 }
 
 async function runForPeople(
@@ -83,6 +112,7 @@ async function runForPeople(
   options: ExecOptions,
   open: Opening,
   signal: AbortSignal,
+  delivery: Delivery | undefined,
 ): Promise<number> {
   const { stdout, stderr, displays } = openScreen(options.images);
   const sandbox = await open({
@@ -107,5 +137,7 @@ async function runForPeople(
   if (displays.unshown > 0) {
     complain(`${displays.unshown} image(s) were not shown`, "save them with --images FOLDER");
   }
+  const written = await delivery?.take(sandbox);
+  if (written !== undefined) delivery?.tell(written);
   return code;
 }

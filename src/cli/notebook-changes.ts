@@ -1,9 +1,13 @@
+import { stat } from "node:fs/promises";
 import type { Notebook } from "../session/notebook.js";
 import { EXIT } from "./exit-codes.js";
-import { writeJson } from "./failures.js";
+import { invalidInput, writeJson } from "./failures.js";
+import { sizeText } from "./host-files.js";
+import { insideNames } from "./notebook-files.js";
 import { type OpenOptions, tellLosses, withNotebook } from "./notebook-opening.js";
 
 export type ChangeOptions = OpenOptions & { readonly json?: true };
+export type PutOptions = ChangeOptions & { readonly as?: string };
 
 export async function undoCells(
   session: string,
@@ -34,6 +38,39 @@ export async function forkNotebook(
     else write(`${user}/${name} goes on from ${user}/${session}`);
     return EXIT.ok;
   });
+}
+
+/** Copies files of the host into the notebook, which is made if need be. */
+export async function putFiles(
+  session: string,
+  files: readonly string[],
+  options: PutOptions,
+): Promise<number> {
+  const names = insideNames(files, options.as);
+  const sizes = await Promise.all(files.map(sizeOf));
+  return await withNotebook(session, options, async (notebook) => {
+    const put: { path: string; bytes: number }[] = [];
+    for (const [at, file] of files.entries()) {
+      const path = names[at] ?? "";
+      await notebook.putFile(path, { file });
+      put.push({ path, bytes: sizes[at] ?? 0 });
+    }
+    if (options.json === true) writeJson({ put });
+    else
+      for (const { path, bytes } of put)
+        process.stderr.write(`put ${path} (${sizeText(bytes)}) into ${session}\n`);
+    return EXIT.ok;
+  });
+}
+
+/** Looked at before Python is started for it. */
+async function sizeOf(file: string): Promise<number> {
+  const stats = await stat(file).catch(() => undefined);
+  if (stats?.isFile() === true) return stats.size;
+  throw invalidInput(
+    stats === undefined ? `there is no file ${file}` : `${file} is not a file`,
+    "Name files of this machine.",
+  );
 }
 
 function undoneIn({ cells }: Notebook): number[] {

@@ -1,7 +1,7 @@
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { extname } from "node:path";
 import { resolveSettings } from "../config.js";
-import { CellarError, describeError } from "../errors.js";
+import { describeError } from "../errors.js";
 import { htmlOf } from "../session/interchange/html-export.js";
 import { ipynbOf } from "../session/interchange/ipynb.js";
 import { MAX_IPYNB_BYTES } from "../session/interchange/ipynb-document.js";
@@ -13,6 +13,7 @@ import { DiskStore } from "../session/store/disk-store.js";
 import { showCell } from "./cell-view.js";
 import { EXIT } from "./exit-codes.js";
 import { complain, invalidInput, writeJson } from "./failures.js";
+import { tellWritten, writeHostFile } from "./host-files.js";
 import { dirOf, type PlaceOptions, placeOf } from "./notebook-place.js";
 
 export const FORMATS = ["ipynb", "html"] as const;
@@ -24,6 +25,7 @@ export interface RecordOptions extends PlaceOptions {
 export interface ExportOptions extends PlaceOptions {
   readonly to: string;
   readonly format?: (typeof FORMATS)[number];
+  readonly force?: true;
 }
 
 export async function listAll(options: RecordOptions): Promise<number> {
@@ -78,16 +80,7 @@ export async function exportNotebook(session: string, options: ExportOptions): P
     process.stdout.write(document);
     return EXIT.ok;
   }
-  try {
-    await writeFile(to, document);
-  } catch (error) {
-    const message = `${to} cannot be written: ${describeError(error)}`;
-    throw new CellarError("IO_ERROR", message, {
-      remedy: "Give --to a file in a folder that is there and can be written.",
-      details: { named: to },
-      cause: error,
-    });
-  }
+  tellWritten(await writeHostFile(to, document, { force: options.force }));
   if (view.cells.length === 0) complain(`${view.title} has no cells`);
   return EXIT.ok;
 }

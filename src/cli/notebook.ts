@@ -1,6 +1,14 @@
 import { type Command, Option } from "commander";
 import { collectCode } from "./cell-sources.js";
-import type { ChangeOptions } from "./notebook-changes.js";
+import type { ChangeOptions, PutOptions } from "./notebook-changes.js";
+import {
+  type FilesOptions,
+  type GetOptions,
+  getFiles,
+  listFiles,
+  type RemoveOptions,
+  removeBook,
+} from "./notebook-files.js";
 import { addPlaceOptions } from "./notebook-place.js";
 import {
   type ExportOptions,
@@ -23,6 +31,7 @@ Examples:
   cellar notebook undo sales                           takes the last cell back
   cellar notebook fork sales what-if                   goes on from there, apart from the first
   cellar notebook export sales --to sales.ipynb        or sales.html
+  cellar notebook put sales june.csv                   a file for its cells; get brings one out
 
 Exit codes of run: what sys.exit was called with, else 0 ok, 1 uncaught exception, 2 wrong usage,
 124 time limit, 125 Cellar failed, 130 cancelled, 134 crashed, 137 out of memory.`;
@@ -41,6 +50,7 @@ export function registerNotebook(program: Command, finish: Finish): void {
   registerRun(command, finish);
   registerRecords(command, finish);
   registerChanges(command, finish);
+  registerFiles(command, finish);
 }
 
 function registerRun(command: Command, finish: Finish): void {
@@ -79,6 +89,7 @@ function registerRecords(command: Command, finish: Finish): void {
     .addOption(
       new Option("--format <name>", "where the file's name does not tell").choices(FORMATS),
     )
+    .option("--force", "replace a file that is there")
     .action(async (session: string, options: ExportOptions) =>
       finish(await exportNotebook(session, options)),
     );
@@ -111,6 +122,44 @@ function registerChanges(command: Command, finish: Finish): void {
   opening(fork).action(async (session: string, name: string, options: ChangeOptions) =>
     finish(await (await changing()).forkNotebook(session, name, options)),
   );
+}
+
+function registerFiles(command: Command, finish: Finish): void {
+  const put = command
+    .command("put")
+    .description("copy files into a notebook, which is made if need be")
+    .argument("<session>", "the name of the notebook")
+    .argument("<files...>", "files of this machine")
+    .option("--as <path>", "its path below /workspace; a folder for them where it ends in /")
+    .option("--json", "print one JSON object");
+  opening(put).action(async (session: string, files: string[], options: PutOptions) =>
+    finish(await (await changing()).putFiles(session, files, options)),
+  );
+  addPlaceOptions(command.command("get"))
+    .description("copy files out of a notebook")
+    .argument("<session>", "the name of the notebook")
+    .argument("<paths...>", "paths below /workspace")
+    .option("--to <place>", "a folder, a FILE for one, or - for stdout (default: this folder)")
+    .option("--force", "replace files that are there")
+    .option("--json", "print one JSON object")
+    .action(async (session: string, paths: string[], options: GetOptions) =>
+      finish(await getFiles(session, paths, options)),
+    );
+  addPlaceOptions(command.command("files"))
+    .description("tell which files a notebook has, with their sizes")
+    .argument("<session>", "the name of the notebook")
+    .option("--json", "print one JSON object")
+    .action(async (session: string, options: FilesOptions) =>
+      finish(await listFiles(session, options)),
+    );
+  addPlaceOptions(command.command("remove"))
+    .description("delete a notebook with its variables and files")
+    .argument("<session>", "the name of the notebook")
+    .option("--yes", "do not ask")
+    .option("--json", "print one JSON object")
+    .action(async (session: string, options: RemoveOptions) =>
+      finish(await removeBook(session, options)),
+    );
 }
 
 /** For the commands that start Python. */

@@ -1,7 +1,7 @@
-import { writeFileSync } from "node:fs";
 import type { ISandbox } from "../backends/backend.js";
-import { CellarError, describeError } from "../errors.js";
+import { describeError } from "../errors.js";
 import { invalidInput } from "./failures.js";
+import { writeHostFile, writtenLine } from "./host-files.js";
 import { parseSeconds } from "./sandbox-options.js";
 
 export interface ReplState {
@@ -19,7 +19,7 @@ const HELP = `%undo [n]      go back to the state before the last n cells (1)
 %checkpoints   the states that can be gone back to
 %timeout [t]   show or set the time limit of a cell: 500ms, 5s, 2m; a bare number is seconds
 %info          isolation and Python of this session
-%save FILE     write the cells so far to a file
+%save FILE     write the cells so far to a new file; %save --force FILE replaces one
 %help          this text
 %quit          leave (as Ctrl-D, exit and quit do)
 Ctrl-C interrupts the running cell or clears the line. A blank line ends a block.
@@ -115,13 +115,9 @@ function info({ sandbox }: ReplState): string {
   ].join("\n");
 }
 
-function save({ cells }: ReplState, path: string): string {
+async function save({ cells }: ReplState, rest: string): Promise<string> {
+  const [, force, path = ""] = /^(--force\s+)?(.*)$/.exec(rest.trim()) ?? [];
   if (path === "") throw invalidInput("%save needs the name of a file");
-  try {
-    const text = cells.map((cell) => `#%%\n${cell.trimEnd()}\n`).join("\n");
-    writeFileSync(path, text, { flag: "wx" });
-  } catch (error) {
-    throw new CellarError("IO_ERROR", `the cells were not saved: ${describeError(error)}`);
-  }
-  return `${cells.length} cells written to ${path}`;
+  const text = cells.map((cell) => `#%%\n${cell.trimEnd()}\n`).join("\n");
+  return writtenLine(await writeHostFile(path, text, { force: force !== undefined }));
 }

@@ -4,6 +4,7 @@ import { openSpanExport } from "../rlm/otlp.js";
 import { type RLMOptions, type RLMResult, rlm } from "../rlm/rlm.js";
 import { EXIT, exitCodeFor } from "./exit-codes.js";
 import { complain, describeFailure, invalidInput, writeJson } from "./failures.js";
+import { makeWay, tellFile } from "./host-files.js";
 import { budgetOf, modelsOf, requirePrices } from "./model-choice.js";
 import type { BudgetOptions, ModelOptions } from "./model-options.js";
 import { readOutputSchema } from "./output-schema.js";
@@ -16,6 +17,7 @@ export interface RunOptions extends SandboxOptions, ModelOptions, BudgetOptions 
   readonly context?: readonly string[];
   readonly outputSchema?: string;
   readonly record?: string;
+  readonly force?: true;
   readonly replay?: string;
   readonly trace?: string;
   readonly json?: true;
@@ -33,6 +35,7 @@ export async function answerQuestion(question: string, options: RunOptions): Pro
   await using spans = openSpanExport(complain);
   using progress = new RunProgress(process.stderr);
   await using loaded = await contextOf(options.context, signal, progress);
+  if (options.record !== undefined) await makeWay(options.record, options.force);
   const result = await rlm({
     query: question,
     ...(loaded !== undefined && { context: loaded.context, about: loaded.description }),
@@ -55,6 +58,7 @@ export async function answerQuestion(question: string, options: RunOptions): Pro
     if (result.error?.code === "CONFLICT") complain(result.error.message, result.error.remedy);
   } else showResult(result, output !== undefined);
   progress.sum(result);
+  if (options.record !== undefined) await tellFile(options.record);
   return exitCodeOfRun(result);
 }
 

@@ -43,6 +43,7 @@ export function registerRlm(program: Command, finish: (code: number) => void): v
   addBudgetOptions(addModelOptions(command))
     .option("--output-schema <file>", "JSON Schema that the answer must have the form of")
     .option("--record <file>", "write what the models are asked and answer to a new file")
+    .option("--force", "replace the file of --record if it is there")
     .option("--replay <file>", "take the models' answers from such a file; needs no model")
     .option("--trace <file>", "append what happens to this file, for cellar trace view")
     .option("--json", "print one JSON object and nothing else on stdout");

@@ -2,6 +2,7 @@ import { buffer } from "node:stream/consumers";
 import { checkLimit } from "../backends/family/input.js";
 import { TaskQueue } from "../backends/family/queue.js";
 import type { FileContent } from "../backends/files/file-content.js";
+import { normalPath } from "../backends/files/file-path.js";
 import type { FileListing, ReadOptions } from "../backends/files/workspace-file.js";
 import { sharedRuntime } from "../backends/select.js";
 import { wrongKind } from "../config/kinds.js";
@@ -292,7 +293,7 @@ export class Notebook implements AsyncDisposable {
 
   async putFile(path: string, content: FileContent): Promise<void> {
     this.#check();
-    const reason = this.#parts.privacy.reasonFor([path]);
+    const reason = this.#parts.privacy.reasonFor([normalPath(path)]);
     if (reason !== undefined) await this.markPrivate(reason);
     this.#parts.runner.forgetFiles();
     await this.#parts.quarters.workspace.put(path, content);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseFilePath } from "../backends/files/file-path.js";
+import { normalPath } from "../backends/files/file-path.js";
 import type { FileListing, WorkspaceFile } from "../backends/files/workspace-file.js";
 import { CellarError } from "../errors.js";
 import { uriOf } from "./addresses.js";
@@ -73,8 +73,7 @@ export const listFiles: Tool<typeof listInput, typeof listSchema> = {
 /** Nothing there and no such folder are not the same. */
 function below(folder: string | undefined, { files, isCut }: FileListing): WorkspaceFile[] {
   if (folder === undefined) return [...files];
-  const name = folder.replace(/\/+$/, "");
-  parseFilePath(name);
+  const name = normalPath(folder.replace(/\/+$/, ""));
   const found = files.filter(({ path }) => path.startsWith(`${name}/`));
   const isThere = files.some(({ path, kind }) => path === name && kind === "folder");
   if (isThere || isCut) return found;

@@ -9,13 +9,6 @@ import type {
   StateReport,
 } from "../backend.js";
 import {
-  type AskFiles,
-  type FileMethod,
-  type FileOrder,
-  SandboxFiles,
-} from "../files/sandbox-files.js";
-import type { WorkspaceLimit } from "../files/workspace-file.js";
-import {
   calledFromWithin,
   checkLimit,
   checkSource,
@@ -23,6 +16,13 @@ import {
   closedError,
 } from "../family/input.js";
 import { joinReports, withoutContext } from "../family/state.js";
+import {
+  type AskFiles,
+  type FileMethod,
+  type FileOrder,
+  SandboxFiles,
+} from "../files/sandbox-files.js";
+import type { WorkspaceLimit } from "../files/workspace-file.js";
 import type { Audience } from "./audience.js";
 import { packContext } from "./context.js";
 import { lostExecution, unpackExecution } from "./execution.js";

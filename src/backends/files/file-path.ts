@@ -23,6 +23,11 @@ export function parseFilePath(path: string): RawName[] {
   });
 }
 
+/** One way to write it: below /workspace, and as Python has it. */
+export function normalPath(path: string): string {
+  return shownPath(parseFilePath(path).join("/"));
+}
+
 function splitPath(path: string): RawName[] {
   if (typeof path !== "string") return [];
   return rawPath(belowWorkspace(path))?.split("/") ?? [];

@@ -2,7 +2,7 @@ import { checkSignal, requireOptions } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
 import type { Params, Result } from "../../protocol/messages.js";
 import { type FileContent, piecesOf } from "./file-content.js";
-import { parseFilePath, shownPath } from "./file-path.js";
+import { normalPath } from "./file-path.js";
 import {
   codeFault,
   type FileListing,
@@ -94,7 +94,7 @@ export abstract class SandboxFiles implements AsyncDisposable {
   }
 
   async #open(path: string, mode: "read" | "write", signal: AbortSignal | undefined) {
-    const opening = this.askFiles("open_file", { path: checkedPath(path), mode });
+    const opening = this.askFiles("open_file", { path: normalPath(path), mode });
     const answer = await unlessAborted(opening, signal).catch((error: unknown) => {
       opening.then((late) => this.#drop(late)).catch(() => {});
       throw error;
@@ -139,11 +139,6 @@ export abstract class SandboxFiles implements AsyncDisposable {
       }
     }
   }
-}
-
-/** As Python writes it; one that could lead out of the workspace is refused. */
-function checkedPath(path: string): string {
-  return shownPath(parseFilePath(path).join("/"));
 }
 
 function signalOf(options: FileOptions): AbortSignal | undefined {

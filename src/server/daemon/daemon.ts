@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:net";
 import type { REPLConfig } from "../../backends/backend.js";
-import type { PythonSandbox } from "../../backends/family/sandbox.js";
 import type { DaemonAddress } from "../../backends/daemon/address.js";
+import type { PythonSandbox } from "../../backends/family/sandbox.js";
 import { NativeRuntime } from "../../backends/native/runtime.js";
 import { resolveSettings, type Settings, type Surroundings } from "../../config.js";
 import { describeError } from "../../errors.js";

@@ -17,6 +17,8 @@ export class NotebookView implements NotebookContent {
   readonly title: string;
   readonly cells: readonly Cell[];
   readonly python: string | undefined;
+  /** The name of the folder in which its files are. */
+  readonly room: string;
   readonly #blobs: BlobStore;
 
   private constructor(id: NotebookId, book: Book, blobs: BlobStore, python: string | undefined) {
@@ -24,6 +26,7 @@ export class NotebookView implements NotebookContent {
     this.title = nameOf(id);
     this.cells = book.pages.map(({ cell }) => cell);
     this.python = python;
+    this.room = book.room;
     this.#blobs = blobs;
   }
 
