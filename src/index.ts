@@ -33,6 +33,9 @@ export type {
   StateReport,
 } from "./backends/backend.js";
 export { DaemonClientSandbox } from "./backends/daemon/sandbox.js";
+export type { FileContent } from "./backends/files/file-content.js";
+export type { FileOptions } from "./backends/files/sandbox-files.js";
+export type { FileListing, ReadOptions, WorkspaceFile } from "./backends/files/workspace-file.js";
 export {
   type HostTool,
   type HostToolOptions,

@@ -4,6 +4,9 @@ import { basename, join } from "node:path";
 import type { CodeExecution, REPLConfig, SandboxInfo } from "../backends/backend.js";
 import { checkSource } from "../backends/family/input.js";
 import { TaskQueue } from "../backends/family/queue.js";
+import type { FileContent } from "../backends/files/file-content.js";
+import type { FileOptions } from "../backends/files/sandbox-files.js";
+import type { FileListing, ReadOptions } from "../backends/files/workspace-file.js";
 import { checkNames, requireOptions, requireText } from "../config/kinds.js";
 import { CellarError } from "../errors.js";
 import type { AgentCall, Finding } from "../protocol/messages.js";
@@ -145,6 +148,19 @@ export class AgentRepl implements AsyncDisposable {
   /** The value of a variable; undefined where there is none. */
   variable(name: string): Promise<unknown> {
     return this.#task(() => this.#session.sandbox.getVariable(name));
+  }
+
+  /** Puts a file into the session's /workspace, as `putFile` of a sandbox does. */
+  putFile(path: string, content: FileContent, options?: FileOptions): Promise<void> {
+    return this.#session.sandbox.putFile(path, content, options);
+  }
+
+  getFile(path: string, options?: ReadOptions & FileOptions): Promise<Buffer> {
+    return this.#session.sandbox.getFile(path, options);
+  }
+
+  listFiles(options?: FileOptions): Promise<FileListing> {
+    return this.#session.sandbox.listFiles(options);
   }
 
   /** Runs a cell; what came of it as the model is to see it. */

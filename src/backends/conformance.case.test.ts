@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CodeExecution, ISandbox, REPLConfig } from "./backend.js";
 import { describeBridges } from "./bridges.case.test.js";
 import { describeContexts } from "./context.case.test.js";
+import { describeFiles } from "./files.case.test.js";
 import { describeHostTools } from "./tools.case.test.js";
 import { describeUtilities } from "./utilities.case.test.js";
 
@@ -20,10 +21,8 @@ const text = (run: CodeExecution): string | undefined => run.result?.["text/plai
 
 /** What every backend must do with cells. */
 export function describeConformance(options: ConformanceOptions): void {
-  describeBridges(options);
-  describeHostTools(options);
-  describeUtilities(options);
-  describeContexts(options);
+  for (const more of [describeBridges, describeHostTools, describeUtilities]) more(options);
+  for (const more of [describeContexts, describeFiles]) more(options);
   describe(`${options.name}: cells`, () => {
     let sandbox: ISandbox;
     const streamed: string[] = [];

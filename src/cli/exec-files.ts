@@ -74,7 +74,8 @@ export class ExecFiles {
     }
     if (after.isCut) complain("there are more files in /workspace than were written");
     const links = changed.length - files.length - changed.filter(isFolder).length;
-    if (links > 0) complain(`${links} links and other entries of /workspace were left out`);
+    if (links > 0)
+      complain(`left out of ${out}, since they are no files: ${links} links or the like`);
     return written;
   }
 
