@@ -110,10 +110,13 @@ class Files:
         found, length, is_whole = [], 0, True
         for path, about in self._walk():
             length += len(path)
-            if about is None or len(found) == MAX_LISTED or length > MAX_PATH_CHARACTERS:
+            if about is None:
+                is_whole = False
+            elif len(found) == MAX_LISTED or length > MAX_PATH_CHARACTERS:
                 is_whole = False
                 break
-            found.append(_described(path, about))
+            else:
+                found.append(_described(path, about))
         found.sort(key=lambda file: file["path"])
         return {"files": found, "cut": not is_whole}
 
@@ -247,7 +250,7 @@ class Files:
         return folder, name
 
     def _walk(self):
-        """Yields (path, status) of all there is but what is on its way in; status None ends a cut walk."""
+        """Yields (path, status) of all there is but what is on its way in; status None where more is left out."""
         incoming = {one.temporary for one in self._open.values() if type(one) is _Writing}
         waiting, seen = [""], 0
         while waiting:
@@ -271,10 +274,10 @@ class Files:
                         continue
                     yield prefix + name, about
                     if stat.S_ISDIR(about.st_mode):
-                        if prefix.count("/") >= MAX_DEPTH - 1:
+                        if prefix.count("/") < MAX_DEPTH - 1:
+                            waiting.append(prefix + name + "/")
+                        else:
                             yield "", None
-                            return
-                        waiting.append(prefix + name + "/")
 
 
 def _served(name):

@@ -4,7 +4,7 @@ import sys
 import unittest
 
 from cell_case import CellCase
-from cellar_runner import tracebacks
+from cellar_runner import hints, tracebacks
 
 
 class FrameTest(CellCase):
@@ -125,10 +125,39 @@ class HintTest(CellCase):
         self.assertEqual(self.hint("import json.nopart"), "")
         self.assertIn("beautifulsoup4", self.hint("raise ModuleNotFoundError(name='bs4')"))
 
-    def test_files_outside(self):
-        self.assertIn("/workspace", self.hint("open('/nowhere/x')"))
-        self.assertEqual(self.hint("open('/tmp/nothing-here/x')"), "")
+    def at_home(self):
+        """As behind walls, where the working folder is the workspace."""
+        for name, value in (("WORKSPACE", os.getcwd()), ("WRITABLE", (os.getcwd(), "/tmp"))):
+            self.addCleanup(setattr, hints, name, getattr(hints, name))
+            setattr(hints, name, value)
+
+    def test_files_that_are_not_there(self):
+        self.at_home()
+        for code in (
+            "open('sales.csv')",
+            "open(b'sales.csv')",
+            "open('/home/me/sales.csv')",
+            "import zipfile; zipfile.ZipFile('a.zip')",
+            "import pathlib; pathlib.Path('a.txt').read_text()",
+            "import os; os.listdir('folder')",
+        ):
+            self.assertIn("--mount .:/data", self.hint(code))
+            self.assertIn("putFile", self.hint(code))
+            self.assertNotIn("makedirs", self.hint(code))
+        self.assertIn("os.makedirs", self.hint("open('out/report.csv', 'w')"))
+        self.assertEqual(self.hint("import subprocess; subprocess.run(['no-such-program'])"), "")
+
+    def test_files_that_cannot_be_written(self):
+        self.at_home()
+        self.assertIn("readonly: false", self.hint("raise OSError(30, 'read-only', '/data/x')"))
+        self.assertIn("mounted for writing, but", self.hint("raise PermissionError(13, 'x', '/x')"))
+        self.assertEqual(self.hint("raise PermissionError(13, 'x', 'own')"), "")
+
+    def test_without_walls_files_of_the_host_are_there(self):
+        if os.path.isdir("/workspace"):
+            self.skipTest("this machine has a folder /workspace")
         self.assertEqual(self.hint("open('relative')"), "")
+        self.assertEqual(self.hint("open('/nowhere/x')"), "")
 
     def test_network(self):
         code = "import urllib.error, socket\nraise urllib.error.URLError(socket.gaierror(-2, 'x'))"
