@@ -34,14 +34,15 @@ describe("cellar repl", () => {
 
   it("goes back, lists checkpoints and saves cells", async () => {
     const saved = join(folder, "cells.py");
-    const input = `x = 1\n\nx = 2\n\n%undo\n\nx\n\n%checkpoints\n\n%save ${saved}\n\n%undo zero\n`;
+    const input = `x = 1\n\nx = 2\n\n%undo\n\nx\n\n%checkpoints\n\n%save ${saved}\n\n%undo zero\n\n%save ${saved}\n\n%save --force ${saved}\n`;
     const { code, stdout, stderr } = await cellar(REPL, { input });
     expect(code).toBe(1);
     expect(stdout).toBe(
       "back to the state after cell 1\n1\nthe start\nafter cell 1\nafter cell 3\n" +
-        `3 cells written to ${saved}\n`,
+        `wrote ${saved} (31 bytes)\nwrote ${saved} (31 bytes)\n`,
     );
     expect(stderr).toContain("%undo takes a whole number");
+    expect(stderr).toContain(`${saved} is there already`);
     expect(readFileSync(saved, "utf8")).toBe("#%%\nx = 1\n\n#%%\nx = 2\n\n#%%\nx\n");
   });
 

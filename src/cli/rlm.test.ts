@@ -217,7 +217,11 @@ describe("cellar rlm", () => {
     expect(await cellar(["trace", "view", trace])).toEqual({
       code: 0,
       stdout: `${page}\n`,
-      stderr: "",
+      stderr: expect.stringMatching(/^wrote .*run\.html \(\d+ KB\)\n$/),
+    });
+    expect(await cellar(["trace", "view", trace])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--force"),
     });
     const html = readFileSync(page, "utf8");
     expect(html).toContain(QUESTION);
