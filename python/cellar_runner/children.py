@@ -20,6 +20,14 @@ def become(work, orders):
         os._exit(1)
 
 
+def described(status):
+    """How a child ended, in words that follow its name."""
+    if os.WIFSIGNALED(status):
+        return "was ended by signal %d" % os.WTERMSIG(status)
+    code = os.WEXITSTATUS(status)
+    return "ended" if code == 0 else "ended with exit code %d" % code
+
+
 def wake_descriptor():
     """A descriptor that becomes readable when a child ends."""
     reader, writer = os.pipe()

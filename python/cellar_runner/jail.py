@@ -44,9 +44,18 @@ def _tmpfs(target, mebibytes, mode, owner=0):
     linux.mount("tmpfs", target, "tmpfs", _FLAGS, options)
 
 
-def _read_only(target, extra=0):
-    flags = linux.MS_BIND | linux.MS_REMOUNT | linux.MS_RDONLY | _FLAGS | extra
-    linux.mount(None, target, None, flags)
+def _read_only(target, more=_FLAGS):
+    flags = linux.MS_BIND | linux.MS_REMOUNT | linux.MS_RDONLY | more
+    linux.mount(None, target, None, flags | _flags_there(target))
+
+
+def _flags_there(target):
+    """The kernel refuses to remount what comes from the host without the flags that it has there."""
+    there = os.statvfs(target).f_flag
+    kept = there & (_FLAGS | linux.MS_NOEXEC | linux.MS_NOATIME | linux.MS_NODIRATIME)
+    if there & linux.MS_NOATIME:
+        return kept
+    return kept | (linux.MS_RELATIME if there & linux.ST_RELATIME else linux.MS_STRICTATIME)
 
 
 class Room:
@@ -76,7 +85,7 @@ def _arrange_files(limits, room, owner, counts_memory):
         if os.path.exists("/proc/" + name):
             linux.mount("/dev/null", "/proc/" + name, None, linux.MS_BIND)
     _limit_ipc()
-    _read_only("/proc", linux.MS_NOEXEC)
+    _read_only("/proc")
     _tmpfs("/tmp", limits["tmp_mb"], "1777")
     _tmpfs("/dev/shm", limits["tmp_mb"], "1777")
     if not counts_memory:
@@ -93,20 +102,12 @@ def _arrange_files(limits, room, owner, counts_memory):
         if os.path.isdir(room.spilled):
             linux.mount(room.spilled, SPILLED, None, linux.MS_BIND)
             _read_only(SPILLED)
-    linux.mount(None, "/dev", None, linux.MS_BIND | linux.MS_REMOUNT | linux.MS_RDONLY | linux.MS_NOSUID)
+    _read_only("/dev", linux.MS_NOSUID)
     linux.unmount(SOCKET_FOLDER)
     if os.path.ismount(ROOMS):
-        _shut_rooms()
+        # What is opened in a room from now on cannot be opened anew for writing, whoever owns it.
+        _read_only(ROOMS, 0)
         linux.unmount(ROOMS)
-
-
-def _shut_rooms():
-    """What is opened in a room from now on cannot be opened anew for writing, whoever owns it."""
-    there = os.statvfs(ROOMS).f_flag
-    kept = there & (_FLAGS | linux.MS_NOEXEC | linux.MS_NOATIME | linux.MS_NODIRATIME)
-    if not there & linux.MS_NOATIME:
-        kept |= linux.MS_RELATIME if there & linux.ST_RELATIME else linux.MS_STRICTATIME
-    linux.mount(None, ROOMS, None, linux.MS_BIND | linux.MS_REMOUNT | linux.MS_RDONLY | kept)
 
 
 def _limit_ipc():
@@ -191,6 +192,9 @@ def _limit_resources(limits):
         (resource.RLIMIT_FSIZE, file_size),
         (resource.RLIMIT_NPROC, limits["processes"]),
         (resource.RLIMIT_MEMLOCK, 64 * 1024),
+        # Nothing may come before what else runs on the machine.
+        (resource.RLIMIT_RTPRIO, 0),
+        (resource.RLIMIT_NICE, 0),
         # These two are counted for all sessions of a user together.
         (resource.RLIMIT_SIGPENDING, 512),
         (resource.RLIMIT_MSGQUEUE, 0),

@@ -250,6 +250,8 @@ def put(directory, name, text):
     descriptor = os.open(name, os.O_WRONLY, dir_fd=directory)
     try:
         os.write(descriptor, text.encode())
+    except OSError as error:
+        raise type(error)(error.errno, "%s: %s" % (name, os.strerror(error.errno))) from None
     finally:
         os.close(descriptor)
 

@@ -9,7 +9,7 @@ import queue
 import signal
 import sys
 
-from . import files, imports, marks, reserve, snapshot, wire
+from . import files, imports, marks, reserve, scheduling, snapshot, wire
 from .interrupts import HOST_SIGNAL
 from .outlet import Outlet
 from .pristine import BUILTINS as __builtins__
@@ -183,6 +183,7 @@ def _limit(limits, walled):
 
         # Elsewhere the kernel takes a limit on memory and does not enforce it.
         wanted[resource.RLIMIT_DATA] = jail.data_in_use() + limits["memory_mb"] * MEBIBYTE
+        wanted.update({resource.RLIMIT_RTPRIO: 0, resource.RLIMIT_NICE: 0})
     if walled:
         # Without a user namespace of its own it would count what else the user runs.
         wanted[resource.RLIMIT_NPROC] = limits["processes"]
@@ -220,6 +221,7 @@ def main_walled(exchange, has_network):
 
 def _main(channel, exchange, has_network, walled):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    scheduling.be_ordinary()
     if sys.platform == "linux":
         from . import linux
 

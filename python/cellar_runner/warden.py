@@ -14,7 +14,7 @@ import signal
 import socket
 import sys
 
-from . import children, family, groups, jail, linux, processes, wire
+from . import children, family, groups, jail, linux, processes, scheduling, wire
 from .births import MAX_ORDER_BYTES
 from .cradle import EXITED, asking_pair, obey
 from .init import Init
@@ -22,6 +22,8 @@ from .init import Init
 CONTROL = 3
 RETRY_MILLISECONDS = 5
 ENDING_MILLISECONDS = 20
+# Characters; what is written at once into a pipe by several stays apart up to some thousand bytes.
+MAX_FAILURE = 400
 
 
 class Warden:
@@ -41,6 +43,11 @@ class Warden:
         self._last_number = 0
         # By pid: the names of sessions that have to end from outside.
         self._ending = {}
+        # By number: why a session could not be prepared, as its first process said.
+        self._failures = {}
+        self._saying = os.pipe()
+        for end in self._saying:
+            os.set_blocking(end, False)
         mine, theirs = socket.socketpair()
         asked, self._asking = asking_pair()
         self._orders, orders = family.socket_pair()
@@ -55,7 +62,7 @@ class Warden:
 
     def _run_zygote(self, work):
         theirs, asked, orders, boot = work
-        for descriptor in (CONTROL, self._folder, self._asking.detach(), self._orders.detach()):
+        for descriptor in (CONTROL, self._folder, self._asking.detach(), self._orders.detach(), *self._saying):
             os.close(descriptor)
         # Only here: none of this is to be a part of the first processes of sessions.
         from . import zygote
@@ -152,14 +159,29 @@ class Warden:
         if self._parents is not None:
             group = groups.SessionGroup(self._parents, params["session"], limits)
         room = jail.Room(params["room"]) if "room" in params else None
-        namespaces = jail.build(
-            limits, self._seccomp, group, room, self._shares_network, params["number"]
-        )
+        try:
+            namespaces = jail.build(
+                limits, self._seccomp, group, room, self._shares_network, params["number"]
+            )
+        except OSError as error:
+            self._say_failure(params["number"], error)
+            raise
         kept = [self._folder, asking, *namespaces.descriptors]
         for holder in (room, group):
             kept.extend(holder.descriptors if holder is not None else ())
         linux.close_all_except(kept)
         Init(params, self._folder, group, namespaces, asking, room).run()
+
+    def _say_failure(self, number, error):
+        said = "could not be prepared: %s" % (error.strerror or error)
+        os.write(self._saying[1], json.dumps([number, said[:MAX_FAILURE]]).encode() + b"\n")
+
+    def _hear_failures(self):
+        try:
+            said = os.read(self._saying[0], 1 << 16)
+        except BlockingIOError:
+            return
+        self._failures.update(json.loads(line.decode()) for line in said.splitlines())
 
     def _end_session(self, name):
         """Needs nothing of the session's first process, which a cell may have starved or stopped."""
@@ -177,17 +199,20 @@ class Warden:
 
     def _reap(self, wake):
         os.read(wake, 4096)
-        for pid, status in children.ended():
+        ended = list(children.ended())
+        # After that: who has ended has said why.
+        self._hear_failures()
+        for pid, status in ended:
             if pid == self._zygote_pid:
                 self._leave(status)
             self._ending.pop(pid, None)
-            self._numbers.pop(pid, None)
+            number = self._numbers.pop(pid, None)
             session, teller = self._sessions.pop(pid, (None, None))
             if session is None:
                 continue
             if self._parents is not None:
                 groups.remove(self._parents, session)
-            reason = "ended" if status == 0 else "ended with status %d" % status
+            reason = self._failures.pop(number, None) or children.described(status)
             self._untold.append((teller, {"session": session, "reason": reason}))
 
     @staticmethod
@@ -217,6 +242,7 @@ class Warden:
 
 def main():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    scheduling.be_ordinary()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     os.set_inheritable(CONTROL, False)

@@ -68,8 +68,8 @@ class Zygote(Cradle):
     def _mourn(self, pid, status):
         template = self._templates.pop(pid, None)
         if template is not None:
-            reason = "ended" if status == 0 else "ended with status %d" % status
-            self._channel.notify(EXITED, {"session": template, "reason": reason})
+            obituary = {"session": template, "reason": children.described(status)}
+            self._channel.notify(EXITED, obituary)
 
 
 def serve(channel, asked, orders, boot):
