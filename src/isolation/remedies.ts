@@ -1,14 +1,42 @@
-/** What can stand between a machine and its sandbox. */
-export type Cause =
-  | "bwrap-missing"
-  | "bwrap-too-old"
-  | "user-namespaces-off"
-  | "apparmor"
-  | "container-seccomp"
-  | "container-proc"
-  | "one-id"
-  | "cgroups"
-  | "python";
+/** What keeps isolation from being had. These alone may be met by asking for less of it. */
+export const ISOLATION_CAUSES = [
+  "bwrap-missing",
+  "bwrap-too-old",
+  "user-namespaces-off",
+  "apparmor",
+  "container-seccomp",
+  "container-proc",
+  "one-id",
+  "cgroups",
+  "below-minimum",
+  "platform",
+  "left-out",
+  "own-thread",
+] as const;
+
+/** What keeps a session from starting though the machine may well offer isolation. */
+export const OTHER_CAUSES = [
+  "own-files",
+  "python",
+  "no-space",
+  "no-permission",
+  "read-only",
+  "too-many-files",
+  "too-many-processes",
+  "out-of-memory",
+  "real-time",
+  "unknown",
+] as const;
+
+export type IsolationCause = (typeof ISOLATION_CAUSES)[number];
+export type OtherCause = (typeof OTHER_CAUSES)[number];
+
+/** Why no session can be started. */
+export type Trouble =
+  | { readonly about: "isolation"; readonly cause: IsolationCause }
+  | { readonly about: "something else"; readonly cause: OtherCause };
+
+export type Cause = Trouble["cause"];
 
 /** What the machine told about itself, where it did. */
 export interface Surroundings {
@@ -17,6 +45,8 @@ export interface Surroundings {
   appArmorRestricts: boolean;
   /** `kernel.unprivileged_userns_clone` is 0, or `user.max_user_namespaces` is 0. */
   namespacesDisabled: boolean;
+  /** This process was started under a real-time scheduling policy. */
+  isRealTime: boolean;
 }
 
 const APPARMOR_PROFILE = `abi <abi/4.0>,
@@ -38,20 +68,43 @@ const INSTALL_BY_DISTRIBUTION: readonly (readonly [ids: readonly string[], comma
 ];
 
 /** bwrap's own words, and what lies behind them where nothing else is known. */
-const MESSAGES: readonly (readonly [pattern: RegExp, cause: Cause])[] = [
+const REFUSALS: readonly (readonly [pattern: RegExp, cause: IsolationCause])[] = [
   [/setting up uid map: Permission denied/i, "apparmor"],
   [/loopback: Failed RTM_NEWADDR/i, "apparmor"],
   [/Can't mount proc on/i, "container-proc"],
   [/No permissions to create (a )?new namespace/i, "user-namespaces-off"],
   [/Creating new namespace failed/i, "user-namespaces-off"],
+  // The kernel's word for too many namespaces.
+  [/\b(clone|unshare|setns): No space left on device/i, "user-namespaces-off"],
   [/Unknown option/i, "bwrap-too-old"],
 ];
 
-/** The likely cause of a failed bwrap, from what it wrote and what is known of the machine. */
-export function diagnose(stderr: string, surroundings: Surroundings): Cause | undefined {
-  const cause = MESSAGES.find(([pattern]) => pattern.test(stderr))?.[1];
-  if (cause !== "user-namespaces-off" && cause !== "apparmor") {
-    return cause;
+/** What Node, Python and the system say where something else is the matter. */
+const FAULTS: readonly (readonly [pattern: RegExp, cause: OtherCause])[] = [
+  [/(ENOENT|Can't find source path|No such file).*cellar_runner/i, "own-files"],
+  [/cellar_runner\S*: No such file|No module named '?cellar_runner/i, "own-files"],
+  [/ENOSPC|EDQUOT|No space left on device|Disk quota exceeded/i, "no-space"],
+  [/EROFS|Read-only file system/i, "read-only"],
+  [/EMFILE|ENFILE|Too many open files/i, "too-many-files"],
+  [/ENOMEM|Cannot allocate memory|MemoryError|Out of memory/i, "out-of-memory"],
+  [/EAGAIN|Resource temporarily unavailable|can't start new thread/i, "too-many-processes"],
+  [/EACCES|Permission denied/i, "no-permission"],
+];
+
+/** The likely cause of a failed start, from what was said and what is known of the machine. */
+export function diagnose(said: string, surroundings: Surroundings): Trouble {
+  const refusal = REFUSALS.find(([pattern]) => pattern.test(said))?.[1];
+  if (refusal !== undefined) {
+    return { about: "isolation", cause: behind(refusal, surroundings) };
+  }
+  const fault = FAULTS.find(([pattern]) => pattern.test(said))?.[1];
+  const otherwise = surroundings.isRealTime ? "real-time" : "unknown";
+  return { about: "something else", cause: fault ?? otherwise };
+}
+
+function behind(refusal: IsolationCause, surroundings: Surroundings): IsolationCause {
+  if (refusal !== "user-namespaces-off" && refusal !== "apparmor") {
+    return refusal;
   }
   if (surroundings.namespacesDisabled) {
     return "user-namespaces-off";
@@ -59,7 +112,25 @@ export function diagnose(stderr: string, surroundings: Surroundings): Cause | un
   if (surroundings.appArmorRestricts) {
     return "apparmor";
   }
-  return surroundings.inContainer ? "container-seccomp" : cause;
+  return surroundings.inContainer ? "container-seccomp" : refusal;
+}
+
+/** The advice to do with less isolation, which only a cause that is about isolation can be given. */
+export function adviceToLower(cause: IsolationCause, level: string): string {
+  switch (cause) {
+    case "below-minimum":
+      return `Lower the option minIsolation to "${level}" if that is enough for you.`;
+    default:
+      return (
+        `Or lower the option minIsolation to "${level}" to run without a sandbox: ` +
+        "the code then runs as you, with limits against accidents at best."
+      );
+  }
+}
+
+/** The cause that an error carries, where it is about isolation. */
+export function isolationCause(cause: unknown): IsolationCause | undefined {
+  return ISOLATION_CAUSES.find((one) => one === cause);
 }
 
 /** What to do about a cause. `osRelease` is the text of `/etc/os-release`. */
@@ -112,6 +183,38 @@ export function remedyFor(cause: Cause, osRelease = ""): string {
         "Install Python 3.8 or newer, or name one with the option `python`",
         "(a python binary or a venv folder).",
       ].join(" ");
+    case "below-minimum":
+      return "cellar doctor tells what is missing, and how to get it.";
+    case "platform":
+      return "Use Linux on x86-64 or arm64: a virtual machine, WSL 2 or a container.";
+    case "left-out":
+      return "Leave walls: false out of the options of the runtime.";
+    case "own-thread":
+      return "Leave useWorker out to run it in a process of its own.";
+    case "own-files":
+      return [
+        "If you bundle your program, mark cellar as external in the bundler, so that it is loaded",
+        "from node_modules (esbuild: --external:cellar). Else install cellar again.",
+      ].join(" ");
+    case "no-space":
+      return "Set TMPDIR to a folder with more space, or free some.";
+    case "no-permission":
+      return "Give this user access to it. cellar doctor tries each folder that is needed.";
+    case "read-only":
+      return "Set TMPDIR to a folder that can be written.";
+    case "too-many-files":
+      return "Raise the limit of open files (ulimit -n), or have fewer sessions at once.";
+    case "too-many-processes":
+      return "Raise the limit of processes (ulimit -u), or have fewer sessions at once.";
+    case "out-of-memory":
+      return "Free some memory, or have fewer sessions at once.";
+    case "real-time":
+      return [
+        "This process runs under a real-time scheduling policy, which its sandbox could not leave.",
+        "Start it without one: chrt --other 0 <command>.",
+      ].join(" ");
+    case "unknown":
+      return "Run cellar doctor: it tries each part, and tells which one fails.";
     default:
       return cause satisfies never;
   }

@@ -7,6 +7,7 @@ import {
 } from "../../config/environment.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import { ISOLATION_LEVELS, type IsolationLevel, meets } from "../../isolation/levels.js";
+import { adviceToLower } from "../../isolation/remedies.js";
 import type { Params, Result } from "../../protocol/messages.js";
 import type { REPLConfig, SandboxInfo } from "../backend.js";
 import type { Callbacks } from "../family/callbacks.js";
@@ -193,8 +194,13 @@ function refuseBelow(minimum: unknown, { isolation }: Result<"session_create">["
     "SANDBOX_UNAVAILABLE",
     `the daemon offers isolation ${isolation.level}, below the minimum ${least}`,
     {
-      remedy: `Lower the option minIsolation to "${isolation.level}" if that is enough for you.`,
-      details: { level: isolation.level, missing: isolation.missing, option: "minIsolation" },
+      remedy: adviceToLower("below-minimum", isolation.level),
+      details: {
+        cause: "below-minimum",
+        level: isolation.level,
+        missing: isolation.missing,
+        option: "minIsolation",
+      },
     },
   );
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { surroundings } from "../../config/environment.js";
-import { CellarError, describeError } from "../../errors.js";
+import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
 import { wholeEnd } from "../family/context.js";
 import type { WireContext } from "./context.js";
 
@@ -12,9 +12,10 @@ const PIECE_CHARACTERS = 256 * 1024;
 
 /** In a folder that bears the daemon's number: what it leaves behind is swept when it is gone. */
 export async function spool(text: string, daemon: number): Promise<WireContext> {
+  const { temporary } = surroundings();
   let folder: string | undefined;
   try {
-    folder = await mkdtemp(join(surroundings().temporary, `cellar-${daemon}-`));
+    folder = await mkdtemp(join(temporary, `cellar-${daemon}-`));
     const path = join(folder, "context");
     await pipeline(
       Readable.from(pieces(text)),
@@ -23,11 +24,7 @@ export async function spool(text: string, daemon: number): Promise<WireContext> 
     return { kind: "file", path, temporary: true };
   } catch (error) {
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
-    throw new CellarError(
-      "IO_ERROR",
-      `the context could not be put down: ${describeError(error)}`,
-      { remedy: "Set TMPDIR to a folder that can be written and has room for it.", cause: error },
-    );
+    throw temporaryTrouble("the context", folder ?? temporary, error);
   }
 }
 

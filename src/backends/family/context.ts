@@ -5,6 +5,7 @@ import { type FileHandle, open, unlink } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { CellarError, describeError, isCellarError } from "../../errors.js";
+import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
 import { MAX_FRAME_BYTES } from "../../protocol/bounds.js";
 import type { ContextFormat } from "../../protocol/messages.js";
 import { encodeValue, type Json } from "../../protocol/values.js";
@@ -294,12 +295,7 @@ async function spool(pieces: AsyncIterable<Uint8Array>, folder: string): Promise
       throw error;
     }
   } catch (error) {
-    if (isCellarError(error)) throw error;
-    throw new CellarError(
-      "IO_ERROR",
-      `the context could not be put down: ${describeError(error)}`,
-      { remedy: "Set TMPDIR to a folder that can be written and has room for it.", cause: error },
-    );
+    throw temporaryTrouble("the context", path, error);
   }
 }
 

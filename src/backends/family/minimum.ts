@@ -1,6 +1,7 @@
 import type { IsolationLevel, Settings } from "../../config.js";
 import { CellarError } from "../../errors.js";
 import { type IsolationReport, meets } from "../../isolation/levels.js";
+import { adviceToLower, isolationCause, remedyFor } from "../../isolation/remedies.js";
 
 /** Refuses to go without walls where more was asked for than can then be had. */
 export function refuseWithoutWalls(
@@ -9,14 +10,14 @@ export function refuseWithoutWalls(
   why: CellarError,
 ): void {
   if (meets(offered, minIsolation)) return;
-  const lowering =
-    `lower the option minIsolation to "${offered}" to run without walls: ` +
-    "the code then runs as you, with limits against accidents at best.";
+  const cause = isolationCause(why.details.cause);
+  // To do with less isolation is no remedy for anything else.
+  if (cause === undefined) throw why;
   throw new CellarError(
     "SANDBOX_UNAVAILABLE",
-    `${why.message}. Without walls this machine offers ${offered}, below the minimum ${minIsolation}`,
+    `${why.message}. Without a sandbox this machine offers isolation ${offered}, below the minimum ${minIsolation}`,
     {
-      remedy: why.remedy === undefined ? `L${lowering.slice(1)}` : `${why.remedy} Or ${lowering}`,
+      remedy: `${why.remedy ?? remedyFor(cause)} ${adviceToLower(cause, offered)}`,
       details: { ...why.details, level: offered, option: "minIsolation" },
       cause: why,
     },
@@ -36,8 +37,13 @@ export function refuseBelow({ minIsolation }: Settings, isolation: IsolationRepo
     {
       remedy:
         failed.find(({ fix }) => fix !== undefined && fix !== "")?.fix ??
-        `Lower the option minIsolation to "${isolation.level}" if that is enough for you.`,
-      details: { level: isolation.level, missing: isolation.missing, option: "minIsolation" },
+        adviceToLower("below-minimum", isolation.level),
+      details: {
+        cause: "below-minimum",
+        level: isolation.level,
+        missing: isolation.missing,
+        option: "minIsolation",
+      },
     },
   );
 }

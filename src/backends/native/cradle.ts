@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { CellarError, describeError, isCellarError } from "../../errors.js";
+import { remedyFor } from "../../isolation/remedies.js";
 import type { Limits, Params } from "../../protocol/messages.js";
 import type { Peer } from "../../protocol/peer.js";
 import { Family } from "../family/family.js";
@@ -16,6 +17,9 @@ export interface SpawnOrder {
 
 /** Who keeps a room writes down what a cell did before it answers, and a fork would be in its way. */
 const ROOM_REST_MS = 10;
+
+/** How the processes inside begin to tell why. */
+const UNPREPARED = "could not be prepared";
 
 /** Longer than a crowd of sessions takes that are made at once. */
 const START_MS = 90_000;
@@ -44,7 +48,7 @@ export class Cradle {
     this.#supervisor = supervisor;
     peer.on("exited", ({ session, reason }) => {
       const family = this.#families.get(session);
-      family?.bury(new CellarError("SESSION_LOST", `the session ${reason}`));
+      family?.bury(obituary(reason));
       this.#families.delete(session);
       if (family === undefined) onExit(session);
     });
@@ -109,6 +113,17 @@ export class Cradle {
     }
     this.#families.clear();
   }
+}
+
+/** One that was never ready was not lost: what it said is why none can be made. */
+function obituary(reason: string): CellarError {
+  const said = `the session ${reason}`;
+  return reason.startsWith(UNPREPARED)
+    ? new CellarError("START_FAILED", said, {
+        remedy: remedyFor("unknown"),
+        details: { cause: "unknown" },
+      })
+    : new CellarError("SESSION_LOST", said);
 }
 
 function notStarted(): CellarError {

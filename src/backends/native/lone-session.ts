@@ -5,6 +5,7 @@ import type { Mount } from "../../isolation/bwrap.js";
 import type { Interpreter } from "../../isolation/interpreter.js";
 import { locateBwrap } from "../../isolation/layout.js";
 import { assess, type IsolationReport } from "../../isolation/levels.js";
+import { requireOwnFiles } from "../../isolation/own-files.js";
 import { remedyFor } from "../../isolation/remedies.js";
 import type { Family } from "../family/family.js";
 import { sandboxIdentity } from "./identity.js";
@@ -29,6 +30,7 @@ export async function startLone(
   plan: LonePlan,
 ): Promise<{ family: Family; pid: number; interpreter: Interpreter }> {
   const { settings, surroundings, folders } = plan;
+  requireOwnFiles(surroundings.packageRoot, "native");
   const bwrap = locateBwrap(surroundings.path);
   if (bwrap === undefined) throw unavailable("bubblewrap is not installed", "bwrap-missing");
   const interpreter = await findInterpreter(settings, surroundings);

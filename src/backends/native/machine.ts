@@ -12,7 +12,18 @@ export function machine(): Surroundings {
     namespacesDisabled:
       read("/proc/sys/kernel/unprivileged_userns_clone") === "0" ||
       read("/proc/sys/user/max_user_namespaces") === "0",
+    isRealTime: isRealTime(),
   };
+}
+
+/** Where the kernel tells the policy among what follows a program's name in `stat`. */
+const POLICY_FIELD = 38;
+const REAL_TIME_POLICIES: readonly (string | undefined)[] = ["1", "2", "6"];
+
+/** Whether this process comes before all others: SCHED_FIFO, SCHED_RR or SCHED_DEADLINE. */
+export function isRealTime(stat = read("/proc/self/stat")): boolean {
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return REAL_TIME_POLICIES.includes(fields[POLICY_FIELD]);
 }
 
 function read(path: string): string {

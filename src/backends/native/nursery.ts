@@ -10,6 +10,7 @@ import {
 } from "../../isolation/interpreter.js";
 import { locateBwrap } from "../../isolation/layout.js";
 import { assess, type IsolationReport } from "../../isolation/levels.js";
+import { requireOwnFiles } from "../../isolation/own-files.js";
 import type { Limits } from "../../protocol/messages.js";
 import type { SandboxInfo } from "../backend.js";
 import type { LargeContext } from "../family/context.js";
@@ -205,6 +206,7 @@ export class Nursery {
 
   async #start(): Promise<Generation> {
     const { settings, mounts, rooms, surroundings, folders } = this.#options;
+    requireOwnFiles(surroundings.packageRoot, "native");
     const bwrap = locateBwrap(surroundings.path);
     if (bwrap === undefined) throw unavailable("bubblewrap is not installed", "bwrap-missing");
     const stores = rooms === undefined ? [] : [rooms];

@@ -10,6 +10,7 @@ import { CellarError, describeError } from "../../errors.js";
 import type { Interpreter } from "../../isolation/interpreter.js";
 import type { Finding, ProbeFacts } from "../../isolation/levels.js";
 import { sessionPrograms } from "../../isolation/programs.js";
+import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
 import { type DeathCause, type Limits, PROTOCOL_VERSION } from "../../protocol/messages.js";
 import { Peer } from "../../protocol/peer.js";
 import { Family } from "../family/family.js";
@@ -230,11 +231,7 @@ function makeFolder(temporary: string): string {
     for (const name of ["workspace", "tmp"]) mkdirSync(join(folder, name), { mode: 0o700 });
     return folder;
   } catch (error) {
-    throw new CellarError("IO_ERROR", `no folder could be made in ${temporary}`, {
-      remedy: "Set TMPDIR to a folder that can be written.",
-      details: { reason: describeError(error) },
-      cause: error,
-    });
+    throw temporaryTrouble("the files of a session", temporary, error);
   }
 }
 

@@ -3,11 +3,14 @@ import { mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { z } from "zod";
+import { CellarError } from "../../errors.js";
 import type { Cgroups } from "../../isolation/cgroups.js";
 import type { Finding, ProbeFacts } from "../../isolation/levels.js";
 import { remedyFor } from "../../isolation/remedies.js";
+import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
 import type { Family } from "../family/family.js";
 
+const CANARY = "canary";
 const NAMESPACES = ["pid", "mnt", "ipc", "uts", "net", "user"] as const;
 
 /** Every answer has a control: what must work is tried beside what must not. */
@@ -88,9 +91,8 @@ export interface ProbeSubject {
 
 /** Tries the walls of a live session from inside and looks at them from outside. */
 export async function probeWalls(subject: ProbeSubject): Promise<ProbeFacts> {
-  const folder = mkdtempSync(join(subject.temporary, `cellar-${process.pid}-`));
-  const canary = join(folder, "canary");
-  writeFileSync(canary, randomBytes(16).toString("hex"), { mode: 0o644 });
+  const folder = layCanary(subject.temporary);
+  const canary = join(folder, CANARY);
   const server = await listenOnLoopback();
   try {
     const { port } = server.address() as AddressInfo;
@@ -111,12 +113,26 @@ export async function probeWalls(subject: ProbeSubject): Promise<ProbeFacts> {
     const answer = answerSchema.safeParse(found.found ? found.value : undefined);
     if (!answer.success) {
       const why = run.error === null ? "it gave no answer" : run.error.message;
-      return { limits: { ok: false, detail: `the probe failed: ${why}` } };
+      // Nothing is known then of the isolation here, for better or worse.
+      throw new CellarError("START_FAILED", `the sandbox could not be tried out: ${why}`, {
+        remedy: remedyFor("unknown"),
+      });
     }
     return facts(answer.data, subject);
   } finally {
     server.close();
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** A folder with a file in it that everybody may read. */
+function layCanary(temporary: string): string {
+  try {
+    const folder = mkdtempSync(join(temporary, `cellar-${process.pid}-`));
+    writeFileSync(join(folder, CANARY), randomBytes(16).toString("hex"), { mode: 0o644 });
+    return folder;
+  } catch (error) {
+    throw temporaryTrouble("the files of a session", temporary, error);
   }
 }
 

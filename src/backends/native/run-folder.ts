@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { CellarError, describeError } from "../../errors.js";
+import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
 import { isRunning } from "./process-mark.js";
 
 /** Who the sandbox is on the host. */
@@ -72,11 +72,7 @@ export class RunFolder implements Disposable {
         }
       }
     } catch (error) {
-      throw new CellarError("IO_ERROR", `no folder could be made in ${temporary}`, {
-        remedy: "Set TMPDIR to a folder that can be written.",
-        details: { reason: describeError(error) },
-        cause: error,
-      });
+      throw temporaryTrouble("the files of a session", temporary, error);
     }
   }
 
@@ -97,7 +93,7 @@ export class RunFolder implements Disposable {
   keepScripts(scripts: SmallFiles): { host: string; name: string }[] {
     return Object.entries(scripts).map(([name, text]) => {
       const host = join(this.path, `script-${name}`);
-      writeFileSync(host, text);
+      inTemporary(host, () => writeFileSync(host, text));
       return { host, name };
     });
   }
@@ -105,13 +101,20 @@ export class RunFolder implements Disposable {
   /** An empty place for the launcher to bind something at. */
   place(index: number, isFolder: boolean): string {
     const path = join(this.path, `bound-${index}`);
-    if (isFolder) mkdirSync(path);
-    else writeFileSync(path, "");
+    inTemporary(path, () => (isFolder ? mkdirSync(path) : writeFileSync(path, "")));
     return path;
   }
 
   [Symbol.dispose](): void {
     rmSync(this.path, { recursive: true, force: true });
+  }
+}
+
+function inTemporary(path: string, write: () => unknown): void {
+  try {
+    write();
+  } catch (error) {
+    throw temporaryTrouble("the files of a session", path, error);
   }
 }
 

@@ -22,6 +22,7 @@ import { findInterpreter, Nursery, type Placement, wireLimits } from "./nursery.
 import { PLAIN_LEVEL, startPlain } from "./plain.js";
 import { furnishRoom, type Room } from "./room.js";
 import { NativePythonSandbox } from "./sandbox.js";
+import { unavailable } from "./start-failure.js";
 import { refuseUnwritable } from "./writable-mounts.js";
 
 const MAX_REMEMBERED = 100;
@@ -260,11 +261,9 @@ function once(birthplace: Birthplace): Birthplace {
 }
 
 function withoutWalls(): CellarError {
-  const why =
-    process.platform === "linux"
-      ? "bubblewrap was left out by the caller"
-      : `bubblewrap needs Linux, and this is ${process.platform}`;
-  return new CellarError("SANDBOX_UNAVAILABLE", `The sandbox cannot be made: ${why}`);
+  return process.platform === "linux"
+    ? unavailable("bubblewrap was left out by the caller", "left-out")
+    : unavailable(`bubblewrap needs Linux, and this is ${process.platform}`, "platform");
 }
 
 function refuseMounts(mounts: readonly Mount[], why: CellarError): void {

@@ -1,12 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, statSync } from "node:fs";
 import { Socket } from "node:net";
-import { availableParallelism } from "node:os";
+import { availableParallelism, getPriority, setPriority } from "node:os";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
+import { CellarError } from "../../errors.js";
 import { type Binding, encodeOptions } from "../../isolation/bwrap.js";
 import { type Engine, engineWallOptions } from "../../isolation/engine-wall.js";
+import { remedyFor } from "../../isolation/remedies.js";
 import type { Limits } from "../../protocol/messages.js";
+import { isRealTime } from "../native/machine.js";
 import type { Identity } from "../native/run-folder.js";
 import { FIRST_FREE_DESCRIPTOR, type ProcessPlan } from "./inside/plan.js";
 
@@ -59,6 +62,8 @@ export interface LaunchOrder {
 export interface Tools {
   /** Sets limits; without it there are none. */
   readonly prlimit: string | undefined;
+  /** Leaves a real-time scheduling policy. */
+  readonly chrt: string | undefined;
 }
 
 export interface Walls {
@@ -82,6 +87,7 @@ export function launchBare(order: LaunchOrder, tools: Tools): ChildProcess {
     runner: runnerOf(packageRoot),
   });
   const [program = "", ...rest] = [
+    ...unhurried(tools),
     ...limiting(tools, order.limits),
     process.execPath,
     ...engineOptions(tools),
@@ -128,6 +134,7 @@ export function launchWalled(
     seccompFd: SECCOMP_FD,
   });
   const [program = "", ...rest] = [
+    ...unhurried(tools),
     ...dropping,
     ...limiting(tools, order.limits),
     ...[walls.bwrap, "--args", String(ARGUMENTS_FD), "--"],
@@ -211,6 +218,20 @@ function limiting({ prlimit }: Tools, limits: Limits): string[] {
   ];
 }
 
+/** Cells that ran before everything else could keep the whole machine waiting. */
+function unhurried({ chrt }: Tools): string[] {
+  if (process.platform !== "linux" || !isRealTime()) return [];
+  if (chrt !== undefined) return [chrt, "-o", "0"];
+  throw new CellarError(
+    "START_FAILED",
+    "chrt is not installed, which leaves real-time scheduling",
+    {
+      remedy: remedyFor("real-time"),
+      details: { cause: "real-time" },
+    },
+  );
+}
+
 function planOf(
   { packages, limits, memory, probe }: LaunchOrder,
   places: Pick<ProcessPlan, "distribution" | "runner" | "wheels">,
@@ -247,6 +268,7 @@ function start(
       windowsHide: true,
       ...credentials,
     });
+    if (child.pid !== undefined && getPriority() < 0) setPriority(child.pid, 0);
     child.unref();
     for (const stream of child.stdio) {
       // An end that is told by an error here is told better by the exit.

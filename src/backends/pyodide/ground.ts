@@ -80,7 +80,8 @@ export class Ground implements Disposable {
               setpriv: executablesOn(path, "setpriv")[0],
               place: placesIn(folder),
             };
-      const tools = { prlimit: executablesOn(path, "prlimit")[0] };
+      const [prlimit, chrt] = ["prlimit", "chrt"].map((name) => executablesOn(path, name)[0]);
+      const tools = { prlimit, chrt };
       return new Ground(bait, walls, tools, cgroups, undo);
     } catch (error) {
       for (const step of undo.reverse()) step();
@@ -126,5 +127,5 @@ function placesIn(folder: RunFolder): (host: string) => string {
 
 function architecture(): Architecture {
   if (process.arch === "x64" || process.arch === "arm64") return process.arch;
-  throw unavailable(`there is no system call filter for ${process.arch}`);
+  throw unavailable(`there is no system call filter for ${process.arch}`, "platform");
 }

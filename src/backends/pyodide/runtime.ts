@@ -11,6 +11,7 @@ import {
 } from "../../config.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import { assess } from "../../isolation/levels.js";
+import { requireOwnFiles } from "../../isolation/own-files.js";
 import type { REPLConfig, SandboxInfo } from "../backend.js";
 import type { Family } from "../family/family.js";
 import { closedError } from "../family/input.js";
@@ -20,6 +21,7 @@ import { refuseBelow, refuseWithoutWalls } from "../family/minimum.js";
 import { TaskQueue } from "../family/queue.js";
 import { PythonSandbox } from "../family/sandbox.js";
 import { wireLimits } from "../native/nursery.js";
+import { unavailable } from "../native/start-failure.js";
 import { abortable, splitConfig, type Wishes } from "../options.js";
 import { Deadline, openDirectSession } from "./direct.js";
 import { findDistribution } from "./distribution.js";
@@ -208,6 +210,7 @@ export class PyodideRuntime implements AsyncDisposable {
     packages,
   }: Settings): Promise<{ site: Site; snapshots: SnapshotStore; isRemote: boolean }> {
     const { packageRoot } = this.#surroundings;
+    requireOwnFiles(packageRoot, "pyodide");
     const distribution = await findDistribution(indexURL, this.#cache);
     const wheels = await gatherWheels(distribution, packages, this.#cache);
     const snapshots = new SnapshotStore(this.#cache, [
@@ -279,17 +282,13 @@ function remoteCode(): CellarError {
 }
 
 function inOwnThread(): CellarError {
-  return new CellarError("SANDBOX_UNAVAILABLE", "useWorker: false runs Python in your own thread", {
-    remedy: "Leave useWorker out to run it in a process of its own.",
-  });
+  return unavailable("useWorker: false runs Python in your own thread", "own-thread");
 }
 
 function leftOut(): CellarError {
-  const why =
-    process.platform === "linux"
-      ? "bubblewrap was left out by the caller"
-      : `bubblewrap needs Linux, and this is ${process.platform}`;
-  return new CellarError("SANDBOX_UNAVAILABLE", `The sandbox cannot be made: ${why}`);
+  return process.platform === "linux"
+    ? unavailable("bubblewrap was left out by the caller", "left-out")
+    : unavailable(`bubblewrap needs Linux, and this is ${process.platform}`, "platform");
 }
 
 function refuseMounts({ mounts }: Wishes): void {

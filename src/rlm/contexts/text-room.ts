@@ -5,6 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { surroundings } from "../../config/environment.js";
 import { CellarError, describeError } from "../../errors.js";
+import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
 import { lookAt, piecesOf, type TextFile } from "./text-file.js";
 
 /** As much as a context may have. */
@@ -41,7 +42,7 @@ export class TextRoom implements AsyncDisposable {
         if (bytes > most) throw tooMuch(name, most);
         if (this.#bytes > MOST_BYTES) throw tooMuch(name, MOST_BYTES);
         await file.appendFile(piece).catch((error: unknown) => {
-          throw unwritten(name, error);
+          throw temporaryTrouble(name, path, error);
         });
       }
     } catch (error) {
@@ -66,7 +67,12 @@ export class TextRoom implements AsyncDisposable {
 
   #open(): string {
     if (this.#folder === undefined) {
-      this.#folder = mkdtempSync(join(surroundings().temporary, `cellar-${process.pid}-`));
+      const { temporary } = surroundings();
+      try {
+        this.#folder = mkdtempSync(join(temporary, `cellar-${process.pid}-`));
+      } catch (error) {
+        throw temporaryTrouble("the context", temporary, error);
+      }
       process.on("exit", this.#atExit);
     }
     return this.#folder;
@@ -148,12 +154,4 @@ export function tooMuch(name: string, most: number): CellarError {
     remedy: "Give a part of it, or mount its folder and let the cells read what they need.",
     details: { limit: most },
   });
-}
-
-function unwritten(name: string, error: unknown): CellarError {
-  return new CellarError(
-    "IO_ERROR",
-    `${name} could not be written to a temporary file: ${describeError(error)}`,
-    { remedy: "Set TMPDIR to a folder that can be written and has room for it.", cause: error },
-  );
 }

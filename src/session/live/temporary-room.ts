@@ -9,6 +9,7 @@ import {
   roomOwner,
   STATE_FILE,
 } from "../../backends/native/room.js";
+import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
 import { Folder } from "../workspace/folder.js";
 import { Removal } from "../workspace/removal.js";
 
@@ -30,7 +31,11 @@ export class TemporaryRoom implements AsyncDisposable {
     };
     this.workspace = furnishRoom(this.room);
     if (state === undefined) return;
-    writeFileSync(this.stateFile, state, { flag: "wx", mode: 0o400 });
+    try {
+      writeFileSync(this.stateFile, state, { flag: "wx", mode: 0o400 });
+    } catch (error) {
+      throw temporaryTrouble("the variables", this.stateFile, error);
+    }
     const owner = roomOwner();
     if (owner !== undefined) chownSync(this.stateFile, owner.uid, owner.gid);
   }
@@ -45,10 +50,18 @@ export class TemporaryRoom implements AsyncDisposable {
   }
 }
 
+function makeRoot(temporary: string): string {
+  try {
+    return mkdtempSync(join(temporary, `cellar-${process.pid}-`));
+  } catch (error) {
+    throw temporaryTrouble("the files of a session", temporary, error);
+  }
+}
+
 /** Named so that a later process removes it where this one had no time to. */
 function rootOfRooms(): string {
   if (shared.root !== undefined && existsSync(shared.root)) return shared.root;
-  const root = mkdtempSync(join(tmpdir(), `cellar-${process.pid}-`));
+  const root = makeRoot(tmpdir());
   // The sandbox's user passes through to its own room, and cannot list the others.
   chmodSync(root, 0o711);
   process.once("exit", () => rmSync(root, { recursive: true, force: true }));
