@@ -1,13 +1,7 @@
 import { chown, copyFile, link, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ISandbox, REPLConfig } from "../backends/backend.js";
-import {
-  furnishRoom,
-  type Room,
-  roomFolder,
-  roomOwner,
-  SPILL_FOLDER,
-} from "../backends/native/room.js";
+import { type Room, roomFolder, roomOwner, SPILL_FOLDER } from "../backends/native/room.js";
 import { openSandbox } from "../backends/select.js";
 import { describeError } from "../errors.js";
 import { TemporaryRoom } from "../session/live/temporary-room.js";
@@ -36,7 +30,7 @@ export class AgentSession implements AsyncDisposable {
 
   static async open(config: REPLConfig, context: unknown): Promise<AgentSession> {
     const room = new TemporaryRoom(undefined);
-    furnishRoom(room.room, [SPILL_FOLDER]);
+    room.furnish([SPILL_FOLDER]);
     let sandbox: ISandbox | undefined;
     try {
       sandbox = await openSandbox(config, {}, { ...room.room, isReborn: true });

@@ -1,8 +1,9 @@
 import { chown, link, lstat, mkdir, open, readdir, rm, rmdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { roomOwner } from "../backends/native/room.js";
-import { CellarError } from "../errors.js";
-import { diskFault, hasCode } from "../session/store/disk-faults.js";
+import { CellarError, isCellarError } from "../errors.js";
+import { explained } from "../isolation/temporary-trouble.js";
+import { hasCode } from "../session/store/disk-faults.js";
 import { FOLDER_MODE, makeFolder, removeFile, TempNames } from "../session/store/disk-folders.js";
 import { checkName, folderName } from "../session/store/names.js";
 
@@ -41,7 +42,7 @@ export class SpillFolder {
       await folder.#make();
       await folder.#temps.sweep(path, await readdir(path));
     } catch (error) {
-      throw diskFault(`opening ${path}`, error);
+      throw unwritten(path, error);
     }
     return folder;
   }
@@ -65,7 +66,7 @@ export class SpillFolder {
       const removed = await this.#makeRoom(number);
       return { name: nameOf(number), isWhole, removed };
     } catch (error) {
-      throw diskFault(`writing to ${this.path}`, error);
+      throw unwritten(this.path, error);
     } finally {
       await removeFile(temp).catch(() => {});
     }
@@ -126,6 +127,17 @@ export class SpillFolder {
   async remove(): Promise<void> {
     await rm(this.path, { recursive: true, force: true });
   }
+}
+
+function unwritten(path: string, error: unknown): CellarError {
+  if (isCellarError(error)) return error;
+  const [reason] = explained(error, path);
+  const wanted = hasCode(error, "ENOSPC", "EDQUOT") ? "with more space" : "that can be written";
+  return new CellarError("IO_ERROR", `outputs could not be written to ${path}: ${reason}`, {
+    remedy: `Set the option spillDir to a folder ${wanted}.`,
+    details: { errno: (error as NodeJS.ErrnoException).code },
+    cause: error,
+  });
 }
 
 function nameOf(number: number): string {

@@ -1,83 +1,79 @@
-import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { release } from "node:os";
-import { promisify } from "node:util";
-import type { Isolation } from "../backends/backend.js";
+import type { Isolation, REPLConfig } from "../backends/backend.js";
 import { daemonAddress } from "../backends/daemon/address.js";
-import { machine } from "../backends/native/machine.js";
 import { findInterpreter } from "../backends/native/nursery.js";
 import { preloadNames } from "../backends/native/preload.js";
 import type { NativeRuntime } from "../backends/native/runtime.js";
 import { createSandbox, sharedRuntime } from "../backends/select.js";
 import { type IsolationLevel, type Settings, surroundings } from "../config.js";
-import { describeError } from "../errors.js";
-import { locateBwrap } from "../isolation/layout.js";
+import { isCellarError } from "../errors.js";
 import { claimOf, type IsolationCheck, meets } from "../isolation/levels.js";
-import { remedyFor } from "../isolation/remedies.js";
+import { osRelease } from "../isolation/python-needed.js";
+import { isolationCause, remedyFor } from "../isolation/remedies.js";
 import { describeReport, inspectDaemon } from "./daemon.js";
 import { describeFailure } from "./failures.js";
-
-/** `info` is neither good nor bad; `warn` costs comfort or a level, `fail` the sandbox. */
-export interface HealthCheck {
-  readonly name: string;
-  readonly status: "ok" | "warn" | "fail" | "info";
-  readonly detail: string;
-  readonly fix?: string | undefined;
-}
-
-export interface Diagnosis {
-  /** A sandbox can be made and its level is at least the minimum. */
-  readonly ok: boolean;
-  /** Null when no sandbox can be made. */
-  readonly level: IsolationLevel | null;
-  readonly claims: string | null;
-  readonly minimum: IsolationLevel;
-  /** What stands between this machine and L3. */
-  readonly missing: readonly string[];
-  readonly python: {
-    readonly executable: string;
-    readonly version: string;
-    readonly reason: string;
-  } | null;
-  readonly checks: readonly HealthCheck[];
-  readonly error: {
-    readonly code: string;
-    readonly message: string;
-    readonly remedy: string | null;
-  } | null;
-}
+import { notebooksCheck, ownFilesCheck, socketFault, temporaryCheck } from "./folder-checks.js";
+import { type Attempt, attempt, type Diagnosis, type HealthCheck } from "./health-check.js";
+import { bwrapCheck, machineChecks, nodeCheck, platformCheck } from "./machine-checks.js";
+import { dirOf } from "./notebook-place.js";
+import { tryAgent, tryCell, tryNotebook } from "./trial-runs.js";
 
 type Live = Awaited<ReturnType<ReturnType<NativeRuntime["nursery"]>["warm"]>>;
-type Attempt<T> = { readonly value: T } | { readonly error: unknown };
+type Found = Attempt<Awaited<ReturnType<typeof findInterpreter>>>;
 
 /** Not needed for L3, so their absence is no fault. */
 const BEYOND: readonly string[] = ["landlock", "guest-kernel"];
-const OLDEST_NODE = [20, 19] as const;
+const AGAIN = "Fix the lines above, then run cellar doctor again.";
+/** What there is no other way for. */
+const NEEDS_PYTHON = "notebooks, cellar mcp, cellar install and the daemon need CPython";
 
-/** Looks at everything the sandbox stands on; whatever is missing becomes a line, never a throw. */
+/** What stands behind a session where no daemon runs, and how much it isolates. */
+interface Footing {
+  readonly isolation: Isolation | undefined;
+  readonly checks: readonly HealthCheck[];
+  /** Why there are no walls around CPython. */
+  readonly error: unknown;
+}
+
+/**
+ * Tries everything that a session, an agent and a notebook stand on, in the way they do; whatever
+ * is missing becomes a line, never a throw.
+ */
 export async function diagnose(settings: Settings): Promise<Diagnosis> {
+  const { packageRoot, temporary } = surroundings();
   const python = await attempt(findInterpreter(settings, surroundings()));
-  const live = await attempt(
-    sharedRuntime().then((runtime) => runtime.nursery({ ...settings, poolSize: 0 }).warm()),
-  );
-  const isolation = "value" in live ? live.value.isolation : await withoutWalls(settings);
-  const checks = [
-    nodeCheck(),
-    platformCheck(),
-    pythonCheck(python),
-    ...("value" in live ? packageChecks(live.value) : []),
-    await bwrapCheck(),
-    ...machineChecks(),
-    await daemonCheck(),
-    ...("value" in live ? live.value.isolation.checks.map(probeCheck) : [wallsCheck(live.error)]),
-    isolationCheck(isolation, settings.minIsolation),
+  const fallsBack = isReplaced(python, settings);
+  const folder = dirOf({});
+  const [ownFiles, scratch, shelf] = [
+    ownFilesCheck(packageRoot),
+    temporaryCheck(temporary),
+    notebooksCheck(folder),
   ];
+  const footing = fallsBack ? await onPyodide() : await onPython(settings);
+  const canStart = footing.isolation && meets(footing.isolation.level, settings.minIsolation);
+  const config: REPLConfig = {
+    poolSize: 0,
+    ...(settings.python !== undefined && { python: settings.python }),
+  };
+  const cell = canStart === true ? await tryCell(config) : undefined;
+  const info = cell !== undefined && "value" in cell.outcome ? cell.outcome.value : undefined;
+  const [agent, notebook] = await Promise.all([
+    info && tryAgent(config),
+    fallsBack || shelf.status === "fail" ? undefined : info && tryNotebook(config, folder),
+  ]);
+  const isolation = info?.isolation ?? footing.isolation;
+  const trials = [cell, agent, notebook].flatMap((trial) => trial?.check ?? []);
   return {
-    ok: isolation !== undefined && meets(isolation.level, settings.minIsolation),
+    ok: info !== undefined,
     level: isolation?.level ?? null,
     claims: isolation === undefined ? null : claimOf(isolation.level),
     minimum: settings.minIsolation,
-    missing: isolation?.missing ?? [],
+    missing: [...(isolation?.missing ?? [])],
+    backend: info?.backend ?? null,
+    works: {
+      cells: info !== undefined,
+      agents: agent?.check.status === "ok",
+      notebooks: notebook?.check.status === "ok",
+    },
     python:
       "value" in python
         ? {
@@ -86,46 +82,60 @@ export async function diagnose(settings: Settings): Promise<Diagnosis> {
             reason: python.value.reason,
           }
         : null,
-    checks,
-    error: "error" in live ? describeFailure(live.error) : null,
+    checks: [
+      nodeCheck(),
+      platformCheck(),
+      ownFiles,
+      pythonCheck(python, fallsBack),
+      await bwrapCheck(),
+      ...machineChecks(),
+      scratch,
+      shelf,
+      await daemonCheck(),
+      ...footing.checks,
+      ...trials,
+      isolationCheck(isolation, settings.minIsolation, footing.error),
+    ],
+    error: footing.error === undefined ? null : describeFailure(footing.error),
   };
 }
 
-async function attempt<T>(work: Promise<T>): Promise<Attempt<T>> {
-  try {
-    return { value: await work };
-  } catch (error) {
-    return { error };
+/** Whether a session takes Pyodide for want of a Python; who named one wants that one. */
+function isReplaced(python: Found, settings: Settings): boolean {
+  return (
+    "error" in python &&
+    isCellarError(python.error, "PYTHON_UNSUITABLE") &&
+    settings.python === undefined
+  );
+}
+
+async function onPython(settings: Settings): Promise<Footing> {
+  const live = await attempt(
+    sharedRuntime().then((runtime) => runtime.nursery({ ...settings, poolSize: 0 }).warm()),
+  );
+  if ("value" in live) {
+    const { isolation } = live.value;
+    const checks = [...packageChecks(live.value), ...isolation.checks.map(probeCheck)];
+    return { isolation, checks, error: undefined };
   }
+  const isolation = await leastOf({ backend: "native", preload: "none", poolSize: 0 });
+  return { isolation, checks: [wallsCheck(live.error)], error: live.error };
 }
 
-function nodeCheck(): HealthCheck {
-  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  const fits = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
-  const detail = `${process.versions.node}, ${process.execPath}`;
-  return fits
-    ? { name: "node", status: "ok", detail }
-    : {
-        name: "node",
-        status: "fail",
-        detail,
-        fix: `Install Node ${OLDEST_NODE.join(".")} or newer.`,
-      };
+async function onPyodide(): Promise<Footing> {
+  const isolation = await leastOf({ backend: "pyodide" });
+  return { isolation, checks: [], error: undefined };
 }
 
-function platformCheck(): HealthCheck {
-  const detail = `${process.platform} ${release()} ${process.arch}`;
-  return process.platform === "linux"
-    ? { name: "platform", status: "ok", detail }
-    : {
-        name: "platform",
-        status: "fail",
-        detail,
-        fix: "The sandbox needs Linux: use a virtual machine, WSL 2 or a container.",
-      };
+/** What a session has that is content with any isolation. */
+async function leastOf(config: REPLConfig): Promise<Isolation | undefined> {
+  const session = await attempt(createSandbox({ ...config, minIsolation: "L0" }));
+  if ("error" in session) return undefined;
+  await session.value.destroy();
+  return session.value.info.isolation;
 }
 
-function pythonCheck(python: Attempt<Awaited<ReturnType<typeof findInterpreter>>>): HealthCheck {
+function pythonCheck(python: Found, fallsBack: boolean): HealthCheck {
   if ("value" in python) {
     const { version, executable, reason, hidden } = python.value;
     const detail = `${version}, ${executable} (${reason})`;
@@ -140,7 +150,14 @@ function pythonCheck(python: Attempt<Awaited<ReturnType<typeof findInterpreter>>
     };
   }
   const { message, remedy } = describeFailure(python.error);
-  return { name: "python", status: "fail", detail: message, fix: remedy ?? remedyFor("python") };
+  return fallsBack
+    ? {
+        name: "python",
+        status: "warn",
+        detail: `${message}\nCells run on Pyodide; ${NEEDS_PYTHON}.`,
+        fix: remedyFor("python", osRelease()),
+      }
+    : { name: "python", status: "fail", detail: message, fix: remedy ?? remedyFor("python") };
 }
 
 function packageChecks({ report }: Live): HealthCheck[] {
@@ -174,66 +191,17 @@ function distributionOf(module: string): string {
   return module === "sklearn" ? "scikit-learn" : module;
 }
 
-async function bwrapCheck(): Promise<HealthCheck> {
-  const path = locateBwrap(surroundings().path);
-  if (path === undefined) {
-    const fix = remedyFor("bwrap-missing", readText("/etc/os-release"));
-    return { name: "bwrap", status: "fail", detail: "bubblewrap is not installed", fix };
-  }
-  try {
-    const { stdout } = await promisify(execFile)(path, ["--version"], { timeout: 10_000 });
-    return {
-      name: "bwrap",
-      status: "ok",
-      detail: `${stdout.trim().replace(/^\w+ /, "")}, ${path}`,
-    };
-  } catch (error) {
-    const fix = remedyFor("bwrap-missing", readText("/etc/os-release"));
-    const detail = `${path} cannot be run: ${describeError(error)}`;
-    return { name: "bwrap", status: "fail", detail, fix };
-  }
-}
-
-function machineChecks(): HealthCheck[] {
-  const { namespacesDisabled, appArmorRestricts, inContainer } = machine();
-  const root = process.getuid?.() === 0;
-  return [
-    namespacesDisabled
-      ? {
-          name: "user-namespaces",
-          status: "fail",
-          detail: "switched off by a kernel setting",
-          fix: remedyFor("user-namespaces-off"),
-        }
-      : { name: "user-namespaces", status: "ok", detail: "no kernel setting forbids them" },
-    appArmorRestricts
-      ? {
-          name: "apparmor",
-          // Root is not held by that restriction.
-          status: root ? "info" : "warn",
-          detail: "keeps user namespaces from programs without a profile",
-          ...(!root && { fix: remedyFor("apparmor") }),
-        }
-      : { name: "apparmor", status: "ok", detail: "does not restrict user namespaces" },
-    {
-      name: "container",
-      status: "info",
-      detail: inContainer ? "this machine is a container" : "no sign of a container",
-    },
-    {
-      name: "started-as",
-      status: "info",
-      detail: root
-        ? "root: an unprivileged uid is taken before the sandbox starts"
-        : `uid ${process.getuid?.() ?? "unknown"}`,
-    },
-  ];
-}
-
 async function daemonCheck(): Promise<HealthCheck> {
   try {
-    const report = await inspectDaemon(daemonAddress(surroundings().home));
-    const detail = describeReport(report).replaceAll("\n", "; ");
+    const { path, folder } = daemonAddress(surroundings().home);
+    const report = await inspectDaemon({ path, folder });
+    const told = describeReport(report).replaceAll("\n", "; ");
+    const fault = folder === undefined || report.running ? undefined : socketFault(folder);
+    if (fault !== undefined) {
+      const fix = "Set HOME to a folder of yours, or do without cellar daemon.";
+      return { name: "daemon", status: "warn", detail: `${told}; ${fault}`, fix };
+    }
+    const detail = report.running ? `${told}; exec, repl and createSandbox() use it` : told;
     if (!report.running || report.status !== null)
       return { name: "daemon", status: "info", detail };
     return { name: "daemon", status: "warn", detail, fix: "Run cellar daemon stop." };
@@ -248,57 +216,41 @@ function probeCheck({ name, ok, detail, fix }: IsolationCheck): HealthCheck {
   if (ok) return { name, status: "ok", detail };
   if (BEYOND.includes(name)) return { name, status: "info", detail };
   const status = name.startsWith("cgroup.") ? "warn" : "fail";
-  return { name, status, detail, fix: fix ?? "Tell the maintainers: this wall should have held." };
+  return { name, status, detail, fix: fix ?? "Tell the maintainers: this should have held." };
 }
 
 function wallsCheck(error: unknown): HealthCheck {
   const { code, message, remedy } = describeFailure(error);
-  const fix = remedy ?? "Mend the lines above, then run cellar doctor again.";
   const detail = code === "PYTHON_UNSUITABLE" ? "not tried without a Python" : message;
-  return { name: "walls", status: "fail", detail, fix };
+  return { name: "sandbox", status: "fail", detail, fix: remedy ?? AGAIN };
 }
 
-function isolationCheck(isolation: Isolation | undefined, minimum: IsolationLevel): HealthCheck {
+function isolationCheck(
+  isolation: Isolation | undefined,
+  minimum: IsolationLevel,
+  error: unknown,
+): HealthCheck {
   if (isolation === undefined) {
     return {
       name: "isolation",
       status: "fail",
       detail: "no session can be started at all",
-      fix: "Mend the lines above, then run cellar doctor again.",
+      fix: AGAIN,
     };
   }
   const { level, missing } = isolation;
   const without = missing.length === 0 ? "" : ` Missing: ${missing.join(", ")}.`;
   const detail = `${level} (at least ${minimum} is asked for): ${claimOf(level)}${without}`;
-  return meets(level, minimum)
-    ? { name: "isolation", status: "ok", detail }
-    : {
-        name: "isolation",
-        status: "fail",
-        detail,
-        fix: `Mend the lines above, or accept less: --min-isolation ${level} of exec and repl, or the setting minIsolation.`,
-      };
-}
-
-/** What a session would have that goes without walls, tried out. */
-async function withoutWalls(settings: Settings): Promise<Isolation | undefined> {
-  const plain = {
-    ...settings,
-    backend: "native",
-    preload: "none",
-    poolSize: 0,
-    minIsolation: "L0",
-  } as const;
-  const session = await attempt(createSandbox(plain));
-  if ("error" in session) return undefined;
-  await session.value.destroy();
-  return session.value.info.isolation;
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
+  if (meets(level, minimum)) return { name: "isolation", status: "ok", detail };
+  const isAboutIsolation =
+    error === undefined ||
+    (isCellarError(error) && isolationCause(error.details.cause) !== undefined);
+  return {
+    name: "isolation",
+    status: "fail",
+    detail,
+    fix: isAboutIsolation
+      ? `Fix the lines above, or accept less: --min-isolation ${level} of exec and repl, or the setting minIsolation.`
+      : AGAIN,
+  };
 }

@@ -1,8 +1,10 @@
 import type { Command } from "commander";
 import { resolveSettings } from "../config.js";
-import { type Diagnosis, diagnose, type HealthCheck } from "./diagnosis.js";
+import { meets } from "../isolation/levels.js";
+import { diagnose } from "./diagnosis.js";
 import { EXIT } from "./exit-codes.js";
 import { writeJson } from "./failures.js";
+import type { Diagnosis, HealthCheck } from "./health-check.js";
 import { escapeControls, isTerminal, painterFor, withProgress } from "./terminal.js";
 
 interface DoctorOptions {
@@ -11,7 +13,10 @@ interface DoctorOptions {
 }
 
 const NOTES = `
-Exit code 0 when the isolation in force meets minIsolation, else 1.
+It runs a cell, a turn of an agent and a cell of a notebook, of which nothing stays.
+
+Exit code 0 when a cell ran and its isolation meets minIsolation, else 1. Trouble with notebooks
+alone is a line with ✗, and leaves it at 0.
 
 Examples:
   cellar doctor
@@ -58,13 +63,19 @@ function rows({ name, status, detail, fix }: HealthCheck, width: number): string
   ];
 }
 
-function verdict({ ok, level, claims, minimum }: Diagnosis): string {
+function verdict({ ok, level, claims, minimum, works }: Diagnosis): string {
   const paint = painterFor(process.stdout);
   if (level === null) {
     return paint("red", "No session can be started here.");
   }
   const text = `Isolation ${level}: ${claims}`;
-  return ok
-    ? paint("green", text)
-    : `${paint("red", text)}\nBelow the minimum ${minimum}: Cellar refuses to run code.`;
+  if (!meets(level, minimum)) {
+    return `${paint("red", text)}\nBelow the minimum ${minimum}: Cellar refuses to run code.`;
+  }
+  if (!ok) return `${paint("red", text)}\nNo cell could be run: see the lines with ✗.`;
+  const broken = [
+    ...(works.agents ? [] : ["Agents cannot be run here"]),
+    ...(works.notebooks ? [] : ["Notebooks cannot be kept here"]),
+  ].map((line) => `\n${paint("yellow", `${line}: see the lines above.`)}`);
+  return `${paint("green", text)}${broken.join("")}`;
 }

@@ -4,6 +4,7 @@ import { resolveSettings, type Settings, surroundings } from "../config.js";
 import { CellarError, isCellarError } from "../errors.js";
 import type { Interpreter } from "../isolation/interpreter.js";
 import { pythonOf } from "../isolation/python-candidates.js";
+import { needingPython } from "../isolation/python-needed.js";
 import { EXIT } from "./exit-codes.js";
 import { complain, invalidInput, writeJson } from "./failures.js";
 import { lockEnvironment } from "./install-lock.js";
@@ -136,11 +137,12 @@ async function lockFor(
 }
 
 async function list(settings: Settings, { json }: InstallOptions): Promise<number> {
-  const interpreter = await findInterpreter(settings, surroundings());
+  const found = findInterpreter(settings, surroundings());
+  const interpreter = await needingPython("cellar install needs", found);
   const { executable: python, prefix: environment, basePrefix, version } = interpreter;
   const isVenv = environment !== basePrefix;
-  const found = (await listPackages(python)) ?? [];
-  const packages = found
+  const listed = (await listPackages(python)) ?? [];
+  const packages = listed
     .filter(({ name, isOwn }) => isVenv && isOwn && !TOOLS.includes(name))
     .map(({ name, version: one }) => ({ name, version: one }))
     .sort((one, other) => one.name.localeCompare(other.name));

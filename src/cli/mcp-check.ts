@@ -5,7 +5,8 @@ import { type CallToolResult, Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { z } from "zod";
 import { callerVariable, packageVersion, surroundings } from "../config/environment.js";
-import { CellarError, describeError } from "../errors.js";
+import { CellarError, describeError, isCellarError } from "../errors.js";
+import { remedyFor } from "../isolation/remedies.js";
 import { Notebook } from "../session/notebook.js";
 import { EXIT } from "./exit-codes.js";
 import { complain, writeJson } from "./failures.js";
@@ -45,8 +46,9 @@ export async function checkServer(options: McpOptions): Promise<number> {
     return EXIT.ok;
   } catch (error) {
     const reason = describeError(error);
-    if (options.json === true) writeJson({ ok: false, reason });
-    else complain(`the server cannot be used: ${reason}`, "cellar doctor tells what is missing");
+    const remedy = (isCellarError(error) ? error.remedy : undefined) ?? remedyFor("unknown");
+    if (options.json === true) writeJson({ ok: false, reason, remedy });
+    else complain(`the server cannot be used: ${reason}`, remedy);
     return EXIT.failed;
   }
 }
@@ -56,8 +58,12 @@ async function tryServer(options: McpOptions): Promise<Report> {
   const flags = process.argv.slice(2).filter((arg) => !OWN_FLAGS.includes(arg));
   const args = [MAIN, ...withWholePaths(flags)];
   const client = new Client({ name: "cellar-check", version: packageVersion() });
-  const stderr = options.json === true ? "pipe" : "inherit";
-  const transport = new StdioClientTransport({ command, args, env: environment(), stderr });
+  const transport = new StdioClientTransport({
+    command,
+    args,
+    env: environment(),
+    stderr: "pipe",
+  });
   let said = "";
   transport.stderr?.on("data", (chunk: Buffer) => {
     said = `${said}${chunk}`.slice(-LONGEST_REASON);
@@ -69,6 +75,7 @@ async function tryServer(options: McpOptions): Promise<Report> {
     const began = performance.now();
     const call = { name: "execute_cell", arguments: { session, code: CODE } };
     const isolation = isolationOf(await client.callTool(call, PATIENCE));
+    if (options.json !== true) process.stderr.write(said);
     const { name, version } = client.getServerVersion() ?? { name: "unknown", version: "" };
     return {
       server: `${name} ${version}`,
@@ -80,12 +87,17 @@ async function tryServer(options: McpOptions): Promise<Report> {
       args,
     };
   } catch (error) {
-    if (said === "") throw error;
-    throw new CellarError("START_FAILED", `${describeError(error)}; ${said.trim()}`);
+    throw said.trim() === "" ? error : toldBy(said.trim(), error);
   } finally {
     await client.close();
     await Notebook.remove({ ...placeOf(options), session }).catch(() => {});
   }
+}
+
+/** What a server said that ended is why; that its connection is closed then says nothing more. */
+function toldBy(said: string, cause: unknown): CellarError {
+  const [, message = said, remedy] = /^(?:cellar: )?(.*?)(?:\n {2}fix: (.*))?$/s.exec(said) ?? [];
+  return new CellarError("START_FAILED", message, { remedy, cause });
 }
 
 /** An agent starts the server in a folder of its own choice. */

@@ -3,6 +3,7 @@ import { StdoutGuard } from "../server/mcp/stdout-guard.js";
 import { Desk } from "../tools/desk.js";
 import { EXIT } from "./exit-codes.js";
 import { complain, invalidInput } from "./failures.js";
+import { inOurWords } from "./notebook-opening.js";
 import { type PlaceOptions, placeOf } from "./notebook-place.js";
 import { type SandboxOptions, toConfig } from "./sandbox-config.js";
 import { isTerminal } from "./terminal.js";
@@ -32,7 +33,7 @@ export async function serveNotebooks(options: McpOptions): Promise<number> {
     process.removeAllListeners(signal);
     process.once(signal, () => ending.abort());
   }
-  await using desk = await Desk.open({ ...placeOf(options), config });
+  await using desk = await Desk.open({ ...placeOf(options), config }).catch(inOurWords);
   await serveClient({
     desk,
     stdin: process.stdin,

@@ -1,4 +1,5 @@
 import { CellarError, isCellarError } from "../errors.js";
+import { TEMPORARY_FOLDER } from "../isolation/temporary-trouble.js";
 import { Notebook } from "../session/notebook.js";
 import { cellList } from "../session/notebook-state.js";
 import { complain, invalidInput } from "./failures.js";
@@ -58,7 +59,7 @@ export function tellLosses({ state, cells }: Notebook): void {
 }
 
 /** Remedies that speak of calls, as they are said at the command line. */
-function inOurWords(error: unknown): never {
+export function inOurWords(error: unknown): never {
   if (!isCellarError(error)) throw error;
   const remedy = remedyOf(error);
   if (remedy === undefined) throw error;
@@ -66,8 +67,12 @@ function inOurWords(error: unknown): never {
   throw new CellarError(code, message, { remedy, details, cause: error });
 }
 
-function remedyOf({ code, details }: CellarError): string | undefined {
+function remedyOf({ code, details, remedy }: CellarError): string | undefined {
   switch (code) {
+    case "IO_ERROR":
+      return details.errno === undefined || details.cause === TEMPORARY_FOLDER
+        ? undefined
+        : elsewhere(details.errno, remedy);
     case "LOCKED":
       return "End that process, or take the notebook from it with --takeover.";
     case "NOT_FOUND":
@@ -78,6 +83,24 @@ function remedyOf({ code, details }: CellarError): string | undefined {
       return usableSteps(details.usable);
     default:
       return undefined;
+  }
+}
+
+/** What a person at the command line can do about the folder of the notebooks. */
+function elsewhere(errno: unknown, remedy: string | undefined): string | undefined {
+  switch (errno) {
+    case "ENOSPC":
+    case "EDQUOT":
+      return "Free some space there, or name a folder with more with --dir FOLDER.";
+    case "EROFS":
+    case "EACCES":
+    case "EPERM":
+    case "ENOENT":
+    case "ENOTDIR":
+    case "ENOTSUP":
+      return "Name a folder of yours that can be written with --dir FOLDER.";
+    default:
+      return remedy;
   }
 }
 

@@ -14,6 +14,7 @@ import { type Settings, surroundings } from "../config.js";
 import { CellarError, describeError } from "../errors.js";
 import { type Interpreter, resolveInterpreter } from "../isolation/interpreter.js";
 import { isCheckout, packageEnvironment, pathCandidates } from "../isolation/python-candidates.js";
+import { needingPython } from "../isolation/python-needed.js";
 
 /** What came with the environment itself. */
 export const TOOLS: readonly string[] = ["pip", "setuptools", "wheel"];
@@ -33,7 +34,8 @@ export type Target =
 /** A venv is used as it is; where Python is the system's, Cellar makes its own. */
 export async function targetOf(settings: Settings): Promise<Target> {
   const here = surroundings();
-  const interpreter = await findInterpreter(settings, here);
+  const found = findInterpreter(settings, here);
+  const interpreter = await needingPython("cellar install needs", found);
   const isVenv = interpreter.prefix !== interpreter.basePrefix;
   if (settings.python !== undefined) {
     if (isVenv) return { kind: "there", interpreter };

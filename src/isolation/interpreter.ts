@@ -109,7 +109,11 @@ export async function resolveInterpreter(
     refusals.length === 0
       ? "No Python was found"
       : `No suitable Python was found:\n${refusals.map((line) => `  ${line}`).join("\n")}`,
-    { refusals, ...(named !== undefined && { named }) },
+    {
+      refusals,
+      looked: candidates.map(({ path }) => path),
+      ...(named !== undefined && { named }),
+    },
   );
 }
 

@@ -59,12 +59,12 @@ profile bwrap /usr/bin/bwrap flags=(unconfined) {
 `;
 
 const INSTALL_BY_DISTRIBUTION: readonly (readonly [ids: readonly string[], command: string])[] = [
-  [["debian", "ubuntu"], "sudo apt-get install bubblewrap"],
-  [["fedora", "rhel", "centos"], "sudo dnf install bubblewrap"],
-  [["arch"], "sudo pacman -S bubblewrap"],
-  [["alpine"], "sudo apk add bubblewrap"],
-  [["opensuse", "suse"], "sudo zypper install bubblewrap"],
-  [["nixos"], "nix-env -iA nixos.bubblewrap"],
+  [["debian", "ubuntu"], "sudo apt-get install "],
+  [["fedora", "rhel", "centos"], "sudo dnf install "],
+  [["arch"], "sudo pacman -S "],
+  [["alpine"], "sudo apk add "],
+  [["opensuse", "suse"], "sudo zypper install "],
+  [["nixos"], "nix-env -iA nixos."],
 ];
 
 /** bwrap's own words, and what lies behind them where nothing else is known. */
@@ -137,9 +137,9 @@ export function isolationCause(cause: unknown): IsolationCause | undefined {
 export function remedyFor(cause: Cause, osRelease = ""): string {
   switch (cause) {
     case "bwrap-missing":
-      return `Install bubblewrap: ${installCommand(osRelease)}.`;
+      return `Install bubblewrap: ${installCommand(osRelease, "bubblewrap")}.`;
     case "bwrap-too-old":
-      return `Install bubblewrap 0.8.0 or newer: ${installCommand(osRelease)}.`;
+      return `Install bubblewrap 0.8.0 or newer: ${installCommand(osRelease, "bubblewrap")}.`;
     case "user-namespaces-off":
       return [
         "Let ordinary users make user namespaces:",
@@ -180,8 +180,9 @@ export function remedyFor(cause: Cause, osRelease = ""): string {
       ].join(" ");
     case "python":
       return [
-        "Install Python 3.8 or newer, or name one with the option `python`",
-        "(a python binary or a venv folder).",
+        `Install Python 3.8 or newer: ${installCommand(osRelease, "python3")};`,
+        "or name one with --python, CELLAR_PYTHON or the option python (a python binary or a venv",
+        "folder).",
       ].join(" ");
     case "below-minimum":
       return "cellar doctor tells what is missing, and how to get it.";
@@ -220,10 +221,12 @@ export function remedyFor(cause: Cause, osRelease = ""): string {
   }
 }
 
-function installCommand(osRelease: string): string {
+function installCommand(osRelease: string, program: "bubblewrap" | "python3"): string {
   const ids = osRelease
     .split("\n")
     .flatMap((line) => /^ID(?:_LIKE)?=(.*)$/.exec(line)?.[1]?.replaceAll('"', "").split(" ") ?? []);
   const known = INSTALL_BY_DISTRIBUTION.find(([names]) => names.some((name) => ids.includes(name)));
-  return known?.[1] ?? "with your system's package manager (the package is called bubblewrap)";
+  return known === undefined
+    ? `with your system's package manager (the package is called ${program})`
+    : `${known[1]}${program}`;
 }

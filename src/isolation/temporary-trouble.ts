@@ -2,13 +2,16 @@ import { type StatsFs, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { CellarError, describeError, isCellarError } from "../errors.js";
 
+/** The cause that such an error carries. */
+export const TEMPORARY_FOLDER = "temporary-folder";
+
 /** For what could not be written to the temporary folder; `what` begins the sentence. */
 export function temporaryTrouble(what: string, path: string, error: unknown): CellarError {
   if (isCellarError(error)) return error;
   const [reason, remedy] = explained(error, path);
   return new CellarError("IO_ERROR", `${what} could not be written to ${path}: ${reason}`, {
     remedy,
-    details: { errno: codeOf(error), path },
+    details: { cause: TEMPORARY_FOLDER, errno: codeOf(error), path },
     cause: error,
   });
 }

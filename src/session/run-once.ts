@@ -8,6 +8,7 @@ import { sharedRuntime } from "../backends/select.js";
 import { kindOf } from "../config/kinds.js";
 import { resolveSettings, type Settings } from "../config.js";
 import { CellarError, errorLine, isCellarError } from "../errors.js";
+import { needingPython } from "../isolation/python-needed.js";
 import type { RestoreReport } from "../protocol/messages.js";
 import { TemporaryRoom } from "./live/temporary-room.js";
 import { describeOverrun } from "./workspace/quota.js";
@@ -69,7 +70,8 @@ export async function runOnce(options: RunOnceOptions): Promise<RunOnceResult> {
   const env = { CELLAR_NAMES: "preloaded", ...config.env };
   const wishes = { ...config, env, checkpoints: "off" } as const;
   const source = checkRuntime(runtime) ?? (await sharedRuntime());
-  await using sandbox = await source.createSandbox(wishes, undefined, room.room);
+  const started = source.createSandbox(wishes, undefined, room.room);
+  await using sandbox = await needingPython("runOnce() needs", started);
   const restored = given && (await restore(sandbox, room.stateFile));
   if (typeof restored === "string") return refused(restored);
   const execution = await runWithin(workspace, sandbox, code, config.signal);

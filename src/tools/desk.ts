@@ -8,6 +8,7 @@ import { unfitOptions } from "../config/problems.js";
 import { type IsolationLevel, resolveSettings, type Settings, settingLayers } from "../config.js";
 import { describeError } from "../errors.js";
 import { claimOf } from "../isolation/levels.js";
+import { needingPython } from "../isolation/python-needed.js";
 import type { NotebookContent } from "../session/interchange/notebook-content.js";
 import { razeRoom, roomsIn } from "../session/live/quarters.js";
 import { Notebook } from "../session/notebook.js";
@@ -260,7 +261,8 @@ async function probe(
   };
   try {
     runtime.makeRoom(wishes, room);
-    await using sandbox = await runtime.createSandbox(wishes, "notebooks need rooms", room);
+    const started = runtime.createSandbox(wishes, "notebooks need rooms", room);
+    await using sandbox = await needingPython("Notebooks need", started);
     return sandbox.info.isolation;
   } finally {
     await razeRoom(room);

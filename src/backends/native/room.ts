@@ -1,6 +1,7 @@
 import { chownSync, existsSync, lstatSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { CellarError, describeError } from "../../errors.js";
+import { CellarError } from "../../errors.js";
+import { explained } from "../../isolation/temporary-trouble.js";
 import { sandboxIdentity } from "./identity.js";
 
 export const WORKSPACE_FOLDER = "workspace";
@@ -63,11 +64,17 @@ function makePath(path: string): void {
       makePath(path);
       return;
     }
-    throw new CellarError("IO_ERROR", `${path} cannot be made: ${describeError(error)}`, {
-      remedy: "Name a folder that can be written to.",
-      cause: error,
-    });
+    throw unmade(path, error);
   }
+}
+
+function unmade(path: string, error: unknown): CellarError {
+  const [reason] = explained(error, path);
+  return new CellarError("IO_ERROR", `${path} cannot be made: ${reason}`, {
+    remedy: "Name a folder that can be written to.",
+    details: { errno: (error as NodeJS.ErrnoException).code },
+    cause: error,
+  });
 }
 
 function makeOwned(path: string): void {
@@ -76,7 +83,7 @@ function makeOwned(path: string): void {
     const owner = roomOwner();
     if (owner !== undefined) chownSync(path, owner.uid, owner.gid);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw unmade(path, error);
     if (lstatSync(path).isDirectory()) return;
     throw new CellarError("IO_ERROR", `${path} is not a folder`, { cause: error });
   }

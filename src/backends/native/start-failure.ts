@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { CellarError, describeError, type ErrorCode, isCellarError } from "../../errors.js";
+import { osRelease } from "../../isolation/python-needed.js";
 import {
   diagnose,
   type IsolationCause,
@@ -66,12 +66,4 @@ function killed(said: string): CellarError {
   return new CellarError("START_FAILED", message, {
     remedy: "Try again. If it happens again, see who ends it: mostly the machine is out of memory.",
   });
-}
-
-function osRelease(): string {
-  try {
-    return readFileSync("/etc/os-release", "utf8");
-  } catch {
-    return "";
-  }
 }

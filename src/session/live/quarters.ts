@@ -4,6 +4,7 @@ import type { REPLConfig } from "../../backends/backend.js";
 import { furnishRoom, type Room, roomFolder } from "../../backends/native/room.js";
 import type { NativeRuntime } from "../../backends/native/runtime.js";
 import type { NativePythonSandbox } from "../../backends/native/sandbox.js";
+import { needingPython } from "../../isolation/python-needed.js";
 import { EgressProxy } from "../egress/proxy.js";
 import type { NotebookWishes } from "../options.js";
 import { diskFault } from "../store/disk-faults.js";
@@ -119,6 +120,7 @@ export class Quarters implements AsyncDisposable {
         config.onDisplay?.(output);
       },
     };
-    return this.#runtime.createSandbox(listening, "notebooks need rooms", this.room);
+    const started = this.#runtime.createSandbox(listening, "notebooks need rooms", this.room);
+    return needingPython("Notebooks need", started);
   }
 }

@@ -29,7 +29,7 @@ export class TemporaryRoom implements AsyncDisposable {
       name: `run-${randomBytes(12).toString("hex")}`,
       hasEgress: false,
     };
-    this.workspace = furnishRoom(this.room);
+    this.workspace = this.furnish();
     if (state === undefined) return;
     try {
       writeFileSync(this.stateFile, state, { flag: "wx", mode: 0o400 });
@@ -38,6 +38,16 @@ export class TemporaryRoom implements AsyncDisposable {
     }
     const owner = roomOwner();
     if (owner !== undefined) chownSync(this.stateFile, owner.uid, owner.gid);
+  }
+
+  /** Makes what is not there yet, with more folders if wanted; gives the workspace. */
+  furnish(more: readonly string[] = []): string {
+    try {
+      return furnishRoom(this.room, more);
+    } catch (error) {
+      const { cause = error } = error as Error;
+      throw temporaryTrouble("the files of a session", roomFolder(this.room), cause);
+    }
   }
 
   get stateFile(): string {
