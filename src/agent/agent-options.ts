@@ -1,10 +1,9 @@
-import { join } from "node:path";
 import { z } from "zod";
 import type { REPLConfig } from "../backends/backend.js";
 import { checkNames, requireFunction, requireOptions } from "../config/kinds.js";
 import { unfitOptions } from "../config/problems.js";
 import { sandboxNotice } from "../config/setting-names.js";
-import { agentSettingsSchema, settingLayers, userFolders } from "../config.js";
+import { agentSettingsSchema, settingLayers } from "../config.js";
 import type { Embedder } from "./embedder.js";
 import type { RedactionOptions } from "./redaction.js";
 import type { SummaryWorker } from "./summary.js";
@@ -22,10 +21,7 @@ const optionsSchema = z.strictObject({
   outputCap: z.int().min(200).max(1_000_000).default(8192),
   /** Characters that an observation of such an output has at most. */
   maxOutputPreview: z.int().min(960).max(100_000).default(1500),
-  spillDir: z
-    .string()
-    .min(1)
-    .default(() => join(userFolders().runtime, "spill")),
+  spillDir: z.string().min(1).optional(),
   session: z.string().min(1).max(100).optional(),
   useToonEncoding: z.boolean().default(true),
   useSemantic: z.boolean().default(true),

@@ -29,6 +29,7 @@ import { outputText, remarks } from "./observation.js";
 import type { Found } from "./redaction.js";
 import { ResearchContext, type ResearchOptions } from "./research.js";
 import { Spill, type Spilled } from "./spill.js";
+import { usualSpillDir } from "./spill-folder.js";
 import { Renderer } from "./toon.js";
 
 export interface AgentReplOptions extends AgentOptions {
@@ -98,7 +99,7 @@ export class AgentRepl implements AsyncDisposable {
     const session = await AgentSession.open(plan.config, context);
     try {
       const spill = await Spill.open({
-        dir: plan.spillDir,
+        dir: plan.spillDir ?? usualSpillDir(),
         session: plan.session ?? `s-${randomBytes(8).toString("hex")}`,
         mount: session.spillPath,
         cap: plan.outputCap,

@@ -1,8 +1,10 @@
 import { chown, link, lstat, mkdir, open, readdir, rm, rmdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { roomOwner } from "../backends/native/room.js";
+import { userFolders } from "../config.js";
 import { CellarError, isCellarError } from "../errors.js";
-import { explained } from "../isolation/temporary-trouble.js";
+import { explained, writeFault } from "../isolation/temporary-trouble.js";
+import { rootOfRooms } from "../session/live/temporary-room.js";
 import { hasCode } from "../session/store/disk-faults.js";
 import { FOLDER_MODE, makeFolder, removeFile, TempNames } from "../session/store/disk-folders.js";
 import { checkName, folderName } from "../session/store/names.js";
@@ -127,6 +129,12 @@ export class SpillFolder {
   async remove(): Promise<void> {
     await rm(this.path, { recursive: true, force: true });
   }
+}
+
+/** In the user's own folder; where nothing can be written there, in one that ends with the process. */
+export function usualSpillDir(): string {
+  const usual = join(userFolders().runtime, "spill");
+  return writeFault(usual) === undefined ? usual : join(rootOfRooms(), "spill");
 }
 
 function unwritten(path: string, error: unknown): CellarError {

@@ -1,7 +1,5 @@
 import {
-  accessSync,
   closeSync,
-  constants,
   existsSync,
   fsyncSync,
   linkSync,
@@ -12,10 +10,16 @@ import {
   rmSync,
   writeSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { missingOwnFile } from "../isolation/own-files.js";
 import { remedyFor } from "../isolation/remedies.js";
-import { explained, shownBytes, statfsNear } from "../isolation/temporary-trouble.js";
+import {
+  explained,
+  nearest,
+  shownBytes,
+  statfsNear,
+  writeFault,
+} from "../isolation/temporary-trouble.js";
 import type { HealthCheck } from "./health-check.js";
 
 const MEGABYTE = 1024 * 1024;
@@ -82,18 +86,10 @@ export function notebooksCheck(folder: string): HealthCheck {
 
 /** Why a daemon could not listen there; undefined where it can. */
 export function socketFault(folder: string): string | undefined {
-  const place = nearest(folder);
-  try {
-    accessSync(place, constants.W_OK);
-    return undefined;
-  } catch (error) {
-    return `${folder} cannot be used: ${explained(error, place)[0]}`;
-  }
-}
-
-/** The folder itself, or the first one above it that is there. */
-export function nearest(folder: string): string {
-  return existsSync(folder) || dirname(folder) === folder ? folder : nearest(dirname(folder));
+  const fault = writeFault(folder);
+  return fault === undefined
+    ? undefined
+    : `${folder} cannot be used: ${explained(fault, folder)[0]}`;
 }
 
 /** Makes a folder in it, as sessions and notebooks do, and a file that is safe on the disk. */

@@ -4,9 +4,9 @@ import { AgentRepl } from "../agent/agent-repl.js";
 import type { REPLConfig, SandboxInfo } from "../backends/backend.js";
 import { createSandbox } from "../backends/select.js";
 import { CellarError } from "../errors.js";
+import { nearest } from "../isolation/temporary-trouble.js";
 import { Notebook } from "../session/notebook.js";
 import { describeFailure } from "./failures.js";
-import { nearest } from "./folder-checks.js";
 import { type Attempt, attempt, type HealthCheck } from "./health-check.js";
 
 const CODE = "6 * 7";

@@ -1,4 +1,4 @@
-import { type StatsFs, statfsSync } from "node:fs";
+import { accessSync, constants, existsSync, type StatsFs, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { CellarError, describeError, isCellarError } from "../errors.js";
 
@@ -53,12 +53,27 @@ function spaceAt(path: string): string {
   return `${shownBytes(blocks * bsize)} in all, ${shownBytes(bavail * bsize)} free`;
 }
 
-/** Of the path, or the nearest folder above it that is there. */
+/** Of the path, or what is there above it. */
 export function statfsNear(path: string): StatsFs | undefined {
   try {
-    return statfsSync(path);
+    return statfsSync(nearest(path));
   } catch {
-    return dirname(path) === path ? undefined : statfsNear(dirname(path));
+    return undefined;
+  }
+}
+
+/** The path itself, or the first folder above it that is there. */
+export function nearest(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearest(dirname(path));
+}
+
+/** Why nothing can be written or made at the path; undefined where it can. */
+export function writeFault(path: string): unknown {
+  try {
+    accessSync(nearest(path), constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return error;
   }
 }
 

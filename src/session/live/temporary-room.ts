@@ -69,7 +69,7 @@ function makeRoot(temporary: string): string {
 }
 
 /** Named so that a later process removes it where this one had no time to. */
-function rootOfRooms(): string {
+export function rootOfRooms(): string {
   if (shared.root !== undefined && existsSync(shared.root)) return shared.root;
   const root = makeRoot(tmpdir());
   // The sandbox's user passes through to its own room, and cannot list the others.
