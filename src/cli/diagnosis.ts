@@ -34,6 +34,9 @@ interface Footing {
   readonly error: unknown;
 }
 
+/** Pyodide tells about its sandbox only when a cell runs in it. */
+const NOTHING: Footing = { isolation: undefined, checks: [], error: undefined };
+
 /**
  * Tries everything that a session, an agent and a notebook stand on, in the way they do; whatever
  * is missing becomes a line, never a throw.
@@ -48,19 +51,23 @@ export async function diagnose(settings: Settings): Promise<Diagnosis> {
     temporaryCheck(temporary),
     notebooksCheck(folder),
   ];
-  const footing = fallsBack ? await onPyodide() : await onPython(settings);
-  const canStart = footing.isolation && meets(footing.isolation.level, settings.minIsolation);
   const config: REPLConfig = {
     poolSize: 0,
+    spares: 0,
     ...(settings.python !== undefined && { python: settings.python }),
   };
+  const footing = fallsBack ? NOTHING : await onPython(settings);
+  const canStart =
+    fallsBack || (footing.isolation && meets(footing.isolation.level, settings.minIsolation));
   const cell = canStart === true ? await tryCell(config) : undefined;
   const info = cell !== undefined && "value" in cell.outcome ? cell.outcome.value : undefined;
   const [agent, notebook] = await Promise.all([
     info && tryAgent(config),
     fallsBack || shelf.status === "fail" ? undefined : info && tryNotebook(config, folder),
   ]);
-  const isolation = info?.isolation ?? footing.isolation;
+  const isolation =
+    info?.isolation ??
+    (fallsBack ? await leastOf({ ...config, backend: "pyodide" }) : footing.isolation);
   const trials = [cell, agent, notebook].flatMap((trial) => trial?.check ?? []);
   return {
     ok: info !== undefined,
@@ -120,11 +127,6 @@ async function onPython(settings: Settings): Promise<Footing> {
   }
   const isolation = await leastOf({ backend: "native", preload: "none", poolSize: 0 });
   return { isolation, checks: [wallsCheck(live.error)], error: live.error };
-}
-
-async function onPyodide(): Promise<Footing> {
-  const isolation = await leastOf({ backend: "pyodide" });
-  return { isolation, checks: [], error: undefined };
 }
 
 /** What a session has that is content with any isolation. */

@@ -11,7 +11,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { missingOwnFile } from "../isolation/own-files.js";
+import { describeMissing, missingOwnFile } from "../isolation/own-files.js";
 import { remedyFor } from "../isolation/remedies.js";
 import {
   explained,
@@ -37,7 +37,7 @@ export function ownFilesCheck(packageRoot: string): HealthCheck {
     : {
         name: "own-files",
         status: "fail",
-        detail: `Cellar's own files are not there: ${missing} cannot be read`,
+        detail: describeMissing(packageRoot, missing),
         fix: remedyFor("own-files"),
       };
 }

@@ -13,25 +13,22 @@ export function missingOwnFile(
   packageRoot: string,
   parts: readonly string[] = [...OTHER_PARTS, ...PYODIDE_PARTS],
 ): string | undefined {
-  return parts.map((part) => join(packageRoot, part)).find((path) => !isReadable(path));
+  return parts.find((part) => !isReadable(join(packageRoot, part)));
 }
 
 /** Before anything else is tried: whatever is missing would be taken for a fault of the machine. */
 export function requireOwnFiles(packageRoot: string, backend: "native" | "pyodide"): void {
   const parts = backend === "native" ? PYTHON_PARTS : PYODIDE_PARTS;
-  const path = missingOwnFile(packageRoot, parts);
-  if (path !== undefined) throw ownFilesMissing(path);
+  const part = missingOwnFile(packageRoot, parts);
+  if (part === undefined) return;
+  throw new CellarError("START_FAILED", describeMissing(packageRoot, part), {
+    remedy: remedyFor("own-files"),
+    details: { cause: "own-files", path: join(packageRoot, part) },
+  });
 }
 
-export function ownFilesMissing(path: string): CellarError {
-  return new CellarError(
-    "START_FAILED",
-    `Cellar's own files are not there: ${path} cannot be read`,
-    {
-      remedy: remedyFor("own-files"),
-      details: { cause: "own-files", path },
-    },
-  );
+export function describeMissing(packageRoot: string, part: string): string {
+  return `Cellar's own files are not at ${packageRoot}: ${part} cannot be read`;
 }
 
 function isReadable(path: string): boolean {

@@ -1,14 +1,26 @@
 import { describe, expect, it } from "vitest";
-import { type Cause, diagnose, remedyFor, type Surroundings } from "./remedies.js";
+import {
+  adviceToLower,
+  type Cause,
+  diagnose,
+  ISOLATION_CAUSES,
+  isolationCause,
+  OTHER_CAUSES,
+  remedyFor,
+  type Surroundings,
+} from "./remedies.js";
 
 const PLAIN: Surroundings = {
   inContainer: false,
   appArmorRestricts: false,
   namespacesDisabled: false,
+  isRealTime: false,
 };
+/** What nobody may be told who has another trouble. */
+const LESS_ISOLATION = /minIsolation|min-isolation|MIN_ISOLATION|without (walls|a sandbox)|L[01]\b/;
 
-describe("the cause of a failed bwrap", () => {
-  it.each<[string, Partial<Surroundings>, Cause | undefined]>([
+describe("the cause of a failed start", () => {
+  it.each<[string, Partial<Surroundings>, Cause]>([
     ["bwrap: No permissions to create new namespace, likely because", {}, "user-namespaces-off"],
     ["bwrap: No permissions to create a new namespace", {}, "user-namespaces-off"],
     ["bwrap: Creating new namespace failed: Operation not permitted", {}, "user-namespaces-off"],
@@ -21,7 +33,13 @@ describe("the cause of a failed bwrap", () => {
       { appArmorRestricts: true, inContainer: true },
       "apparmor",
     ],
-    ["bwrap: setting up uid map", { namespacesDisabled: true }, undefined],
+    ["bwrap: setting up uid map", { namespacesDisabled: true }, "unknown"],
+    [
+      "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)",
+      { inContainer: true },
+      "namespace-limit",
+    ],
+    ["the session could not be prepared: unshare: No space left on device", {}, "namespace-limit"],
     [
       "bwrap: setting up uid map: Permission denied",
       { namespacesDisabled: true },
@@ -29,10 +47,34 @@ describe("the cause of a failed bwrap", () => {
     ],
     ["bwrap: Can't mount proc on /newroot/proc: Operation not permitted", {}, "container-proc"],
     ["bwrap: Unknown option --disable-userns", {}, "bwrap-too-old"],
-    ["Traceback: something else", {}, undefined],
-    ["", { inContainer: true }, undefined],
-  ])("%s %o", (stderr, surroundings, cause) => {
-    expect(diagnose(stderr, { ...PLAIN, ...surroundings })).toBe(cause);
+    ["ENOENT: no such file or directory, stat '/app/python/cellar_runner'", {}, "own-files"],
+    ["bwrap: Can't find source path /app/python/cellar_runner: No such file", {}, "own-files"],
+    ["ENOSPC: no space left on device, write", {}, "no-space"],
+    ["EDQUOT: disk quota exceeded, write", {}, "no-space"],
+    ["EROFS: read-only file system, mkdir '/tmp/cellar-1-abcdef'", {}, "read-only"],
+    ["EACCES: permission denied, mkdir '/tmp/cellar-1-abcdef'", {}, "no-permission"],
+    [
+      "bwrap: Can't find source path /root/t/cellar-18519-HocpEU/bound-1: Permission denied",
+      {},
+      "temporary-hidden",
+    ],
+    ["spawn /usr/bin/bwrap EACCES", {}, "no-permission"],
+    ["spawn /usr/bin/bwrap EMFILE", {}, "too-many-files"],
+    ["spawn /usr/bin/bwrap EAGAIN", {}, "too-many-processes"],
+    ["spawn /usr/bin/bwrap ENOENT", {}, "unknown"],
+    ["bwrap: Can't fork: Resource temporarily unavailable", {}, "too-many-processes"],
+    ["spawn ENOMEM", {}, "out-of-memory"],
+    ["the session could not be prepared: cgroup.procs: Invalid argument", {}, "unknown"],
+    [
+      "the session could not be prepared: cgroup.procs: Invalid argument",
+      { isRealTime: true },
+      "real-time",
+    ],
+    ["Traceback: something else", {}, "unknown"],
+    ["", { inContainer: true }, "unknown"],
+  ])("%s %o", (said, surroundings, cause) => {
+    const about = isolationCause(cause) === undefined ? "something else" : "isolation";
+    expect(diagnose(said, { ...PLAIN, ...surroundings })).toEqual({ about, cause });
   });
 });
 
@@ -61,8 +103,25 @@ describe("remedies", () => {
     ["container-proc", "--security-opt systempaths=unconfined"],
     ["one-id", "/etc/subuid"],
     ["cgroups", "systemd-run --user --scope -p Delegate=yes"],
+    ["namespace-limit", "user.max_user_namespaces"],
     ["python", "3.8"],
+    ["own-files", "external"],
+    ["no-space", "TMPDIR"],
+    ["read-only", "TMPDIR"],
+    ["too-many-files", "ulimit -n"],
+    ["real-time", "chrt --other 0"],
+    ["unknown", "cellar doctor"],
   ])("for %s name %s", (cause, words) => {
     expect(remedyFor(cause)).toContain(words);
+  });
+
+  it.each([...OTHER_CAUSES])("never take isolation away for %s", (cause) => {
+    expect(isolationCause(cause)).toBeUndefined();
+    expect(remedyFor(cause, "ID=debian\n")).not.toMatch(LESS_ISOLATION);
+  });
+
+  it.each([...ISOLATION_CAUSES])("name the real fix for %s first", (cause) => {
+    expect(remedyFor(cause)).not.toMatch(/minIsolation/);
+    expect(adviceToLower(cause, "L1")).toContain('minIsolation to "L1"');
   });
 });

@@ -3,6 +3,7 @@ export const ISOLATION_CAUSES = [
   "bwrap-missing",
   "bwrap-too-old",
   "user-namespaces-off",
+  "namespace-limit",
   "apparmor",
   "container-seccomp",
   "container-proc",
@@ -20,6 +21,7 @@ export const OTHER_CAUSES = [
   "python",
   "no-space",
   "no-permission",
+  "temporary-hidden",
   "read-only",
   "too-many-files",
   "too-many-processes",
@@ -72,10 +74,11 @@ const REFUSALS: readonly (readonly [pattern: RegExp, cause: IsolationCause])[] =
   [/setting up uid map: Permission denied/i, "apparmor"],
   [/loopback: Failed RTM_NEWADDR/i, "apparmor"],
   [/Can't mount proc on/i, "container-proc"],
+  // The kernel's word for too many namespaces.
+  [/Creating new namespace failed.*ENOSPC/i, "namespace-limit"],
+  [/\b(clone|unshare|setns): No space left on device/i, "namespace-limit"],
   [/No permissions to create (a )?new namespace/i, "user-namespaces-off"],
   [/Creating new namespace failed/i, "user-namespaces-off"],
-  // The kernel's word for too many namespaces.
-  [/\b(clone|unshare|setns): No space left on device/i, "user-namespaces-off"],
   [/Unknown option/i, "bwrap-too-old"],
 ];
 
@@ -83,6 +86,7 @@ const REFUSALS: readonly (readonly [pattern: RegExp, cause: IsolationCause])[] =
 const FAULTS: readonly (readonly [pattern: RegExp, cause: OtherCause])[] = [
   [/(ENOENT|Can't find source path|No such file).*cellar_runner/i, "own-files"],
   [/cellar_runner\S*: No such file|No module named '?cellar_runner/i, "own-files"],
+  [/Can't find source path \S*\/cellar-\d+-\w{6}\/.*Permission denied/i, "temporary-hidden"],
   [/ENOSPC|EDQUOT|No space left on device|Disk quota exceeded/i, "no-space"],
   [/EROFS|Read-only file system/i, "read-only"],
   [/EMFILE|ENFILE|Too many open files/i, "too-many-files"],
@@ -147,6 +151,11 @@ export function remedyFor(cause: Cause, osRelease = ""): string {
         "and, where that setting exists, sudo sysctl -w kernel.unprivileged_userns_clone=1",
         "(keep them in /etc/sysctl.d/ to survive a restart).",
       ].join(" ");
+    case "namespace-limit":
+      return [
+        "Let more user namespaces be made: sudo sysctl -w user.max_user_namespaces=15000",
+        "(keep it in /etc/sysctl.d/ to survive a restart); each sandbox takes two.",
+      ].join(" ");
     case "apparmor":
       return [
         "AppArmor keeps user namespaces from bwrap. Allow that one program, not all of them:",
@@ -201,6 +210,11 @@ export function remedyFor(cause: Cause, osRelease = ""): string {
       return "Set TMPDIR to a folder with more space, or free some.";
     case "no-permission":
       return "Give this user access to it. cellar doctor tries each folder that is needed.";
+    case "temporary-hidden":
+      return [
+        "Sandboxes of root run as another user, who cannot reach the temporary folder. Set TMPDIR to",
+        "one that all users may pass through, such as /tmp.",
+      ].join(" ");
     case "read-only":
       return "Set TMPDIR to a folder that can be written.";
     case "too-many-files":

@@ -47,6 +47,7 @@ function codeOf(cause: OtherCause): ErrorCode {
       return "SANDBOX_UNAVAILABLE";
     case "no-space":
     case "no-permission":
+    case "temporary-hidden":
     case "read-only":
       return "IO_ERROR";
     default:
