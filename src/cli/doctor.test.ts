@@ -1,5 +1,13 @@
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,6 +30,8 @@ class OtherPackage implements Disposable {
   readonly path = mkdtempSync(join(tmpdir(), "cellar-package-"));
 
   constructor(parts: readonly string[]) {
+    // Sandboxes of root run as somebody else.
+    chmodSync(this.path, 0o755);
     for (const part of ["dist", "node_modules", ...parts]) {
       symlinkSync(join(ROOT, part), join(this.path, part));
     }
@@ -79,9 +89,11 @@ describe("cellar doctor", () => {
     using home = new OtherPackage([]);
     const [temporary, state] = [join(home.path, "tmp"), join(home.path, "state")];
     for (const folder of [temporary, state]) mkdirSync(folder);
+    chmodSync(temporary, 0o1777);
     const env = { ...QUICK, HOME: home.path, TMPDIR: temporary, XDG_STATE_HOME: state };
     const { stdout } = await cellar(["doctor"], { env });
     for (const name of ALWAYS) expect(stdout).toMatch(new RegExp(`^[✓!✗·] ${name} `, "m"));
+    if (!stdout.includes("refuses to run code")) expect(stdout).toMatch(/^✓ notebook /m);
     expect(readdirSync(temporary)).toEqual([]);
     expect(
       readdirSync(state, { recursive: true }).filter((name) => /doctor/.test(`${name}`)),

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import {
   adviceToLower,
@@ -118,6 +119,17 @@ describe("remedies", () => {
   it.each([...OTHER_CAUSES])("never take isolation away for %s", (cause) => {
     expect(isolationCause(cause)).toBeUndefined();
     expect(remedyFor(cause, "ID=debian\n")).not.toMatch(LESS_ISOLATION);
+  });
+
+  it("are the only place of the advice to lower the isolation, but for a shared network", () => {
+    const root = new URL("../", import.meta.url);
+    const files = readdirSync(root, { recursive: true, encoding: "utf8" });
+    const advising = files
+      .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+      .filter((name) =>
+        /lower (the option )?minIsolation/i.test(readFileSync(new URL(name, root), "utf8")),
+      );
+    expect(advising.sort()).toEqual(["backends/native/probe.ts", "isolation/remedies.ts"]);
   });
 
   it.each([...ISOLATION_CAUSES])("name the real fix for %s first", (cause) => {
