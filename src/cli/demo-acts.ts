@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { CodeExecution, ISandbox } from "../backends/backend.js";
 import { surroundings } from "../config.js";
+import { temporaryTrouble } from "../isolation/temporary-trouble.js";
 import { playBook } from "./demo-book.js";
 
 const LOOP_MS = 1_000;
@@ -21,9 +22,14 @@ export class Bait implements Disposable {
   private constructor(server: Server) {
     this.#server = server;
     this.port = (server.address() as AddressInfo).port;
-    this.#folder = mkdtempSync(join(surroundings().temporary, "cellar-demo-"));
-    this.path = join(this.#folder, "secret.txt");
-    writeFileSync(this.path, "a secret of the host\n", { mode: 0o644 });
+    const { temporary } = surroundings();
+    try {
+      this.#folder = mkdtempSync(join(temporary, "cellar-demo-"));
+      this.path = join(this.#folder, "secret.txt");
+      writeFileSync(this.path, "a secret of the host\n", { mode: 0o644 });
+    } catch (error) {
+      throw temporaryTrouble("a file of the demo", temporary, error);
+    }
   }
 
   static async lay(): Promise<Bait> {

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CellarError, isCellarError } from "../../errors.js";
+import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
 import type { StateManifest } from "../../protocol/messages.js";
 import type { Peer } from "../../protocol/peer.js";
 import type { SandboxInfo } from "../backend.js";
@@ -120,7 +121,11 @@ export class Capture {
   async #throughFile(): Promise<Captured> {
     const { exchange } = this.#branch.family;
     if (exchange !== undefined) return this.#through({}, () => readExchange(exchange));
-    const folder = await mkdtemp(join(tmpdir(), `cellar-${process.pid}-`));
+    const folder = await mkdtemp(join(tmpdir(), `cellar-${process.pid}-`)).catch(
+      (error: unknown) => {
+        throw temporaryTrouble("the variables", tmpdir(), error);
+      },
+    );
     try {
       const file = join(folder, "state");
       return await this.#through({ file }, () => createReadStream(file));
