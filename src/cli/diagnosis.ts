@@ -1,5 +1,5 @@
 import type { Isolation, REPLConfig } from "../backends/backend.js";
-import { daemonAddress } from "../backends/daemon/address.js";
+import { daemonAddress, isInhabited } from "../backends/daemon/address.js";
 import { findInterpreter } from "../backends/native/nursery.js";
 import { preloadNames } from "../backends/native/preload.js";
 import type { NativeRuntime } from "../backends/native/runtime.js";
@@ -57,9 +57,10 @@ export async function diagnose(settings: Settings): Promise<Diagnosis> {
     ...(settings.python !== undefined && { python: settings.python }),
   };
   const footing = fallsBack ? NOTHING : await onPython(settings);
+  const level = footing.isolation?.level;
   const canStart =
-    fallsBack || (footing.isolation && meets(footing.isolation.level, settings.minIsolation));
-  const cell = canStart === true ? await tryCell(config) : undefined;
+    fallsBack || hasDaemon() || (level !== undefined && meets(level, settings.minIsolation));
+  const cell = canStart ? await tryCell(config) : undefined;
   const info = cell !== undefined && "value" in cell.outcome ? cell.outcome.value : undefined;
   const [agent, notebook] = await Promise.all([
     info && tryAgent(config),
@@ -105,6 +106,15 @@ export async function diagnose(settings: Settings): Promise<Diagnosis> {
     ],
     error: footing.error === undefined ? null : describeFailure(footing.error),
   };
+}
+
+/** Whether there may be one, whose sessions can have more than this process can give. */
+function hasDaemon(): boolean {
+  try {
+    return isInhabited(daemonAddress(surroundings().home));
+  } catch {
+    return false;
+  }
 }
 
 /** Whether a session takes Pyodide for want of a Python; who named one wants that one. */
