@@ -195,7 +195,7 @@ describe("the files", () => {
     const spill = await open();
     rmSync(join(dir, "one"), { recursive: true });
     const { text, spilled } = await spill.observe(1, numbered(2000));
-    expect(text).toContain("[the whole output could not be kept: writing to ");
+    expect(text).toContain("[the whole output could not be kept: outputs could not be written to ");
     expect(text).not.toContain("peek(");
     expect(text.length).toBeLessThanOrEqual(1500);
     expect(spilled?.path).toBeUndefined();
