@@ -33,7 +33,7 @@ for name, version in (("cellar_one", "1.0"), ("cellar_one", "1.1"), ("cellar_two
 
 describe("cellar install where Cellar is a dependency", () => {
   // Beside the dependencies, and outside the temporary folder, which sessions cover.
-  const folder = mkdtempSync(join(ROOT, "node_modules", ".cellar-test-"));
+  const folder = join(ROOT, "node_modules", `.cellar-test-${process.pid}`);
   const home = join(folder, "home é x");
   const project = join(folder, "project");
   const installed = join(project, "node_modules", "cellar");
@@ -80,6 +80,12 @@ describe("cellar install where Cellar is a dependency", () => {
 
   beforeAll(async () => {
     absence = existsSync(MAIN) ? await sandboxAbsence() : "there is no build";
+    try {
+      mkdirSync(folder);
+    } catch (error) {
+      absence = `node_modules cannot be written: ${error}`;
+      return;
+    }
     try {
       execFileSync("python3", ["-c", "import ensurepip, venv"], { stdio: "ignore" });
       execFileSync("python3", ["-c", WHEELS, wheels]);
