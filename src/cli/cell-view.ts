@@ -1,5 +1,5 @@
 import { errorLine } from "../errors.js";
-import type { Cell, CellOutput } from "../session/cell.js";
+import { type Cell, type CellOutput, cellName } from "../session/cell.js";
 import { EXIT } from "./exit-codes.js";
 import { GuestText, painterFor } from "./terminal.js";
 
@@ -18,11 +18,11 @@ export function showCell(cell: Cell): void {
   out.finish();
 }
 
-function headingOf({ number, executionCount, state, isUndone, executionTime }: Cell): string {
+function headingOf({ id, number, state, isUndone, executionTime }: Cell): string {
   const parts = [
-    `cell ${number}`,
-    ...(executionCount === null ? [] : [`[${executionCount}]`]),
+    cellName({ number }),
     state,
+    ...(number === null ? [`id ${id}`] : []),
     ...(isUndone === true ? ["undone"] : []),
     ...(executionTime === null ? [] : [`${Math.round(executionTime)} ms`]),
   ];

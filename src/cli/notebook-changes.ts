@@ -74,7 +74,7 @@ async function sizeOf(file: string): Promise<number> {
 }
 
 function undoneIn({ cells }: Notebook): number[] {
-  return cells.filter(({ isUndone }) => isUndone === true).map(({ number }) => number);
+  return cells.filter(({ isUndone }) => isUndone === true).flatMap(({ number }) => number ?? []);
 }
 
 function write(text: string): void {

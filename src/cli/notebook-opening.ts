@@ -45,14 +45,13 @@ export async function withNotebook(
 }
 
 /** Says what the variables lack, before anything builds on them. */
-export function tellLosses({ state, cells }: Notebook): void {
+export function tellLosses({ state }: Notebook): void {
   const { restored, ranAfter, lost } = state;
   if (ranAfter.length > 0) {
-    const last = cells.find(({ executionCount }) => executionCount === restored);
     const from =
-      last === undefined
+      restored === null
         ? "the variables begin empty"
-        : `restored from the snapshot after cell ${last.number}`;
+        : `restored from the snapshot after cell ${restored}`;
     complain(`${from}; ${cellList(ranAfter)} ran after it`, "--replay runs them again");
   }
   for (const { name, reason, advice } of lost) complain(`${name} was lost: ${reason}`, advice);

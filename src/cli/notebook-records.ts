@@ -56,13 +56,13 @@ function describeNotebook({ problem, cells, createdAt, owner, isPrivate }: Catal
 
 export async function showNotebook(
   session: string,
-  number: number | undefined,
+  key: number | string | undefined,
   options: RecordOptions,
 ): Promise<number> {
   const view = await read(session, options);
-  const cells = number === undefined ? view.cells : [view.cell(number)];
+  const cells = key === undefined ? view.cells : [view.cell(key)];
   if (options.json === true) {
-    writeJson(number === undefined ? { ...view.id, python: view.python ?? null, cells } : cells[0]);
+    writeJson(key === undefined ? { ...view.id, python: view.python ?? null, cells } : cells[0]);
     return EXIT.ok;
   }
   for (const [at, cell] of cells.entries()) {

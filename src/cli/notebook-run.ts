@@ -1,4 +1,4 @@
-import type { Cell } from "../session/cell.js";
+import { type Cell, cellName } from "../session/cell.js";
 import type { CellRun } from "../session/live/cell-run.js";
 import type { Notebook } from "../session/notebook.js";
 import { cellList } from "../session/notebook-state.js";
@@ -45,7 +45,7 @@ export async function runInNotebook(
 async function replay(notebook: Notebook, signal: AbortSignal): Promise<readonly Cell[]> {
   tellLosses(notebook);
   const replayed = await notebook.replay({ signal });
-  for (const { number, state } of replayed) complain(`ran cell ${number} again: ${state}`);
+  for (const cell of replayed) complain(`ran again, as ${cellName(cell)}: ${cell.state}`);
   const { ranAfter } = notebook.state;
   if (ranAfter.length > 0) {
     complain(

@@ -77,9 +77,9 @@ function registerRecords(command: Command, finish: Finish): void {
   addPlaceOptions(command.command("show"))
     .description("print the cells with their outputs, or one of them")
     .argument("<session>", "the name of the notebook")
-    .argument("[cell]", "its number, from 0", parseCount(0))
+    .argument("[cell]", "its number, or its id", cellKey)
     .option("--json", "print one JSON object")
-    .action(async (session: string, cell: number | undefined, options: RecordOptions) =>
+    .action(async (session: string, cell: number | string | undefined, options: RecordOptions) =>
       finish(await showNotebook(session, cell, options)),
     );
   addPlaceOptions(command.command("export"))
@@ -169,4 +169,8 @@ function opening(command: Command): Command {
     "take the notebook from a process that has it open",
   );
   return addSandboxOptions(command, "none");
+}
+
+function cellKey(text: string): number | string {
+  return /^\d{1,9}$/.test(text) ? Number(text) : text;
 }

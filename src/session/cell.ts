@@ -145,12 +145,14 @@ export const fileChangesSchema = z.strictObject({
 
 export const cellSchema = z.strictObject({
   id: text,
-  /** Its place in the notebook, from 0. */
-  number: z.int().nonnegative(),
+  /** Its place in the notebook, from 0, as addresses have it. */
+  index: z.int().nonnegative(),
+  /** Of its last run, from 1, as in its tracebacks; null before. A run never has the number of another. */
+  number: z.int().positive().nullable(),
   code: text,
   state: z.enum(CELL_STATES),
   outputs: z.array(cellOutputSchema),
-  /** How many times a cell had run in this notebook when this one last did; null before. */
+  /** The number, under Jupyter's name. */
   executionCount: z.int().positive().nullable(),
   createdAt: text,
   executedAt: text.nullable(),
@@ -168,6 +170,11 @@ export const cellSchema = z.strictObject({
   /** What the result says beside: state that was lost, rules that are not enforced. */
   notes: z.array(text).optional(),
 });
+
+/** What people and models call a cell. */
+export function cellName({ number }: Pick<Cell, "number">): string {
+  return number === null ? "cell [ ]" : `cell ${number}`;
+}
 
 export type CellOutput = z.infer<typeof cellOutputSchema>;
 export type FileChanges = z.infer<typeof fileChangesSchema>;

@@ -70,7 +70,10 @@ describe("a notebook on a disk", () => {
     const cell = await nb.run("x");
     expect(shown(cell)).toBe("1");
     expect(cell.notes).toContain("the effects of cells 2, 3 are missing: replay() runs them again");
-    expect((await nb.replay()).map(({ number }) => number)).toEqual([2, 3]);
+    expect((await nb.replay()).map(({ number, index }) => [number, index])).toEqual([
+      [5, 2],
+      [6, 3],
+    ]);
     expect(shown(await nb.run("del slow\nx"))).toBe("3");
   });
 
@@ -184,10 +187,10 @@ describe("a notebook on a disk", () => {
     expect(nb.state.refused).toEqual([
       { sequence: 1, reason: expect.stringContaining("seal is not that of this notebook") },
     ]);
-    expect(nb.state.ranAfter).toEqual([0]);
+    expect(nb.state.ranAfter).toEqual([1]);
     const cell = await nb.run("'x' in globals()");
     expect(shown(cell)).toBe("False");
-    expect(cell.notes?.[0]).toContain("the snapshot after cell 0 was not used");
+    expect(cell.notes?.[0]).toContain("the snapshot after cell 1 was not used");
     expect(await store.blobs(mine).has(snapshot?.blob as never)).toBe(true);
   });
 
@@ -206,7 +209,7 @@ describe("a notebook on a disk", () => {
     const [bad, good] = [newest, older].map((one) => blobs.locate?.(one?.blob as never) ?? "");
     copyFileSync(good as string, bad as string);
     const nb = ground.keep(await Notebook.open(options));
-    expect(nb.state).toMatchObject({ restored: 1, ranAfter: [1], refused: [{ sequence: 2 }] });
+    expect(nb.state).toMatchObject({ restored: 1, ranAfter: [2], refused: [{ sequence: 2 }] });
     expect(shown(await nb.run("x"))).toBe("1");
   });
 
@@ -221,7 +224,7 @@ describe("a notebook on a disk", () => {
     await kept(first);
     await first.close();
     const nb = ground.keep(await Notebook.open(options));
-    expect(nb.state).toMatchObject({ restored: 1, ranAfter: [1], refused: [{ sequence: 2 }] });
+    expect(nb.state).toMatchObject({ restored: 1, ranAfter: [2], refused: [{ sequence: 2 }] });
     expect(shown(await nb.run("x"))).toBe("1");
   });
 
@@ -256,8 +259,8 @@ describe("a notebook on a disk", () => {
     const nb = ground.keep(await Notebook.open(options));
     const big = await nb.run(`print('${"a".repeat(6_000)}')`);
     await nb.run(`print('${"b".repeat(6_000)}')`);
-    await nb.rerun(big.number);
-    await nb.delete(1);
+    await nb.rerun(big);
+    await nb.delete(2);
     await kept(nb);
     await nb.close();
     const count = async () => {

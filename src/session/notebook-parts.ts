@@ -37,8 +37,7 @@ export function assemble(foundation: Foundation): NotebookParts {
   const { wishes, seal, journal, quarters } = foundation;
   const { id, settings } = wishes;
   const contents = new Contents(() => journal.book.pages);
-  const numbersOf = (ids: readonly string[]) => contents.numbersOf(ids);
-  const keeper = new SessionKeeper({ id, journal, seal, quarters, numbersOf });
+  const keeper = new SessionKeeper({ id, journal, seal, quarters, contents });
   const snapshots = new Snapshots({
     id,
     journal,

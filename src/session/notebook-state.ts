@@ -5,7 +5,7 @@ import type { RestoreReport, StateManifest } from "../protocol/messages.js";
 
 /** The truth about the variables of a notebook and what is kept of them. */
 export interface NotebookState {
-  /** The execution count that the variables stand for; 0 when they are empty. */
+  /** The number of the last run that the variables hold; 0 when they are empty. */
   readonly present: number;
   /** The newest state that would survive the end of this process. */
   readonly snapshot: {
@@ -39,9 +39,9 @@ export interface NotebookInfo {
 
 /** A point of the notebook's timeline that can be gone back to. */
 export interface NotebookCheckpoint {
-  /** The execution count it stands for; 0 is the beginning. */
+  /** The number of the last run in it; 0 is the beginning. */
   readonly sequence: number;
-  /** The cell that ran last in it; null at the beginning, or when it was deleted. */
+  /** The cell whose run that was; null at the beginning, or where it was deleted or has run again. */
   readonly cell: number | null;
   readonly kind: "live" | "snapshot";
 }

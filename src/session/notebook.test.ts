@@ -9,22 +9,25 @@ describe("cells of a notebook", () => {
   it("are added, run, run again, shown and deleted", async () => {
     const nb = await ground.open();
     const idle = await nb.add("x = 1");
-    expect(idle).toMatchObject({ number: 0, state: "IDLE", executionCount: null, outputs: [] });
-    const ran = await nb.run(0);
-    expect(ran).toMatchObject({ id: idle.id, number: 0, state: "COMPLETED", executionCount: 1 });
+    expect(idle).toMatchObject({ index: 0, number: null, state: "IDLE", outputs: [] });
+    const ran = await nb.run(idle);
+    expect(ran).toMatchObject({ id: idle.id, index: 0, number: 1, state: "COMPLETED", executionCount: 1 });
     expect(ran.executedAt).not.toBeNull();
     expect(ran.executionTime).toBeGreaterThan(0);
     const second = await nb.run("x += 1\nprint('now')\nx");
-    expect(second).toMatchObject({ number: 1, state: "COMPLETED", executionCount: 2 });
+    expect(second).toMatchObject({ index: 1, number: 2, state: "COMPLETED", executionCount: 2 });
     expect(second.outputs).toEqual([
       { type: "TEXT", stream: "stdout", text: "now\n" },
       { type: "TEXT", stream: "result", text: "2" },
     ]);
-    expect(await nb.rerun(1)).toMatchObject({ id: second.id, executionCount: 3 });
-    expect(shown(nb.show(1))).toBe("now\n3");
-    expect(nb.show(second.id).number).toBe(1);
-    await nb.delete(0);
-    expect(nb.cells.map(({ id, number }) => [id, number])).toEqual([[second.id, 0]]);
+    expect(await nb.rerun(2)).toMatchObject({ id: second.id, number: 3 });
+    expect(() => nb.show(2)).toThrow(expect.objectContaining({ code: "NOT_FOUND" }));
+    expect(shown(nb.show(3))).toBe("now\n3");
+    expect(nb.show(second.id).number).toBe(3);
+    await nb.delete(1);
+    expect(nb.cells.map(({ id, index, number }) => [id, index, number])).toEqual([
+      [second.id, 0, 3],
+    ]);
     expect(shown(await nb.run("x"))).toBe("3");
   });
 
@@ -40,7 +43,7 @@ describe("cells of a notebook", () => {
     ] as const;
     for (const [code, state, name] of cases) {
       const cell = await nb.run(code, { timeout: 1_000 });
-      expect(cell).toMatchObject({ state, executionCount: cell.number + 1 });
+      expect(cell).toMatchObject({ state, number: cell.index + 1 });
       expect(cell.outputs.at(-1)).toMatchObject({ type: "ERROR", name });
       if (code.startsWith("print")) expect(cell.outputs[0]).toMatchObject({ text: "seen\n" });
     }
@@ -52,7 +55,7 @@ describe("cells of a notebook", () => {
     await nb.run("x = 1");
     await nb.run("y = 1");
     const crash = await nb.run("import os; os._exit(1)");
-    expect(crash.notes?.join()).toContain("without the effects of cells 0, 1");
+    expect(crash.notes?.join()).toContain("without the effects of cells 1, 2");
   });
 
   it("keep what sys.exit was called with", async () => {
@@ -66,7 +69,7 @@ describe("cells of a notebook", () => {
     await nb.run("import os\nn = 0");
     const cell = await nb.run("n += 1\nprint('run', n)\nif n > 1: os._exit(1)");
     expect(shown(cell)).toBe("run 1\n");
-    const again = await nb.rerun(cell.number);
+    const again = await nb.rerun(cell);
     expect(again.state).toBe("CRASHED");
     expect(shown(again)).not.toContain("run 1");
     expect(again.notes).toContain("what this cell did to the variables was taken back");
@@ -89,8 +92,8 @@ describe("cells of a notebook", () => {
     expect(cell.outputs).toMatchObject([{ type: "IMAGE", uri: "notebook://cell/1/image/0" }]);
     const { mime, bytes } = await nb.resource("notebook://cell/1/image/0");
     expect([mime, bytes.toString("base64")]).toEqual(["image/png", png]);
-    await nb.delete(0);
-    expect(nb.show(0).outputs).toMatchObject([{ uri: "notebook://cell/0/image/0" }]);
+    await nb.delete(1);
+    expect(nb.show(2).outputs).toMatchObject([{ uri: "notebook://cell/0/image/0" }]);
     expect((await nb.resource("notebook://cell/0/image/0")).bytes).toEqual(bytes);
     await expect(nb.resource("notebook://cell/1/image/0")).rejects.toMatchObject({
       code: "NOT_FOUND",
@@ -137,7 +140,7 @@ describe("cells of a notebook", () => {
     const nb = await ground.open();
     const runs = [0, 1, 2, 3].map((n) => nb.run(`seen = globals().get('seen', []) + [${n}]\nseen`));
     const cells = await Promise.all(runs);
-    expect(cells.map(({ number }) => number)).toEqual([0, 1, 2, 3]);
+    expect(cells.map(({ number }) => number)).toEqual([1, 2, 3, 4]);
     expect(shown(cells[3] as (typeof cells)[number])).toBe("[0, 1, 2, 3]");
   });
 
@@ -145,8 +148,8 @@ describe("cells of a notebook", () => {
     const nb = await ground.open();
     const running = nb.start("import time; time.sleep(0.5)\n'first'");
     const added = await nb.add("'second'");
-    expect(added.number).toBe(1);
-    expect((await running.done).number).toBe(0);
+    expect([added.index, added.number]).toEqual([1, null]);
+    expect(await running.done).toMatchObject({ index: 0, number: 1 });
     expect(nb.cells.map(({ code }) => code)).toEqual([
       "import time; time.sleep(0.5)\n'first'",
       "'second'",
@@ -159,7 +162,7 @@ describe("cells of a notebook", () => {
     await nb.add("2");
     await expect(nb.add("3")).rejects.toMatchObject({ code: "LIMIT_REACHED" });
     expect(() => nb.start("3")).toThrow(expect.objectContaining({ code: "LIMIT_REACHED" }));
-    await nb.delete(0);
+    await nb.delete(1);
     expect((await nb.run("3")).state).toBe("COMPLETED");
   });
 
@@ -170,7 +173,7 @@ describe("cells of a notebook", () => {
     expect(nb.cells).toEqual([]);
     const cell = await nb.run("('x' in globals(), open('f').read())");
     expect(shown(cell)).toBe("(False, 'file')");
-    expect(cell.number).toBe(0);
+    expect([cell.index, cell.number]).toEqual([0, 2]);
     expect(cell.notes).toContain(
       "the notebook was cleared: its variables are gone, its files stay",
     );

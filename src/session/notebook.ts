@@ -7,7 +7,7 @@ import type { FileListing, ReadOptions } from "../backends/files/workspace-file.
 import { sharedRuntime } from "../backends/select.js";
 import { wrongKind } from "../config/kinds.js";
 import { CellarError } from "../errors.js";
-import type { Cell } from "./cell.js";
+import { type Cell, cellName } from "./cell.js";
 import { enforcesPrivacy } from "./egress/privacy.js";
 import type { NetworkReport } from "./egress/proxy.js";
 import { htmlOf } from "./interchange/html-export.js";
@@ -30,6 +30,7 @@ import { type NotebookOptions, type PlaceOptions, readOptions, twinId } from "./
 import { resourceOf } from "./outputs/resources.js";
 import { flagPrivate } from "./privacy-guard.js";
 import { type Catalogued, listNotebooks, removeNotebook } from "./record/catalogue.js";
+import { type CellKey, cellAt } from "./record/cell-finding.js";
 import { Journal } from "./record/journal.js";
 import { stepsBack, withoutCell } from "./record/timeline.js";
 import { makeTwin, newBook, newRoom } from "./record/twin.js";
@@ -131,7 +132,7 @@ export class Notebook implements AsyncDisposable {
     return this.#parts.contents.cells;
   }
 
-  show(key: number | string): Cell {
+  show(key: CellKey): Cell {
     return this.#parts.contents.find(key);
   }
 
@@ -142,39 +143,36 @@ export class Notebook implements AsyncDisposable {
   }
 
   /** Runs new code, or a cell that has not run yet, and gives the cell when it is saved. */
-  async run(
-    source: string | number | Pick<Cell, "id">,
-    options: CellRunOptions = {},
-  ): Promise<Cell> {
+  async run(source: string | Pick<Cell, "id">, options: CellRunOptions = {}): Promise<Cell> {
     return await this.start(source, options).done;
   }
 
   /** As `run`, for those who want to watch. */
-  start(source: string | number | Pick<Cell, "id">, options: CellRunOptions = {}): CellRun {
+  start(source: string | Pick<Cell, "id">, options: CellRunOptions = {}): CellRun {
     this.#check();
     checkRun(options);
     const key = typeof source === "object" ? source?.id : source;
-    const known = this.cells.find(({ id, number }) => id === key || number === key);
+    const known = this.cells.find(({ id }) => id === key);
     if (known === undefined && typeof source === "string") {
       return this.#start(this.#parts.bench.append(source).id, options);
     }
     const cell = known ?? this.#parts.contents.find(key);
     if (cell.state !== "IDLE") {
-      throw new CellarError("INVALID_INPUT", `cell ${cell.number} has been run`, {
+      throw new CellarError("INVALID_INPUT", `${cellName(cell)} has been run`, {
         remedy: "Use rerun() to run it again.",
       });
     }
     return this.#start(cell.id, options);
   }
 
-  async rerun(key: number | string, options: CellRunOptions = {}): Promise<Cell> {
+  async rerun(key: CellKey, options: CellRunOptions = {}): Promise<Cell> {
     this.#check();
     checkRun(options);
     return this.#start(this.#parts.contents.find(key).id, options).done;
   }
 
   /** The cells after it move up. What it did to the variables stays. */
-  async delete(key: number | string): Promise<void> {
+  async delete(key: CellKey): Promise<void> {
     const { id } = this.#parts.contents.find(key);
     await this.#task(async () => {
       const held = new Set(this.#parts.keeper.session?.held);
@@ -278,7 +276,8 @@ export class Notebook implements AsyncDisposable {
 
   async resource(uri: string): Promise<{ readonly mime: string; readonly bytes: Buffer }> {
     const { contents, journal } = this.#parts;
-    const found = contents.find(resourceOf(uri).cell).resources.find((one) => one.uri === uri);
+    const { resources } = cellAt(contents.cells, resourceOf(uri).cell);
+    const found = resources.find((one) => one.uri === uri);
     if (found === undefined) {
       throw new CellarError("NOT_FOUND", `there is nothing at ${uri}`, {
         remedy: "The resources of a cell list what it has.",

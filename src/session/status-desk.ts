@@ -106,9 +106,8 @@ export class StatusDesk {
   }
 
   checkpointAt(sequence: number, isLive: boolean): NotebookCheckpoint {
-    const execution = this.#journal.book.executions.find((one) => one.sequence === sequence);
-    const [cell = null] = execution ? this.#contents.numbersOf([execution.cell]) : [];
-    return { sequence, cell, kind: isLive ? "live" : "snapshot" };
+    const isShown = this.#contents.cells.some(({ number }) => number === sequence);
+    return { sequence, cell: isShown ? sequence : null, kind: isLive ? "live" : "snapshot" };
   }
 
   /** Why one cannot go back so far, and how far one can. */

@@ -2,7 +2,7 @@ import { parseFilePath, shownPath } from "../backends/files/file-path.js";
 import { CellarError } from "../errors.js";
 import { checkName } from "../session/store/names.js";
 
-/** What a `notebook://` URI of the tools names. Cells are named by their ids, for numbers move. */
+/** What a `notebook://` URI of the tools names. Cells are named by their ids, for numbers and places move. */
 export type Address =
   | { readonly kind: "notebook"; readonly session: string }
   | { readonly kind: "ipynb"; readonly session: string }
@@ -66,7 +66,7 @@ export function partOf(uri: string): { readonly whole: string; readonly part: Pa
   };
 }
 
-/** Takes only what `uriOf` writes, and cells by their numbers too. */
+/** Takes only what `uriOf` writes, and cells by their places from 0 too. */
 export function addressOf(uri: string): Address {
   const found = typeof uri === "string" && uri.length <= LONGEST_URI ? parse(uri) : undefined;
   if (found !== undefined) return found;

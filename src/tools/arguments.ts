@@ -15,9 +15,11 @@ export const knownSession = name.describe(
 
 export const cellKey = z
   .union([z.int().nonnegative(), z.string().min(1).max(64)], {
-    error: "expected the number of a cell, from 0, or its id",
+    error: "expected the number of a cell, or its id",
   })
-  .describe("The number of the cell, from 0, or its id. Numbers move when a cell is deleted.");
+  .describe(
+    "The number of the cell, as answers and tracebacks have it, or its id. A cell that runs again gets a new number.",
+  );
 
 export const textOffset = z
   .int()

@@ -1,5 +1,5 @@
 import type { WorkspaceFile } from "../backends/files/workspace-file.js";
-import type { Cell, CellState, FileChanges } from "../session/cell.js";
+import { type Cell, type CellState, cellName, type FileChanges } from "../session/cell.js";
 import type { NotebookContent } from "../session/interchange/notebook-content.js";
 import { uriOf } from "./addresses.js";
 import { viewOf } from "./cell-view.js";
@@ -64,16 +64,13 @@ export async function answerOf(
 }
 
 export function headingOf(
-  { number, state, executionCount, durationMs, isUndone, exitCode, error }: CellView,
+  { id, number, state, durationMs, isUndone, exitCode }: CellView,
   { session, isolation }: Pick<AnswerPlace, "session" | "isolation">,
 ): string {
   return [
-    `cell ${number}`,
+    cellName({ number }),
     state,
-    // Cells count from 0 and runs from 1: a model should not take one for the other.
-    ...(error === undefined || executionCount === null
-      ? []
-      : [`<cell ${executionCount}> in tracebacks`]),
+    ...(number === null ? [`id ${id}`] : []),
     ...(exitCode === undefined ? [] : [`exit code ${exitCode}`]),
     ...(isUndone === true ? ["undone"] : []),
     ...(durationMs === null ? [] : [`${figure(Math.round(durationMs))} ms`]),
@@ -146,7 +143,7 @@ async function shownParts(cell: Cell, view: CellView, place: AnswerPlace): Promi
       const { bytes } = await mainOf(output, place.content);
       images.push({ type: "image", mime, data: (bytes ?? Buffer.alloc(0)).toString("base64") });
     } else if (type === "IMAGE" || type === "HTML" || type === "SVG" || omitted > 0) {
-      const name = `cell ${cell.number}, output ${index}`;
+      const name = `${cellName(cell)}, output ${index}`;
       links.push({ type: "resource", uri, name, mime, size });
     }
   }

@@ -88,7 +88,7 @@ function outputView(cell: Cell, one: Worded, cap: number, { session }: ViewPlace
   const address = { kind: "output", session, cell: cell.id, output: index } as const;
   const { text, length, omitted } = excerptOf(one.words, cap, (left, from) => {
     const uri = uriOf({ ...address, isText: hasOwnForm });
-    const page = `show_cell session=${session} cell=${cell.number} output=${index} offset=${from}`;
+    const page = `show_cell session=${session} cell=${cell.number ?? cell.id} output=${index} offset=${from}`;
     return `[${figure(left)} characters left out; all ${figure(one.words.length)} are in ${uri}; to read on: ${page}]`;
   }) satisfies Excerpt;
   return {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Settings } from "../config.js";
-import type { Cell } from "../session/cell.js";
+import { type Cell, cellName } from "../session/cell.js";
 import type { Notebook } from "../session/notebook.js";
 import { anySession, cellKey, knownSession, textLimit, textOffset } from "./arguments.js";
 import { answerOf, hasFailed } from "./cell-answer.js";
@@ -48,7 +48,7 @@ export const rerunCell: Tool<typeof rerunInput, typeof ranSchema> = {
   name: "rerun_cell",
   title: "Run a cell again",
   description:
-    "Runs a cell of the notebook again, with the variables as they are now. Its earlier outputs are replaced. " +
+    "Runs a cell of the notebook again, with the variables as they are now. Its earlier outputs are replaced, and it gets the number of the new run. " +
     "To change the code, use execute_cell instead. Returns the same as execute_cell and costs as much. " +
     "If there is no such cell, show_notebook lists them.",
   input: rerunInput,
@@ -158,7 +158,7 @@ export const showCell: Tool<typeof showInput, typeof shownSchema> = {
     const end = page.offset + page.text.length;
     const rest = page.next === null ? "the end" : `next: offset=${page.next}`;
     const heading =
-      `cell ${cell.number}, output ${output}: characters ${figure(page.offset)} to ${figure(end)} ` +
+      `${cellName(cell)}, output ${output}: characters ${figure(page.offset)} to ${figure(end)} ` +
       `of ${figure(page.length)}, ${rest} · session ${session} · isolation ${isolation}`;
     const brief = { ...view, outputs: [], moreOutputs: cell.outputs.length };
     return {
@@ -177,7 +177,7 @@ export const deleteCell: Tool<typeof deleteInput, typeof deletedSchema> = {
   title: "Delete a cell",
   description:
     "Deletes a cell and its outputs for good. What it did to the variables and files stays: use undo for variables. " +
-    "The cells after it move up by one number. Returns how many cells are left. " +
+    "The other cells keep their numbers. Returns how many are left. " +
     "If there is no such cell, show_notebook lists them.",
   input: deleteInput,
   output: deletedSchema,
@@ -195,7 +195,7 @@ export const deleteCell: Tool<typeof deleteInput, typeof deletedSchema> = {
     );
     desk.tell({ session, kind: "cells" });
     const { number, cells, isolation } = deleted;
-    const text = `cell ${number} is deleted, ${cells} left; its effects on variables stay · session ${session} · isolation ${isolation}`;
+    const text = `${cellName({ number })} is deleted, ${cells} left; its effects on variables stay · session ${session} · isolation ${isolation}`;
     return {
       parts: [{ type: "text", text }],
       structured: { session, isolation, cells },

@@ -17,7 +17,11 @@ const undoInput = z.strictObject({
 const undoneSchema = z.strictObject({
   ...answered,
   undone: z.array(count).describe("The cells whose effects are gone, by number."),
-  now: count.nullable().describe("The cell after which the variables stand; null: the beginning."),
+  now: count
+    .nullable()
+    .describe(
+      "The cell after which the variables stand; null at the beginning, or where no cell shows that run any more.",
+    ),
   points: z
     .array(z.strictObject({ cell: count.nullable(), run: count }))
     .describe("States that can be gone back to, oldest first."),
@@ -41,7 +45,7 @@ export const undo: Tool<typeof undoInput, typeof undoneSchema> = {
         const points = await notebook.checkpoints();
         const undone = notebook.cells
           .filter(({ id, isUndone }) => isUndone === true && !before.has(id))
-          .map(({ number }) => number);
+          .flatMap(({ number }) => number ?? []);
         return { point, points, undone, isolation: notebook.info.isolation.level };
       },
       { create: false },

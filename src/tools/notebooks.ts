@@ -103,7 +103,7 @@ export const listNotebooks: Tool<typeof listInput, typeof listSchema> = {
 
 const showInput = z.strictObject({
   session: knownSession,
-  offset: count.optional().describe("The number of the first cell to show. Default: 0."),
+  offset: count.optional().describe("How many cells to skip. Default: 0."),
   limit: z.int().min(1).max(200).optional().describe("How many cells to show. Default: 50."),
 });
 const overviewSchema = z.strictObject({

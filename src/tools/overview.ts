@@ -1,5 +1,5 @@
 import { errorLine } from "../errors.js";
-import type { Cell, CellOutput } from "../session/cell.js";
+import { type Cell, type CellOutput, cellName } from "../session/cell.js";
 import { cut } from "./cell-view.js";
 import { counted, figure } from "./excerpt.js";
 
@@ -10,7 +10,7 @@ const LEAST_OUTPUT = 40;
 /** A cell in a few lines. */
 export interface CellBrief {
   readonly id: string;
-  readonly number: number;
+  readonly number: Cell["number"];
   readonly state: Cell["state"];
   readonly isUndone: boolean;
   readonly code: string;
@@ -47,8 +47,9 @@ function briefOf({ id, number, state, isUndone = false, code, outputs }: Cell): 
   };
 }
 
-function textOf({ number, state, isUndone, code, shown }: CellBrief): string {
-  const heading = `cell ${number} · ${state}${isUndone ? " · undone" : ""}`;
+function textOf({ id, number, state, isUndone, code, shown }: CellBrief): string {
+  const marks = [...(isUndone ? ["undone"] : []), ...(number === null ? [`id ${id}`] : [])];
+  const heading = [cellName({ number }), state, ...marks].join(" · ");
   const source = code.replace(/^/gm, "> ");
   return [heading, source, ...(shown === "" ? [] : [shown])].join("\n");
 }

@@ -1,7 +1,8 @@
 import { CellarError } from "../errors.js";
-import type { Cell } from "../session/cell.js";
+import { type Cell, cellName } from "../session/cell.js";
 import { ipynbOf } from "../session/interchange/ipynb.js";
 import type { NotebookContent } from "../session/interchange/notebook-content.js";
+import { cellAt, findCell as cellOf } from "../session/record/cell-finding.js";
 import { type Address, addressOf, type Part, partOf } from "./addresses.js";
 import { answerOf } from "./cell-answer.js";
 import type { Desk } from "./desk.js";
@@ -22,6 +23,8 @@ export const IPYNB_MIME = "application/x-ipynb+json";
 const LARGEST_FILE = 32 * 1024 * 1024;
 const LARGEST_IPYNB = 64 * 1024 * 1024;
 const MOST_CELLS = 1_000;
+const NUMBER = /^[1-9]\d{0,8}$/;
+const PLACE = /^(0|[1-9]\d{0,8})$/;
 
 export async function readAddress(desk: Desk, uri: string): Promise<ReadResource> {
   const { whole, part } = partOf(uri);
@@ -54,7 +57,7 @@ async function contentAt(desk: Desk, address: Address): Promise<Omit<ReadResourc
     }
     case "output": {
       const content = await desk.content(session);
-      const output = outputOf(findCell(content.cells, address.cell), address.output);
+      const output = outputOf(addressedCell(content.cells, address.cell), address.output);
       if (!address.isText) return await mainOf(output, content);
       return { mime: "text/plain", text: await wordsOf(output, content) };
     }
@@ -69,23 +72,23 @@ async function contentAt(desk: Desk, address: Address): Promise<Omit<ReadResourc
   }
 }
 
-/** By id, or by the number it has now. */
+/** By number or id, as a model gives it: numbers come as texts too. */
 export function findCell(cells: readonly Cell[], key: number | string): Cell {
-  const wanted = String(key);
-  const found =
-    cells.find(({ id }) => id === wanted) ?? cells.find(({ number }) => String(number) === wanted);
-  if (found !== undefined) return found;
-  const range = cells.length === 0 ? "there are none" : `there are 0 to ${cells.length - 1}`;
-  throw new CellarError("NOT_FOUND", `there is no cell ${wanted.slice(0, 64)}`, {
-    remedy: `Give the number or the id of a cell: ${range}.`,
-  });
+  const isNumber = typeof key === "string" && NUMBER.test(key);
+  return cellOf(cells, isNumber ? Number(key) : key);
 }
 
-export function outputOf({ number, outputs }: Cell, index: number): Cell["outputs"][number] {
+/** By id, or by its place from 0: addresses stay, whatever runs. */
+function addressedCell(cells: readonly Cell[], key: string): Cell {
+  return PLACE.test(key) ? cellAt(cells, Number(key)) : cellOf(cells, key);
+}
+
+export function outputOf(cell: Cell, index: number): Cell["outputs"][number] {
+  const { outputs } = cell;
   const output = outputs[index];
   if (output !== undefined) return output;
   const range = outputs.length === 0 ? "It has none." : `It has 0 to ${outputs.length - 1}.`;
-  throw new CellarError("NOT_FOUND", `cell ${number} has no output ${index}`, { remedy: range });
+  throw new CellarError("NOT_FOUND", `${cellName(cell)} has no output ${index}`, { remedy: range });
 }
 
 /** The notebook as an `.ipynb` file. */
@@ -109,7 +112,7 @@ async function cellText(
   content: NotebookContent,
   key: string,
 ): Promise<string> {
-  const cell = findCell(content.cells, key);
+  const cell = addressedCell(content.cells, key);
   const isolation = desk.isolation.level;
   const { parts } = await answerOf(cell, { session, isolation, content, cap: desk.outputCap });
   const [first] = parts;

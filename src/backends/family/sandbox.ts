@@ -160,9 +160,13 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
     return keepingAlive(capture.run(this.info));
   }
 
-  /** Puts the variables of a captured state into this new session; its cells count on from `last`. */
-  restore(file?: string, last = 0): Promise<RestoreReport> {
-    this.#number = Math.max(this.#number, last);
+  /** The next cell gets this number, or one above those that were used already. */
+  numberNext(number: number): void {
+    this.#number = Math.max(this.#number, number - 1);
+  }
+
+  /** Puts the variables of a captured state into this new session. */
+  restore(file?: string): Promise<RestoreReport> {
     const given = hasCheckpoints(this.info) ? undefined : file;
     return this.#task(() => keepingAlive(this.#furniture.restore(this.#branch, given)));
   }

@@ -9,6 +9,7 @@ import {
   ResourceNotFoundError,
 } from "@modelcontextprotocol/server";
 import { isCellarError } from "../../errors.js";
+import { cellName } from "../../session/cell.js";
 import { partOf, URI_TEMPLATES, uriOf } from "../../tools/addresses.js";
 import type { Desk } from "../../tools/desk.js";
 import { refusalOf } from "../../tools/dispatch.js";
@@ -25,7 +26,10 @@ const CURSOR = /^(0|[1-9]\d{0,8})$/;
 const TEMPLATES: Readonly<Record<keyof typeof URI_TEMPLATES, readonly [string, string]>> = {
   notebook: ["A notebook", "All its cells with what they showed, as text."],
   ipynb: ["A notebook for Jupyter", "The notebook as an .ipynb file."],
-  cell: ["A cell", "Its code and outputs. A cell is named by its number or its id."],
+  cell: [
+    "A cell",
+    "Its code and outputs. A cell is named by its place in the notebook, from 0, or its id.",
+  ],
   output: ["An output of a cell", "All of it, where a result shows the beginning only."],
   file: ["A file of a notebook", "A file below /workspace, by its path there."],
 };
@@ -52,8 +56,11 @@ export async function listResources(desk: Desk, cursor?: string): Promise<ListRe
   let at = 0;
   for (const { session, cells, problem } of await desk.list()) {
     const first = Math.max(at, from);
-    for (let place = first; place < Math.min(at + 1 + cells, to); place++) {
-      resources.push(place === at ? notebook(session, cells, problem) : cell(session, place - at));
+    const last = Math.min(at + 1 + cells, to);
+    if (at === first && first < last) resources.push(notebook(session, cells, problem));
+    const start = Math.max(first - at - 1, 0);
+    if (start < last - at - 1) {
+      resources.push(...(await cellsOf(desk, session)).slice(start, last - at - 1));
     }
     at += 1 + cells;
   }
@@ -70,13 +77,14 @@ function notebook(session: string, cells: number, problem?: string): Resource {
   };
 }
 
-function cell(session: string, place: number): Resource {
-  const number = place - 1;
-  return {
-    uri: uriOf({ kind: "cell", session, cell: String(number) }),
-    name: `${session}, cell ${number}`,
+/** None of a notebook that was deleted meanwhile. */
+async function cellsOf(desk: Desk, session: string): Promise<readonly Resource[]> {
+  const { cells } = await desk.content(session).catch(() => ({ cells: [] }));
+  return cells.map((cell) => ({
+    uri: uriOf({ kind: "cell", session, cell: String(cell.index) }),
+    name: `${session}, ${cellName(cell)}`,
     mimeType: "text/plain",
-  };
+  }));
 }
 
 export async function readResource(desk: Desk, uri: string): Promise<ReadResourceResult> {

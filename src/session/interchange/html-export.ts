@@ -59,7 +59,7 @@ async function sectionOf(cell: Cell, content: NotebookContent): Promise<string> 
     prose === undefined ? codeOf(cell.code) : `<pre class="prose">${markup(prose.text)}</pre>`;
   const undone = cell.isUndone === true ? " undone" : "";
   return [
-    `<section class="cell ${cell.state.toLowerCase()}${undone}" id="cell-${cell.number}">`,
+    `<section class="cell ${cell.state.toLowerCase()}${undone}" id="cell-${cell.index}">`,
     prose === undefined ? headingOf(cell) : "",
     source,
     ...outputs,
@@ -71,7 +71,7 @@ async function sectionOf(cell: Cell, content: NotebookContent): Promise<string> 
 }
 
 function headingOf(cell: Cell): string {
-  const count = cell.executionCount ?? " ";
+  const count = cell.number ?? " ";
   const facts = [
     cell.state,
     ...(cell.isUndone === true ? ["undone"] : []),

@@ -46,11 +46,8 @@ describe("importing an .ipynb", () => {
     expect(cells[2]?.resources).toEqual(content.cells[2]?.resources);
     expect(blobs.kept.get(refOf(PNG).sha256)).toEqual(PNG);
     for (const cell of cells) {
-      expect([cell.executionCount, cell.executedAt, cell.createdAt]).toEqual([
-        null,
-        null,
-        NOW.toISOString(),
-      ]);
+      expect(cell.executionCount).toBe(cell.number);
+      expect([cell.executedAt, cell.createdAt]).toEqual([null, NOW.toISOString()]);
       expect(cell.notes).toEqual(cell.state === "IDLE" ? undefined : [IMPORTED_NOTE]);
     }
     expect(new Set(cells.map(({ id }) => id)).size).toBe(cells.length);
@@ -138,14 +135,14 @@ describe("importing an .ipynb", () => {
     ];
     expect(outputs).toEqual(words.map((text) => ({ type: "TEXT", stream: "display", text })));
     expect(notes).toEqual([
-      "cell 0: left out an image (image/png): it is not base64",
-      "cell 0: left out an image (image/png): it is not base64",
+      "the cell at place 1 of the file: left out an image (image/png): it is not base64",
+      "the cell at place 1 of the file: left out an image (image/png): it is not base64",
     ]);
     const many = Array.from({ length: 1001 }, () => shown({ "text/plain": "." }));
     const flood = await outputsOf(...many);
     expect(flood.outputs).toHaveLength(1000);
     expect(flood.cell?.notes).toEqual([IMPORTED_NOTE, "left out 1 outputs: a cell takes 1000"]);
-    expect(flood.notes).toEqual(["cell 0: left out 1 outputs: a cell takes 1000"]);
+    expect(flood.notes).toEqual(["the cell at place 1 of the file: left out 1 outputs: a cell takes 1000"]);
     const foreign = await imported(fileOf([], { metadata: { language_info: { name: "R" } } }));
     expect(foreign.notes).toEqual(['the file says that its language is "R"']);
   });

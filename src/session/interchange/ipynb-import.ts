@@ -2,7 +2,14 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { CellarError } from "../../errors.js";
 import { MAX_SOURCE_BYTES } from "../../protocol/bounds.js";
-import { CELL_STATES, type Cell, type CellOutput, type CellState, TABLE_MIME } from "../cell.js";
+import {
+  CELL_STATES,
+  type Cell,
+  type CellOutput,
+  type CellState,
+  cellName,
+  TABLE_MIME,
+} from "../cell.js";
 import { shownOutput, textOutput } from "../outputs/outputs.js";
 import { Shelf } from "../outputs/resources.js";
 import type { BlobStore } from "../store/store.js";
@@ -32,6 +39,7 @@ const IMAGE_TYPES: readonly string[] = ["image/png", "image/jpeg", "image/gif", 
 /** Held as values in the file, and as text by Cellar. */
 const VALUE_TYPES: readonly string[] = ["application/json", TABLE_MIME];
 const MAX_OUTPUTS = 1_000;
+const HIGHEST_NUMBER = 1_000_000;
 
 /** The cells of an `.ipynb` file. None of them has run here. */
 export async function importIpynb(file: Uint8Array, place: ImportPlace): Promise<Import> {
@@ -49,24 +57,26 @@ export async function importIpynb(file: Uint8Array, place: ImportPlace): Promise
     notes.push(`the file says that its language is ${JSON.stringify(language.slice(0, 40))}`);
   }
   const createdAt = (place.now ?? new Date()).toISOString();
-  for (const [number, source] of document.cells.entries()) {
-    const intake = new Intake(number, place);
-    cells.push(await intake.take(source, createdAt));
-    notes.push(...intake.omissions.map((omission) => `cell ${number}: ${omission}`));
+  for (const [index, source] of document.cells.entries()) {
+    const intake = new Intake(index, place);
+    const cell = await intake.take(source, createdAt);
+    cells.push(cell);
+    const name = cell.number === null ? placeOf(index) : cellName(cell);
+    notes.push(...intake.omissions.map((omission) => `${name}: ${omission}`));
   }
   return { cells, notes };
 }
 
 /** One cell on its way in. */
 class Intake {
-  readonly #number: number;
+  readonly #index: number;
   readonly #shelf: Shelf;
   readonly #omissions: string[] = [];
   readonly #outputs: CellOutput[] = [];
 
-  constructor(number: number, place: ImportPlace) {
-    this.#number = number;
-    this.#shelf = new Shelf({ number, blobs: place.blobs });
+  constructor(index: number, place: ImportPlace) {
+    this.#index = index;
+    this.#shelf = new Shelf({ index, blobs: place.blobs });
   }
 
   get omissions(): readonly string[] {
@@ -80,20 +90,22 @@ class Intake {
     else await this.#takeAttachments(source.attachments);
     const code = isCode ? text : proseCode({ kind: source.cell_type, text });
     if (Buffer.byteLength(code) > MAX_SOURCE_BYTES) {
-      const message = `Cell ${this.#number} of the file has more than ${MAX_SOURCE_BYTES} bytes`;
+      const message = `${placeOf(this.#index)} has more than ${MAX_SOURCE_BYTES} bytes`;
       throw new CellarError("TOO_LARGE", message, {
         remedy: "Split that cell, or move its data into a file, then import it again.",
       });
     }
     const state = isCode ? stateOf(source, this.#outputs) : "IDLE";
     const notes = [...(state === "IDLE" ? [] : [IMPORTED_NOTE]), ...this.#omissions];
+    const number = isCode ? numberOf(source) : null;
     return {
       id: randomUUID(),
-      number: this.#number,
+      index: this.#index,
+      number,
       code,
       state,
       outputs: this.#outputs,
-      executionCount: null,
+      executionCount: number,
       createdAt,
       executedAt: null,
       executionTime: null,
@@ -178,6 +190,17 @@ function textIn(mime: string, value: unknown): string {
   if (typeof value === "string") return value;
   const isLines = Array.isArray(value) && value.every((line) => typeof line === "string");
   return isLines ? value.join("") : "";
+}
+
+/** For cells that have no number; people count from the first. */
+function placeOf(index: number): string {
+  return `the cell at place ${index + 1} of the file`;
+}
+
+/** The one in its tracebacks, as far as runs of this notebook can count on from it. */
+function numberOf({ execution_count: count }: Extract<IpynbCell, { cell_type: "code" }>) {
+  const isUsable = typeof count === "number" && count >= 1 && count <= HIGHEST_NUMBER;
+  return isUsable ? count : null;
 }
 
 /** Files written by Cellar say how a cell ended; for others the outputs do. */

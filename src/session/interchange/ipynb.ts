@@ -43,9 +43,9 @@ export async function ipynbOf(content: NotebookContent): Promise<string> {
 }
 
 /** The format wants ids that are short, plain and no two of them alike. */
-function freeId({ id, number }: Cell, taken: Set<string>): string {
+function freeId({ id, index }: Cell, taken: Set<string>): string {
   const plain = id.replace(/[^\w-]/g, "-").slice(0, 64);
-  let free = plain === "" ? `cell-${number}` : plain;
+  let free = plain === "" ? `cell-${index}` : plain;
   for (let count = 2; taken.has(free); count++) free = `${plain.slice(0, 56)}-${count}`;
   taken.add(free);
   return free;
@@ -63,7 +63,7 @@ async function cellOf(cell: Cell, content: NotebookContent): Promise<JsonObject>
   }
   return {
     cell_type: "code",
-    execution_count: cell.executionCount,
+    execution_count: cell.number,
     metadata: { cellar: factsOf(cell) },
     outputs,
     source: linesOf(cell.code),
@@ -108,7 +108,7 @@ async function attachmentsOf({ outputs }: Cell, content: NotebookContent): Promi
 
 async function outputOf(
   output: CellOutput,
-  { executionCount: count }: Cell,
+  { number: count }: Cell,
   content: NotebookContent,
 ): Promise<JsonObject> {
   const place = "uri" in output ? output : {};

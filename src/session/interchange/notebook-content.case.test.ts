@@ -10,14 +10,15 @@ export const PNG = Buffer.from(
   "base64",
 );
 
-export function cellWith(number: number, code: string, outputs: readonly CellOutput[] = []): Cell {
+export function cellWith(index: number, code: string, outputs: readonly CellOutput[] = []): Cell {
   return {
-    id: `cell-${number}`,
-    number,
+    id: `cell-${index}`,
+    index,
+    number: index + 1,
     code,
     state: "COMPLETED",
     outputs: [...outputs],
-    executionCount: number + 1,
+    executionCount: index + 1,
     createdAt: "2026-01-02T03:04:05.000Z",
     executedAt: "2026-01-02T03:04:06.000Z",
     executionTime: 12.5,
@@ -82,6 +83,7 @@ export function everyKind(): NotebookContent {
     {
       ...cellWith(5, "later"),
       state: "IDLE",
+      number: null,
       executionCount: null,
       executedAt: null,
       executionTime: null,

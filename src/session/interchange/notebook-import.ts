@@ -41,7 +41,9 @@ export async function importNotebook(file: Uint8Array, order: ImportOrder): Prom
   try {
     const content = await importIpynb(file, { blobs: intake, maxCells });
     const pages = await Promise.all(content.cells.map((cell) => pageOf(cell, intake)));
-    const book = { ...newBook(owner), pages };
+    // No run gets the number of a cell that came with one.
+    const executionCount = Math.max(0, ...content.cells.map(({ number }) => number ?? 0));
+    const book = { ...newBook(owner), executionCount, pages };
     const journal = await Journal.create({ store, id, owner, takeover: false }, book);
     await journal.release();
     return content;

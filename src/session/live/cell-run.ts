@@ -68,13 +68,14 @@ export async function cellAfter(
   { sequence, startedAt, files, notes }: Aftermath,
   { blobs, quota }: { readonly blobs: BlobStore; readonly quota: OutputQuota },
 ): Promise<Cell> {
-  const { id, number, code, createdAt } = cell;
-  const { outputs, resources } = await outputsOf(execution, { number, blobs, quota });
+  const { id, index, code, createdAt } = cell;
+  const { outputs, resources } = await outputsOf(execution, { index, blobs, quota });
   const told = [...notes, ...(quota.note === undefined ? [] : [quota.note])];
   const { omitted, exitCode } = execution;
   return {
     id,
-    number,
+    index,
+    number: sequence,
     code,
     createdAt,
     state: STATE_OF[execution.status],
@@ -97,9 +98,13 @@ export function overrunning(execution: CodeExecution, overrun: Overrun): CodeExe
 }
 
 /** Of a cell that is not run, since the workspace holds far too much. */
-export function refusedRun(code: string, overrun: Overrun, isolation: Isolation): CodeExecution {
+export function refusedRun(
+  { code, sequence }: { readonly code: string; readonly sequence: number },
+  overrun: Overrun,
+  isolation: Isolation,
+): CodeExecution {
   return {
-    number: 0,
+    number: sequence,
     code,
     status: "error",
     stdout: "",

@@ -71,7 +71,7 @@ export class CellRunner {
     const before = this.#census ?? (await workspace.scan());
     const held = await this.#count(before);
     const startedAt = new Date();
-    if (workspace.quota.isBeyond(held)) return this.#refuse(order.code, held, startedAt);
+    if (workspace.quota.isBeyond(held)) return this.#refuse(order, held, startedAt);
     const watched = await this.#watched(order, held);
     const { changes, census } = await workspace.changesSince(before);
     this.#census = census;
@@ -104,13 +104,13 @@ export class CellRunner {
     return this.#held;
   }
 
-  async #refuse(code: string, held: Usage, startedAt: Date): Promise<RunOutcome> {
+  async #refuse(order: RunOrder, held: Usage, startedAt: Date): Promise<RunOutcome> {
     const { limit } = this.#quarters.workspace;
     const session = await this.#keeper.ready();
     return {
       session,
       startedAt,
-      execution: refusedRun(code, { ...held, limit }, session.info.isolation),
+      execution: refusedRun(order, { ...held, limit }, session.info.isolation),
       tookEffect: false,
       files: { created: [], changed: [], deleted: [] },
       notes: this.#keeper.takeNotes(),

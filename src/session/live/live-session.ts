@@ -76,6 +76,8 @@ export class LiveSession implements AsyncDisposable {
 
   async run(code: string, options: ExecuteOptions, sequence: number): Promise<Ran> {
     const before = this.held;
+    // What a traceback calls the cell is what the notebook calls it.
+    this.sandbox.numberNext(sequence);
     const execution = await this.sandbox.execute(code, options);
     const { number, status, state } = execution;
     const isUsual = state.survived && (status === "ok" || status === "error");

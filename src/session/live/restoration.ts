@@ -25,8 +25,6 @@ export interface RestorePlan {
   readonly quarters: Pick<Quarters, "room" | "createSandbox">;
   readonly blobs: BlobStore;
   readonly seal: Seal;
-  /** How many cells have run: restored functions know theirs by its number. */
-  readonly last: number;
 }
 
 export interface Refused {
@@ -91,7 +89,7 @@ async function restoreFrom(plan: RestorePlan, snapshot: SnapshotRecord): Promise
   try {
     if (started.status === "rejected") throw started.reason;
     if (placed.status === "rejected") throw placed.reason;
-    const report = await started.value.restore(file, plan.last);
+    const report = await started.value.restore(file);
     await removeState(file);
     return { sandbox: started.value, report };
   } catch (error) {

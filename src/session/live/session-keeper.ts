@@ -2,6 +2,7 @@ import { CellarError } from "../../errors.js";
 import type { RestoreReport } from "../../protocol/messages.js";
 import { cellList, notebookClosed } from "../notebook-state.js";
 import { flagPrivate } from "../privacy-guard.js";
+import type { Contents } from "../record/contents.js";
 import type { Journal } from "../record/journal.js";
 import type { SnapshotRecord } from "../record/notebook-head.js";
 import { type Execution, isInEffect, marked, missing, newestInEffect } from "../record/timeline.js";
@@ -18,8 +19,7 @@ export interface KeeperPlan {
   readonly journal: Journal;
   readonly seal: Seal;
   readonly quarters: Quarters;
-  /** The numbers of cells by their ids; of deleted ones there is none. */
-  readonly numbersOf: (ids: readonly string[]) => readonly number[];
+  readonly contents: Pick<Contents, "cells" | "has" | "numbersOf">;
 }
 
 /** Sees to it that a notebook has a session, and that its variables are the newest that can be had. */
@@ -55,20 +55,20 @@ export class SessionKeeper {
 
   /** The numbers of cells that ran but whose effects are not in the variables. */
   get ranAfter(): readonly number[] {
-    return this.#plan.numbersOf(this.missing.map(({ cell }) => cell));
+    return this.#plan.contents.numbersOf(this.missing.map(({ cell }) => cell));
   }
 
   /** The numbers of the cells that ran then. */
   cellsAt(sequences: readonly number[]): readonly number[] {
     const { executions } = this.#plan.journal.book;
     const ran = executions.filter(({ sequence }) => sequences.includes(sequence));
-    return this.#plan.numbersOf([...new Set(ran.map(({ cell }) => cell))]);
+    return this.#plan.contents.numbersOf([...new Set(ran.map(({ cell }) => cell))]);
   }
 
   /** What of that nothing brings back, since the cells were deleted; until a cell was told. */
   get goneForGood(): string | undefined {
     const gone = this.missing.filter(
-      ({ cell, isLost }) => !isLost && this.#plan.numbersOf([cell]).length === 0,
+      ({ cell, isLost }) => !isLost && !this.#plan.contents.has(cell),
     );
     if (gone.length === 0) return undefined;
     const cells = gone.length === 1 ? "a deleted cell is" : `${gone.length} deleted cells are`;
@@ -137,7 +137,7 @@ export class SessionKeeper {
   async #restore(snapshots: readonly SnapshotRecord[]): Promise<Restored> {
     const { id, journal, seal, quarters } = this.#plan;
     const { blobs } = journal.vault;
-    const plan = { id, seal, blobs, quarters, last: journal.book.executionCount };
+    const plan = { id, seal, blobs, quarters };
     const restored = await restoreFirst(plan, snapshots, journal.book.executions);
     try {
       if (restored.refused.length > 0) await this.#setAside(restored.refused);
@@ -163,9 +163,7 @@ export class SessionKeeper {
   async #setAside(refused: readonly Refused[]): Promise<void> {
     const sequences = new Set(refused.map(({ snapshot }) => snapshot.sequence));
     for (const { snapshot, reason } of refused) {
-      const [cell] = this.cellsAt([snapshot.sequence]);
-      const place = cell === undefined ? "of a deleted cell" : `after cell ${cell}`;
-      this.#notes.push(`the snapshot ${place} was not used: ${reason}`);
+      this.#notes.push(`the snapshot after ${this.#placeOf(snapshot)} was not used: ${reason}`);
     }
     await this.#plan.journal.commit((now) => ({
       ...now,
@@ -201,8 +199,10 @@ export class SessionKeeper {
     const { executions } = this.#plan.journal.book;
     const run = executions.find((one) => one.sequence === sequence);
     if (run?.isUnsaved === true) return "a run that was not saved";
-    const [cell] = this.cellsAt([sequence]);
-    return cell === undefined ? "a cell that was deleted" : `cell ${cell}`;
+    const { contents } = this.#plan;
+    if (run === undefined || !contents.has(run.cell)) return "a cell that was deleted";
+    const isShown = contents.cells.some(({ number }) => number === sequence);
+    return isShown ? `cell ${sequence}` : `run ${sequence}`;
   }
 
   /** Runs whose effects are not in the variables, the last of each cell. */

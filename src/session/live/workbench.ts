@@ -135,14 +135,16 @@ export class Workbench {
     stopping: AbortController,
     events: CellEvents,
   ): Promise<void> {
-    this.#parts.contents.show({ ...cell, state: "RUNNING", outputs: [], resources: [] });
-    events.push({ type: "state", state: "RUNNING" });
     this.#sequence += 1;
-    const order = { code: cell.code, sequence: this.#sequence, timeout, stopping, events };
+    const sequence = this.#sequence;
+    const number = { number: sequence, executionCount: sequence };
+    this.#parts.contents.show({ ...cell, ...number, state: "RUNNING", outputs: [], resources: [] });
+    events.push({ type: "state", state: "RUNNING" });
+    const order = { code: cell.code, sequence, timeout, stopping, events };
     try {
       await this.#runAndSave(cell, order);
     } catch (error) {
-      throw await this.#explain(error, { sequence: order.sequence, cell: cell.id });
+      throw await this.#explain(error, { sequence, cell: cell.id });
     }
   }
 
@@ -157,12 +159,12 @@ export class Workbench {
     const notes = [...outcome.notes, ...status.takeNotes()];
     const { blobs } = journal.vault;
     await journal.vault.upload(async () => {
-      const { number } = contents.find(id);
+      const { index } = contents.find(id);
       const aftermath = { sequence, startedAt, files, notes };
       const { outputsMaxSizeMb } = this.#parts;
       const quota = OutputQuota.beside(journal.book.pages, id, outputsMaxSizeMb);
       const page = await pageOf(
-        await cellAfter({ ...cell, number }, execution, aftermath, { blobs, quota }),
+        await cellAfter({ ...cell, index }, execution, aftermath, { blobs, quota }),
         blobs,
       );
       const held = new Set(session.held);

@@ -46,11 +46,11 @@ describe("the outputs of a notebook", () => {
   it("have room again when a cell runs anew or is deleted", async () => {
     const nb = await ground.open({ outputsMaxSizeMb: 1 });
     const first = await nb.run(`${PICTURE}display(Picture()); display(Picture())`);
-    const again = await nb.rerun(first.number);
+    const again = await nb.rerun(first);
     expect([again.outputs.length, again.notes]).toEqual([2, undefined]);
     const refused = await nb.run("display(Picture())");
     expect(refused.outputs[0]?.type).toBe("TEXT");
-    await nb.delete(first.number);
+    await nb.delete(first);
     const shown = await nb.run("display(Picture())");
     expect([shown.outputs[0]?.type, shown.notes]).toEqual(["IMAGE", undefined]);
   });

@@ -33,7 +33,8 @@ export function resourceOf(uri: string): ResourceAddress {
 }
 
 export interface ShelfPlace {
-  readonly number: number;
+  /** Of the cell in its notebook. */
+  readonly index: number;
   readonly blobs: Pick<BlobStore, "put">;
   /** Without one, everything has room. */
   readonly quota?: OutputQuota | undefined;
@@ -48,7 +49,7 @@ export class Shelf {
   readonly #quota: OutputQuota | undefined;
 
   constructor(place: ShelfPlace) {
-    this.#cell = place.number;
+    this.#cell = place.index;
     this.#blobs = place.blobs;
     this.#quota = place.quota;
   }

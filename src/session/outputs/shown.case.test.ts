@@ -15,8 +15,8 @@ export class Showing implements Disposable {
   readonly #blobs = new DiskBlobs(this.#folder);
 
   /** What is made is as its schema says, and as JSON keeps it. */
-  async outputs(execution: CodeExecution, number = 0) {
-    const made = await outputsOf(execution, { number, blobs: this.#blobs });
+  async outputs(execution: CodeExecution, index = 0) {
+    const made = await outputsOf(execution, { index, blobs: this.#blobs });
     for (const output of made.outputs) {
       expect(cellOutputSchema.parse(JSON.parse(JSON.stringify(output)))).toEqual(output);
     }

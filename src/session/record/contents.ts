@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { wrongKind } from "../../config/kinds.js";
-import { CellarError } from "../../errors.js";
 import type { Cell } from "../cell.js";
-import { numbered, type Page } from "./pages.js";
+import { type CellKey, findCell } from "./cell-finding.js";
+import { type Page, placed } from "./pages.js";
 
 /** The cells of a notebook in their order: those that are saved, and those that are on their way. */
 export class Contents {
@@ -19,14 +18,15 @@ export class Contents {
   get cells(): readonly Cell[] {
     const saved = new Map(this.#pages().map(({ cell }) => [cell.id, cell]));
     const cells = this.#ids.flatMap((id) => this.#moving.get(id) ?? saved.get(id) ?? []);
-    return cells.map((cell, number) => numbered(cell, number));
+    return cells.map((cell, index) => placed(cell, index));
   }
 
   /** A new cell at the end. */
   append(code: string): Cell {
     const cell: Cell = {
       id: randomUUID(),
-      number: this.#ids.length,
+      index: this.#ids.length,
+      number: null,
       code,
       state: "IDLE",
       outputs: [],
@@ -64,24 +64,18 @@ export class Contents {
     return [...pages, page].sort((one, other) => placeOf(one) - placeOf(other));
   }
 
-  /** By number or id. */
-  find(key: number | string): Cell {
-    if (typeof key !== "number" && typeof key !== "string") {
-      throw wrongKind("the cell", "a number or an id", key);
-    }
-    const { cells } = this;
-    const found = cells.find(({ id, number }) => (typeof key === "number" ? number : id) === key);
-    if (found !== undefined) return found;
-    const range = cells.length === 0 ? "there are none" : `there are 0 to ${cells.length - 1}`;
-    throw new CellarError("NOT_FOUND", `there is no cell ${JSON.stringify(key)}`, {
-      remedy: `Give the number or the id of a cell: ${range}.`,
-    });
+  find(key: CellKey): Cell {
+    return findCell(this.cells, key);
+  }
+
+  has(id: string): boolean {
+    return this.#ids.includes(id);
   }
 
   /** Deleted cells have none. */
   numbersOf(ids: readonly string[]): readonly number[] {
-    const all = this.#ids;
-    return ids.map((id) => all.indexOf(id)).filter((number) => number >= 0);
+    const numbers = new Map(this.cells.map(({ id, number }) => [id, number]));
+    return ids.flatMap((id) => numbers.get(id) ?? []);
   }
 
   /** With those that turned out to be saved after they had been given up. */

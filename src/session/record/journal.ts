@@ -283,7 +283,10 @@ export async function readBook(
 ): Promise<Book> {
   const { cells, ...head } = parseHead(stored.head, nameOf(id));
   const blobs = store.blobs(id);
-  const pages = await Promise.all(cells.map((entry, at) => readPage(entry, at, blobs)));
+  const runs = new Map(head.executions.map(({ cell, sequence }) => [cell, sequence]));
+  const pages = await Promise.all(
+    cells.map((entry, index) => readPage(entry, { index, ran: runs.get(entry.id) ?? null }, blobs)),
+  );
   return { ...head, pages };
 }
 

@@ -49,7 +49,7 @@ describe("a notebook that is only looked at", () => {
     await make();
     const view = await NotebookView.read(store, ID);
     expect(view.cells.map(({ code }) => code)).toEqual(["x = 1", "plot()"]);
-    expect(view.cell(1).outputs[0]).toMatchObject({ type: "IMAGE" });
+    expect(view.cell(2).outputs[0]).toMatchObject({ type: "IMAGE" });
     expect(await view.resource("notebook://cell/1/image/0")).toEqual({
       mime: "image/png",
       bytes: PNG,
@@ -67,7 +67,7 @@ describe("a notebook that is only looked at", () => {
     await expect(NotebookView.read(store, ID)).rejects.toMatchObject({ code: "NOT_FOUND" });
     await make();
     const view = await NotebookView.read(store, ID);
-    expect(() => view.cell(2)).toThrow(/no cell 2/);
+    expect(() => view.cell(3)).toThrow(/no cell 3/);
     await expect(view.resource("notebook://cell/0/image/0")).rejects.toMatchObject({
       code: "NOT_FOUND",
     });

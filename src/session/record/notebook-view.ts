@@ -6,6 +6,7 @@ import type { Cell } from "../cell.js";
 import type { NotebookContent } from "../interchange/notebook-content.js";
 import { resourceOf } from "../outputs/resources.js";
 import type { BlobStore, NotebookId, NotebookStore } from "../store/store.js";
+import { cellAt, findCell } from "./cell-finding.js";
 import { type Book, nameOf, readBook } from "./journal.js";
 
 /**
@@ -39,17 +40,13 @@ export class NotebookView implements NotebookContent {
     return new NotebookView(id, book, blobs, manifest?.python);
   }
 
-  cell(number: number): Cell {
-    const cell = this.cells[number];
-    if (cell !== undefined) return cell;
-    const last = this.cells.length - 1;
-    throw new CellarError("NOT_FOUND", `there is no cell ${number} in ${this.title}`, {
-      remedy: last < 0 ? "It has no cells." : `Its cells are 0 to ${last}.`,
-    });
+  /** By number or id. */
+  cell(key: number | string): Cell {
+    return findCell(this.cells, key);
   }
 
   readonly resource = async (uri: string): Promise<{ mime: string; bytes: Uint8Array }> => {
-    const cell = this.cell(resourceOf(uri).cell);
+    const cell = cellAt(this.cells, resourceOf(uri).cell);
     const found = cell.resources.find((one) => one.uri === uri);
     if (found === undefined) throw new CellarError("NOT_FOUND", `there is nothing at ${uri}`);
     return { mime: found.mime, bytes: await buffer(this.#blobs.get(found.blob)) };

@@ -4,14 +4,16 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Cell } from "../cell.js";
 import { DiskBlobs } from "../store/disk-blobs.js";
-import { balanced, blobsOf, markUndone, numbered, pageOf, readPage } from "./pages.js";
+import { balanced, blobsOf, markUndone, pageOf, placed, readPage } from "./pages.js";
 
+const FIRST = { index: 0, ran: null };
 const BLOB = { sha256: "a".repeat(64), bytes: 1 };
 
 function cell(more: Partial<Cell> = {}): Cell {
   return {
     id: "one",
-    number: 0,
+    index: 0,
+    number: 1,
     code: "1",
     state: "COMPLETED",
     outputs: [],
@@ -35,7 +37,7 @@ describe("pages of a notebook", () => {
     const long = await pageOf(cell({ code: "x".repeat(5_000) }), blobs);
     expect(long.entry.record).toMatchObject({ bytes: expect.any(Number) });
     for (const page of [short, long]) {
-      expect(await readPage(page.entry, 0, blobs)).toEqual(page);
+      expect(await readPage(page.entry, FIRST, blobs)).toEqual(page);
     }
   });
 
@@ -50,28 +52,28 @@ describe("pages of a notebook", () => {
     expect(await balanced(pages.slice(0, 30), blobs)).toEqual(pages.slice(0, 30));
     const moved = [...(await balanced(pages, blobs))];
     expect(inline(moved)).toBeLessThan(30);
-    const read = await Promise.all(moved.map(({ entry }, at) => readPage(entry, at, blobs)));
+    const read = await Promise.all(moved.map(({ entry }, at) => readPage(entry, { index: at, ran: null }, blobs)));
     expect(read.map((page) => page.cell.id)).toEqual(pages.map((page) => page.cell.id));
   });
 
   it("name what a cell refers to by its place", () => {
     const uri = "notebook://cell/3/image/0";
     const from = cell({
-      number: 3,
+      index: 3,
       resources: [{ uri, mime: "image/png", blob: BLOB }],
       outputs: [
         { type: "IMAGE", mime: "image/png", uri, text: "", isResult: true, metadata: {} },
         { type: "TEXT", stream: "stdout", text: `says ${uri}` },
       ],
     });
-    const to = numbered(from, 1);
+    const to = placed(from, 1);
     expect(to.resources[0]?.uri).toBe("notebook://cell/1/image/0");
     // What a cell printed is never touched.
     expect(to.outputs).toMatchObject([
       { uri: "notebook://cell/1/image/0" },
       { text: `says ${uri}` },
     ]);
-    expect(numbered(to, 1)).toBe(to);
+    expect(placed(to, 1)).toBe(to);
   });
 
   it("carry the mark of undo without a new record", async () => {
@@ -81,15 +83,15 @@ describe("pages of a notebook", () => {
     );
     const undone = markUndone(page, true);
     expect(undone.entry).toEqual({ ...page.entry, isUndone: true });
-    expect((await readPage(undone.entry, 0, blobs)).cell.isUndone).toBe(true);
+    expect((await readPage(undone.entry, FIRST, blobs)).cell.isUndone).toBe(true);
     expect(markUndone(undone, false)).toEqual(page);
     expect(blobsOf(undone)).toEqual([BLOB]);
   });
 
   it("that cannot be read say so", async () => {
     for (const record of ["{", "{}", '{"id":"other"}', { sha256: "b".repeat(64), bytes: 3 }]) {
-      const page = await readPage({ id: "one", record }, 2, blobs);
-      expect(page).toMatchObject({ isDamaged: true, cell: { number: 2, state: "ERROR" } });
+      const page = await readPage({ id: "one", record }, { index: 2, ran: 7 }, blobs);
+      expect(page).toMatchObject({ isDamaged: true, cell: { index: 2, number: 7, state: "ERROR" } });
       expect(page.entry.record).toEqual(record);
     }
   });

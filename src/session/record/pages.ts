@@ -11,7 +11,7 @@ const MOST_INLINE = 128 * 1024;
 
 const URI_PLACE = /^notebook:\/\/cell\/\d+\//;
 
-const recordSchema = cellSchema.omit({ number: true, isUndone: true });
+const recordSchema = cellSchema.omit({ index: true, number: true, isUndone: true });
 
 /** A cell together with what is kept of it; the record is written once and used in every head. */
 export interface Page {
@@ -22,23 +22,34 @@ export interface Page {
 }
 
 export async function pageOf(cell: Cell, blobs: Pick<BlobStore, "put">): Promise<Page> {
-  const { number: _, isUndone, ...record } = cell;
+  const { index: _, number: __, isUndone, ...record } = cell;
   const text = JSON.stringify(record);
   const isLong = text.length > LONGEST_INLINE;
   const kept = isLong ? await blobs.put(Buffer.from(text)) : text;
   return { cell, entry: entryOf(cell.id, isUndone, kept) };
 }
 
+export interface PagePlace {
+  readonly index: number;
+  /** Of its last run that the timeline has. */
+  readonly ran: number | null;
+}
+
 /** A record that cannot be read does not keep the others from being read. */
-export async function readPage(entry: CellEntry, number: number, blobs: BlobStore): Promise<Page> {
-  const { id, isUndone, record } = entry;
+export async function readPage(
+  entry: CellEntry,
+  { index, ran }: PagePlace,
+  blobs: BlobStore,
+): Promise<Page> {
+  const { id, isUndone, record: kept } = entry;
   try {
-    const text = typeof record === "string" ? record : await readText(record, blobs);
-    const cell = { ...parseRecord(text, id), number, ...(isUndone && { isUndone }) };
-    return { cell: numbered(cell, number), entry };
+    const text = typeof kept === "string" ? kept : await readText(kept, blobs);
+    const record = parseRecord(text, id);
+    const cell = { ...record, index, number: record.executionCount, ...(isUndone && { isUndone }) };
+    return { cell: placed(cell, index), entry };
   } catch (error) {
     if (isCellarError(error, "DAMAGED") || isCellarError(error, "NOT_FOUND")) {
-      return { cell: unreadable(id, number, error), entry, isDamaged: true };
+      return { cell: unreadable(id, { index, ran }, error), entry, isDamaged: true };
     }
     throw error;
   }
@@ -70,9 +81,9 @@ export async function balanced(pages: readonly Page[], blobs: BlobStore): Promis
 }
 
 /** The cell at another place: what it refers to is named by the place. */
-export function numbered(cell: Cell, number: number): Cell {
-  const place = `notebook://cell/${number}/`;
-  if (cell.number === number && cell.resources.every(({ uri }) => uri.startsWith(place))) {
+export function placed(cell: Cell, index: number): Cell {
+  const place = `notebook://cell/${index}/`;
+  if (cell.index === index && cell.resources.every(({ uri }) => uri.startsWith(place))) {
     return cell;
   }
   const moved = new Map(
@@ -80,7 +91,7 @@ export function numbered(cell: Cell, number: number): Cell {
   );
   return {
     ...cell,
-    number,
+    index,
     resources: cell.resources.map((one) => ({ ...one, uri: moved.get(one.uri) ?? one.uri })),
     outputs: cell.outputs.map((output) => moveOutput(output, moved)),
   };
@@ -117,7 +128,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-function unreadable(id: string, number: number, { message }: CellarError): Cell {
+function unreadable(id: string, { index, ran }: PagePlace, { message }: CellarError): Cell {
   const output = {
     type: "ERROR",
     name: "Damaged",
@@ -126,11 +137,12 @@ function unreadable(id: string, number: number, { message }: CellarError): Cell 
   } as const;
   return {
     id,
-    number,
+    index,
+    number: ran,
     code: "",
     state: "ERROR",
     outputs: [output],
-    executionCount: null,
+    executionCount: ran,
     createdAt: new Date(0).toISOString(),
     executedAt: null,
     executionTime: null,

@@ -4,7 +4,8 @@ import type { Cell, Notebook } from "../../../src/index.js";
 /** A cell as a process that has the notebook open sees it. */
 export interface SeenCell {
   readonly id: string;
-  readonly number: number;
+  readonly index: number;
+  readonly number: number | null;
   readonly code: string;
   readonly state: Cell["state"];
   readonly executionCount: number | null;
@@ -41,7 +42,7 @@ export function accountOf(notebook: Notebook): Account {
 }
 
 function seen(whole: Cell): SeenCell {
-  const { number, isUndone = false, ...cell } = whole;
+  const { index, number, isUndone = false, ...cell } = whole;
   const record = createHash("sha256")
     .update(JSON.stringify(ordered(cell)))
     .digest("hex");
@@ -49,7 +50,7 @@ function seen(whole: Cell): SeenCell {
   const [first] = cell.outputs;
   const shown = first?.type === "TEXT" ? (first.text.split("\n")[0] ?? "") : "";
   const resources = cell.resources.map(({ uri }) => uri);
-  return { id, number, code, state, executionCount, isUndone, shown, record, resources };
+  return { id, index, number, code, state, executionCount, isUndone, shown, record, resources };
 }
 
 /** Two processes give the same text for the same cell. */

@@ -117,7 +117,7 @@ export class Model {
   #compare(account: Account, deeds: readonly Deed[]): void {
     const found = new Map(account.cells.map((cell) => [cell.id, cell]));
     const known = new Set(this.#cells.map(({ id }) => id));
-    const missing = new Set(this.#ranAfter);
+    const missing = new Set<number | null>(this.#ranAfter);
     for (const cell of this.#cells) {
       const now = found.get(cell.id);
       if (now === undefined) {
@@ -141,8 +141,8 @@ export class Model {
         this.#deny(`a cell is there that nobody ran: ${cell.code}`);
       }
     }
-    const numbers = account.cells.map(({ number }) => number);
-    if (numbers.some((number, at) => number !== at)) this.#deny(`cells are numbered ${numbers}`);
+    const places = account.cells.map(({ index }) => index);
+    if (places.some((index, at) => index !== at)) this.#deny(`cells have the places ${places}`);
   }
 
   #write(deed: Deed, account: Account): void {
@@ -163,7 +163,7 @@ export class Model {
 
   /** The variables hold what the notebook says of them: no less, and no more. */
   #checkHeld(held: readonly string[], account: Account): void {
-    const missing = new Set(account.ranAfter);
+    const missing = new Set<number | null>(account.ranAfter);
     const completed = account.cells.filter(
       ({ state, code }) => state === "COMPLETED" && tokenOf(code) !== undefined,
     );
