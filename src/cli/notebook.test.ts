@@ -51,11 +51,11 @@ describe("cellar notebook, where no Python is needed", () => {
     expect((await notebook("list", [])).stdout).toMatch(/^me\/book {2}2 cells, since \d{4}-/);
     const shown = await notebook("show", ["book"]);
     expect(shown.stdout).toMatch(
-      /^cell 0 · IDLE\n> # %% \[markdown\]\n> # # Title\n\ncell 1 · COM/,
+      /^cell \[ \] · IDLE · id \S+\n> # %% \[markdown\]\n> # # Title\n\ncell 7 · COM/,
     );
     expect(shown.stdout).toContain("> print('<x>')\n<x>\n");
-    const one = await notebook("show", ["book", "1", "--json"]);
-    expect(JSON.parse(one.stdout)).toMatchObject({ number: 1, state: "COMPLETED" });
+    const one = await notebook("show", ["book", "7", "--json"]);
+    expect(JSON.parse(one.stdout)).toMatchObject({ number: 7, state: "COMPLETED" });
     const copy = join(folder, "copy.ipynb");
     expect(await notebook("export", ["book", "--to", copy])).toMatchObject({ code: 0, stdout: "" });
     expect(JSON.parse(readFileSync(copy, "utf8")).cells[0]).toMatchObject({
@@ -79,7 +79,7 @@ describe("cellar notebook, where no Python is needed", () => {
     await notebook("import", [file("a.ipynb", JUPYTER), "book"]);
     const cases: [string, string[], RegExp][] = [
       ["show", ["absent"], /no notebook me\/absent\n {2}fix: .*list/],
-      ["show", ["book", "9"], /no cell 9 .*\n {2}fix: Its cells are 0 to 1/],
+      ["show", ["book", "9"], /no cell 9\n {2}fix: .*there is 7/],
       ["show", ["../book"], /name of the session/],
       ["show", ["book", "--user", ".."], /name of the user/],
       ["export", ["book", "--to", "x.pdf"], /format of x\.pdf[\s\S]*--format/],
@@ -152,7 +152,7 @@ describe("cellar notebook", () => {
     );
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(JSON.parse(stdout)).toMatchObject({
-      cells: [{ number: 0, state: "COMPLETED", executionCount: 1, files: { created: ["f.txt"] } }],
+      cells: [{ number: 1, state: "COMPLETED", executionCount: 1, files: { created: ["f.txt"] } }],
       replayed: [],
       info: { user: "me", session: "book" },
     });
@@ -183,7 +183,7 @@ describe("cellar notebook", () => {
     expect(stderr).toContain(
       "fix: So many cells can be undone now: 3 (cellar notebook undo NAME 3)",
     );
-    expect((await notebook("undo", ["book", "3"])).stdout).toBe("undone: cells 0, 1, 2\n");
+    expect((await notebook("undo", ["book", "3"])).stdout).toBe("undone: cells 1, 2, 3\n");
   });
 
   it("says what was not saved and what is missing, and replays it", async () => {
@@ -198,12 +198,12 @@ describe("cellar notebook", () => {
     expect(large.stderr).toMatch(/^cellar: the variables are not saved: .*\n/);
     const after = await small("-c", "print(x); big");
     expect(after).toMatchObject({ code: 1, stdout: "1\n" });
-    expect(after.stderr).toMatch(/NameError[\s\S]*the variables are those after cell 0/);
-    expect(after.stderr).toMatch(/cell 1 .*missing: --replay/);
+    expect(after.stderr).toMatch(/NameError[\s\S]*the variables are those after cell 1/);
+    expect(after.stderr).toMatch(/cell 2 .*missing: --replay/);
     const again = await notebook("run", ["book", "--replay", "-c", "len(big)"]);
     expect(again).toMatchObject({ code: 0, stdout: "3000000\n" });
-    expect(again.stderr).toMatch(/snapshot after cell \d; cell 1 ran after it\n {2}fix: --replay/);
-    expect(again.stderr).toContain("ran cell 1 again: COMPLETED");
+    expect(again.stderr).toMatch(/snapshot after cell \d; cell 2 ran after it\n {2}fix: --replay/);
+    expect(again.stderr).toContain("ran again, as cell 4: COMPLETED");
     const lost = await run("file");
     expect(lost.stderr).toMatch(/hint: .*file/);
   });
@@ -213,7 +213,7 @@ describe("cellar notebook", () => {
     await run("x = 2");
     expect(await notebook("undo", ["book"])).toEqual({
       code: 0,
-      stdout: "undone: cell 1\n",
+      stdout: "undone: cell 2\n",
       stderr: "",
     });
     expect((await run("x")).stdout).toBe("1\n");

@@ -27,7 +27,7 @@ describe("execute_cell", () => {
     expect(textOf(first)).toContain(`session ${session}`);
     expect(textOf(first)).toContain(`isolation ${isolation}`);
     const second = await execute(desk, session, "x + 22");
-    expect(second.cell).toMatchObject({ number: 1, state: "COMPLETED", executionCount: 2 });
+    expect(second.cell).toMatchObject({ number: 2, state: "COMPLETED", executionCount: 2 });
     expect(second.cell.outputs).toMatchObject([{ stream: "result", text: "42", omitted: 0 }]);
     expect(second.isError).toBe(false);
   });
@@ -96,7 +96,7 @@ Page()
     const onText = (text: string) => heard.push(text);
     await execute(desk, "loud", "for i in range(3): print(i)", { onText });
     expect(heard.join("")).toBe("0\n1\n2\n");
-    await call(desk, "rerun_cell", { session: "loud", cell: 0 }, { onText });
+    await call(desk, "rerun_cell", { session: "loud", cell: 1 }, { onText });
     expect(heard.join("")).toBe("0\n1\n2\n0\n1\n2\n");
     await execute(desk, "loud", "print('nobody listens')");
     await execute(desk, "loud", "1", { onText });
@@ -224,7 +224,7 @@ describe("long outputs", () => {
     expect(ran.parts).toContainEqual({
       type: "resource",
       uri: output?.uri,
-      name: "cell 0, output 0",
+      name: "cell 1, output 0",
       mime: "text/plain",
       size: 4_999_993,
     });
@@ -237,7 +237,7 @@ describe("long outputs", () => {
     expect(cell.outputs[0]?.omitted).toBeGreaterThan(1_000);
     let read = "";
     for (let offset: number | null = 0, tries = 0; offset !== null && tries < 100; tries++) {
-      const input = { session: "pieces", cell: 0, output: 0, offset, limit: 333 };
+      const input = { session: "pieces", cell: 1, output: 0, offset, limit: 333 };
       const answer = await call(desk, "show_cell", input);
       const { page } = answer.structured as { page: { text: string; next: number | null } };
       expect(page.text.isWellFormed?.() ?? true).toBe(true);
@@ -262,7 +262,7 @@ for i in range(60):
     expect(cell.moreOutputs).toBe(80);
     expect(text).toContain("80 outputs between are not listed");
     expect(text.length).toBeLessThan(20_000);
-    const middle = await call(desk, "show_cell", { session: "many", cell: 0, output: 60 });
+    const middle = await call(desk, "show_cell", { session: "many", cell: 1, output: 60 });
     expect(textOf(middle)).toContain(`${"o".repeat(200)} 30`);
   });
 
@@ -271,7 +271,7 @@ for i in range(60):
     const { cell, text } = await execute(desk, "deep", "raise ValueError('z' * 100_000)");
     expect(text.length).toBeLessThan(6_000);
     expect(cell.error?.message.length).toBeLessThan(2_200);
-    const piece = await call(desk, "show_cell", { session: "deep", cell: 0, output: 0, limit: 9 });
+    const piece = await call(desk, "show_cell", { session: "deep", cell: 1, output: 0, limit: 9 });
     expect(textOf(piece)).toContain("next: offset=9");
   });
 });
@@ -281,9 +281,9 @@ describe("the other tools for cells", () => {
     const desk = await ground.open();
     await execute(desk, "again", "n = 0");
     await execute(desk, "again", "n += 1\nn");
-    const answer = await call(desk, "rerun_cell", { session: "again", cell: 1 });
+    const answer = await call(desk, "rerun_cell", { session: "again", cell: "2" });
     const { cell } = answer.structured as { cell: CellView };
-    expect(cell).toMatchObject({ number: 1, outputs: [{ text: "2" }] });
+    expect(cell).toMatchObject({ number: 3, outputs: [{ text: "2" }] });
     const byId = await call(desk, "rerun_cell", { session: "again", cell: cell.id });
     expect(textOf(byId)).toContain("3");
   });
@@ -292,11 +292,11 @@ describe("the other tools for cells", () => {
     const desk = await ground.open();
     await execute(desk, "moving", "print('first')");
     const { cell } = await execute(desk, "moving", SHOW_DOT);
-    const deleted = await call(desk, "delete_cell", { session: "moving", cell: 0 });
+    const deleted = await call(desk, "delete_cell", { session: "moving", cell: 1 });
     expect(deleted.structured).toMatchObject({ session: "moving", cells: 1 });
     const { bytes } = await desk.readResource(cell.outputs[0]?.uri ?? "");
     expect(bytes?.toString("base64")).toBe(DOT);
-    const shown = await call(desk, "show_cell", { session: "moving", cell: 0 });
+    const shown = await call(desk, "show_cell", { session: "moving", cell: 2 });
     expect((shown.structured as { cell: CellView }).cell.id).toBe(cell.id);
     expect(shown.parts.map(({ type }) => type)).toEqual(["text", "text", "image"]);
   });
@@ -304,7 +304,7 @@ describe("the other tools for cells", () => {
   it("shows a failed cell without being an error itself", async () => {
     const desk = await ground.open();
     await execute(desk, "failed", "1 / 0");
-    const shown = await call(desk, "show_cell", { session: "failed", cell: 0 });
+    const shown = await call(desk, "show_cell", { session: "failed", cell: 1 });
     expect(shown.isError).toBe(false);
     expect(textOf(shown)).toContain("ZeroDivisionError");
   });
@@ -315,7 +315,7 @@ describe("the other tools for cells", () => {
     for (const name of ["show_cell", "rerun_cell", "delete_cell"]) {
       const answer = await call(desk, name, { session: "few", cell: 7 });
       expect(answer.refusal?.code).toBe("NOT_FOUND");
-      expect(textOf(answer)).toContain("there are 0 to 0");
+      expect(textOf(answer)).toContain("there is 1.");
     }
   });
 });

@@ -148,7 +148,7 @@ describe("a desk", () => {
     expect(refused).toMatchObject({ isError: true, refusal: { code: "LOCKED" } });
     expect(textOf(refused)).toContain(`process ${child.pid}`);
     expect(textOf(refused)).toContain("use another session");
-    const shown = await call(desk, "show_cell", { session: "taken", cell: 0 });
+    const shown = await call(desk, "show_cell", { session: "taken", cell: 1 });
     expect(textOf(shown)).toContain("of another process");
     const gone = once(child, "exit");
     child.kill("SIGKILL");

@@ -99,7 +99,7 @@ describe("callTool", () => {
   it("says what to do when a notebook is full", async () => {
     const desk = await ground.open({ config: { maxCells: 1 } });
     const { cell } = await execute(desk, "small", "1");
-    expect(isOfTheLibrary(cell)).toMatchObject({ number: 0, state: "COMPLETED" });
+    expect(isOfTheLibrary(cell)).toMatchObject({ number: 1, state: "COMPLETED" });
     expect(cell.outputs.map(typeOf)).toEqual(["TEXT"]);
     const answer = await callTool(desk, "execute_cell", { session: "small", code: "2" });
     expect(answer.refusal?.code).toBe("LIMIT_REACHED");

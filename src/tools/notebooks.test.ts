@@ -53,11 +53,11 @@ describe("list_notebooks and show_notebook", () => {
     const desk = await ground.open();
     for (const code of ["a = 1", "print('b' * 5000)", "1 / 0"]) await execute(desk, "brief", code);
     const all = await call(desk, "show_notebook", { session: "brief" });
-    expect(textOf(all)).toContain("cell 2 · ERROR\n> 1 / 0\nZeroDivisionError: division by zero");
+    expect(textOf(all)).toContain("cell 3 · ERROR\n> 1 / 0\nZeroDivisionError: division by zero");
     expect(textOf(all)).toContain("4,700 characters left out");
     expect(textOf(all).length).toBeLessThan(2_000);
     const part = await call(desk, "show_notebook", { session: "brief", offset: 1, limit: 1 });
-    expect(part.structured).toMatchObject({ cells: [{ number: 1 }], more: 1 });
+    expect(part.structured).toMatchObject({ cells: [{ number: 2 }], more: 1 });
     expect(textOf(part)).toContain("[1 more cell: offset=2]");
   });
 
@@ -76,7 +76,7 @@ describe("list_notebooks and show_notebook", () => {
     expect(book.text).toContain("> print('hello')\nhello");
     const byId = await desk.readResource(`notebook://session/served/cell/${cell.id}`);
     const byNumber = await desk.readResource("notebook://session/served/cell/0");
-    expect(byId.text).toContain("print('hello')\n\ncell 0 · COMPLETED");
+    expect(byId.text).toContain("print('hello')\n\ncell 1 · COMPLETED");
     expect(byNumber.text).toBe(byId.text);
     for (const lost of ["cell/1", "cell/0/output/1", "files/none"]) {
       const reading = desk.readResource(`notebook://session/served/${lost}`);
@@ -95,7 +95,7 @@ describe("clear_notebook", () => {
     const cleared = await call(desk, "clear_notebook", { session: "cleared" });
     expect(cleared.structured).toMatchObject({ deleted: 1 });
     const after = await execute(desk, "cleared", "x");
-    expect(after.cell).toMatchObject({ number: 0, error: { type: "NameError" } });
+    expect(after.cell).toMatchObject({ number: 2, error: { type: "NameError" } });
     const files = await call(desk, "list_files", { session: "cleared" });
     expect(textOf(files)).toContain("f.txt");
   });
@@ -122,14 +122,14 @@ describe("undo", () => {
     for (const code of ["x = 1", "x = 2", "x = 3"]) await execute(desk, "undone", code);
     const answer = await call(desk, "undo", { session: "undone", count: 2 });
     expect(answer.structured).toMatchObject({
-      undone: [1, 2],
-      now: 0,
+      undone: [2, 3],
+      now: 1,
       points: [
         { cell: null, run: 0 },
-        { cell: 0, run: 1 },
+        { cell: 1, run: 1 },
       ],
     });
-    expect(textOf(answer)).toContain("undone: cells 1, 2; the variables are as after cell 0");
+    expect(textOf(answer)).toContain("undone: cells 2, 3; the variables are as after cell 1");
     expect((await execute(desk, "undone", "x")).text).toContain("[result]\n1");
   });
 

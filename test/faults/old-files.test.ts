@@ -136,10 +136,10 @@ describe("files that this version did not write as they are", () => {
     await age(new DiskStore(ground.dir), id);
     const again = await ground.open(id);
     expect(again.state).toMatchObject({ restored: 2, ranAfter: [], refused: [], warnings: [] });
-    expect(shown(again.show(1))).toBe(`${".".repeat(9000)}\n`);
+    expect(shown(again.show(2))).toBe(`${".".repeat(9000)}\n`);
     expect(shown(await again.run("x"))).toBe("1");
     // The same content once more, beside the old one.
-    await again.rerun(1);
+    await again.rerun(2);
     expect(shown(await again.run("print('.' * 9000)"))).toBe(`${".".repeat(9000)}\n`);
     await again.close();
     const last = await ground.open(id);
@@ -159,10 +159,10 @@ describe("files that this version did not write as they are", () => {
       if (ref.bytes > 9000) truncateSync(path, 100);
     }
     const again = await ground.open({ user, session });
-    expect(again.show(0)).toMatchObject({ code: "x = 1", state: "COMPLETED" });
+    expect(again.show(1)).toMatchObject({ code: "x = 1", state: "COMPLETED" });
     expect(again.cells).toHaveLength(2);
-    expect(JSON.stringify(again.show(1))).toMatch(/damaged/);
-    expect(again.state.warnings).toEqual(["what was kept of cell 1 cannot be read any more"]);
+    expect(JSON.stringify(again.show(2))).toMatch(/damaged/);
+    expect(again.state.warnings).toEqual(["what was kept of cell 2 cannot be read any more"]);
     await again.close();
     const kept = [...filesOf({ user, session }).keys()].filter((name) => name.includes("damaged-"));
     expect(kept).toHaveLength(1);

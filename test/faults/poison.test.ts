@@ -53,13 +53,13 @@ describe("a poisoned snapshot", () => {
     const nb = await ground.open(id);
     expect(nb.state).toMatchObject({
       restored: 1,
-      ranAfter: [1],
+      ranAfter: [2],
       refused: [{ sequence: 2, reason: expect.stringMatching(reason) }],
     });
     const cell = await nb.run("import os\n(x, os.listdir('/workspace'))");
     expect(shown(cell)).toBe("(1, [])");
-    expect(cell.notes?.join("\n")).toMatch(/the snapshot after cell 1 was not used/);
-    expect((await nb.replay()).map(({ number }) => number)).toEqual([1]);
+    expect(cell.notes?.join("\n")).toMatch(/the snapshot after cell 2 was not used/);
+    expect((await nb.replay()).map(({ number, index }) => [number, index])).toEqual([[4, 1]]);
     expect(shown(await nb.run("x"))).toBe("2");
     await nb.close();
   };
@@ -146,12 +146,12 @@ describe("a poisoned snapshot", () => {
     expect(nb.state).toMatchObject({
       restored: null,
       snapshot: null,
-      ranAfter: [0, 1],
+      ranAfter: [1, 2],
       refused: [{ sequence: 2 }, { sequence: 1 }],
     });
     const cell = await nb.run("'x' in globals()");
     expect(shown(cell)).toBe("False");
-    expect(cell.notes?.join("\n")).toMatch(/cells 0, 1 are missing/);
+    expect(cell.notes?.join("\n")).toMatch(/cells 1, 2 are missing/);
     await nb.replay();
     expect(shown(await nb.run("x"))).toBe("2");
   });
@@ -161,7 +161,7 @@ describe("a poisoned snapshot", () => {
     writeFileSync(join(ground.dir, "key"), randomBytes(32));
     const nb = await ground.open(all.id);
     expect(nb.state.refused).toHaveLength(2);
-    expect(nb.state).toMatchObject({ restored: null, ranAfter: [0, 1] });
+    expect(nb.state).toMatchObject({ restored: null, ranAfter: [1, 2] });
   });
 });
 

@@ -98,7 +98,7 @@ describe.each(CLIENTS)("with $name", ({ revision, connect }) => {
     await expect(running).rejects.toThrow();
     const after = await agent.execute("loop", "(x, y)");
     expect(textOf(after.content)).toContain("(7, 8)");
-    const told = await agent.call("show_cell", { session: "loop", cell: 1 });
+    const told = await agent.call("show_cell", { session: "loop", cell: 2 });
     expect(textOf(told.content)).toContain("CANCELLED");
   });
 
@@ -165,7 +165,7 @@ describe.each(CLIENTS)("with $name", ({ revision, connect }) => {
     expect(textOf(shown.content)).toContain("x += 1; x");
     const file = await second.call("read_file", { session: "kept", path: "a.txt" });
     expect(textOf(file.content)).toContain("hello");
-    const rerun = await second.call("rerun_cell", { session: "kept", cell: 0 });
+    const rerun = await second.call("rerun_cell", { session: "kept", cell: 1 });
     expect(rerun.isError ?? false).toBe(false);
     expect(textOf((await second.execute("kept", "x")).content)).toMatch(/5/);
   });
@@ -207,7 +207,7 @@ describe.each(CLIENTS)("with $name", ({ revision, connect }) => {
     const wrong = await agent.call("execute_cell", { code: 5, memory: 10 });
     expect(wrong.isError).toBe(true);
     expect(textOf(wrong.content)).toMatch(/code[\s\S]*memory|memory[\s\S]*code/);
-    const absent = await agent.call("show_cell", { session: "nowhere", cell: 0 });
+    const absent = await agent.call("show_cell", { session: "nowhere", cell: 1 });
     expect(absent.isError).toBe(true);
     await expect(agent.call("no_such_tool", {})).rejects.toThrow(/execute_cell/);
     await expect(agent.read("file:///etc/passwd")).rejects.toThrow(/notebook/);

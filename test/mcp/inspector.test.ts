@@ -45,7 +45,7 @@ describe("with the inspector", () => {
     expect((await execute("kept", "x = 41")).isError ?? false).toBe(false);
     const second = await execute("kept", "print('so', x + 1)");
     expect(second.content[0].text).toContain("so 42");
-    expect(second.structuredContent).toMatchObject({ session: "kept", cell: { number: 1 } });
+    expect(second.structuredContent).toMatchObject({ session: "kept", cell: { number: 2 } });
   });
 
   it("shows a table", async (context) => {

@@ -43,6 +43,7 @@ function numbersIn(cells: readonly Cell[]): string {
   if (cells.length === 0) return "there are none";
   const numbers = cells.flatMap(({ number }) => number ?? []).sort((a, b) => a - b);
   if (numbers.length === 0) return "none has run, so they have ids alone";
+  if (numbers.length === 1) return `there is ${numbers[0]}`;
   const more = numbers.length > MOST_NAMED ? " and more" : "";
   return `there are ${numbers.slice(-MOST_NAMED).join(", ")}${more}`;
 }

@@ -75,7 +75,7 @@ describe("the tools in the AI SDK", () => {
     });
     expect(error).toMatchObject({
       type: "error-text",
-      value: expect.stringMatching(/cell 2 · ERROR[\s\S]*NameError: name 'y' is not defined/),
+      value: expect.stringMatching(/cell 3 · ERROR[\s\S]*NameError: name 'y' is not defined/),
     });
     expect(value).toMatchObject({ type: "text", value: expect.stringContaining("\n42") });
   });
@@ -123,7 +123,7 @@ describe("the tools in the AI SDK", () => {
       (error: unknown) => (error instanceof Error ? error.name : "unknown"),
     );
     expect(["ended", "AbortError"]).toContain(ending);
-    const cell = await tools.dispatch("show_cell", { cell: 0 });
+    const cell = await tools.dispatch("show_cell", { cell: 1 });
     expect(cell.structured).toMatchObject({ cell: { state: "CANCELLED" } });
     const after = await tools.dispatch("execute_cell", { code: "kept" });
     expect(after.structured).toMatchObject({ cell: { outputs: [{ text: "'yes'" }] } });
