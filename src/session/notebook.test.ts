@@ -11,7 +11,13 @@ describe("cells of a notebook", () => {
     const idle = await nb.add("x = 1");
     expect(idle).toMatchObject({ index: 0, number: null, state: "IDLE", outputs: [] });
     const ran = await nb.run(idle);
-    expect(ran).toMatchObject({ id: idle.id, index: 0, number: 1, state: "COMPLETED", executionCount: 1 });
+    expect(ran).toMatchObject({
+      id: idle.id,
+      index: 0,
+      number: 1,
+      state: "COMPLETED",
+      executionCount: 1,
+    });
     expect(ran.executedAt).not.toBeNull();
     expect(ran.executionTime).toBeGreaterThan(0);
     const second = await nb.run("x += 1\nprint('now')\nx");

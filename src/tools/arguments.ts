@@ -2,16 +2,15 @@ import { z } from "zod";
 
 const name = z.string().min(1).max(64);
 
-/** For tools that make a notebook where there is none. */
+/** Without one, calls work in the notebook of their connection. */
 export const anySession = name
   .optional()
   .describe(
-    "The notebook to work in. Leave it out the first time: a new one is made and its name returned. Pass that name from then on.",
+    "The notebook to work in, by its name. Default: the one of this connection, which all calls without a session share.",
   );
 
-export const knownSession = name.describe(
-  "The notebook, by the name that an earlier call returned.",
-);
+/** For what is not done to a notebook that nobody named. */
+export const namedSession = name.describe("The notebook, by its name.");
 
 export const cellKey = z
   .union([z.int().nonnegative(), z.string().min(1).max(64)], {

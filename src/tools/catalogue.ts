@@ -4,6 +4,7 @@ import { forkNotebook, undo } from "./history.js";
 import {
   clearNotebook,
   createNotebook,
+  deleteNotebook,
   exportIpynb,
   listNotebooks,
   showNotebook,
@@ -21,6 +22,7 @@ export const TOOLS: readonly Tool[] = [
   clearNotebook,
   createNotebook,
   listNotebooks,
+  deleteNotebook,
   exportIpynb,
   undo,
   forkNotebook,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Settings } from "../config.js";
 import { type Cell, cellName } from "../session/cell.js";
 import type { Notebook } from "../session/notebook.js";
-import { anySession, cellKey, knownSession, textLimit, textOffset } from "./arguments.js";
+import { anySession, cellKey, textLimit, textOffset } from "./arguments.js";
 import { answerOf, hasFailed } from "./cell-answer.js";
 import type { Desk } from "./desk.js";
 import { figure, pageOf } from "./excerpt.js";
@@ -10,6 +10,8 @@ import { wordsOf } from "./output-content.js";
 import { findCell, outputOf } from "./resource-reading.js";
 import { answered, cellViewSchema, pageSchema } from "./shapes.js";
 import type { Tool, ToolAnswer, ToolCall } from "./tool.js";
+
+const UNDEFINED = /^name '([^']{1,200})' is not defined/;
 
 const ranSchema = z.strictObject({ ...answered, cell: cellViewSchema });
 type Ran = z.infer<typeof ranSchema>;
@@ -37,12 +39,12 @@ export const executeCell: Tool<typeof executeInput, typeof ranSchema> = {
   output: ranSchema,
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
   run: (desk, { code, session }, call) =>
-    runIn(desk, session ?? desk.newName(), call, true, (notebook) =>
+    runIn(desk, desk.sessionToUse(session), call, true, (notebook) =>
       notebook.run(code, { signal: call.signal }),
     ),
 };
 
-const rerunInput = z.strictObject({ session: knownSession, cell: cellKey });
+const rerunInput = z.strictObject({ session: anySession, cell: cellKey });
 
 export const rerunCell: Tool<typeof rerunInput, typeof ranSchema> = {
   name: "rerun_cell",
@@ -55,7 +57,7 @@ export const rerunCell: Tool<typeof rerunInput, typeof ranSchema> = {
   output: ranSchema,
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
   run: (desk, { session, cell }, call) =>
-    runIn(desk, session, call, false, (notebook) =>
+    runIn(desk, desk.sessionToFind(session), call, false, (notebook) =>
       notebook.rerun(findCell(notebook.cells, cell).id, { signal: call.signal }),
     ),
 };
@@ -90,7 +92,7 @@ async function ranAnswer(
     cap: desk.outputCap,
     files: cell.files === undefined ? undefined : (await notebook.files()).files,
     notes: stoppedNotes(cell, present),
-    hints: limitHints(cell, desk.settings),
+    hints: [...limitHints(cell, desk.settings), ...(await elsewhereHints(desk, session, cell))],
   });
   return { parts, structured: { session, isolation, cell: view }, isError: hasFailed(cell) };
 }
@@ -114,6 +116,16 @@ function limitHints({ state }: Cell, { timeout }: Settings): string[] {
   }
 }
 
+/** A name that is not there may be in another notebook: a model that changes between them forgets it. */
+async function elsewhereHints(desk: Desk, session: string, { outputs }: Cell): Promise<string[]> {
+  const error = outputs.findLast((output) => output.type === "ERROR");
+  if (error?.name !== "NameError") return [];
+  const [, name] = UNDEFINED.exec(error.message) ?? [];
+  if (name === undefined) return [];
+  const [there] = await desk.sessionsWith(name, session);
+  return there === undefined ? [] : [`${name} is in session ${there}: pass session=${there}`];
+}
+
 const shownSchema = z.strictObject({
   ...answered,
   cell: cellViewSchema,
@@ -121,7 +133,7 @@ const shownSchema = z.strictObject({
 });
 
 const showInput = z.strictObject({
-  session: knownSession,
+  session: anySession,
   cell: cellKey,
   output: z
     .int()
@@ -142,7 +154,8 @@ export const showCell: Tool<typeof showInput, typeof shownSchema> = {
   input: showInput,
   output: shownSchema,
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  run: async (desk, { session, cell: key, output, offset = 0, limit }) => {
+  run: async (desk, { session: named, cell: key, output, offset = 0, limit }) => {
+    const session = desk.sessionToFind(named);
     const content = await desk.content(session);
     const cell = findCell(content.cells, key);
     const isolation = desk.isolation.level;
@@ -170,7 +183,7 @@ export const showCell: Tool<typeof showInput, typeof shownSchema> = {
 };
 
 const deletedSchema = z.strictObject({ ...answered, cells: z.int().nonnegative() });
-const deleteInput = z.strictObject({ session: knownSession, cell: cellKey });
+const deleteInput = z.strictObject({ session: anySession, cell: cellKey });
 
 export const deleteCell: Tool<typeof deleteInput, typeof deletedSchema> = {
   name: "delete_cell",
@@ -182,7 +195,8 @@ export const deleteCell: Tool<typeof deleteInput, typeof deletedSchema> = {
   input: deleteInput,
   output: deletedSchema,
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
-  run: async (desk, { session, cell: key }) => {
+  run: async (desk, { session: named, cell: key }) => {
+    const session = desk.sessionToFind(named);
     const deleted = await desk.use(
       session,
       async (notebook) => {

@@ -230,8 +230,16 @@ describe("users", () => {
     expect((await ann.list()).map(({ session }) => session)).not.toContain("diary");
     const listed = await call(ann, "list_notebooks");
     expect(JSON.stringify(listed)).not.toContain("diary");
-    for (const name of ["show_notebook", "export_ipynb", "list_files", "undo", "clear_notebook"]) {
-      const answer = await call(ann, name, { session: "diary" });
+    for (const name of [
+      "show_notebook",
+      "export_ipynb",
+      "list_files",
+      "undo",
+      "clear_notebook",
+      "delete_notebook",
+    ]) {
+      const more = name === "delete_notebook" ? { confirm: true } : {};
+      const answer = await call(ann, name, { session: "diary", ...more });
       expect(answer.refusal?.code, name).toBe("NOT_FOUND");
     }
     for (const uri of [
@@ -257,7 +265,7 @@ describe("users", () => {
     const desk = await ground.open();
     for (const tool of TOOLS) {
       if (!("session" in tool.input.shape)) continue;
-      const input = { session, code: "1", cell: 0, path: "x", content: "" };
+      const input = { session, code: "1", cell: 1, path: "x", content: "", confirm: true };
       const known = Object.keys(tool.input.shape);
       const fitting = Object.fromEntries(
         Object.entries(input).filter(([key]) => known.includes(key)),

@@ -95,6 +95,8 @@ export class Desk implements AsyncDisposable {
   readonly #open: OpenNotebooks;
   readonly #listeners = new Set<DeskListener>();
   readonly #fileReads = new Turnstile(MOST_FILES_READ);
+  /** The notebook of calls that name none. */
+  #own: string | undefined;
 
   private constructor(foundation: Foundation) {
     const { dir, user, config, runtime, mostOpen, idleMs } = foundation;
@@ -138,6 +140,50 @@ export class Desk implements AsyncDisposable {
   /** A name that no notebook has yet. */
   newName(): string {
     return `nb-${randomBytes(5).toString("hex")}`;
+  }
+
+  /** Where a call works that may make its notebook: without a name, in the one of this connection. */
+  sessionToUse(named: string | undefined): string {
+    if (named !== undefined) return named;
+    this.#own ??= this.newName();
+    return this.#own;
+  }
+
+  /** Where a call works that looks at what is there. */
+  sessionToFind(named: string | undefined): string {
+    const session = named ?? this.#own;
+    if (session !== undefined) return session;
+    throw new CellarError(
+      "NOT_FOUND",
+      "no session was named, and nothing has run here without one",
+      {
+        remedy: "Pass a session; list_notebooks tells which there are. execute_cell makes one.",
+      },
+    );
+  }
+
+  /** For one that is made without a name: that of this connection, where it has none yet. */
+  sessionToMake(named: string | undefined): string {
+    return named ?? (this.#own === undefined ? this.sessionToUse(undefined) : this.newName());
+  }
+
+  /** Other open notebooks whose saved variables have this name. */
+  async sessionsWith(variable: string, except: string): Promise<readonly string[]> {
+    const found: string[] = [];
+    for (const session of this.#open.sessions.filter((one) => one !== except)) {
+      const manifest = (await this.#open.peek(session))?.state.snapshot?.manifest;
+      if (manifest?.variables.some(({ name }) => name === variable)) found.push(session);
+    }
+    return found;
+  }
+
+  /** Deletes a notebook with its files. */
+  async remove(session: string): Promise<void> {
+    const id = checkId({ user: this.user, session });
+    await this.#open.release(id.session);
+    await Notebook.remove({ dir: this.#dir, ...id });
+    if (this.#own === id.session) this.#own = undefined;
+    this.tell({ session: id.session, kind: "list" });
   }
 
   /** Opens the notebook where it is not open yet, and keeps it open during the work. */
@@ -221,9 +267,22 @@ export class Desk implements AsyncDisposable {
     }
   }
 
-  /** Cancels what runs, and waits until all is saved. */
+  /** Cancels what runs, and waits until all is saved. A notebook without a name stays if it holds anything. */
   async close(): Promise<void> {
+    const own = this.#own;
+    this.#own = undefined;
+    const isEmpty = own !== undefined && (await this.#isEmpty(own));
     await this.#open[Symbol.asyncDispose]();
+    if (isEmpty) await this.remove(own).catch(() => {});
+  }
+
+  async #isEmpty(session: string): Promise<boolean> {
+    const notebook = await this.#open.peek(session);
+    if (notebook === undefined || notebook.cells.length > 0) return false;
+    return await notebook.files().then(
+      ({ files }) => files.length === 0,
+      () => false,
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -17,6 +17,7 @@ const NAMES = [
   "clear_notebook",
   "create_notebook",
   "list_notebooks",
+  "delete_notebook",
   "export_ipynb",
   "undo",
   "fork_notebook",

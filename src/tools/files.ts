@@ -3,7 +3,7 @@ import { normalPath } from "../backends/files/file-path.js";
 import type { FileListing, WorkspaceFile } from "../backends/files/workspace-file.js";
 import { CellarError } from "../errors.js";
 import { uriOf } from "./addresses.js";
-import { anySession, filePath, knownSession, textLimit, textOffset } from "./arguments.js";
+import { anySession, filePath, textLimit, textOffset } from "./arguments.js";
 import { linkTo } from "./cell-answer.js";
 import type { FileLook } from "./desk.js";
 import { figure, pageOf } from "./excerpt.js";
@@ -21,7 +21,7 @@ const SHOWN_IMAGES: readonly string[] = ["image/png", "image/jpeg", "image/gif",
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 const listInput = z.strictObject({
-  session: knownSession,
+  session: anySession,
   folder: filePath.optional().describe("Only what lies below this folder. Default: everything."),
   offset: count.optional().describe("How many to skip. Default: 0."),
 });
@@ -41,7 +41,8 @@ export const listFiles: Tool<typeof listInput, typeof listSchema> = {
   input: listInput,
   output: listSchema,
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  run: async (desk, { session, folder, offset = 0 }) => {
+  run: async (desk, { session: named, folder, offset = 0 }) => {
+    const session = desk.sessionToFind(named);
     const { listing, isolation } = await desk.use(
       session,
       async (notebook) => ({
@@ -87,7 +88,7 @@ function viewOf(session: string, { path, bytes, kind, modified }: WorkspaceFile)
 }
 
 const readInput = z.strictObject({
-  session: knownSession,
+  session: anySession,
   path: filePath,
   offset: textOffset,
   limit: textLimit,
@@ -119,18 +120,24 @@ export const readFile: Tool<typeof readInput, typeof readSchema> = {
   input: readInput,
   output: readSchema,
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  run: (desk, input) => {
-    const { session, path } = input;
+  run: async (desk, input) => {
+    const session = desk.sessionToFind(input.session);
     const { outputCap } = desk;
-    return desk.readFile(session, { path, maxBytes: LARGEST_READ }, (file) =>
-      readAnswer(file, input, outputCap),
+    return desk.readFile(session, { path: input.path, maxBytes: LARGEST_READ }, (file) =>
+      readAnswer(file, { ...input, session }, outputCap),
     );
   },
 };
 
 function readAnswer(
   { bytes, isolation }: FileLook,
-  { session, path, offset = 0, limit, encoding = "text" }: z.output<typeof readInput>,
+  {
+    session,
+    path,
+    offset = 0,
+    limit,
+    encoding = "text",
+  }: z.output<typeof readInput> & { session: string },
   outputCap: number,
 ): ToolAnswer<z.input<typeof readSchema>> {
   const text = textOf(bytes);
@@ -210,7 +217,8 @@ export const writeFile: Tool<typeof writeInput, typeof writtenSchema> = {
   input: writeInput,
   output: writtenSchema,
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
-  run: async (desk, { session = desk.newName(), path, content, encoding = "text" }) => {
+  run: async (desk, { session: named, path, content, encoding = "text" }) => {
+    const session = desk.sessionToUse(named);
     const bytes = encoding === "text" ? Buffer.from(content) : decoded(content);
     const isolation = await desk.use(session, async (notebook) => {
       await notebook.putFile(path, bytes);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Cell } from "../session/cell.js";
 import type { Notebook } from "../session/notebook.js";
 import { cellList, type NotebookCheckpoint } from "../session/notebook-state.js";
-import { anySession, knownSession } from "./arguments.js";
+import { anySession } from "./arguments.js";
 import { counted } from "./excerpt.js";
 import { answered } from "./shapes.js";
 import { stateNotes } from "./state-notes.js";
@@ -11,7 +11,7 @@ import type { Tool } from "./tool.js";
 const count = z.int().nonnegative();
 
 const undoInput = z.strictObject({
-  session: knownSession,
+  session: anySession,
   count: z.int().min(1).max(1_000).optional().describe("How many runs to take back. Default: 1."),
 });
 const undoneSchema = z.strictObject({
@@ -36,7 +36,8 @@ export const undo: Tool<typeof undoInput, typeof undoneSchema> = {
   input: undoInput,
   output: undoneSchema,
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
-  run: async (desk, { session, count: runs = 1 }) => {
+  run: async (desk, { session: named, count: runs = 1 }) => {
+    const session = desk.sessionToFind(named);
     const result = await desk.use(
       session,
       async (notebook) => {
@@ -77,7 +78,7 @@ function described({ cell, sequence }: NotebookCheckpoint): string {
 }
 
 const forkInput = z.strictObject({
-  session: knownSession.describe("The notebook to copy."),
+  session: anySession.describe("The notebook to copy. Default: the one of this connection."),
   to: anySession.describe("The name of the copy. Default: a new name."),
 });
 const forkedSchema = z.strictObject({
@@ -97,7 +98,8 @@ export const forkNotebook: Tool<typeof forkInput, typeof forkedSchema> = {
   input: forkInput,
   output: forkedSchema,
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-  run: async (desk, { session: from, to: session = desk.newName() }) => {
+  run: async (desk, { session: named, to: session = desk.newName() }) => {
+    const from = desk.sessionToFind(named);
     const copy = async (notebook: Notebook) => {
       await using twin = await notebook.fork(session);
       return { cells: twin.cells.length, notes: stateNotes(twin.state), info: twin.info };

@@ -11,7 +11,7 @@ export function instructionsFor({ isolation, outputCap, settings }: DeskFacts): 
   return [
     `You have Python notebooks. Isolation in force: ${level}. ${claim} ${reachOf(level, settings.network)}`,
     "",
-    "- Run Python with execute_cell. The first call makes a notebook and returns its session. Pass that session to every later call: variables, imports and files are kept there, also after a restart.",
+    "- Run Python with execute_cell. Variables, imports and files are kept in a notebook, also after a restart. Calls without a session share one notebook, which each answer names; pass a session to work in another one, or to go on with an older one.",
     "- Work in small steps and build on what is there. Do not run again what has worked; after an error correct only the cell that failed.",
     `- Look before you print everything: lengths, types, heads, a filter. An answer shows about ${outputCap} characters of an output; the whole is kept, and the answer says where.`,
     "- Keep large data in variables and files, not in the conversation. Code runs in /workspace: write_file puts files there, read_file and list_files look at them.",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { CellarError } from "../errors.js";
 import { uriOf } from "./addresses.js";
-import { anySession, knownSession } from "./arguments.js";
+import { anySession, namedSession } from "./arguments.js";
 import { cut } from "./cell-view.js";
 import { counted, figure } from "./excerpt.js";
 import { overviewOf } from "./overview.js";
@@ -28,7 +28,8 @@ export const createNotebook: Tool<typeof createInput, typeof createdSchema> = {
   input: createInput,
   output: createdSchema,
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-  run: async (desk, { session = desk.newName() }) => {
+  run: async (desk, { session: named }) => {
+    const session = desk.sessionToMake(named);
     if (await desk.has(session)) {
       throw new CellarError("CONFLICT", `there is a notebook ${session} already`, {
         remedy: `Pass session=${session} to go on in it, or choose another name.`,
@@ -36,7 +37,7 @@ export const createNotebook: Tool<typeof createInput, typeof createdSchema> = {
     }
     const { python, isolation } = await desk.use(session, async ({ info }) => info);
     const { level } = isolation;
-    const text = `notebook ${session} is ready: Python ${python.version} · isolation ${level}`;
+    const text = `notebook ${session} is ready, pass session=${session} to work in it: Python ${python.version} · isolation ${level}`;
     return {
       parts: [{ type: "text", text }],
       structured: { session, isolation: level, python: python.version },
@@ -55,6 +56,8 @@ const listSchema = z.strictObject({
       session: z.string(),
       cells: count,
       createdAt: z.string().nullable(),
+      lastUsedAt: z.string().nullable(),
+      bytes: count.describe("What its cells and variables take on the disk; without its files."),
       isPrivate: z.boolean(),
       isOpen: z.boolean().describe("Whether some process has it open now."),
       problem: z.string().optional(),
@@ -68,7 +71,7 @@ export const listNotebooks: Tool<typeof listInput, typeof listSchema> = {
   name: "list_notebooks",
   title: "List notebooks",
   description:
-    "Lists the notebooks there are, with the number of their cells. Opens none of them and costs little. " +
+    "Lists the notebooks there are: how many cells each has, how large it is, when it was last used, whether it is open. Opens none of them and costs little. " +
     `Returns at most ${MOST_LISTED}, and how many more there are.`,
   input: listInput,
   output: listSchema,
@@ -79,14 +82,22 @@ export const listNotebooks: Tool<typeof listInput, typeof listSchema> = {
       session: one.session,
       cells: one.cells,
       createdAt: one.createdAt,
+      lastUsedAt: one.lastUsedAt,
+      bytes: one.bytes,
       isPrivate: one.isPrivate,
       isOpen: one.owner !== null,
       ...(one.problem !== undefined && { problem: cut(one.problem, LONGEST_NOTE) }),
       uri: uriOf({ kind: "notebook", session: one.session }),
     }));
     const more = Math.max(0, all.length - offset - notebooks.length);
-    const lines = notebooks.map(({ session, cells, isPrivate, isOpen, problem }) => {
-      const marks = [...(isPrivate ? ["private"] : []), ...(isOpen ? ["open"] : [])];
+    const lines = notebooks.map(({ session, cells, bytes, lastUsedAt, ...one }) => {
+      const { isPrivate, isOpen, problem } = one;
+      const marks = [
+        `${figure(bytes)} bytes`,
+        ...(lastUsedAt === null ? [] : [`last used ${lastUsedAt.slice(0, 16)}Z`]),
+        ...(isPrivate ? ["private"] : []),
+        ...(isOpen ? ["open"] : []),
+      ];
       const damage = problem === undefined ? [] : [`cannot be read: ${problem}`];
       return [session, counted(cells, "cell"), ...marks, ...damage].join(" · ");
     });
@@ -102,7 +113,7 @@ export const listNotebooks: Tool<typeof listInput, typeof listSchema> = {
 };
 
 const showInput = z.strictObject({
-  session: knownSession,
+  session: anySession,
   offset: count.optional().describe("How many cells to skip. Default: 0."),
   limit: z.int().min(1).max(200).optional().describe("How many cells to show. Default: 50."),
 });
@@ -129,7 +140,8 @@ export const showNotebook: Tool<typeof showInput, typeof overviewSchema> = {
   input: showInput,
   output: overviewSchema,
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  run: async (desk, { session, offset = 0, limit = 50 }) => {
+  run: async (desk, { session: named, offset = 0, limit = 50 }) => {
+    const session = desk.sessionToFind(named);
     const { cells: all } = await desk.content(session);
     const { cells, more, text } = overviewOf(all, { offset, limit });
     const state = await desk.stateOf(session);
@@ -145,7 +157,7 @@ export const showNotebook: Tool<typeof showInput, typeof overviewSchema> = {
   },
 };
 
-const clearInput = z.strictObject({ session: knownSession });
+const clearInput = z.strictObject({ session: anySession });
 const clearedSchema = z.strictObject({ ...answered, deleted: count });
 
 export const clearNotebook: Tool<typeof clearInput, typeof clearedSchema> = {
@@ -157,7 +169,8 @@ export const clearNotebook: Tool<typeof clearInput, typeof clearedSchema> = {
   input: clearInput,
   output: clearedSchema,
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
-  run: async (desk, { session }) => {
+  run: async (desk, { session: named }) => {
+    const session = desk.sessionToFind(named);
     const { deleted, isolation } = await desk.use(
       session,
       async (notebook) => {
@@ -177,7 +190,34 @@ export const clearNotebook: Tool<typeof clearInput, typeof clearedSchema> = {
   },
 };
 
-const exportInput = z.strictObject({ session: knownSession });
+const deleteInput = z.strictObject({
+  session: namedSession,
+  confirm: z.literal(true).describe("Must be true: nothing brings the notebook back."),
+});
+const deletedSchema = z.strictObject(answered);
+
+export const deleteNotebook: Tool<typeof deleteInput, typeof deletedSchema> = {
+  name: "delete_notebook",
+  title: "Delete a notebook",
+  description:
+    "Deletes a notebook for good: cells, outputs, variables and files. It cannot be undone, so do it only where the user wants it. " +
+    "Takes the name of the notebook, never a default. Fails while a cell of it runs or another program has it open.",
+  input: deleteInput,
+  output: deletedSchema,
+  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
+  run: async (desk, { session }) => {
+    await desk.remove(session);
+    const isolation = desk.isolation.level;
+    const text = `notebook ${session} is deleted, with its variables and files · isolation ${isolation}`;
+    return {
+      parts: [{ type: "text", text }],
+      structured: { session, isolation },
+      isError: false,
+    };
+  },
+};
+
+const exportInput = z.strictObject({ session: anySession });
 const exportedSchema = z.strictObject({
   ...answered,
   uri: z.string(),
@@ -195,7 +235,8 @@ export const exportIpynb: Tool<typeof exportInput, typeof exportedSchema> = {
   input: exportInput,
   output: exportedSchema,
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  run: async (desk, { session }) => {
+  run: async (desk, { session: named }) => {
+    const session = desk.sessionToFind(named);
     const { cells } = await desk.content(session);
     const bytes = Buffer.byteLength(await exportOf(desk, session));
     const isolation = desk.isolation.level;

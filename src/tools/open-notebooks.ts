@@ -83,6 +83,18 @@ export class OpenNotebooks implements AsyncDisposable {
     return await this.#seats.get(session)?.notebook.catch(() => undefined);
   }
 
+  /** Closes it, unless somebody is at it. */
+  async release(session: string): Promise<void> {
+    const seat = this.#seats.get(session);
+    if (seat !== undefined && seat.users > 0) {
+      throw new CellarError("LOCKED", `the notebook ${session} is in use`, {
+        remedy: "Wait until its cells are over, or cancel them, then try again.",
+      });
+    }
+    if (seat !== undefined) this.#dismiss(seat);
+    await this.#leaving.get(session);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     for (const seat of [...this.#seats.values()]) this.#dismiss(seat);

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { privacyNote } from "../session/egress/privacy.js";
-import { knownSession } from "./arguments.js";
+import { anySession } from "./arguments.js";
 import { answered } from "./shapes.js";
 import type { Tool } from "./tool.js";
 
 const privateInput = z.strictObject({
-  session: knownSession,
+  session: anySession,
   reason: z.string().min(1).max(1_000).optional().describe("Why, for those who read it later."),
 });
 const privateSchema = z.strictObject({ ...answered, reason: z.string(), note: z.string() });
@@ -19,7 +19,8 @@ export const markPrivate: Tool<typeof privateInput, typeof privateSchema> = {
   input: privateInput,
   output: privateSchema,
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
-  run: async (desk, { session, reason }) => {
+  run: async (desk, { session: named, reason }) => {
+    const session = desk.sessionToFind(named);
     const { isolation, private: mark } = await desk.use(
       session,
       async (notebook) => {

@@ -7,7 +7,11 @@ const uri = z.string().describe("A resource; where resources cannot be read, sho
 
 /** What every answer tells. */
 export const answered = {
-  session: z.string().describe("Pass it to the next call to go on in this notebook."),
+  session: z
+    .string()
+    .describe(
+      "The notebook. Pass it to go on there from another connection, or after a call with another session.",
+    ),
   isolation: isolationLevelSchema.describe("What stands between the code and the machine."),
 } as const;
 

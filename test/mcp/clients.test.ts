@@ -19,6 +19,7 @@ const TOOLS = [
   "clear_notebook",
   "create_notebook",
   "list_notebooks",
+  "delete_notebook",
   "export_ipynb",
   "undo",
   "fork_notebook",
@@ -168,6 +169,17 @@ describe.each(CLIENTS)("with $name", ({ revision, connect }) => {
     const rerun = await second.call("rerun_cell", { session: "kept", cell: 1 });
     expect(rerun.isError ?? false).toBe(false);
     expect(textOf((await second.execute("kept", "x")).content)).toMatch(/5/);
+  });
+
+  it("keeps one notebook for the calls of a connection that name none", async () => {
+    const agent = await ground.user("forgetful");
+    const first = await agent.call("execute_cell", { code: "df = 41" });
+    const second = await agent.call("execute_cell", { code: "df + 1" });
+    expect(textOf(second.content)).toContain("42");
+    expect(sessionOf(second)).toBe(sessionOf(first));
+    const order = { session: sessionOf(first), confirm: true };
+    expect((await agent.call("delete_notebook", order)).isError ?? false).toBe(false);
+    expect((await agent.resources()).resources).toEqual([]);
   });
 
   it("tells which resources changed", async () => {

@@ -37,7 +37,7 @@ describe("with the inspector", () => {
   }
 
   it("lists the tools and the prompt", async () => {
-    expect((await inspect("tools/list")).tools.length).toBe(15);
+    expect((await inspect("tools/list")).tools.length).toBe(16);
     expect((await inspect("prompts/list")).prompts[0].name).toBe("use_notebook");
   });
 

@@ -310,7 +310,7 @@ describe("the server at stdio", () => {
     const shown = await cellar(["mcp", "--check", "--dir", dir, "--preload", "none"]);
     expect([shown.code, shown.stderr]).toEqual([0, ""]);
     expect(shown.stdout).toMatch(
-      /✓ 15 tools: [\s\S]*✓ a cell ran: 6 \* 7 is 42[\s\S]*isolation L3/,
+      /✓ 16 tools: [\s\S]*✓ a cell ran: 6 \* 7 is 42[\s\S]*isolation L3/,
     );
     expect(shown.stdout).toContain('{"mcpServers":{"cellar":{');
     const { stdout } = await cellar(["notebook", "list", "--dir", dir, "--json"]);
@@ -321,7 +321,7 @@ describe("the server at stdio", () => {
     const place = ["--dir", dir, "--preload", "none"];
     const told = JSON.parse((await cellar(["mcp", ...place, "--check", "--json"])).stdout);
     expect(told).toMatchObject({ ok: true, isolation: expect.stringMatching(/^L3/) });
-    expect(told.tools.length).toBe(15);
+    expect(told.tools.length).toBe(16);
     expect(told.args.slice(1)).toEqual(["mcp", ...place]);
     const failed = await cellar(["mcp", "--check", ...place, "--min-isolation", "L4"]);
     expect(failed).toMatchObject({ code: 1, stdout: "" });

@@ -142,7 +142,9 @@ describe("importing an .ipynb", () => {
     const flood = await outputsOf(...many);
     expect(flood.outputs).toHaveLength(1000);
     expect(flood.cell?.notes).toEqual([IMPORTED_NOTE, "left out 1 outputs: a cell takes 1000"]);
-    expect(flood.notes).toEqual(["the cell at place 1 of the file: left out 1 outputs: a cell takes 1000"]);
+    expect(flood.notes).toEqual([
+      "the cell at place 1 of the file: left out 1 outputs: a cell takes 1000",
+    ]);
     const foreign = await imported(fileOf([], { metadata: { language_info: { name: "R" } } }));
     expect(foreign.notes).toEqual(['the file says that its language is "R"']);
   });

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { checkNames } from "../../config/kinds.js";
 import { describeError, isCellarError } from "../../errors.js";
 import { razeRoom, roomsIn } from "../live/quarters.js";
@@ -7,12 +8,16 @@ import { checkId } from "../store/names.js";
 import { currentOwner, livenessOfOwner, type Owner } from "../store/owner.js";
 import type { NotebookId, NotebookStore } from "../store/store.js";
 import { Journal } from "./journal.js";
-import { parseHead } from "./notebook-head.js";
+import { type NotebookHead, parseHead } from "./notebook-head.js";
 
 /** A notebook as it lies there. */
 export interface Catalogued extends NotebookId {
   readonly cells: number;
   readonly createdAt: string | null;
+  /** When a cell last ran or its variables were last saved, as far as the head tells. */
+  readonly lastUsedAt: string | null;
+  /** What its cells and variables take, as saved; without its files. */
+  readonly bytes: number;
   readonly isPrivate: boolean;
   /** Who has it open now. */
   readonly owner: Owner | null;
@@ -79,12 +84,49 @@ async function describe(id: NotebookId, store: NotebookStore): Promise<Catalogue
       ...id,
       cells: head.cells.length,
       createdAt: head.createdAt,
+      ...usageOf(head),
       isPrivate: head.private !== null,
       owner: isHeld ? head.owner : null,
     };
   } catch (error) {
     const problem = describeError(error);
-    return { ...id, cells: 0, createdAt: null, isPrivate: false, owner: null, problem };
+    const unknown = { cells: 0, createdAt: null, lastUsedAt: null, bytes: 0, isPrivate: false };
+    return { ...id, ...unknown, owner: null, problem };
+  }
+}
+
+const briefRecordSchema = z.object({
+  executedAt: z.string().nullable(),
+  resources: z.array(z.object({ blob: z.object({ bytes: z.number() }) })),
+});
+
+/** Long records lie elsewhere and are not read for a list. */
+function usageOf({ createdAt, cells, snapshots }: NotebookHead) {
+  const records = cells.flatMap(({ record }) => {
+    if (typeof record !== "string") return [];
+    return briefRecordSchema.safeParse(parseJson(record)).data ?? [];
+  });
+  const moments = [
+    createdAt,
+    ...snapshots.map(({ at }) => at),
+    ...records.flatMap(({ executedAt }) => executedAt ?? []),
+  ];
+  const sizes = [
+    ...cells.map(({ record }) => (typeof record === "string" ? record.length : record.bytes)),
+    ...records.flatMap(({ resources }) => resources.map(({ blob }) => blob.bytes)),
+    ...snapshots.map(({ blob }) => blob.bytes),
+  ];
+  return {
+    lastUsedAt: moments.sort().at(-1) ?? createdAt,
+    bytes: sizes.reduce((sum, size) => sum + size, 0),
+  };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
 

@@ -7,7 +7,7 @@ import { type Owner, ownerSchema } from "../store/owner.js";
 const moment = z.string().max(64);
 const sequence = z.int().nonnegative();
 
-/** A cell as it is kept: its record as JSON, here or in a blob. Its number is its place. */
+/** A cell as it is kept: its record as JSON, here or in a blob. */
 export const cellEntrySchema = z.strictObject({
   id: z.string().min(1).max(64),
   isUndone: z.literal(true).optional(),

@@ -52,7 +52,9 @@ describe("pages of a notebook", () => {
     expect(await balanced(pages.slice(0, 30), blobs)).toEqual(pages.slice(0, 30));
     const moved = [...(await balanced(pages, blobs))];
     expect(inline(moved)).toBeLessThan(30);
-    const read = await Promise.all(moved.map(({ entry }, at) => readPage(entry, { index: at, ran: null }, blobs)));
+    const read = await Promise.all(
+      moved.map(({ entry }, at) => readPage(entry, { index: at, ran: null }, blobs)),
+    );
     expect(read.map((page) => page.cell.id)).toEqual(pages.map((page) => page.cell.id));
   });
 
@@ -91,7 +93,10 @@ describe("pages of a notebook", () => {
   it("that cannot be read say so", async () => {
     for (const record of ["{", "{}", '{"id":"other"}', { sha256: "b".repeat(64), bytes: 3 }]) {
       const page = await readPage({ id: "one", record }, { index: 2, ran: 7 }, blobs);
-      expect(page).toMatchObject({ isDamaged: true, cell: { index: 2, number: 7, state: "ERROR" } });
+      expect(page).toMatchObject({
+        isDamaged: true,
+        cell: { index: 2, number: 7, state: "ERROR" },
+      });
       expect(page.entry.record).toEqual(record);
     }
   });

@@ -24,7 +24,12 @@ export interface OfferOptions {
 }
 
 /** Of no use to a model that has one notebook: it could not go into another. */
-const ABOUT_OTHERS: readonly string[] = ["create_notebook", "list_notebooks", "fork_notebook"];
+const ABOUT_OTHERS: readonly string[] = [
+  "create_notebook",
+  "list_notebooks",
+  "fork_notebook",
+  "delete_notebook",
+];
 
 const LONGEST_TEXT = 32 * 1024 * 1024;
 const onlySchema = z.array(z.string()).min(1).optional();
