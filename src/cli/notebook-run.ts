@@ -1,7 +1,8 @@
+import type { StateManifest } from "../protocol/messages.js";
 import { type Cell, cellName } from "../session/cell.js";
 import type { CellRun } from "../session/live/cell-run.js";
 import type { Notebook } from "../session/notebook.js";
-import { cellList } from "../session/notebook-state.js";
+import { cellList, type NotebookState } from "../session/notebook-state.js";
 import { readCells } from "./cell-sources.js";
 import { exitCodeOfCell } from "./cell-view.js";
 import { type Displays, openScreen } from "./displays.js";
@@ -10,7 +11,10 @@ import { EXIT } from "./exit-codes.js";
 import { complain, writeJson } from "./failures.js";
 import { type OpenOptions, tellLosses, withNotebook } from "./notebook-opening.js";
 import { Interruption } from "./process-end.js";
-import type { GuestText } from "./terminal.js";
+import { type GuestText, withProgress } from "./terminal.js";
+
+/** More would bury what the cells printed. */
+const MOST_UNKEPT = 20;
 
 export interface RunOptions extends OpenOptions {
   readonly code?: readonly string[];
@@ -31,13 +35,15 @@ export async function runInNotebook(
   using interruption = new Interruption();
   const { signal } = interruption;
   return await withNotebook(session, { ...options, signal }, async (notebook) => {
+    const saved = notebook.state.snapshot?.sequence ?? 0;
     const replayed = options.replay === true ? await replay(notebook, signal) : [];
     const isWhole = options.replay !== true || notebook.state.ranAfter.length === 0;
     const wanted = isWhole ? sources : [];
     const code =
       options.json === true
-        ? await runForJson(notebook, wanted, replayed, signal)
+        ? await runForJson(notebook, wanted, { replayed, saved }, signal)
         : await runForPeople(notebook, wanted, options, signal);
+    if (options.json !== true) await tellUnkept(notebook, saved);
     return isWhole ? code : EXIT.failed;
   });
 }
@@ -59,7 +65,7 @@ async function replay(notebook: Notebook, signal: AbortSignal): Promise<readonly
 async function runForJson(
   notebook: Notebook,
   sources: readonly string[],
-  replayed: readonly Cell[],
+  { replayed, saved }: { readonly replayed: readonly Cell[]; readonly saved: number },
   signal: AbortSignal,
 ): Promise<number> {
   const cells: Cell[] = [];
@@ -73,8 +79,32 @@ async function runForJson(
   const { info } = notebook;
   // Only then it is known what was saved.
   await notebook.close();
-  writeJson({ cells, replayed, state: notebook.state, info });
+  const { state } = notebook;
+  writeJson({ cells, replayed, unkept: unkeptIn(state, saved), state, info });
   return code;
+}
+
+type Unkept = Pick<KeptVariable, "name" | "reason" | "advice">;
+type KeptVariable = StateManifest["variables"][number];
+
+/** What these runs made and the next opening will not have; an older snapshot tells of older runs. */
+function unkeptIn({ snapshot }: NotebookState, saved: number): readonly Unkept[] {
+  const isOfThese = snapshot !== null && snapshot.sequence > saved;
+  const variables = isOfThese ? (snapshot.manifest?.variables ?? []) : [];
+  return variables
+    .filter(({ kept }) => !kept)
+    .map(({ name, reason, advice }) => ({ name, reason, advice }));
+}
+
+/** Only when it is closed it is known what was saved. */
+async function tellUnkept(notebook: Notebook, saved: number): Promise<void> {
+  await withProgress("saving the variables…", notebook.close());
+  const unkept = unkeptIn(notebook.state, saved);
+  for (const { name, reason = "it cannot be saved", advice } of unkept.slice(0, MOST_UNKEPT)) {
+    complain(`${name} cannot be kept: ${reason}`, advice);
+  }
+  const more = unkept.length - MOST_UNKEPT;
+  if (more > 0) complain(`${more} more variables cannot be kept`, "--json names all of them");
 }
 
 async function runForPeople(

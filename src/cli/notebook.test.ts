@@ -208,6 +208,22 @@ describe("cellar notebook", () => {
     expect(lost.stderr).toMatch(/hint: .*file/);
   });
 
+  it("tells at the run what cannot be kept, once, and in the JSON", async () => {
+    const made = await run("x = (i for i in range(3)); y = 1");
+    expect(made).toMatchObject({ code: 0, stdout: "" });
+    expect(made.stderr).toMatch(/^cellar: x cannot be kept: a generator.*\n {2}fix: .+\n$/);
+    const next = await run("y");
+    expect(next.stderr).toMatch(/lost x: a generator/);
+    expect(next.stderr).not.toContain("cannot be kept");
+    const crash = await run("import os; os._exit(1)");
+    expect(crash.stderr).not.toContain("cannot be kept");
+    const json = await run("z = (i for i in range(3))", "--json");
+    expect(json).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(json.stdout).unkept).toMatchObject([
+      { name: "z", reason: expect.stringContaining("a generator") },
+    ]);
+  });
+
   it("undoes and forks", async () => {
     await run("x = 1");
     await run("x = 2");

@@ -85,6 +85,7 @@ export function refusalOf(error: unknown): Refusal {
 function remedyOf({ code, message, remedy, details }: CellarError): string | undefined {
   switch (code) {
     case "LOCKED":
+      if (details.owner === undefined) return remedy;
       return "Another program has this notebook open and must close it first. Meanwhile use another session; show_notebook, show_cell and export_ipynb work all the same.";
     case "NOT_FOUND":
       if (message.startsWith("there is no notebook")) {
