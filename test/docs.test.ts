@@ -178,6 +178,11 @@ describe("the documents", () => {
     expect([...options, ...codes].filter((name) => !rows.has(name))).toEqual([]);
   });
 
+  it("never have an agent fetch the package by a name that is not taken yet", () => {
+    const files = ["docs", "src"].flatMap(sources);
+    expect(files.flatMap((file) => fetchingLines(text(file)))).toEqual([]);
+  });
+
   it("tell what a session sees", () => {
     const runner = "python/cellar_runner";
     const facts = [
@@ -193,7 +198,23 @@ describe("the documents", () => {
   });
 });
 
+/** Lines that have npx fetch a package without asking: whoever owns the name would run code here. */
+function fetchingLines(content: string): string[] {
+  return content.match(/^.*\bnpx\b.{0,40}(?:-y|--yes)\b.*$/gm) ?? [];
+}
+
+function sources(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .filter((name) => /\.(md|ts)$/.test(name))
+    .map((name) => join(folder, name));
+}
+
 describe("the checks above", () => {
+  it("find what fetches the package by its name", () => {
+    const block = '{ "command": "npx", "args": ["-y", "cellar", "mcp"] }';
+    expect(fetchingLines(`npx cellar doctor\n${block}\nnpx --yes cellar`)).toHaveLength(2);
+  });
+
   it("find broken links and anchors", () => {
     const markdown = [
       "# One & two",

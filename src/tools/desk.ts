@@ -6,7 +6,7 @@ import { splitConfig } from "../backends/options.js";
 import { sharedRuntime } from "../backends/select.js";
 import { unfitOptions } from "../config/problems.js";
 import { type IsolationLevel, resolveSettings, type Settings, settingLayers } from "../config.js";
-import { describeError } from "../errors.js";
+import { CellarError, describeError } from "../errors.js";
 import { claimOf } from "../isolation/levels.js";
 import { needingPython } from "../isolation/python-needed.js";
 import type { NotebookContent } from "../session/interchange/notebook-content.js";
