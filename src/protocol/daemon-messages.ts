@@ -143,6 +143,8 @@ export const daemonMessages = {
       timeout_ms: count.optional(),
       max_output: count.optional(),
       argv: argvSchema.optional(),
+      /** What the cell is called, where an earlier session has counted so far. */
+      number: count.optional(),
       /** It was cancelled before it was sent, and counts without being run. */
       cancelled: z.boolean(),
     }),

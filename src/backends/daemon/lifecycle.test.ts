@@ -189,6 +189,11 @@ describe("a daemon that dies", () => {
     await home.start();
     const next = await sandbox.execute("'x' in globals()");
     expect(next).toMatchObject({ status: "ok", result: { "text/plain": "False" } });
+    // No number is used twice, and the traceback has the one of the result.
+    const failed = await sandbox.execute("1 / 0");
+    expect(failed.number).toBe(next.number + 1);
+    expect(next.number).toBeGreaterThan((await waiting).number);
+    expect(failed.error?.traceback).toContain(`<cell ${failed.number}>`);
     expect(next.state.survived).toBe(true);
     const told = await idle.execute("'y' in globals()");
     expect(told).toMatchObject({ status: "ok", state: { survived: false, reason: "daemon" } });

@@ -65,6 +65,8 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
   #isLossTold = false;
   #nextCell = 1;
   #number = 0;
+  /** A new session counts from 1 unless it is told how far the one before came. */
+  #isMoved = false;
   #ending: Promise<void> | undefined;
 
   constructor(takeSeat: () => Promise<Seat>, seat: Seat) {
@@ -215,7 +217,7 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
       this.#notice = joinReports(this.#notice, loss);
     }
     this.#isLossTold = false;
-    this.#number = 0;
+    this.#isMoved = true;
     this.#seat = seat;
     try {
       await this.#refurnish(seat);
@@ -264,6 +266,7 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
         ...(timeout !== undefined && { timeout_ms: timeout }),
         ...(maxOutputLength !== undefined && { max_output: maxOutputLength }),
         ...(argv !== undefined && { argv: [...argv] }),
+        ...(this.#isMoved && { number: this.#number + 1 }),
       });
       const execution = unpackExecution(answer, code, (index) => audience.take(index));
       this.#number = execution.number;

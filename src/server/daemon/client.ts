@@ -209,6 +209,7 @@ export class Client {
     const controller = new AbortController();
     if (order.cancelled) controller.abort();
     cells.set(order.cell, controller);
+    if (order.number !== undefined) sandbox.numberNext(order.number);
     try {
       const execution = await sandbox.execute(order.code, {
         timeout: order.timeout_ms,
