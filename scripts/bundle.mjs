@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-import { dirname, join } from "node:path";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -7,22 +8,93 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Loaded on demand, and never by what is bundled. */
 const ELSEWHERE = ["./launch.js", "./spool.js"];
 
-/** Puts the quick way of `cellar exec` into one file: loading many takes longer than a cell. */
+/** Taken into the package: each weighs ten times what is used of it. */
+export const VENDORED = [
+  "gpt-tokenizer/encoding/o200k_base",
+  "@modelcontextprotocol/client",
+  "@modelcontextprotocol/client/stdio",
+  "@modelcontextprotocol/server",
+  "@modelcontextprotocol/server/stdio",
+];
+
+const LICENCES = "LICENSES.txt";
+const OPTIONS = {
+  bundle: true,
+  platform: "node",
+  format: "esm",
+  target: "node20",
+  minify: true,
+  logLevel: "warning",
+};
+
 export async function bundle(folder = root) {
   const { build } = await import("esbuild");
-  const file = join(folder, "dist", "cli", "quick.js");
+  await bundleQuickWay(build, join(folder, "dist", "cli", "quick.js"));
+  await vendor(build, folder);
+}
+
+/** Puts the quick way of `cellar exec` into one file: loading many takes longer than a cell. */
+async function bundleQuickWay(build, file) {
   await build({
+    ...OPTIONS,
     entryPoints: [file],
     outfile: file,
     allowOverwrite: true,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    target: "node20",
-    minify: true,
     external: ELSEWHERE,
-    logLevel: "warning",
   });
+}
+
+/** Copies what is used of some packages to `dist/vendor`, and lets the compiled files import it from there. */
+async function vendor(build, folder) {
+  const dist = join(folder, "dist");
+  const outdir = join(dist, "vendor");
+  rmSync(outdir, { recursive: true, force: true });
+  const { metafile } = await build({
+    ...OPTIONS,
+    absWorkingDir: folder,
+    entryPoints: VENDORED.map((name) => ({ in: name, out: name })),
+    outdir,
+    splitting: true,
+    external: ["zod"],
+    charset: "utf8",
+    legalComments: "none",
+    metafile: true,
+    // Some of it is CommonJS, and asks for Node's own modules.
+    banner: {
+      js: 'import{createRequire as cellarRequire}from"node:module";const require=cellarRequire(import.meta.url);',
+    },
+  });
+  writeFileSync(join(outdir, LICENCES), licencesOf(folder, Object.keys(metafile.inputs)));
+  for (const path of readdirSync(dist, { recursive: true })) {
+    if (!path.endsWith(".js") || path.startsWith(`vendor${sep}`)) continue;
+    const file = join(dist, path);
+    const code = readFileSync(file, "utf8");
+    const changed = withVendored(code, relative(dirname(file), outdir).replaceAll(sep, "/"));
+    if (changed !== code) writeFileSync(file, changed);
+  }
+}
+
+function withVendored(code, vendored) {
+  return code.replace(/(\bfrom |\bimport\()"([^".][^"]*)"/g, (whole, before, name) =>
+    VENDORED.includes(name) ? `${before}"${vendored}/${name}.js"` : whole,
+  );
+}
+
+function licencesOf(folder, inputs) {
+  const packages = new Set(
+    inputs.flatMap((path) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []),
+  );
+  const texts = [...packages].sort().map((path) => {
+    const place = join(folder, path);
+    const { name, version, license } = JSON.parse(
+      readFileSync(join(place, "package.json"), "utf8"),
+    );
+    const file = readdirSync(place).find((entry) => /^licen[cs]e/i.test(entry));
+    if (file === undefined) throw new Error(`${name} has no licence file to be kept with its code`);
+    const text = readFileSync(join(place, file), "utf8").trim();
+    return `${name} ${version} (${license})\n\n${text}\n`;
+  });
+  return texts.join(`\n${"-".repeat(80)}\n\n`);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await bundle();

@@ -1,3 +1,5 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+/// <reference types="node" preserve="true" />
 export type { AgentRecord } from "./agent/agent-record.js";
 export {
   AgentRepl,

@@ -64,6 +64,7 @@ function exitCodeForCode(code: ErrorCode): number {
       return EXIT.failed;
     case "SANDBOX_UNAVAILABLE":
     case "PYTHON_UNSUITABLE":
+    case "PACKAGE_INCOMPLETE":
     case "START_FAILED":
     case "SESSION_CLOSED":
     case "SESSION_LOST":

@@ -54,7 +54,21 @@ export function machineMemoryMb(): number {
 }
 
 function packageRoot(): string {
-  return dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+  // A bundle that is CommonJS has none.
+  const here: unknown = import.meta.url;
+  if (typeof here !== "string") throw incomplete("beside this program");
+  const root = dirname(dirname(dirname(fileURLToPath(here))));
+  const runner = join(root, "python", "cellar_runner");
+  if (!existsSync(runner)) throw incomplete(`at ${runner}`);
+  return root;
+}
+
+function incomplete(place: string): CellarError {
+  return new CellarError("PACKAGE_INCOMPLETE", `Cellar's own files are not ${place}`, {
+    remedy:
+      "Mark cellar as external in your bundler (esbuild: --external:cellar), and have it in " +
+      "node_modules where the program runs. Without a bundler, install the package again.",
+  });
 }
 
 /** The version of the installed package. */

@@ -1,3 +1,5 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+/// <reference types="node" preserve="true" />
 export type { AiSdkOutput, AiSdkTool } from "./adapters/ai-sdk.js";
 export {
   type AnthropicTool,
