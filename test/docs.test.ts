@@ -1,21 +1,11 @@
-import { execFile } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join, parse, resolve } from "node:path";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { SANDBOX_IDENTITY } from "../src/backends/native/run-folder.js";
 import { limitSettingsSchema, settingsSchema } from "../src/config.js";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const PRELUDE = [
-  'import type { ISandbox, Notebook } from "cellar";',
-  "declare const sandbox: ISandbox;",
-  "declare const nb: Notebook;",
-  "",
-].join("\n");
-
 const text = (path: string) => readFileSync(join(root, path), "utf8");
 
 function documents(folder = "."): string[] {
@@ -65,54 +55,6 @@ function brokenLinks(path: string, markdown: string): string[] {
   });
 }
 
-function examplesOf(markdown: string): string[] {
-  return [...markdown.matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(([, code = ""]) =>
-    code.startsWith("import ") ? code : `${PRELUDE}${code}export {};\n`,
-  );
-}
-
-/** What the compiler has to say about these modules; empty when they are right. */
-async function complaints(modules: readonly string[]): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), "cellar-docs-"));
-  try {
-    const files = modules.map((code, index) => {
-      const file = `example-${index + 1}.ts`;
-      writeFileSync(join(folder, file), code);
-      return file;
-    });
-    const compilerOptions = {
-      noEmit: true,
-      declaration: false,
-      rootDir: parse(folder).root,
-      typeRoots: [join(root, "node_modules", "@types")],
-      paths: {
-        cellar: [join(root, "src", "index.ts")],
-        "cellar/tools": [join(root, "src", "tools", "index.ts")],
-        zod: [join(root, "node_modules", "zod", "index.d.ts")],
-        "@opentelemetry/api": [
-          join(root, "node_modules", "@opentelemetry", "api", "build", "src", "index.d.ts"),
-        ],
-        "@opentelemetry/sdk-trace-base": [
-          join(root, "node_modules/@opentelemetry/sdk-trace-base/build/src/index-shim.d.ts"),
-        ],
-        ai: [join(root, "node_modules", "ai", "dist", "index.d.mts")],
-        openai: [join(root, "node_modules", "openai", "index.d.mts")],
-        "@anthropic-ai/sdk": [join(root, "node_modules", "@anthropic-ai", "sdk", "index.d.mts")],
-      },
-    };
-    const project = { extends: join(root, "tsconfig.json"), compilerOptions, files, include: [] };
-    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(project));
-    writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-    const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
-    await promisify(execFile)(process.execPath, [compiler, "-p", folder]);
-    return "";
-  } catch (error) {
-    return error instanceof Error && "stdout" in error ? String(error.stdout) : String(error);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
 function rowsOf(markdown: string): Map<string, string> {
   const rows = markdown.matchAll(/^\| (`.+?) \| (.+) \|$/gm);
   return new Map(
@@ -133,22 +75,6 @@ function wordsIn(path: string, piece: RegExp, word: RegExp): string[] {
 describe("the documents", () => {
   it.each(documents())("%s links to files and headings that exist", (path) => {
     expect(brokenLinks(path, text(path))).toEqual([]);
-  });
-
-  it("show examples that type-check", async () => {
-    const pages = [
-      "README.md",
-      "docs/library.md",
-      "docs/notebooks.md",
-      "docs/agent.md",
-      "docs/research.md",
-      "docs/rlm.md",
-      "docs/rlm-serve.md",
-      "docs/tools.md",
-    ];
-    const examples = pages.flatMap((path) => examplesOf(text(path)));
-    expect(examples.length).toBeGreaterThan(10);
-    expect(await complaints(examples)).toBe("");
   });
 
   it("name every setting with its default", () => {
@@ -224,10 +150,5 @@ describe("the checks above", () => {
     ].join("\n");
     const broken = ["nowhere.md", "#three", "README.md#nothing"].map((link) => `a.md: ${link}`);
     expect(brokenLinks("a.md", markdown)).toEqual(broken);
-  });
-
-  it("find an example that does not type-check", async () => {
-    const markdown = '```ts\nawait sandbox.execute("1", { timeuot: 1 });\n```\n';
-    expect(await complaints(examplesOf(markdown))).toContain("timeuot");
   });
 });

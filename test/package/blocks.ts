@@ -10,6 +10,8 @@ export interface Block {
   readonly page: string;
   readonly language: string;
   readonly code: string;
+  /** The text block right after it. */
+  readonly output: string;
 }
 
 /** README and the pages of docs. */
@@ -27,6 +29,9 @@ export function blocksOf(page: string): Block[] {
   return [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map((found) => {
     const [, language = "", code = ""] = found;
     const line = text.slice(0, found.index).split("\n").length;
-    return { name: `${page}:${line}`, page, language, code };
+    const rest = text.slice(found.index + found[0].length);
+    const output = /^\n\n```text\n([\s\S]*?)^```$/m.exec(rest);
+    const shown = output?.index === 0 ? (output[1] ?? "") : "";
+    return { name: `${page}:${line}`, page, language, code, output: shown };
   });
 }

@@ -1,100 +1,181 @@
-import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { build } from "esbuild";
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { describeError } from "../../src/errors.js";
-import { pages, root } from "./blocks.js";
 import { Consumer, type Finished } from "./consumer.js";
+import { sourceMapsIn, strayImports, strayLinks, unmarked, unmarkedIn } from "./contents.js";
+import {
+  comparable,
+  EXAMPLES,
+  type Example,
+  LIBRARIES,
+  runExamples,
+  writeExamples,
+} from "./examples.js";
 import { Loopback } from "./loopback.js";
-import { type Program, programsOf } from "./programs.js";
 
-const run = promisify(execFile);
+const HEAVIEST_MB = 45;
 
-/** As `tsc --init` of TypeScript 7 would have it, and nothing passed over. */
-const STRICT = { strict: true, skipLibCheck: false, target: "es2022" };
-const MODULES = [
-  { module: "nodenext" },
-  { module: "esnext", moduleResolution: "bundler" },
-] as const;
+const TYPES = [
+  'export * from "cellar";',
+  'export * from "cellar/tools";',
+  'import { createSandbox } from "cellar";',
+  "await using sandbox = await createSandbox();",
+  "console.log((await sandbox.execute('1')).duration.toFixed());",
+].join("\n");
 
-/** What the examples find in their folder. */
-const FILES: Readonly<Record<string, string>> = {
-  "book.txt": "Call me Ishmael.\nA white whale was seen.\n",
-  "server.log": "INFO boot\nERROR disk sda1 of host db-3 is full\nINFO retry\n",
-  "logs/today.txt": "nothing happened\n",
-  "src/main.py": "print('hello')\n",
-  "README.md": "# A project\n",
-};
+const MODULES = [{ module: "nodenext" }, { module: "esnext", moduleResolution: "bundler" }];
+const COMPILERS = ["typescript", "typescript-5.9"];
 
-const programs = pages().flatMap(programsOf);
-const libraries = join(root, ".venv", "bin", "python");
+const PROGRAM = [
+  'import { createSandbox, shutdown } from "cellar";',
+  "async function main() {",
+  "  const sandbox = await createSandbox();",
+  "  console.log((await sandbox.execute('6 * 7')).result?.['text/plain']);",
+  "  await shutdown();",
+  "}",
+  "main().catch(({ code, message, remedy }) => console.log(code, message, remedy));",
+].join("\n");
 
-let consumer: Consumer;
-let loopback: Loopback;
+const loopback = await Loopback.open();
+const consumer = Consumer.open();
+
+/** Why something cannot be tried here. */
 let obstacle: string | undefined;
-const runs = new Map<string, Promise<readonly Finished[]>>();
-
-const fileOf = ({ name }: Program) => name.replace(/\W+/g, "-");
+let noSession: string | undefined;
+let noLibraries: string | undefined;
 
 beforeAll(async () => {
-  loopback = await Loopback.open();
-  consumer = await Consumer.make();
+  const tarball = await consumer.pack();
   try {
-    await consumer.install();
+    await consumer.install(tarball);
   } catch (error) {
-    obstacle = `the package's dependencies cannot be had: ${describeError(error)}`;
+    obstacle = `npm cannot install what the package depends on: ${describeError(error)}`;
     return;
   }
-  for (const [path, text] of Object.entries(FILES)) consumer.write(path, text);
-  for (const program of programs) {
-    consumer.write(
-      `blocks/${fileOf(program)}.ts`,
-      program.source.replaceAll("ORIGIN", loopback.origin),
-    );
-  }
+  consumer.link("@types/node");
+  const [session, libraries] = await Promise.all([
+    consumer.start("trial", ["cellar", "exec", "-c", "6 * 7"]),
+    consumer.start("trial", [LIBRARIES, "-c", "import matplotlib, pandas"]).catch(() => undefined),
+  ]);
+  if (session.code !== 0) noSession = `no session can be started: ${session.stderr}`;
+  if (libraries?.code !== 0) noLibraries = "the checkout's .venv has no pandas and matplotlib";
 });
 
 afterAll(async () => {
-  consumer?.[Symbol.dispose]();
-  await loopback?.[Symbol.asyncDispose]();
+  consumer[Symbol.dispose]();
+  await loopback[Symbol.asyncDispose]();
 });
 
-async function compile(compiler: string, options: object): Promise<string> {
-  const file = "tsconfig.json";
-  const compilerOptions = { ...STRICT, outDir: "out", rootDir: "blocks", ...options };
-  consumer.write(file, JSON.stringify({ compilerOptions, include: ["blocks"] }));
-  const tsc = join(root, "node_modules", compiler, "bin", "tsc");
-  return await run(process.execPath, [tsc, "-p", consumer.folder]).then(
-    () => "",
-    (error) => String(error.stdout),
-  );
+function needs(ctx: TestContext, ...reasons: readonly (string | undefined)[]): void {
+  const reason = reasons.find((one) => one !== undefined);
+  if (reason !== undefined) ctx.skip(reason);
 }
 
-it("a", async () => {
-  consumer.linkOthers();
-  const t = Date.now();
-  console.log(await compile("typescript", MODULES[0]));
-  console.log("tsc", Date.now() - t);
+describe("the package", () => {
+  it("has all that its documents link to", (ctx) => {
+    needs(ctx, obstacle);
+    expect(existsSync(join(consumer.cellar, "docs", "library.md"))).toBe(true);
+    expect(strayLinks(consumer.cellar)).toEqual([]);
+  });
+
+  it("says what is of a checkout, wherever it tells of it", (ctx) => {
+    needs(ctx, obstacle);
+    expect(unmarkedIn(consumer.cellar)).toEqual([]);
+    const manifest = JSON.parse(readFileSync(join(consumer.cellar, "package.json"), "utf8"));
+    expect(Object.keys(manifest)).not.toContain("scripts");
+    expect(unmarked("a.md", "# A\n\n## B\n\n`npm run demo`\n\nsee `test/x.ts`\n")).toHaveLength(2);
+  });
+
+  it("imports only what it depends on, and has no source maps", (ctx) => {
+    needs(ctx, obstacle);
+    expect(strayImports(consumer.cellar)).toEqual([]);
+    expect(sourceMapsIn(consumer.cellar)).toEqual([]);
+  });
+
+  it("keeps the licences of the code that was taken into it", (ctx) => {
+    needs(ctx, obstacle);
+    const text = readFileSync(join(consumer.cellar, "dist", "vendor", "LICENSES.txt"), "utf8");
+    expect(text).toMatch(/^gpt-tokenizer \d/m);
+    expect(text).toMatch(/^@modelcontextprotocol\/server \d/m);
+  });
+
+  it(`weighs less than ${HEAVIEST_MB} MB with all that it brings`, (ctx) => {
+    needs(ctx, obstacle);
+    expect(consumer.weight()).toBeGreaterThan(10);
+    expect(consumer.weight()).toBeLessThan(HEAVIEST_MB);
+  });
 });
 
-describe.concurrent("x", () => {
-  it.each(pages())("%s", async (page) => {
-    for (const program of programsOf(page)) {
-      for (const time of [1, 2]) {
-        const t = Date.now();
-        const r = await consumer.start([process.execPath, `out/${fileOf(program)}.js`], {
-          CELLAR_PYTHON: program.needsLibraries ? libraries : "/usr/bin/python3",
-          OPENAI_BASE_URL: `${loopback.origin}/v1`,
-          OPENAI_API_KEY: "none",
-          ANTHROPIC_BASE_URL: loopback.origin,
-          ANTHROPIC_API_KEY: "none",
-          EXAMPLE_KEY: "none-at-all",
-          EMBEDDINGS_KEY: "none-at-all",
-        });
-        const missing = program.claims.filter((c) => !r.stdout.includes(c));
-        console.log(`#### ${program.name} #${time} code=${r.code} ${Date.now() - t}ms`, r.code !== 0 || missing.length > 0 || program.name.includes(process.env.SHOW ?? "NOPE") ? JSON.stringify({ missing, out: r.stdout.slice(-1500), err: r.stderr.slice(-1500) }, null, 1).replaceAll("\\n", "\n") : "");
-      }
-    }
+describe("the types", () => {
+  it.for(COMPILERS.flatMap((compiler) => MODULES.map((options) => ({ compiler, ...options }))))(
+    "are right for $compiler with $module",
+    async ({ compiler, ...options }, ctx) => {
+      needs(ctx, obstacle);
+      consumer.write("types/types.ts", TYPES);
+      const strict = { ...options, skipLibCheck: false, noEmit: true };
+      expect(await consumer.compile(compiler, "types", strict)).toBe("");
+    },
+  );
+});
+
+describe("a bundle", () => {
+  const bundled = async (ctx: TestContext, name: string, external: string[]) => {
+    needs(ctx, obstacle, noSession);
+    consumer.write("bundled.mjs", PROGRAM);
+    const entryPoints = [join(consumer.folder, "bundled.mjs")];
+    const outfile = join(consumer.folder, "bundles", `${name}.mjs`);
+    const options = { bundle: true, platform: "node", format: "esm", logLevel: "error" } as const;
+    await build({ ...options, entryPoints, outfile, external });
+    return await consumer.start("bundles", [process.execPath, outfile]);
+  };
+
+  it("works with cellar as external", async (ctx) => {
+    expect((await bundled(ctx, "external", ["cellar"])).stdout).toBe("42\n");
+  });
+
+  it("with cellar in it says to make it external, and nothing of isolation", async (ctx) => {
+    const { stdout } = await bundled(ctx, "whole", []);
+    expect(stdout).toMatch(/^PACKAGE_INCOMPLETE Cellar's own files are not at \S+ Mark cellar as/);
+    expect(stdout).not.toMatch(/isolation|L1/);
+  });
+});
+
+describe("the examples", () => {
+  let complaints = "";
+  let runs = new Map<Example, Promise<readonly Finished[]>>();
+  const options = { module: "nodenext", skipLibCheck: true };
+  const lack = ({ needsLibraries }: Example) =>
+    obstacle ?? noSession ?? (needsLibraries ? noLibraries : undefined);
+
+  beforeAll(async () => {
+    if (obstacle !== undefined) return;
+    consumer.linkOthers();
+    writeExamples(consumer, loopback.origin);
+    const outDir = "compiled";
+    complaints = await consumer.compile("typescript", "examples", { ...options, outDir });
+    if (complaints === "") runs = runExamples(consumer, loopback.origin, (one) => !lack(one));
+  });
+
+  it("are right for typescript", (ctx) => {
+    needs(ctx, obstacle);
+    expect(complaints).toBe("");
+  });
+
+  it("are right for typescript-5.9", async (ctx) => {
+    needs(ctx, obstacle);
+    const checked = { ...options, noEmit: true };
+    expect(await consumer.compile("typescript-5.9", "examples", checked)).toBe("");
+  });
+
+  it.for(EXAMPLES)("$name runs, twice", async (example, ctx) => {
+    needs(ctx, lack(example));
+    const finished = (await runs.get(example)) ?? [];
+    expect(finished.map(({ code, stderr }) => (code === 0 ? "" : stderr))).toEqual(["", ""]);
+    const failed = finished.flatMap(({ stderr }) => stderr.match(/^CELL FAILED .*$/gm) ?? []);
+    if (!example.raises) expect(failed).toEqual([]);
+    const said = comparable(finished[0]?.stdout ?? "");
+    expect(example.claims.filter((claim) => !said.includes(comparable(claim)))).toEqual([]);
   });
 });

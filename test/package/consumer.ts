@@ -1,14 +1,27 @@
 import { execFile, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { root } from "./blocks.js";
 
 const run = promisify(execFile);
 
-/** Other packages that the examples import; a reader installs them. */
-const BESIDE = ["@anthropic-ai/sdk", "@opentelemetry/sdk-trace-base", "@types/node", "ai", "openai"];
+/** Other packages that examples import; their readers install them. */
+const OTHERS = ["@anthropic-ai/sdk", "@opentelemetry/sdk-trace-base", "ai", "openai"];
+
+/** Above all of what the examples do; it ends what hangs. */
+const PATIENCE_MS = 150_000;
 
 export interface Finished {
   readonly code: number | null;
@@ -16,42 +29,59 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** An empty project of somebody who installed the package. */
+/** A project of somebody who installed the package, in a home that was empty. */
 export class Consumer {
   readonly folder: string;
-  readonly tarball: string;
+  /** The installed package. */
+  readonly cellar: string;
   readonly #base: string;
 
-  private constructor(base: string, tarball: string) {
+  private constructor(base: string) {
     this.#base = base;
-    this.tarball = tarball;
     this.folder = join(base, "project");
+    this.cellar = join(this.folder, "node_modules", "cellar");
   }
 
-  static async make(): Promise<Consumer> {
-    const base = mkdtempSync(join(tmpdir(), "cellar-consumer-"));
-    const script = join(root, "scripts", "pack.mjs");
-    const { stdout } = await run(process.execPath, [script, base], { timeout: 120_000 });
-    const consumer = new Consumer(base, stdout.trim());
-    mkdirSync(join(base, "home"));
-    mkdirSync(consumer.folder);
+  static open(): Consumer {
+    const consumer = new Consumer(mkdtempSync(join(tmpdir(), "cellar-consumer-")));
     consumer.write("package.json", '{ "type": "module", "private": true }\n');
     return consumer;
   }
 
-  async install(): Promise<void> {
-    const quiet = ["--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"];
-    const args = ["install", ...quiet, "--fetch-retries=1", this.tarball];
-    await run("npm", args, { cwd: this.folder, timeout: 150_000 });
+  /** Gives the path of the package. */
+  async pack(): Promise<string> {
+    const pack = [join(root, "scripts", "pack.mjs"), this.#base];
+    const { stdout } = await run(process.execPath, pack, { timeout: PATIENCE_MS });
+    return stdout.trim();
   }
 
-  /** Links the other packages that examples import. */
-  linkOthers(): void {
-    for (const name of BESIDE) {
+  async install(tarball: string): Promise<void> {
+    const quiet = ["--no-audit", "--no-fund", "--loglevel=error", "--fetch-retries=1"];
+    const install = ["install", "--prefer-offline", ...quiet, tarball];
+    await run("npm", install, { cwd: this.folder, timeout: PATIENCE_MS });
+  }
+
+  /** What the packages take on the disk, in MB. */
+  weight(): number {
+    const modules = join(this.folder, "node_modules");
+    const sizes = readdirSync(modules, { recursive: true, encoding: "utf8" }).map((path) => {
+      const { blocks = 0 } = statSync(join(modules, path));
+      return blocks * 512;
+    });
+    return sizes.reduce((sum, size) => sum + size, 0) / (1024 * 1024);
+  }
+
+  /** Puts packages of the checkout beside the installed ones. */
+  link(...names: readonly string[]): void {
+    for (const name of names) {
       const link = join(this.folder, "node_modules", name);
       mkdirSync(dirname(link), { recursive: true });
-      symlinkSync(join(root, "node_modules", name), link);
+      if (!existsSync(link)) symlinkSync(join(root, "node_modules", name), link);
     }
+  }
+
+  linkOthers(): void {
+    this.link(...OTHERS);
   }
 
   write(path: string, text: string): void {
@@ -60,20 +90,32 @@ export class Consumer {
     writeFileSync(file, text);
   }
 
-  /** Runs a program in the project, as a user whose home is empty. */
+  /** What a compiler has to say; nothing where all is well. */
+  async compile(compiler: string, folder: string, options: object): Promise<string> {
+    const compilerOptions = { strict: true, target: "es2022", rootDir: folder, ...options };
+    const project = `tsconfig.${randomUUID()}.json`;
+    this.write(project, JSON.stringify({ compilerOptions, include: [folder] }));
+    const tsc = join(root, "node_modules", compiler, "bin", "tsc");
+    const { code, stdout } = await this.start("types", [process.execPath, tsc, "-p", project]);
+    return code === 0 ? "" : stdout;
+  }
+
+  /** Runs a program in the project; each page has a home of its own, since some leave a daemon there. */
   async start(
-    command: readonly [string, ...string[]],
+    page: string,
+    [file = "", ...args]: readonly string[],
     env: Readonly<Record<string, string>> = {},
-    input = "",
   ): Promise<Finished> {
-    const [file, ...args] = command;
-    const home = join(this.#base, "home");
+    const home = join(this.#base, "homes", page.replace(/\W+/g, "-"));
+    mkdirSync(home, { recursive: true });
+    const path = [join(this.folder, "node_modules", ".bin"), process.env.PATH].join(delimiter);
     const child = spawn(file, args, {
       cwd: this.folder,
-      env: { PATH: process.env.PATH, HOME: home, LANG: "C.UTF-8", ...env },
-      timeout: 150_000,
+      env: { PATH: path, HOME: home, LANG: "C.UTF-8", npm_config_update_notifier: "false", ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: PATIENCE_MS,
+      killSignal: "SIGKILL",
     });
-    child.stdin.on("error", () => {}).end(input);
     let [stdout, stderr] = ["", ""];
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       stdout += text;
@@ -84,6 +126,10 @@ export class Consumer {
     return await new Promise((resolve, reject) => {
       child.on("error", reject);
       child.on("close", (code) => resolve({ code, stdout, stderr }));
+      // What it left running may have its output.
+      child.on("exit", (code) =>
+        setTimeout(() => resolve({ code, stdout, stderr }), 5_000).unref(),
+      );
     });
   }
 

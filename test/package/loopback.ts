@@ -94,9 +94,7 @@ function chat(asked: Asked): Answer {
     return json({ id: "1", choices: [{ index: 0, message, finish_reason: "tool_calls" }] });
   }
   const { whole, events } = spokenAs("chat", asked.model ?? "", { text: reply(asked) });
-  return asked.stream === true
-    ? { type: "text/event-stream", body: events.join("") }
-    : json(whole);
+  return asked.stream === true ? { type: "text/event-stream", body: events.join("") } : json(whole);
 }
 
 function messages(asked: Asked): Answer {
@@ -105,9 +103,7 @@ function messages(asked: Asked): Answer {
     return json({ id: "1", type: "message", role: "assistant", content, usage: USAGE });
   }
   const { whole, events } = spokenAs("messages", asked.model ?? "", { text: reply(asked) });
-  return asked.stream === true
-    ? { type: "text/event-stream", body: events.join("") }
-    : json(whole);
+  return asked.stream === true ? { type: "text/event-stream", body: events.join("") } : json(whole);
 }
 
 function responses(asked: Asked): Answer {

@@ -8,6 +8,8 @@ export interface Program {
   readonly needsLibraries: boolean;
   /** What the examples say that they print. */
   readonly claims: readonly string[];
+  /** One of its cells raises on purpose. */
+  readonly raises: boolean;
 }
 
 interface Help {
@@ -17,6 +19,7 @@ interface Help {
   readonly before?: string;
   readonly replace?: readonly [found: string, by: string];
   readonly needsLibraries?: true;
+  readonly raises?: true;
   readonly because: string;
 }
 
@@ -48,28 +51,43 @@ const HELP: readonly Help[] = [
     needsLibraries: true,
     because: "it draws with matplotlib, as the page says before it",
   },
+  {
+    page: "docs/pyodide.md",
+    block: 'packages: ["numpy"]',
+    replace: ['packages: ["numpy"]', "packages: []"],
+    because: "the package would come from the internet",
+  },
+  {
+    page: "docs/library.md",
+    block: "requests_that_is_not_there",
+    raises: true,
+    because: "it shows the hint of an error",
+  },
 ];
 
 const IMPORTS = 'import { createSandbox, Notebook } from "cellar";';
 
 /** What a page's examples without imports go on from. */
-const BEFORE_FRAGMENTS: Readonly<Record<string, { readonly once?: string; readonly each?: string }>> =
-  {
-    "docs/library.md": { each: "await using sandbox = await createSandbox();" },
-    "docs/context.md": { each: "await using sandbox = await createSandbox();" },
-    "docs/network.md": {
-      each: 'await using nb = await Notebook.open({ user: "ann", session: "private", dir: "./books" });',
-    },
-    "docs/notebooks.md": {
-      once: 'await using nb = await Notebook.open({ user: "ann", session: "months", dir: "./books" });',
-    },
-  };
+const BEFORE_FRAGMENTS: Readonly<
+  Record<string, { readonly once?: string; readonly each?: string }>
+> = {
+  "docs/library.md": { each: "await using sandbox = await createSandbox();" },
+  "docs/context.md": { each: "await using sandbox = await createSandbox();" },
+  "docs/network.md": {
+    each: 'await using nb = await Notebook.open({ user: "ann", session: "private", dir: "./books" });',
+  },
+  "docs/notebooks.md": {
+    once: 'await using nb = await Notebook.open({ user: "ann", session: "sales", dir: "./books" });',
+  },
+};
 
 /** The examples as programs: each by itself, but for those of a page that go on from something. */
 export function programsOf(page: string): Program[] {
   const blocks = blocksOf(page).filter(({ language }) => language === "ts");
   const isWhole = ({ code }: Block) => /^import /m.test(code);
-  const whole = blocks.filter(isWhole).map((block) => program(block.name, page, [block], block.code));
+  const whole = blocks
+    .filter(isWhole)
+    .map((block) => program(block.name, page, [block], block.code));
   const fragments = blocks.filter((block) => !isWhole(block));
   if (fragments.length === 0) return whole;
   const { once = "", each = "" } = BEFORE_FRAGMENTS[page] ?? {};
@@ -91,13 +109,18 @@ function program(name: string, page: string, blocks: readonly Block[], source: s
     page,
     source: changed.replace(ADDRESSES, "ORIGIN"),
     needsLibraries: help.some(({ needsLibraries }) => needsLibraries === true),
-    claims: blocks.flatMap(({ code }) => claimsOf(code)),
+    claims: blocks.flatMap(claimsOf),
+    raises: help.some(({ raises }) => raises === true),
   };
 }
 
-/** `console.log(…); // what comes out`, or the same on the line below. What has a `…` is not exact. */
-function claimsOf(code: string): string[] {
-  return [...code.matchAll(/console\.log\(.*\);(?: |\n *)\/\/ (.+)$/gm)]
-    .map(([, claim = ""]) => claim)
-    .filter((claim) => !claim.includes("…"));
+/**
+ * `console.log(…); // what comes out`, the same on the line below, and the lines of a text block right after
+ * the example. What has a `…` is not exact.
+ */
+function claimsOf({ code, output }: Block): string[] {
+  const comments = [...code.matchAll(/console\.log\(.*\);(?: |\n *)\/\/ (.+)$/gm)];
+  return [...comments.map(([, claim = ""]) => claim), ...output.split("\n")].filter(
+    (claim) => claim.trim() !== "" && !claim.includes("…"),
+  );
 }
