@@ -28,6 +28,8 @@ const OPTIONS = {
 };
 
 export async function bundle(folder = root) {
+  // What is left of an earlier build would hide that this one failed.
+  rmSync(join(folder, "dist", "vendor"), { recursive: true, force: true });
   const { build } = await import("esbuild");
   await bundleQuickWay(build, join(folder, "dist", "cli", "quick.js"));
   await vendor(build, folder);
@@ -48,7 +50,6 @@ async function bundleQuickWay(build, file) {
 async function vendor(build, folder) {
   const dist = join(folder, "dist");
   const outdir = join(dist, "vendor");
-  rmSync(outdir, { recursive: true, force: true });
   const { metafile } = await build({
     ...OPTIONS,
     absWorkingDir: folder,

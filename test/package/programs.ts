@@ -58,6 +58,12 @@ const HELP: readonly Help[] = [
     because: "the package would come from the internet",
   },
   {
+    page: "docs/policy.md",
+    block: "import os",
+    raises: true,
+    because: "it shows a cell that is refused",
+  },
+  {
     page: "docs/library.md",
     block: "requests_that_is_not_there",
     raises: true,
@@ -65,7 +71,7 @@ const HELP: readonly Help[] = [
   },
 ];
 
-const IMPORTS = 'import { createSandbox, Notebook } from "cellar";';
+const IMPORTS = 'import { AgentRepl, createSandbox, Notebook } from "cellar";';
 
 /** What a page's examples without imports go on from. */
 const BEFORE_FRAGMENTS: Readonly<
@@ -81,19 +87,50 @@ const BEFORE_FRAGMENTS: Readonly<
   },
 };
 
+/** What runs a page's cells, which stand where it says `CELL`. */
+const AROUND_CELLS: Readonly<Record<string, string>> = {
+  "docs/bridges.md": [
+    "await using sandbox = await createSandbox({ onLLMQuery: async (prompt) => prompt });",
+    "await sandbox.execute(\"prompts = ['one', 'two']\");",
+    "await sandbox.execute(CELL);",
+  ].join("\n"),
+  "docs/context.md": [
+    "await using sandbox = await createSandbox();",
+    'await sandbox.initialize("a text");',
+    "await sandbox.execute(CELL);",
+  ].join("\n"),
+  "docs/notebooks.md": [
+    'await using nb = await Notebook.open({ user: "ann", session: "cells", dir: "./books" });',
+    "await nb.run(CELL);",
+  ].join("\n"),
+  "docs/policy.md": "await using repl = await AgentRepl.open();\nawait repl.turn(CELL);",
+};
+
+/** Cells that are not run: they need a library of Python. */
+const NOT_RUN = /^import dataclasses|^from openai/;
+
 /** The examples as programs: each by itself, but for those of a page that go on from something. */
 export function programsOf(page: string): Program[] {
   const blocks = blocksOf(page).filter(({ language }) => language === "ts");
+  const cells = blocksOf(page).filter(
+    ({ language, code }) => language === "python" && !NOT_RUN.test(code),
+  );
   const isWhole = ({ code }: Block) => /^import /m.test(code);
   const whole = blocks
     .filter(isWhole)
     .map((block) => program(block.name, page, [block], block.code));
   const fragments = blocks.filter((block) => !isWhole(block));
+  for (const block of cells) whole.push(program(block.name, page, [block], aroundCell(block)));
   if (fragments.length === 0) return whole;
   const { once = "", each = "" } = BEFORE_FRAGMENTS[page] ?? {};
   const parts = fragments.map(({ name, code }) => `{ // ${name}\n${each}\n${code}}`);
   const source = [IMPORTS, once, ...parts, "export {};", ""].join("\n");
   return [...whole, program(`${page}:fragments`, page, fragments, source)];
+}
+
+function aroundCell({ page, code }: Block): string {
+  const program = AROUND_CELLS[page] ?? "nothing runs these cells";
+  return `${IMPORTS}\n${program.replace("CELL", () => JSON.stringify(code))}\nexport {};\n`;
 }
 
 function program(name: string, page: string, blocks: readonly Block[], source: string): Program {
