@@ -21,7 +21,7 @@ export function requireOwnFiles(packageRoot: string, backend: "native" | "pyodid
   const parts = backend === "native" ? PYTHON_PARTS : PYODIDE_PARTS;
   const part = missingOwnFile(packageRoot, parts);
   if (part === undefined) return;
-  throw new CellarError("START_FAILED", describeMissing(packageRoot, part), {
+  throw new CellarError("PACKAGE_INCOMPLETE", describeMissing(packageRoot, part), {
     remedy: remedyFor("own-files"),
     details: { cause: "own-files", path: join(packageRoot, part) },
   });

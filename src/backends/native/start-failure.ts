@@ -14,7 +14,12 @@ const KILLED = /^(SIG(KILL|TERM|HUP|INT|QUIT)|exit (129|130|131|137|143))$/;
 const SAID_KILLED = /was ended by signal (1|2|3|9|15)\b/;
 
 /** These tell themselves what is the matter and what to do. */
-const TELLING: readonly ErrorCode[] = ["IO_ERROR", "INVALID_CONFIG", "PYTHON_UNSUITABLE"];
+const TELLING: readonly ErrorCode[] = [
+  "IO_ERROR",
+  "INVALID_CONFIG",
+  "PACKAGE_INCOMPLETE",
+  "PYTHON_UNSUITABLE",
+];
 
 /** The isolation that a session needs cannot be had here. */
 export function unavailable(message: string, cause: IsolationCause): CellarError {
@@ -45,6 +50,8 @@ function codeOf(cause: OtherCause): ErrorCode {
   switch (cause) {
     case "unknown":
       return "SANDBOX_UNAVAILABLE";
+    case "own-files":
+      return "PACKAGE_INCOMPLETE";
     case "no-space":
     case "no-permission":
     case "temporary-hidden":
