@@ -20,6 +20,7 @@ export type { SummaryWorker } from "./agent/summary.js";
 export type {
   Checkpoint,
   CodeExecution,
+  Completion,
   ExecuteOptions,
   ExecutionError,
   ExecutionStatus,

@@ -841,6 +841,34 @@ MESSAGES = {
             "additionalProperties": False,
         },
     },
+    "complete": {
+        "link": "head",
+        "from": "host",
+        "kind": "request",
+        "params": {
+            "type": "object",
+            "properties": {
+                "code": {"type": "string"},
+                "cursor": {"type": "integer", "minimum": 0},
+            },
+            "required": ["code", "cursor"],
+            "additionalProperties": False,
+        },
+        "result": {
+            "type": "object",
+            "properties": {
+                "matches": {
+                    "maxItems": 1000,
+                    "type": "array",
+                    "items": {"type": "string", "minLength": 1, "maxLength": 256},
+                },
+                "start": {"type": "integer", "minimum": 0},
+                "end": {"type": "integer", "minimum": 0},
+            },
+            "required": ["matches", "start", "end"],
+            "additionalProperties": False,
+        },
+    },
     "ping": {
         "link": "head",
         "from": "host",

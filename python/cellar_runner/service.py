@@ -312,6 +312,11 @@ class Service:
     def _variables(self, _params):
         return {"variables": values.describe(self._interpreter.namespace)}
 
+    def _complete(self, params):
+        from .completion import complete
+
+        return complete(params["code"], params["cursor"], self._interpreter)
+
     def _ping(self, _params):
         return {}
 
@@ -323,6 +328,7 @@ class Service:
         "configure": _configure,
         "get_variable": _get_variable,
         "variables": _variables,
+        "complete": _complete,
         "ping": _ping,
     }
 

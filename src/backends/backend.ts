@@ -82,6 +82,13 @@ export interface CodeExecution {
   readonly agent?: AgentReport | undefined;
 }
 
+/** What could stand at the cursor, as Jupyter tells it: each match can replace `start` to `end`. */
+export interface Completion {
+  readonly matches: readonly string[];
+  readonly start: number;
+  readonly end: number;
+}
+
 export interface Checkpoint {
   readonly id: number;
   /** The cell after which it was made; 0 for the start. */
@@ -165,6 +172,8 @@ export interface ISandbox extends AsyncDisposable {
   getFile(path: string, options?: ReadOptions & FileOptions): Promise<Buffer>;
   /** All that lies in /workspace, by path; the first 10,000 of it. */
   listFiles(options?: FileOptions): Promise<FileListing>;
+  /** Names, attributes, keys, modules, magics and files that fit at the cursor, which is at the end by default. */
+  complete(code: string, cursor?: number): Promise<Completion>;
   /** Interrupts the running cell and takes back the waiting ones. */
   cancel(): Promise<void>;
   checkpoints(): Promise<readonly Checkpoint[]>;

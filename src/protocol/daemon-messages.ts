@@ -2,7 +2,9 @@ import { z } from "zod";
 import { agentReportSchema, replacedSchema } from "./agent-messages.js";
 import {
   argvSchema,
+  completionSchema,
   count,
+  cursorSchema,
   displayId,
   displayRole,
   executionErrorSchema,
@@ -176,6 +178,12 @@ export const daemonMessages = {
     "client",
     session,
     z.strictObject({ variables: z.array(variableSchema) }),
+  ),
+  session_complete: request(
+    "daemon",
+    "client",
+    cursorSchema.extend({ session: id }),
+    completionSchema,
   ),
   session_checkpoints: request(
     "daemon",

@@ -12,7 +12,9 @@ import {
   argvSchema,
   checkpointMode,
   checkpointPlan,
+  completionSchema,
   count,
+  cursorSchema,
   executionErrorSchema,
   json,
   mimeBundleSchema,
@@ -237,6 +239,8 @@ export const messages = {
     nothing,
     z.strictObject({ variables: z.array(variableSchema) }),
   ),
+  /** What could stand at the cursor, counted in code points. */
+  complete: request("head", "host", cursorSchema, completionSchema),
   /** Shows that the head is there and listens. */
   ping: request("head", "host", nothing, nothing),
   ...displayMessages,

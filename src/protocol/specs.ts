@@ -39,6 +39,16 @@ export const variableSchema = z.strictObject({
   size: count.optional(),
 });
 
+/** A place in a text, counted in code points. */
+export const cursorSchema = z.strictObject({ code: text, cursor: count });
+
+/** The texts that can take the place of what stands between `start` and `end`. */
+export const completionSchema = z.strictObject({
+  matches: z.array(z.string().min(1).max(256)).max(1000),
+  start: count,
+  end: count,
+});
+
 /** Notifications carry no result. `link` names the channel, `from` who sends. */
 export type Link = "zygote" | "template" | "init" | "head" | "writer" | "plain" | "daemon";
 type Side = "host" | "inside" | "client" | "daemon";

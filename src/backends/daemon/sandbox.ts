@@ -3,11 +3,13 @@ import { decodeValue, encodeValue } from "../../protocol/values.js";
 import type {
   Checkpoint,
   CodeExecution,
+  Completion,
   ExecuteOptions,
   ISandbox,
   SandboxInfo,
   StateReport,
 } from "../backend.js";
+import { completeAt } from "../family/completion.js";
 import {
   calledFromWithin,
   checkLimit,
@@ -123,6 +125,10 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
 
   async variables(): Promise<readonly Variable[]> {
     return (await this.#ask("session_variables", {})).variables;
+  }
+
+  async complete(code: string, cursor = code.length): Promise<Completion> {
+    return await completeAt(code, cursor, (at) => this.#ask("session_complete", at));
   }
 
   async cancel(): Promise<void> {

@@ -13,10 +13,11 @@ type Bereaved = (death: Death) => void;
 /** A head that was just put in place answers at once; a loaded machine may take longer. */
 const PING_MS = 15_000;
 
-type Question =
+export type Question =
   | "ping"
   | "get_variable"
   | "variables"
+  | "complete"
   | "initialize"
   | "context_part"
   | "load_context"

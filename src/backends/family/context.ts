@@ -4,7 +4,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open, unlink } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { CellarError, describeError, isCellarError } from "../../errors.js";
+import { CellarError, describeError } from "../../errors.js";
 import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
 import { MAX_FRAME_BYTES } from "../../protocol/bounds.js";
 import type { ContextFormat } from "../../protocol/messages.js";

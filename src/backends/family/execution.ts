@@ -1,6 +1,8 @@
 import type { Settings } from "../../config.js";
-import type { CodeExecution, ExecuteOptions, Isolation } from "../backend.js";
+import type { CodeExecution, ExecuteOptions, Isolation, SandboxInfo } from "../backend.js";
 import { type CellEnd, type CellOrder, type RunningCell, stopError } from "./cell.js";
+import { hasCheckpoints } from "./input.js";
+import type { Line } from "./line.js";
 
 type CellLimits = Pick<
   CellOrder,
@@ -62,9 +64,10 @@ export function extrasOf(end: CellEnd): Pick<CodeExecution, "replaced" | "agent"
 /** The result of a cell that was cancelled before its turn came. */
 export function unrun(
   cell: RunningCell,
-  run: { number: number; code: string; isolation: Isolation; checkpoint: number | null },
+  { present }: Line,
+  { number, code, info }: { number: number; code: string; info: SandboxInfo },
 ): CodeExecution {
-  const { number, code, isolation, checkpoint } = run;
+  const checkpoint = hasCheckpoints(info) ? present.id : null;
   return {
     number,
     code,
@@ -72,7 +75,7 @@ export function unrun(
     error: stopError("cancelled", ""),
     result: null,
     exitCode: null,
-    ...gathered(cell, isolation),
+    ...gathered(cell, info.isolation),
     duration: 0,
     state: { survived: true, checkpoint, reason: "the cell was not begun" },
   };

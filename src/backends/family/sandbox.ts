@@ -1,10 +1,11 @@
 import type { Settings } from "../../config.js";
 import { CellarError } from "../../errors.js";
-import type { RestoreReport, Variable } from "../../protocol/messages.js";
+import type { Params, RestoreReport, Variable } from "../../protocol/messages.js";
 import { decodeValue, encodeValue } from "../../protocol/values.js";
 import type {
   Checkpoint,
   CodeExecution,
+  Completion,
   ExecuteOptions,
   ISandbox,
   SandboxInfo,
@@ -12,10 +13,11 @@ import type {
 } from "../backend.js";
 import { type AskFiles, SandboxFiles } from "../files/sandbox-files.js";
 import { workspaceLimit } from "../files/workspace-file.js";
-import { Branch, type Death } from "./branch.js";
+import { Branch, type Death, type Question } from "./branch.js";
 import type { Callbacks } from "./callbacks.js";
 import { Capture, type Captured, type CaptureOptions, type OpenSink } from "./capture.js";
 import { answeredStatus, type CellEnd, describeDeath, RunningCell, stopError } from "./cell.js";
+import { COMPLETION_MS, completeAt } from "./completion.js";
 import { contextOf } from "./context.js";
 import { cellLimits, explained, extrasOf, gathered, unrun } from "./execution.js";
 import { askFiles, type FileKeeper } from "./file-requests.js";
@@ -35,15 +37,7 @@ import { keepingAlive } from "./keep-alive.js";
 import { Line } from "./line.js";
 import type { Birthplace, Lodging } from "./lodging.js";
 import { TaskQueue } from "./queue.js";
-import {
-  joinReports,
-  lostState,
-  restoredState,
-  stateAfter,
-  takenBack,
-  UNSEEN,
-  withoutContext,
-} from "./state.js";
+import * as reports from "./state.js";
 import { type WaitingCell, WaitingCells } from "./waiting.js";
 
 /** A checkpoint is parked within milliseconds; a loaded machine may take longer. */
@@ -133,9 +127,7 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
   }
 
   async getVariable(name: string): Promise<unknown> {
-    const asked = { name: String(name) };
-    const ask = () => this.#branch.question("get_variable", asked, this.#settings.timeout);
-    const answer = await this.#task(ask);
+    const answer = await this.#ask("get_variable", { name: String(name) });
     return answer.found ? decodeValue(answer.value) : undefined;
   }
 
@@ -149,8 +141,11 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
   }
 
   async variables(): Promise<readonly Variable[]> {
-    const ask = () => this.#branch.question("variables", {}, this.#settings.timeout);
-    return (await this.#task(ask)).variables;
+    return (await this.#ask("variables", {})).variables;
+  }
+
+  async complete(code: string, cursor = code.length): Promise<Completion> {
+    return await completeAt(code, cursor, (at) => this.#ask("complete", at, COMPLETION_MS));
   }
 
   /** Hands the present state piece by piece to what `open` gives, while cells go on. */
@@ -200,8 +195,7 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
       if (!(await line.untilParked(present.id, PARKING_MS))) throw unforkable();
       const twin = this.#lodging.share();
       const { branch } = twin;
-      const counts = { step: this.#nextStep, number: this.#number };
-      const start = { branch, line: new Line(present), ...counts };
+      const start = { branch, line: new Line(present), step: this.#nextStep, number: this.#number };
       const Kind = this.constructor as typeof PythonSandbox;
       const fork = new Kind(this.#birthplace, twin, this.#settings, this.#callbacks, start) as this;
       fork.#furniture.copyFrom(this.#furniture);
@@ -249,6 +243,10 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
     });
   }
 
+  #ask<M extends Question>(method: M, params: Params<M>, limit = this.#settings.timeout) {
+    return this.#task(() => this.#branch.question(method, params, limit));
+  }
+
   #adopt(number: number, line: Line): Branch {
     return new Branch(
       this.#lodging.family,
@@ -261,7 +259,7 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
 
   /** The session is gone as a whole: a new, empty one takes its place, and one result says so. */
   async #moveIn(): Promise<void> {
-    const loss = this.#isLossTold ? undefined : await lostState(this.#lodging.family);
+    const loss = this.#isLossTold ? undefined : await reports.lostState(this.#lodging.family);
     const { context } = this.#furniture;
     try {
       await this.#moveTo(await this.#birthplace(context?.kind === "large" ? context : undefined));
@@ -271,11 +269,11 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
       // The session goes on without what cannot be had any more, such as a file that is gone.
       this.#furniture.context = undefined;
       await this.#moveTo(lodging);
-      this.#notice = joinReports(this.#notice, withoutContext(error));
+      this.#notice = reports.joinReports(this.#notice, reports.withoutContext(error));
     }
     this.#isFresh = true;
     this.#isLossTold = false;
-    if (loss !== undefined) this.#notice = joinReports(this.#notice, loss);
+    if (loss !== undefined) this.#notice = reports.joinReports(this.#notice, loss);
   }
 
   async #moveTo(lodging: Lodging): Promise<void> {
@@ -300,10 +298,7 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
     const step = this.#nextStep++;
     const parts = { callbacks: this.#callbacks, calls: this.#calls };
     const cell = new RunningCell(this.#branch, { step, number, code, ...limits, ...parts });
-    if (waiting.cancelled) {
-      const checkpoint = hasCheckpoints(this.info) ? this.#branch.line.present.id : null;
-      return unrun(cell, { number, code, isolation: this.info.isolation, checkpoint });
-    }
+    if (waiting.cancelled) return unrun(cell, this.#branch.line, { number, code, info: this.info });
     this.#isFresh = false;
     waiting.running = cell;
     const started = performance.now();
@@ -338,8 +333,8 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
       if (!answer.checkpoint.planned) this.#branch.line.unparkable(run.step);
       const state =
         undone === undefined
-          ? stateAfter(run.step, answer, this.#settings.checkpoints, run.notice)
-          : joinReports(run.notice, undone);
+          ? reports.stateAfter(run.step, answer, this.#settings.checkpoints, run.notice)
+          : reports.joinReports(run.notice, undone);
       return { status, error, result: answer.result, exitCode: answer.exit_code, state };
     }
     const { status, error } = describeDeath(end, cell);
@@ -350,11 +345,11 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
     const { line, lost } = this.#branch;
     const restored =
       end.kind === "died"
-        ? await this.#restoredIfSeen(restoredState(line, end.death.restored, lost))
+        ? await this.#restoredIfSeen(reports.restoredState(line, end.death.restored, lost))
         : undefined;
     this.#isLossTold = restored === undefined;
-    const state = restored ?? (await lostState(this.#lodging.family));
-    const told = joinReports(run.notice, state);
+    const state = restored ?? (await reports.lostState(this.#lodging.family));
+    const told = reports.joinReports(run.notice, state);
     return { status, error, result: null, exitCode: null, state: told };
   }
 
@@ -363,7 +358,7 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
     if (!hasCheckpoints(this.info) || this.#settings.checkpoints === "off") return undefined;
     const { id } = this.#branch.line.present;
     if (id !== 0 && !(await this.#alive()).has(id)) return undefined;
-    return await takenBack(this.#branch, this.#goTo(id));
+    return await reports.takenBack(this.#branch, this.#goTo(id));
   }
 
   /** Also when another state than the one asked for came back. */
@@ -381,13 +376,15 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
     const isThere = await ready.then(() => this.#branch.isThere()).catch(() => false);
     if (!this.#lodging.family.isAlive) return undefined;
     const checkpoint = this.#branch.line.present.id;
-    return isThere ? { ...report, checkpoint } : { survived: false, checkpoint, reason: UNSEEN };
+    return isThere
+      ? { ...report, checkpoint }
+      : { survived: false, checkpoint, reason: reports.UNSEEN };
   }
 
   /** The head died between cells: whatever comes next goes on from what took its place. */
   #mourn(death: Death): void {
     // At once: what is asked for next may go to another state.
-    this.#deaths.push(restoredState(this.#branch.line, death.restored, this.#branch.lost));
+    this.#deaths.push(reports.restoredState(this.#branch.line, death.restored, this.#branch.lost));
     this.#queue.run(() => this.#tellDeaths());
   }
 
@@ -397,7 +394,7 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
       // Where nothing took its place, the next session tells.
       if (report === undefined) return;
       const reason = report.reason ?? "the process ended between two cells and was restored";
-      this.#notice = joinReports(this.#notice, { ...report, reason });
+      this.#notice = reports.joinReports(this.#notice, { ...report, reason });
     }
   }
 }

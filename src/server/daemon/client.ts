@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { basename, dirname } from "node:path";
 import type { REPLConfig } from "../../backends/backend.js";
 import { packExecution } from "../../backends/daemon/execution.js";
+import { completeFor } from "../../backends/family/completion.js";
 import type { PythonSandbox } from "../../backends/family/sandbox.js";
 import { packageVersion } from "../../config.js";
 import { CellarError } from "../../errors.js";
@@ -120,6 +121,9 @@ export class Client {
     this.#serve("session_variables", async ({ session }) => ({
       variables: [...(await this.#tenant(session).sandbox.variables())],
     }));
+    this.#serve("session_complete", ({ session, ...at }) =>
+      completeFor(this.#tenant(session).sandbox, at),
+    );
     this.#serve("session_checkpoints", async ({ session }) => ({
       checkpoints: [...(await this.#tenant(session).sandbox.checkpoints())],
     }));
