@@ -121,7 +121,8 @@ class Completer:
                 return _keys(self._value(_primary(head[:-1])), None, after) or self._globals()
             except Unknown:
                 pass
-        return self._globals()
+        # Behind a value stands an operator, of which there is nothing to tell.
+        return [] if head.endswith((")", "]", "}", '"', "'")) else self._globals()
 
     def _globals(self):
         names = {*keyword.kwlist}

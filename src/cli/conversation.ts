@@ -24,7 +24,7 @@ export interface Beginning {
 /** One session with a person or a pipe: runs what was said and shows what came of it. */
 export class Conversation {
   /** Set while a prompt stands on the screen: output of the background must go around it. */
-  aroundOutput: (write: () => void) => void = (write) => write();
+  aroundOutput: (write: () => boolean) => void = (write) => void write();
   readonly #interactive: boolean;
   readonly #stdout = new GuestText(process.stdout);
   readonly #stderr = new GuestText(process.stderr);
@@ -53,7 +53,11 @@ export class Conversation {
       onStderr: (text) => this.#stderr.write(text),
       onDisplay: (output) => this.#displays.show(output),
       onBackground: (text, stream) =>
-        this.aroundOutput(() => (stream === "stdout" ? this.#stdout : this.#stderr).write(text)),
+        this.aroundOutput(() => {
+          const target = stream === "stdout" ? this.#stdout : this.#stderr;
+          target.write(text);
+          return target.isLineOpen;
+        }),
     };
   }
 

@@ -23,7 +23,11 @@ const HELP = `%undo [n]      go back to the state before the last n cells (1)
 %help          this text
 %quit          leave (as Ctrl-D, exit and quit do)
 Ctrl-C interrupts the running cell or clears the line. A blank line ends a block.
+Tab completes names, Ctrl-R searches the history, Up brings back the last cell, Alt-Enter adds a line.
 Everything else goes to Python, with !command, name? and the usual % magics.`;
+
+/** What Tab offers after `%`. */
+export const COMMAND_NAMES: readonly string[] = HELP.match(/^%\w+/gm) ?? [];
 
 const AGENT_HELP = `In Python, for the context:
   peek  grep  context_len  chunk_context       look and search

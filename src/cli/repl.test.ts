@@ -126,7 +126,7 @@ describe("cellar repl", () => {
     screen.type("print('\\x1b]0;t\\x07', end='')\r");
     await screen.sees(/\n\\x1b\]0;t\\x07\r\n/);
     await screen.sees(/In \[5\]: /);
-    screen.type("\u001b[A\u001b[A\u001b[A\u001b[A");
+    screen.type("\u001b[A\u001b[A\u001b[A");
     await screen.sees(/f\(21\)/);
     screen.type("\r");
     await screen.sees(/Out\[5\]: 42\r\n/);

@@ -12,7 +12,8 @@ import { History } from "./history.js";
 import { imageProtocol } from "./images.js";
 import { CellCutter } from "./input-rule.js";
 import { Interruption } from "./process-end.js";
-import { Prompt } from "./prompt.js";
+import { type Completer, Prompt } from "./prompt.js";
+import { COMMAND_NAMES } from "./repl-commands.js";
 import { type SandboxOptions, toConfig } from "./sandbox-config.js";
 import { addSandboxOptions } from "./sandbox-options.js";
 import { isTerminal, withProgress } from "./terminal.js";
@@ -70,7 +71,8 @@ async function talk(conversation: Conversation): Promise<number> {
   process.stdout.write(
     `Python ${python.version} in Cellar, isolation ${isolation.level}. %help tells more.\n`,
   );
-  const prompt = new Prompt(new History(join(userFolders().state, "history")));
+  const history = new History(join(userFolders().state, "history"));
+  const prompt = new Prompt(history, completerOf(conversation.sandbox));
   conversation.aroundOutput = (write) => prompt.interject(write);
   try {
     for (;;) {
@@ -86,6 +88,17 @@ async function talk(conversation: Conversation): Promise<number> {
     prompt.close();
   }
   return EXIT.ok;
+}
+
+/** The prompt's own commands are completed too. */
+function completerOf(sandbox: ISandbox): Completer {
+  return async (text, cursor) => {
+    const found = await sandbox.complete(text, cursor);
+    if (!/^\s*%\w*$/.test(text.slice(0, cursor))) return found;
+    const typed = text.slice(found.start, found.end);
+    const own = COMMAND_NAMES.filter((name) => name.startsWith(typed));
+    return { ...found, matches: [...new Set([...own, ...found.matches])].sort() };
+  };
 }
 
 async function readPipe(conversation: Conversation): Promise<number> {

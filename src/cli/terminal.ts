@@ -41,6 +41,10 @@ export class GuestText {
     this.#send(whole.slice(0, whole.length - this.#held.length));
   }
 
+  get isLineOpen(): boolean {
+    return this.#lineOpen;
+  }
+
   /** Ends what one cell wrote, so that its colours and open lines do not reach what follows. */
   finish(endLine = false): void {
     this.#send(this.#held);

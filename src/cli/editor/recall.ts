@@ -1,0 +1,114 @@
+/** Goes through the cells of the past; what is changed on the way stays until the next input. */
+export class Recall {
+  readonly #cells: readonly string[];
+  readonly #drafts = new Map<number, string>();
+  #at: number;
+  /** What cells must begin with, while Up and Down go through them. */
+  #prefix: string | undefined;
+
+  /** Oldest first; behind them is what is being typed. */
+  constructor(cells: readonly string[]) {
+    this.#cells = [...cells];
+    this.#at = cells.length;
+  }
+
+  /** Whether the text comes from the past. */
+  get isPast(): boolean {
+    return this.#at < this.#cells.length;
+  }
+
+  /** A key other than Up and Down was used. */
+  settle(): void {
+    this.#prefix = undefined;
+  }
+
+  older(text: string, prefix: string): string | undefined {
+    this.#prefix ??= prefix;
+    return this.#move(text, -1, this.#prefix);
+  }
+
+  newer(text: string, prefix: string): string | undefined {
+    this.#prefix ??= prefix;
+    return this.#move(text, 1, this.#prefix);
+  }
+
+  /** Goes straight to one of the cells. */
+  goTo(text: string, at: number): void {
+    this.#drafts.set(this.#at, text);
+    this.#at = at;
+    this.#prefix = undefined;
+  }
+
+  #move(text: string, step: 1 | -1, prefix: string): string | undefined {
+    for (let at = this.#at + step; at >= 0 && at <= this.#cells.length; at += step) {
+      const found = this.#drafts.get(at) ?? this.#cells[at] ?? "";
+      const isEnd = at === this.#cells.length;
+      if (!isEnd && (found === text || !found.startsWith(prefix))) continue;
+      this.#drafts.set(this.#at, text);
+      this.#at = at;
+      return found;
+    }
+    return undefined;
+  }
+}
+
+export interface Found {
+  /** Which of the cells, and where in it. */
+  readonly at: number;
+  readonly place: number;
+}
+
+/** Looks backwards through the cells for a text while it is typed. */
+export class Search {
+  readonly #cells: readonly string[];
+  #query = "";
+  #found: Found | undefined;
+  #isFailing = false;
+
+  constructor(cells: readonly string[]) {
+    this.#cells = cells;
+  }
+
+  get query(): string {
+    return this.#query;
+  }
+
+  get found(): Found | undefined {
+    return this.#found;
+  }
+
+  /** The last search went past the oldest cell; what was found before it stays. */
+  get isFailing(): boolean {
+    return this.#isFailing;
+  }
+
+  type(text: string): void {
+    this.#query += text;
+    this.#look(this.#found?.at ?? this.#cells.length - 1, -1);
+  }
+
+  erase(): void {
+    this.#query = [...this.#query].slice(0, -1).join("");
+    this.#found = undefined;
+    this.#isFailing = false;
+    if (this.#query !== "") this.#look(this.#cells.length - 1, -1);
+  }
+
+  next(step: 1 | -1): void {
+    if (this.#query === "") return;
+    this.#look((this.#found?.at ?? this.#cells.length) + step, step);
+  }
+
+  #look(from: number, step: 1 | -1): void {
+    const shown = this.#found === undefined ? undefined : this.#cells[this.#found.at];
+    for (let at = from; at >= 0 && at < this.#cells.length; at += step) {
+      const cell = this.#cells[at] ?? "";
+      const place = cell.indexOf(this.#query);
+      if (place < 0 || (cell === shown && at !== this.#found?.at)) continue;
+      this.#found = { at, place };
+      this.#isFailing = false;
+      return;
+    }
+    this.#isFailing = true;
+  }
+}
