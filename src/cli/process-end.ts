@@ -11,12 +11,34 @@ export type Tidy = () => Promise<void>;
 export async function leave(code: number, tidy: Tidy): Promise<never> {
   // Ending the sessions makes a running cell fail, which is no cause of its own.
   process.exitCode ??= code;
-  await Promise.race([
-    tidy().catch(() => {}),
-    new Promise((resolve) => setTimeout(resolve, SHUTDOWN_MS)),
-  ]);
+  await atMost(tidy().catch(() => {}));
   await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
   process.exit();
+}
+
+/** The same without a word: what fails from now on fails because of the end. */
+async function leaveSilently(code: number, tidy: Tidy): Promise<never> {
+  process.exitCode ??= code;
+  const { stdout, stderr } = process;
+  const written = Promise.all([flushed(stdout), flushed(stderr)]);
+  for (const stream of [stdout, stderr]) stream.write = unwritten;
+  await atMost(written);
+  return await leave(code, tidy);
+}
+
+/** Takes the place of `write`, whose caller may wait for its end. */
+function unwritten(_chunk: unknown, encoding?: unknown, done = encoding): boolean {
+  if (typeof done === "function") queueMicrotask(() => done());
+  return true;
+}
+
+async function atMost(work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise((resolve) => {
+    timer = setTimeout(resolve, SHUTDOWN_MS);
+  });
+  await Promise.race([work, over]);
+  clearTimeout(timer);
 }
 
 /** A reader that goes away and a request to end both end everything in order. */
@@ -26,11 +48,11 @@ export function watchProcess(tidy: Tidy): void {
       // What was to be read got lost, whatever else was well.
       const isLost = stream === process.stdout && error.code !== "EPIPE";
       if (isLost && process.exitCode !== EXIT.cellar) process.exitCode = reportFailure(error);
-      void leave(EXIT.brokenPipe, tidy);
+      void leaveSilently(EXIT.brokenPipe, tidy);
     });
   }
   for (const signal of ["SIGTERM", "SIGHUP"] as const) {
-    process.once(signal, () => void leave(EXIT.terminated, tidy));
+    process.once(signal, () => void leaveSilently(EXIT.terminated, tidy));
   }
   // Node would leave with 1, which is the code of the guest's exceptions.
   process.on("uncaughtException", (error) => void leave(reportFailure(error), tidy));

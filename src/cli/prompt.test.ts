@@ -138,7 +138,9 @@ describe("the prompt on a terminal", () => {
   it("takes a paste as one cell, however many lines it has", async () => {
     using screen = open("paste");
     await screen.sees(/In \[1\]: /);
-    screen.type("\u001b[200~def f():\r    x = 1\r\r    return x\r\rprint('pasted', f())\u001b[201~");
+    screen.type(
+      "\u001b[200~def f():\r    x = 1\r\r    return x\r\rprint('pasted', f())\u001b[201~",
+    );
     await screen.sees(/print\('pasted', f\(\)\)/);
     expect(screen.text).not.toContain("In [2]");
     screen.type("\r");

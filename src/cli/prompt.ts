@@ -72,7 +72,7 @@ export class Prompt {
       return;
     }
     this.#view.clear();
-    if (write()) process.stdout.write("\r\n");
+    if (write()) process.stdout.write("\n");
     this.#draw();
   }
 
@@ -195,7 +195,7 @@ export class Prompt {
     if (found !== undefined && this.#editor === editor && editor.offer(found)) {
       this.#draw();
       this.#view.leave();
-      process.stdout.write(`${listMatches(found.matches, process.stdout.columns || 80)}\r\n`);
+      process.stdout.write(`${listMatches(found.matches, process.stdout.columns || 80)}\n`);
     }
     this.#drawSoon();
     this.#pump();

@@ -30,5 +30,5 @@ export function listMatches(matches: readonly string[], columns: number): string
     );
   }
   const more = matches.length - shown.length;
-  return [...lines, ...(more > 0 ? [`… and ${more} more`] : [])].join("\r\n");
+  return [...lines, ...(more > 0 ? [`… and ${more} more`] : [])].join("\n");
 }

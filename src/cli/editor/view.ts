@@ -44,7 +44,7 @@ export class View {
     const seen = drawn.slice(top, top + most);
     if (note !== undefined) seen.push(cutTo(note, columns - 1));
     this.clear();
-    this.#screen.write(seen.join("\r\n"));
+    this.#screen.write(seen.join("\n"));
     this.#height = seen.length;
     this.#row = place.row - top;
     const up = this.#height - 1 - this.#row;
@@ -63,7 +63,7 @@ export class View {
   leave(): void {
     if (this.#height === 0) return;
     const down = this.#height - 1 - this.#row;
-    this.#screen.write(`${down > 0 ? `\u001b[${down}B` : ""}\r\n`);
+    this.#screen.write(`${down > 0 ? `\u001b[${down}B` : ""}\n`);
     this.forget();
   }
 
