@@ -15,6 +15,8 @@ export interface RunOptions {
   readonly input?: string | Buffer;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Another program than the command line itself, for a terminal. */
+  readonly program?: readonly string[];
 }
 
 /** Runs the built command line to its end, without a terminal. */
@@ -56,7 +58,8 @@ export class Screen implements Disposable {
   #look: () => void = () => {};
 
   constructor(args: readonly string[], options: RunOptions = {}) {
-    this.#child = spawn("python3", ["-c", TERMINAL, process.execPath, MAIN, ...args], {
+    const program = options.program ?? [process.execPath, MAIN];
+    this.#child = spawn("python3", ["-c", TERMINAL, ...program, ...args], {
       env: { ...process.env, TERM: "xterm", ...options.env },
       cwd: options.cwd,
       stdio: ["pipe", "pipe", "ignore"],

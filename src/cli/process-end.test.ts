@@ -24,8 +24,8 @@ describe("an output that cannot be written", () => {
   });
 });
 
-/** Prints for long, so that its reader can go away, or until it is ended. */
-const ENDLESS = "import itertools\nfor i in itertools.count(): print(i)";
+/** Goes on writing, so that it notices when its reader goes away. */
+const ENDLESS = "import time\nfor i in range(30000): print(i, flush=True); time.sleep(0.01)";
 
 const WAITING = "print('begun')\nimport time; time.sleep(300)";
 

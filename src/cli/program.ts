@@ -3,13 +3,15 @@ import { shutdown } from "../backends/select.js";
 import { packageVersion } from "../config/environment.js";
 import { splitWords } from "./exec-words.js";
 import { EXIT } from "./exit-codes.js";
-import { complain, invalidInput, reportFailure } from "./failures.js";
+import { invalidInput, reportFailure } from "./failures.js";
+import { commandOf, describeMisuse } from "./misuse.js";
 import { leave, watchProcess } from "./process-end.js";
 
 type Register = (
   program: Command,
   finish: (code: number) => void,
   further: readonly string[],
+  tree: (called: string | undefined) => Promise<Command>,
 ) => void;
 
 /** A command's modules are loaded when it is called; loading all takes longer than many a cell. */
@@ -25,7 +27,11 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   demo: async () => (await import("./demo.js")).registerDemo,
   install: async () => (await import("./install.js")).registerInstall,
   bench: async () => (await import("./bench.js")).registerBench,
+  completion: async () => (await import("./completion.js")).registerCompletion,
 };
+
+/** Those whose words behind `--` are not this program's. */
+const WITH_FURTHER_WORDS: readonly string[] = ["exec", "completion"];
 
 const EXAMPLES = `
 Examples:
@@ -50,21 +56,27 @@ export async function runToEnd(args: readonly string[]): Promise<never> {
 /** Runs one command line and gives the exit code. */
 async function runCommandLine(args: readonly string[]): Promise<number> {
   const outcome: { code: number } = { code: EXIT.ok };
-  const { own, further } = args[0] === "exec" ? splitWords(args) : { own: args, further: [] };
+  const { own, further } = WITH_FURTHER_WORDS.includes(args[0] ?? "")
+    ? splitWords(args)
+    : { own: args, further: [] };
   const finish = (code: number) => {
     outcome.code = code;
   };
   const program = await buildProgram(args[0], finish, further);
-  const json = own.includes("--json");
   try {
     if (args.length === 0) program.outputHelp();
     else await program.parseAsync(own, { from: "user" });
     return outcome.code;
   } catch (error) {
     return error instanceof CommanderError
-      ? refuse(error, args[0] ?? "", json)
-      : reportFailure(error, json);
+      ? refuse(error, own, program)
+      : reportFailure(error, own.includes("--json"));
   }
+}
+
+/** All commands by name, with every part of the one that is named. */
+export function commandTree(called: string | undefined): Promise<Command> {
+  return buildProgram(called, () => {}, []);
 }
 
 async function buildProgram(
@@ -81,22 +93,13 @@ async function buildProgram(
     .exitOverride();
   const known = Object.keys(COMMANDS);
   const wanted = called !== undefined && known.includes(called) ? [called] : known;
-  for (const name of wanted) (await COMMANDS[name]?.())?.(program, finish, further);
+  for (const name of wanted) (await COMMANDS[name]?.())?.(program, finish, further, commandTree);
   return program;
 }
 
 /** Help and the version end the parser too; everything else was wrong usage. */
-function refuse(error: CommanderError, called: string, json: boolean): number {
+function refuse(error: CommanderError, words: readonly string[], program: Command): number {
   if (error.exitCode === 0) return EXIT.ok;
-  const message =
-    error.code === "commander.help"
-      ? `what ${called} is to do is missing`
-      : error.message.replace(/^error: /, "").replaceAll("\n", " ");
-  if (json) return reportFailure(invalidInput(message), true);
-  const place =
-    error.code === "commander.help"
-      ? `cellar ${called} --help`
-      : "cellar --help, or --help of the command";
-  complain(message, `see ${place}`);
-  return EXIT.usage;
+  const { message, remedy } = describeMisuse(error, commandOf(program, words));
+  return reportFailure(invalidInput(message, remedy), words.includes("--json"));
 }

@@ -9,6 +9,7 @@ import {
 } from "../config/environment.js";
 import { DURATION_EXAMPLES, readDuration, readMegabytes, SIZE_EXAMPLES } from "../config/units.js";
 import { ISOLATION_LEVELS } from "../isolation/levels.js";
+import { invalidInput } from "./failures.js";
 import { BACKENDS, POLICIES } from "./sandbox-config.js";
 
 /** The options that `exec` and `repl` share. */
@@ -128,6 +129,9 @@ function collectVariable(
     throw new InvalidArgumentError("Write NAME=VALUE, or NAME to pass on your own value.");
   }
   const value = at < 0 ? callerVariable(name) : text.slice(at + 1);
-  if (value === undefined) throw new InvalidArgumentError(`${name} is not set here.`);
+  if (value === undefined) {
+    const remedy = `set ${name} in your environment, or write --env ${name}=VALUE`;
+    throw invalidInput(`--env ${name}: ${name} is not set here`, remedy);
+  }
   return { ...before, [name]: value };
 }
