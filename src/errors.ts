@@ -52,6 +52,11 @@ export function isCellarError(value: unknown, code?: ErrorCode): value is Cellar
   return value instanceof CellarError && (code === undefined || value.code === code);
 }
 
+/** A number with its noun: `1 run`, `2 runs`. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 /** The text of anything that was thrown. */
 export function describeError(value: unknown): string {
   return value instanceof Error ? value.message : String(value);

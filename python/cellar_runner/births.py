@@ -50,7 +50,7 @@ class Births:
         if ready:
             word = link.recv(BORN.size, socket.MSG_DONTWAIT)
         if len(word) != BORN.size:
-            raise OSError("no head could be made")
+            raise OSError("no process could be started for the session")
         return BORN.unpack(word)[0]
 
     def _send(self, data, descriptors, deadline):

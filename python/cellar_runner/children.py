@@ -20,7 +20,7 @@ def become(work, orders):
         os._exit(1)
 
 
-def described(status):
+def how_ended(status):
     """How a child ended, in words that follow its name."""
     if os.WIFSIGNALED(status):
         return "was ended by signal %d" % os.WTERMSIG(status)

@@ -68,7 +68,7 @@ class Cradle:
             self._bear(births.Order(message, descriptors))
         except OSError as error:
             # Who asked sees it by the end of its link.
-            os.write(2, ("no head could be made: %s\n" % error).encode())
+            os.write(2, ("no process could be started for the session: %s\n" % error).encode())
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)

@@ -205,7 +205,7 @@ class Init:
         orders, descriptors = self._open_generation(branch)
         pid = self._births.ask(orders, descriptors, branch.link, self._channel.descriptor)
         if not self._census.is_new_child(pid):
-            raise OSError("what came as a head is none")
+            raise OSError("what came as a process of the session is none")
         branch.pid = pid
 
     def _promote(self, branch, parked, park_again):
@@ -244,7 +244,7 @@ class Init:
                 branch.close()
                 self._census.sweep(branch)
                 time.sleep(BIRTH_PAUSE_SECONDS)
-        raise OSError("no head could be made")
+        raise OSError("no process could be started for the session")
 
     def _end_head(self, branch):
         branch.killed = True
@@ -259,7 +259,7 @@ class Init:
                 branch.pid = None
             elif time.monotonic() > deadline:
                 # Nothing can be promised of a session whose head outlives a kill: it ends as a whole.
-                raise OSError("the head does not end")
+                raise OSError("the process of the session does not end")
             else:
                 time.sleep(ENDING_PAUSE_SECONDS)
         branch.read_rest()
@@ -294,7 +294,7 @@ class Init:
         was_killed, branch.killed = branch.killed, False
         self._census.sweep(branch, pid)
         if not was_killed and branch.note_death(step):
-            raise OSError("no head of this session stays alive")
+            raise OSError("no process of this session stays alive")
         generation = branch.generation
         branch.close()
         restored = self._restore(branch)

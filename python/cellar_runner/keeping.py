@@ -44,7 +44,7 @@ class Kept:
             saved = self.save(value)
         except Exception as error:
             reason = "an object of {}, whose save function failed: {}".format(self.name, _text(error))
-            advice = "mend it and call keep({}, save, load) again".format(self.name)
+            advice = "fix it and call keep({}, save, load) again".format(self.name)
             raise Lost(value, short(reason), short(advice)) from None
         return load, (self.name, self.load, saved)
 

@@ -166,7 +166,7 @@ class Checkpointer:
                 self._has_spare = True
             if kind == wanted:
                 return descriptors[0]
-        raise OSError("no link from init")
+        raise OSError("no connection from init")
 
 
 def fork_deaf():

@@ -39,7 +39,7 @@ class Report:
         if len(found) <= LISTED:
             return found
         message = "{} more violations".format(len(found) - LISTED)
-        rest = dict(found[LISTED], rule="more", message=message, hint="mend those above first")
+        rest = dict(found[LISTED], rule="more", message=message, hint="fix those above first")
         return found[:LISTED] + [rest]
 
     def _before(self, line, offset):

@@ -212,7 +212,7 @@ class Warden:
                 continue
             if self._parents is not None:
                 groups.remove(self._parents, session)
-            reason = self._failures.pop(number, None) or children.described(status)
+            reason = self._failures.pop(number, None) or children.how_ended(status)
             self._untold.append((teller, {"session": session, "reason": reason}))
 
     @staticmethod

@@ -25,7 +25,7 @@ class Broken(Exception):
 
 def _frame(body):
     if _len(body) > MAX_FRAME_BYTES:
-        raise ValueError("a message of %d bytes exceeds the frame limit" % _len(body))
+        raise ValueError("a message of %d bytes exceeds the limit of a message" % _len(body))
     return _pack_length(_len(body)) + body
 
 
@@ -82,7 +82,7 @@ class Channel:
             if _len(held) >= 4:
                 size = int.from_bytes(held[:4], "big")
                 if not 0 < size <= MAX_FRAME_BYTES:
-                    raise Broken("a frame announces %d bytes" % size)
+                    raise Broken("a message announces %d bytes" % size)
                 if _len(held) >= 4 + size:
                     self._held = held[4 + size :]
                     return held[4 : 4 + size]
@@ -101,7 +101,7 @@ class Channel:
         while have < size:
             chunk = _read(self.descriptor, min(1 << 20, size - have))
             if not chunk:
-                raise Broken("the stream ended inside a frame")
+                raise Broken("the stream ended inside a message")
             pieces.append(chunk)
             have += _len(chunk)
         return b"".join(pieces)
@@ -111,7 +111,7 @@ class Channel:
         try:
             message = _decode(_str(body, "utf-8"))
         except (ValueError, RecursionError) as error:
-            raise Broken("a frame is not JSON: %s" % error)
+            raise Broken("a message is not JSON: %s" % error)
         if not isinstance(message, dict):
             raise Broken("a message is not an object")
         return message

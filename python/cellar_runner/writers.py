@@ -58,14 +58,14 @@ class Writers:
 
     def lend_state(self, branch, _params):
         if branch is None or self._room is None:
-            return {"done": False, "reason": "the session has no room"}
+            return {"done": False, "reason": "the session has no folder"}
         try:
             file = self._room.open_state()
         except OSError as error:
             return {"done": False, "reason": str(error)}
         if branch.lend(parking.STATE, file):
             return {"done": True}
-        return {"done": False, "reason": "the head takes no file"}
+        return {"done": False, "reason": "the process takes no file"}
 
     def end(self, _branch, params):
         self._lent.discard(params["writer"])

@@ -52,7 +52,7 @@ class Zygote(Cradle):
         while name not in self._files:
             received, files = family.receive_with_descriptors(self._hatch, NAME_BYTES)
             if not received:
-                raise OSError("the porters' socket is closed")
+                raise OSError("the socket for files is closed")
             for file in files:
                 self._files[received.decode("ascii")] = file
         return self._files.pop(name)
@@ -68,7 +68,7 @@ class Zygote(Cradle):
     def _mourn(self, pid, status):
         template = self._templates.pop(pid, None)
         if template is not None:
-            obituary = {"session": template, "reason": children.described(status)}
+            obituary = {"session": template, "reason": children.how_ended(status)}
             self._channel.notify(EXITED, obituary)
 
 

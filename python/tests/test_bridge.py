@@ -25,7 +25,7 @@ class Host:
 
     def ask(self, number, name, content):
         if len(content) > 1000:
-            raise ValueError("1001 bytes exceed the frame limit")
+            raise ValueError("1001 bytes exceed the limit of a message")
         self.asked.append((name, json.loads(content)))
         self.open.append((number, json.loads(content)))
         self.widest = max(self.widest, len(self.open))

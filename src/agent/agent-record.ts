@@ -78,7 +78,7 @@ export async function packVariables(sandbox: ISandbox): Promise<Variables> {
     }
     const size = Buffer.byteLength(JSON.stringify(packed.value));
     if (bytes + size > LARGEST_BYTES) {
-      skipped.push({ name, type, reason: "there is no room for it in a checkpoint" });
+      skipped.push({ name, type, reason: "there is no space for it in a checkpoint" });
       continue;
     }
     bytes += size;

@@ -158,7 +158,7 @@ async function checkPrivate(dir: string): Promise<void> {
   const info = await lstat(dir);
   const remedy = "Set spillDir to a folder of your own.";
   if (!info.isDirectory()) {
-    const what = info.isSymbolicLink() ? "a link" : "not a folder";
+    const what = info.isSymbolicLink() ? "a symbolic link" : "not a folder";
     throw new CellarError("IO_ERROR", `${dir} is ${what}`, { remedy });
   }
   if (own === undefined) return;

@@ -179,7 +179,7 @@ describe("the files", () => {
     }
     const { text, spilled } = await spill.observe(3, numbered(2000));
     expect(spilled?.removed).toEqual(["turn_1.txt"]);
-    expect(text).toContain("; removed to make room: turn_1.txt]");
+    expect(text).toContain("; removed to make space: turn_1.txt]");
     expect(readdirSync(join(dir, "one")).sort()).toEqual(["turn_2.txt", "turn_3.txt"]);
   });
 
@@ -232,7 +232,7 @@ describe("what cannot be", () => {
     symlinkSync(target, join(dir, "link"));
     await expect(open({ dir: join(dir, "link") })).rejects.toMatchObject({
       code: "IO_ERROR",
-      message: expect.stringContaining("is a link"),
+      message: expect.stringContaining("is a symbolic link"),
     });
     for (const [mode, folder] of [
       [0o777, target],

@@ -215,7 +215,7 @@ function footer(
     const fault = "fault" in stored ? stored.fault.slice(0, MAX_FAULT) : "unknown";
     return [`[the whole output could not be kept: ${fault}]`];
   }
-  const gone = removed.length === 0 ? [] : [`; removed to make room: ${listed(removed)}`];
+  const gone = removed.length === 0 ? [] : [`; removed to make space: ${listed(removed)}`];
   const lacking = omitted === 0 ? "" : ` except ${figure(omitted)} bytes that were too many`;
   const what = stored.isWhole ? `the whole output${lacking}` : "its beginning";
   return [

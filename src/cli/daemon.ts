@@ -3,6 +3,7 @@ import { type DaemonAddress, daemonAddress } from "../backends/daemon/address.js
 import { startDaemon } from "../backends/daemon/launch.js";
 import { DaemonLink, isAbsence } from "../backends/daemon/link.js";
 import { packageVersion, surroundings } from "../config/environment.js";
+import { counted } from "../errors.js";
 import type { Result } from "../protocol/messages.js";
 import { EXIT } from "./exit-codes.js";
 import { writeJson } from "./failures.js";
@@ -141,9 +142,11 @@ export function describeReport({ running, path, pid, version, status }: DaemonRe
   if (status === null) return `${who}, but this is version ${packageVersion()}`;
   const { clients, sessions, kept, warmth } = status;
   const stay = kept ? "it stays until it is stopped" : "it leaves when it is not used for a while";
-  return [who, describeWarmth(warmth), `${sessions} sessions of ${clients} clients; ${stay}`].join(
-    "\n",
-  );
+  return [
+    who,
+    describeWarmth(warmth),
+    `${counted(sessions, "session")} of ${counted(clients, "client")}; ${stay}`,
+  ].join("\n");
 }
 
 function describeWarmth(warmth: Status["warmth"]): string {

@@ -66,20 +66,20 @@ export interface Act {
   readonly play: (sandbox: ISandbox, bait: Bait) => Promise<string>;
 }
 
-const NO_CHECKPOINTS = "there are checkpoints only in CPython behind walls";
+const NO_CHECKPOINTS = "only sandboxed CPython has checkpoints";
 
 export const ACTS: readonly Act[] = [
   { name: "state", play: state },
   {
     name: "file",
     need: "canary",
-    otherwise: "without walls a cell can read your files",
+    otherwise: "without isolation a cell can read your files",
     play: blockedRead,
   },
   {
     name: "network",
     need: "network",
-    otherwise: "without walls a cell can use your network",
+    otherwise: "without isolation a cell can use your network",
     play: blockedConnection,
   },
   { name: "endless", play: endlessLoop },

@@ -5,6 +5,7 @@ import { brotliDecompress } from "node:zlib";
 import { z } from "zod";
 import type { SandboxInfo } from "../backends/backend.js";
 import { surroundings } from "../config.js";
+import { counted } from "../errors.js";
 import { rlm } from "../rlm/rlm.js";
 
 const questionSchema = z.object({
@@ -35,6 +36,6 @@ export async function playBook({ isolation }: SandboxInfo): Promise<string> {
   const size = (context.length / 1_000_000).toFixed(1);
   return (
     `which ships are met in Moby-Dick (${size} million characters)? A replayed run: ` +
-    `${turns} turns, ${usage.calls} calls → ${first}, ${second} and ${others.length} more`
+    `${counted(turns, "turn")}, ${counted(usage.calls, "call")} → ${first}, ${second} and ${others.length} more`
   );
 }

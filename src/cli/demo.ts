@@ -11,7 +11,7 @@ import { escapeControls, painterFor, withProgress } from "./terminal.js";
 const CONFIG = { preload: "none", poolSize: 0 } as const;
 const TITLES = {
   walled: "Cellar runs Python that you do not trust, and keeps its state.",
-  bare: "Cellar keeps the state of Python cells; here without the walls around them.",
+  bare: "Cellar keeps the state of Python cells; here without isolation.",
 } as const;
 const NEXT = [
   ["npx cellar repl", "a Python prompt in the sandbox"],

@@ -228,7 +228,12 @@ function probeCheck({ name, ok, detail, fix }: IsolationCheck): HealthCheck {
   if (ok) return { name, status: "ok", detail };
   if (BEYOND.includes(name)) return { name, status: "info", detail };
   const status = name.startsWith("cgroup.") ? "warn" : "fail";
-  return { name, status, detail, fix: fix ?? "Tell the maintainers: this should have held." };
+  return {
+    name,
+    status,
+    detail,
+    fix: fix ?? "Report this to the maintainers: the isolation should have held.",
+  };
 }
 
 function wallsCheck(error: unknown): HealthCheck {

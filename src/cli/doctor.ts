@@ -28,7 +28,7 @@ const COLOURS = { ok: "green", warn: "yellow", fail: "red", info: "dim" } as con
 export function registerDoctor(program: Command, finish: (code: number) => void): void {
   program
     .command("doctor")
-    .description("check what protects you on this machine, and how to mend what does not")
+    .description("check what protects you on this machine, and how to fix what does not")
     .option("--json", "print one JSON object")
     .option("--python <path>", "a python binary or a venv folder")
     .addHelpText("after", NOTES)

@@ -1,4 +1,5 @@
 import type { CodeExecution, ISandbox, REPLConfig } from "../backends/backend.js";
+import { counted } from "../errors.js";
 import { readCells } from "./cell-sources.js";
 import { openScreen } from "./displays.js";
 import { executionJson, showError, showOmission } from "./execution-view.js";
@@ -135,7 +136,7 @@ async function runForPeople(
     if (code !== EXIT.ok) break;
   }
   if (displays.unshown > 0) {
-    complain(`${displays.unshown} image(s) were not shown`, "save them with --images FOLDER");
+    complain(`not shown: ${counted(displays.unshown, "image")}`, "save them with --images FOLDER");
   }
   const written = await delivery?.take(sandbox);
   if (written !== undefined) delivery?.tell(written);

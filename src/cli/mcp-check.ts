@@ -5,7 +5,7 @@ import { type CallToolResult, Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { z } from "zod";
 import { callerVariable, packageVersion, surroundings } from "../config/environment.js";
-import { CellarError, describeError, isCellarError } from "../errors.js";
+import { CellarError, counted, describeError, isCellarError } from "../errors.js";
 import { remedyFor } from "../isolation/remedies.js";
 import { Notebook } from "../session/notebook.js";
 import { EXIT } from "./exit-codes.js";
@@ -128,7 +128,7 @@ function describe({ server, protocol, tools, isolation, ...rest }: Report): stri
   const paint = painterFor(process.stdout);
   const lines = [
     `${server} speaks MCP ${protocol}`,
-    `${tools.length} tools: ${tools.join(", ")}`,
+    `${counted(tools.length, "tool")}: ${tools.join(", ")}`,
     `a cell ran: ${CODE} is ${ANSWER} (${rest.milliseconds} ms)`,
     `isolation ${isolation}`,
   ].map((line) => `${paint("green", "✓")} ${line}\n`);

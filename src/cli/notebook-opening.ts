@@ -107,5 +107,5 @@ function usableSteps(usable: unknown): string {
   const steps = Array.isArray(usable) ? usable.map(String) : [];
   return steps.length === 0
     ? "Nothing can be undone now. Set the variables with a new cell."
-    : `So many cells can be undone now: ${steps.join(", ")} (cellar notebook undo NAME ${steps[0]}).`;
+    : `Go back by ${steps.join(" or ")}: cellar notebook undo NAME ${steps[0]}.`;
 }

@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { extname } from "node:path";
 import { resolveSettings } from "../config.js";
-import { describeError } from "../errors.js";
+import { counted, describeError } from "../errors.js";
 import { htmlOf } from "../session/interchange/html-export.js";
 import { ipynbOf } from "../session/interchange/ipynb.js";
 import { MAX_IPYNB_BYTES } from "../session/interchange/ipynb-document.js";
@@ -46,7 +46,7 @@ export async function listAll(options: RecordOptions): Promise<number> {
 function describeNotebook({ problem, cells, createdAt, owner, isPrivate }: Catalogued): string {
   if (problem !== undefined) return `cannot be read: ${problem}`;
   const parts = [
-    cells === 1 ? "1 cell" : `${cells} cells`,
+    counted(cells, "cell"),
     ...(createdAt === null ? [] : [`since ${createdAt.slice(0, 10)}`]),
     ...(owner === null ? [] : [`open in process ${owner.pid}`]),
     ...(isPrivate ? ["private"] : []),
@@ -100,7 +100,7 @@ export async function importFile(
     return EXIT.ok;
   }
   for (const note of notes) complain(note);
-  const count = cells.length === 1 ? "1 cell" : `${cells.length} cells`;
+  const count = counted(cells.length, "cell");
   process.stdout.write(`${user}/${session} has ${count}; none of them has run here\n`);
   return EXIT.ok;
 }

@@ -1,3 +1,4 @@
+import { counted } from "../errors.js";
 import type { StateManifest } from "../protocol/messages.js";
 import { type Cell, cellName } from "../session/cell.js";
 import type { CellRun } from "../session/live/cell-run.js";
@@ -128,7 +129,7 @@ async function runForPeople(
     if (code !== EXIT.ok) break;
   }
   if (displays.unshown > 0) {
-    complain(`${displays.unshown} image(s) were not shown`, "save them with --images FOLDER");
+    complain(`not shown: ${counted(displays.unshown, "image")}`, "save them with --images FOLDER");
   }
   return code;
 }
@@ -152,7 +153,7 @@ async function watch(run: CellRun, { stdout, stderr, displays }: Watcher): Promi
         displays.show(event);
         break;
       case "omitted":
-        complain(`${event.events} pieces of output were not shown; the notebook has them`);
+        complain(`not shown: ${counted(event.events, "piece")} of output; the notebook has them`);
         break;
       case "state":
       case "finished":

@@ -1,3 +1,4 @@
+import { counted } from "../errors.js";
 import type { DownloadProgress } from "../rlm/contexts/web-text.js";
 import type { RLMResult } from "../rlm/rlm.js";
 import type { TraceEvent } from "../rlm/trace-events.js";
@@ -161,10 +162,6 @@ export class RunProgress implements Disposable {
     clearInterval(this.#timer);
     this.clear();
   }
-}
-
-function counted(count: number, noun: string): string {
-  return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 function dollars(amount: number): string {

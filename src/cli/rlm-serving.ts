@@ -1,5 +1,6 @@
 import { AgentRepl } from "../agent/agent-repl.js";
 import type { REPLConfig } from "../backends/backend.js";
+import { counted } from "../errors.js";
 import { type LoadedContext, loadContext } from "../rlm/contexts/load-context.js";
 import { openSpanExport } from "../rlm/otlp.js";
 import type { TraceEvent } from "../rlm/trace-events.js";
@@ -91,7 +92,7 @@ function log(event: TraceEvent): void {
   const parts = [
     error === undefined ? how : `${how}: ${error.message.replace(/\s+/g, " ")}`,
     `${(at / 1000).toFixed(1)} s`,
-    usage.calls === 1 ? "1 call" : `${usage.calls} calls`,
+    counted(usage.calls, "call"),
     `${(usage.inputTokens + usage.outputTokens).toLocaleString("en-US")} tokens`,
     ...(usage.cost === null ? [] : [`$${usage.cost.toFixed(4)}`]),
   ];

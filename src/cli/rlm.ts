@@ -9,7 +9,7 @@ The model looks at the context by writing Python, and never sees it as a whole. 
 600 seconds with a context and 120 without one, unless --timeout says otherwise.
 
 One file, address or - (stdin) is one text. A folder or several of them are documents by their names.
-Of a folder, what is hidden, binary, a link or named by .gitignore is left out, and told on stderr.
+Of a folder, what is hidden, binary, a symbolic link or named by .gitignore is left out, and told on stderr.
 
 Keys come from the environment: OPENAI_API_KEY, with --anthropic ANTHROPIC_API_KEY. With --base-url
 no key is sent, unless --key-env names the variable that has it.

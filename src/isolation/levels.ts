@@ -16,7 +16,7 @@ export const PROBES = {
   "host-uid": "the sandbox is not root on the host",
   seccomp: "the system call filter is in force",
   landlock: "Landlock confines files",
-  "outer-wall": "bubblewrap holds the zygote",
+  "outer-wall": "bubblewrap isolates the sandbox from the host",
   "inner-wall": "each session has namespaces of its own",
   canary: "a file of the host cannot be read",
   network: "no network can be reached",
@@ -48,7 +48,7 @@ export interface IsolationReport {
 const CLAIMS: Readonly<Record<IsolationLevel, string>> = {
   L0: "No isolation: code runs as you.",
   L1: "Protection from accidents, not from hostile code.",
-  L2: "File and network confinement, with no wall between tenants.",
+  L2: "File and network confinement, with no isolation between sessions.",
   "L3-": "OS sandbox on a shared kernel, without cgroup limits.",
   L3: "OS sandbox on a shared kernel.",
   L4: "Fit for hostile tenants: a kernel of its own around an OS sandbox.",

@@ -108,7 +108,7 @@ export class Channel {
     stream.on("data", (chunk: Buffer) => this.#receive(chunk));
     stream.on("error", (error) => this.#leave(error.message));
     stream.on("end", () => this.#leave("the other side left"));
-    stream.on("close", () => this.#leave("the link was closed"));
+    stream.on("close", () => this.#leave("the connection was closed"));
   }
 
   /** Settles once, with the reason the link ended. */
@@ -154,7 +154,7 @@ export class Channel {
   }
 
   /** What is pending fails with the reason: who closes a link of a lost session says so. */
-  close(reason = new CellarError("SESSION_CLOSED", "the link was closed by the host")): void {
+  close(reason = new CellarError("SESSION_CLOSED", "the connection was closed by the host")): void {
     this.#end(reason);
   }
 
@@ -274,16 +274,16 @@ export class Channel {
       return;
     }
     if (sizes.reduce((sum, size) => sum + size) > this.#maxFrameBytes) {
-      throw protocolError(`the attachments of ${method} exceed the frame limit`);
+      throw protocolError(`the attachments of ${method} exceed the limit of a message`);
     }
     this.#announced = { deliver, sizes, received: [] };
   }
 
   #attach(body: Buffer): void {
     const announced = this.#announced;
-    if (announced === undefined) throw protocolError("a binary frame was not announced");
+    if (announced === undefined) throw protocolError("an attachment was not announced");
     if (body.length !== announced.sizes[announced.received.length]) {
-      throw protocolError("a binary frame has another size than announced");
+      throw protocolError("an attachment has another size than announced");
     }
     announced.received.push(body);
     if (announced.received.length === announced.sizes.length) {

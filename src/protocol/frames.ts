@@ -16,7 +16,7 @@ export function encodeFrame(message: unknown, limit = MAX_FRAME_BYTES): Buffer {
   if (body.length > limit) {
     throw new CellarError(
       "TOO_LARGE",
-      `a message of ${body.length} bytes exceeds the frame limit`,
+      `a message of ${body.length} bytes exceeds the limit of a message`,
       {
         details: { bytes: body.length, limit },
       },
@@ -82,7 +82,7 @@ export class FrameDecoder {
     this.#headerHeld = 0;
     const length = this.#header.readUInt32BE(0);
     if (length === 0 || length > this.#limit) {
-      throw new CellarError("PROTOCOL_ERROR", `a frame announces ${length} bytes`, {
+      throw new CellarError("PROTOCOL_ERROR", `a message announces ${length} bytes`, {
         details: { bytes: length, limit: this.#limit },
       });
     }

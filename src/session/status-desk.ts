@@ -1,5 +1,5 @@
 import { buffer } from "node:stream/consumers";
-import { CellarError, describeError } from "../errors.js";
+import { CellarError, counted, describeError } from "../errors.js";
 import { type StateManifest, stateManifestSchema } from "../protocol/state-messages.js";
 import { enforcesPrivacy, privacyNote } from "./egress/privacy.js";
 import type { NotebookContent } from "./interchange/notebook-content.js";
@@ -119,16 +119,20 @@ export class StatusDesk {
       .filter((steps) => points.has(stepsBack(held, steps) ?? -1));
     const problem =
       count > held.length
-        ? `only ${held.length} runs are in the variables`
+        ? `only ${counted(held.length, "run")} can be undone`
         : "nothing is kept of the state before that";
     const remedy =
       usable.length === 0
         ? "Nothing can be undone now. Set the variables with a new cell."
         : `These can be undone now: ${usable.map((steps) => `undo(${steps})`).join(", ")}.`;
-    return new CellarError("CHECKPOINT_GONE", `${count} runs cannot be undone: ${problem}`, {
-      remedy,
-      details: { available, usable },
-    });
+    return new CellarError(
+      "CHECKPOINT_GONE",
+      `${counted(count, "run")} cannot be undone: ${problem}`,
+      {
+        remedy,
+        details: { available, usable },
+      },
+    );
   }
 
   /** Why the present state cannot be handed on. */

@@ -320,7 +320,7 @@ async function probe(
   };
   try {
     runtime.makeRoom(wishes, room);
-    const started = runtime.createSandbox(wishes, "notebooks need rooms", room);
+    const started = runtime.createSandbox(wishes, "notebooks need CPython in a sandbox", room);
     await using sandbox = await needingPython("Notebooks need", started);
     return sandbox.info.isolation;
   } finally {

@@ -62,7 +62,7 @@ export function unfit(
   });
   return {
     code: "INVALID_INPUT",
-    message: cut(`the arguments of ${name} do not fit: ${problems.join("; ")}`, LONGEST_PROBLEM),
+    message: cut(`invalid arguments of ${name}: ${problems.join("; ")}`, LONGEST_PROBLEM),
     remedy: `It takes: ${Object.keys(input.shape).join(", ") || "nothing"}.`,
   };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { counted, excerptOf, pageOf, shares } from "./excerpt.js";
+import { counted } from "../errors.js";
+import { excerptOf, pageOf, shares } from "./excerpt.js";
 
 const notice = (omitted: number, from: number) => `[${omitted} from ${from}]`;
 

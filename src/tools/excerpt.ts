@@ -62,11 +62,6 @@ export function figure(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** "1 cell", "2 cells". */
-export function counted(value: number, noun: string): string {
-  return `${figure(value)} ${noun}${value === 1 ? "" : "s"}`;
-}
-
 /** Not through the middle of a character. */
 function safeEnd(text: string, at: number): number {
   return isSplit(text, at) ? at - 1 : at;

@@ -114,7 +114,7 @@ export const readFile: Tool<typeof readInput, typeof readSchema> = {
   title: "Read a file",
   description:
     "Reads a file of the notebook's /workspace. A text is returned piece by piece: go on with the offset that it names. " +
-    "An image is shown; other binary files are given as a link, or as base64 on demand. " +
+    "An image is shown; other binary files are given as a resource link, or as base64 on demand. " +
     "For large data it is cheaper to look into the file with Python in a cell. " +
     "If there is no such file, list_files tells what there is.",
   input: readInput,

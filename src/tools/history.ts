@@ -1,9 +1,9 @@
 import { z } from "zod";
+import { counted } from "../errors.js";
 import type { Cell } from "../session/cell.js";
 import type { Notebook } from "../session/notebook.js";
 import { cellList, type NotebookCheckpoint } from "../session/notebook-state.js";
 import { anySession } from "./arguments.js";
-import { counted } from "./excerpt.js";
 import { answered } from "./shapes.js";
 import { stateNotes } from "./state-notes.js";
 import type { Tool } from "./tool.js";

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { CellarError } from "../errors.js";
+import { CellarError, counted } from "../errors.js";
 import { uriOf } from "./addresses.js";
 import { anySession, namedSession } from "./arguments.js";
 import { cut } from "./cell-view.js";
-import { counted, figure } from "./excerpt.js";
+import { figure } from "./excerpt.js";
 import { overviewOf } from "./overview.js";
 import { exportOf, IPYNB_MIME } from "./resource-reading.js";
 import { answered, cellViewSchema } from "./shapes.js";
@@ -230,7 +230,7 @@ export const exportIpynb: Tool<typeof exportInput, typeof exportedSchema> = {
   name: "export_ipynb",
   title: "Export for Jupyter",
   description:
-    "Gives the notebook as an .ipynb file for Jupyter, as a link to a resource that the client can read. " +
+    "Gives the notebook as an .ipynb file for Jupyter, as a resource that the client can read. " +
     "Writes nothing and runs nothing.",
   input: exportInput,
   output: exportedSchema,

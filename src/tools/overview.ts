@@ -1,7 +1,7 @@
-import { errorLine } from "../errors.js";
+import { counted, errorLine } from "../errors.js";
 import { type Cell, type CellOutput, cellName } from "../session/cell.js";
 import { cut } from "./cell-view.js";
-import { counted, figure } from "./excerpt.js";
+import { figure } from "./excerpt.js";
 
 const LONGEST_CODE = 400;
 const LONGEST_OUTPUT = 300;

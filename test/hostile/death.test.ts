@@ -65,7 +65,7 @@ describe("the end of the zygote", () => {
     process.kill(zygoteAmong(before), "SIGKILL");
     const run = await running;
     expect(run.status).toBe("crashed");
-    expect(run.state).toMatchObject({ survived: false, reason: "zygote" });
+    expect(run.state).toMatchObject({ survived: false, reason: "the sandbox process ended" });
     expect(await remaining(sessions)).toEqual([]);
 
     const next = await victim.execute("'kept' in globals()");
@@ -86,7 +86,7 @@ describe("the end of the zygote", () => {
     await new Promise((resolve) => setImmediate(resolve));
     const next = await sandbox.execute("1");
     expect(next.status).toBe("ok");
-    expect(next.state).toMatchObject({ survived: false, reason: "zygote" });
+    expect(next.state).toMatchObject({ survived: false, reason: "the sandbox process ended" });
   });
 });
 

@@ -121,7 +121,7 @@ export class Audience implements SessionListener {
   }
 
   ended(): void {
-    const reason = new CellarError("SESSION_LOST", "the link to the daemon was lost");
+    const reason = new CellarError("SESSION_LOST", "the connection to the daemon was lost");
     for (const controller of this.#queries.values()) controller.abort(reason);
   }
 

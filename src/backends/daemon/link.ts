@@ -34,7 +34,7 @@ export interface LinkOptions {
   readonly anyVersion?: boolean;
 }
 
-/** Whether an error tells that the link to the daemon was lost, and not that the daemon refused. */
+/** Whether an error tells that the connection to the daemon was lost, and not that the daemon refused. */
 export function isLinkLoss(error: unknown): error is CellarError {
   return isCellarError(error, "SESSION_LOST") && error.details.reason === "daemon";
 }
@@ -210,13 +210,17 @@ export class DaemonLink {
   #explained(error: unknown): CellarError {
     if (isCellarError(error, "REMOTE_ERROR")) return fromRemote(error);
     if (isCellarError(error, "SESSION_LOST") || isCellarError(error, "PROTOCOL_ERROR")) {
-      return new CellarError("SESSION_LOST", `the link to the daemon was lost: ${error.message}`, {
-        remedy:
-          "Call again: where a daemon can be had the sandbox goes on in a new, empty session. " +
-          "See cellar daemon status.",
-        details: { reason: "daemon" },
-        cause: error,
-      });
+      return new CellarError(
+        "SESSION_LOST",
+        `the connection to the daemon was lost: ${error.message}`,
+        {
+          remedy:
+            "Call again: where a daemon can be had the sandbox goes on in a new, empty session. " +
+            "See cellar daemon status.",
+          details: { reason: "daemon" },
+          cause: error,
+        },
+      );
     }
     return error instanceof CellarError
       ? error

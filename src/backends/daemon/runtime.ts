@@ -91,7 +91,7 @@ export class DaemonRuntime implements AsyncDisposable {
   }
 
   async #open(starts: boolean): Promise<DaemonLink> {
-    if (this.#isClosed) throw closedError("the link to the daemon was closed");
+    if (this.#isClosed) throw closedError("the connection to the daemon was closed");
     const known = this.#attempt;
     if (known === undefined) return await this.#begin(starts).link;
     try {

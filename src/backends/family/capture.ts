@@ -103,7 +103,7 @@ export class Capture {
       const { done } = await family.askInit("lend_writer", { branch: number, writer });
       if (!done) {
         giveUp();
-        throw new CellarError("SESSION_LOST", "the session takes no link to write its state on");
+        throw new CellarError("SESSION_LOST", "the session cannot write its state");
       }
       const { cell } = line.present;
       const order = { writer, ...this.#scope };

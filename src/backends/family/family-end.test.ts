@@ -33,5 +33,5 @@ describe("the end of a session", () => {
 });
 
 function lost(): CellarError {
-  return new CellarError("SESSION_LOST", "the zygote ended");
+  return new CellarError("SESSION_LOST", "the sandbox process ended");
 }

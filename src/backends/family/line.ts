@@ -1,4 +1,4 @@
-import { CellarError } from "../../errors.js";
+import { CellarError, counted } from "../../errors.js";
 import type { Checkpoint } from "../backend.js";
 
 /** More than a session can keep checkpoints of. */
@@ -56,7 +56,10 @@ export class Line {
   undoing(cells: number, alive: ReadonlySet<number>): Checkpoint {
     const target = this.before(cells);
     if (target === undefined) {
-      throw new CellarError("CHECKPOINT_GONE", `only ${this.present.cell} cells can be undone`);
+      throw new CellarError(
+        "CHECKPOINT_GONE",
+        `only ${counted(this.present.cell, "cell")} can be undone`,
+      );
     }
     if (target.id === 0 || alive.has(target.id)) return target;
     throw new CellarError(

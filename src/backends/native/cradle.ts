@@ -107,9 +107,8 @@ export class Cradle {
   lose(what: string, reason: CellarError, isWanted = false): void {
     const code = isWanted ? "SESSION_CLOSED" : "SESSION_LOST";
     for (const family of [...this.#families.values()]) {
-      family.bury(
-        new CellarError(code, `the ${what} ended`, { details: { reason: what }, cause: reason }),
-      );
+      const how = `the ${what} ended`;
+      family.bury(new CellarError(code, how, { details: { reason: how }, cause: reason }));
     }
     this.#families.clear();
   }
@@ -128,8 +127,7 @@ function obituary(reason: string): CellarError {
 
 function notStarted(): CellarError {
   return new CellarError("START_FAILED", `no session was ready within ${START_MS / 1000} s`, {
-    remedy:
-      "The machine is overloaded, or the zygote hangs: try again with fewer sessions at once.",
+    remedy: "The machine is overloaded, or Python hangs: try again with fewer sessions at once.",
   });
 }
 

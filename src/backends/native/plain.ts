@@ -252,7 +252,7 @@ function startFailure(why: string, cause?: unknown): CellarError {
 /** What stands between the code and the host: as far as the process could limit itself, and no wall. */
 function plainFacts(abilities: readonly string[]): ProbeFacts {
   const uid = process.getuid?.();
-  const none: Finding = { ok: false, detail: "a plain process has no walls" };
+  const none: Finding = { ok: false, detail: "a plain process has no isolation" };
   const memory = abilities.includes("memory-limit") ? "memory among them" : "memory not among them";
   return {
     limits: abilities.includes("limits")

@@ -40,7 +40,10 @@ export function furnishRoom(
   more: readonly string[] = [],
 ): string {
   if (!/^[\w-]{1,100}$/.test(room.name)) {
-    throw new CellarError("INVALID_INPUT", `${JSON.stringify(room.name)} cannot name a room`);
+    throw new CellarError(
+      "INVALID_INPUT",
+      `${JSON.stringify(room.name)} cannot name a session folder`,
+    );
   }
   const folder = roomFolder(room);
   const workspace = join(folder, WORKSPACE_FOLDER);

@@ -253,7 +253,9 @@ function once(birthplace: Birthplace): Birthplace {
   let wasBorn = false;
   return (context) => {
     if (wasBorn) {
-      return Promise.reject(new CellarError("SESSION_LOST", "the session in this room has ended"));
+      return Promise.reject(
+        new CellarError("SESSION_LOST", "the session of this notebook has ended"),
+      );
     }
     wasBorn = true;
     return birthplace(context);
@@ -268,7 +270,7 @@ function withoutWalls(): CellarError {
 
 function refuseMounts(mounts: readonly Mount[], why: CellarError): void {
   if (mounts.length === 0) return;
-  throw new CellarError("UNSUPPORTED", "mounts need walls, and this session has none", {
+  throw new CellarError("UNSUPPORTED", "mounts need a sandbox, and this session has none", {
     remedy: "Leave them out: a plain process sees the host's folders where they are.",
     details: { reason: why.message },
   });
@@ -293,7 +295,7 @@ function refuseLoneList({ network }: Settings): void {
 
 function refuseUnwalledList({ network }: Settings, why: CellarError): void {
   if (typeof network === "string") return;
-  throw new CellarError("UNSUPPORTED", "an allow-list needs walls, and this session has none", {
+  throw new CellarError("UNSUPPORTED", "an allow-list needs a sandbox, and this session has none", {
     remedy: "Leave network out: a plain process has the host's network anyway.",
     details: { option: "network", reason: why.message },
   });

@@ -28,7 +28,7 @@ export class Template {
   private constructor(peer: Peer, listener: Listener, supervisor: Peer) {
     this.#peer = peer;
     this.#cradle = new Cradle(peer, listener, supervisor);
-    peer.closed.then((reason) => this.#cradle.lose("template", reason));
+    peer.closed.then((reason) => this.#cradle.lose("process with the context", reason));
   }
 
   static async make(context: LargeContext, workshop: Workshop): Promise<Template> {

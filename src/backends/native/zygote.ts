@@ -136,15 +136,19 @@ export class Zygote {
 
   #fallen(how: string): CellarError {
     const said = this.#wall.said();
-    return new CellarError("SESSION_LOST", said === "" ? `the zygote ended: ${how}` : said, {
-      details: { how, said },
-    });
+    return new CellarError(
+      "SESSION_LOST",
+      said === "" ? `the sandbox process ended: ${how}` : said,
+      {
+        details: { how, said },
+      },
+    );
   }
 
   #lose(reason: CellarError): void {
     this.#peer.close(reason);
     for (const reject of this.#expectant.values()) reject(reason);
-    this.#cradle.lose("zygote", reason, this.#isWanted);
+    this.#cradle.lose("sandbox process", reason, this.#isWanted);
   }
 }
 

@@ -67,7 +67,7 @@ export class Ground implements Disposable {
       const name = `cellar-${process.pid}-${folder.suffix}`;
       const cgroups = wantsWalls
         ? prepareCgroups({ ...owner, name })
-        : ({ version: undefined, missing: "a process without walls", remedy: "" } as const);
+        : ({ version: undefined, missing: "a process without isolation", remedy: "" } as const);
       if (cgroups.version !== undefined) undo.push(() => cgroups.dispose());
       const walls: Walls | undefined =
         bwrap === undefined

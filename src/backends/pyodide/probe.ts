@@ -79,7 +79,7 @@ export interface Suspect {
 export function factsOf(suspect: Suspect): ProbeFacts {
   const answer = answerSchema.safeParse(parsed(suspect.report)).data;
   if (answer === undefined) return { limits: { ok: false, detail: "the probe gave no answer" } };
-  const none: Finding = { ok: false, detail: "a process without walls" };
+  const none: Finding = { ok: false, detail: "a process without isolation" };
   const shared = NAMESPACES.filter((name) => answer.namespaces[name] === namespaceOf(name));
   const strange = answer.environment.filter(
     (name) => suspect.environmentNames.includes(name) && !GIVEN_ENVIRONMENT.includes(name),

@@ -122,7 +122,7 @@ function firstLine(stream: Readable | null, over: Promise<DeathCause>): Promise<
 
 function linkTo(child: ChildProcess, descriptor: number): Duplex {
   const link = streamOf(child, descriptor);
-  if (link === undefined) throw startFailure("it has no link");
+  if (link === undefined) throw startFailure("it has no connection");
   return link;
 }
 

@@ -1,7 +1,7 @@
 import { realpath, stat } from "node:fs/promises";
 import { basename, isAbsolute, relative, resolve, sep } from "node:path";
 import { checkNames, checkSignal, requireList, requireOptions } from "../../config/kinds.js";
-import { CellarError, isCellarError } from "../../errors.js";
+import { CellarError, counted, isCellarError } from "../../errors.js";
 import { type FolderTexts, textsOfFolder } from "./folder-texts.js";
 import { bytesOf, lookAt, piecesOf, problemOf, type TextFile } from "./text-file.js";
 import { MOST_BYTES, TextRoom, tooMuch } from "./text-room.js";
@@ -261,7 +261,7 @@ function noteOf(
   if (more.binary > 0) parts.push(`${more.binary} packed that are no text`);
   if (more.damaged > 0) parts.push(`${more.damaged} that cannot be unpacked`);
   if (parts.length === 0) return undefined;
-  const files = taken === 1 ? "1 file" : `${taken} files`;
+  const files = counted(taken, "file");
   return `${name === "" ? "." : name}: took ${files}; left out ${parts.join("; ")}`;
 }
 

@@ -73,7 +73,7 @@ export function problemOf(error: unknown): string {
     case "EPERM":
       return "it may not be read";
     case "ELOOP":
-      return "it is a link";
+      return "it is a symbolic link";
     default:
       return describeError(error);
   }

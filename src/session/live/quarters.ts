@@ -120,7 +120,11 @@ export class Quarters implements AsyncDisposable {
         config.onDisplay?.(output);
       },
     };
-    const started = this.#runtime.createSandbox(listening, "notebooks need rooms", this.room);
+    const started = this.#runtime.createSandbox(
+      listening,
+      "notebooks need CPython in a sandbox",
+      this.room,
+    );
     return needingPython("Notebooks need", started);
   }
 }

@@ -16,7 +16,7 @@ export async function signRoom(room: Room, id: NotebookId): Promise<void> {
     await using file = await open(join(roomFolder(room), SIGN_FILE), "wx", 0o600);
     await file.writeFile(textOf(id));
   } catch (error) {
-    if (!hasCode(error, "EEXIST")) throw diskFault("signing a room", error);
+    if (!hasCode(error, "EEXIST")) throw diskFault("writing the session folder", error);
   }
 }
 

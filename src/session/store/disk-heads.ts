@@ -354,7 +354,7 @@ function conflict(folder: string, expected: number): CellarError {
 }
 
 function tooLarge(bytes: number): CellarError {
-  return new CellarError("TOO_LARGE", `the head of the notebook would have ${bytes} bytes`, {
+  return new CellarError("TOO_LARGE", `the index of the notebook would have ${bytes} bytes`, {
     remedy: "delete some of its cells",
     details: { bytes, limit: MAX_BYTES },
   });

@@ -83,7 +83,7 @@ describe("dispatch", () => {
 
   it.each([
     ["{", "not JSON"],
-    ['"code"', "do not fit"],
+    ['"code"', "invalid arguments"],
     [{ code: 1 }, "code"],
     [{ code: "1", session: "other" }, "session"],
     [{ code: "1", timeout: 9 }, "timeout"],
