@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { planAgent, withPolicy } from "../agent/agent-options.js";
 import type { ISandbox, REPLConfig } from "../backends/backend.js";
 import { createSandbox } from "../backends/select.js";
-import { surroundings, userFolders } from "../config/environment.js";
+import { surroundings, terminalEnvironment, userFolders } from "../config/environment.js";
 import { Conversation } from "./conversation.js";
 import { EXIT } from "./exit-codes.js";
 import { History } from "./history.js";
@@ -43,7 +43,8 @@ export function registerRepl(program: Command, finish: (code: number) => void): 
 }
 
 async function repl(options: ReplOptions): Promise<number> {
-  const interactive = isTerminal(process.stdin) && isTerminal(process.stdout);
+  const isEditable = terminalEnvironment().TERM !== "dumb";
+  const interactive = isEditable && isTerminal(process.stdin) && isTerminal(process.stdout);
   const conversation = new Conversation({
     interactive,
     protocol: imageProtocol(process.stdout),
