@@ -88,10 +88,10 @@ async function openRunningDaemon(
   config: REPLConfig,
 ): Promise<{ readonly sandbox: ISandbox } | { readonly reason: string }> {
   try {
-    if (!isInhabited(sharedDaemon().address)) return { reason: "no daemon runs" };
+    if (!isInhabited(sharedDaemon().address)) return { reason: "no daemon is running" };
     return { sandbox: await openDaemon(config) };
   } catch (error) {
-    if (isAbsence(error)) return { reason: "no daemon runs" };
+    if (isAbsence(error)) return { reason: "no daemon is running" };
     if (!isRefusal(error)) throw error;
     return { reason: `not the daemon: ${error.message}` };
   }

@@ -52,9 +52,9 @@ describe("cellar daemon", () => {
     });
     expect(await run(["daemon", "status"])).toMatchObject({
       code: 1,
-      stdout: `no daemon runs (${path})\n`,
+      stdout: `no daemon is running (${path})\n`,
     });
-    expect(await run(["daemon", "stop"])).toMatchObject({ code: 0, stdout: "no daemon runs\n" });
+    expect(await run(["daemon", "stop"])).toMatchObject({ code: 0, stdout: "no daemon is running\n" });
   });
 
   check("starts, is seen, is found running, and stops", async () => {
@@ -64,7 +64,7 @@ describe("cellar daemon", () => {
     const seen = await status();
     expect(seen).toMatchObject({ code: 0, running: true, status: { kept: true, sessions: 0 } });
     const again = await run(["daemon", "start"]);
-    expect(again.stdout).toContain(`the daemon runs already (pid ${seen.pid}`);
+    expect(again.stdout).toContain(`the daemon is already running (pid ${seen.pid}`);
     const shown = await run(["daemon", "status"]);
     expect(shown.stdout).toMatch(/stays until it is stopped\n$/);
     const doctor = JSON.parse((await run(["doctor", "--json"])).stdout);

@@ -90,7 +90,7 @@ async function start(): Promise<number> {
     const warming = link.request("daemon_status", { settled: true });
     const { warmth } = await withProgress("warming Python…", warming);
     const { pid } = link.daemon;
-    write(`the daemon ${wasThere ? "runs already" : "is started"} (pid ${pid}, ${address.path})`);
+    write(`the daemon ${wasThere ? "is already running" : "is started"} (pid ${pid}, ${address.path})`);
     write(describeWarmth(warmth));
     return EXIT.ok;
   } finally {
@@ -105,7 +105,7 @@ async function stop(): Promise<number> {
     link = await DaemonLink.open(address, { anyVersion: true });
   } catch (error) {
     if (!isAbsence(error)) throw error;
-    write("no daemon runs");
+    write("no daemon is running");
     return EXIT.ok;
   }
   await withProgress("ending its sessions…", link.request("daemon_stop", {}));
@@ -137,8 +137,8 @@ async function run(): Promise<number> {
 }
 
 export function describeReport({ running, path, pid, version, status }: DaemonReport): string {
-  if (!running) return `no daemon runs (${path})`;
-  const who = `the daemon runs (pid ${pid}, version ${version}, ${path})`;
+  if (!running) return `no daemon is running (${path})`;
+  const who = `the daemon is running (pid ${pid}, version ${version}, ${path})`;
   if (status === null) return `${who}, but this is version ${packageVersion()}`;
   const { clients, sessions, kept, warmth } = status;
   const stay = kept ? "it stays until it is stopped" : "it leaves when it is not used for a while";

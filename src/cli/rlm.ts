@@ -38,7 +38,7 @@ export function registerRlm(program: Command, finish: (code: number) => void): v
   const command = program
     .command("rlm")
     .description("let a model answer a question by exploring a context in Python")
-    .argument("<question>", "what is to be answered")
+    .argument("<question>", "the question to answer")
     .addOption(contextOption());
   addBudgetOptions(addModelOptions(command))
     .option("--output-schema <file>", "JSON Schema that the answer must have the form of")

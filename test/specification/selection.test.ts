@@ -72,7 +72,7 @@ describe("Requirement: Backend Selection", () => {
       "native",
       { "text/plain": "42" },
     ]);
-    expect(info.reason).toContain("no daemon runs");
+    expect(info.reason).toContain("no daemon is running");
   });
 
   it("Scenario: Fallback to Pyodide", async () => {
@@ -83,7 +83,7 @@ describe("Requirement: Backend Selection", () => {
       "pyodide",
       { "text/plain": "42" },
     ]);
-    expect(info.reason).toMatch(/no daemon runs.*[Pp]ython/);
+    expect(info.reason).toMatch(/no daemon is running.*[Pp]ython/);
   });
 
   it("Scenario: Explicit backend selection", async () => {

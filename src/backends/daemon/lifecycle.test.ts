@@ -346,7 +346,7 @@ describe("auto", () => {
     const bare = { preload: "none", poolSize: 0 } as const;
     const before = await createSandbox(bare);
     expect(before.info).toMatchObject({ backend: "native" });
-    expect(before.info.reason).toMatch(/^no daemon runs; /);
+    expect(before.info.reason).toMatch(/^no daemon is running; /);
     const daemon = await home.start();
     const during = await createSandbox(bare);
     expect(during.info.backend).toBe("daemon");

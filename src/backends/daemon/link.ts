@@ -287,7 +287,7 @@ function unresponsive(
 }
 
 function absent(path: string, why: string): CellarError {
-  return new CellarError("DAEMON_UNAVAILABLE", `no daemon runs at ${path}: ${why}`, {
+  return new CellarError("DAEMON_UNAVAILABLE", `no daemon is running at ${path}: ${why}`, {
     remedy: "Run cellar daemon start.",
     details: { cause: "absent" },
   });

@@ -126,7 +126,7 @@ export function isTaken(error: unknown): boolean {
 }
 
 function taken(path: string): CellarError {
-  return new CellarError("DAEMON_UNAVAILABLE", `a daemon runs already at ${path}`, {
+  return new CellarError("DAEMON_UNAVAILABLE", `a daemon is already running at ${path}`, {
     remedy: "Use it, or end it with cellar daemon stop.",
     details: { cause: "taken" },
   });
