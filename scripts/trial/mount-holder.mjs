@@ -1,0 +1,67 @@
+/**
+ * Runs in a mount namespace of its own: makes the mounts of a machine, says so in one line, and keeps the
+ * namespace alive for others to enter until its stdin ends.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+function mount(...args) {
+  const { status, stderr, error } = spawnSync("mount", args, { encoding: "utf8", timeout: 20_000 });
+  if (status === 0) return;
+  throw new Error(`mount ${args.join(" ")}: ${error?.message ?? stderr.trim()}`);
+}
+
+/** A folder without some of its files: the way to really not have a program. */
+function hide(files, scratch) {
+  mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", scratch);
+  for (const [folder, hidden] of grouped(files)) {
+    const [upper, work] = ["upper", "work"].map((name) => join(scratch, name, folder));
+    mkdirSync(upper, { recursive: true, mode: 0o755 });
+    mkdirSync(work, { recursive: true });
+    mount(
+      "-t",
+      "overlay",
+      "-o",
+      `lowerdir=${folder},upperdir=${upper},workdir=${work}`,
+      "overlay",
+      folder,
+    );
+    for (const file of hidden) rmSync(file);
+  }
+}
+
+function grouped(files) {
+  const folders = new Map();
+  for (const file of files)
+    folders.set(dirname(file), [...(folders.get(dirname(file)) ?? []), file]);
+  return folders;
+}
+
+function makeReadOnly(folder) {
+  mount("--bind", folder, folder);
+  try {
+    mount("-o", "remount,bind,ro", folder);
+  } catch {
+    // In a user namespace the flags that are there must be named again.
+    mount("-o", "remount,bind,ro,nosuid,nodev", folder);
+  }
+}
+
+function prepare({ binds = [], noexec = [], hidden = [], readOnly = [], scratch }) {
+  if (hidden.length > 0) hide(hidden, scratch);
+  for (const [from, to] of binds) mount("--bind", from, to);
+  for (const folder of readOnly) makeReadOnly(folder);
+  for (const folder of noexec) {
+    mount("-t", "tmpfs", "-o", "noexec,nosuid,nodev,mode=1777,size=512m", "tmpfs", folder);
+  }
+}
+
+try {
+  prepare(JSON.parse(process.argv[2]));
+  console.log("ready");
+  process.stdin.resume();
+} catch (error) {
+  console.log(error.message.split("\n")[0]);
+  process.exitCode = 1;
+}

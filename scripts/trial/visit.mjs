@@ -1,0 +1,39 @@
+import { compare } from "./checks.mjs";
+
+/** A stranger at one machine: gives commands, and notes what is not as expected. */
+export class Visit {
+  constructor(machine, { checks, tarball, index, isShort }) {
+    this.machine = machine;
+    this.tarball = tarball;
+    this.isShort = isShort;
+    /** Small packages that a package index has, or the reason why none can be asked. */
+    this.index = index;
+    this.checks = checks;
+  }
+
+  /** Gives what the command said, or undefined when it was not as expected. */
+  async command(step, args, expected, options) {
+    return await this.#run(step, expected, () => this.machine.cellar(args, options));
+  }
+
+  async program(step, command, expected, options) {
+    return await this.#run(step, expected, () => this.machine.run(command, options));
+  }
+
+  async task(step, task) {
+    return await this.checks.check(this.machine.name, step, task);
+  }
+
+  skip(step, reason) {
+    this.checks.skip(this.machine.name, step, reason);
+  }
+
+  async #run(step, expected, run) {
+    let result;
+    const isRight = await this.task(step, async () => {
+      result = await run();
+      return compare(result, expected);
+    });
+    return isRight ? result : undefined;
+  }
+}
