@@ -1,4 +1,4 @@
-const SHOWN = 700;
+const SHOWN = 2_000;
 
 /** What was expected of each step of each machine, and what came. */
 export class Checks {
@@ -62,7 +62,7 @@ export function compare(result, { code = 0, stdout = [], stderr = [], output = [
     .filter((text) => text !== "");
   return {
     expected: [words, ...missing, ...unwanted].join(", "),
-    got: [end, ...said].join("\n").slice(0, SHOWN),
+    got: ends([end, ...said].join("\n")),
   };
 }
 
@@ -70,6 +70,12 @@ export function compare(result, { code = 0, stdout = [], stderr = [], output = [
 export function same(expected, got) {
   const [one, other] = [expected, got].map((value) => JSON.stringify(value));
   return one === other ? undefined : { expected: one, got: other ?? "nothing" };
+}
+
+/** Both ends of a long text: what matters may stand at either. */
+function ends(text) {
+  if (text.length <= SHOWN) return text;
+  return `${text.slice(0, SHOWN / 2)}\n…\n${text.slice(-SHOWN / 2)}`;
 }
 
 function indented(text) {

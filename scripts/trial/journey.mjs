@@ -8,7 +8,7 @@ const PIP_MS = 400_000;
 
 /** Everything that a machine with all it needs can do. */
 export async function wholeJourney(visit) {
-  await readme(visit);
+  await program(visit);
   await doctor(visit);
   await cells(visit);
   await packages(visit);
@@ -27,8 +27,8 @@ export async function weight(visit) {
   return mb;
 }
 
+/** The first commands of README, as a reader gives them. */
 export async function readme(visit) {
-  await program(visit);
   const { commands } = firstScreen(visit.machine.project);
   await visit.task("README opens with commands for a project", async () =>
     commands.length > 0 ? undefined : { expected: "lines with npx cellar", got: "none" },
@@ -37,7 +37,6 @@ export async function readme(visit) {
     const needsIndex = /^npx cellar install/.test(line);
     const step = `README: ${line.replace(/\s+#.*/, "")}`;
     if (needsIndex && visit.index.reason !== undefined) visit.skip(step, visit.index.reason);
-    // As a reader does: the line goes to a shell.
     else await visit.program(step, ["sh", "-c", line], { code: 0 }, { limit: PIP_MS });
   }
 }

@@ -11,10 +11,11 @@ const DEAD_INDEX = {
   PIP_RETRIES: "0",
 };
 const PACKAGE_MANAGER = /(apt(-get)?|dnf|yum|zypper) install|pacman -S|apk add/;
-const AGENT = `import { AgentRepl } from "cellar";
-await using agent = await AgentRepl.open({ context: "one\\ntwo\\nthree" });
+const AGENT = `import { AgentRepl, shutdown } from "cellar";
+const agent = await AgentRepl.open({ context: "one\\ntwo\\nthree" });
 const { observation } = await agent.turn("grep('two')");
 console.log(observation.includes("two") ? "found" : observation);
+await shutdown();
 `;
 const STATE = `import { createSandbox, shutdown } from "cellar";
 const sandbox = await createSandbox();

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { same } from "./checks.mjs";
-import { notebooks, program, wholeJourney } from "./journey.mjs";
+import { notebooks, program, readme, wholeJourney } from "./journey.mjs";
 import {
   noexecSteps,
   readOnlyHomeSteps,
@@ -59,7 +59,10 @@ export function allMachines({ python }) {
 }
 
 async function plainSteps(visit) {
-  if (!visit.isShort) return await wholeJourney(visit);
+  if (!visit.isShort) {
+    await readme(visit);
+    return await wholeJourney(visit);
+  }
   await program(visit);
   await visit.command("doctor", ["doctor"], { stdout: [/isolation/i, /\bL3/], never: /✗/ });
   await notebooks(visit);

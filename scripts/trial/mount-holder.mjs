@@ -48,9 +48,21 @@ function makeReadOnly(folder) {
   }
 }
 
-function prepare({ binds = [], noexec = [], hidden = [], readOnly = [], scratch }) {
+/** A folder at its own place, though the way to it was closed. */
+function open({ cover, prefix }, index, scratch) {
+  const kept = join(scratch, `open-${index}`);
+  mkdirSync(kept);
+  mount("--bind", prefix, kept);
+  mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", cover);
+  mkdirSync(prefix, { recursive: true });
+  mount("--bind", kept, prefix);
+}
+
+function prepare({ opened = [], noexec = [], hidden = [], readOnly = [], scratch }) {
   if (hidden.length > 0) hide(hidden, scratch);
-  for (const [from, to] of binds) mount("--bind", from, to);
+  opened.forEach((one, index) => {
+    open(one, index, scratch);
+  });
   for (const folder of readOnly) makeReadOnly(folder);
   for (const folder of noexec) {
     mount("-t", "tmpfs", "-o", "noexec,nosuid,nodev,mode=1777,size=512m", "tmpfs", folder);

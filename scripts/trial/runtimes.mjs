@@ -50,26 +50,29 @@ export function pythonRuntimes(chosen) {
   }));
 }
 
-/** Where it can be entered by the ordinary user: as it is, or bound to a folder of the machine. */
+/** Where the ordinary user cannot go to it, the folder in the way is to be covered by an open one. */
 async function findPython({ version, candidates }, { folder, person, processes }) {
+  const env = { PATH: process.env.PATH ?? "", HOME: homedir() };
   for (const candidate of candidates) {
-    const env = { PATH: process.env.PATH ?? "", HOME: homedir() };
-    const probed = await processes.run([candidate, "-I", "-c", PROBE], {
-      env,
-      cwd: "/",
-      limit: 30_000,
-    });
-    const [found, executable, prefix] = probed.code === 0 ? JSON.parse(probed.stdout) : [];
-    if (found === undefined || (version !== undefined && !found.startsWith(`${version}.`)))
-      continue;
-    const test = asPerson(person, ["test", "-x", executable], "/");
-    const isReachable = (await processes.run(test, { env, limit: 20_000 })).code === 0;
-    const home = join(folder, "python");
-    const path = isReachable ? executable : executable.replace(prefix, home);
-    symlinkSync(path, join(folder, "python3"));
-    return { path: [folder], python: found, binds: isReachable ? [] : [[prefix, home]] };
+    const words = [candidate, "-I", "-c", PROBE];
+    const { code, stdout } = await processes.run(words, { env, cwd: "/", limit: 30_000 });
+    const [found, executable, prefix] = code === 0 ? JSON.parse(stdout) : [];
+    const isWanted =
+      found !== undefined && (version === undefined || found.startsWith(`${version}.`));
+    if (!isWanted) continue;
+    const look = 'for one in "$@"; do test -x "$one" || { echo "$one"; break; }; done';
+    const asked = asPerson(person, ["sh", "-c", look, "sh", ...ancestorsOf(executable)], "/");
+    const cover = (await processes.run(asked, { env, limit: 20_000 })).stdout.trim();
+    symlinkSync(executable, join(folder, "python3"));
+    return { path: [folder], python: found, opened: cover === "" ? [] : [{ cover, prefix }] };
   }
   return { reason: `no Python ${version ?? candidates[0]} on the PATH or among pyenv's versions` };
+}
+
+/** The folders on the way to a file, from the outermost, and the file. */
+function ancestorsOf(path) {
+  const parts = path.split("/").slice(1);
+  return parts.map((_, index) => `/${parts.slice(0, index + 1).join("/")}`);
 }
 
 function placesOf(version) {

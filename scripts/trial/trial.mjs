@@ -88,14 +88,14 @@ export class Trial {
   async #runtime({ name, find }, person) {
     if (find === undefined) return undefined;
     const folder = join(this.#folder, "runtimes", name.replaceAll("/", "-"));
-    mkdirSync(join(folder, "python"), { recursive: true });
+    mkdirSync(folder, { recursive: true });
     return await find({ folder, person, processes: this.#processes });
   }
 
   async #mount({ name, what, mounts, otherwise }, machine, { path, home, runtime }) {
-    const binds = runtime.binds ?? [];
-    if (mounts === undefined && binds.length === 0) return true;
-    const problem = await machine.mount({ ...mounts?.({ path, home }), binds });
+    const opened = runtime.opened ?? [];
+    if (mounts === undefined && opened.length === 0) return true;
+    const problem = await machine.mount({ ...mounts?.({ path, home }), opened });
     if (problem === undefined) return true;
     if (otherwise === undefined) return this.#checks.skip(name, what, problem);
     otherwise({ home });
@@ -112,17 +112,14 @@ export class Trial {
       });
       return true;
     }
-    const result = await installTarball(machine, tarball);
-    if (isWithoutRegistry(result)) {
-      return this.#checks.skip(
-        machine.name,
-        "npm install",
-        `npm cannot install here: ${result.stderr.trim().split("\n")[0]}`,
-      );
-    }
+    let result;
     const isInstalled = await visit.task("npm install", async () => {
+      result = await installTarball(machine, tarball);
       if (result.code === 0 && !/npm (warn|error)/i.test(result.stderr)) return undefined;
-      return { expected: "exit code 0 and no warning", got: `${result.code}\n${result.stderr}` };
+      const said = result.stderr.trim();
+      if (isWithoutRegistry(result))
+        return { skip: `npm reaches no registry: ${said.split("\n")[0]}` };
+      return { expected: "exit code 0 and no warning", got: `${result.code}\n${said}` };
     });
     if (!isInstalled && result.code !== 0) return false;
     if (this.#options.short) shared.installed = machine.project;
