@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Checks } from "./checks.mjs";
@@ -42,7 +42,7 @@ export class Trial {
       person,
       path,
       tarball,
-      index: await packageIndex(),
+      index: this.#options.short ? { reason: "the short form asks none" } : await packageIndex(),
       cache: ownFolder(person, join(this.#folder, "npm-cache")),
     };
     const missing = await this.#missing(shared);
@@ -66,7 +66,7 @@ export class Trial {
     const folder = join(this.#folder, plan.folder ?? plan.name);
     mkdirSync(folder);
     const home = ownFolder(person, join(folder, "home"));
-    const project = ownFolder(person, join(folder, "project"));
+    const project = shared.installed ?? ownFolder(person, join(folder, "project"));
     const runtime = (await this.#runtime(plan, person)) ?? { path: [] };
     if (runtime.reason !== undefined)
       return this.#checks.skip(plan.name, plan.what, runtime.reason);
@@ -105,13 +105,7 @@ export class Trial {
   /** From an empty folder; in the short form once, for npm takes its time. */
   async #install(visit, tarball, shared) {
     const { machine } = visit;
-    if (shared.installed !== undefined) {
-      cpSync(join(shared.installed, "."), machine.project, {
-        recursive: true,
-        verbatimSymlinks: true,
-      });
-      return true;
-    }
+    if (shared.installed !== undefined) return true;
     let result;
     const isInstalled = await visit.task("npm install", async () => {
       result = await installTarball(machine, tarball);
