@@ -175,7 +175,9 @@ export async function notebooks(visit, args = []) {
     const path = join(machine.project, "out.txt");
     return same("from a cell", existsSync(path) ? readFileSync(path, "utf8") : "no file");
   });
-  await visit.command("notebook remove", ["notebook", "remove", "trial", ...args], { code: 0 });
+  const remove = ["notebook", "remove", "trial", ...args];
+  await visit.command("notebook remove asks first", remove, { code: 2, stderr: /--yes/ });
+  await visit.command("notebook remove --yes", [...remove, "--yes"], { code: 0 });
   await visit.command("notebook list: it is gone", ["notebook", "list", ...args], {
     never: /trial/,
   });
