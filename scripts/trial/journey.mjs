@@ -146,18 +146,18 @@ for name in ${JSON.stringify(index.names)}:
 
 export async function notebooks(visit, args = []) {
   const { machine } = visit;
-  const say = (code) => ["notebook", "run", "trial", "-c", code, ...args];
+  const say = (code) => ["notebook", "run", "sums", "-c", code, ...args];
   await visit.command("notebook: a cell", say("x = 20"), { never: /cellar:/ });
   await visit.command("notebook: its variable in another process", say("x + 22"), {
     stdout: /\b42\b/,
   });
   if (visit.isShort) return;
-  await visit.command("notebook show", ["notebook", "show", "trial", ...args], {
+  await visit.command("notebook show", ["notebook", "show", "sums", ...args], {
     stdout: /x \+ 22/,
   });
   const file = join(machine.project, "numbers.csv");
   writeFileSync(file, "a,b\n1,2\n", { mode: 0o644 });
-  await visit.command("notebook put", ["notebook", "put", "trial", "numbers.csv", ...args], {
+  await visit.command("notebook put", ["notebook", "put", "sums", "numbers.csv", ...args], {
     code: 0,
   });
   await visit.command("notebook: the file is there", say("open('numbers.csv').read()"), {
@@ -168,18 +168,18 @@ export async function notebooks(visit, args = []) {
     say("open('out.txt', 'w').write('from a cell')"),
     { code: 0 },
   );
-  await visit.command("notebook get", ["notebook", "get", "trial", "out.txt", ...args], {
+  await visit.command("notebook get", ["notebook", "get", "sums", "out.txt", ...args], {
     code: 0,
   });
   await visit.task("notebook get: the file is here", async () => {
     const path = join(machine.project, "out.txt");
     return same("from a cell", existsSync(path) ? readFileSync(path, "utf8") : "no file");
   });
-  const remove = ["notebook", "remove", "trial", ...args];
+  const remove = ["notebook", "remove", "sums", ...args];
   await visit.command("notebook remove asks first", remove, { code: 2, stderr: /--yes/ });
   await visit.command("notebook remove --yes", [...remove, "--yes"], { code: 0 });
   await visit.command("notebook list: it is gone", ["notebook", "list", ...args], {
-    never: /trial/,
+    never: /\bsums\b/,
   });
 }
 

@@ -2,7 +2,7 @@
 export function summaryLines({ results, measures, names }) {
   const width = Math.max(...names.map((name) => name.length), "machine".length);
   const row = (name, cells) =>
-    `${name.padEnd(width)}  ${cells.map((cell) => String(cell).padStart(7)).join("")}`;
+    `${name.padEnd(width)}  ${cells.map((cell) => String(cell).padStart(9)).join("")}`;
   const lines = [row("machine", ["passed", "failed", "skipped", "s"])];
   for (const name of names) {
     const own = results.filter(({ machine }) => machine === name);
