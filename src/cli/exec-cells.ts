@@ -22,7 +22,8 @@ export interface ExecOptions extends SandboxOptions {
 /** Files that go in before the cells and come out after them. */
 export interface Delivery {
   bring(sandbox: ISandbox, signal: AbortSignal): Promise<void>;
-  take(sandbox: ISandbox): Promise<readonly Written[] | undefined>;
+  /** Not the copies of the scripts that ran. */
+  take(sandbox: ISandbox, scripts: readonly ScriptCell[]): Promise<readonly Written[] | undefined>;
   tell(written: readonly Written[]): void;
 }
 
@@ -68,7 +69,7 @@ async function runCells(
     : await runForPeople(cells, options, open, signal, delivery);
 }
 
-interface ScriptCell {
+export interface ScriptCell {
   readonly code: string;
   /** What the script finds as `sys.argv`. */
   readonly argv: readonly string[];
@@ -89,7 +90,7 @@ async function runForJson(
   }
   const last = executions.at(-1);
   const shown = executions.map(executionJson);
-  const files = await filesJson(sandbox, delivery);
+  const files = await filesJson(sandbox, cells, delivery);
   writeJson({ ...(cells.length === 1 ? shown[0] : { executions: shown }), ...files });
   if (files.filesError !== undefined) return EXIT.cellar;
   return last === undefined ? EXIT.ok : exitCodeOf(last);
@@ -98,10 +99,11 @@ async function runForJson(
 /** What came out, or why it did not: the results are told in any case. */
 async function filesJson(
   sandbox: ISandbox,
+  cells: readonly ScriptCell[],
   delivery: Delivery | undefined,
 ): Promise<{ readonly files?: readonly Written[]; readonly filesError?: object }> {
   try {
-    const files = await delivery?.take(sandbox);
+    const files = await delivery?.take(sandbox, cells);
     return files === undefined ? {} : { files };
   } catch (error) {
     return { filesError: describeFailure(error) };
@@ -138,7 +140,7 @@ async function runForPeople(
   if (displays.unshown > 0) {
     complain(`not shown: ${counted(displays.unshown, "image")}`, "save them with --images FOLDER");
   }
-  const written = await delivery?.take(sandbox);
+  const written = await delivery?.take(sandbox, cells);
   if (written !== undefined) delivery?.tell(written);
   return code;
 }

@@ -7,6 +7,7 @@ import { parseFilePath } from "../backends/files/file-path.js";
 import type { FileListing, WorkspaceFile } from "../backends/files/workspace-file.js";
 import { CellarError, describeError, isCellarError } from "../errors.js";
 import { descend, Folder } from "../session/workspace/folder.js";
+import type { ScriptCell } from "./exec-cells.js";
 import { complain, invalidInput } from "./failures.js";
 import { sizeText, type Written } from "./host-files.js";
 import { escapeControls } from "./terminal.js";
@@ -50,7 +51,10 @@ export class ExecFiles {
   }
 
   /** Undefined where nothing is to come out. Links are left where they are. */
-  async take(sandbox: ISandbox): Promise<readonly Written[] | undefined> {
+  async take(
+    sandbox: ISandbox,
+    scripts: readonly ScriptCell[],
+  ): Promise<readonly Written[] | undefined> {
     const { out, workspaceMb } = this.#wishes;
     if (out === undefined) return undefined;
     const after = await sandbox.listFiles();
@@ -67,7 +71,7 @@ export class ExecFiles {
         if (!isCellarError(error, "NOT_FOUND")) throw error;
       });
       // What the cells left running may remove files as well.
-      if (content === undefined) continue;
+      if (content === undefined || isScript(path, content, scripts)) continue;
       left -= content.length;
       await write(folder, path, content);
       written.push({ path, bytes: content.length });
@@ -113,6 +117,13 @@ async function makeFolder(path: string, force: boolean): Promise<void> {
 function isChanged(file: WorkspaceFile, before: WorkspaceFile | undefined): boolean {
   if (before === undefined || before.kind !== file.kind) return true;
   return before.bytes !== file.bytes || before.modified.getTime() !== file.modified.getTime();
+}
+
+/** The copy of a script that every one finds of itself, as long as it is the same. */
+function isScript(path: string, content: Buffer, scripts: readonly ScriptCell[]): boolean {
+  const isSame = ({ code, argv }: ScriptCell) =>
+    basename(argv[0] ?? "") === path && content.equals(Buffer.from(code));
+  return scripts.some(isSame);
 }
 
 function isFolder({ kind }: WorkspaceFile): boolean {

@@ -48,16 +48,9 @@ describe("cellar exec, with files", () => {
         "os.symlink('/etc/passwd', 'link'); os.symlink('/etc', 'way')",
         "1 / 0",
       ].join("\n");
-      const run = await exec(
-        "--put",
-        "sales.csv",
-        "--put",
-        "kept.csv",
-        "--out",
-        "results",
-        "-c",
-        code,
-      );
+      writeFileSync(at("report.py"), code);
+      const puts = ["--put", "sales.csv", "--put", "kept.csv"];
+      const run = await exec(...puts, "--out", "results", "report.py");
       expect(run).toMatchObject({ code: 1, stdout: "" });
       expect(run.stderr).toMatch(/ZeroDivisionError[\s\S]*\nwrote 2 files to results \(5 KB\)\n$/);
       expect(readdirSync(at("results")).sort()).toEqual(["out", "sales.csv"]);

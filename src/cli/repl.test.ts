@@ -39,7 +39,7 @@ describe("cellar repl", () => {
     expect(code).toBe(1);
     expect(stdout).toBe(
       "back to the state after cell 1\n1\nthe start\nafter cell 1\nafter cell 3\n" +
-        `wrote ${saved} (31 bytes)\nwrote ${saved} (31 bytes)\n`,
+        `wrote ${saved} (28 bytes)\nwrote ${saved} (28 bytes)\n`,
     );
     expect(stderr).toContain("%undo takes a whole number");
     expect(stderr).toContain(`${saved} is there already`);
