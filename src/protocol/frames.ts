@@ -2,6 +2,7 @@ import { CellarError } from "../errors.js";
 import { MAX_FRAME_BYTES } from "./bounds.js";
 
 const HEADER_BYTES = 4;
+const MEBIBYTE = 1024 * 1024;
 const FIRST_STORE_BYTES = 64 * 1024;
 
 /** First byte of a frame that carries raw bytes; JSON text can never begin with it. */
@@ -14,10 +15,12 @@ export type Frame =
 export function encodeFrame(message: unknown, limit = MAX_FRAME_BYTES): Buffer {
   const body = Buffer.from(JSON.stringify(message), "utf8");
   if (body.length > limit) {
+    const size = (body.length / MEBIBYTE).toFixed(1);
     throw new CellarError(
       "TOO_LARGE",
-      `a message of ${body.length} bytes exceeds the limit of a message`,
+      `it has ${size} MB as JSON; one message may have ${limit / MEBIBYTE} MB`,
       {
+        remedy: "Give large data as a file: with putFile(), mounts or initialize({ file }).",
         details: { bytes: body.length, limit },
       },
     );
