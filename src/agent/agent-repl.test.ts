@@ -57,6 +57,16 @@ describe("an agent's REPL", () => {
     expect(await repl.exploration.export()).toMatchObject({ strategy: "search", answerTokens: 2 });
   });
 
+  it("takes files of the host, and gives those that turns made", async () => {
+    const repl = await start();
+    await repl.putFile("notes.txt", "one\ntwo\n");
+    const { observation } = await repl.turn("print(len(peek(file='/workspace/notes.txt')) > 0)");
+    expect(observation).toContain("True");
+    const { files } = await repl.listFiles();
+    expect(files.map(({ path, bytes }) => [path, bytes])).toEqual([["notes.txt", 8]]);
+    expect(String(await repl.getFile("/workspace/notes.txt"))).toBe("one\ntwo\n");
+  });
+
   it("has the functions that a checkpoint knows by name", async () => {
     const repl = await start({ config: { policy: "off" } });
     const names = JSON.stringify([...AGENT_FUNCTIONS]);
