@@ -97,6 +97,7 @@ export type {
 } from "./session/notebook-state.js";
 export type { NotebookOptions } from "./session/options.js";
 export type { Catalogued } from "./session/record/catalogue.js";
+export type { CellKey } from "./session/record/cell-finding.js";
 export { type RunOnceOptions, type RunOnceResult, runOnce } from "./session/run-once.js";
 export type {
   BlobRef,

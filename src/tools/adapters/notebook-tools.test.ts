@@ -103,6 +103,16 @@ describe("dispatch", () => {
     expect([isError, structured]).toMatchObject([false, { session: "forms" }]);
   });
 
+  it("goes on in one notebook where no session is named, and lets no model delete a chosen one", async () => {
+    await using tools = await toolsOn(ground);
+    const first = await tools.dispatch("execute_cell", { code: "df = 41" });
+    const second = await tools.dispatch("execute_cell", '{"code":"df + 1"}');
+    const { session } = first.structured as { session: string };
+    expect(second.structured).toMatchObject({ session, cell: { outputs: [{ text: "42" }] } });
+    await using chosen = await toolsOn(ground, { session: "chosen" });
+    expect(chosen.names).not.toContain("delete_notebook");
+  });
+
   it("answers bad arguments without a chosen session too", async () => {
     await using tools = await toolsOn(ground);
     for (const input of ["[", [], { cod: "1" }, 7]) {
