@@ -138,7 +138,7 @@ describe("when walls are not there", () => {
       await using other = new NativeRuntime({ surroundings: { ...here, packageRoot } });
       await expect(other.createSandbox()).rejects.toMatchObject({
         code: "SANDBOX_UNAVAILABLE",
-        details: { option: "minIsolation" },
+        details: { cause: locateBwrap(here.path) === undefined ? "bwrap-missing" : "unknown" },
       });
       await using sandbox = await other.createSandbox({ minIsolation: "L1" });
       expect(sandbox.info).toMatchObject({ mode: "plain", isolation: { level: "L1" } });
