@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
+import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { describeError } from "../../src/errors.js";
 import { Consumer, type Finished } from "./consumer.js";
@@ -99,6 +100,16 @@ describe("the package", () => {
     const text = readFileSync(join(consumer.cellar, "dist", "vendor", "LICENSES.txt"), "utf8");
     expect(text).toMatch(/^gpt-tokenizer \d/m);
     expect(text).toMatch(/^@modelcontextprotocol\/server \d/m);
+  });
+
+  it("counts tokens as the tokenizer does that it was taken from", async (ctx) => {
+    needs(ctx, obstacle);
+    const file = "dist/vendor/gpt-tokenizer/encoding/o200k_base.js";
+    const own: { encode(text: string): number[] } = await import(join(consumer.cellar, file));
+    for (const page of ["docs/policy.md", "demo/moby-dick.json"]) {
+      const text = `${readFileSync(join(consumer.cellar, page), "utf8")} ñ 漢字 🦊`;
+      expect(own.encode(text)).toEqual(encode(text));
+    }
   });
 
   it(`weighs less than ${HEAVIEST_MB} MB with all that it brings`, (ctx) => {

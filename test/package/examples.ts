@@ -86,7 +86,7 @@ export function runExamples(
         await finished.catch(() => {});
       }
       if (examples.some(({ startsDaemon }) => startsDaemon)) {
-        await consumer.start(page, ["cellar", "daemon", "stop"]);
+        await consumer.start(page, ["cellar", "daemon", "stop"]).catch(() => {});
       }
     }
   };
