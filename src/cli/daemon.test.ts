@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -86,6 +86,8 @@ describe("cellar daemon", () => {
     expect((await status()).status.kept).toBe(false);
     await run(["daemon", "start"]);
     expect((await status()).status.kept).toBe(true);
+    expect((await run(["exec", "-c", "x = 6", "-c", "x * 7"])).stdout).toBe("42\n");
+    expect((await run(["exec"], { input: "5*5" })).stdout).toBe("25\n");
   });
 
   check("runs in the foreground until it is interrupted", async () => {
@@ -152,7 +154,15 @@ describe("cellar exec", () => {
     await run(["daemon", "start"]);
     const { code, stderr } = await run(["exec", "-c", "1"], { env: { CELLAR_TIMEOUT: "soon" } });
     expect(code).toBe(2);
-    expect(stderr).toMatch(/timeout/);
+    expect(stderr).toContain('CELLAR_TIMEOUT is "soon", which is no duration');
+    const file = join(realpathSync(home), "cellar.config.json");
+    writeFileSync(file, JSON.stringify({ poolSize: 999 }));
+    const around = { cwd: home, env: { CELLAR_POOL_SIZE: "" } };
+    for (const backend of [[], ["--backend", "daemon"]]) {
+      const refused = await run(["exec", ...backend, "-c", "1"], around);
+      expect({ backend, code: refused.code }).toEqual({ backend, code: 2 });
+      expect(refused.stderr).toContain(`"poolSize" in ${file} must be at most 256, not 999`);
+    }
   });
 
   check("falls to native when the daemon was killed", async () => {
