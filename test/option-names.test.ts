@@ -32,7 +32,7 @@ const MISTAKES: [string, (option: object) => unknown, object, string][] = [
   ["Notebook.open", (o) => Notebook?.open?.({ ...PLACE, ...o }), { takover: true }, "takeover?"],
   ["Notebook.open", (o) => Notebook?.open?.({ ...PLACE, ...o }), { maxCels: 5 }, "maxCells?"],
   ["Notebook.list", (o) => Notebook?.list?.({ dir, ...o }), { usr: "u" }, "user?"],
-  ["Notebook.remove", (o) => Notebook?.remove?.({ ...PLACE, ...o }), {}, "preload"],
+  ["Notebook.remove", (o) => Notebook?.remove?.({ ...PLACE, ...o }), { force: true }, "session"],
   ["runOnce", (o) => loose.runOnce?.({ code: "1", ...o }), { captureStat: true }, "captureState?"],
   ["rlm", (o) => loose.rlm?.({ ...ASKED, ...o }), { contxt: "x" }, "context?"],
   ["rlm", (o) => loose.rlm?.({ ...ASKED, ...o }), { timeout: 5 }, "config: { timeout }"],

@@ -73,10 +73,13 @@ export const SETTING_PATHS: readonly string[] = SETTING_NAMES.flatMap((name) => 
 
 export const SANDBOX_OPTION_PATHS: readonly string[] = [...SETTING_PATHS, ...CODE_OPTION_NAMES];
 
+export const SANDBOX_NAMES: readonly string[] = [...SETTING_NAMES, ...CODE_OPTION_NAMES];
+
 /** For options that have those of the sandbox in a place of their own. */
 export function sandboxNotice(name: string): string | undefined {
-  const isOne = [...SETTING_NAMES, ...CODE_OPTION_NAMES].some((one) => one === name);
-  return isOne ? `options of the sandbox go into config: { ${name} }` : undefined;
+  return SANDBOX_NAMES.includes(name)
+    ? `options of the sandbox go into config: { ${name} }`
+    : undefined;
 }
 
 const IN_MILLISECONDS: ReadonlySet<string> = new Set<SettingName>([

@@ -54,10 +54,10 @@ describe("candidates", () => {
   it("are the configured one alone, a folder meaning a venv", () => {
     const places = { packageRoot: root, environment: join(root, "own"), path: "/usr/bin" };
     expect(interpreterCandidates({ ...places, configured: "/x/python3.12" })).toEqual([
-      { path: "/x/python3.12", reason: "configured" },
+      { path: "/x/python3.12", reason: "configured", isConfigured: true },
     ]);
     expect(interpreterCandidates({ ...places, configured: root })).toEqual([
-      { path: join(root, "bin/python"), reason: "configured" },
+      { path: join(root, "bin/python"), reason: "configured", isConfigured: true },
     ]);
   });
 

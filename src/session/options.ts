@@ -3,8 +3,9 @@ import { z } from "zod";
 import type { REPLConfig } from "../backends/backend.js";
 import type { NativeRuntime } from "../backends/native/runtime.js";
 import { checkRuntime, splitConfig } from "../backends/options.js";
-import { checkNames, requireFunction, requireOptions, wrongKind } from "../config/kinds.js";
+import { checkNames, kindOf, requireFunction, requireOptions } from "../config/kinds.js";
 import { unfitOptions } from "../config/problems.js";
+import { SANDBOX_NAMES } from "../config/setting-names.js";
 import { resolveSettings, type Settings } from "../config.js";
 import { CellarError } from "../errors.js";
 import { DiskStore } from "./store/disk-store.js";
@@ -77,6 +78,13 @@ export function readOptions(options: NotebookOptions): NotebookWishes {
   };
 }
 
+/** What a notebook was opened with may name it elsewhere too. */
+export function withoutSettings<T extends PlaceOptions>(options: T): T {
+  const others = new Set<string>(["session", "takeover", "create", "runtime", ...SANDBOX_NAMES]);
+  const kept = Object.entries(options).filter(([name]) => !others.has(name));
+  return Object.fromEntries(kept) as unknown as T;
+}
+
 /** The id of a notebook that goes on from another. */
 export function twinId(
   session: string,
@@ -114,7 +122,12 @@ function requireObject(options: NotebookOptions): NotebookOptions {
       { remedy: "Leave backend out." },
     );
   }
-  throw wrongKind("the options of a notebook", `an object such as ${EXAMPLE}`, options);
+  const kind = kindOf(options);
+  throw new CellarError(
+    "INVALID_INPUT",
+    `the options of a notebook must be an object such as ${EXAMPLE}, not ${kind}`,
+    { remedy: "Give at least user, session and dir." },
+  );
 }
 
 function unfit({ issues }: z.ZodError, input: NotebookOptions): CellarError {

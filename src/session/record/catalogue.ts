@@ -3,7 +3,7 @@ import { checkNames } from "../../config/kinds.js";
 import { describeError, isCellarError } from "../../errors.js";
 import { razeRoom, roomsIn } from "../live/quarters.js";
 import { roomsOf } from "../live/room-sign.js";
-import { type PlaceOptions, placeOf } from "../options.js";
+import { type PlaceOptions, placeOf, withoutSettings } from "../options.js";
 import { checkId } from "../store/names.js";
 import { currentOwner, livenessOfOwner, type Owner } from "../store/owner.js";
 import type { NotebookId, NotebookStore } from "../store/store.js";
@@ -29,7 +29,7 @@ export async function listNotebooks(
   place: PlaceOptions & { readonly user?: string | undefined },
 ): Promise<readonly Catalogued[]> {
   const { store } = placeOf(place);
-  checkNames("Notebook.list", place, { dir: true, store: true, user: true });
+  checkNames("Notebook.list", withoutSettings(place), { dir: true, store: true, user: true });
   const found: Catalogued[] = [];
   for await (const id of store.heads.list(place.user)) {
     const described = await describe(id, store);
@@ -42,7 +42,8 @@ export async function listNotebooks(
 export async function removeNotebook(options: PlaceOptions & NotebookId): Promise<void> {
   const { dir, store } = placeOf(options);
   const known = { dir: true, store: true, user: true, session: true } as const;
-  const id = checkId(checkNames("Notebook.remove", options, known));
+  checkNames("Notebook.remove", withoutSettings(options), known);
+  const id = checkId(options);
   const root = roomsIn(dir);
   for (const name of await deleted(store, id, root)) await razeRoom({ root, name });
 }
