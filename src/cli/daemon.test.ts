@@ -54,7 +54,10 @@ describe("cellar daemon", () => {
       code: 1,
       stdout: `no daemon is running (${path})\n`,
     });
-    expect(await run(["daemon", "stop"])).toMatchObject({ code: 0, stdout: "no daemon is running\n" });
+    expect(await run(["daemon", "stop"])).toMatchObject({
+      code: 0,
+      stdout: "no daemon is running\n",
+    });
   });
 
   check("starts, is seen, is found running, and stops", async () => {

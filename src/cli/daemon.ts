@@ -90,7 +90,9 @@ async function start(): Promise<number> {
     const warming = link.request("daemon_status", { settled: true });
     const { warmth } = await withProgress("warming Python…", warming);
     const { pid } = link.daemon;
-    write(`the daemon ${wasThere ? "is already running" : "is started"} (pid ${pid}, ${address.path})`);
+    write(
+      `the daemon ${wasThere ? "is already running" : "is started"} (pid ${pid}, ${address.path})`,
+    );
     write(describeWarmth(warmth));
     return EXIT.ok;
   } finally {
