@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 
-from . import aliases, bridge, context, interrupts, reserve, snapshot, streams, values, wire
+from . import aliases, bridge, completing, context, interrupts, reserve, snapshot, streams, values, wire
 from .agent import AgentTools
 from .conduct import Conduct
 from .interpreter import Interpreter
@@ -312,11 +312,6 @@ class Service:
     def _variables(self, _params):
         return {"variables": values.describe(self._interpreter.namespace)}
 
-    def _complete(self, params):
-        from .completion import complete
-
-        return complete(params["code"], params["cursor"], self._interpreter)
-
     def _ping(self, _params):
         return {}
 
@@ -328,7 +323,7 @@ class Service:
         "configure": _configure,
         "get_variable": _get_variable,
         "variables": _variables,
-        "complete": _complete,
+        "complete": completing.answer,
         "ping": _ping,
     }
 

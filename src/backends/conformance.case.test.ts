@@ -303,23 +303,6 @@ export function describeConformance(options: ConformanceOptions): void {
       expect(names.filter((name) => name.startsWith("_"))).toEqual([]);
     });
 
-    check("completes what is being typed, and runs no property for it", async () => {
-      const cell =
-        "asked = []\nclass Tap:\n  @property\n  def flow(self): asked.append(1); return ''";
-      await sandbox.execute(`${cell}\ntap = Tap(); number = 5; table = {'first key': 1}`);
-      expect(await sandbox.complete("é😀 = number.bit_l")).toEqual({
-        matches: ["bit_length"],
-        start: 13,
-        end: 18,
-      });
-      expect((await sandbox.complete("print(numb) + 1", 10)).matches).toEqual(["number"]);
-      expect((await sandbox.complete("table['fi")).matches).toEqual(["first key']"]);
-      expect((await sandbox.complete("tap.fl")).matches).toEqual(["flow"]);
-      expect((await sandbox.complete("tap.flow.upp")).matches).toEqual([]);
-      expect(await sandbox.getVariable("asked")).toEqual([]);
-      await expect(sandbox.complete("x", 2)).rejects.toMatchObject({ code: "INVALID_INPUT" });
-    });
-
     check("makes the context known to Python", async () => {
       await sandbox.initialize("a long text");
       expect(text(await sandbox.execute("context"))).toBe("'a long text'");
