@@ -253,11 +253,11 @@ describe("cellar trace view", () => {
     expect(await cellar(["trace", "view", trace])).toMatchObject({ code: 2, stdout: "" });
     expect(readFileSync(trace, "utf8")).toBe(`${EVENT}\n`);
     const other = await cellar(["trace", "view", file("other.txt", "hello\n")]);
-    expect(other).toMatchObject({ code: 125, stdout: "" });
+    expect(other).toMatchObject({ code: 2, stdout: "" });
     expect(other.stderr).toContain("Give a file that Cellar wrote as a trace");
     const missing = await cellar(["trace", "view", join(folder, "nothing.jsonl")]);
     expect(missing).toMatchObject({ code: 2, stdout: "" });
     const nowhere = ["trace", "view", trace, "--out", join(folder, "no", "page.html")];
-    expect(await cellar(nowhere)).toMatchObject({ code: 125, stdout: "" });
+    expect(await cellar(nowhere)).toMatchObject({ code: 2, stdout: "" });
   });
 });
