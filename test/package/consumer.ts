@@ -56,8 +56,9 @@ export class Consumer {
   }
 
   async install(tarball: string): Promise<void> {
-    const quiet = ["--no-audit", "--no-fund", "--loglevel=error", "--fetch-retries=1"];
-    const install = ["install", "--prefer-offline", ...quiet, tarball];
+    const quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
+    const brief = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000"];
+    const install = ["install", "--prefer-offline", ...quiet, ...brief, tarball];
     await run("npm", install, { cwd: this.folder, timeout: PATIENCE_MS });
   }
 
