@@ -70,7 +70,7 @@ describe("a desk", () => {
     await using desk = await ground.open({ runtime, config: { minIsolation: "L0" } });
     const { level, claim } = desk.isolation;
     expect(["L0", "L1"]).toContain(level);
-    expect(instructionsFor(desk)).toContain(`${level}. ${claim} No wall keeps code from`);
+    expect(instructionsFor(desk)).toContain(`${level}. ${claim} Code is not isolated`);
     expect(instructionsFor(desk)).not.toContain("cannot reach any network");
     const { structured, text } = await execute(desk, "open", "20 + 22");
     expect(structured).toMatchObject({ isolation: level });
