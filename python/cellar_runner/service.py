@@ -278,8 +278,7 @@ class Service:
         os.environ.update(params["environment"])
         aliases.bind(os.environ)
         if "conduct" in params:
-            conduct = params["conduct"]
-            self._interpreter.conduct = Conduct(conduct["policy"], conduct["sanitise"])
+            self._interpreter.conduct = Conduct(params["conduct"]["policy"], params["conduct"]["sanitise"])
         if "agent" in params:
             self._equip(params["agent"])
         if "tools" in params:
@@ -290,7 +289,6 @@ class Service:
         return {}
 
     def _equip(self, options):
-        """Gives cells the functions of an agent."""
         bridges, variables = self._builtins, lambda: self._interpreter.namespace
         reserved = ReservedNames(self._builtins, self._host_context)
         self._agent = AgentTools(

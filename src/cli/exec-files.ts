@@ -77,9 +77,8 @@ export class ExecFiles {
       written.push({ path, bytes: content.length });
     }
     if (after.isCut) complain("there are more files in /workspace than were written");
-    const links = changed.length - files.length - changed.filter(isFolder).length;
-    if (links > 0)
-      complain(`left out of ${out}, since they are no files: ${links} links or the like`);
+    const others = changed.length - files.length - changed.filter(isFolder).length;
+    if (others > 0) complain(`not written to ${out}: symbolic links and special files (${others})`);
     return written;
   }
 

@@ -17,6 +17,7 @@ import {
   cursorSchema,
   executionErrorSchema,
   json,
+  limitsSchema,
   mimeBundleSchema,
   nothing,
   notification,
@@ -31,17 +32,6 @@ import { stateMessages } from "./state-messages.js";
 import { toolsSchema } from "./tool-messages.js";
 
 export { MAX_FRAME_BYTES, MAX_SOURCE_BYTES, PROTOCOL_VERSION } from "./bounds.js";
-
-/** What one process was allowed to use, and how it was cut. */
-export const limitsSchema = z.strictObject({
-  memory_mb: z.int().positive(),
-  processes: z.int().positive(),
-  workspace_mb: z.int().positive(),
-  tmp_mb: z.int().positive(),
-  file_mb: z.int().positive(),
-  open_files: z.int().min(32),
-  inotify_watches: z.int().min(0),
-});
 
 const hello = z.strictObject({
   protocol: count,

@@ -84,3 +84,14 @@ export function request<P extends z.ZodType, R extends z.ZodType>(
 ): RequestSpec<P, R> {
   return { kind: "request", link, from, params, result };
 }
+
+/** What the processes of a session may use. */
+export const limitsSchema = z.strictObject({
+  memory_mb: z.int().positive(),
+  processes: z.int().positive(),
+  workspace_mb: z.int().positive(),
+  tmp_mb: z.int().positive(),
+  file_mb: z.int().positive(),
+  open_files: z.int().min(32),
+  inotify_watches: z.int().min(0),
+});

@@ -73,8 +73,8 @@ export function codeFault(
     case "ENOTDIR":
       return told(
         "INVALID_INPUT",
-        "leads through a link, or through a file as if it were a folder; links are not followed",
-        "Name the file itself; a link can be read inside the sandbox.",
+        "leads through a symbolic link, or through a file as if it were a folder; symbolic links are not followed",
+        "Name the file itself; a symbolic link can be read inside the sandbox.",
       );
     case "EISDIR":
     case "ENOTEMPTY":
