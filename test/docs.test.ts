@@ -105,7 +105,7 @@ describe("the documents", () => {
   });
 
   it("never have an agent fetch the package by a name that is not taken yet", () => {
-    const files = ["docs", "src"].flatMap(sources);
+    const files = ["README.md", ...["docs", "src"].flatMap(sources)];
     expect(files.flatMap((file) => fetchingLines(text(file)))).toEqual([]);
   });
 

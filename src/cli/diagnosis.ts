@@ -117,11 +117,12 @@ function hasDaemon(): boolean {
   }
 }
 
-/** Whether a session takes Pyodide for want of a Python; who named one wants that one. */
+/** Whether a session takes Pyodide for want of a Python; not for one that was named, or an environment. */
 function isReplaced(python: Found, settings: Settings): boolean {
   return (
     "error" in python &&
     isCellarError(python.error, "PYTHON_UNSUITABLE") &&
+    python.error.details.environment === undefined &&
     settings.python === undefined
   );
 }

@@ -313,7 +313,7 @@ describe("when something ends", () => {
     const [pid = 0, ...others] = templates();
     expect(others).toEqual([]);
     process.kill(pid, "SIGKILL");
-    expect((await lossOf(sandbox)).state.reason).toContain("template");
+    expect((await lossOf(sandbox)).state.reason).toContain("process with the context");
     await holds(sandbox, `len(context) == ${2 * MEBIBYTE} and 'x' not in globals()`);
     expect(templates()).toHaveLength(1);
   });
