@@ -59,7 +59,10 @@ function packageRoot(): string {
   if (typeof here !== "string") throw incomplete("beside this program");
   const root = dirname(dirname(dirname(fileURLToPath(here))));
   const runner = join(root, "python", "cellar_runner");
-  if (!existsSync(runner)) throw incomplete(`at ${runner}`);
+  // Where the program itself is in its place, `doctor` tells which part is missing.
+  if (!existsSync(runner) && !existsSync(join(root, "dist", "cli", "main.js"))) {
+    throw incomplete(`at ${runner}`);
+  }
   return root;
 }
 
