@@ -39,6 +39,11 @@ export function environmentOf(person, { home, path, cache }) {
     TERM: "dumb",
     npm_config_cache: cache,
     npm_config_update_notifier: "false",
+    // Without a registry npm would try for minutes.
+    npm_config_fetch_retries: "1",
+    npm_config_fetch_retry_mintimeout: "1000",
+    npm_config_fetch_retry_maxtimeout: "5000",
+    npm_config_fetch_timeout: "60000",
   };
 }
 

@@ -47,7 +47,8 @@ export class Trial {
     };
     const missing = await this.#missing(shared);
     for (const plan of machines) {
-      if (missing !== undefined) this.#checks.skip(plan.name, plan.what, missing);
+      const obstacle = missing ?? shared.unreachable;
+      if (obstacle !== undefined) this.#checks.skip(plan.name, plan.what, obstacle);
       else await this.#visit(plan, shared);
     }
     return { results: this.#checks.results, measures: this.#measures };
@@ -111,8 +112,10 @@ export class Trial {
       result = await installTarball(machine, tarball);
       if (result.code === 0 && !/npm (warn|error)/i.test(result.stderr)) return undefined;
       const said = result.stderr.trim();
-      if (isWithoutRegistry(result))
-        return { skip: `npm reaches no registry: ${said.split("\n")[0]}` };
+      if (isWithoutRegistry(result)) {
+        shared.unreachable = `npm reaches no registry: ${said.split("\n")[0]}`;
+        return { skip: shared.unreachable };
+      }
       return { expected: "exit code 0 and no warning", got: `${result.code}\n${said}` };
     });
     if (!isInstalled && result.code !== 0) return false;
