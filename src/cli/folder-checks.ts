@@ -74,7 +74,7 @@ export function notebooksCheck(folder: string): HealthCheck {
       name,
       status: "fail",
       detail: `${folder} cannot be written: ${reason}`,
-      fix: "Name another folder with --dir FOLDER of cellar notebook and cellar mcp, or set XDG_STATE_HOME.",
+      fix: "Name another folder with --dir FOLDER of cellar notebook and cellar mcp, or set CELLAR_HOME.",
     };
   }
   const notes = scarcity(folder, LEAST_NOTEBOOKS);

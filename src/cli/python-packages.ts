@@ -146,7 +146,7 @@ function environmentRemedy(said: string, isLate: boolean): string {
 
 function remedyFor(said: string, python: string): string {
   if (UNREACHABLE.test(said)) {
-    return "No package index answers: check the network, a proxy, or PIP_INDEX_URL.";
+    return "No package index answers: check the network, a proxy, or PIP_INDEX_URL, then run the command again.";
   }
   if (FULL.test(said)) return "Free some space on the disk.";
   if (UNWRITABLE.test(said))

@@ -34,7 +34,7 @@ export interface Surroundings {
 export function surroundings(): Surroundings {
   return {
     path: process.env.PATH ?? "/usr/local/bin:/usr/bin:/bin",
-    home: homedir(),
+    home: homeFolder(),
     temporary: tmpdir(),
     packageRoot: packageRoot(),
     environment: userFolders().python,
@@ -135,7 +135,7 @@ export interface UserFolders {
 }
 
 export function userFolders(): UserFolders {
-  const home = homedir();
+  const home = homeFolder();
   const state = stateFolder(home);
   const runtime = process.env.XDG_RUNTIME_DIR;
   return {
@@ -152,6 +152,15 @@ function stateFolder(home: string): string {
   const chosen = process.env.CELLAR_HOME;
   if (chosen !== undefined && chosen !== "") return resolve(chosen);
   return join(absolute(process.env.XDG_STATE_HOME) ?? join(home, ".local", "state"), "cellar");
+}
+
+/** A user who is in no list of users has none, and then nothing is kept. */
+function homeFolder(): string {
+  try {
+    return homedir();
+  } catch {
+    return "/";
+  }
 }
 
 /** The specification of these variables says that any other value counts as none. */
