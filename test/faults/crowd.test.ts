@@ -58,7 +58,7 @@ describe("a hundred notebooks at once", () => {
       expect(cells.map(({ state }) => state)).toEqual(cells.map(() => "COMPLETED"));
       const third = cells.filter((_, at) => at % 3 === 2);
       expect(third.map(shown)).toEqual(all.map((n) => `(${n + 1000}, ['mine'], '${n}')`));
-      expect(third.map(({ number }) => number)).toEqual(all.map(() => 2));
+      expect(third.map(({ number }) => number)).toEqual(all.map(() => 3));
       await keptAll(notebooks);
       await closeAll(notebooks);
 

@@ -38,10 +38,21 @@ export async function listNotebooks(
   return found.sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
 }
 
+/** What `Notebook.list` tells of one may be handed back with its name. */
+const TOLD: Record<Exclude<keyof Catalogued, keyof NotebookId>, true> = {
+  cells: true,
+  createdAt: true,
+  lastUsedAt: true,
+  bytes: true,
+  isPrivate: true,
+  owner: true,
+  problem: true,
+};
+
 /** Fails with `LOCKED` while somebody has it open, and with `CONFLICT` if it is taken over meanwhile. */
 export async function removeNotebook(options: PlaceOptions & NotebookId): Promise<void> {
   const { dir, store } = placeOf(options);
-  const known = { dir: true, store: true, user: true, session: true } as const;
+  const known = { dir: true, store: true, user: true, session: true, ...TOLD } as const;
   checkNames("Notebook.remove", withoutSettings(options), known);
   const id = checkId(options);
   const root = roomsIn(dir);
