@@ -39,7 +39,7 @@ describe("a sandbox that cannot be had", () => {
 
 describe("a start that failed", () => {
   it.each<[string, string]>([
-    ["ENOENT: no such file or directory, stat '/a/python/cellar_runner'", "START_FAILED"],
+    ["ENOENT: no such file or directory, stat '/a/python/cellar_runner'", "PACKAGE_INCOMPLETE"],
     ["ENOSPC: no space left on device, write", "IO_ERROR"],
     ["EROFS: read-only file system, mkdir '/tmp/x'", "IO_ERROR"],
     ["EACCES: permission denied, mkdir '/tmp/x'", "IO_ERROR"],
