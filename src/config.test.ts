@@ -138,6 +138,7 @@ describe("settings", () => {
     expect(refusalOf({ limits: { memory: 5 } })).toContain(
       'unknown option "limits.memory"; did you mean limits.memoryMb?',
     );
+    expect(refusalOf({ limits: { memry: 5 } })).toContain("did you mean limits.memoryMb?");
     writeProject({ timout: 3, mounts: [] });
     const file = join(folder, "cellar.config.json");
     expect(refusalOf()).toContain(`unknown setting "timout" in ${file}; did you mean timeout?`);

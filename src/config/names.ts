@@ -11,7 +11,9 @@ export function nearestName(
   let best: { readonly name: string; readonly distance: number } | undefined;
   for (const name of known) {
     const last = plain(name.slice(name.lastIndexOf(".") + 1));
-    const distance = Math.min(distanceOf(written, plain(name)), distanceOf(written, last));
+    const distance = Math.min(
+      ...[plain(name), last, last.replace(/mb$/, "")].map((one) => distanceOf(written, one)),
+    );
     const isNear = strictly
       ? distance <= (name.length < 8 ? 1 : 2) && wrong[0] === name[0]
       : distance <= allowedFor(written) || isPartOf(written, last);
