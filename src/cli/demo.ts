@@ -43,6 +43,7 @@ async function demo(): Promise<number> {
     failed ||= outcome.mark === "✗";
     const colour = outcome.mark === "✓" ? "green" : outcome.mark === "✗" ? "red" : "dim";
     say(`${paint(colour, outcome.mark)} ${act.name.padEnd(9)}  ${escapeControls(outcome.text)}`);
+    if (outcome.fix !== undefined) say(`             fix: ${escapeControls(outcome.fix)}`);
   }
   say(paint("bold", "Next:"));
   const width = Math.max(...NEXT.map(([command]) => command.length));
@@ -55,7 +56,7 @@ async function play(
   act: Act,
   sandbox: ISandbox,
   bait: Bait,
-): Promise<{ mark: "✓" | "✗" | "-"; text: string }> {
+): Promise<{ mark: "✓" | "✗" | "-"; text: string; fix?: string | undefined }> {
   const { isolation, mode } = sandbox.info;
   const absent = [...isolation.missing, ...(mode === "zygote" ? [] : ["checkpoints"])];
   if (act.need !== undefined && absent.includes(act.need)) {
@@ -64,7 +65,8 @@ async function play(
   try {
     return { mark: "✓", text: await act.play(sandbox, bait) };
   } catch (error) {
-    return { mark: "✗", text: error instanceof Error ? error.message : String(error) };
+    const fix = isCellarError(error) ? error.remedy : undefined;
+    return { mark: "✗", text: error instanceof Error ? error.message : String(error), fix };
   }
 }
 

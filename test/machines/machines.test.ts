@@ -47,6 +47,19 @@ describe("a temporary folder that is mounted", () => {
     expect(message).toContain(`written to ${path}`);
     expect(message).toMatch(/no space left \(16 KB in all, /);
   });
+
+  it("with little space is told by the demo too", async (ctx) => {
+    needMachines(ctx);
+    using ground = new Ground();
+    const path = ground.folder("tmp");
+    const mounts = [{ path, options: "size=64k,mode=1777" }];
+    const demo = [process.execPath, MAIN, "demo"];
+    const { code, stdout } = await onMachine(mounts, demo, { ...ENV, TMPDIR: path });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /✗ rlm .*no space left.*\n +fix: Set TMPDIR to a folder with more space/,
+    );
+  });
 });
 
 describe("a home that is read-only", () => {
