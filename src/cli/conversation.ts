@@ -146,7 +146,7 @@ export class Conversation {
 
   /** One line when the state is not what one would think, and again only when the reason changes. */
   #showState({ state }: CodeExecution): void {
-    const reason = (state.reason ?? "unknown").replace(/^no checkpoint: /, "");
+    const reason = (state.reason ?? "unknown").replace(/^no checkpoints?: /, "");
     const notices = [
       ...(state.survived ? [] : [`state was lost: ${reason}`]),
       ...(state.survived && state.checkpoint === null ? [`no checkpoint: ${reason}`] : []),

@@ -66,7 +66,11 @@ export function registerInstall(program: Command, finish: (code: number) => void
     .option("--json", "print one JSON object")
     .option("--python <path>", "a python binary in a venv, or a venv folder")
     .option("--recreate", "make the environment anew, with all that was installed in it")
-    .option("--timeout <seconds>", "how long pip may take (default: 1800)", parseSeconds)
+    .option(
+      "--timeout <time>",
+      "how long pip may take, as 90s, 10m; a bare number is seconds (default: 30m)",
+      parseSeconds,
+    )
     .addHelpText("after", NOTES)
     .action(async (names: string[], options: InstallOptions) =>
       finish(await install(names, options)),
@@ -183,7 +187,7 @@ function report(outcome: Outcome, names: readonly string[], { json }: InstallOpt
     ),
     ...present.map(({ name, version }) => `already there: ${name} ${version ?? ""}`.trimEnd()),
     installed.length === 0
-      ? `Nothing was to be installed in ${environment}${created ? ", made just now" : ""}.`
+      ? `Nothing new was installed in ${environment}${created ? ", made just now" : ""}.`
       : `Installed into ${environment}${created ? ", made just now" : ""}. ` +
         "New sessions see it; running ones stay as they are.",
   ];

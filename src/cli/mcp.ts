@@ -29,7 +29,7 @@ export function registerMcp(program: Command, finish: (code: number) => void): v
     .description("give any agent a notebook (MCP over stdio)")
     .option("--check", "start it, ask for its tools as a client does, run one cell, and tell")
     .option("--json", "with --check: print one JSON object");
-  addSandboxOptions(addPlaceOptions(command), "full");
+  addSandboxOptions(addPlaceOptions(command), "full", { backends: "hidden" });
   const kept = command.options.find(({ long }) => long === "--max-output");
   if (kept !== undefined) kept.description = KEPT;
   command

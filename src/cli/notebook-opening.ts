@@ -33,11 +33,11 @@ export async function withNotebook(
     create: options.create,
     signal: options.signal,
   });
-  const notebook = await withProgress("opening the notebook…", opening).catch(inOurWords);
+  const notebook = await withProgress("opening the notebook…", opening).catch(inWordsFor(session));
   const told = new Set(notebook.state.warnings);
   for (const warning of told) complain(warning);
   try {
-    return await work(notebook).catch(inOurWords);
+    return await work(notebook).catch(inWordsFor(session));
   } finally {
     await withProgress("saving the variables…", notebook.close());
     for (const warning of notebook.state.warnings) if (!told.has(warning)) complain(warning);
@@ -58,15 +58,19 @@ export function tellLosses({ state }: Notebook): void {
 }
 
 /** Remedies that speak of calls, as they are said at the command line. */
-export function inOurWords(error: unknown): never {
+export function inOurWords(error: unknown, session = "NAME"): never {
   if (!isCellarError(error)) throw error;
-  const remedy = remedyOf(error);
+  const remedy = remedyOf(error, session);
   if (remedy === undefined) throw error;
   const { code, message, details } = error;
   throw new CellarError(code, message, { remedy, details, cause: error });
 }
 
-function remedyOf({ code, details, remedy }: CellarError): string | undefined {
+function inWordsFor(session: string): (error: unknown) => never {
+  return (error) => inOurWords(error, session);
+}
+
+function remedyOf({ code, details, remedy }: CellarError, session: string): string | undefined {
   switch (code) {
     case "IO_ERROR":
       return details.errno === undefined || details.cause === TEMPORARY_FOLDER
@@ -79,7 +83,7 @@ function remedyOf({ code, details, remedy }: CellarError): string | undefined {
     case "LIMIT_REACHED":
       return "Set CELLAR_MAX_CELLS to more, or go on in another notebook.";
     case "CHECKPOINT_GONE":
-      return usableSteps(details.usable);
+      return usableSteps(details.usable, session);
     default:
       return undefined;
   }
@@ -103,9 +107,9 @@ function elsewhere(errno: unknown, remedy: string | undefined): string | undefin
   }
 }
 
-function usableSteps(usable: unknown): string {
+function usableSteps(usable: unknown, session: string): string {
   const steps = Array.isArray(usable) ? usable.map(String) : [];
   return steps.length === 0
     ? "Nothing can be undone now. Set the variables with a new cell."
-    : `Go back by ${steps.join(" or ")}: cellar notebook undo NAME ${steps[0]}.`;
+    : `Go back by ${steps.join(" or ")}: cellar notebook undo ${session} ${steps[0]}.`;
 }

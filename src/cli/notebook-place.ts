@@ -9,9 +9,12 @@ export interface PlaceOptions {
 /** Who works at the command line, unless another name is given. */
 const USER = "me";
 
-export function addPlaceOptions(command: Command): Command {
+export function addPlaceOptions(
+  command: Command,
+  whose = `whose notebook it is (default: ${USER})`,
+): Command {
   return command
-    .option("--user <name>", `whose notebook it is (default: ${USER})`)
+    .option("--user <name>", whose)
     .option("--dir <folder>", "where notebooks lie (default: your folder of Cellar)");
 }
 

@@ -180,7 +180,7 @@ describe("cellar notebook", () => {
     for (const value of [1, 2, 3]) await notebook("run", ["book", "-c", `x = ${value}`], { env });
     const { code, stderr } = await notebook("undo", ["book"]);
     expect(code).toBe(2);
-    expect(stderr).toContain("fix: Go back by 3: cellar notebook undo NAME 3");
+    expect(stderr).toContain("fix: Go back by 3: cellar notebook undo book 3");
     expect((await notebook("undo", ["book", "3"])).stdout).toBe("undone: cells 1, 2, 3\n");
   });
 

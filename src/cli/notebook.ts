@@ -70,7 +70,7 @@ function registerRun(command: Command, finish: Finish): void {
 }
 
 function registerRecords(command: Command, finish: Finish): void {
-  addPlaceOptions(command.command("list"))
+  addPlaceOptions(command.command("list"), "whose notebooks (default: those of all users)")
     .description("tell which notebooks there are, of all users or of one")
     .option("--json", "print one JSON object")
     .action(async (options: RecordOptions) => finish(await listAll(options)));
@@ -168,7 +168,7 @@ function opening(command: Command): Command {
     "--takeover",
     "take the notebook from a process that has it open",
   );
-  return addSandboxOptions(command, "none");
+  return addSandboxOptions(command, "none", { backends: "hidden" });
 }
 
 function cellKey(text: string): number | string {

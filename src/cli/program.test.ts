@@ -39,6 +39,24 @@ describe("cellar", () => {
     },
   );
 
+  it.each([
+    ["install", "10m; a bare number is seconds (default: 30m)"],
+    ["repl", "a bare number is seconds (default: 30s; 600s with --context)"],
+    ["notebook list", "--user <name> whose notebooks (default: those of all users)"],
+  ])("tells the units and defaults of %s", async (command, told) => {
+    const { stdout } = await cellar([...command.split(" "), "--help"]);
+    expect(stdout.replace(/\s+/g, " ")).toContain(told);
+  });
+
+  it("offers a choice of backends only where there is one", async () => {
+    for (const command of ["exec", "repl", "rlm"]) {
+      expect((await cellar([command, "--help"])).stdout).toContain("--backend");
+    }
+    for (const command of [["notebook", "run"], ["notebook", "put"], ["mcp"]]) {
+      expect((await cellar([...command, "--help"])).stdout).not.toContain("--backend");
+    }
+  });
+
   it("tells its version and its commands", async () => {
     const { version } = JSON.parse(
       readFileSync(new URL("../../package.json", import.meta.url), "utf8"),

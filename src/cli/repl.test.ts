@@ -52,6 +52,8 @@ describe("cellar repl", () => {
     const { stderr } = await cellar(REPL, { input: `${start}\n\n1\n\n2\n\ne.set()\n` });
     expect(stderr).toContain("no checkpoint: threads");
     expect(stderr.split("no checkpoint: threads")).toHaveLength(2);
+    const wasm = await cellar([...REPL, "--backend", "pyodide"], { input: "1\n" });
+    expect(wasm.stderr).toBe("no checkpoint: WebAssembly cannot be forked\n");
   });
 
   it("leaves at quit", async () => {

@@ -36,7 +36,7 @@ interface ReplOptions extends SandboxOptions {
 
 export function registerRepl(program: Command, finish: (code: number) => void): void {
   const command = program.command("repl").description("a Python prompt in a sandbox");
-  addSandboxOptions(command, "full")
+  addSandboxOptions(command, "full", { timeout: "30s; 600s with --context" })
     .option("--context <file>", "a text to look through, with the functions of an agent")
     .addHelpText("after", NOTES)
     .action(async (options: ReplOptions) => finish(await repl(options)));

@@ -16,10 +16,15 @@ import { BACKENDS, POLICIES } from "./sandbox-config.js";
 export function addSandboxOptions(
   command: Command,
   preloadNote: string,
-  { timeout = "30s" }: { timeout?: string } = {},
+  { timeout = "30s", backends = "shown" }: { timeout?: string; backends?: "shown" | "hidden" } = {},
 ): Command {
   return command
-    .addOption(new Option("--backend <name>", "where to run it (default: auto)").choices(BACKENDS))
+    .addOption(
+      new Option("--backend <name>", "where to run it (default: auto)")
+        .choices(BACKENDS)
+        // Notebooks run on one only.
+        .hideHelp(backends === "hidden"),
+    )
     .option(
       "--timeout <time>",
       `time limit of a cell, as 500ms, 5s, 2m; a bare number is seconds (default: ${timeout})`,
