@@ -69,7 +69,9 @@ function checkMount(mount: Mount | NonNullable<REPLConfig["mounts"]>[number]): M
   }
   const path = resolve(host);
   if (statSync(path, { throwIfNoEntry: false }) === undefined) {
-    throw new CellarError("INVALID_CONFIG", `the mount's folder ${path} does not exist`);
+    throw new CellarError("INVALID_CONFIG", `the mount's folder ${path} does not exist`, {
+      remedy: "Make the folder first, or name one that is there.",
+    });
   }
   return { host: path, guest, readonly };
 }

@@ -14,12 +14,12 @@ export async function readCells(
   code: readonly string[] = [],
 ): Promise<string[]> {
   if (code.length > 0 && files.length > 0) {
-    throw invalidInput("give either FILEs or -c CODE, not both");
+    throw invalidInput("there are both FILEs and -c CODE", "Give one or the other.");
   }
   if (code.length > 0) return [...code];
   if (files.length === 0) return [await readPiped()];
   if (files.filter((file) => file === STDIN).length > 1) {
-    throw invalidInput("stdin (-) can be named only once");
+    throw invalidInput("stdin (-) is named more than once", "Name it once.");
   }
   const cells: string[] = [];
   for (const file of files) cells.push(await readCell(file));
@@ -73,6 +73,7 @@ function tooLarge(name: string): CellarError {
 
 function unreadable(name: string, error: unknown): CellarError {
   return new CellarError("INVALID_INPUT", `${name} cannot be read: ${reasonOf(error)}`, {
+    remedy: "Name a Python file that you may read, or give the code itself with -c CODE.",
     cause: error,
   });
 }

@@ -87,6 +87,19 @@ describe("cellar exec, before anything runs", () => {
     }
   });
 
+  it.each([
+    [["exec", "/no/such.py"]],
+    [["exec", "/"]],
+    [["exec", "-", "-"]],
+    [["exec", "a.py", "-c", "1"]],
+    [["exec", "--mount", "/no/such:/data", "-c", "1"]],
+    [["mcp", "--json"]],
+  ])("says what to do about %j", async (args) => {
+    const { code, stdout, stderr } = await cellar(args, { input: "" });
+    const remedy = stdout === "" ? /\n {2}fix: \w/.exec(stderr) : JSON.parse(stdout).error.remedy;
+    expect({ code, remedy }).toEqual({ code: 2, remedy: expect.anything() });
+  });
+
   it("says what a flag takes, and what a bare number of it means", async () => {
     const time = await cellar(["exec", "--timeout", "5x", "-c", "1"]);
     expect(time.stderr).toContain(

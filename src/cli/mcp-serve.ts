@@ -22,7 +22,8 @@ export async function serveNotebooks(options: McpOptions): Promise<number> {
   if (backend !== undefined && backend !== "auto" && backend !== "native") {
     throw invalidInput(`notebooks do not run on ${backend}`, "Leave --backend out.");
   }
-  if (options.json === true) throw invalidInput("--json belongs to --check");
+  if (options.json === true)
+    throw invalidInput("--json belongs to --check", "Write cellar mcp --check --json.");
   if (isTerminal(process.stdin)) {
     complain("this waits for an agent at stdin", "cellar mcp --check tries it; Ctrl-C ends it");
   }
