@@ -15,7 +15,10 @@ export function addPlaceOptions(
 ): Command {
   return command
     .option("--user <name>", whose)
-    .option("--dir <folder>", "where notebooks lie (default: your folder of Cellar)");
+    .option(
+      "--dir <folder>",
+      "where notebooks lie (default: ~/.local/state/cellar, or CELLAR_HOME)",
+    );
 }
 
 export function placeOf(options: PlaceOptions): { readonly user: string; readonly dir: string } {

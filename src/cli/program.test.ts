@@ -42,6 +42,7 @@ describe("cellar", () => {
   it.each([
     ["install", "10m; a bare number is seconds (default: 30m)"],
     ["repl", "a bare number is seconds (default: 30s; 600s with --context)"],
+    ["notebook show", "where notebooks lie (default: ~/.local/state/cellar, or CELLAR_HOME)"],
     ["notebook list", "--user <name> whose notebooks (default: those of all users)"],
   ])("tells the units and defaults of %s", async (command, told) => {
     const { stdout } = await cellar([...command.split(" "), "--help"]);
