@@ -15,6 +15,10 @@ from .pristine import BUILTINS as __builtins__
 MAX_LISTED = 10_000
 MAX_ENTRIES = 40_000
 MAX_DEPTH = 64
+# The host takes no longer path.
+MAX_PATH_BYTES = 3072
+# Each folder is reached from the root: so many steps take less than a second.
+MAX_STEPS = 200_000
 # So much text of paths one answer can carry.
 MAX_PATH_CHARACTERS = 2_000_000
 MAX_OPEN = 16
@@ -252,9 +256,14 @@ class Files:
     def _walk(self):
         """Yields (path, status) of all there is but what is on its way in; status None where more is left out."""
         incoming = {one.temporary for one in self._open.values() if type(one) is _Writing}
-        waiting, seen = [""], 0
+        # Names apart from what is above them: whole paths of all folders could be too much to hold.
+        waiting, seen, steps = [("", "")], 0, 0
         while waiting:
-            prefix = waiting.pop()
+            prefix = "".join(waiting.pop())
+            steps += prefix.count("/") + 1
+            if steps > MAX_STEPS:
+                yield "", None
+                return
             try:
                 folder = self._parent(prefix + ".")[0]
             except OSError:
@@ -272,10 +281,13 @@ class Files:
                         about = folder.stat(name)
                     except OSError:
                         continue
+                    if len(os.fsencode(prefix + name)) > MAX_PATH_BYTES:
+                        yield "", None
+                        continue
                     yield prefix + name, about
                     if stat.S_ISDIR(about.st_mode):
                         if prefix.count("/") < MAX_DEPTH - 1:
-                            waiting.append(prefix + name + "/")
+                            waiting.append((prefix, name + "/"))
                         else:
                             yield "", None
 

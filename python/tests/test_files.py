@@ -134,6 +134,29 @@ class FilesTest(unittest.TestCase):
         self.assertTrue(answer["cut"])
         self.assertIn("x11", [file["path"] for file in answer["files"]])
 
+    def test_paths_that_are_too_long_are_left_out(self):
+        self.put("x", b"")
+        folder = os.open(self.root, os.O_RDONLY)
+        for _ in range(20):
+            os.mkdir("d" * 250, dir_fd=folder)
+            inner = os.open("d" * 250, os.O_RDONLY, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        os.close(folder)
+        answer = self.files.list_files({})
+        self.assertTrue(answer["cut"])
+        self.assertIn("x", [file["path"] for file in answer["files"]])
+        self.assertLessEqual(max(len(file["path"]) for file in answer["files"]), files.MAX_PATH_BYTES)
+
+    def test_a_walk_takes_so_many_steps(self):
+        for at in range(20):
+            os.makedirs(self.at("a/b/c/d%d" % at))
+        self.assertFalse(self.files.list_files({})["cut"])
+        with mock.patch.object(files, "MAX_STEPS", 50), mock.patch.object(files, "Folder", wraps=files.Folder) as opened:
+            self.assertTrue(self.files.list_files({})["cut"])
+            self.assertEqual(self.put("x", b"")["problem"], "ENFILE")
+        self.assertLess(opened.call_count, 150)
+
     def test_what_may_be_written(self):
         paths = [self.root, os.path.join(self.root, "none")]
         self.assertEqual(self.files.check_writable({"paths": paths}), {"refused": [1]})
