@@ -9,6 +9,7 @@ import pkgutil
 import re
 import sys
 from importlib.machinery import PathFinder, all_suffixes
+from itertools import islice
 
 from . import time_limit
 from .magic_names import ALIASES, CELLS, LINES, SCOPED
@@ -54,7 +55,8 @@ def complete(code, cursor, interpreter):
                 matches, start = time_limit.within(SECONDS, lambda: completer.at(before, code[cursor:]))
             else:
                 matches, start = completer.at(before, code[cursor:])
-        except (time_limit.Overdue, Exception):
+        except BaseException:
+            # What an object's own code raises must not end the session.
             matches, start = nothing
     return {"matches": _bounded(matches), "start": start, "end": len(before)}
 
@@ -179,7 +181,7 @@ def _told(ask):
     if not time_limit.is_available():
         return ()
     try:
-        return time_limit.within(OBJECT_SECONDS, lambda: list(ask())[:LOOK_LIMIT])
+        return time_limit.within(OBJECT_SECONDS, lambda: list(islice(ask(), LOOK_LIMIT)))
     except BaseException:
         return ()
 
@@ -187,7 +189,7 @@ def _told(ask):
 def _keys(value, quote, after):
     """The keys of a dict, or of what tells its keys as DataFrames do, as they are to be typed."""
     if is_a(value, dict):
-        keys = [key for key, _ in zip(list(dict.keys(value)), range(LOOK_LIMIT))]
+        keys = list(islice(dict.keys(value), LOOK_LIMIT))
     else:
         frame = getattr(_modules.get("pandas"), "DataFrame", None)
         is_frame = is_a(frame, type) and is_a(value, frame)
@@ -225,7 +227,7 @@ def _submodules(parent):
         loaded = _modules.get(name)
         if loaded is not None:
             try:
-                path = list(attribute_of(loaded, "__path__"))
+                path = list(islice(attribute_of(loaded, "__path__"), LOOK_LIMIT))
             except Unknown:
                 return []
         else:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import types
 
 from .pristine import BUILTINS as __builtins__
 from .reprs import is_a
 
-_static = inspect.getattr_static
 _mro = type.__dict__["__mro__"].__get__
 _class_dict = type.__dict__["__dict__"].__get__
 _module_dict = types.ModuleType.__dict__["__dict__"].__get__
@@ -76,7 +74,7 @@ def attribute_of(value, name):
     if is_a(value, types.ModuleType):
         found = _module_dict(value).get(name, _MISSING)
     else:
-        found = _static(value, name, _MISSING)
+        found = _static(value, name)
     if found is _MISSING:
         raise Unknown
     kind = type(found)
@@ -92,6 +90,21 @@ def attribute_of(value, name):
     return found
 
 
+def _static(value, name):
+    """As inspect.getattr_static, which asks metaclasses."""
+    by_class = _looked_up(type(value), name)
+    own = _looked_up(value, name) if is_a(value, type) else dict.get(_own_dict(value), name, _MISSING)
+    is_first = any("__set__" in _class_dict(base) for base in _mro(type(by_class)))
+    return by_class if own is _MISSING or is_first else own
+
+
+def _looked_up(kind, name):
+    for base in _mro(kind):
+        if name in _class_dict(base):
+            return _class_dict(base)[name]
+    return _MISSING
+
+
 def names_of(value):
     """The names of its attributes, as far as they lie there."""
     if is_a(value, types.ModuleType):
@@ -100,31 +113,24 @@ def names_of(value):
     for base in _mro(value if is_a(value, type) else type(value)):
         names.update(_class_dict(base))
     if not is_a(value, type):
-        names.update(_own_dict(value))
+        names.update(list(dict.keys(_own_dict(value))))
     return names
 
 
 def _own_dict(value):
-    descriptor = None
-    for base in _mro(type(value)):
-        if "__dict__" in _class_dict(base):
-            descriptor = _class_dict(base)["__dict__"]
-            break
+    descriptor = _looked_up(type(value), "__dict__")
     if type(descriptor) is not types.GetSetDescriptorType:
-        return ()
+        return {}
     try:
         own = descriptor.__get__(value, type(value))
     except (AttributeError, TypeError):
-        return ()
-    return list(own) if is_a(own, dict) else ()
+        return {}
+    return own if is_a(own, dict) else {}
 
 
 def has_own_dir(value):
     """Whether `dir` of it would run Python code that it brings."""
     if is_a(value, types.ModuleType) and "__dir__" in _module_dict(value):
         return True
-    for base in _mro(type(value)):
-        if "__dir__" in _class_dict(base):
-            own = _class_dict(base)["__dir__"]
-            return not any(own is plain for plain in _PLAIN_DIRS)
-    return False
+    own = _looked_up(type(value), "__dir__")
+    return not any(own is plain for plain in (*_PLAIN_DIRS, _MISSING))

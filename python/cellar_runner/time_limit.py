@@ -44,6 +44,8 @@ def within(seconds, work):
         finally:
             _setitimer(_REAL, 0)
     finally:
+        # Again: the first may have been struck before it was done.
+        _setitimer(_REAL, 0)
         _signal(_SIGALRM, handler)
         if timer[0] > 0:
             _setitimer(_REAL, *timer)

@@ -109,6 +109,19 @@ class WhatIsNotRun(CompletionCase):
         self.assertEqual(self.matches("b['k']."), [])
         self.assertEqual(self.interpreter.namespace["ran"], [])
 
+    def test_metaclasses(self):
+        self.run_cell(
+            "ran = []\nclass M(type):\n"
+            "  def __getattribute__(kind, name): ran.append(name); return type.__getattribute__(kind, name)\n"
+            "class A(metaclass=M):\n  text = 'x'\n"
+            "  def __getattribute__(self, name): ran.append(name)\n"
+            "a = A(); ran.clear()"
+        )
+        self.assertEqual(self.matches("a.text.uppe"), ["upper"])
+        self.assertEqual(self.matches("A.text.uppe"), ["upper"])
+        self.assertEqual(self.matches("a['"), [])
+        self.assertEqual(self.interpreter.namespace["ran"], [])
+
 
 @unittest.skipUnless(time_limit.is_available(), "no timer")
 class WhatDoesNotEnd(CompletionCase):
@@ -125,6 +138,28 @@ class WhatDoesNotEnd(CompletionCase):
         )
         self.assertEqual(self.matches("a."), ["x"])
         self.assertEqual(self.matches("b."), ["y"])
+
+    def test_names_that_raise_end_nothing(self):
+        self.run_cell(
+            "class Name(str):\n  def isidentifier(self): raise SystemExit\n  __hash__ = str.__hash__\n"
+            "globals()[Name('odd')] = 1"
+        )
+        self.assertEqual(self.matches("od"), [])
+
+    def test_names_without_end(self):
+        self.run_cell(
+            "class Endless:\n  def __init__(self): self.given = 0\n  def __iter__(self): return self\n"
+            "  def __next__(self):\n    self.given += 1\n    return 'name'\n"
+            "endless = Endless()\nclass A:\n  def __dir__(self): return endless\na = A()\n"
+            "import sys, types\nodd = types.ModuleType('odd_module')\nodd.__path__ = Endless()\n"
+            "sys.modules['odd_module'] = odd"
+        )
+        self.addCleanup(sys.modules.pop, "odd_module", None)
+        self.assertEqual(self.matches("a."), ["name"])
+        self.matches("import odd_module.")
+        given = [self.interpreter.namespace[name] for name in ("endless", "odd")]
+        self.assertLessEqual(given[0].given, completion.LOOK_LIMIT)
+        self.assertLessEqual(given[1].__path__.given, completion.LOOK_LIMIT)
 
     def test_the_timer_of_a_cell_goes_on(self):
         struck = []
