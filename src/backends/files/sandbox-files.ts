@@ -13,6 +13,9 @@ import {
   workspaceFull,
 } from "./workspace-file.js";
 
+/** So much one answer brings, unless the file ends. */
+const PIECE_BYTES = 1024 * 1024;
+
 export type FileMethod = "list_files" | "open_file" | "read_file" | "write_file" | "close_file";
 
 /** A request about files; whoever passes it on to the session adds what that may hold. */
@@ -82,9 +85,9 @@ export abstract class SandboxFiles implements AsyncDisposable {
       for (let left = bytes; left > 0; ) {
         const answer = await unlessAborted(this.askFiles("read_file", { file }), signal);
         const piece = Buffer.from(this.#check(path, answer).data, "base64").subarray(0, left);
-        // It has become shorter meanwhile.
-        if (piece.length === 0) break;
         pieces.push(piece);
+        // It has become shorter meanwhile; a hostile process could send it byte by byte.
+        if (piece.length < Math.min(left, PIECE_BYTES)) break;
         left -= piece.length;
       }
       return Buffer.concat(pieces);
