@@ -19,8 +19,8 @@ MAX_DEPTH = 64
 MAX_PATH_BYTES = 3072
 # Each folder is reached from the root: so many steps take less than a second.
 MAX_STEPS = 200_000
-# So much text of paths one answer can carry.
-MAX_PATH_CHARACTERS = 2_000_000
+# So much text of paths one answer can carry, in units of UTF-16, which take up to six bytes each.
+MAX_PATH_UNITS = 2_000_000
 MAX_OPEN = 16
 PIECE_BYTES = 1 << 20
 TEMPORARY = ".incoming-"
@@ -113,10 +113,10 @@ class Files:
     def list_files(self, _params):
         found, length, is_whole = [], 0, True
         for path, about in self._walk():
-            length += len(path)
+            length += len(path.encode("utf-16-le", "surrogatepass")) // 2
             if about is None:
                 is_whole = False
-            elif len(found) == MAX_LISTED or length > MAX_PATH_CHARACTERS:
+            elif len(found) == MAX_LISTED or length > MAX_PATH_UNITS:
                 is_whole = False
                 break
             else:

@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from cellar_runner import files
+from cellar_runner import files, wire
 
 MANY = 1 << 30
 
@@ -156,6 +156,15 @@ class FilesTest(unittest.TestCase):
             self.assertTrue(self.files.list_files({})["cut"])
             self.assertEqual(self.put("x", b"")["problem"], "ENFILE")
         self.assertLess(opened.call_count, 150)
+
+    def test_whatever_names_are_made_of_a_listing_fits_into_an_answer(self):
+        for character in ("\U0001f600", "\u4e00", "\x01", "\udcff"):
+            path = character * (files.MAX_PATH_BYTES // len(os.fsencode(character)))
+            about = os.stat(self.root)
+            with mock.patch.object(self.files, "_walk", lambda: ((path, about) for _ in range(10_000))):
+                answer = self.files.list_files({})
+            self.assertTrue(answer["cut"])
+            self.assertLess(len(wire._encode(answer)), wire.MAX_FRAME_BYTES - 1000)
 
     def test_what_may_be_written(self):
         paths = [self.root, os.path.join(self.root, "none")]
