@@ -64,11 +64,15 @@ export class ExecFiles {
     using folder = Folder.open(resolve(out));
     const written: Written[] = [];
     let left = workspaceMb * MEBIBYTE;
+    let unread: unknown;
     for (const { path } of files) {
       // Sparse files take no room inside, and all of it here.
       const content = await sandbox.getFile(path, { maxBytes: left }).catch((error: unknown) => {
         if (isCellarError(error, "TOO_LARGE")) throw tooMuch(out, workspaceMb);
-        if (!isCellarError(error, "NOT_FOUND")) throw error;
+        // One that is shut or no file any more keeps none of the others back.
+        if (isCellarError(error, "IO_ERROR") || isCellarError(error, "INVALID_INPUT"))
+          unread ??= error;
+        else if (!isCellarError(error, "NOT_FOUND")) throw error;
       });
       // What the cells left running may remove files as well.
       if (content === undefined || isScript(path, content, scripts)) continue;
@@ -79,6 +83,7 @@ export class ExecFiles {
     if (after.isCut) complain("there are more files in /workspace than were written");
     const others = changed.length - files.length - changed.filter(isFolder).length;
     if (others > 0) complain(`not written to ${out}: symbolic links and special files (${others})`);
+    if (unread !== undefined) throw unread;
     return written;
   }
 

@@ -92,6 +92,14 @@ describe("cellar exec, with files", () => {
     },
   );
 
+  check("brings the others out where one cannot be read, and says which", async () => {
+    const code = "import os\nfor n in 'ab': open(n, 'w').write(n)\nos.chmod('a', 0)";
+    const run = await exec("--out", "results", "-c", code);
+    expect(run.code).toBe(125);
+    expect(run.stderr).toMatch(/"a" is shut/);
+    expect(readdirSync(at("results"))).toEqual(["b"]);
+  });
+
   check("brings no more out than the workspace may hold, however large files seem", async () => {
     const sparse = "for n in range(2):\n  with open(str(n), 'wb') as f: f.truncate(1_500_000)";
     const run = await cellar(
