@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { mkdir, open, readdir, realpath, rename, rm } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type { ISandbox } from "../backends/backend.js";
 import { parseFilePath } from "../backends/files/file-path.js";
@@ -61,7 +61,8 @@ export class ExecFiles {
     const known = new Map(this.#before.files.map((file) => [file.path, file]));
     const changed = after.files.filter((file) => isChanged(file, known.get(file.path)));
     const files = changed.filter(({ kind }) => kind === "file");
-    using folder = Folder.open(resolve(out));
+    // Who named the folder may have named a link to it; below it none is followed.
+    using folder = Folder.open(await realpath(out));
     const written: Written[] = [];
     let left = workspaceMb * MEBIBYTE;
     let unread: unknown;

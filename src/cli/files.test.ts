@@ -92,13 +92,18 @@ describe("cellar exec, with files", () => {
     },
   );
 
-  check("brings the others out where one cannot be read, and says which", async () => {
-    const code = "import os\nfor n in 'ab': open(n, 'w').write(n)\nos.chmod('a', 0)";
-    const run = await exec("--out", "results", "-c", code);
-    expect(run.code).toBe(125);
-    expect(run.stderr).toMatch(/"a" is shut/);
-    expect(readdirSync(at("results"))).toEqual(["b"]);
-  });
+  check(
+    "brings the others out where one cannot be read, and says which, also into a linked folder",
+    async () => {
+      const code = "import os\nfor n in 'ab': open(n, 'w').write(n)\nos.chmod('a', 0)";
+      mkdirSync(at("results"));
+      symlinkSync(at("results"), at("link"));
+      const run = await exec("--out", "link", "-c", code);
+      expect(run.code).toBe(125);
+      expect(run.stderr).toMatch(/"a" is shut/);
+      expect(readdirSync(at("results"))).toEqual(["b"]);
+    },
+  );
 
   check("brings no more out than the workspace may hold, however large files seem", async () => {
     const sparse = "for n in range(2):\n  with open(str(n), 'wb') as f: f.truncate(1_500_000)";
@@ -146,6 +151,19 @@ describe("cellar notebook, with files", () => {
     const forced = await notebook("get", "book", "sum.txt", "--force", "--json");
     expect(JSON.parse(forced.stdout)).toEqual({ wrote: [{ path: "sum.txt", bytes: 8 }] });
     expect((await notebook("get", "book", "data/june.csv", "--to", "-")).stdout).toBe("1,2\n");
+    writeFileSync(at("controls"), "a\u001b]0;title\u0007b\n");
+    await notebook("put", "book", "controls");
+    using shown = new Screen([
+      "notebook",
+      "get",
+      "book",
+      "controls",
+      "--to",
+      "-",
+      "--dir",
+      at("books"),
+    ]);
+    await shown.sees(/a\\x1b\]0;title\\x07b/);
     const missing = await notebook("get", "book", "none");
     expect(missing).toMatchObject({
       code: 2,

@@ -66,7 +66,8 @@ export async function getFiles(
       throw isCellarError(error, "NOT_FOUND") ? noFile(session, path) : error;
     });
     const target = targets[at] ?? "";
-    if (to === "-") process.stdout.write(content);
+    if (to === "-")
+      process.stdout.write(isTerminal(process.stdout) ? escapeControls(String(content)) : content);
     else written.push(await writeHostFile(target, content, { force }));
   }
   if (options.json === true) writeJson({ wrote: written });
