@@ -166,7 +166,12 @@ class Service:
             return
         params = message.get("params")
         try:
-            result = handler(self, params)
+            try:
+                result = handler(self, params)
+            finally:
+                # A copy that an object's own code forked must not answer beside the session.
+                if _getpid() != self.pid:
+                    _exit(0)
             self._channel.answer(identifier, result)
         except (OSError, wire.Broken) as error:
             _exit(reserve.EXIT_CODE if getattr(error, "errno", 0) == errno.ENOMEM else 1)

@@ -80,6 +80,25 @@ describe("what a head says about pids", () => {
   });
 });
 
+describe("a copy that an object forks when it is looked at", () => {
+  check("answers nothing beside the session", async () => {
+    const sandbox = await create();
+    await sandbox.execute(
+      "import os\nclass Forking:\n  def __repr__(self): return str(os.fork() and 1)\n" +
+        "  def __dir__(self): return ['x', str(os.fork())]\nfound = Forking()",
+    );
+    for (let round = 0; round < 3; round += 1) {
+      await sandbox.execute("found");
+      await sandbox.complete("found.", 6);
+    }
+    const seen = new Set<string | undefined>();
+    for (let round = 0; round < 10; round += 1) {
+      seen.add((await sandbox.execute("os.getpid()")).result?.["text/plain"]);
+    }
+    expect(seen.size).toBe(1);
+  });
+});
+
 describe("a session whose first process does nothing any more", () => {
   check("ends from outside, its processes with it", async () => {
     const sandbox = await create();
