@@ -21,8 +21,7 @@ from .script import become_script
 from .spilled import keep_spilled, spilled_folder
 from .toolbox import toolbox
 
-_clock, _exit, _get_ident = time.perf_counter, os._exit, threading.get_ident
-_getpid = os.getpid
+_clock, _get_ident, _exit, _getpid = time.perf_counter, threading.get_ident, os._exit, os.getpid
 _NOTHING = object()
 # The name under which the host takes and gives what an agent's functions remember.
 AGENT_STATE = "__agent__"
@@ -158,13 +157,12 @@ class Service:
         if method is None:
             self.questions.settle(message)
             return
-        handler = self._methods.get(method)
+        handler, params = self._methods.get(method), message.get("params")
         if identifier is None:
             return
         if handler is None:
             self._channel.refuse(identifier, wire.METHOD_NOT_FOUND, "unknown method %r" % method)
             return
-        params = message.get("params")
         try:
             try:
                 result = handler(self, params)
@@ -180,12 +178,10 @@ class Service:
             if method == "execute":
                 _exit(reserve.EXIT_CODE)
             self._channel.refuse(identifier, wire.INTERNAL_ERROR, "MemoryError")
-            return
         except BaseException as error:
-            text = "%s: %s" % (type(error).__name__, error)
-            self._channel.refuse(identifier, wire.INTERNAL_ERROR, text[:4000])
-            return
-        self._answered(params, result)
+            self._channel.refuse(identifier, wire.INTERNAL_ERROR, ("%s: %s" % (type(error).__name__, error))[:4000])
+        else:
+            self._answered(params, result)
 
     def _execute(self, params):
         outcome = self._run(params)
