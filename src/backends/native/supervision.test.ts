@@ -40,6 +40,19 @@ let before: ReadonlySet<number> = new Set();
 const ours = (pids: readonly number[]) => pids.filter((pid) => !before.has(pid));
 const untilGone = () => vi.waitUntil(() => ours(sessionPids()).length === 0, PATIENCE);
 
+/** The session that the walls were tried with may still be on its way out, and one for the pool on its way in. */
+async function settledInits(): Promise<readonly number[]> {
+  let last: readonly number[] = [];
+  const isSame = () => {
+    const now = initPids();
+    const same = String(now) === String(last);
+    last = now;
+    return same;
+  };
+  await vi.waitUntil(isSame, { ...PATIENCE, interval: 1_000 });
+  return last;
+}
+
 beforeEach(() => {
   before = new Set(sessionPids());
 });
@@ -56,9 +69,7 @@ describe("what a head says about pids", () => {
     const neighbour = await create();
     await neighbour.execute("kept = 7");
     const attacker = await create({ keepCheckpoints: 2 });
-    // The session that the walls were tried with may still be on its way out.
-    await vi.waitUntil(() => ours(initPids()).length === 2, PATIENCE);
-    const inits = ours(initPids());
+    const inits = await settledInits();
     for (const pid of [0, 1, 2, -1, 0x7fffffff, 4_194_304]) {
       const forging = `${FORGE}\nfor step in range(101, 106): forge(step, ${pid})`;
       await attacker.execute(forging);
