@@ -41,8 +41,8 @@ const ours = (pids: readonly number[]) => pids.filter((pid) => !before.has(pid))
 const untilGone = () => vi.waitUntil(() => ours(sessionPids()).length === 0, PATIENCE);
 
 /** The session that the walls were tried with may still be on its way out, and one for the pool on its way in. */
-async function settledInits(): Promise<readonly number[]> {
-  let last: readonly number[] = [];
+async function settledInits(): Promise<number[]> {
+  let last: number[] = [];
   const isSame = () => {
     const now = initPids();
     const same = String(now) === String(last);
