@@ -2,13 +2,13 @@ import { isCellarError } from "../../errors.js";
 import { NativeRuntime } from "./runtime.js";
 
 /** One runtime for a test file, or the reason why this machine has none. */
-export async function openWalls(): Promise<{
+export async function openWalls({ poolSize = 1 } = {}): Promise<{
   runtime: NativeRuntime;
   unavailable: string | undefined;
 }> {
   const runtime = new NativeRuntime();
   try {
-    const sandbox = await runtime.createSandbox({ preload: "none", poolSize: 1 });
+    const sandbox = await runtime.createSandbox({ preload: "none", poolSize });
     await sandbox.destroy();
     return { runtime, unavailable: undefined };
   } catch (error) {
