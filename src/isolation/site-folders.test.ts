@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { shownRoots, siteFolders } from "./site-folders.js";
+import { isWithin, shownRoots, siteFolders, UNUSABLE_GUESTS } from "./site-folders.js";
 
 const GUARDED = { home: "/home/u", folders: ["/home/u/.local/state/cellar", "/srv/project/rooms"] };
 const same = (path: string) => path;
@@ -75,7 +75,9 @@ describe("a folder that a .pth file names", () => {
     expect(look("/home/u", missing).folders).toEqual([]);
   });
 
-  it("is not shown to a sandbox of root's that could not pass it", () => {
+  it("is not shown to a sandbox of root's that could not pass it", (ctx) => {
+    const covered = UNUSABLE_GUESTS.find((guest) => isWithin(import.meta.dirname, guest));
+    if (covered !== undefined) ctx.skip(`the checkout is in ${covered}, which sessions cover`);
     const shut = mkdtempSync(join(import.meta.dirname, "shut-"));
     const inside = join(shut, "venv");
     const count = (path: string, isRoot: boolean) =>
