@@ -1,12 +1,10 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { z } from "zod";
+import { readFixtures, type Verdict } from "./fixtures.case.test.js";
 import { envelopeSchema, messages, parseEnvelope } from "./messages.js";
 
-const fixtures = new URL("../../protocol/fixtures/", import.meta.url);
+const fixtures = readFixtures();
 const MIN_FIXTURES = { accept: 1, reject: 2 } as const;
-
-type Verdict = keyof typeof MIN_FIXTURES;
 const verdicts: readonly Verdict[] = ["accept", "reject"];
 
 function schemas(): ReadonlyMap<string, z.ZodType> {
@@ -18,31 +16,24 @@ function schemas(): ReadonlyMap<string, z.ZodType> {
   return found;
 }
 
-function names(folder: string): string[] {
-  return readdirSync(new URL(folder, fixtures)).sort();
-}
+test("there are fixtures for every message and no other", () => {
+  expect([...fixtures.keys()].sort()).toEqual([...schemas().keys()].sort());
+});
 
 describe.each(verdicts)("%s", (verdict) => {
-  test("has a folder for every message and no other", () => {
-    expect(names(`${verdict}/`)).toEqual([...schemas().keys()].sort());
-  });
-
   test.each([...schemas()])("%s", (message, schema) => {
-    const files = names(`${verdict}/${message}/`);
-    expect(files.length).toBeGreaterThanOrEqual(MIN_FIXTURES[verdict]);
-    const wrong = files.filter((file) => {
-      const text = readFileSync(new URL(`${verdict}/${message}/${file}`, fixtures), "utf8");
-      return schema.safeParse(JSON.parse(text)).success !== (verdict === "accept");
-    });
-    expect(wrong).toEqual([]);
+    const examples = Object.entries(fixtures.get(message)?.[verdict] ?? {});
+    expect(examples.length).toBeGreaterThanOrEqual(MIN_FIXTURES[verdict]);
+    const wrong = examples.filter(
+      ([, value]) => schema.safeParse(value).success !== (verdict === "accept"),
+    );
+    expect(wrong.map(([name]) => name)).toEqual([]);
   });
 });
 
 test("the quick reading of an envelope agrees with its schema", () => {
   const whole: unknown[] = verdicts.flatMap((verdict) =>
-    names(`${verdict}/envelope/`).map((file) =>
-      JSON.parse(readFileSync(new URL(`${verdict}/envelope/${file}`, fixtures), "utf8")),
-    ),
+    Object.values(fixtures.get("envelope")?.[verdict] ?? {}),
   );
   const values = [-1, 0, 1, 1.5, 2 ** 53, "2.0", null, true, {}, []];
   const members = ["jsonrpc", "id", "result", "method", "params", "error", "other"];

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
 import { Duplex } from "node:stream";
 import { describe, expect, test } from "vitest";
+import { readFixtures } from "./fixtures.case.test.js";
 import { encodeFrame, FrameDecoder } from "./frames.js";
 import { type Method, messages, type NotificationMethod } from "./messages.js";
 import { Peer } from "./peer.js";
@@ -35,13 +35,8 @@ class Dice {
   }
 }
 
-const fixtures = new URL("../../protocol/fixtures/accept/", import.meta.url);
-
-const samples = readdirSync(fixtures).flatMap((message) =>
-  readdirSync(new URL(`${message}/`, fixtures)).map((file) => ({
-    message,
-    text: readFileSync(new URL(`${message}/${file}`, fixtures), "utf8"),
-  })),
+const samples = [...readFixtures()].flatMap(([message, { accept }]) =>
+  Object.values(accept).map((value) => ({ message, text: JSON.stringify(value) })),
 );
 
 const notifications = Object.entries(messages)

@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, test } from "vitest";
+import { readFixtures, type Verdict } from "./fixtures.case.test.js";
 import type { Method, RequestMethod } from "./messages.js";
 import { contract } from "./peer.js";
 import { fits, schemaContract } from "./schema-contract.js";
@@ -8,13 +8,12 @@ import { fits, schemaContract } from "./schema-contract.js";
 const protocol = new URL("../../protocol/", import.meta.url);
 const light = schemaContract(fileURLToPath(new URL("schema.json", protocol)));
 
-function fixtures(verdict: "accept" | "reject"): [string, string, unknown][] {
-  const folder = new URL(`fixtures/${verdict}/`, protocol);
-  return readdirSync(folder).flatMap((message) =>
-    readdirSync(new URL(`${message}/`, folder)).map((file): [string, string, unknown] => [
+function fixtures(verdict: Verdict): [string, string, unknown][] {
+  return [...readFixtures()].flatMap(([message, examples]) =>
+    Object.entries(examples[verdict]).map(([name, value]): [string, string, unknown] => [
       message,
-      file,
-      JSON.parse(readFileSync(new URL(`${message}/${file}`, folder), "utf8")),
+      name,
+      value,
     ]),
   );
 }
@@ -36,7 +35,7 @@ describe("the contract read from schema.json", () => {
         judged(light, message, value) !== (verdict === "accept") ||
         judged(contract, message, value) !== (verdict === "accept"),
     );
-    expect(wrong.map(([message, file]) => `${message}/${file}`)).toEqual([]);
+    expect(wrong.map(([message, name]) => `${message}: ${name}`)).toEqual([]);
   });
 
   it("knows the kind of a message and no others", () => {
