@@ -115,8 +115,8 @@ describe("the documents", () => {
       ...wordsIn(`${runner}/jail.py`, /MASKED = \((.*)\)/, /"([\w-]+)"/g),
       ...wordsIn("src/isolation/layout.ts", /HARMLESS_ETC = \[([\s\S]*?)\]/, /"(.+?)"/g),
       ...wordsIn("src/isolation/bwrap.ts", /ENVIRONMENT:.*?\{([\s\S]*?)\}/, /^ {2}(\w+):/gm),
-      ...wordsIn(`${runner}/family.py`, /CHANNEL, .* = range\((\d+),/, /(\d+)/g),
-      ...wordsIn(`${runner}/family.py`, /DESCRIPTOR_CEILING = (\d+)/, /(\d+)/g),
+      ...wordsIn(`${runner}/fds.py`, /CHANNEL, .* = range\((\d+),/, /(\d+)/g),
+      ...wordsIn(`${runner}/fds.py`, /DESCRIPTOR_CEILING = (\d+)/, /(\d+)/g),
       String(SANDBOX_IDENTITY.uid),
     ];
     const told = text("docs/security.md");

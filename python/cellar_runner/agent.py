@@ -6,6 +6,7 @@ import os
 
 from . import exploring, final, vocabulary
 from .bridge import Pending
+from .errors import ExplorationRequired, ending
 from .findings import Findings
 from .haystack import Backed, Texts
 from .journal import Journal
@@ -113,7 +114,7 @@ class AgentTools:
             message = "look at the context before you answer: {} more {} of peek(), grep() or the like"
             message = message.format(left, "call" if left == 1 else "calls")
             self._refuse(via, message)
-            raise final.ExplorationRequired(message)
+            raise ExplorationRequired(message)
         try:
             made = final.answer(value, via, name)
         except TypeError as error:
@@ -122,7 +123,7 @@ class AgentTools:
         self._answers.append(made)
         if self._answers[0] is not made:
             self._refuse(via, "there is an answer already; the first one counts")
-        raise final.ending()
+        raise ending()
 
     def finish_with(self, name):
         """The same with the value of a variable."""

@@ -12,7 +12,7 @@ import socket
 import struct
 import time
 
-from . import family, jail
+from . import fds, jail
 
 BORN = struct.Struct("=i")
 PATIENCE_SECONDS = 60
@@ -57,7 +57,7 @@ class Births:
         with socket.socket(fileno=os.dup(self._descriptor)) as door:
             while True:
                 try:
-                    family.send_with_descriptors(door, data, descriptors)
+                    fds.send_with_descriptors(door, data, descriptors)
                     return
                 except OSError as error:
                     # Many sessions at once: what is under way to the other side is bounded.

@@ -7,7 +7,7 @@ import signal
 import socket
 import time
 
-from . import family, parking, processes
+from . import fds, parking, processes
 from .capture import Capture
 
 READ_BYTES = 1 << 16
@@ -31,7 +31,7 @@ class Parked:
         try:
             os.kill(self.pid, signal.SIGCONT)
             data = json.dumps(orders).encode()
-            family.send_with_descriptors(self.link, data, descriptors, socket.MSG_DONTWAIT)
+            fds.send_with_descriptors(self.link, data, descriptors, socket.MSG_DONTWAIT)
             return self._await_pid(deadline, hear)
         except OSError:
             return -1
@@ -41,7 +41,7 @@ class Parked:
         poll = select.poll()
         poll.register(self.link, select.POLLIN)
         while poll.poll(max(0, deadline - time.monotonic()) * 1000):
-            data = self.link.recv(family.MAX_MESSAGE_BYTES, socket.MSG_DONTWAIT)
+            data = self.link.recv(fds.MAX_MESSAGE_BYTES, socket.MSG_DONTWAIT)
             if not data or time.monotonic() > deadline:
                 break
             pid = _member(data, "pid")
@@ -189,7 +189,7 @@ class Branch:
     def new_spare(self):
         """The far end of the link that the next checkpoint will wait on."""
         self._drop_spare()
-        self._spare, theirs = family.socket_pair()
+        self._spare, theirs = fds.socket_pair()
         return theirs
 
     def _drop_spare(self):
@@ -226,7 +226,7 @@ class Branch:
         with self.new_spare() as theirs:
             try:
                 descriptors = [theirs.fileno()]
-                family.send_with_descriptors(self.link, parking.SPARE_LINK, descriptors, socket.MSG_DONTWAIT)
+                fds.send_with_descriptors(self.link, parking.SPARE_LINK, descriptors, socket.MSG_DONTWAIT)
             except OSError:
                 # A head that does not take them gets no more checkpoints.
                 pass
@@ -234,7 +234,7 @@ class Branch:
     def lend(self, kind, descriptor):
         """Passes a link or a file on to the head; False when it does not take it."""
         try:
-            family.send_with_descriptors(self.link, kind, [descriptor], socket.MSG_DONTWAIT)
+            fds.send_with_descriptors(self.link, kind, [descriptor], socket.MSG_DONTWAIT)
         except (OSError, AttributeError):
             return False
         finally:
@@ -252,7 +252,7 @@ class Branch:
     def _hear(self, parked):
         """The first word of a checkpoint says what it had to let go; its end says it is dead."""
         try:
-            data = parked.link.recv(family.MAX_MESSAGE_BYTES, socket.MSG_DONTWAIT)
+            data = parked.link.recv(fds.MAX_MESSAGE_BYTES, socket.MSG_DONTWAIT)
         except BlockingIOError:
             return
         except OSError:

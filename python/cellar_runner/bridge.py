@@ -9,9 +9,9 @@ import sys
 import types
 
 from . import values
+from .errors import MODULE, HostError
 from .pristine import BUILTINS as __builtins__
 
-MODULE = "cellar"
 # More than this many questions of one batch are not under way at once; the host sets its own limit.
 WINDOW = 256
 MEBIBYTE = 1 << 20
@@ -25,13 +25,6 @@ UNAWAITED = (
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _getpid, _running_loop = os.getpid, asyncio._get_running_loop
 _modules = sys.modules
-
-
-class HostError(RuntimeError):
-    """The host could not or would not answer."""
-
-    __module__ = MODULE
-    hint = None
 
 
 class Answer(str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import policy as policies
 from . import restricted
-from .policy_report import PolicyViolation
+from .errors import PolicyViolation
 from .pristine import BUILTINS as __builtins__
 from .sanitiser import LISTED, sanitise
 

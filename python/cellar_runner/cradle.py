@@ -7,7 +7,7 @@ import select
 import signal
 import socket
 
-from . import births, children, family, groups, jail, linux, wire
+from . import births, board, children, fds, groups, jail, linux, wire
 from .fostering import Fostering
 
 EXITED = "exited"
@@ -59,7 +59,7 @@ class Cradle:
 
     def _hear(self):
         """A request for a head, or the warden's word that a session has ended."""
-        data, descriptors = family.receive_with_descriptors(self._asked, births.MAX_ORDER_BYTES)
+        data, descriptors = fds.receive_with_descriptors(self._asked, births.MAX_ORDER_BYTES)
         message = json.loads(data.decode())
         if EXITED in message:
             self._channel.notify(EXITED, message[EXITED])
@@ -87,12 +87,12 @@ class Cradle:
         if self._parents is not None:
             groups.enter(self._parents, order.session)
         jail.move_in(order.limits, self._seccomp, order.namespaces, head.has_network)
-        linux.close_all_except([family.SHEET, order.board, *order.belongings])
+        linux.close_all_except([fds.SHEET, order.board, *order.belongings])
         os.setsid()
         gc.enable()
         order.announce()
         counted = self._parents is not None
-        head.move_in(family.Board(order.board), order.limits["open_files"], hides_copies=counted)
+        head.move_in(board.Board(order.board), order.limits["open_files"], hides_copies=counted)
         os.close(order.board)
         head.adopt(order.orders, order.belongings)
         head.prepare(order.rehearse)

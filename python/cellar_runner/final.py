@@ -14,34 +14,8 @@ ANSWER_CHARACTERS = 1_000_000
 TEXT_CHARACTERS = 50_000
 SHOWN_NAMES = 10
 
-_code_of = SystemExit.__dict__["code"].__get__
 _near = difflib.get_close_matches
 _LAZY = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, Pending, map, filter, zip)
-
-
-class _Ending:
-    """The exit code of a cell that FINAL() ended."""
-
-    def __repr__(self):
-        return "FINAL"
-
-
-_ENDING = _Ending()
-
-
-def ending():
-    """What ends a cell: `except Exception` lets it pass, and a thread that it ends says nothing."""
-    return SystemExit(_ENDING)
-
-
-def is_ending(error):
-    return is_a(error, SystemExit) and _code_of(error) is _ENDING
-
-
-class ExplorationRequired(RuntimeError):
-    """The answer came before anything was looked at."""
-
-    __module__ = "cellar"
 
 
 def answer(value, via, name=None):

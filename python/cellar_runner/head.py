@@ -6,7 +6,8 @@ import sys
 import threading
 import time
 
-from . import bridge, family, imports, jail, linux, parking, rehearsal, streams, wire, writer
+from . import fds, imports, jail, linux, parking, rehearsal, streams, wire, writer
+from .errors import HostError
 from .service import Service
 from .short_cells import ShortCells
 
@@ -61,21 +62,21 @@ class Head(Service):
 
     def adopt(self, orders, descriptors):
         """Takes over the channel, the link to init and the output pipes of a generation."""
-        family.open_descriptor_range()
-        for number, descriptor in enumerate(descriptors, family.CHANNEL):
-            family.place(descriptor, number)
-        family.place(os.open("/proc/loadavg", os.O_RDONLY), family.LAST_PID)
-        family.close_descriptor_range(self._soft_files)
+        fds.open_descriptor_range()
+        for number, descriptor in enumerate(descriptors, fds.CHANNEL):
+            fds.place(descriptor, number)
+        fds.place(os.open("/proc/loadavg", os.O_RDONLY), fds.LAST_PID)
+        fds.close_descriptor_range(self._soft_files)
         self._slot = orders["slot"]
         self.pid = os.getpid()
         # What `threading` would do itself after a fork that it knows of.
         _main_thread._native_id = _native_id()
         self._inbox.clear()
         nonce = bytes.fromhex(orders["nonce"])
-        pipes = streams.OutputPipes((family.OUT, family.ERR), nonce)
+        pipes = streams.OutputPipes((fds.OUT, fds.ERR), nonce)
         self._short_cells = ShortCells(self._board, self._slot, nonce)
         self._short_cells.look()
-        self._connect(wire.SharedChannel(family.CHANNEL), pipes)
+        self._connect(wire.SharedChannel(fds.CHANNEL), pipes)
 
     def prepare(self, rehearse):
         """Makes ready for user code; a rehearsal lets the first real cell find everything warm."""
@@ -116,7 +117,7 @@ class Head(Service):
         thread = threading.get_ident()
         if not self._reading.acquire(False):
             if self._reader == thread:
-                raise bridge.HostError("a signal handler cannot ask while the cell waits for an answer")
+                raise HostError("a signal handler cannot ask while the cell waits for an answer")
             self.news.wait(are_there)
             return
         self._reader = thread
@@ -134,7 +135,7 @@ class Head(Service):
         if self._channel.has_input:
             return
         poll = select.poll()
-        poll.register(family.CHANNEL, select.POLLIN)
+        poll.register(fds.CHANNEL, select.POLLIN)
         if self._reader != self._main:
             poll.poll()
             return
@@ -156,7 +157,7 @@ class Head(Service):
     def _look_out(self, until):
         """Where requests follow each other at once, being awake spares the next a wake-up."""
         poll = select.poll()
-        poll.register(family.CHANNEL, select.POLLIN)
+        poll.register(fds.CHANNEL, select.POLLIN)
         while not poll.poll(0) and _now() < until:
             pass
 

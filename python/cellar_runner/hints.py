@@ -7,30 +7,15 @@ import os
 import re
 import sys
 
-from .bridge import HostError
+from .errors import HostError, PolicyViolation
 from .imports import beside
-from .policy_report import PolicyViolation
+from .libraries import distribution_of
 from .pristine import BUILTINS as __builtins__
 from .usage import UsageError
 
 WORKSPACE = "/workspace"
 WRITABLE = (WORKSPACE, "/tmp")
 
-_DISTRIBUTIONS = {
-    "bs4": "beautifulsoup4",
-    "cv2": "opencv-python-headless",
-    "dateutil": "python-dateutil",
-    "docx": "python-docx",
-    "dotenv": "python-dotenv",
-    "fitz": "pymupdf",
-    "git": "gitpython",
-    "PIL": "pillow",
-    "pptx": "python-pptx",
-    "serial": "pyserial",
-    "skimage": "scikit-image",
-    "sklearn": "scikit-learn",
-    "yaml": "pyyaml",
-}
 # What NameErrors are mostly about: names that every notebook has, without their import.
 _SHORT_NAMES = {
     "np": "numpy as np",
@@ -151,11 +136,6 @@ def _missing_module(error):
     if place is not None:
         return "{} is in {}, where imports do not look: sys.path.append({!r})".format(top, *[place] * 2)
     return "packages are added from outside: cellar install {}".format(distribution_of(top))
-
-
-def distribution_of(module):
-    """The name under which a module is installed."""
-    return _DISTRIBUTIONS.get(module, module)
 
 
 def _network(error):

@@ -3,7 +3,8 @@
 import inspect
 
 from . import values
-from .bridge import MODULE, Answer, Answers, Bridge, single
+from .bridge import Answer, Answers, Bridge, single
+from .errors import MODULE
 from .pristine import BUILTINS as __builtins__
 
 _Parameter = inspect.Parameter

@@ -6,7 +6,7 @@ import select
 import signal
 import time
 
-from . import children, family, files, jail, linux, marks, wire
+from . import board, children, fds, files, jail, linux, marks, wire
 from .births import Births
 from .branch import Branch
 from .census import Census
@@ -33,7 +33,7 @@ class Init:
         self._token = params["token"]
         self._keep = params["keep_checkpoints"]
         self._folder = folder
-        self._board = family.Board()
+        self._board = board.Board()
         order = {name: params[name] for name in ("session", "limits", "rehearse")}
         self._births = Births(asking, namespaces, self._board, order)
         self._branches = {}
@@ -190,7 +190,7 @@ class Init:
                 fcntl.fcntl(writer, 1031, PIPE_BYTES)
             except OSError:
                 pass
-        mine, theirs = family.socket_pair()
+        mine, theirs = fds.socket_pair()
         mine.setblocking(False)
         nonce = marks.new_nonce()
         readers = [reader for reader, _ in pipes]

@@ -13,7 +13,7 @@ from . import interactive, ipython, magics
 from .commands import Commands
 from .displays import Displays
 from .event_loop import EventLoop
-from .final import is_ending
+from .errors import is_ending
 from .history import History
 from .keeping import Keeping
 from .monitoring import is_monitored, stop_monitoring

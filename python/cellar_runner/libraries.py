@@ -13,6 +13,21 @@ KEPT = 200
 TEXT_LIMIT = 100
 
 _modules = sys.modules
+_DISTRIBUTIONS = {
+    "bs4": "beautifulsoup4",
+    "cv2": "opencv-python-headless",
+    "dateutil": "python-dateutil",
+    "docx": "python-docx",
+    "dotenv": "python-dotenv",
+    "fitz": "pymupdf",
+    "git": "gitpython",
+    "PIL": "pillow",
+    "pptx": "python-pptx",
+    "serial": "pyserial",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}
 _OWN = frozenset(("__main__", "builtins", "cellar", "cellar_runner", "cloudpickle", "lz4"))
 _STANDARD = getattr(sys, "stdlib_module_names", None)
 _NUMBERS = re.compile(r"(\d+)(?:\.(\d+))?")
@@ -63,3 +78,8 @@ def differences(kept):
 def _short(version):
     found = _NUMBERS.match(version)
     return found.groups() if found else version
+
+
+def distribution_of(module):
+    """The name under which a module is installed."""
+    return _DISTRIBUTIONS.get(module, module)

@@ -11,7 +11,7 @@ import struct
 import sys
 import time
 
-from . import family, linux, memory
+from . import fds, linux, memory
 
 REST_MILLISECONDS = 1
 SPARE_SECONDS = 0.2
@@ -30,7 +30,7 @@ _set_signal_mask, _SIGNALS = signal.pthread_sigmask, signal.valid_signals()
 _encode, _decode = json.JSONEncoder().encode, json.JSONDecoder().decode
 _running_frames = sys._current_frames
 _usage, _SELF = resource.getrusage, resource.RUSAGE_SELF
-_RUNNER = range(family.CHANNEL, family.DESCRIPTOR_CEILING)
+_RUNNER = range(fds.CHANNEL, fds.DESCRIPTOR_CEILING)
 _REOPENED_FLAGS = os.O_ACCMODE | os.O_APPEND | os.O_NONBLOCK
 
 
@@ -114,7 +114,7 @@ class Checkpointer:
         self._pages.before_fork()
         # What can be found out before the fork is: whatever the copy does costs it pages.
         holdings = _Holdings()
-        with socket.socket(fileno=os.dup(family.LINK)) as link:
+        with socket.socket(fileno=os.dup(fds.LINK)) as link:
             if not self._has_spare:
                 self._receive(link, SPARE_LINK)
             # Before the fork: no cell that comes meanwhile finds the copy open.
@@ -128,7 +128,7 @@ class Checkpointer:
                 self._let_be_seen(True)
                 link.send(PARKED.pack(step, pid))
         if pid:
-            os.close(family.SPARE)
+            os.close(fds.SPARE)
             self._has_spare = False
             self._pages.after_fork()
             return None
@@ -145,12 +145,12 @@ class Checkpointer:
 
     def borrow(self, kind):
         """The descriptor that init lends."""
-        with socket.socket(fileno=os.dup(family.LINK)) as link:
+        with socket.socket(fileno=os.dup(fds.LINK)) as link:
             return self._receive(link, kind)
 
     @staticmethod
     def tell_writer(writer, pid):
-        with socket.socket(fileno=os.dup(family.LINK)) as link:
+        with socket.socket(fileno=os.dup(fds.LINK)) as link:
             link.send(WRITING.pack(writer, pid, 0))
 
     def _receive(self, link, wanted):
@@ -158,11 +158,11 @@ class Checkpointer:
         poll = select.poll()
         poll.register(link, select.POLLIN)
         while poll.poll(SPARE_SECONDS * 1000):
-            kind, descriptors = family.receive_with_descriptors(link)
+            kind, descriptors = fds.receive_with_descriptors(link)
             if not descriptors:
                 break
             if kind == SPARE_LINK:
-                _place_high(descriptors[0], family.SPARE)
+                _place_high(descriptors[0], fds.SPARE)
                 self._has_spare = True
             if kind == wanted:
                 return descriptors[0]
@@ -184,20 +184,20 @@ def _place_high(descriptor, number):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     try:
-        family.place(descriptor, number)
+        fds.place(descriptor, number)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def _wait(holdings, let_be_seen):
     """The parked copy. Returns only in a new head, with its orders and descriptors."""
-    family.open_descriptor_range()
-    family.place(family.SPARE, family.WAKE)
+    fds.open_descriptor_range()
+    fds.place(fds.SPARE, fds.WAKE)
     holdings.let_go()
-    wake = socket.socket(fileno=family.WAKE)
+    wake = socket.socket(fileno=fds.WAKE)
     wake.send(holdings.farewell)
     while True:
-        data, descriptors = family.receive_with_descriptors(wake)
+        data, descriptors = fds.receive_with_descriptors(wake)
         if not data:
             os._exit(0)
         try:
@@ -248,7 +248,7 @@ class _Holdings:
             os.dup2(null, number)
         os.close(null)
         for number in _RUNNER:
-            if number != family.WAKE:
+            if number != fds.WAKE:
                 os.closerange(number, number + 1)
         if self._dead:
             # The number stays taken, so that an old object never reaches a new file.

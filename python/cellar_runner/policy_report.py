@@ -5,7 +5,6 @@ from __future__ import annotations
 from .pristine import BUILTINS as __builtins__
 
 LISTED = 100
-HINTS = 8
 
 
 class Report:
@@ -50,32 +49,3 @@ class Report:
         if text.isascii():
             return text[:offset]
         return text.encode("utf-8", "replace")[:offset].decode("utf-8", "replace")
-
-
-class PolicyViolation(Exception):
-    """A cell that was not run, with everything that was wrong about it."""
-
-    def __init__(self, violations):
-        lines = ["{line}:{column} {message} [{rule}]".format(**one) for one in violations]
-        head = "the cell was not run, the policy refuses {} in it:".format(
-            "one thing" if len(lines) == 1 else "{} things".format(len(lines))
-        )
-        super().__init__("\n  ".join([head] + lines))
-        self.violations = violations
-        self.hint = _advice(violations)
-
-    def __reduce__(self):
-        return type(self), (self.violations,)
-
-
-def _advice(violations):
-    """Each hint once, with the names that it is for."""
-    names = {}
-    for one in violations:
-        kind, _, name = one["rule"].partition(".")
-        names.setdefault(one["hint"], []).append(kind if kind == "format" else name or kind)
-    lines = []
-    for hint, found in names.items():
-        unique = list(dict.fromkeys(found))
-        lines.append("{}: {}".format(", ".join(unique[:5]), hint))
-    return "; ".join(lines[:HINTS])

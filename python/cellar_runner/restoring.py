@@ -7,7 +7,6 @@ import sys
 import warnings
 
 from . import imports, libraries, losses, packing, surroundings
-from .hints import distribution_of
 from .packing import Refused
 from .pickling import Reader, anchors, cloud_pickler
 from .pristine import BUILTINS as __builtins__
@@ -189,7 +188,7 @@ def _failure(error):
     if is_a(error, ModuleNotFoundError) and is_a(error.name, str):
         top = error.name.partition(".")[0]
         advice = "packages are added from outside: cellar install {}"
-        return "the library {} is not here".format(top), advice.format(distribution_of(top))
+        return "the library {} is not here".format(top), advice.format(libraries.distribution_of(top))
     if "Memo value not found" in text or (is_a(error, KeyError) and text.isdigit()):
         return (
             "it shares a part with a variable that could not be restored",

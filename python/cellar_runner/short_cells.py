@@ -6,7 +6,7 @@ the head dies, and as long as a thread or a process is left that could write too
 
 import os
 
-from . import family, linux, wire
+from . import fds, linux, wire
 from .capture import Capture
 
 SHORT_NANOSECONDS = 20_000_000
@@ -15,7 +15,7 @@ READ_BYTES = 1 << 16
 
 _NOTHING_OMITTED = {"stdout": 0, "stderr": 0}
 
-_PIPES = (family.OUT, family.ERR)
+_PIPES = (fds.OUT, fds.ERR)
 
 _read, _pread, _fstat = os.read, os.pread, os.fstat
 
@@ -23,7 +23,7 @@ _read, _pread, _fstat = os.read, os.pread, os.fstat
 def _last_pid():
     """The newest pid of the session: unchanged means that no process or thread was made."""
     try:
-        return _pread(family.LAST_PID, 64, 0).rsplit(None, 1)[-1]
+        return _pread(fds.LAST_PID, 64, 0).rsplit(None, 1)[-1]
     except (OSError, IndexError):
         return None
 
@@ -35,7 +35,7 @@ class ShortCells:
         self._board = board
         self._slot = slot
         self._nonce = nonce
-        self._alarm = linux.Alarm(family.ALARM)
+        self._alarm = linux.Alarm(fds.ALARM)
         self._capture = Capture(nonce, self._emit, self._settle)
         self._inodes = [_fstat(descriptor).st_ino for descriptor in _PIPES]
         self._cell = None
@@ -81,7 +81,7 @@ class ShortCells:
 
     def _collect(self, step, max_output):
         """Reads what the pipes hold: nobody else can write, so a short read is the last."""
-        out, err = _drain(family.OUT_READER), _drain(family.ERR_READER)
+        out, err = _drain(fds.OUT_READER), _drain(fds.ERR_READER)
         self._pieces, self._omitted = [], _NOTHING_OMITTED
         if not err and len(out) <= max_output // 2 and self._nonce not in out:
             if out:

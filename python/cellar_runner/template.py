@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 
-from . import context, family, jail, linux, memory, sheet, wire
+from . import context, fds, jail, linux, memory, sheet, wire
 from .cradle import Cradle, asking_pair
 from .link import open_link
 
@@ -50,7 +50,7 @@ class Template(Cradle):
 
     def _spawn(self, params):
         order = json.dumps(dict(params, shared_bytes=self._shared_bytes)).encode()
-        family.send_with_descriptors(self._orders, order, [self._asking.fileno()])
+        fds.send_with_descriptors(self._orders, order, [self._asking.fileno()])
         return {}
 
     _methods = {"read_context": _read_context, "spawn": _spawn}
@@ -83,7 +83,7 @@ def _collapse_aside():
     try:
         signal.set_wakeup_fd(-1)
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
-        linux.close_all_except([family.SHEET])
+        linux.close_all_except([fds.SHEET])
         os.nice(19)
         sheet.collapse()
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import exploring
-from .bridge import MODULE
+from .errors import MODULE
 from .pristine import BUILTINS as __builtins__
 
 

@@ -14,7 +14,7 @@ import signal
 import socket
 import sys
 
-from . import children, family, groups, jail, linux, processes, scheduling, wire
+from . import children, fds, groups, jail, linux, processes, scheduling, wire
 from .births import MAX_ORDER_BYTES
 from .cradle import EXITED, asking_pair, obey
 from .init import Init
@@ -50,7 +50,7 @@ class Warden:
             os.set_blocking(end, False)
         mine, theirs = socket.socketpair()
         asked, self._asking = asking_pair()
-        self._orders, orders = family.socket_pair()
+        self._orders, orders = fds.socket_pair()
         self._zygote_pid = linux.fork()
         if self._zygote_pid == 0:
             mine.close()
@@ -124,7 +124,7 @@ class Warden:
 
     def _hear(self):
         """A template asks for a session whose heads it will make."""
-        data, descriptors = family.receive_with_descriptors(self._orders, MAX_ORDER_BYTES)
+        data, descriptors = fds.receive_with_descriptors(self._orders, MAX_ORDER_BYTES)
         if not descriptors:
             return
         params, teller = json.loads(data.decode()), socket.socket(fileno=descriptors[0])

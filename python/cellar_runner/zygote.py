@@ -6,7 +6,7 @@ import os
 import socket
 import sys
 
-from . import children, concessions, family, jail, linux, memory
+from . import children, concessions, fds, jail, linux, memory
 from .cradle import EXITED, Cradle
 from .head import Head
 from .messages import PROTOCOL_VERSION
@@ -50,7 +50,7 @@ class Zygote(Cradle):
     def _claim(self, name):
         """The file that the host's porter handed in under this name."""
         while name not in self._files:
-            received, files = family.receive_with_descriptors(self._hatch, NAME_BYTES)
+            received, files = fds.receive_with_descriptors(self._hatch, NAME_BYTES)
             if not received:
                 raise OSError("the socket for files is closed")
             for file in files:

@@ -9,7 +9,7 @@ from agent_case import AgentCase, bridge
 from cell_case import CellCase
 from cellar_runner import bridge as bridges
 from cellar_runner.agent import AgentTools
-from cellar_runner.final import ExplorationRequired
+from cellar_runner.errors import ExplorationRequired
 
 NAMES = (
     "peek grep FINAL FINAL_VAR list_dir file_info context_len chunk_context mark_finding "

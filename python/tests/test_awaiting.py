@@ -5,7 +5,8 @@ import traceback
 import unittest
 
 from cellar_runner import awaiting, cell
-from cellar_runner.bridge import HostError, Pending
+from cellar_runner.bridge import Pending
+from cellar_runner.errors import HostError
 
 FLAGS = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 

@@ -7,7 +7,7 @@ import unittest
 from cellar_runner import bridge
 from cellar_runner.commands import MagicUnavailable
 from cellar_runner.interactive import InputUnavailable
-from cellar_runner.policy_report import PolicyViolation
+from cellar_runner.errors import PolicyViolation
 
 
 class Host:

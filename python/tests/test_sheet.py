@@ -4,7 +4,7 @@ import resource
 import unittest
 
 from agent_case import RIPGREP
-from cellar_runner import context, family
+from cellar_runner import context, fds
 from cellar_runner.agent import AgentTools
 
 HAS_SHEETS = hasattr(os, "memfd_create")
@@ -20,10 +20,10 @@ class SheetFileTest(unittest.TestCase):
         self.addCleanup(setattr, sheet, "SMALLEST", sheet.SMALLEST)
         sheet.SMALLEST = 33 << 20
         limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if limits[1] != resource.RLIM_INFINITY and limits[1] <= family.SHEET:
+        if limits[1] != resource.RLIM_INFINITY and limits[1] <= fds.SHEET:
             self.skipTest("this process may not open so many files")
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
-        self.addCleanup(os.closerange, family.SHEET, family.SHEET + 1)
+        self.addCleanup(os.closerange, fds.SHEET, fds.SHEET + 1)
 
     def laid(self, text):
         """(the text on a sheet, its Backing)."""
@@ -61,7 +61,7 @@ class SheetFileTest(unittest.TestCase):
     def test_nobody_can_write_there(self):
         _value, _backing = self.laid(LINE * 1_600_000)
         for flags in (os.O_RDWR, os.O_RDONLY):
-            descriptor = os.open("/proc/self/fd/{}".format(family.SHEET), flags)
+            descriptor = os.open("/proc/self/fd/{}".format(fds.SHEET), flags)
             for change in (lambda: os.pwrite(descriptor, b"x", 100), lambda: os.ftruncate(descriptor, 5)):
                 with self.assertRaises(OSError):
                     change()
@@ -71,9 +71,9 @@ class SheetFileTest(unittest.TestCase):
         value, backing = self.laid(LINE * 1_600_000)
         self.assertIsNone(backing.descriptor_for(value + "x"))
         self.assertIsNone(backing.descriptor_for(None))
-        os.close(family.SHEET)
+        os.close(fds.SHEET)
         self.assertIsNone(backing.descriptor_for(value))
-        os.dup2(os.open(os.devnull, os.O_RDONLY), family.SHEET)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), fds.SHEET)
         self.assertIsNone(backing.descriptor_for(value))
 
     def test_texts_without_one(self):
@@ -100,7 +100,7 @@ class SheetFileTest(unittest.TestCase):
             self.assertEqual((found.total, len(found), found[0].line), (1_600_003, 2, 1))
             self.assertEqual(grep(r"^\x00").total, 0)
             self.assertEqual(grep("needle(?!s)", context_lines=0), ["the needle"])
-            os.closerange(family.SHEET, family.SHEET + 1)
+            os.closerange(fds.SHEET, fds.SHEET + 1)
 
 
 def _target(name):

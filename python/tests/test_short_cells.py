@@ -2,7 +2,7 @@ import os
 import time
 import unittest
 
-from cellar_runner import family, linux
+from cellar_runner import board, fds, linux
 from cellar_runner.short_cells import ShortCells
 
 NONCE = b"n" * 16
@@ -12,22 +12,22 @@ class HandedOverTest(unittest.TestCase):
     """Init is played by the test: it does nothing until it is told to."""
 
     def setUp(self):
-        family.open_descriptor_range()
+        fds.open_descriptor_range()
         out, err = os.pipe(), os.pipe()
         for reader, _ in (out, err):
             os.set_blocking(reader, False)
         placed = {
-            family.OUT: out[1],
-            family.ERR: err[1],
-            family.OUT_READER: out[0],
-            family.ERR_READER: err[0],
-            family.ALARM: linux.Alarm.create().descriptor,
-            family.LAST_PID: os.open("/proc/loadavg", os.O_RDONLY),
+            fds.OUT: out[1],
+            fds.ERR: err[1],
+            fds.OUT_READER: out[0],
+            fds.ERR_READER: err[0],
+            fds.ALARM: linux.Alarm.create().descriptor,
+            fds.LAST_PID: os.open("/proc/loadavg", os.O_RDONLY),
         }
         for number, descriptor in placed.items():
-            family.place(descriptor, number)
+            fds.place(descriptor, number)
             self.addCleanup(os.close, number)
-        self.board = family.Board()
+        self.board = board.Board()
         self.addCleanup(os.close, self.board.file)
         self.slot = self.board.take()
         self.board.set_quiet(self.slot, True)
@@ -37,8 +37,8 @@ class HandedOverTest(unittest.TestCase):
     def hand_over(self, step):
         """A cell that takes longer than a short one."""
         self.assertTrue(self.cells.begin(step, 100))
-        os.write(family.OUT, b"earlier\n")
-        alarm = linux.Alarm(family.ALARM)
+        os.write(fds.OUT, b"earlier\n")
+        alarm = linux.Alarm(fds.ALARM)
         alarm.set(1)
         time.sleep(0.01)
         self.assertIsNone(self.cells.end())
@@ -51,7 +51,7 @@ class HandedOverTest(unittest.TestCase):
 
     def test_when_init_has_taken_it_cells_may_be_short_again(self):
         self.hand_over(1)
-        os.read(family.OUT_READER, 100)
+        os.read(fds.OUT_READER, 100)
         self.board.set_cell(self.slot, 0, 0)
         self.cells.look()
         self.assertTrue(self.cells.begin(2, 100))

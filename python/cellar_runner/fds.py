@@ -1,0 +1,55 @@
+"""The descriptor numbers of a session's processes, and how descriptors pass between processes."""
+
+import array
+import os
+import resource
+import socket
+
+# Above what `open` hands out, so that user code meets the runner's descriptors only on purpose.
+CHANNEL, LINK, OUT, ERR, SPARE, ALARM, OUT_READER, ERR_READER = range(1100, 1108)
+WAKE, LAST_PID = 1108, 1109
+# The file of a large context; unlike the others it goes with every copy.
+SHEET = CHANNEL - 1
+DESCRIPTOR_CEILING = 1110
+
+MAX_DESCRIPTORS_PER_MESSAGE = 20
+MAX_MESSAGE_BYTES = 16384
+
+
+def socket_pair():
+    return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+
+def send_with_descriptors(connection, data, descriptors, flags=0):
+    rights = array.array("i", descriptors)
+    connection.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)], flags)
+
+
+def receive_with_descriptors(connection, most=MAX_MESSAGE_BYTES):
+    """(data, descriptors); empty data at the end of the stream."""
+    space = socket.CMSG_LEN(MAX_DESCRIPTORS_PER_MESSAGE * array.array("i").itemsize)
+    data, ancillary, _, _ = connection.recvmsg(most, space, socket.MSG_CMSG_CLOEXEC)
+    descriptors = array.array("i")
+    for level, kind, payload in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            usable = len(payload) - len(payload) % descriptors.itemsize
+            descriptors.frombytes(payload[:usable])
+    return data, list(descriptors)
+
+
+def open_descriptor_range():
+    """Lets this process place descriptors at the runner's high numbers."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def close_descriptor_range(soft):
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    ceiling = min(hard, max(soft, DESCRIPTOR_CEILING))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, ceiling), ceiling))
+
+
+def place(descriptor, number):
+    """Moves a descriptor to a fixed number, not inherited by programs."""
+    os.dup2(descriptor, number, inheritable=False)
+    os.close(descriptor)
