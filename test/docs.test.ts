@@ -112,11 +112,11 @@ describe("the documents", () => {
   it("tell what a session sees", () => {
     const runner = "python/cellar_runner";
     const facts = [
-      ...wordsIn(`${runner}/jail.py`, /MASKED = \((.*)\)/, /"([\w-]+)"/g),
+      ...wordsIn(`${runner}/linux/jail.py`, /MASKED = \((.*)\)/, /"([\w-]+)"/g),
       ...wordsIn("src/isolation/layout.ts", /HARMLESS_ETC = \[([\s\S]*?)\]/, /"(.+?)"/g),
       ...wordsIn("src/isolation/bwrap.ts", /ENVIRONMENT:.*?\{([\s\S]*?)\}/, /^ {2}(\w+):/gm),
-      ...wordsIn(`${runner}/fds.py`, /CHANNEL, .* = range\((\d+),/, /(\d+)/g),
-      ...wordsIn(`${runner}/fds.py`, /DESCRIPTOR_CEILING = (\d+)/, /(\d+)/g),
+      ...wordsIn(`${runner}/linux/fds.py`, /CHANNEL, .* = range\((\d+),/, /(\d+)/g),
+      ...wordsIn(`${runner}/linux/fds.py`, /DESCRIPTOR_CEILING = (\d+)/, /(\d+)/g),
       String(SANDBOX_IDENTITY.uid),
     ];
     const told = text("docs/security.md");

@@ -16,8 +16,27 @@ const LAYERS = [
   "server",
   "cli",
 ];
+/** The packages of the runner, in the same way; modules beside them come before all. */
+const RUNNER_LAYERS = [
+  "linux",
+  "protocol",
+  "values",
+  "state",
+  "output",
+  "cells",
+  "policy",
+  "host",
+  "context",
+  "agent",
+  "session",
+  "zygote",
+  "pyodide",
+];
+/** Files that are run by their paths, some of them before there is a package. */
+const RUNNER_PROGRAMS = "bootstrap";
 const BANNED_NAMES = ["utils", "util", "helpers", "helper", "common", "types", "manager"];
 const MAX_LINES = 400;
+const MAX_FILES = 16;
 const GENERATED = /Generated from .*not to be edited/;
 const IMPORT = /\b(?:from|import)\s*\(?\s*["'](\.[^"']*)["']/g;
 const TYPE_IMPORT = /^\s*(?:import|export)\s+type\b[^;]*?\bfrom\s*["'][^"']*["'];?/gm;
@@ -64,8 +83,52 @@ function wrongImports(sources: Sources): string[] {
   });
 }
 
+const RUNNER = "python/cellar_runner/";
+const PYTHON_IMPORT = /^([ \t]*)from[ \t]+(\.+)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]+)/gm;
+
+/** The modules that a module of the runner imports, at its start or later, as their paths. */
+function pythonImportsOf(sources: Sources, path: string): { target: string; isLate: boolean }[] {
+  return [...(sources.get(path) ?? "").matchAll(PYTHON_IMPORT)].flatMap(
+    ([, indent = "", dots = "", names = "", imported = ""]) => {
+      const up = "../".repeat(dots.length - 1);
+      const base = posix.join(posix.dirname(path), up, names.replaceAll(".", "/"));
+      if (sources.has(`${base}.py`)) return [{ target: `${base}.py`, isLate: indent !== "" }];
+      return [...imported.replace(/#.*$/gm, "").matchAll(/(\w+)(?:\s+as\s+\w+)?/g)].map(
+        ([, name]) => ({
+          target: posix.join(base, `${name}.py`),
+          isLate: indent !== "",
+        }),
+      );
+    },
+  );
+}
+
+function runnerLayerOf(path: string): string | undefined {
+  const parts = path.slice(RUNNER.length).split("/");
+  return parts.length === 1 ? undefined : parts[0];
+}
+
+function wrongPythonImports(sources: Sources): string[] {
+  return [...sources.keys()].flatMap((path) => {
+    const layer = runnerLayerOf(path);
+    const isProgram = layer === RUNNER_PROGRAMS;
+    const rank = layer === undefined ? -1 : RUNNER_LAYERS.indexOf(layer);
+    if (layer !== undefined && rank < 0 && !isProgram)
+      return [`${path}: no layer is called ${layer}`];
+    return pythonImportsOf(sources, path).flatMap(({ target }) => {
+      const lower = runnerLayerOf(target);
+      const isBelow = lower === undefined || RUNNER_LAYERS.indexOf(lower) <= rank;
+      const isKnown = sources.has(target) && lower !== RUNNER_PROGRAMS;
+      return isKnown && isBelow && !isProgram ? [] : [`${path} imports ${target}`];
+    });
+  });
+}
+
 /** Loops of imports that exist when the program runs: type imports are gone by then. */
-function importCycles(sources: Sources): string[] {
+function importCycles(
+  sources: Sources,
+  targetsOf = (path: string, text: string) => importsOf(path, text.replace(TYPE_IMPORT, "")),
+): string[] {
   const cycles: string[] = [];
   const finished = new Set<string>();
   const visit = (path: string, trail: readonly string[]): void => {
@@ -75,9 +138,7 @@ function importCycles(sources: Sources): string[] {
     }
     const text = sources.get(path);
     if (finished.has(path) || text === undefined) return;
-    for (const target of importsOf(path, text.replace(TYPE_IMPORT, ""))) {
-      visit(target, [...trail, path]);
-    }
+    for (const target of targetsOf(path, text)) visit(target, [...trail, path]);
     finished.add(path);
   };
   for (const path of sources.keys()) visit(path, []);
@@ -112,6 +173,18 @@ function badCalls(sources: Sources): string[] {
   });
 }
 
+function crowdedFolders(sources: Sources): string[] {
+  const counts = new Map<string, number>();
+  for (const path of sources.keys()) {
+    if (/__init__\.py$|\.test\.ts$/.test(path)) continue;
+    const folder = posix.dirname(path);
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts]
+    .filter(([, count]) => count > MAX_FILES)
+    .map(([folder, count]) => `${folder}: ${count} files`);
+}
+
 function tooLong(sources: Sources): string[] {
   return [...sources]
     .filter(([, text]) => !GENERATED.test(text.slice(0, 300)))
@@ -123,6 +196,7 @@ function tooLong(sources: Sources): string[] {
 const source = read("src", ".ts");
 const scripts = read("scripts", ".mjs");
 const python = read("python", ".py");
+const runner: Sources = new Map([...python].filter(([path]) => path.startsWith(RUNNER)));
 const KEBAB = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 const SNAKE = /^_{0,2}[a-z0-9]+(_[a-z0-9]+)*_{0,2}$/;
 
@@ -133,6 +207,25 @@ describe("the source tree", () => {
 
   it("has no import cycles", () => {
     expect(importCycles(source)).toEqual([]);
+  });
+
+  it("imports in the runner only from packages before", () => {
+    expect(wrongPythonImports(runner)).toEqual([]);
+    const early = (path: string) =>
+      pythonImportsOf(runner, path).flatMap(({ target, isLate }) => (isLate ? [] : [target]));
+    expect(importCycles(runner, early)).toEqual([]);
+    expect(
+      [...runner.keys()].flatMap((path) => pythonImportsOf(runner, path)).length,
+    ).toBeGreaterThan(400);
+  });
+
+  it("has empty __init__ files in the runner, since each session's first process loads them", () => {
+    const packages = [...runner].filter(([path]) => path.endsWith("/__init__.py"));
+    expect(packages.filter(([, text]) => text.trim() !== "").map(([path]) => path)).toEqual([]);
+  });
+
+  it("has few files in a folder", () => {
+    expect(crowdedFolders(runner)).toEqual([]);
   });
 
   it("imports files that exist", () => {
@@ -175,6 +268,39 @@ describe("the checks above", () => {
       "src/extra/thing.ts: no layer is called extra",
       "src/cli/main.ts imports scripts/setup.mjs",
     ]);
+  });
+
+  it("find imports of the runner that point the wrong way, or in a circle", () => {
+    const files = {
+      "agent/agent.py": "from ..session.head import Head\nfrom ..errors import one",
+      "session/head.py":
+        "from . import (\n    init,\n    other as another,\n)\nfrom ..linux import jail",
+      "session/init.py": "from .head import a\ndef late():\n    from ..zygote import zygote",
+      "linux/jail.py": "",
+      "errors.py": "",
+      "attic/thing.py": "",
+      "zygote/zygote.py": "from ..bootstrap import scope",
+      "bootstrap/scope.py": "from ..errors import one",
+    };
+    const sources = made(
+      Object.fromEntries(Object.entries(files).map(([path, text]) => [`${RUNNER}${path}`, text])),
+    );
+    const found = wrongPythonImports(sources).map((line) => line.replaceAll(RUNNER, ""));
+    expect(found).toEqual([
+      "agent/agent.py imports session/head.py",
+      "session/head.py imports session/other.py",
+      "session/init.py imports zygote/zygote.py",
+      "attic/thing.py: no layer is called attic",
+      "zygote/zygote.py imports bootstrap/scope.py",
+      "bootstrap/scope.py imports errors.py",
+    ]);
+    const targets = (path: string) => pythonImportsOf(sources, path).map(({ target }) => target);
+    expect(importCycles(sources, targets)).toHaveLength(1);
+  });
+
+  it("find a folder with too many files", () => {
+    const files = Array.from({ length: MAX_FILES + 1 }, (_, index) => [`src/cli/f${index}.ts`, ""]);
+    expect(crowdedFolders(made(Object.fromEntries(files)))).toEqual(["src/cli: 17 files"]);
   });
 
   it("find an import over several lines, and none in a comment", () => {

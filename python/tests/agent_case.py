@@ -4,7 +4,7 @@ import shutil
 import tempfile
 import unittest
 
-from cellar_runner.agent import AgentTools
+from cellar_runner.agent.agent import AgentTools
 
 RIPGREP = shutil.which("rg")
 

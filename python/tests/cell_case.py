@@ -11,8 +11,8 @@ import tempfile
 import unittest
 import warnings
 
-from cellar_runner.interpreter import Interpreter
-from cellar_runner.service import Service
+from cellar_runner.cells.interpreter import Interpreter
+from cellar_runner.session.service import Service
 
 
 class Interrupted:

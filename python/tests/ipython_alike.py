@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from IPython.core.formatters import PlainTextFormatter  # noqa: E402
 
-from cellar_runner import pretty  # noqa: E402
+from cellar_runner.values import pretty  # noqa: E402
 
 
 class Lines:

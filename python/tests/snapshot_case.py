@@ -6,8 +6,9 @@ import os
 import tempfile
 
 from cell_case import CellCase
-from cellar_runner import snapshot
-from cellar_runner.interpreter import Interpreter
+
+from cellar_runner.cells.interpreter import Interpreter
+from cellar_runner.state import snapshot
 
 PLAIN = "pickle+zlib"
 LIMIT = 1 << 30

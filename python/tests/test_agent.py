@@ -7,9 +7,10 @@ import unittest
 
 from agent_case import AgentCase, bridge
 from cell_case import CellCase
-from cellar_runner import bridge as bridges
-from cellar_runner.agent import AgentTools
+
+from cellar_runner.agent.agent import AgentTools
 from cellar_runner.errors import ExplorationRequired
+from cellar_runner.host import bridge as bridges
 
 NAMES = (
     "peek grep FINAL FINAL_VAR list_dir file_info context_len chunk_context mark_finding "

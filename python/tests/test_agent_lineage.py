@@ -2,7 +2,8 @@
 import unittest
 
 from agent_case import AgentCase
-from cellar_runner import lineage
+
+from cellar_runner.agent import provenance
 
 
 class LineageTest(AgentCase):
@@ -70,10 +71,10 @@ class LineageTest(AgentCase):
         self.assertEqual(self.parents(lambda: self.grep("Tashtego")), ["L2"])
 
     def test_there_are_bounds(self):
-        kept = lineage.Lineage()
+        kept = provenance.Lineage()
         for number in range(200):
             kept.remember("P{}".format(number), "marker{:04} ".format(number) * 3000, "")
-        self.assertLessEqual(sum(len(text) for _, text, _, _ in kept.state()), lineage.ALL_CHARACTERS)
+        self.assertLessEqual(sum(len(text) for _, text, _, _ in kept.state()), provenance.ALL_CHARACTERS)
         self.assertEqual(kept.parents(["marker0199"]), ["P199"])
         self.assertEqual(kept.parents(["marker0000"]), [])
         endless = []
@@ -81,7 +82,7 @@ class LineageTest(AgentCase):
         deep = {"a": [{"b": endless}, "marker0199"] * 1000}
         self.assertEqual(kept.parents([endless, deep, 3, None, object(), "x" * 10_000_000]), ["P199"])
         many = " ".join("marker{:04}".format(number) for number in range(200))
-        self.assertLessEqual(len(kept.parents([many])), lineage.MOST_PARENTS)
+        self.assertLessEqual(len(kept.parents([many])), provenance.MOST_PARENTS)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,9 @@ import threading
 import unittest
 
 from agent_case import RIPGREP, AgentCase
-from cellar_runner import backtracking, dialect, haystack
-from cellar_runner.searching import PatternError
+
+from cellar_runner.agent.search import python_re, regex_syntax, source
+from cellar_runner.agent.search.grep import PatternError
 
 NEEDS_RIPGREP = unittest.skipUnless(RIPGREP, "ripgrep is not installed")
 LOG = "start\nerror: disk full\nretry\nerror: network\nok\nend\n"
@@ -196,7 +197,7 @@ class SharedCases:
         with self.refused(PatternError, "bad pattern"):
             self.grep(r"(?<=a+)b")
 
-    @unittest.skipUnless(backtracking.CAN_STOP, "a search cannot be ended here")
+    @unittest.skipUnless(python_re.CAN_STOP, "a search cannot be ended here")
     def test_a_pattern_that_takes_too_long_is_ended(self):
         self.equip(slow_seconds=0.3)
         self.give("a" * 60 + "b")
@@ -260,8 +261,8 @@ class RipgrepTest(SharedCases, AgentCase):
             self.grep("a\nb")
 
     def test_a_text_larger_than_its_pieces(self):
-        usual, haystack.PIECE = haystack.PIECE, 1000
-        self.addCleanup(setattr, haystack, "PIECE", usual)
+        usual, source.PIECE = source.PIECE, 1000
+        self.addCleanup(setattr, source, "PIECE", usual)
         lines = ["{} é😀 {}".format(number, "x" * (number % 90)) for number in range(3000)]
         self.give("\n".join(lines))
         self.equip(max_grep_results=50)
@@ -274,8 +275,8 @@ class RipgrepTest(SharedCases, AgentCase):
 
     def test_a_line_that_is_too_long_is_searched_in_parts(self):
         for name, value in (("PIECE", 1000), ("LONGEST_LINE", 3000)):
-            self.addCleanup(setattr, haystack, name, getattr(haystack, name))
-            setattr(haystack, name, value)
+            self.addCleanup(setattr, source, name, getattr(source, name))
+            setattr(source, name, value)
         self.give("first\n" + "x" * 20_000 + "needle" + "y" * 20_000 + "\nlast needle")
         found = self.grep("needle", context_lines=0)
         self.assertEqual([hit.line for hit in found], [2, 3])
@@ -353,8 +354,8 @@ class WithoutRipgrepTest(SharedCases, AgentCase):
             self.grep(r"a\p{L}")
 
     def test_where_nothing_can_be_stopped(self):
-        usual, backtracking.CAN_STOP = backtracking.CAN_STOP, False
-        self.addCleanup(setattr, backtracking, "CAN_STOP", usual)
+        usual, python_re.CAN_STOP = python_re.CAN_STOP, False
+        self.addCleanup(setattr, python_re, "CAN_STOP", usual)
         self.give(LOG)
         found = self.grep("disk")
         self.assertEqual(found, ["error: disk full"])
@@ -382,12 +383,12 @@ class DialectTest(unittest.TestCase):
         }
         for pattern, expected in cases.items():
             with self.subTest(pattern=pattern):
-                self.assertEqual(dialect.translated(pattern), expected)
+                self.assertEqual(regex_syntax.translated(pattern), expected)
 
     def test_what_has_no_translation(self):
         for pattern in (r"\p{L}", r"[a\P{L}]", "[a[b]]", "[a&&b]", "[a--b]"):
-            with self.assertRaises(dialect.Untranslatable):
-                dialect.translated(pattern)
+            with self.assertRaises(regex_syntax.Untranslatable):
+                regex_syntax.translated(pattern)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ import unittest
 from unittest import mock
 
 from cell_case import CellCase
-from cellar_runner import aliases
+
+from cellar_runner.cells import aliases
 
 ASKED = {aliases.SWITCH: aliases.PRELOADED}
 

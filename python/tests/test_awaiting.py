@@ -4,9 +4,10 @@ import asyncio
 import traceback
 import unittest
 
-from cellar_runner import awaiting, cell
-from cellar_runner.bridge import Pending
+from cellar_runner.cells import compiler
 from cellar_runner.errors import HostError
+from cellar_runner.host.bridge import Pending
+from cellar_runner.pyodide import awaiting
 
 FLAGS = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
@@ -38,13 +39,13 @@ class AwaitingTest(unittest.TestCase):
     def run_cell(self, text):
         """The names that a cell leaves behind."""
         names = {"llm_query": self.llm_query, awaiting.HELPER: awaiting.settled, "asyncio": asyncio}
-        tree = cell.parse(text, "<cell 1>")
+        tree = compiler.parse(text, "<cell 1>")
         tree = awaiting.Awaiting(None, awaiting.ANSWERED).admit(tree, text)
         code = compile(tree, "<cell 1>", "exec", FLAGS)
 
         async def work():
             value = eval(code, names)
-            if code.co_flags & cell.COROUTINE:
+            if code.co_flags & compiler.COROUTINE:
                 await value
 
         asyncio.run(work())
@@ -113,9 +114,9 @@ class AwaitingTest(unittest.TestCase):
 
     def test_other_cells_are_left_alone(self):
         text = "x = [n for n in range(3)]\ndef f(): return x"
-        tree = cell.parse(text, "<cell 1>")
+        tree = compiler.parse(text, "<cell 1>")
         awaiting.Awaiting(None, awaiting.ANSWERED).admit(tree, text)
-        self.assertFalse(compile(tree, "<cell 1>", "exec", FLAGS).co_flags & cell.COROUTINE)
+        self.assertFalse(compile(tree, "<cell 1>", "exec", FLAGS).co_flags & compiler.COROUTINE)
 
 
 if __name__ == "__main__":

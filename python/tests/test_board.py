@@ -3,7 +3,7 @@ import sys
 import unittest
 
 if sys.platform == "linux":
-    from cellar_runner.board import Board
+    from cellar_runner.session.board import Board
 
 
 @unittest.skipUnless(sys.platform == "linux", "sessions with an init need Linux")

@@ -4,10 +4,10 @@ import json
 import pickle
 import unittest
 
-from cellar_runner import bridge
-from cellar_runner.commands import MagicUnavailable
-from cellar_runner.interactive import InputUnavailable
+from cellar_runner.cells.interactive import InputUnavailable
+from cellar_runner.cells.magics.dispatch import MagicUnavailable
 from cellar_runner.errors import PolicyViolation
+from cellar_runner.host import bridge
 
 
 class Host:

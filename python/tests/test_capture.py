@@ -5,9 +5,9 @@ import random
 import unittest
 from unittest import mock
 
-from cellar_runner import marks
-from cellar_runner.capture import BARRIER_SECONDS, PARTIAL_LINE_SECONDS, Capture, Window
-from cellar_runner.streams import CellStream, OutputPipes
+from cellar_runner.output import marks
+from cellar_runner.output.capture import BARRIER_SECONDS, PARTIAL_LINE_SECONDS, Capture, Window
+from cellar_runner.output.streams import CellStream, OutputPipes
 
 NONCE = bytes(range(100, 116))
 

@@ -7,19 +7,19 @@ import unittest
 
 from cell_case import CellCase
 
-from cellar_runner import completion, time_limit
+from cellar_runner.cells.completion import candidates, time_limit
 
 
 class CompletionCase(CellCase):
     """Completes texts in a session of its own."""
 
     def matches(self, before, after=""):
-        found = completion.complete(before + after, len(before), self.interpreter)
+        found = candidates.complete(before + after, len(before), self.interpreter)
         self.assertEqual(found["end"], len(before))
         return found["matches"]
 
     def start(self, before):
-        return completion.complete(before, len(before), self.interpreter)["start"]
+        return candidates.complete(before, len(before), self.interpreter)["start"]
 
 
 class WhatIsOffered(CompletionCase):
@@ -158,8 +158,8 @@ class WhatDoesNotEnd(CompletionCase):
         self.assertEqual(self.matches("a."), ["name"])
         self.matches("import odd_module.")
         given = [self.interpreter.namespace[name] for name in ("endless", "odd")]
-        self.assertLessEqual(given[0].given, completion.LOOK_LIMIT)
-        self.assertLessEqual(given[1].__path__.given, completion.LOOK_LIMIT)
+        self.assertLessEqual(given[0].given, candidates.LOOK_LIMIT)
+        self.assertLessEqual(given[1].__path__.given, candidates.LOOK_LIMIT)
 
     def test_the_timer_of_a_cell_goes_on(self):
         struck = []
@@ -175,4 +175,4 @@ class WhatDoesNotEnd(CompletionCase):
 
     def test_so_many(self):
         self.run_cell("class A: pass\na = A()\nfor i in range(5000): setattr(a, 'n%d' % i, i)")
-        self.assertEqual(len(self.matches("a.n")), completion.MATCH_LIMIT)
+        self.assertEqual(len(self.matches("a.n")), candidates.MATCH_LIMIT)

@@ -6,8 +6,8 @@ import sys
 import tempfile
 import unittest
 
-from cellar_runner import context
-from cellar_runner.service import Service
+from cellar_runner.context import incoming as context
+from cellar_runner.session.service import Service
 
 LONG = 3 * context.SMALL_CHARACTERS
 
@@ -86,16 +86,16 @@ class TextTest(unittest.TestCase):
 
     @unittest.skipUnless(hasattr(os, "memfd_create"), "this system has no files without a name")
     def test_on_sheets(self):
-        from cellar_runner import sheet
+        from cellar_runner.context import mapped_text
 
-        usual, sheet.SMALLEST = sheet.SMALLEST, 33 << 20
-        self.addCleanup(setattr, sheet, "SMALLEST", usual)
-        many = sheet.SMALLEST // 7
+        usual, mapped_text.SMALLEST = mapped_text.SMALLEST, 33 << 20
+        self.addCleanup(setattr, mapped_text, "SMALLEST", usual)
+        many = mapped_text.SMALLEST // 7
         for unit in ("ab\r\n\0cde", "abcdef\u00e9", "abcdef\u65e5", "abcdef\U0001f600"):
             text = "first \u00e9" * (unit != "ab\r\n\0cde") + unit * many
             data = text.encode("utf-8")
             for sizes in ([1 << 20], [99_991, 1]):
-                sheets = sheet.Sheets()
+                sheets = mapped_text.Sheets()
                 found = gathered("utf-8", data, sizes, sheets)
                 # Lets the file go.
                 sheets.keep_file(None)

@@ -4,7 +4,9 @@ import sys
 import unittest
 
 from cell_case import CellCase
-from cellar_runner import displays, reprs
+
+from cellar_runner.output import displays
+from cellar_runner.values import reprs
 
 try:
     import matplotlib.pyplot as pyplot

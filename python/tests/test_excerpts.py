@@ -3,7 +3,9 @@ import json
 import unittest
 
 from cell_case import CellCase
-from cellar_runner import displays, excerpts
+
+from cellar_runner.output import displays
+from cellar_runner.values import excerpts
 
 try:
     import pandas

@@ -5,7 +5,8 @@ import tempfile
 import unittest
 from unittest import mock
 
-from cellar_runner import files, wire
+from cellar_runner.protocol import channel
+from cellar_runner.session import workspace_files
 
 MANY = 1 << 30
 
@@ -18,7 +19,7 @@ class FilesTest(unittest.TestCase):
         self.outside = os.path.join(folder.name, "outside")
         os.mkdir(self.root)
         os.mkdir(self.outside)
-        self.files = files.Files(self.root)
+        self.files = workspace_files.Files(self.root)
 
     def at(self, path):
         return os.path.join(self.root, path)
@@ -62,7 +63,7 @@ class FilesTest(unittest.TestCase):
         self.assertEqual(self.paths(), ["a", "a/b", "a/b/c"])
 
     def test_the_same_without_descriptors_of_folders(self):
-        with mock.patch.object(files, "_BY_DESCRIPTOR", False):
+        with mock.patch.object(workspace_files, "_BY_DESCRIPTOR", False):
             self.test_in_and_out()
             self.links()
 
@@ -70,7 +71,7 @@ class FilesTest(unittest.TestCase):
         os.symlink(self.outside, self.at("way"))
         os.symlink("/etc/hosts", self.at("link"))
         os.mkdir(self.at("folder"))
-        self.assertEqual(self.put("way/x", b"1")["problem"], "ELOOP" if not files._BY_DESCRIPTOR else "ENOTDIR")
+        self.assertEqual(self.put("way/x", b"1")["problem"], "ELOOP" if not workspace_files._BY_DESCRIPTOR else "ENOTDIR")
         self.assertEqual(os.listdir(self.outside), [])
         self.assertNotIn("way/x", self.paths())
         self.assertEqual(self.get("folder"), "EISDIR")
@@ -107,11 +108,11 @@ class FilesTest(unittest.TestCase):
         self.assertEqual(self.files.read_file({"file": 99})["problem"], "EBADF")
 
     def test_a_few_transfers_at_once(self):
-        numbers = [self.begin("x%d" % at, b"1")["file"] for at in range(files.MAX_OPEN)]
+        numbers = [self.begin("x%d" % at, b"1")["file"] for at in range(workspace_files.MAX_OPEN)]
         self.assertEqual(self.begin("more", b"1")["problem"], "EMFILE")
         for number in numbers:
             self.close(number)
-        self.assertEqual(len(self.paths()), files.MAX_OPEN)
+        self.assertEqual(len(self.paths()), workspace_files.MAX_OPEN)
 
     def test_odd_times_sizes_and_names_fit_into_an_answer(self):
         self.put("x", b"1")
@@ -120,16 +121,16 @@ class FilesTest(unittest.TestCase):
             pass
         listed = self.files.list_files({})["files"]
         self.assertEqual([file["path"] for file in listed], ["x", "\udcff"])
-        self.assertLessEqual(abs(listed[0]["modified"]), files.LONGEST_TIME_MS)
+        self.assertLessEqual(abs(listed[0]["modified"]), workspace_files.LONGEST_TIME_MS)
         self.assertEqual(self.get("\udcff"), b"")
 
     def test_a_listing_is_bounded(self):
         for at in range(12):
             self.put("x%d" % at, b"")
-        with mock.patch.object(files, "MAX_LISTED", 10):
+        with mock.patch.object(workspace_files, "MAX_LISTED", 10):
             answer = self.files.list_files({})
         self.assertEqual((len(answer["files"]), answer["cut"]), (10, True))
-        os.makedirs(self.at("/".join("d" * (files.MAX_DEPTH + 5))))
+        os.makedirs(self.at("/".join("d" * (workspace_files.MAX_DEPTH + 5))))
         answer = self.files.list_files({})
         self.assertTrue(answer["cut"])
         self.assertIn("x11", [file["path"] for file in answer["files"]])
@@ -146,25 +147,25 @@ class FilesTest(unittest.TestCase):
         answer = self.files.list_files({})
         self.assertTrue(answer["cut"])
         self.assertIn("x", [file["path"] for file in answer["files"]])
-        self.assertLessEqual(max(len(file["path"]) for file in answer["files"]), files.MAX_PATH_BYTES)
+        self.assertLessEqual(max(len(file["path"]) for file in answer["files"]), workspace_files.MAX_PATH_BYTES)
 
     def test_a_walk_takes_so_many_steps(self):
         for at in range(20):
             os.makedirs(self.at("a/b/c/d%d" % at))
         self.assertFalse(self.files.list_files({})["cut"])
-        with mock.patch.object(files, "MAX_STEPS", 50), mock.patch.object(files, "Folder", wraps=files.Folder) as opened:
+        with mock.patch.object(workspace_files, "MAX_STEPS", 50), mock.patch.object(workspace_files, "Folder", wraps=workspace_files.Folder) as opened:
             self.assertTrue(self.files.list_files({})["cut"])
             self.assertEqual(self.put("x", b"")["problem"], "ENFILE")
         self.assertLess(opened.call_count, 150)
 
     def test_whatever_names_are_made_of_a_listing_fits_into_an_answer(self):
         for character in ("\U0001f600", "\u4e00", "\x01", "\udcff"):
-            path = character * (files.MAX_PATH_BYTES // len(os.fsencode(character)))
+            path = character * (workspace_files.MAX_PATH_BYTES // len(os.fsencode(character)))
             about = os.stat(self.root)
             with mock.patch.object(self.files, "_walk", lambda: ((path, about) for _ in range(10_000))):
                 answer = self.files.list_files({})
             self.assertTrue(answer["cut"])
-            self.assertLess(len(wire._encode(answer)), wire.MAX_FRAME_BYTES - 1000)
+            self.assertLess(len(channel._encode(answer)), channel.MAX_FRAME_BYTES - 1000)
 
     def test_what_may_be_written(self):
         paths = [self.root, os.path.join(self.root, "none")]

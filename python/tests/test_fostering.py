@@ -8,8 +8,8 @@ import unittest
 from unittest import mock
 
 if sys.platform == "linux":
-    from cellar_runner import linux
-    from cellar_runner.fostering import Fostering
+    from cellar_runner.linux import syscalls
+    from cellar_runner.linux.reparented_fork import Fostering
 
 PATIENCE_SECONDS = 20
 
@@ -65,7 +65,7 @@ class FosteringTest(unittest.TestCase):
         fostering = Fostering()
         fostering._code = fostering._code and (None, lambda *_: -11)
         # With threads of other tests it would take a plain fork.
-        with mock.patch.object(linux, "has_threads", lambda: False):
+        with mock.patch.object(syscalls, "has_threads", lambda: False):
             if fostering._code is not None:
                 with self.assertRaises(BlockingIOError):
                     fostering.fork()
@@ -77,14 +77,14 @@ class CopyTest(unittest.TestCase):
         random.seed(1)
         expected = random.random()
         random.seed(1)
-        self.assertEqual(_told_by(linux.fork, random.random), expected)
-        self.assertEqual(_told_by(linux._plain_fork, random.random), expected)
+        self.assertEqual(_told_by(syscalls.fork, random.random), expected)
+        self.assertEqual(_told_by(syscalls._plain_fork, random.random), expected)
 
     def test_a_copy_knows_its_own_pid_and_thread(self):
         def tell():
             return os.getpid() == threading.get_native_id(), os.getpid()
 
-        alone, pid = _told_by(linux.fork, tell)
+        alone, pid = _told_by(syscalls.fork, tell)
         self.assertTrue(alone)
         self.assertNotEqual(pid, os.getpid())
 
@@ -98,7 +98,7 @@ class CopyTest(unittest.TestCase):
         busy = threading.Thread(target=work)
         busy.start()
         try:
-            for fork in (linux.fork, Fostering().fork):
+            for fork in (syscalls.fork, Fostering().fork):
                 told = _told_by(fork, lambda: (sum(range(100_000)), threading.active_count()))
                 self.assertEqual(told, (4999950000, 1))
         finally:

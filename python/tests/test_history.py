@@ -4,8 +4,8 @@ import unittest
 
 from cell_case import CellCase
 
-from cellar_runner import history
-from cellar_runner.values import describe
+from cellar_runner.cells import history
+from cellar_runner.values.encoding import describe
 
 
 class HistoryTest(CellCase):

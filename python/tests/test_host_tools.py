@@ -5,7 +5,8 @@ import json
 import pickle
 import unittest
 
-from cellar_runner import bridge, host_tools
+from cellar_runner.host import bridge
+from cellar_runner.host import tools as host_tools
 
 
 class Host:

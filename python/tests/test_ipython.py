@@ -167,7 +167,7 @@ class InstalledTest(CellCase):
 WITHOUT = r"""
 import sys
 sys.path.insert(0, sys.argv[1])
-from cellar_runner.interpreter import Interpreter
+from cellar_runner.cells.interpreter import Interpreter
 shown = []
 it = Interpreter(lambda data, metadata, about=None: shown.append((data, about)))
 number = 0

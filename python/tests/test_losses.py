@@ -7,8 +7,9 @@ import sys
 import unittest
 import zlib
 
-from cellar_runner import losses, snapshot
 from snapshot_case import PLAIN, SnapshotCase, missing
+
+from cellar_runner.state import losses, snapshot
 
 
 class LossTest(SnapshotCase):

@@ -4,8 +4,9 @@ import unittest
 from contextlib import redirect_stdout
 
 from cell_case import CellCase
-from cellar_runner.conduct import Conduct
 from snapshot_case import SnapshotCase
+
+from cellar_runner.policy.admission import Conduct
 
 
 class VariablesTest(CellCase):

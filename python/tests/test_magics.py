@@ -5,7 +5,10 @@ import sys
 import unittest
 
 from cell_case import CellCase
-from cellar_runner import magics, shell, timing
+
+import cellar_runner
+from cellar_runner.cells.magics import rewriter
+from cellar_runner.cells.magics.commands import shell, timing
 
 
 class RewriteTest(unittest.TestCase):
@@ -13,18 +16,18 @@ class RewriteTest(unittest.TestCase):
         texts = ("x = '''\n!ls\n%time\n'''", "y = (a\n%b)", "z = 1 + \\\n  2", "# !ls", "a != b")
         for text in texts:
             with self.subTest(text=text):
-                self.assertIsNone(magics.rewrite(text))
+                self.assertIsNone(rewriter.rewrite(text))
 
     def test_only_the_magic_line_changes(self):
         text = "a = (10\n  %3)\n!ls 'unbalanced\nb = '''\n!no\n'''"
-        lines = magics.rewrite(text).text.split("\n")
+        lines = rewriter.rewrite(text).text.split("\n")
         self.assertEqual(lines[:2] + lines[3:], text.split("\n")[:2] + text.split("\n")[3:])
         self.assertIn("shell", lines[2])
 
     def test_line_numbers_stay(self):
         for text in ("!a \\\n b\nx", "%%time\n\nx", "%%capture a\n%%time\nx", "%time x\ny\nz?"):
             with self.subTest(text=text):
-                self.assertEqual(magics.rewrite(text).text.count("\n"), text.count("\n"))
+                self.assertEqual(rewriter.rewrite(text).text.count("\n"), text.count("\n"))
 
 
 class MagicTest(CellCase):
@@ -266,13 +269,13 @@ class ShellTest(CellCase):
     def test_output_goes_to_the_descriptors_in_order(self):
         program = (
             "import sys, os\n"
-            "from cellar_runner.interpreter import Interpreter\n"
+            "from cellar_runner.cells.interpreter import Interpreter\n"
             "it = Interpreter(lambda data, metadata: None)\n"
             "it.streams = (sys.stdin, sys.stdout, sys.stderr)\n"
             "it.run(1, 'print(1)\\n!echo 2\\nprint(3)')\n"
             "it.run(2, '%%sh\\necho 4')\n"
         )
-        folder = os.path.dirname(os.path.dirname(os.path.abspath(shell.__file__)))
+        folder = os.path.dirname(os.path.dirname(os.path.abspath(cellar_runner.__file__)))
         done = subprocess.run(
             [sys.executable, "-c", program],
             stdout=subprocess.PIPE,

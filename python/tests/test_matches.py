@@ -5,9 +5,10 @@ import pickle
 import re
 import unittest
 
-from cellar_runner import values
-from cellar_runner.toolbox import toolbox
 from tool_case import ToolCase
+
+from cellar_runner.context.toolbox import toolbox
+from cellar_runner.values import encoding
 
 
 class SearchTest(ToolCase):
@@ -165,7 +166,7 @@ class SearchTest(ToolCase):
     def test_matches_are_data(self):
         found = self.search_context("a", max_results=1, text="aa")
         self.assertEqual(json.loads(json.dumps(found))[0]["match"], "a")
-        self.assertEqual(values.encode(found), [dict(found[0])])
+        self.assertEqual(encoding.encode(found), [dict(found[0])])
         for again in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
             self.assertEqual((again, again.total, again[0].line), (found, 2, 1))
         with self.refused(AttributeError, "match, start, end, line, text, where", "'lines'"):

@@ -5,8 +5,8 @@ import os
 import unittest
 from unittest import mock
 
-from cellar_runner import memory_watch
-from cellar_runner.memory_watch import MemoryWatch
+from cellar_runner.session import memory_watch
+from cellar_runner.session.memory_watch import MemoryWatch
 
 MEBIBYTE = 1 << 20
 

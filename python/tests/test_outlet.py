@@ -6,8 +6,8 @@ import threading
 import time
 import unittest
 
-from cellar_runner.marks import new_nonce
-from cellar_runner.outlet import Outlet
+from cellar_runner.output.marks import new_nonce
+from cellar_runner.output.pump import Outlet
 
 SECONDS = 20
 

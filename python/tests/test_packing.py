@@ -9,22 +9,23 @@ import unittest
 import zlib
 from unittest import mock
 
-from cellar_runner import packing, pickling, restoring, snapshot, unpacking
 from snapshot_case import PLAIN, SnapshotCase, missing
+
+from cellar_runner.state import file_reader, file_writer, pickling, restoration, snapshot
 
 ROUNDS = 400
 
 
 def pack(compression, limit=1 << 30):
     pieces = []
-    return pieces, packing.Packer(lambda piece: pieces.append(bytes(piece)), limit, compression)
+    return pieces, file_writer.Packer(lambda piece: pieces.append(bytes(piece)), limit, compression)
 
 
 def unpack(pieces):
     file = tempfile.TemporaryFile()
     file.write(b"".join(pieces))
     file.flush()
-    return file, unpacking.Unpacker(file.fileno())
+    return file, file_reader.Unpacker(file.fileno())
 
 
 class BlockTest(unittest.TestCase):
@@ -32,7 +33,7 @@ class BlockTest(unittest.TestCase):
 
     def test_views_and_tapes_come_back(self):
         pieces, packer = pack(self.compression)
-        tape = packing.Tape(packer)
+        tape = file_writer.Tape(packer)
         noise = os.urandom(2_500_000)
         views = [b"", b"x", b"ab" * 3_000_000, noise]
         entries = [packer.send_view(memoryview(view)) for view in views]
@@ -53,7 +54,7 @@ class BlockTest(unittest.TestCase):
         with file:
             for view, entry in zip(views, unpacker.index["views"]):
                 self.assertEqual(bytes(unpacker.buffer(entry)), view)
-            reel = unpacking.Reel(unpacker, unpacker.index["tape"])
+            reel = file_reader.Reel(unpacker, unpacker.index["tape"])
             self.assertEqual(reel.read(1 << 40), b"first " + noise + b" last")
             self.assertEqual(reel.read(5), b"")
             reel.position = 4
@@ -63,7 +64,7 @@ class BlockTest(unittest.TestCase):
 
     def test_what_does_not_shrink_is_not_copied(self):
         handed = []
-        packer = packing.Packer(handed.append, 1 << 30, self.compression)
+        packer = file_writer.Packer(handed.append, 1 << 30, self.compression)
         noise = os.urandom(3_000_000)
         packer.send_view(memoryview(noise))
         self.assertEqual([type(piece) for piece in handed[1:]], [memoryview] * 3)
@@ -74,12 +75,12 @@ class BlockTest(unittest.TestCase):
 
     def test_the_limit(self):
         pieces, packer = pack(self.compression, 1_000_000)
-        with self.assertRaises(packing.Passed):
+        with self.assertRaises(file_writer.Passed):
             packer.send_view(memoryview(os.urandom(5_000_000)))
         self.assertLessEqual(len(b"".join(pieces)), 1_000_000)
-        tape = packing.Tape(packer)
+        tape = file_writer.Tape(packer)
         tape.begin()
-        with self.assertRaises(packing.Passed):
+        with self.assertRaises(file_writer.Passed):
             tape.write(os.urandom(5_000_000))
 
 
@@ -135,8 +136,8 @@ class RefusalTest(SnapshotCase):
             namespace.update(interpreter=interpreter)
             return original(unpacker, interpreter)
 
-        original = restoring._Restore
-        with mock.patch.object(restoring, "_Restore", remember):
+        original = restoration._Restore
+        with mock.patch.object(restoration, "_Restore", remember):
             self.refused(bytes(data), "checksum")
         self.assertNotIn("first", namespace["interpreter"].namespace)
 
@@ -152,17 +153,17 @@ class RefusalTest(SnapshotCase):
         file, unpacker = unpack([data])
         with file:
             index = unpacker.index
-        place = packing.TAIL.unpack(data[-packing.TAIL.size :])[0]
+        place = file_writer.TAIL.unpack(data[-file_writer.TAIL.size :])[0]
         change(index)
         pieces = [data[:place]]
-        packer = packing.Packer(lambda piece: None, 1 << 30, "zlib")
+        packer = file_writer.Packer(lambda piece: None, 1 << 30, "zlib")
         packer.sent = place
         packer._sink = lambda piece: pieces.append(bytes(piece))
         packer.finish(index)
         return b"".join(pieces)
 
     def test_another_python(self):
-        self.refused(self.forged(lambda index: index.update(python="3.1")), "3.1.*{}".format(restoring._PYTHON))
+        self.refused(self.forged(lambda index: index.update(python="3.1")), "3.1.*{}".format(restoration._PYTHON))
         self.refused(self.forged(lambda index: index.update(implementation="other")), "other")
         self.refused(self.forged(lambda index: index.update(codec="x+y")), r"x\+y")
 
@@ -207,7 +208,7 @@ class RefusalTest(SnapshotCase):
         file, unpacker = unpack([data])
         with file:
             index = unpacker.index
-            stream = unpacking.Reel(unpacker, index["stream"]).read(1 << 30)
+            stream = file_reader.Reel(unpacker, index["stream"]).read(1 << 30)
         # Of its own: restoring puts the state of the random module back each time.
         chance = random.Random(7)
         outcomes = set()
@@ -217,7 +218,7 @@ class RefusalTest(SnapshotCase):
             for _ in range(chance.randrange(1, 4)):
                 changed[chance.randrange(end)] = chance.choice(b"(0123NT.)}]abchqJKU\x80\x85\x88\x94\x95")
             pieces, packer = pack("zlib")
-            index["stream"] = [packer.send((packing.RAW, bytes(changed), len(changed)))]
+            index["stream"] = [packer.send((file_writer.RAW, bytes(changed), len(changed)))]
             packer.finish(index)
             try:
                 report = self.restore(b"".join(pieces))
@@ -286,7 +287,7 @@ class CodecTest(SnapshotCase):
 
     def test_checksums_are_those_of_zlib(self):
         pieces, packer = pack("zlib")
-        entry = packer.send((packing.RAW, b"abc", 3))
+        entry = packer.send((file_writer.RAW, b"abc", 3))
         self.assertEqual(entry[4], zlib.crc32(b"abc"))
 
 

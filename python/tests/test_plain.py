@@ -5,12 +5,12 @@ import subprocess
 import sys
 import unittest
 
-from cellar_runner import wire
-from cellar_runner.wire import SharedChannel
+from cellar_runner.protocol import channel as wire
+from cellar_runner.protocol.channel import SharedChannel
 
 PYTHON = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-KEEPER = os.path.join(PYTHON, "cellar_runner", "keeper.py")
-BOOT = "import sys; sys.path.insert(0, %r); from cellar_runner.plain import main; main()" % PYTHON
+SUBREAPER = os.path.join(PYTHON, "cellar_runner", "bootstrap", "subreaper.py")
+BOOT = "import sys; sys.path.insert(0, %r); from cellar_runner.session.plain import main; main()" % PYTHON
 LIMITS = {
     "memory_mb": 512,
     "processes": 64,
@@ -28,15 +28,16 @@ class ImportTest(unittest.TestCase):
             "import sys\n"
             "for name in %r: sys.modules[name] = None\n"
             "sys.path.insert(0, %r)\n"
-            "import cellar_runner.plain\n"
+            "import cellar_runner.session.plain\n"
             "ours = [name for name in sys.modules if name.startswith('cellar_runner.')]\n"
             "print(*ours)\n" % (FOREIGN, PYTHON)
         )
         command = [sys.executable, "-I", "-c", code]
         loaded = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.decode().split()
-        self.assertIn("cellar_runner.service", loaded)
-        linux_only = {"linux", "family", "parking", "jail", "memory", "head", "init"}
-        self.assertEqual(linux_only & {name.partition(".")[2] for name in loaded}, set())
+        self.assertIn("cellar_runner.session.service", loaded)
+        linux_only = ("linux.syscalls", "linux.fds", "linux.jail", "linux.fork_memory")
+        linux_only += ("session.checkpoint", "session.head", "session.init")
+        self.assertEqual({"cellar_runner." + name for name in linux_only} & {*loaded}, set())
 
 
 class ChannelTest(unittest.TestCase):
@@ -70,7 +71,7 @@ class KeptSessionTest(unittest.TestCase):
             os.dup2(lifeline, 3)
 
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", KEEPER] + command,
+            [sys.executable, "-I", "-S", SUBREAPER] + command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             pass_fds=[3],

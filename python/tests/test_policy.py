@@ -6,9 +6,10 @@ import types
 import unittest
 
 from cell_case import CellCase
-from cellar_runner import policy, policy_rules
-from cellar_runner.conduct import Conduct
 from ordinary_cells import ordinary_cells
+
+from cellar_runner.policy import checker, rules
+from cellar_runner.policy.admission import Conduct
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HOSTILE = os.path.join(ROOT, "test", "hostile", "cells.json")
@@ -198,7 +199,7 @@ NEWER = {
 
 
 def rules_of(source, names=None):
-    return [violation["rule"] for violation in policy.check(source, "<cell>", names)]
+    return [violation["rule"] for violation in checker.check(source, "<cell>", names)]
 
 
 class RefusalTest(unittest.TestCase):
@@ -213,7 +214,7 @@ class RefusalTest(unittest.TestCase):
 
     def test_every_violation_has_its_fields(self):
         for source in REFUSED:
-            for violation in policy.check(source):
+            for violation in checker.check(source):
                 with self.subTest(source=source):
                     self.assertEqual(set(violation), {"line", "column", "rule", "message", "hint"})
                     self.assertTrue(violation["line"] >= 1 and violation["column"] >= 1)
@@ -222,14 +223,14 @@ class RefusalTest(unittest.TestCase):
 
     def test_all_at_once_and_in_order(self):
         source = "import os\nx = eval('1') + open('f')\ny.\\\n  __class__"
-        places = [(v["line"], v["column"], v["rule"]) for v in policy.check(source)]
+        places = [(v["line"], v["column"], v["rule"]) for v in checker.check(source)]
         expected = [(1, 8, "import.os"), (2, 5, "call.eval"), (2, 17, "call.open")]
         if sys.version_info < (3, 10):
             expected[0] = (1, 1, "import.os")
         self.assertEqual(places, expected + [(4, 3, "attribute.__class__")])
 
     def test_columns_count_characters(self):
-        (found,) = policy.check("é = 'ü'; x.__class__")
+        (found,) = checker.check("é = 'ü'; x.__class__")
         self.assertEqual(found["column"], 12)
 
     def test_what_really_runs_is_checked(self):
@@ -237,12 +238,12 @@ class RefusalTest(unittest.TestCase):
         self.assertEqual(rules_of(">>> eval('1')"), ["call.eval"])
 
     def test_each_refused_module_call_and_attribute_has_a_way_instead(self):
-        for table in (policy_rules.MODULES, policy_rules.CALLS, policy_rules.ATTRIBUTES):
+        for table in (rules.MODULES, rules.CALLS, rules.ATTRIBUTES):
             for name, hint in table.items():
                 self.assertGreater(len(hint), 10, name)
-        self.assertIn("peek(file=", policy.check("open('x')")[0]["hint"])
-        self.assertIn("list_dir", policy.check("import os")[0]["hint"])
-        self.assertIn("no network", policy.check("import requests")[0]["hint"])
+        self.assertIn("peek(file=", checker.check("open('x')")[0]["hint"])
+        self.assertIn("list_dir", checker.check("import os")[0]["hint"])
+        self.assertIn("no network", checker.check("import requests")[0]["hint"])
 
     def test_hostile_cells(self):
         if not os.path.exists(HOSTILE):
@@ -252,10 +253,10 @@ class RefusalTest(unittest.TestCase):
         self.assertTrue(cells)
         for cell in cells:
             with self.subTest(id=cell["id"]):
-                self.assertTrue(policy.check(cell["code"]))
+                self.assertTrue(checker.check(cell["code"]))
 
     def test_many_violations_are_counted(self):
-        found = policy.check("\n".join(["eval(1)"] * 250))
+        found = checker.check("\n".join(["eval(1)"] * 250))
         self.assertEqual(len(found), 101)
         self.assertEqual(found[-1]["rule"], "more")
         self.assertIn("150 more", found[-1]["message"])
@@ -272,10 +273,10 @@ class RefusalTest(unittest.TestCase):
             "\n".join(" " * depth + "if x:" for depth in range(200)),
         ):
             with self.subTest(source=source[:20]):
-                for violation in policy.check(source):
+                for violation in checker.check(source):
                     self.assertIn(violation["rule"], ("syntax", "attribute._os"))
         source = "x = f(1, a.b, 'text') + d['k']\n" * 10_000
-        self.assertEqual(policy.check(source), [])
+        self.assertEqual(checker.check(source), [])
 
 
 class OrdinaryTest(unittest.TestCase):
@@ -286,12 +287,12 @@ class OrdinaryTest(unittest.TestCase):
         for names in (None, {}, earlier):
             for source in cells:
                 with self.subTest(source=source, names=names is not None and list(names)):
-                    self.assertEqual(policy.check(source, "<cell>", names), [])
+                    self.assertEqual(checker.check(source, "<cell>", names), [])
 
     def test_what_the_page_says_to_pass(self):
         for source in PASSING:
             with self.subTest(source=source):
-                self.assertEqual(policy.check(source, "<cell>", {}), [])
+                self.assertEqual(checker.check(source, "<cell>", {}), [])
 
     def test_names_of_earlier_cells(self):
         import random

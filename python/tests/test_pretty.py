@@ -7,7 +7,7 @@ import types
 import unittest
 from importlib.machinery import PathFinder
 
-from cellar_runner import pretty
+from cellar_runner.values import pretty
 
 ALIKE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ipython_alike.py")
 

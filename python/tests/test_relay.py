@@ -3,7 +3,7 @@ import socket
 import tempfile
 import unittest
 
-from cellar_runner import relay
+from cellar_runner.session import egress_relay
 
 TURNS = 2000
 
@@ -19,7 +19,7 @@ class CarrierTest(unittest.TestCase):
         # As in a session: the carrier has the socket's descriptor only.
         self.egress = os.open(self.path, os.O_PATH)
         self.addCleanup(os.close, self.egress)
-        self.carrier = relay.Carrier(self.port, "/proc/self/fd/%d" % self.egress)
+        self.carrier = egress_relay.Carrier(self.port, "/proc/self/fd/%d" % self.egress)
         self.addCleanup(self.end_flows)
 
     def end_flows(self):
@@ -104,19 +104,19 @@ class CarrierTest(unittest.TestCase):
                 break
             self.carrier.turn(0.001)
         flow = next(key.data for key in self.carrier._selector.get_map().values() if key.data)
-        self.assertLessEqual(max(map(len, flow._outgoing.values())), relay.BUFFER_BYTES)
+        self.assertLessEqual(max(map(len, flow._outgoing.values())), egress_relay.BUFFER_BYTES)
         self.assertEqual(len(self.read(partner, sent)), sent)
 
     def test_takes_no_more_than_it_can_carry(self):
-        clients = [self.dial() for _ in range(relay.MOST_PAIRS + 3)]
-        partners = [self.answer() for _ in range(relay.MOST_PAIRS)]
+        clients = [self.dial() for _ in range(egress_relay.MOST_PAIRS + 3)]
+        partners = [self.answer() for _ in range(egress_relay.MOST_PAIRS)]
         for _ in range(20):
             self.carrier.turn(0.001)
-        self.assertEqual(self.carrier._pairs, relay.MOST_PAIRS)
+        self.assertEqual(self.carrier._pairs, egress_relay.MOST_PAIRS)
         partners[0].close()
         clients[0].close()
         self.answer()
-        self.assertEqual(self.carrier._pairs, relay.MOST_PAIRS)
+        self.assertEqual(self.carrier._pairs, egress_relay.MOST_PAIRS)
 
     def test_without_a_proxy_the_client_is_not_left_waiting(self):
         self.proxy.close()

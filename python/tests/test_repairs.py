@@ -2,7 +2,8 @@
 import unittest
 
 from cell_case import CellCase
-from cellar_runner import repairs
+
+from cellar_runner.cells import repairs
 
 
 class RepairTest(CellCase):

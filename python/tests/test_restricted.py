@@ -6,8 +6,9 @@ import unittest
 from unittest import mock
 
 from cell_case import CellCase
-from cellar_runner import restricted
-from cellar_runner.conduct import Conduct
+
+from cellar_runner.policy import restricted
+from cellar_runner.policy.admission import Conduct
 
 
 def is_there():

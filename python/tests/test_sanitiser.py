@@ -8,9 +8,10 @@ import unicodedata
 import unittest
 
 from cell_case import CellCase
-from cellar_runner import sanitiser
-from cellar_runner.conduct import Conduct
-from cellar_runner.sanitiser import POWERS, QUOTES, TABLE, sanitise
+
+from cellar_runner.policy import sanitiser
+from cellar_runner.policy.admission import Conduct
+from cellar_runner.policy.sanitiser import POWERS, QUOTES, TABLE, sanitise
 
 PYTHON = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ALL = "".join(character for character, _name, _plain in TABLE + POWERS + QUOTES)

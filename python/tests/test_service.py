@@ -3,8 +3,8 @@ import signal
 import threading
 import unittest
 
-from cellar_runner import wire
-from cellar_runner.service import Service
+from cellar_runner.protocol import channel
+from cellar_runner.session.service import Service
 
 
 class Recorder:
@@ -81,7 +81,7 @@ class RequestTest(unittest.TestCase):
     def test_refuses_what_it_does_not_know_and_what_fails(self):
         self.service.handle("unknown")
         self.service.handle("work", fail, identifier=2)
-        expected = [(1, wire.METHOD_NOT_FOUND), (2, wire.INTERNAL_ERROR)]
+        expected = [(1, channel.METHOD_NOT_FOUND), (2, channel.INTERNAL_ERROR)]
         self.assertEqual(self.service.sent, expected)
         self.assertEqual(self.service.after, [])
 

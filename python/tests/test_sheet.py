@@ -4,8 +4,10 @@ import resource
 import unittest
 
 from agent_case import RIPGREP
-from cellar_runner import context, fds
-from cellar_runner.agent import AgentTools
+
+from cellar_runner.agent.agent import AgentTools
+from cellar_runner.context import incoming as context
+from cellar_runner.linux import fds
 
 HAS_SHEETS = hasattr(os, "memfd_create")
 LINE = "some line of a long text\n"
@@ -14,11 +16,11 @@ LINE = "some line of a long text\n"
 @unittest.skipUnless(HAS_SHEETS, "this system has no files without a name")
 class SheetFileTest(unittest.TestCase):
     def setUp(self):
-        from cellar_runner import sheet
+        from cellar_runner.context import mapped_text
 
-        self.sheet = sheet
-        self.addCleanup(setattr, sheet, "SMALLEST", sheet.SMALLEST)
-        sheet.SMALLEST = 33 << 20
+        self.sheet = mapped_text
+        self.addCleanup(setattr, mapped_text, "SMALLEST", mapped_text.SMALLEST)
+        mapped_text.SMALLEST = 33 << 20
         limits = resource.getrlimit(resource.RLIMIT_NOFILE)
         if limits[1] != resource.RLIM_INFINITY and limits[1] <= fds.SHEET:
             self.skipTest("this process may not open so many files")

@@ -2,8 +2,9 @@ import os
 import time
 import unittest
 
-from cellar_runner import board, fds, linux
-from cellar_runner.short_cells import ShortCells
+from cellar_runner.linux import fds, syscalls
+from cellar_runner.output.inline import ShortCells
+from cellar_runner.session import board
 
 NONCE = b"n" * 16
 
@@ -21,7 +22,7 @@ class HandedOverTest(unittest.TestCase):
             fds.ERR: err[1],
             fds.OUT_READER: out[0],
             fds.ERR_READER: err[0],
-            fds.ALARM: linux.Alarm.create().descriptor,
+            fds.ALARM: syscalls.Alarm.create().descriptor,
             fds.LAST_PID: os.open("/proc/loadavg", os.O_RDONLY),
         }
         for number, descriptor in placed.items():
@@ -38,7 +39,7 @@ class HandedOverTest(unittest.TestCase):
         """A cell that takes longer than a short one."""
         self.assertTrue(self.cells.begin(step, 100))
         os.write(fds.OUT, b"earlier\n")
-        alarm = linux.Alarm(fds.ALARM)
+        alarm = syscalls.Alarm(fds.ALARM)
         alarm.set(1)
         time.sleep(0.01)
         self.assertIsNone(self.cells.end())

@@ -1,11 +1,11 @@
 """Variables, functions and classes live on in a new session."""
-import os
-import sys
+import io
 import unittest
 from unittest import mock
 
-from cellar_runner import snapshot
 from snapshot_case import PLAIN, SnapshotCase
+
+from cellar_runner.state import pickling, snapshot
 
 
 class ValueTest(SnapshotCase):
@@ -279,6 +279,18 @@ class PlainDefinitionTest(DefinitionTest):
 
 class PlainClassTest(ClassTest):
     codec = PLAIN
+
+
+class EarlierVersionTest(unittest.TestCase):
+    """Snapshots name classes by the modules that they were in."""
+
+    def test_values_of_moved_classes_are_found(self):
+        for module, name in (("matches", "Match"), ("sections", "Section"), ("displays", "DisplayHandle")):
+            written = "ccellar_runner.{}\n{}\n.".format(module, name).encode()
+            with self.subTest(name=name):
+                found = pickling._StateUnpickler(io.BytesIO(written), buffers=None).load()
+                self.assertEqual(found.__name__, name)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -4,7 +4,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from cellar_runner import spilled
+from cellar_runner.context import spilled
 
 
 class SpilledTest(unittest.TestCase):

@@ -4,8 +4,9 @@ import sys
 import unittest
 from unittest import mock
 
-from cellar_runner import surroundings
 from snapshot_case import PLAIN, SnapshotCase, missing
+
+from cellar_runner.state import ambient
 
 
 class SurroundingsTest(SnapshotCase):
@@ -74,7 +75,7 @@ class SurroundingsTest(SnapshotCase):
     def test_the_folder(self):
         os.mkdir("sub")
         home = os.getcwd()
-        with mock.patch.object(surroundings, "WORKSPACE", home):
+        with mock.patch.object(ambient, "WORKSPACE", home):
             self.value("import os\nos.chdir('sub')")
             data, _ = self.save()
             os.chdir(home)

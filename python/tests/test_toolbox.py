@@ -6,8 +6,9 @@ import re
 import unittest
 
 from cell_case import CellCase
-from cellar_runner.toolbox import toolbox
 from tool_case import ToolCase
+
+from cellar_runner.context.toolbox import toolbox
 
 NAMES = (
     "chunk_text search_context count_matches find_line get_line count_lines "

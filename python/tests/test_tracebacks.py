@@ -4,7 +4,8 @@ import sys
 import unittest
 
 from cell_case import CellCase
-from cellar_runner import hints, tracebacks
+
+from cellar_runner.cells import hints, tracebacks
 
 
 class FrameTest(CellCase):

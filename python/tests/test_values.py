@@ -8,7 +8,7 @@ import sys
 import types
 import unittest
 
-from cellar_runner import values
+from cellar_runner.values import encoding
 
 try:
     import numpy
@@ -26,7 +26,7 @@ except ImportError:
 
 def encode(value, **options):
     """The encoded form; it must be JSON."""
-    encoded = values.encode(value, **options)
+    encoded = encoding.encode(value, **options)
     json.dumps(encoded, allow_nan=False)
     return encoded
 
@@ -43,7 +43,7 @@ class RoundTripTest(unittest.TestCase):
         for value in (None, True, False, "é\ud800", [], [1, [2]], {"a": {}}) + numbers:
             with self.subTest(value=value):
                 self.assertEqual(encode(value), value)
-                self.assertEqual(values.decode(values.encode(value)), value)
+                self.assertEqual(encoding.decode(encoding.encode(value)), value)
 
     def test_tagged_values_come_back(self):
         utc = datetime.timezone.utc
@@ -68,7 +68,7 @@ class RoundTripTest(unittest.TestCase):
             with self.subTest(value=value):
                 encoded = encode(value)
                 self.assertIn("$", encoded)
-                decoded = values.decode(json.loads(json.dumps(encoded)))
+                decoded = encoding.decode(json.loads(json.dumps(encoded)))
                 self.assertEqual(decoded, value)
                 self.assertIs(type(decoded), type(value))
         self.assertEqual(encode(float("nan")), {"$": "float", "v": "nan"})
@@ -106,7 +106,7 @@ class RoundTripTest(unittest.TestCase):
             deep,
         ):
             with self.subTest(tagged=str(tagged)[:60]), self.assertRaises(ValueError):
-                values.decode(tagged)
+                encoding.decode(tagged)
 
 
 class HostileTest(unittest.TestCase):
@@ -181,24 +181,24 @@ class DescribeTest(unittest.TestCase):
     def test_variables(self):
         namespace = {"x": 1, "words": ["a"] * 3, "mod": types, "s": "y" * 500}
         namespace.update({"_private": 2, "__name__": "m"})
-        described = {entry["name"]: entry for entry in values.describe(namespace)}
+        described = {entry["name"]: entry for entry in encoding.describe(namespace)}
         self.assertEqual(sorted(described), ["mod", "s", "words", "x"])
         self.assertEqual(described["x"], {"name": "x", "type": "int", "text": "1"})
         self.assertEqual(described["words"]["size"], 3)
         self.assertEqual(described["mod"]["type"], "module")
         self.assertEqual(described["s"]["size"], 500)
         for entry in described.values():
-            self.assertLessEqual(len(entry["text"]), values.SHORT_TEXT)
+            self.assertLessEqual(len(entry["text"]), encoding.SHORT_TEXT)
 
     def test_hostile_values_and_many_names(self):
         class Bad:
             def __repr__(self):
                 raise ValueError
 
-        self.assertIn("Bad object", values.describe({"b": Bad()})[0]["text"])
+        self.assertIn("Bad object", encoding.describe({"b": Bad()})[0]["text"])
         many = {"v%d" % index: index for index in range(20_000)}
-        self.assertEqual(len(values.describe(many)), values.VARIABLE_LIMIT)
-        self.assertEqual(values.describe({"n" * 5000: 1, 3: 4}), [])
+        self.assertEqual(len(encoding.describe(many)), encoding.VARIABLE_LIMIT)
+        self.assertEqual(encoding.describe({"n" * 5000: 1, 3: 4}), [])
 
 
 @unittest.skipIf(numpy is None, "needs numpy")
@@ -213,7 +213,7 @@ class NumpyTest(unittest.TestCase):
         self.assertEqual(encode(numpy.int64(3)), 3)
         self.assertEqual(encode(numpy.bool_(True)), True)
         self.assertEqual(encode(numpy.longdouble(1))["$"], "object")
-        self.assertEqual(values.decode(encoded).tolist(), [[0, 1, 2], [3, 4, 5]])
+        self.assertEqual(encoding.decode(encoded).tolist(), [[0, 1, 2], [3, 4, 5]])
 
     def test_large_arrays_are_cut(self):
         encoded = encode(numpy.zeros((10**6, 2)))
@@ -223,7 +223,7 @@ class NumpyTest(unittest.TestCase):
         self.assertLessEqual(count(encoded), 200_000)
 
     def test_size_in_describe(self):
-        self.assertEqual(values.describe({"a": numpy.zeros((4, 2))})[0]["size"], 4)
+        self.assertEqual(encoding.describe({"a": numpy.zeros((4, 2))})[0]["size"], 4)
 
 
 @unittest.skipIf(pandas is None, "needs pandas")
@@ -262,8 +262,8 @@ class PolarsTest(unittest.TestCase):
 
 class LossTest(unittest.TestCase):
     def test_what_cannot_be_sent_as_it_is_is_told(self):
-        def loss(value, limit=values.CHARACTER_LIMIT):
-            encoder = values.Encoder(limit)
+        def loss(value, limit=encoding.CHARACTER_LIMIT):
+            encoder = encoding.Encoder(limit)
             encoder.encode(value, 0)
             return encoder.loss
 
@@ -282,7 +282,7 @@ class WithoutLibrariesTest(unittest.TestCase):
     def test_arrays_decode_to_lists_without_numpy(self):
         saved = sys.modules.pop("numpy", None)
         try:
-            self.assertEqual(values.decode({"$": "ndarray", "v": [[1], [2]]}), [[1], [2]])
+            self.assertEqual(encoding.decode({"$": "ndarray", "v": [[1], [2]]}), [[1], [2]])
         finally:
             if saved is not None:
                 sys.modules["numpy"] = saved

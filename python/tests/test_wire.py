@@ -6,8 +6,8 @@ import socket
 import threading
 import unittest
 
-from cellar_runner.messages import MAX_FRAME_BYTES
-from cellar_runner.wire import Broken, Channel
+from cellar_runner.protocol.channel import Broken, Channel
+from cellar_runner.protocol.constants import MAX_FRAME_BYTES
 
 
 def frame(body):

@@ -2,7 +2,7 @@
 import contextlib
 import unittest
 
-from cellar_runner.toolbox import toolbox
+from cellar_runner.context.toolbox import toolbox
 
 
 class ToolCase(unittest.TestCase):

@@ -4,7 +4,10 @@ import { CellarError } from "../errors.js";
 import { remedyFor } from "./remedies.js";
 
 /** One file of each part that a session is started from. */
-const PYTHON_PARTS = ["python/cellar_runner/__init__.py", "python/cellar_runner/warden.py"];
+const PYTHON_PARTS = [
+  "python/cellar_runner/__init__.py",
+  "python/cellar_runner/zygote/supervisor.py",
+];
 const PYODIDE_PARTS = [...PYTHON_PARTS, "dist/backends/pyodide/inside/process.js"];
 const OTHER_PARTS = ["package.json", "protocol/schema.json"];
 

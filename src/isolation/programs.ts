@@ -12,7 +12,7 @@ export interface Programs {
 export const PROGRAMS_GUEST = "/opt/cellar/bin";
 
 const SYSTEM_PATH = ["/usr/local/bin", "/usr/bin", "/bin"];
-const PACKAGE_TOOL = "package_tools.py";
+const PACKAGE_TOOL = "bootstrap/package_tools.py";
 
 /** `executable` and `runner` are paths as the session sees them. */
 export function sessionPrograms(executable: string, version: string, runner: string): Programs {

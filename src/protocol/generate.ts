@@ -34,7 +34,7 @@ const CONSTANTS = {
 export function generatedFiles(): ReadonlyMap<string, string> {
   return new Map([
     ["protocol/schema.json", schemaText()],
-    ["python/cellar_runner/messages.py", pythonText()],
+    ["python/cellar_runner/protocol/constants.py", pythonText()],
   ]);
 }
 

@@ -9,7 +9,7 @@ import { userScope } from "../../isolation/user-scope.js";
 import { enterScope } from "./grouped-wall.js";
 
 const SCOPE_SCRIPT = fileURLToPath(
-  new URL("../../../python/cellar_runner/scope.py", import.meta.url),
+  new URL("../../../python/cellar_runner/bootstrap/enter_scope.py", import.meta.url),
 );
 const NAME = `cellar-${process.pid}-abcdef`;
 const NUMBER = 7;

@@ -11,7 +11,7 @@ export function sandboxIdentity(
   return uid === undefined || gid === undefined ? undefined : { uid, gid };
 }
 
-/** How many ids a wall is given, so that each session can have one; python/cellar_runner/jail.py. */
+/** How many ids a wall is given, so that each session can have one; python/cellar_runner/linux/jail.py. */
 const IDS = 65_536;
 
 /** How many ids follow the identity's that sessions may have; 1 where it is the only one. */

@@ -83,9 +83,9 @@ export function launchBehindWall(
   const boot = bootCode(wall.sharesNetwork);
   const inside = [guestExecutable, "-I", "-B", "-X", "utf8", "-c", boot];
   const argv = [wall.bwrap, "--args", String(ARGUMENTS_FD), "--", ...inside];
-  const script = (name: string) => [executable, "-I", "-S", join(runner, name)];
-  const launched = identity === undefined ? argv : [...script("launcher.py"), String(ORDERS_FD)];
-  const [program = "", ...rest] = [...script("keeper.py"), ...launched];
+  const script = (name: string) => [executable, "-I", "-S", join(runner, "bootstrap", name)];
+  const launched = identity === undefined ? argv : [...script("drop_root.py"), String(ORDERS_FD)];
+  const [program = "", ...rest] = [...script("subreaper.py"), ...launched];
   const pipes = ["pipe", "pipe", "pipe", "pipe", "pipe", "pipe", "pipe"] as const;
   const child = spawn(program, rest, {
     env: {},
@@ -112,7 +112,7 @@ function bootCode(hasNetwork: boolean): string {
   return [
     "import sys",
     "sys.path.insert(0, '/opt/cellar')",
-    "from cellar_runner.plain import main_walled",
+    "from cellar_runner.session.plain import main_walled",
     "sys.path.remove('/opt/cellar')",
     `main_walled(${EXCHANGE_FD}, ${hasNetwork ? "True" : "False"})`,
   ].join("\n");

@@ -133,7 +133,7 @@ describe("when walls are not there", () => {
     const packageRoot = mkdtempSync(join(tmpdir(), "cellar-package-"));
     try {
       cpSync(join(here.packageRoot, "python"), join(packageRoot, "python"), { recursive: true });
-      const zygote = join(packageRoot, "python", "cellar_runner", "zygote.py");
+      const zygote = join(packageRoot, "python", "cellar_runner", "zygote", "zygote.py");
       writeFileSync(zygote, "raise SystemExit('no walls today')");
       await using other = new NativeRuntime({ surroundings: { ...here, packageRoot } });
       await expect(other.createSandbox()).rejects.toMatchObject({

@@ -23,7 +23,7 @@ const BOOT = [
   "import sys",
   "folder = sys.argv.pop()",
   "sys.path.insert(0, folder)",
-  "from cellar_runner.plain import main",
+  "from cellar_runner.session.plain import main",
   "sys.path.remove(folder)",
   "main()",
 ].join("\n");
@@ -134,7 +134,12 @@ function launch(plan: PlainPlan, folder: string): ChildProcess {
 function launchBare(plan: PlainPlan, python: string, folder: string): ChildProcess {
   const { interpreter, surroundings, workspace = join(folder, "workspace") } = plan;
   const runner = [interpreter.executable, "-I", "-X", "utf8", "-c", BOOT, python];
-  const keeper = [interpreter.executable, "-I", "-S", join(python, "cellar_runner", "keeper.py")];
+  const keeper = [
+    interpreter.executable,
+    "-I",
+    "-S",
+    join(python, "cellar_runner", "bootstrap", "subreaper.py"),
+  ];
   const [program = "", ...rest] = HAS_KEEPER ? [...keeper, ...runner] : runner;
   return spawn(program, rest, {
     env: environment(interpreter, join(python, "cellar_runner"), surroundings, folder, workspace),

@@ -15,7 +15,7 @@ export class Porter {
 
   constructor(python: string, runner: string, hatch: Socket) {
     this.#python = python;
-    this.#script = join(runner, "porter.py");
+    this.#script = join(runner, "bootstrap", "send_descriptor.py");
     this.#hatch = hatch;
   }
 

@@ -16,7 +16,7 @@ const ROOMS_GUEST = "/run/rooms";
 const BOOT = [
   "import sys",
   "sys.path.insert(0, '/opt/cellar')",
-  "from cellar_runner.warden import main",
+  "from cellar_runner.zygote.supervisor import main",
   "sys.path.remove('/opt/cellar')",
   "main()",
 ].join("\n");
@@ -110,7 +110,7 @@ export function raiseWall(plan: WallPlan): Wall {
   const [program = "", ...rest] =
     plan.identity === undefined
       ? [...(plan.scope ? scopeCommand(plan.scope, plan, hatchNumber + 1) : []), ...argv]
-      : [plan.interpreter.executable, "-I", "-S", `${plan.runner}/launcher.py`];
+      : [plan.interpreter.executable, "-I", "-S", `${plan.runner}/bootstrap/drop_root.py`];
   const child = spawn(program, rest, {
     env: { ...plan.scope?.environment },
     cwd: "/",
@@ -157,7 +157,14 @@ function scopeCommand(
   { interpreter, runner }: WallPlan,
   number: number,
 ): string[] {
-  return [...command, interpreter.executable, "-I", "-S", `${runner}/scope.py`, String(number)];
+  return [
+    ...command,
+    interpreter.executable,
+    "-I",
+    "-S",
+    `${runner}/bootstrap/enter_scope.py`,
+    String(number),
+  ];
 }
 
 /** A wall that fell early closes its pipes; its exit says why, not a write error here. */

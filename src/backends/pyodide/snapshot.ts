@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pythonFilesIn } from "./inside/python-files.js";
 
 const MAGIC = Buffer.from("cellar-memory-3\n");
 const HASH_BYTES = 32;
@@ -87,12 +88,11 @@ export class SnapshotStore {
 /** A digest of all the Python files of the runner. */
 export function contentOf(folder: string): string {
   const hash = createHash("sha256");
-  for (const name of readdirSync(folder).sort()) {
-    if (name.endsWith(".py"))
-      hash
-        .update(name)
-        .update("\0")
-        .update(readFileSync(join(folder, name)));
+  for (const path of pythonFilesIn(folder)) {
+    hash
+      .update(path)
+      .update("\0")
+      .update(readFileSync(join(folder, path)));
   }
   return hash.digest("hex");
 }

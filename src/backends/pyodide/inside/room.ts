@@ -1,10 +1,11 @@
-import { readdirSync, readFileSync, writeSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync, writeSync } from "node:fs";
+import { join, posix } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { loadPyodide, PyodideAPI } from "pyodide";
 import { closeImports, reopened } from "./doors.js";
 import { compileAhead, shareModules } from "./engine.js";
 import { pack, recall, type Store } from "./memory.js";
+import { pythonFilesIn } from "./python-files.js";
 import { type LargeScript, readScript } from "./script.js";
 
 /** Where the runner lies in the file system that Python sees. */
@@ -123,7 +124,7 @@ export class Room {
         room.furnish(plan.runner);
         room.#importRunner();
       }
-      if (memory.isModel === true) room.#runner<{ rehearse(): void }>("wasm_rehearsal").rehearse();
+      if (memory.isModel === true) room.#runner<{ rehearse(): void }>("warmup").rehearse();
       return room;
     } finally {
       emptied();
@@ -142,7 +143,7 @@ export class Room {
   serve(port: Port, signals: SignalPlace): RunnerSession {
     const { open_session } = this.#runner<{
       open_session(port: WholePort<Port>): RunnerSession;
-    }>("wasm");
+    }>("session");
     return this.#connect(port, signals, open_session);
   }
 
@@ -155,7 +156,7 @@ export class Room {
   }
 
   #runner<M>(name: string): M {
-    return this.python.pyimport(`cellar_runner.${name}`) as M;
+    return this.python.pyimport(`cellar_runner.pyodide.${name}`) as M;
   }
 
   #connect<P extends Port, S>(port: P, signals: SignalPlace, open: (port: WholePort<P>) => S): S {
@@ -195,8 +196,9 @@ export class Room {
     const { FS } = this.python;
     const folder = `${RUNNER_FOLDER}/cellar_runner`;
     FS.mkdirTree(folder);
-    for (const name of readdirSync(runner)) {
-      if (name.endsWith(".py")) FS.writeFile(`${folder}/${name}`, readFileSync(join(runner, name)));
+    for (const path of pythonFilesIn(runner)) {
+      FS.mkdirTree(posix.dirname(`${folder}/${path}`));
+      FS.writeFile(`${folder}/${path}`, readFileSync(join(runner, path)));
     }
   }
 
@@ -216,9 +218,9 @@ export class Room {
       [
         "import sys",
         `sys.path.insert(0, "${RUNNER_FOLDER}")`,
-        "from cellar_runner import direct, wasm",
+        "from cellar_runner.pyodide import direct, session",
         `sys.path.remove("${RUNNER_FOLDER}")`,
-        "del direct, sys, wasm",
+        "del direct, session, sys",
       ].join("\n"),
     );
   }

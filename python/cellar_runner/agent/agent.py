@@ -1,0 +1,171 @@
+"""What an agent finds in its session: it looks through its context, asks models and answers."""
+
+from __future__ import annotations
+
+import os
+
+from ..errors import ExplorationRequired, ending
+from ..host.bridge import Pending
+from ..pristine import BUILTINS as __builtins__
+from ..values.reprs import exact, is_a
+from . import final, looking
+from . import functions as vocabulary
+from .call_log import Journal
+from .findings import Findings
+from .search.grep import SLOW_SECONDS, Search
+from .search.source import Backed, Texts
+from .variables import Variables
+
+VERSION = 1
+MOST_REFUSALS = 20
+
+_getpid = os.getpid
+
+
+class AgentTools:
+    """The built-ins of one agent; what they did is told after each cell.
+
+    `current_context()` gives the context, `variables()` the namespace of the cells, and `bridge`
+    has llm_query and llm_query_batched by name. `context_file(context)` gives the open file that
+    has the same bytes, and how many stand before them there, or None. `reserved` are the names that
+    are put back after a cell.
+    """
+
+    def __init__(
+        self, current_context, options, bridge, variables, context_file=None, reserved=None
+    ):
+        self._current_context = current_context
+        self._context_file = context_file
+        self._variables = variables
+        self._bridge = bridge
+        self._requires_exploration = bool(options.get("require_exploration_before_final", False))
+        self._least_calls = int(options.get("min_exploration_calls", 1))
+        self.workspace = options.get("workspace", "/workspace")
+        most = int(options.get("max_grep_results", 100))
+        self._search = Search(options.get("ripgrep"), most, options.get("slow_seconds", SLOW_SECONDS))
+        self._journal = Journal()
+        self.findings = Findings()
+        self._answers = []
+        self._refused = []
+        self._pid = _getpid()
+        self._reserved = reserved
+
+    def begin_cell(self):
+        self._pid = _getpid()
+        if self._reserved is not None:
+            # What the host or a thread of an earlier cell did since.
+            self._reserved.uncover(self._variables())
+        self._journal.begin()
+        self.findings.begin()
+        self._answers = []
+        self._refused = []
+
+    def report(self):
+        """What the agent did in this cell; the names that it took mean what they meant again."""
+        calls, omitted = self._journal.report()
+        reserved = self._reserved
+        return {
+            "calls": calls,
+            "omitted": omitted,
+            "explored": self._journal.explored,
+            "final": self._answers[0] if self._answers else None,
+            "findings": self.findings.new(),
+            "refused": list(self._refused),
+            "put_back": [] if reserved is None else reserved.put_back(self._variables()),
+        }
+
+    def state(self):
+        """What a session needs to go on where this one is, for restore()."""
+        return dict(self._journal.state(), version=VERSION, findings=self.findings.state())
+
+    def restore(self, data):
+        if not is_a(data, dict) or data.get("version") != VERSION:
+            raise ValueError("this is no state of an agent's functions")
+        try:
+            self._journal.restore(data)
+            self.findings.restore(data["findings"])
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError("this state is damaged: {}".format(error)) from None
+
+    def record(self, name, arguments, work):
+        return self._journal.record(name, arguments, work)
+
+    def context(self, function):
+        """The context, or an error that names the function."""
+        return looking.one_of(self._current_context, function)
+
+    def peek(self, n, file, start):
+        return looking.peek(lambda: self.context("peek"), n, file, start)
+
+    def grep(self, pattern, file, context_lines, ignore_case):
+        return self._search.grep(self._haystack, pattern, file, context_lines, ignore_case)
+
+    def _haystack(self):
+        value = self.context("grep")
+        found = None if self._context_file is None else self._context_file(value)
+        return Texts(value) if found is None else Backed(value, *found)
+
+    def finish(self, via, value, name=None):
+        """Keeps the first answer of a cell and ends the cell."""
+        if _getpid() != self._pid:
+            raise RuntimeError(via + "() works only in the session's own process, not in a copy of it")
+        explored = self._journal.explored
+        if self._requires_exploration and explored < self._least_calls:
+            left = self._least_calls - explored
+            message = "look at the context before you answer: {} more {} of peek(), grep() or the like"
+            message = message.format(left, "call" if left == 1 else "calls")
+            self._refuse(via, message)
+            raise ExplorationRequired(message)
+        try:
+            made = final.answer(value, via, name)
+        except TypeError as error:
+            self._refuse(via, str(error))
+            raise
+        self._answers.append(made)
+        if self._answers[0] is not made:
+            self._refuse(via, "there is an answer already; the first one counts")
+        raise ending()
+
+    def finish_with(self, name):
+        """The same with the value of a variable."""
+        try:
+            value = final.variable(name, self._variables())
+        except (TypeError, NameError) as error:
+            self._refuse("FINAL_VAR", str(error))
+            raise
+        self.finish("FINAL_VAR", value, str.__str__(name))
+
+    def shown_variables(self):
+        return Variables.of(self._variables())
+
+    def _refuse(self, via, reason):
+        if len(self._refused) < MOST_REFUSALS:
+            self._refused.append({"name": via, "reason": exact(reason)[:1000]})
+
+    def ask(self, name, arguments, query, *given):
+        """Asks through the bridge; where nothing can wait, the answer is noted when it comes."""
+        journal = self._journal
+        started, parents = journal.arrive(arguments)
+        try:
+            answer = self._bridge[query](*given)
+        except BaseException as error:
+            journal.note(name, arguments, parents, started, "", error)
+            raise
+        if not is_a(answer, Pending):
+            journal.note(name, arguments, parents, started, answer)
+            return answer
+
+        async def later():
+            try:
+                arrived = await answer
+            except BaseException as error:
+                journal.note(name, arguments, parents, started, "", error)
+                raise
+            journal.note(name, arguments, parents, started, arrived)
+            return arrived
+
+        return Pending(name, later(), lambda arrived: arrived)
+
+    def functions(self):
+        """The built-ins by name."""
+        return vocabulary.functions(self)

@@ -1,0 +1,66 @@
+"""FINAL(): the answer with which a task ends."""
+
+from __future__ import annotations
+
+import difflib
+import types
+
+from ..host.bridge import Pending
+from ..pristine import BUILTINS as __builtins__
+from ..values import encoding
+from ..values.reprs import cap, guarded_repr, is_a, qualified_name, text_of, type_name
+
+ANSWER_CHARACTERS = 1_000_000
+TEXT_CHARACTERS = 50_000
+SHOWN_NAMES = 10
+
+_near = difflib.get_close_matches
+_LAZY = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, Pending, map, filter, zip)
+
+
+def answer(value, via, name=None):
+    """The answer as data, or a TypeError that says what to give instead."""
+    if is_a(value, types.ModuleType):
+        raise TypeError("{}() wants an answer, not a module: give what you found out".format(via))
+    if is_a(value, (types.GeneratorType, map, filter, zip)):
+        raise TypeError("{}() wants the items, not a {}: list(...) them".format(via, type_name(type(value))))
+    if is_a(value, _LAZY):
+        raise TypeError("{}() wants a result that is there: await it first".format(via))
+    if callable(value):
+        what = "class" if is_a(value, type) else type_name(type(value))
+        message = "{}() wants an answer, not a {}: call it and give what it returns"
+        raise TypeError(message.format(via, what))
+    encoder = encoding.Encoder(ANSWER_CHARACTERS)
+    encoded = encoder.encode(value, 0)
+    is_text = is_a(encoded, str)
+    return {
+        "via": via,
+        "name": name,
+        "type": qualified_name(type(value)),
+        "value": encoded,
+        "text": None if is_text else text_of(value, TEXT_CHARACTERS),
+        "loss": encoder.loss,
+    }
+
+
+def variable(name, namespace):
+    """The value of a variable of the session."""
+    if not is_a(name, str):
+        message = "FINAL_VAR() wants the name of a variable as text, not {}: {}"
+        advice = 'FINAL_VAR("result"), or FINAL(result)'
+        raise TypeError(message.format(type_name(type(name)), advice))
+    name = str.__str__(name)
+    if name in namespace and not name.startswith("__"):
+        return namespace[name]
+    names = [one for one in namespace if is_a(one, str) and not one.startswith("_")]
+    near = _near(name[:200], names, 3, 0.5)
+    shown = cap(guarded_repr(name), 100)
+    if near:
+        advice = "did you mean {}?".format(" or ".join(near))
+    elif names:
+        advice = "there are " + ", ".join(names[-SHOWN_NAMES:])
+    else:
+        advice = "there are no variables yet"
+    if not name.isidentifier():
+        advice += " (FINAL() takes the answer itself)"
+    raise NameError("there is no variable {}; {}".format(shown, advice))

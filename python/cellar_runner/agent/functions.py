@@ -1,0 +1,163 @@
+"""The functions that an agent is given, with what help() tells about them."""
+
+from __future__ import annotations
+
+from ..errors import MODULE
+from ..pristine import BUILTINS as __builtins__
+from . import looking
+
+
+def functions(tools):
+    """Name to function, for the AgentTools that do the work."""
+    record = tools.record
+
+    def peek(n=500, file=None, *, start=0):
+        """Show the first n characters of the context, or of a file. Costs nothing.
+
+        n: how many characters.
+        file: a path, such as "/workspace/notes.txt"; without one, `context` is shown.
+        start: the character to begin at.
+
+        Returns a str. Of lists and dicts, every value is shown behind its place.
+
+        >>> peek(9)
+        'Call me I'
+        """
+        arguments = {"n": n, "file": file, "start": start}
+        return record("peek", arguments, lambda: tools.peek(n, file, start))
+
+    def grep(pattern, file=None, context_lines=2, *, ignore_case=True):
+        """Find the lines of the context, or of a file, that match a pattern. Costs nothing.
+
+        pattern: a regular expression in ripgrep's syntax; each line is searched on its own.
+            Look-around and backreferences work too, but slower.
+        file: a path; without one, `context` is searched.
+        context_lines: how many lines to show before and after each match.
+        ignore_case: False tells capitals from small letters; so does (?-i) in the pattern.
+
+        Returns a list of str, one for each matching line, that shows itself with line numbers.
+        Each has .line (from 1), .before, .after and .where (its place in lists and dicts).
+        The list ends at a limit; its .total counts all matching lines, its .more the rest.
+
+        >>> grep("ishmael", context_lines=0)
+        1 matching line for 'ishmael' in context
+        1:Call me Ishmael.
+        """
+        arguments = {"pattern": pattern, "file": file, "context_lines": context_lines}
+        if ignore_case is not True:
+            arguments["ignore_case"] = False
+        return record("grep", arguments, lambda: tools.grep(pattern, file, context_lines, ignore_case))
+
+    def list_dir(path=tools.workspace):
+        """List a folder, folders first, with the sizes of files. Costs nothing.
+
+        Returns a list of up to 100 entries, each with name, kind and size; .total counts all.
+
+        >>> list_dir()
+        """
+        return record("list_dir", {"path": path}, lambda: looking.list_dir(path))
+
+    def file_info(path):
+        """Tell what a file is: kind, size, time of change, encoding and lines. Costs nothing.
+
+        >>> file_info("/workspace/notes.txt").lines
+        """
+        return record("file_info", {"path": path}, lambda: looking.file_info(path))
+
+    def context_len():
+        """Count the characters of the context, as peek() shows it. Costs nothing.
+
+        >>> context_len()
+        54
+        """
+        return record("context_len", {}, lambda: looking.length(tools.context("context_len")))
+
+    def chunk_context(n=4, overlap=200):
+        """Cut the context into n chunks, up to 20, at line ends where one is near. Costs nothing.
+
+        overlap: how many characters at the end of a chunk are repeated in the next one.
+
+        Returns a list of str; its .spans has the start and end of each.
+
+        >>> chunk_context(2, overlap=0)[1]
+        'Some years ago - never mind how long.'
+        """
+        arguments = {"n": n, "overlap": overlap}
+
+        def work():
+            return looking.chunks(tools.context("chunk_context"), n, overlap)
+
+        return record("chunk_context", arguments, work)
+
+    def mark_finding(text, source=None):
+        """Keep a finding, so that it stays in sight in later turns. Costs nothing.
+
+        text: one or two sentences.
+        source: where it was found, such as "line 42" or "G1".
+
+        >>> mark_finding("The teller is called Ishmael", source="line 1").number
+        1
+        """
+        return tools.findings.mark(text, source)
+
+    def list_findings():
+        """Show the findings that were marked so far. Costs nothing."""
+        return tools.findings.listed()
+
+    def llm_call(prompt, model=None):
+        """Ask a language model. Costs what the model costs.
+
+        prompt: all that the model needs to know; it sees nothing else.
+        model: the name of a model, where several are offered.
+
+        Returns the answer as a str. Raises HostError when there is none. May be awaited.
+
+        >>> llm_call("Summarise in one line: " + peek(4000))
+        """
+        return tools.ask("llm_call", {"prompt": prompt, "model": model}, "llm_query", prompt, model)
+
+    def llm_batch(prompts):
+        """Ask a language model many things side by side. Costs one question for each.
+
+        Returns a list of answers in the order of the prompts. May be awaited.
+
+        >>> llm_batch(["Which names are in this? " + part for part in chunk_context(8)])
+        """
+        return tools.ask("llm_batch", {"prompts": prompts}, "llm_query_batched", prompts)
+
+    def FINAL(answer):
+        """Give the answer and end the task; nothing after this call runs.
+
+        answer: a text, or a value made of numbers, texts, lists and dicts.
+
+        >>> FINAL("Ishmael")
+        """
+        tools.finish("FINAL", answer)
+
+    def FINAL_VAR(name):
+        """Give the value of a variable as the answer, and end the task.
+
+        name: the name as text.
+
+        >>> FINAL_VAR("result")
+        """
+        tools.finish_with(name)
+
+    def SUBMIT(*given, **fields):
+        """Give the answer as fields with names, or as one value, and end the task.
+
+        >>> SUBMIT(name="Ishmael", ship="Pequod")
+        """
+        tools.finish("SUBMIT", fields if fields or not given else given[0])
+
+    def SHOW_VARS():
+        """Show the variables that there are, with their types and short values. Costs nothing."""
+        return tools.shown_variables()
+
+    made = (
+        (peek, grep, FINAL, FINAL_VAR, list_dir, file_info, context_len, chunk_context)
+        + (mark_finding, list_findings, llm_call, llm_batch, SUBMIT, SHOW_VARS)
+    )
+    for function in made:
+        function.__module__, function.__qualname__ = MODULE, function.__name__
+    return {function.__name__: function for function in made}

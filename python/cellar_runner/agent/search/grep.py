@@ -1,0 +1,167 @@
+"""grep(): the lines of the context or of a file that match a pattern."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+
+from ...context.texts import whole_number
+from ...pristine import BUILTINS as __builtins__
+from ...values.reprs import cap, guarded_repr, is_a, type_name
+from ..files import Document
+from . import python_re, regex_syntax
+from .hits import Hits, hit_at
+from .ripgrep import LONGEST_PATTERN, Failed, Rejected, Ripgrep
+from .source import File, Texts
+
+SLOW_SECONDS = 10
+MOST_CONTEXT_LINES = 20
+# Larger files are not read whole where ripgrep cannot read them itself.
+READ_BYTES = 64 << 20
+
+_exists, _is_folder = os.path.lexists, os.path.isdir
+_RegexError = re.error
+_BACKTRACKING_NOTE = "look-around and backreferences: searched with Python's re, which is slower"
+_NO_RIPGREP = "ripgrep is not there: searched with Python's re, which is slower"
+_UNSTOPPABLE = "; nothing but the cell's time limit ends it here"
+_TORN = "lines of more than 8 MB were searched in parts"
+_HINTS = (
+    ("unclosed group", "to search for a bracket as it is, write \\( or \\)"),
+    ("unopened group", "to search for a bracket as it is, write \\( or \\)"),
+    ("unclosed character class", "to search for a [ as it is, write \\["),
+    ("repetition operator missing", "to search for *, + or ? as it is, put a \\ before it"),
+    ("repetition quantifier", "to search for a { as it is, write \\{"),
+    ("is not allowed in", "grep() looks at one line at a time; search_context() sees across lines"),
+    ("size limit", "repeat less, or search for the parts one by one"),
+)
+_HINT = "re.escape(...) makes any text a pattern"
+
+
+class PatternError(ValueError):
+    """A pattern that cannot be searched for; `position` says where, from 0."""
+
+    position = None
+
+
+class Search:
+    """What grep() needs beside its arguments."""
+
+    def __init__(self, ripgrep, most, seconds=SLOW_SECONDS):
+        path = ripgrep or shutil.which("rg")
+        self._ripgrep = Ripgrep(path) if path and hasattr(os, "posix_spawn") else None
+        self._most = most
+        self._seconds = seconds
+
+    def grep(self, context, pattern, file, context_lines, ignore_case):
+        """`context()` gives what is searched where no file is named."""
+        pattern = _checked_pattern(pattern, file)
+        context_lines = whole_number(context_lines, "context_lines")
+        if not 0 <= context_lines <= MOST_CONTEXT_LINES:
+            message = "context_lines must be from 0 to {}, not {}"
+            raise ValueError(message.format(MOST_CONTEXT_LINES, cap(str(context_lines), 50)))
+        ignore_case = ignore_case is not False and bool(ignore_case)
+        if file is None:
+            return self._through(context(), pattern, context_lines, ignore_case)
+        with _document(file, pattern) as document:
+            return self._through(self._of(document), pattern, context_lines, ignore_case)
+
+    def _of(self, document):
+        in_place = self._ripgrep is not None and _is_folder("/proc/self/fd")
+        if in_place and document.encoding != "utf-16" and document.status.st_size:
+            return File(document.descriptor, document.path)
+        if document.status.st_size > READ_BYTES:
+            message = "{} has {:,} bytes, more than can be searched here: read it in parts"
+            raise ValueError(message.format(guarded_repr(document.path), document.status.st_size))
+        return Texts(document.text(0, READ_BYTES), document.path)
+
+    def _through(self, haystack, pattern, context_lines, ignore_case):
+        note = ""
+        try:
+            if self._ripgrep is None:
+                raise Rejected(_NO_RIPGREP, None, True)
+            haystack, rows, total = self._quickly(haystack, pattern, ignore_case)
+            found = [haystack.locate(*row) for row in rows]
+        except Rejected as error:
+            if not error.is_backtracking:
+                raise _bad(pattern, str(error), error.position) from None
+            note = _NO_RIPGREP if self._ripgrep is None else _BACKTRACKING_NOTE
+            haystack = haystack.as_texts(READ_BYTES)
+            found, total = self._slowly(haystack, pattern, ignore_case)
+            if not python_re.CAN_STOP:
+                note += _UNSTOPPABLE
+        except Failed as error:
+            raise RuntimeError("the search failed: {}".format(error)) from None
+        if haystack.has_torn_lines:
+            note = note + "; " + _TORN if note else _TORN
+        hits = [hit_at(haystack, *place, context_lines) for place in found]
+        return Hits(hits, pattern, haystack.name, total, note)
+
+    def _quickly(self, haystack, pattern, ignore_case):
+        """(what was searched, lines and offsets, how many there are)."""
+        try:
+            return (haystack,) + self._ripgrep.search(haystack, pattern, ignore_case, self._most)
+        except Failed:
+            if haystack.descriptor is None:
+                raise
+        # The program could not read the file: it can still be given what stands there.
+        haystack = haystack.as_texts(READ_BYTES)
+        return (haystack,) + self._ripgrep.search(haystack, pattern, ignore_case, self._most)
+
+    def _slowly(self, haystack, pattern, ignore_case):
+        translated = None
+        try:
+            translated = regex_syntax.translated(pattern)
+            return python_re.search(haystack, translated, ignore_case, self._most, self._seconds)
+        except regex_syntax.Untranslatable as error:
+            raise _bad(pattern, str(error), error.position) from None
+        except (_RegexError, OverflowError, RecursionError) as error:
+            position = getattr(error, "pos", None) if translated == pattern else None
+            raise _bad(pattern, str(getattr(error, "msg", error)), position) from None
+        except python_re.OutOfTime:
+            message = "the search was ended after {} seconds: write the pattern without {}"
+            what = "look-around and backreferences" if self._ripgrep else "nested repetitions"
+            raise TimeoutError(message.format(self._seconds, what)) from None
+
+
+def _checked_pattern(pattern, file):
+    if not is_a(pattern, str):
+        message = "the pattern must be a str, not {}: grep(\"error\") or grep(\"error\", file=\"notes.txt\")"
+        raise TypeError(message.format(type_name(type(pattern))))
+    pattern = str.__str__(pattern)
+    if not pattern:
+        raise PatternError("the pattern is empty: peek() shows the start, grep(\".\") every line")
+    if len(pattern) > LONGEST_PATTERN:
+        message = "the pattern has {:,} characters: at most {:,} can be searched for"
+        raise PatternError(message.format(len(pattern), LONGEST_PATTERN))
+    if "\0" in pattern:
+        raise _bad(pattern, "a NUL character must be written as \\x00", pattern.index("\0"))
+    try:
+        pattern.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise _bad(pattern, "half of a surrogate pair", error.start) from None
+    return pattern
+
+
+def _document(file, pattern):
+    try:
+        return Document(file, "grep")
+    except (OSError, ValueError):
+        if len(pattern) < 1000 and "/" in pattern and _exists(pattern):
+            message = "the pattern comes first: grep({}, file={})"
+            wanted, path = (cap(guarded_repr(one), 200) for one in (file, pattern))
+            raise ValueError(message.format(wanted, path)) from None
+        raise
+
+
+def _bad(pattern, reason, position):
+    """The error that shows where the pattern goes wrong."""
+    hint = next((text for words, text in _HINTS if words in reason), _HINT)
+    place = "" if position is None else " at position {}".format(position)
+    shown = ""
+    if position is not None and "\n" not in pattern:
+        first = max(0, position - 40)
+        shown = "\n    {}\n    {}^".format(pattern[first : position + 40], " " * (position - first))
+    error = PatternError("bad pattern{}: {}; {}{}".format(place, reason, hint, shown))
+    error.position = position
+    return error

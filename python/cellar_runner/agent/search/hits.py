@@ -1,0 +1,174 @@
+"""Matching lines with what stands around them, as grep() gives them."""
+
+from __future__ import annotations
+
+from ...pristine import BUILTINS as __builtins__
+from ...values.reprs import cap, guarded_repr, is_a
+from ..results import Piece, Result
+
+LONGEST_LINE = 500
+SHOWN_CHARACTERS = 40_000
+SHOWN_PATTERN = 120
+CUT = "\u2026"
+
+
+class Hit(Piece):
+    """A matching line; a long one is cut around its match."""
+
+    def __new__(cls, text, line=0, before=(), after=(), where=""):
+        self = super().__new__(cls, text)
+        self.line = line
+        self.before, self.after = list(before), list(after)
+        self.where = where
+        return self
+
+    def __reduce__(self):
+        return Hit, (str.__str__(self), self.line, self.before, self.after, self.where)
+
+
+class Hits(Result):
+    """The lines that were found; `total` counts all that match."""
+
+    def __init__(self, items=(), pattern="", place="", total=0, note=""):
+        super().__init__(items)
+        self.pattern, self.place, self.note = pattern, place, note
+        self.total = total
+
+    def __reduce__(self):
+        return Hits, (list(self), self.pattern, self.place, self.total, self.note)
+
+    @property
+    def more(self):
+        """How many lines match beyond those in this list."""
+        return max(0, self.total - len(self))
+
+    def __repr__(self):
+        name = cap(guarded_repr(self.pattern), SHOWN_PATTERN)
+        if not self.total:
+            return self._noted("no matches for {} in {}".format(name, self.place))
+        count = "1 matching line" if self.total == 1 else "{:,} matching lines".format(self.total)
+        head = "{} for {} in {}".format(count, name, self.place)
+        if self.more:
+            head += ", the first {:,}:".format(len(self))
+        rows = [self._noted(head)]
+        room = SHOWN_CHARACTERS
+        previous = None
+        for position, hit in enumerate(self):
+            if room <= 0:
+                rows.append("{} {:,} more in this list".format(CUT, len(self) - position))
+                break
+            following = self[position + 1] if position + 1 < len(self) else None
+            shown = _rows(hit, previous, following)
+            rows += shown
+            room -= sum(map(len, shown))
+            previous = hit
+        if self.more:
+            plural = "" if self.more == 1 else "s"
+            advice = "{} {:,} more matching line{}: narrow the pattern"
+            rows.append(advice.format(CUT, self.more, plural))
+        return "\n".join(rows)
+
+    def _noted(self, head):
+        return head + ("\n[{}]".format(self.note) if self.note else "")
+
+
+def _rows(hit, previous, following):
+    """The lines to show for a hit, without those that its neighbours show."""
+    if not is_a(hit, Hit):
+        return [cap(guarded_repr(hit), LONGEST_LINE)]
+    rows = []
+    shown_to = _shown_to(previous, hit)
+    if previous is not None and _place(previous) != hit.where:
+        rows.append("--")
+    elif shown_to is not None and (hit.before or hit.after) and hit.line - len(hit.before) > shown_to + 1:
+        rows.append("--")
+    if hit.where and (previous is None or _place(previous) != hit.where):
+        rows.append("in {}:".format(hit.where))
+    first = hit.line - len(hit.before)
+    for number, line in enumerate(hit.before, first):
+        if shown_to is None or number > shown_to:
+            rows.append("{}-{}".format(number, line))
+    rows.append("{}:{}".format(hit.line, str.__str__(hit)))
+    stop = following.line if is_a(following, Hit) and following.where == hit.where else None
+    for number, line in enumerate(hit.after, hit.line + 1):
+        if stop is None or number < stop:
+            rows.append("{}-{}".format(number, line))
+    return rows
+
+
+def _place(hit):
+    return getattr(hit, "where", None)
+
+
+def _shown_to(previous, hit):
+    """The last line that is there already, if the same text was shown before."""
+    if not is_a(previous, Hit) or previous.where != hit.where:
+        return None
+    return min(previous.line + len(previous.after), hit.line - 1)
+
+
+def hit_at(haystack, part, line, position, context_lines):
+    """The Hit of a match that begins at a position."""
+    reach = 2 * LONGEST_LINE * (context_lines + 1)
+    before, after, begins, ends = haystack.around(part, position, reach)
+    left, right = before.rpartition("\n")[2], after.partition("\n")[0]
+    earlier, later = _split(before, begins, after, ends)
+    if context_lines and len(earlier) == 1 and not begins:
+        earlier = _far_lines_before(haystack, part, position, reach)
+    if context_lines and len(later) == 1 and not ends:
+        later = _far_lines_after(haystack, part, position, reach)
+    return Hit(
+        _cut_around(left, _without_return(right), "\n" in before or begins, "\n" in after or ends),
+        line,
+        [_cut(row) for row in earlier[:-1][-context_lines:]] if context_lines else (),
+        [_cut(row) for row in later[1 : context_lines + 1]],
+        haystack.place(part),
+    )
+
+
+def _split(before, begins, after, ends):
+    """(lines up to the place, lines from it on); one that is not whole is marked."""
+    earlier, later = before.split("\n"), after.split("\n")
+    if not begins:
+        earlier[0] = CUT + earlier[0]
+    if not ends:
+        later[-1] += CUT
+    elif len(later) > 1 and not later[-1]:
+        # The end of the text, not an empty line after it.
+        later.pop()
+    return list(map(_without_return, earlier)), list(map(_without_return, later))
+
+
+def _far_lines_before(haystack, part, position, reach):
+    at = haystack.line_before(part, position)
+    if at is None:
+        return []
+    before, _, begins, _ = haystack.around(part, at, reach)
+    return _split(before, begins, "", True)[0] + [""]
+
+
+def _far_lines_after(haystack, part, position, reach):
+    at = haystack.line_after(part, position)
+    if at is None:
+        return []
+    _, after, _, ends = haystack.around(part, at, reach)
+    return [""] + ([] if ends and not after else _split("", True, after, ends)[1])
+
+
+def _without_return(line):
+    return line[:-1] if line.endswith("\r") else line
+
+
+def _cut(line):
+    return line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] + CUT
+
+
+def _cut_around(left, right, begins, ends):
+    """At most so much of a line, with the match well inside of it."""
+    kept = len(left)
+    if len(left) + len(right) > LONGEST_LINE:
+        kept = min(kept, max(LONGEST_LINE // 5, LONGEST_LINE - len(right)))
+    tail = right[: LONGEST_LINE - kept]
+    shown = left[len(left) - kept :] + tail
+    opening = "" if begins and kept == len(left) else CUT
+    return opening + shown + ("" if ends and len(tail) == len(right) else CUT)

@@ -1,0 +1,341 @@
+"""What could stand at the cursor: names, attributes, keys, modules, magics and files."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import os
+import pkgutil
+import re
+import sys
+from importlib.machinery import PathFinder, all_suffixes
+from itertools import islice
+
+from ...pristine import BUILTINS as __builtins__
+from ...values.reprs import exact, is_a
+from ...values.static_lookup import Unknown, attribute_of, has_own_dir, names_of, value_of
+from ..magics.registry import ALIASES, CELLS, LINES, SCOPED
+from . import time_limit
+
+MATCH_LIMIT = 1_000
+LENGTH_LIMIT = 200
+# Looked through at most, in a folder or a dict.
+LOOK_LIMIT = 20_000
+CODE_LIMIT = 1_000_000
+LINE_LIMIT = 10_000
+# For all that is looked at, which may be folders on slow disks.
+SECONDS = 2.0
+# For what an object's own code says about it.
+OBJECT_SECONDS = 0.5
+
+_builtin_names = vars(builtins)
+_modules = sys.modules
+_OWN_PACKAGE = __name__.partition(".")[0]
+_NAME = re.compile(r"[^\W\d]\w*$|$")
+_MAGIC = re.compile(r"^\s*(?:[\w, ]+=\s*)?(%{1,2}\w*)$")
+_COMMAND = re.compile(r"^\s*(?:[\w, ]+=\s*)?(?:!|%(?:cd|run|load|loadpy|pycat|save|ls|ll|cat|cp|mv|rm|"
+                      r"mkdir|rmdir|pushd)\s)")
+_FROM = re.compile(r"^\s*from\s+([\w.]*)$")
+_FROM_IMPORT = re.compile(r"^\s*from\s+([\w.]+)\s+import\s+\(?(?:[\w\s.,]*,)?\s*(\w*)$")
+_IMPORT = re.compile(r"^\s*import\s+(?:[\w\s.,]*,)?\s*([\w.]*)$")
+_SUFFIXES = frozenset(all_suffixes())
+_OPENING = {")": "(", "]": "[", "}": "{"}
+
+
+def complete(code, cursor, interpreter):
+    """The matches, and between which characters of the code they belong."""
+    before = code[:cursor]
+    nothing = ([], cursor)
+    if len(before) > CODE_LIMIT:
+        matches, start = nothing
+    else:
+        completer = Completer(interpreter)
+        try:
+            if time_limit.is_available():
+                matches, start = time_limit.within(SECONDS, lambda: completer.at(before, code[cursor:]))
+            else:
+                matches, start = completer.at(before, code[cursor:])
+        except BaseException:
+            # What an object's own code raises must not end the session.
+            matches, start = nothing
+    return {"matches": _bounded(matches), "start": start, "end": len(before)}
+
+
+def _bounded(matches):
+    shown = {exact(match) for match in matches if is_a(match, str)}
+    fitting = (match for match in shown if 0 < len(match) <= LENGTH_LIMIT and match.isprintable())
+    return sorted(fitting, key=_rank)[:MATCH_LIMIT]
+
+
+def _rank(match):
+    """Names with underscores come last."""
+    bare = match.lstrip("%_")
+    return (len(match) - len(match.lstrip("_")), bare.lower(), match)
+
+
+class Completer:
+    """Looks at one session between its cells."""
+
+    def __init__(self, interpreter):
+        self._commands = interpreter.commands
+        self._scopes = (interpreter.namespace, interpreter.builtins, _builtin_names)
+
+    def at(self, before, after):
+        """The matches behind this text, and where they begin."""
+        line = before[before.rfind("\n") + 1 :]
+        if len(line) > LINE_LIMIT:
+            return [], len(before)
+        magic = _MAGIC.match(line)
+        if magic is not None:
+            return self._magics(magic.group(1), line == before), len(before) - len(magic.group(1))
+        if _COMMAND.match(line) is not None:
+            word = re.search(r"[^\s!\"']*$", line).group()
+            return _files(word), len(before) - len(word.rpartition("/")[2])
+        quoted = _open_string(before)
+        if quoted is not None:
+            return self._in_string(before, quoted, after)
+        if "#" in line and _is_comment(before):
+            return [], len(before)
+        modules = self._modules(line)
+        if modules is not None:
+            names, prefix = modules
+        else:
+            prefix = _NAME.search(before).group()
+            names = self._names(before[: len(before) - len(prefix)], after)
+        return [name for name in names if _fits(name, prefix)], len(before) - len(prefix)
+
+    def _magics(self, typed, is_first_line):
+        registered = self._commands.registered
+        names = []
+        if not typed.startswith("%%"):
+            known = [*LINES, *SCOPED, *ALIASES, "time", *registered("line")]
+            names += ["%" + name for name in known]
+        if is_first_line:
+            names += ["%%" + name for name in [*CELLS, *registered("cell")]]
+        return [name for name in names if name.startswith(typed)]
+
+    def _names(self, head, after):
+        if head.endswith("."):
+            value = self._value(_primary(head[:-1]))
+            return [name for name in _attributes(value) if name.isidentifier()]
+        if head.endswith("["):
+            try:
+                return _keys(self._value(_primary(head[:-1])), None, after) or self._globals()
+            except Unknown:
+                pass
+        # Behind a value stands an operator, of which there is nothing to tell.
+        return [] if head.endswith((")", "]", "}", '"', "'")) else self._globals()
+
+    def _globals(self):
+        names = {*keyword.kwlist}
+        for scope in self._scopes:
+            names.update(name for name in list(scope) if is_a(name, str) and name.isidentifier())
+        return names
+
+    def _value(self, expression):
+        return value_of(expression, self._scopes)
+
+    def _in_string(self, before, opening, after):
+        typed = before[opening.end :]
+        head = before[: opening.start]
+        if head.endswith("["):
+            try:
+                keys = _keys(self._value(_primary(head[:-1])), opening.quote, after)
+            except Unknown:
+                keys = []
+            if keys:
+                return [key for key in keys if key.startswith(typed)], opening.end
+        if len(opening.quote) == 3:
+            return [], len(before)
+        return _files(typed), len(before) - len(typed.rpartition("/")[2])
+
+    def _modules(self, line):
+        """Names and what is typed of them, where the line imports; else None."""
+        named = _FROM_IMPORT.match(line)
+        if named is not None:
+            module, prefix = named.groups()
+            return [*_names_in(module), *_submodules(module)], prefix
+        named = _FROM.match(line) or _IMPORT.match(line)
+        if named is None:
+            return None
+        parent, _, prefix = named.group(1).rpartition(".")
+        return _submodules(parent), prefix
+
+
+def _fits(name, prefix):
+    if not name.startswith(prefix):
+        return False
+    return not name.startswith("_") or prefix.startswith("_")
+
+
+def _attributes(value):
+    names = {name for name in names_of(value) if is_a(name, str)}
+    if has_own_dir(value):
+        teller = attribute_of(type(value), "__dir__")
+        names.update(name for name in _told(lambda: teller(value)) if is_a(name, str))
+    return names
+
+
+def _told(ask):
+    """What an object's own code says, if it may be asked and answers in time."""
+    if not time_limit.is_available():
+        return ()
+    try:
+        return time_limit.within(OBJECT_SECONDS, lambda: list(islice(ask(), LOOK_LIMIT)))
+    except BaseException:
+        return ()
+
+
+def _keys(value, quote, after):
+    """The keys of a dict, or of what tells its keys as DataFrames do, as they are to be typed."""
+    if is_a(value, dict):
+        keys = list(islice(dict.keys(value), LOOK_LIMIT))
+    else:
+        frame = getattr(_modules.get("pandas"), "DataFrame", None)
+        is_frame = is_a(frame, type) and is_a(value, frame)
+        teller = attribute_of(type(value), "keys" if is_frame else "_ipython_key_completions_")
+        keys = _told(lambda: teller(value))
+    if quote is None:
+        closing = "" if after.startswith("]") else "]"
+        return [repr(key) + closing for key in keys if type(key) in (str, int)]
+    closing = "" if after.startswith(quote[0]) else quote + ("" if after.startswith("]") else "]")
+    plain = [key for key in keys if type(key) is str]
+    return [key + closing for key in plain if "\\" not in key and quote[0] not in key]
+
+
+def _files(typed):
+    folder, _, prefix = typed.rpartition("/")
+    names = []
+    try:
+        with os.scandir(os.path.expanduser(folder + "/") if "/" in typed else ".") as entries:
+            for entry, _ in zip(entries, range(LOOK_LIMIT)):
+                if entry.name.startswith(prefix) and entry.name.startswith(".") <= prefix.startswith("."):
+                    names.append(entry.name + ("/" if entry.is_dir() else ""))
+    except OSError:
+        return []
+    return [name for name in names if not re.search(r"[\"'\\]", name)]
+
+
+def _submodules(parent):
+    """The modules of a package, or those that can be imported at all; none of them is imported."""
+    if parent == "":
+        return {*sys.builtin_module_names, *_modules_in(sys.path)} - {_OWN_PACKAGE}
+    path = None
+    name = ""
+    for part in parent.split("."):
+        name = name + "." + part if name else part
+        loaded = _modules.get(name)
+        if loaded is not None:
+            try:
+                path = list(islice(attribute_of(loaded, "__path__"), LOOK_LIMIT))
+            except Unknown:
+                return []
+        else:
+            spec = PathFinder.find_spec(name, path)
+            if spec is None or spec.submodule_search_locations is None:
+                return []
+            path = list(spec.submodule_search_locations)
+    return _modules_in(path)
+
+
+def _modules_in(path):
+    """As pkgutil.iter_modules, which looks into each folder, where there are files to read."""
+    names = set()
+    for folder in path:
+        if not is_a(folder, str):
+            continue
+        if os.path.isfile(folder):
+            names.update(each.name for each in pkgutil.iter_modules([folder]))
+            continue
+        try:
+            with os.scandir(folder or ".") as entries:
+                for entry, _ in zip(entries, range(LOOK_LIMIT)):
+                    name, dot, rest = entry.name.partition(".")
+                    if name.isidentifier() and (entry.is_dir() if not dot else dot + rest in _SUFFIXES):
+                        names.add(name)
+        except OSError:
+            continue
+    return names - {"__pycache__", "__init__", "__main__"}
+
+
+def _names_in(module):
+    loaded = _modules.get(module)
+    return [] if loaded is None else _attributes(loaded)
+
+
+class _Opening:
+    """Where a string begins that has not ended."""
+
+    def __init__(self, start, end, quote):
+        self.start, self.end, self.quote = start, end, quote
+
+
+_TOKEN = re.compile(r"#[^\n]*|(?:\b[rRbBuUfF]{1,2})?(\"\"\"|'''|\"|')")
+
+
+def _scan(text):
+    """The open string or comment at the end of the text, or None."""
+    at = 0
+    while True:
+        found = _TOKEN.search(text, at)
+        if found is None:
+            return None
+        quote = found.group(1)
+        if quote is None:
+            if found.end() == len(text):
+                return found
+            at = found.end()
+            continue
+        line_end = "" if len(quote) == 3 else r"|(?=\n)"
+        closing = re.compile(r"(?:\\[\s\S]|[^\\])*?(?:" + quote + line_end + ")")
+        end = closing.match(text, found.end())
+        if end is None:
+            return found
+        at = end.end()
+
+
+def _open_string(text):
+    found = _scan(text)
+    if found is None or found.group(1) is None:
+        return None
+    return _Opening(found.start(), found.end(), found.group(1))
+
+
+def _is_comment(text):
+    found = _scan(text)
+    return found is not None and found.group(1) is None
+
+
+def _primary(text):
+    """The expression at the end of the text that a dot or bracket behind it belongs to."""
+    at = len(text)
+    while at > 0:
+        last = text[at - 1]
+        if last.isalnum() or last in "_.":
+            at -= 1
+        elif last in _OPENING:
+            at = _opening_of(text, at - 1)
+        elif last in "\"'":
+            at = max(0, text.rfind(last, 0, at - 1))
+        else:
+            break
+    return text[at:]
+
+
+def _opening_of(text, at):
+    """Where the bracket that closes here opens; strings between are taken whole."""
+    depth = 0
+    while at >= 0:
+        character = text[at]
+        if character in "\"'":
+            at = text.rfind(character, 0, at)
+            if at < 0:
+                break
+        elif character in _OPENING:
+            depth += 1
+        elif character in "([{":
+            depth -= 1
+            if depth == 0:
+                return at
+        at -= 1
+    raise Unknown

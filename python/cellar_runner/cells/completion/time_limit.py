@@ -1,0 +1,51 @@
+"""Breaks off what the runner asks of objects between cells, when it takes too long."""
+
+import _signal as _signals
+import signal
+import threading
+
+from ...pristine import BUILTINS as __builtins__
+
+_signal, _getsignal = _signals.signal, _signals.getsignal
+_setitimer, _getitimer = getattr(_signals, "setitimer", None), getattr(_signals, "getitimer", None)
+_SIGALRM = int(getattr(signal, "SIGALRM", 0))
+_REAL = getattr(signal, "ITIMER_REAL", 0)
+_get_ident, _main_thread = threading.get_ident, threading.main_thread
+# One that is caught is followed by the next.
+_AGAIN_SECONDS = 0.05
+
+
+class Overdue(BaseException):
+    """The time is over."""
+
+
+def _strike(_number, _frame):
+    raise Overdue
+
+
+def is_available():
+    """Whether Python code can be broken off here: by a timer, in the main thread."""
+    return (
+        _setitimer is not None
+        and _get_ident() == _main_thread().ident
+        # A handler that C code has set could not be put back.
+        and _getsignal(_SIGALRM) is not None
+    )
+
+
+def within(seconds, work):
+    """Does the work; raises Overdue when it takes longer. The timer of the cells goes on after it."""
+    handler, timer = _getsignal(_SIGALRM), _getitimer(_REAL)
+    try:
+        _signal(_SIGALRM, _strike)
+        _setitimer(_REAL, seconds, _AGAIN_SECONDS)
+        try:
+            return work()
+        finally:
+            _setitimer(_REAL, 0)
+    finally:
+        # Again: the first may have been struck before it was done.
+        _setitimer(_REAL, 0)
+        _signal(_SIGALRM, handler)
+        if timer[0] > 0:
+            _setitimer(_REAL, *timer)

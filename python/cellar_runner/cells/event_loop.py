@@ -1,0 +1,125 @@
+"""The one asyncio event loop of a session, kept across cells and forks."""
+
+from __future__ import annotations
+
+from ..pristine import BUILTINS as __builtins__
+
+SETTLING_ROUNDS = 50
+FRAME_LIMIT = 50
+
+
+class EventLoop:
+    """Made when a cell first needs it; background tasks live on it between cells."""
+
+    def __init__(self):
+        self._loop = None
+        # a selector whose descriptor is gone must never be collected: it would close a stranger's
+        self._retired = []
+        self.awaited = []
+
+    def attach(self):
+        """Make the session's loop the current one, as asyncio.run() leaves none behind."""
+        import asyncio
+
+        if self._loop is None or self._loop.is_closed():
+            self._loop = asyncio.new_event_loop()
+        asyncio._set_running_loop(None)
+        asyncio.set_event_loop(self._loop)
+        return self._loop
+
+    def reset(self):
+        """Before a cell: repair what the last one did to the current loop."""
+        self.awaited = []
+        if self._loop is not None:
+            self.attach()
+
+    def run(self, coroutine):
+        """Run a coroutine to its end; its context variables stay set afterwards."""
+        contexts = []
+        loop = self.attach()
+        task = loop.create_task(noting_context(coroutine, contexts))
+        try:
+            return loop.run_until_complete(task)
+        except BaseException:
+            self._give_up(loop, task, coroutine)
+            raise
+        finally:
+            for context in contexts:
+                adopt(context)
+
+    def _give_up(self, loop, task, coroutine):
+        if not task.done():
+            self._abandon(loop, task)
+        if task.done():
+            coroutine.close()
+
+    def _abandon(self, loop, task):
+        """Cancel a task that an interrupt left pending, without waiting for one that refuses."""
+        self.awaited = _awaited_frames(task)
+        task.cancel()
+        for _ in range(SETTLING_ROUNDS):
+            if task.done() or loop.is_closed():
+                break
+            loop.call_soon(loop.stop)
+            try:
+                loop.run_forever()
+            except SystemExit:
+                # It is on its way already, from the task that raised it first.
+                continue
+        if task.done() and not task.cancelled():
+            task.exception()
+
+    def rebuild(self):
+        """After a fork whose copy lost its descriptors: a new selector and self-pipe."""
+        loop = self._loop
+        if loop is None or loop.is_closed():
+            return
+        from selectors import DefaultSelector
+
+        if not hasattr(loop, "_make_self_pipe") or not hasattr(loop, "_selector"):
+            self._retired.append(loop)
+            self._loop = None
+            return
+        self._retired.append(loop._selector)
+        for end in (loop._ssock, loop._csock):
+            if end is not None:
+                end.detach()
+        loop._selector = DefaultSelector()
+        loop._internal_fds = 0
+        loop._default_executor = None
+        loop._make_self_pipe()
+        if getattr(loop, "_signal_handlers", None):
+            import signal
+
+            signal.set_wakeup_fd(loop._csock.fileno())
+
+
+async def noting_context(coroutine, contexts):
+    """Awaits a coroutine; the context in which it ended is added to a list."""
+    from contextvars import copy_context
+
+    try:
+        return await coroutine
+    finally:
+        contexts.append(copy_context())
+
+
+def adopt(context):
+    """Makes the variables of another context those of this one."""
+    for variable, value in context.items():
+        if variable.get(None) is not value:
+            variable.set(value)
+
+
+def _awaited_frames(task):
+    """(file, line, name) of each coroutine from the task's own down to the one that waits."""
+    frames = []
+    coroutine = task.get_coro()
+    while coroutine is not None and len(frames) < FRAME_LIMIT:
+        frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "gi_frame", None)
+        if frame is None:
+            break
+        frames.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
+        inner = getattr(coroutine, "cr_await", None)
+        coroutine = inner if inner is not None else getattr(coroutine, "gi_yieldfrom", None)
+    return frames

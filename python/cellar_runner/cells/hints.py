@@ -1,0 +1,229 @@
+"""One line of advice for the errors that models meet in a sandbox."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import sys
+
+from ..errors import HostError, PolicyViolation
+from ..module_finder import beside
+from ..pristine import BUILTINS as __builtins__
+from ..state.libraries import distribution_of
+from .magics.usage import UsageError
+
+WORKSPACE = "/workspace"
+WRITABLE = (WORKSPACE, "/tmp")
+
+# What NameErrors are mostly about: names that every notebook has, without their import.
+_SHORT_NAMES = {
+    "np": "numpy as np",
+    "pd": "pandas as pd",
+    "plt": "matplotlib.pyplot as plt",
+    "sns": "seaborn as sns",
+    "nx": "networkx as nx",
+    "tf": "tensorflow as tf",
+}
+_MODULES = frozenset(
+    "array asyncio base64 bisect calendar collections contextlib copy csv dataclasses datetime decimal"
+    " difflib enum fractions functools glob gzip hashlib heapq html io itertools json logging math"
+    " operator os pathlib pickle platform pprint queue random re secrets shutil socket sqlite3"
+    " statistics string struct subprocess sys tempfile textwrap threading time traceback types typing"
+    " unicodedata unittest urllib uuid warnings zipfile zlib numpy pandas matplotlib scipy sklearn"
+    " seaborn sympy requests networkx torch".split()
+)
+_PARTS = {
+    name: module
+    for module, names in {
+        "collections": "Counter defaultdict deque namedtuple OrderedDict ChainMap",
+        "dataclasses": "dataclass",
+        "decimal": "Decimal",
+        "fractions": "Fraction",
+        "functools": "lru_cache partial reduce wraps",
+        "itertools": "accumulate combinations permutations product chain groupby islice cycle",
+        "pathlib": "Path",
+        "typing": "Any Callable Dict Iterable List Optional Tuple Union",
+        "math": "sqrt pi ceil floor factorial gcd",
+    }.items()
+    for name in names.split()
+}
+_NETWORK_ERRNOS = frozenset(
+    getattr(errno, name)
+    for name in ("ENETUNREACH", "EHOSTUNREACH", "ENETDOWN", "EADDRNOTAVAIL")
+    if hasattr(errno, name)
+)
+_NETWORK_TYPES = frozenset(
+    ("gaierror", "ConnectError", "ConnectTimeout", "ClientConnectorError", "NameResolutionError")
+)
+_WRITE_ERRNOS = frozenset((errno.EROFS, errno.EACCES, errno.EPERM))
+_UNDEFINED = re.compile(r"name '(\w+)' is not defined")
+_UNAWAITABLE = re.compile(r"object \w+ can't be used in 'await'|'\w+' object can't be awaited")
+_FROM_HOST = (
+    "files of the host are in the sandbox only where they were mounted (--mount .:/data)"
+    " or copied in (--put FILE, putFile)"
+)
+_WRITE_HINT = (
+    "only /workspace, /tmp and folders mounted for writing (:rw, readonly: false) can be written in this sandbox"
+)
+_NETWORK_HINT = "there is no network in this sandbox: work with local data"
+_ALLOWED_HINT = "only these hosts can be reached, through HTTP_PROXY and HTTPS_PROXY: {}"
+_CUT_HINT = "the network was cut since this session has private data: work with local data"
+# The words of the host's proxy, which every client passes on somewhere in its error.
+_REFUSED = "Forbidden by the sandbox"
+_CUT = "Network cut by the sandbox"
+
+
+def hint_for(error, network, lost_names=()):
+    """A hint or None; never raises but for an interrupt."""
+    try:
+        if isinstance(error, NameError):
+            return _undefined(error, lost_names)
+        return _hint(error, network)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return None
+
+
+def _hint(error, network):
+    if isinstance(error, (HostError, PolicyViolation, UsageError)):
+        return error.hint
+    if isinstance(error, ModuleNotFoundError):
+        return _missing_module(error)
+    if not network:
+        hint = _network(error)
+        if hint:
+            return hint
+    if isinstance(error, OSError):
+        return _watching(error) or _file(error)
+    if isinstance(error, RuntimeError) and "running event loop" in str(error):
+        if "cannot be called" in str(error) or "already running" in str(error):
+            return "this cell already runs in an event loop: use `await` at top level instead"
+    if isinstance(error, TypeError) and _UNAWAITABLE.search(str(error)):
+        return "the value is there already: use it without `await`"
+    return None
+
+
+def _undefined(error, lost_names):
+    """For a name that was not kept, or that was never imported."""
+    if isinstance(error, UnboundLocalError):
+        return None
+    found = _UNDEFINED.match(str(error))
+    if found is None:
+        return None
+    name = found.group(1)
+    if name in lost_names:
+        advice = lost_names[name]
+        return "'{}' was not kept when the session was restored: {}".format(name, advice)
+    if name in _SHORT_NAMES:
+        return "it is not imported yet: import " + _SHORT_NAMES[name]
+    if name in _MODULES:
+        return "it is not imported yet: import " + name
+    if name in _PARTS:
+        return "it is not imported yet: from {} import {}".format(_PARTS[name], name)
+    return None
+
+
+def _missing_module(error):
+    name = error.name
+    if not isinstance(name, str):
+        return None
+    top = name.partition(".")[0]
+    if top in sys.modules or top in getattr(sys, "stdlib_module_names", ()):
+        return None
+    place = beside(top)
+    if place is not None:
+        return "{} is in {}, where imports do not look: sys.path.append({!r})".format(top, *[place] * 2)
+    return "packages are added from outside: cellar install {}".format(distribution_of(top))
+
+
+def _network(error):
+    """Where there is a proxy, it leads to some hosts; else nothing can be reached."""
+    allowed = os.environ.get("CELLAR_ALLOWED_HOSTS")
+    for item in _related(error):
+        if allowed and _CUT in str(item):
+            return _CUT_HINT
+        if allowed and (_REFUSED in str(item) or _is_network(item)):
+            return _ALLOWED_HINT.format(allowed)
+        if _is_network(item):
+            return _NETWORK_HINT
+    return None
+
+
+def _related(error):
+    """The error and what it came from, so far as that is of any use."""
+    seen = set()
+    waiting = [error]
+    while waiting and len(seen) < 20:
+        item = waiting.pop()
+        if not isinstance(item, BaseException) or id(item) in seen:
+            continue
+        seen.add(id(item))
+        yield item
+        waiting += [item.__cause__, item.__context__, getattr(item, "reason", None)]
+        waiting += [part for part in item.args if isinstance(part, BaseException)]
+
+
+def _is_network(error):
+    kinds = [kind.__name__ for kind in type(error).__mro__]
+    if any(kind in _NETWORK_TYPES for kind in kinds):
+        return True
+    return isinstance(error, OSError) and error.errno in _NETWORK_ERRNOS
+
+
+def _watching(error):
+    if error.errno in (errno.ENOSPC, errno.EMFILE, errno.EPERM) and "inotify" in str(error):
+        return "files can be watched only where the option limits.inotifyWatches allows it: look again instead"
+    return None
+
+
+def _file(error):
+    path = error.filename
+    if isinstance(path, bytes):
+        path = path.decode("utf-8", "replace")
+    if not isinstance(path, str) or not os.path.isdir(WORKSPACE):
+        return None
+    if isinstance(error, FileNotFoundError):
+        return None if _is_program(error) else _not_there(path)
+    if error.errno in _WRITE_ERRNOS:
+        return _shut(error, os.path.abspath(path))
+    return None
+
+
+def _is_program(error):
+    """Whether it was a program that was not found."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_globals.get("__name__") == "subprocess"
+
+
+def _not_there(path):
+    """What is true of any file that is missing, whether it is the host's or the cell's own."""
+    whole = os.path.abspath(path)
+    folder = os.path.dirname(whole)
+    if any(_is_within(whole, own) for own in WRITABLE) and not os.path.isdir(folder):
+        return "there is no folder {}: os.makedirs makes it; {}".format(folder, _FROM_HOST)
+    return _FROM_HOST
+
+
+def _shut(error, path):
+    if any(_is_within(path, own) for own in WRITABLE):
+        return None
+    if error.errno == errno.EROFS or _is_read_only(path):
+        return _WRITE_HINT
+    if os.path.exists(path) and not os.access(path, os.R_OK):
+        return "its permissions on the host do not let the sandbox's user read it"
+    return "it is mounted for writing, but its permissions on the host do not let the sandbox's user write it"
+
+
+def _is_read_only(path):
+    """Whether nothing can be written there, whatever the permissions are."""
+    while not os.path.exists(path):
+        path = os.path.dirname(path)
+    return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+
+
+def _is_within(path, folder):
+    return path == folder or path.startswith(folder + "/")

@@ -1,0 +1,90 @@
+"""What needs a person at a terminal: replaced by clear errors, or made to work without one."""
+
+from __future__ import annotations
+
+import bdb
+import builtins
+import getpass
+import sys
+
+from ..pristine import BUILTINS as __builtins__
+
+_MISSING = object()
+_plain_input = __builtins__["input"]
+_plain_getpass, _plain_set_trace = getpass.getpass, bdb.Bdb.set_trace
+_getframe = sys._getframe
+
+
+class InputUnavailable(EOFError):
+    """Nobody can answer a prompt from inside a cell."""
+
+
+class DebuggerUnavailable(RuntimeError):
+    """Nobody can step through a cell."""
+
+
+def _is_nobody(stream):
+    """Whether it is the standard input that a cell begins with, and no terminal was put behind it."""
+    if stream is None or stream is not getattr(sys, "__stdin__", None):
+        return False
+    try:
+        return not stream.isatty()
+    except ValueError:
+        return True
+
+
+def _input(prompt=_MISSING, /):
+    """Read a line from sys.stdin, where the code has put something in its place."""
+    if not _is_nobody(getattr(sys, "stdin", None)):
+        return _plain_input() if prompt is _MISSING else _plain_input(prompt)
+    raise InputUnavailable(
+        "input() is not available in a sandboxed cell: assign the value in the code instead"
+    )
+
+
+def _getpass(prompt="Password: ", stream=None, **options):
+    """Read a password from sys.stdin, where the code has put something in its place."""
+    if not _is_nobody(getattr(sys, "stdin", None)):
+        return _plain_getpass(prompt, stream, **options)
+    raise InputUnavailable(
+        "getpass() is not available in a sandboxed cell: assign the value in the code instead"
+    )
+
+
+def _set_trace(self, frame=None, **options):
+    """Start debugging from frame, where the code has put something in the place of sys.stdin."""
+    # A debugger without an input asks nobody, another may have been given its commands.
+    if _is_nobody(getattr(self, "stdin", None)) and _is_nobody(getattr(sys, "stdin", None)):
+        raise DebuggerUnavailable(
+            "the debugger is not available in a sandboxed cell: print the values instead"
+        )
+    return _plain_set_trace(self, _getframe(1) if frame is None else frame, **options)
+
+
+class Leave:
+    """exit and quit: end the cell as sys.exit does."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __repr__(self):
+        return "Use {}() to end the cell".format(self._name)
+
+    def __call__(self, code=None):
+        raise SystemExit(code)
+
+
+def install(display, keep):
+    """Put the session's builtins in place."""
+    builtins.input = _input
+    builtins.display = display
+    builtins.keep = keep
+    builtins.exit = Leave("exit")
+    builtins.quit = Leave("quit")
+    if not hasattr(builtins, "help"):
+        from _sitebuiltins import _Helper
+
+        builtins.help = _Helper()
+    getpass.getpass = _getpass
+    bdb.Bdb.set_trace = _set_trace
+    sys.breakpointhook = sys.__breakpointhook__

@@ -1,0 +1,399 @@
+"""Runs cells in one lasting namespace and tells truthfully how each of them ended."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+import types
+import warnings
+
+from ..errors import is_ending
+from ..output.displays import Displays
+from ..pristine import BUILTINS as __builtins__
+from ..state.keeping import Keeping
+from ..values.reprs import is_a
+from . import compiler as cells
+from . import interactive
+from .event_loop import EventLoop
+from .history import History
+from .ipython import loader
+from .magics import rewriter
+from .magics.dispatch import Commands
+from .monitoring import is_monitored, stop_monitoring
+from .script import exit_code_of
+from .sources import Sources
+from .tracebacks import Tracebacks
+
+RECURSION_FLOOR = 1000
+# How Python before 3.12 says that it has no memory for the frame of a call.
+NO_FRAME = ("error return without exception set",)
+
+_modules = sys.modules
+_builtin_names = vars(builtins)
+_eval = eval
+_getpid = os.getpid
+_exit = os._exit
+_gettrace, _settrace = sys.gettrace, sys.settrace
+_getprofile, _setprofile = sys.getprofile, sys.setprofile
+_getlimit, _setlimit = sys.getrecursionlimit, sys.setrecursionlimit
+_arguments_of = BaseException.__dict__["args"].__get__
+
+
+def _nothing():
+    pass
+
+
+def _zero():
+    return 0
+
+
+class Interpreter:
+    """One session's Python: its namespace, event loop and outputs."""
+
+    def __init__(self, display):
+        self._main = types.ModuleType("__main__")
+        self.namespace = self._main.__dict__
+        self.namespace["__builtins__"] = builtins
+        self.streams = None
+        self.enter = _nothing
+        self.leave = _nothing
+        # Separates what was written from what will be; gives the number of the barrier.
+        self.separate = _zero
+        # Which cell runs, or ran last.
+        self.number = 0
+        self._ipython = None
+        # What failed to be shown in this cell, which went on, and at which barrier.
+        self._unshown = None
+        self._unshown_at = 0
+        # How many texts a cell has run as cells.
+        self._within = 0
+        # Lets the end of a cell have memory that the cell itself could not.
+        self.make_room = _nothing
+        # What every cell finds by name, whatever the one before it did.
+        self.builtins = {}
+        # What is asked of every cell before it runs; nothing by default.
+        self.conduct = None
+        self.flags = 0
+        self.sources = Sources()
+        self.first_path = tuple(sys.path)
+        self._tracebacks = Tracebacks(self.sources)
+        self._loop = EventLoop()
+        self.displays = Displays(display)
+        self.displays.report = self._keep_unshown
+        # What keep() was told.
+        self.keeping = Keeping()
+        self._figures = self.displays.figures
+        self._commands = Commands(self)
+        self._install()
+        self.history = History(self.namespace)
+
+    @property
+    def main(self):
+        """The module whose namespace the cells share."""
+        return self._main
+
+    @property
+    def commands(self):
+        """The magics of this session."""
+        return self._commands
+
+    @property
+    def ipython(self):
+        """What `get_ipython()` gives."""
+        if self._ipython is None:
+            from .ipython.shell import ZMQInteractiveShell
+
+            self._ipython = ZMQInteractiveShell(self)
+            loader.introduce(self._ipython)
+        return self._ipython
+
+    @property
+    def lost_names(self):
+        """Advice for the names that a restored session could not get back."""
+        return self._tracebacks.lost_names
+
+    @property
+    def network(self):
+        """Whether cells may reach a network; without it, network errors get a hint."""
+        return self._tracebacks.network
+
+    @network.setter
+    def network(self, allowed):
+        self._tracebacks.network = allowed
+
+    def _install(self):
+        _modules["__main__"] = self._main
+        interactive.install(self.displays.display, self.keeping.function())
+        loader.install(self)
+        sys.displayhook = self._show_value
+        self.sources.teach_inspect()
+        warnings.filterwarnings("default", category=DeprecationWarning, module="__main__")
+        warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown")
+
+    def run(self, number, code):
+        """Run one cell; gives status, error, result and exit_code."""
+        outcome = late = None
+        # user code also runs after a cell's own code, in a __repr__ or a background thread
+        if _getlimit() < RECURSION_FLOOR:
+            _setlimit(RECURSION_FLOOR)
+        if _gettrace() is not None:
+            _settrace(None)
+        while True:
+            try:
+                if outcome is None and late is None:
+                    outcome = self._attempt(number, code)
+                self.leave()
+                break
+            except KeyboardInterrupt as error:
+                late = error
+            except BaseException as error:
+                if late is not None or outcome is not None:
+                    raise
+                late = error
+        if late is not None:
+            outcome = self._late_outcome(late)
+            late = None
+        return outcome
+
+    def is_struck(self, error):
+        """Whether an exception is the interrupt of the host."""
+        return is_a(error, KeyboardInterrupt) and self._tracebacks.struck_by_host(error)
+
+    def rebuild_event_loop(self):
+        """For a fork-restored copy: the event loop's own descriptors were closed."""
+        self._loop.rebuild()
+
+    def _attempt(self, number, code):
+        try:
+            code = self._prepare(number, code)
+            outcome = self._ok(self._evaluate(number, code))
+        except BaseException as error:
+            outcome = self._failure(error)
+        self._finish_output(outcome)
+        return outcome
+
+    def _prepare(self, number, code):
+        """The text of the cell as it is to be run, once all is ready for it."""
+        self.number = number
+        self._unshown = None
+        self._reset()
+        self.enter()
+        if self.conduct is not None:
+            code = self.conduct.prepare(code, self)
+        self._commands.begin(code)
+        if self._ipython is not None:
+            self._ipython.before_cell(code)
+        return code
+
+    def _finish_output(self, outcome):
+        """What is shown after the value or the error: figures, and by the functions called then."""
+        self._commands.end()
+        if self.conduct is not None:
+            self.conduct.report(outcome)
+        shell = self._ipython
+        if self._unshown is not None and outcome["status"] == "ok":
+            outcome["end_seq"] = self._unshown_at
+        if self._figures.are_open() or (shell is not None and shell.is_followed):
+            self._end(outcome)
+            try:
+                self._figures.flush()
+                if shell is not None:
+                    shell.after_cell(outcome["error"] is None)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                self._keep_unshown(error)
+        if self._unshown is not None:
+            unshown, self._unshown = self._unshown, None
+            if outcome["status"] == "ok":
+                outcome["status"] = "error"
+                outcome["error"] = self._tracebacks.describe(unshown)
+        self._flush()
+
+    def _end(self, outcome):
+        """The value or the error stands here, before what is shown from now on."""
+        if "end_seq" not in outcome:
+            self._flush()
+            outcome["end_seq"] = self.separate()
+
+    def _keep_unshown(self, error):
+        if self._unshown is None and not is_ending(error):
+            self._flush()
+            self._unshown, self._unshown_at = error, self.separate()
+
+    def _reset(self):
+        """Undo what an earlier cell did to the things every cell stands on."""
+        namespace = self.namespace
+        _modules["__main__"] = self._main
+        namespace["__name__"] = "__main__"
+        namespace["__builtins__"] = builtins
+        # one registry for all cells would silence a warning on the same line of a later cell
+        namespace.pop("__warningregistry__", None)
+        if self.lost_names:
+            for name in [name for name in self.lost_names if name in namespace]:
+                del self.lost_names[name]
+        if self.streams is not None:
+            if self.streams[0].closed:
+                self.streams = (open(os.devnull),) + tuple(self.streams[1:])
+            sys.stdin, sys.stdout, sys.stderr = self.streams
+            sys.__stdin__, sys.__stdout__, sys.__stderr__ = self.streams
+        _builtin_names[rewriter.BUILTIN] = self._commands
+        _builtin_names.update(self.builtins)
+        for repair in (self._loop.reset, self._figures.watch):
+            try:
+                repair()
+            except Exception:
+                # asyncio or matplotlib is broken by the user: cells that use it will tell
+                continue
+
+    def _note(self, text):
+        try:
+            (self.streams[2] if self.streams else sys.stderr).write(text)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            pass
+
+    def _flush(self):
+        for stream in self.streams[1:] if self.streams else (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except KeyboardInterrupt:
+                raise
+            except BaseException:
+                continue
+
+    def _evaluate(self, number, code):
+        """The cell's value, or None where it shows none."""
+        return self._value_of(self._build(number, code))
+
+    def _build(self, number, code):
+        self.history.begin(number, code)
+        asked = self.flags, self.sources, self.conduct
+        shown_by = None if self._ipython is None else self._ipython.interactivity()
+        cell = cells.build(number, code, *asked, commands=self._commands, shown_by=shown_by)
+        self.flags = cell.flags
+        return cell
+
+    def _value_of(self, cell):
+        """Run a cell that is built; its value, or None where it shows none."""
+        if cell.uses_asyncio:
+            self._loop.attach()
+        if cell.around is None:
+            value = self._execute(cell)
+        else:
+            with cell.around(self._commands) as surroundings:
+                value = self._execute(cell)
+                if surroundings.hides_value:
+                    surroundings.take(value if cell.shows_value else None)
+                    value = None
+        return value if cell.shows_value else None
+
+    value_of = _value_of
+
+    def _execute(self, cell):
+        pid = _getpid()
+        try:
+            if cell.in_loop:
+                return self._loop.run(self._steps(cell, pid))
+            value = None
+            for code in cell.codes:
+                value = _eval(code, self.namespace)
+            return value
+        except MemoryError:
+            # At once: a `finally` that fails for want of memory never ends in some Pythons.
+            self.make_room()
+            raise
+        finally:
+            # no call to a Python function before these: the limit may be nearly reached
+            if _getlimit() < RECURSION_FLOOR:
+                _setlimit(RECURSION_FLOOR)
+            if _gettrace() is not None:
+                _settrace(None)
+            if _getprofile() is not None:
+                _setprofile(None)
+            if is_monitored:
+                stop_monitoring()
+            if _getpid() != pid:
+                self._end_copy(sys.exc_info()[1])
+
+    async def _steps(self, cell, pid):
+        value = None
+        try:
+            for code in cell.codes:
+                value = _eval(code, self.namespace)
+                if code.co_flags & cells.COROUTINE:
+                    value = await value
+            return value
+        except MemoryError:
+            self.make_room()
+            raise
+        finally:
+            if _getpid() != pid:
+                self._end_copy(sys.exc_info()[1])
+
+    def _end_copy(self, error):
+        """A child that user code forked ends here, as it would at the end of a script."""
+        code = 0
+        try:
+            if is_a(error, SystemExit):
+                code = exit_code_of(error)[0]
+            elif error is not None:
+                code = 1
+                sys.stderr.write(self._tracebacks.describe(error)["traceback"] + "\n")
+            self._flush()
+        finally:
+            _exit(code & 0xFF)
+
+    def _show_value(self, value):
+        """What code compiled as single statements does with its values."""
+        if value is not None:
+            self.history.keep(value)
+            self.displays.show_result(value)
+
+    def evaluate_within(self, code):
+        """The value of a text that a cell runs as a cell."""
+        self._within += 1
+        cell = self._build("{}.{}".format(self.number, self._within), code)
+        return self._value_of(cell)
+
+    def _ok(self, value):
+        outcome = {"status": "ok", "error": None, "result": None, "exit_code": None}
+        if value is not None:
+            try:
+                data, metadata = self.displays.bundle(value)
+            finally:
+                self.history.keep(value)
+            apart = self._unshown is not None
+            outcome["result"] = self.displays.result(value, data, metadata, apart)
+        return outcome
+
+    def _failure(self, error):
+        starved = is_a(error, SystemError) and _arguments_of(error) == NO_FRAME
+        if starved or is_a(error, MemoryError):
+            self.make_room()
+        if is_ending(error):
+            return self._ok(None)
+        status, exit_code = "error", None
+        self._commands.fail(error)
+        described = self._tracebacks.describe(error, self._loop.awaited)
+        self._commands.last_error = described["traceback"]
+        if starved:
+            described["type"] = "MemoryError"
+        if self.is_struck(error):
+            status = "interrupted"
+            described["type"] = "KeyboardInterrupt"
+        elif is_a(error, SystemExit):
+            exit_code, described["message"] = exit_code_of(error)
+            described["type"] = "SystemExit"
+        return {"status": status, "error": described, "result": None, "exit_code": exit_code}
+
+    def _late_outcome(self, error):
+        """An interrupt struck while the outcome was made: no more user code is called."""
+        if is_a(error, MemoryError):
+            self.make_room()
+        described = self._tracebacks.bare(error)
+        interrupted = is_a(error, KeyboardInterrupt)
+        status = "interrupted" if interrupted else "error"
+        return {"status": status, "error": described, "result": None, "exit_code": None}

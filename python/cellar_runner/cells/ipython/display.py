@@ -1,0 +1,324 @@
+"""What `IPython.display` offers, where IPython is not installed."""
+
+from __future__ import annotations
+
+import builtins
+import os
+from base64 import b64encode
+from html import escape
+from json import dumps, loads
+
+from ...output.displays import DisplayHandle
+from ...pristine import BUILTINS as __builtins__
+
+_MODULE = "IPython.core.display"
+_SIGNATURES = (
+    (b"\x89PNG", "png"),
+    (b"\xff\xd8", "jpeg"),
+    (b"GIF8", "gif"),
+    (b"RIFF", "webp"),
+)
+
+
+def display(*objs, **options):
+    """Show objects as rich output, in order."""
+    return builtins.display(*objs, **options)
+
+
+def update_display(obj, *, display_id, **options):
+    """Show another object where one was shown under this id."""
+    options["update"] = True
+    builtins.display(obj, display_id=display_id, **options)
+
+
+def clear_output(wait=False):
+    """Take back what the cell has shown so far; `wait`: when it shows something else."""
+    builtins.get_ipython().display_pub.clear_output(wait)
+
+
+def publish_display_data(data, metadata=None, *, transient=None, **options):
+    """Show representations that are made already."""
+    builtins.get_ipython().display_pub.publish(data, metadata, transient=transient, **options)
+
+
+def _display_as(mime):
+    def show(*objs, raw=False, metadata=None, **options):
+        if raw and metadata:
+            metadata = {mime: metadata}
+        if raw:
+            for content in objs:
+                publish_display_data({mime: content}, metadata, **options)
+        else:
+            display(*objs, include=[mime], metadata=metadata, **options)
+
+    show.__doc__ = "Show the {} of objects.".format(mime)
+    return show
+
+
+display_pretty = _display_as("text/plain")
+display_html = _display_as("text/html")
+display_markdown = _display_as("text/markdown")
+display_svg = _display_as("image/svg+xml")
+display_png = _display_as("image/png")
+display_jpeg = _display_as("image/jpeg")
+display_latex = _display_as("text/latex")
+display_json = _display_as("application/json")
+display_javascript = _display_as("application/javascript")
+display_pdf = _display_as("application/pdf")
+
+
+class DisplayObject:
+    """Data that is shown as what its class says."""
+
+    __module__ = _MODULE
+    _read_flags = "r"
+    _show_mem_addr = False
+
+    def __init__(self, data=None, url=None, filename=None, metadata=None):
+        if is_path(data):
+            data = os.fspath(data)
+        if isinstance(data, str) and url is None and filename is None:
+            if data.startswith(("http://", "https://")):
+                data, url = None, data
+            elif self._may_be_file(data):
+                data, filename = None, data
+        self.url, self.filename, self.metadata = url, filename, metadata or {}
+        self.data = data
+        self.reload()
+        self._check_data()
+
+    def __repr__(self):
+        if self._show_mem_addr:
+            return object.__repr__(self)
+        return "<{}.{} object>".format(type(self).__module__, type(self).__name__)
+
+    def _may_be_file(self, _text):
+        return False
+
+    def _check_data(self):
+        """Text, bytes or nothing, unless a class takes more."""
+
+    def reload(self):
+        """Read the data again from its file or address."""
+        if self.filename is not None:
+            with open(self.filename, self._read_flags, **self._encoding()) as source:
+                self.data = source.read()
+        elif self.url is not None:
+            from urllib.request import urlopen
+
+            with urlopen(self.url) as response:
+                self.data = response.read()
+            if self._read_flags == "r":
+                self.data = self.data.decode("utf-8", "replace")
+
+    def _encoding(self):
+        return {} if "b" in self._read_flags else {"encoding": "utf-8"}
+
+    def _data_and_metadata(self):
+        return (self.data, self.metadata) if self.metadata else self.data
+
+
+def is_path(data):
+    return isinstance(data, os.PathLike)
+
+
+class TextDisplayObject(DisplayObject):
+    """Data that is text."""
+
+    __module__ = _MODULE
+
+    def _check_data(self):
+        if self.data is not None and not isinstance(self.data, str):
+            raise TypeError("{} expects text, not {!r}".format(type(self).__name__, self.data))
+
+
+class Pretty(TextDisplayObject):
+    __module__ = _MODULE
+
+    def _repr_pretty_(self, page, cycle):
+        page.text(self.data)
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {"text/plain": self.data}
+
+
+class HTML(TextDisplayObject):
+    __module__ = _MODULE
+
+    def _repr_html_(self):
+        return self._data_and_metadata()
+
+    def __html__(self):
+        return self.data
+
+
+class Markdown(TextDisplayObject):
+    __module__ = _MODULE
+
+    def _repr_markdown_(self):
+        return self._data_and_metadata()
+
+
+class Math(TextDisplayObject):
+    __module__ = _MODULE
+
+    def _repr_latex_(self):
+        text = "$\\displaystyle {}$".format(self.data.strip("$"))
+        return (text, self.metadata) if self.metadata else text
+
+
+class Latex(TextDisplayObject):
+    __module__ = _MODULE
+
+    def _repr_latex_(self):
+        return self._data_and_metadata()
+
+
+class SVG(DisplayObject):
+    __module__ = _MODULE
+
+    def _may_be_file(self, text):
+        return not text.lstrip().startswith("<")
+
+    def _repr_svg_(self):
+        text = self.data
+        if isinstance(text, bytes):
+            text = text.decode("utf-8")
+        text = _svg_element(text)
+        return (text, self.metadata) if self.metadata else text
+
+
+def _svg_element(text):
+    """The picture without what an XML file has around it."""
+    from xml.dom import minidom
+    from xml.parsers.expat import ExpatError
+
+    try:
+        found = minidom.parseString(text).getElementsByTagName("svg")
+    except ExpatError:
+        return text
+    return found[0].toxml() if found else text
+
+
+class JSON(DisplayObject):
+    __module__ = _MODULE
+
+    def __init__(
+        self, data=None, url=None, filename=None, expanded=False, metadata=None, root="root", **more
+    ):
+        described = {"expanded": expanded, "root": root}
+        described.update(metadata or {}, **more)
+        super().__init__(data, url, filename, described)
+
+    def _check_data(self):
+        if isinstance(self.data, str):
+            self.data = loads(self.data)
+        if self.data is not None and not isinstance(self.data, (dict, list)):
+            raise TypeError("JSON expects a dict or a list, not {!r}".format(self.data))
+
+    def _repr_json_(self):
+        return self._data_and_metadata()
+
+
+class GeoJSON(JSON):
+    __module__ = _MODULE
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        kind = "application/geo+json"
+        plain = "<IPython.display.GeoJSON object>"
+        return {kind: self.data, "text/plain": plain}, {kind: self.metadata}
+
+
+class Javascript(TextDisplayObject):
+    __module__ = _MODULE
+
+    def __init__(self, data=None, url=None, filename=None, lib=None, css=None):
+        self.lib = [lib] if isinstance(lib, str) else list(lib or ())
+        self.css = [css] if isinstance(css, str) else list(css or ())
+        super().__init__(data, url, filename)
+
+    def _repr_javascript_(self):
+        parts = [
+            'var link = document.createElement("link");link.rel = "stylesheet";'
+            'link.href = {};document.head.appendChild(link);\n'.format(dumps(address))
+            for address in self.css
+        ]
+        script = self.data or ""
+        for address in reversed(self.lib):
+            script = "$.getScript({}, function () {{\n{}}});\n".format(dumps(address), script)
+        return "".join(parts) + script
+
+
+class Image(DisplayObject):
+    """A picture: embedded, or by its address."""
+
+    __module__ = _MODULE
+    _read_flags = "rb"
+
+    def __init__(
+        self,
+        data=None,
+        url=None,
+        filename=None,
+        format=None,
+        embed=None,
+        width=None,
+        height=None,
+        retina=False,
+        unconfined=False,
+        metadata=None,
+        alt=None,
+    ):
+        if is_path(filename):
+            filename = os.fspath(filename)
+        if is_path(data):
+            data = os.fspath(data)
+        address = url or (data if isinstance(data, str) and "://" in data[:10] else None)
+        named = filename or address or (data if isinstance(data, str) else None)
+        if format is None and isinstance(named, str) and "." in named:
+            ending = named.rpartition(".")[2].lower()
+            format = {"jpg": "jpeg"}.get(ending, ending)
+        self.embed = (address is None) if embed is None else embed
+        self.width, self.height, self.alt = width, height, alt
+        self.retina, self.unconfined = retina, unconfined
+        self.format = format
+        super().__init__(data, url, filename, metadata)
+        found = next((name for mark, name in _SIGNATURES if _bytes(self.data).startswith(mark)), None)
+        self.format = found or (self.format or "png")
+        if self.retina and self.format == "png" and width is None and height is None:
+            size = [int.from_bytes(_bytes(self.data)[at : at + 4], "big") // 2 for at in (16, 20)]
+            self.width, self.height = size
+
+    def _may_be_file(self, text):
+        return True
+
+    def reload(self):
+        if self.embed:
+            super().reload()
+
+    def _described(self):
+        told = {"width": self.width, "height": self.height, "alt": self.alt}
+        found = {name: value for name, value in told.items() if value}
+        if self.unconfined:
+            found["unconfined"] = True
+        return dict(found, **self.metadata)
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        if self.embed:
+            mime = "image/" + self.format
+            described = self._described()
+            content = b64encode(_bytes(self.data)).decode("ascii")
+            return {mime: content}, {mime: described} if described else {}
+        return {"text/html": self._repr_html_()}
+
+    def _repr_html_(self):
+        if self.embed:
+            return None
+        told = (("width", self.width), ("height", self.height), ("alt", self.alt))
+        marks = "".join(' {}="{}"'.format(name, escape(str(value))) for name, value in told if value)
+        confined = ' class="unconfined"' if self.unconfined else ""
+        return '<img src="{}"{}{}/>'.format(self.url, marks, confined)
+
+
+def _bytes(data):
+    return data if isinstance(data, bytes) else b""

@@ -1,0 +1,131 @@
+"""`get_ipython()` and the module IPython: there from the start, and loaded when they are used."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+
+from ...output.figures import Arrival
+from ...pristine import BUILTINS as __builtins__
+
+NAME = "IPython"
+KERNEL_SHELL = "ipykernel.zmqshell"
+INTERACTIVE_SHELL = "IPython.core.interactiveshell"
+# Of the IPython whose behaviour is kept to; libraries ask for it to choose between its ways.
+VERSION_INFO = (9, 18, 0, "")
+_TOLD = ("__path__", "__version__", "__all__")
+
+_modules = sys.modules
+
+
+def current():
+    """The shell of this session; what a saved reference to it becomes."""
+    return builtins.get_ipython()
+
+
+def introduce(shell):
+    """Let a shell pass for one of the installed IPython, where that is loaded."""
+    real = getattr(_modules.get(INTERACTIVE_SHELL), "InteractiveShell", None)
+    if real is not None and real is not type(shell):
+        shell.take_for(real)
+
+
+def install(interpreter):
+    """Give cells `get_ipython`, and libraries a module IPython that they can find."""
+
+    def get_ipython():
+        """The object that stands for the running shell."""
+        return interpreter.ipython
+
+    builtins.get_ipython = get_ipython
+    _modules.setdefault(KERNEL_SHELL, _kernel_shell())
+    if INTERACTIVE_SHELL in _modules:
+        # a preloaded library has brought it
+        _lead_to_current()
+        _watch_widgets(interpreter)
+    known = _modules.get(NAME)
+    if known is None or getattr(known, "__spec__", None) is None or known.__spec__.loader is None:
+        _modules[NAME] = _placeholder(get_ipython, interpreter)
+
+
+def _kernel_shell():
+    """By this module libraries tell a notebook from a terminal."""
+    module = ModuleType(KERNEL_SHELL, "Where a kernel's shell is defined.")
+    module.__spec__ = ModuleSpec(KERNEL_SHELL, None)
+
+    def load(name):
+        if name != "ZMQInteractiveShell":
+            raise AttributeError("module {!r} has no attribute {!r}".format(KERNEL_SHELL, name))
+        from .shell import ZMQInteractiveShell
+
+        return ZMQInteractiveShell
+
+    module.__getattr__ = load
+    return module
+
+
+def _watch_widgets(interpreter):
+    from . import widgets
+
+    if widgets.MODULE in _modules:
+        widgets.adopt(interpreter)
+        return
+
+    def tell():
+        widgets.adopt(interpreter)
+
+    sys.meta_path.insert(0, Arrival(widgets.MODULE, tell))
+
+
+def _placeholder(get_ipython, interpreter):
+    """In a kernel IPython is always loaded; here its first use loads it."""
+    module = ModuleType(NAME, "IPython, which is loaded when it is used.")
+    module.__spec__ = ModuleSpec(NAME, None, is_package=True)
+    module.get_ipython = get_ipython
+    module.version_info = VERSION_INFO
+
+    def load(name):
+        # what walks through all modules asks for such names
+        if name.startswith("__") and name not in _TOLD:
+            raise AttributeError("module {!r} has no attribute {!r}".format(NAME, name))
+        if _modules.get(NAME) is module:
+            # ipywidgets uses it first
+            _watch_widgets(interpreter)
+        return getattr(_loaded(module), name)
+
+    module.__getattr__ = load
+    return module
+
+
+def _loaded(placeholder):
+    """The installed IPython, or one of the runner's own where there is none."""
+    if _modules.get(NAME) is not placeholder:
+        return import_module(NAME)
+    if PathFinder.find_spec(NAME) is None:
+        from .shim import Finder
+
+        if not any(type(finder) is Finder for finder in sys.meta_path):
+            sys.meta_path.append(Finder())
+    else:
+        sys.meta_path.insert(0, Arrival(INTERACTIVE_SHELL, _adopt))
+    del _modules[NAME]
+    try:
+        return import_module(NAME)
+    except BaseException:
+        _modules[NAME] = placeholder
+        raise
+
+
+def _adopt():
+    """The installed IPython finds the session's shell running."""
+    _lead_to_current()
+    introduce(current())
+
+
+def _lead_to_current():
+    real = _modules[INTERACTIVE_SHELL].InteractiveShell
+    real.initialized = classmethod(lambda _kind: True)
+    real.instance = classmethod(lambda _kind, *_arguments, **_options: current())

@@ -1,0 +1,139 @@
+"""`IPython.core.magic`, where IPython is not installed: functions and classes become magics."""
+
+from __future__ import annotations
+
+import argparse
+import builtins
+import shlex
+
+from ...pristine import BUILTINS as __builtins__
+from ..magics.dispatch import UsageError
+
+_MARK = "_cellar_magic"
+
+
+def _registering(kind):
+    def register(given):
+        if callable(given):
+            builtins.get_ipython().register_magic_function(given, kind, given.__name__)
+            return given
+
+        def named(function):
+            builtins.get_ipython().register_magic_function(function, kind, given)
+            return function
+
+        return named
+
+    register.__doc__ = "Make a function a {} magic.".format(kind.replace("_", " and "))
+    return register
+
+
+def _marking(kind):
+    def mark(given):
+        if callable(given):
+            setattr(given, _MARK, (kind, given.__name__))
+            return given
+
+        def named(function):
+            setattr(function, _MARK, (kind, given))
+            return function
+
+        return named
+
+    mark.__doc__ = "Mark a method as a {} magic.".format(kind.replace("_", " and "))
+    return mark
+
+
+class Magics:
+    """Holds magics as methods, and state between them."""
+
+    __module__ = "IPython.core.magic"
+    registered = False
+
+    def __init__(self, shell=None, **_options):
+        self.shell = builtins.get_ipython() if shell is None else shell
+        self.magics = {"line": {}, "cell": {}, "line_cell": {}}
+        for name in dir(type(self)):
+            kind, shown = getattr(getattr(type(self), name, None), _MARK, (None, None))
+            if kind is not None:
+                self.magics[kind][shown] = getattr(self, name)
+
+
+def magics_class(cls):
+    """Says that a class holds magics."""
+    cls.registered = True
+    return cls
+
+
+def needs_local_scope(function):
+    """The function is also given the caller's names."""
+    function.needs_local_scope = True
+    return function
+
+
+def no_var_expand(function):
+    """Names in the line are left as they stand."""
+    function._ipython_magic_no_var_expand = True
+    return function
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message):
+        raise UsageError(message)
+
+
+class MagicArgumentParser(_Parser):
+    """Reads the line of a magic."""
+
+    def parse_argstring(self, argstring):
+        return self.parse_args(shlex.split(argstring))
+
+
+def magic_arguments(name=None):
+    """Give a magic the arguments that stand below."""
+
+    def decorate(function):
+        shown = name or function.__name__.replace("magic_", "").replace("_", "-")
+        parser = MagicArgumentParser(prog="%" + shown, add_help=False)
+        for arguments, options in reversed(getattr(function, "arguments", [])):
+            parser.add_argument(*arguments, **options)
+        function.parser = parser
+        return function
+
+    return decorate
+
+
+def argument(*arguments, **options):
+    """An argument, as argparse describes it."""
+
+    def decorate(function):
+        function.arguments = getattr(function, "arguments", []) + [(arguments, options)]
+        return function
+
+    return decorate
+
+
+def parse_argstring(magic_func, argstring):
+    """The arguments of a magic from its line."""
+    return magic_func.parser.parse_argstring(argstring)
+
+
+MAGIC = {
+    "register_line_magic": _registering("line"),
+    "register_cell_magic": _registering("cell"),
+    "register_line_cell_magic": _registering("line_cell"),
+    "line_magic": _marking("line"),
+    "cell_magic": _marking("cell"),
+    "line_cell_magic": _marking("line_cell"),
+    "Magics": Magics,
+    "magics_class": magics_class,
+    "needs_local_scope": needs_local_scope,
+    "no_var_expand": no_var_expand,
+    "UsageError": UsageError,
+}
+ARGUMENTS = {
+    "magic_arguments": magic_arguments,
+    "argument": argument,
+    "parse_argstring": parse_argstring,
+    "MagicArgumentParser": MagicArgumentParser,
+}

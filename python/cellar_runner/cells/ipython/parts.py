@@ -1,0 +1,172 @@
+"""The parts of the shell that `get_ipython()` gives."""
+
+from __future__ import annotations
+
+import sys
+
+from ...pristine import BUILTINS as __builtins__
+from ...values.reprs import is_a
+
+SHOW = "__cellar_show__"
+EVENTS = ("pre_execute", "pre_run_cell", "post_execute", "post_run_cell", "shell_initialized")
+
+
+class Config(dict):
+    """Settings by sections, which are there as soon as they are asked for."""
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self.setdefault(name, Config())
+
+    def __setattr__(self, name, value):
+        self[name] = value
+
+
+class EventManager:
+    """Functions that are called around each cell."""
+
+    def __init__(self, shell):
+        self.shell = shell
+        self.callbacks = {name: [] for name in EVENTS}
+
+    def register(self, event, function):
+        if not callable(function):
+            raise TypeError("Need a callable, got {!r}".format(function))
+        if function not in self.callbacks[event]:
+            self.callbacks[event].append(function)
+
+    def unregister(self, event, function):
+        if function not in self.callbacks[event]:
+            raise ValueError(
+                "Function {!r} is not registered as a {} callback".format(function, event)
+            )
+        self.callbacks[event].remove(function)
+
+    def trigger(self, event, *arguments, **options):
+        for function in list(self.callbacks[event]):
+            try:
+                function(*arguments, **options)
+            except BaseException as error:
+                if self.shell.is_stopped_by(error):
+                    raise
+                print("Error in callback {} (for {}):".format(function, event))
+                self.shell.showtraceback()
+
+
+class DisplayPublisher:
+    """Where libraries hand in representations that they made themselves."""
+
+    is_publishing = False
+
+    def __init__(self, displays):
+        self._displays = displays
+
+    def publish(self, data, metadata=None, source=None, *, transient=None, update=False, **_options):
+        shown_as = transient.get("display_id") if is_a(transient, dict) else None
+        self._displays.publish(data, metadata, display_id=shown_as, update=update)
+
+    def clear_output(self, wait=False):
+        self._displays.clear_output(wait)
+
+
+class ExecutionInfo:
+    """What a cell was run with."""
+
+    def __init__(self, raw_cell, store_history=False, silent=False):
+        self.raw_cell = raw_cell
+        self.transformed_cell = raw_cell
+        self.store_history = store_history
+        self.silent = silent
+        self.shell_futures = True
+        self.cell_id = None
+
+
+class ExecutionResult:
+    """How a cell ended."""
+
+    def __init__(self, info, execution_count=None):
+        self.info = info
+        self.execution_count = execution_count
+        self.error_before_exec = None
+        self.error_in_exec = None
+        self.result = None
+
+    @property
+    def success(self):
+        return self.error_before_exec is None and self.error_in_exec is None
+
+    def raise_error(self):
+        if self.error_before_exec is not None:
+            raise self.error_before_exec
+        if self.error_in_exec is not None:
+            raise self.error_in_exec
+
+
+class Kernel:
+    """There, since libraries take a shell without one for a terminal; it has no messages."""
+
+    session = None
+    iopub_socket = None
+
+    def __init__(self, shell):
+        self.shell = shell
+
+    def get_parent(self, channel=None):
+        return {}
+
+
+class MagicsManager:
+    """Looks magics up by name."""
+
+    def __init__(self, shell):
+        self.shell = shell
+        self.magics = {"line": {}, "cell": {}}
+
+    def register(self, *magic_objects):
+        self.shell.register_magics(*magic_objects)
+
+    def register_function(self, func, magic_kind="line", magic_name=None):
+        self.shell.register_magic_function(func, magic_kind, magic_name)
+
+
+class ExtensionManager:
+    """Loads modules that have `load_ipython_extension`."""
+
+    def __init__(self, shell):
+        self.shell = shell
+        self.loaded = set()
+
+    def load_extension(self, module_str):
+        if module_str in self.loaded:
+            return "already loaded"
+        __import__(module_str)
+        load = getattr(sys.modules[module_str], "load_ipython_extension", None)
+        if load is None:
+            return "no load function"
+        load(self.shell)
+        self.loaded.add(module_str)
+        return None
+
+
+def rearrange(body, wanted):
+    """Statements of a cell whose values are shown otherwise than by default."""
+    import ast
+
+    if not body:
+        return
+    last = body[-1]
+    if wanted == "none":
+        if type(last) is ast.Expr:
+            body.append(ast.copy_location(ast.Pass(), last))
+    elif wanted == "all":
+        for statement in body[:-1]:
+            if type(statement) is ast.Expr:
+                call = ast.Call(ast.Name(SHOW, ast.Load()), [statement.value], [])
+                statement.value = ast.fix_missing_locations(ast.copy_location(call, statement))
+    else:
+        targets = getattr(last, "targets", None) or [getattr(last, "target", None)]
+        if type(last) in (ast.Assign, ast.AugAssign, ast.AnnAssign) and type(targets[0]) is ast.Name:
+            value = ast.Name(targets[0].id, ast.Load())
+            shown = ast.Expr(ast.copy_location(value, last))
+            body.append(ast.copy_location(shown, last))

@@ -1,0 +1,325 @@
+"""The object that `get_ipython()` gives: what libraries and notebooks use of a kernel's shell."""
+
+from __future__ import annotations
+
+import os
+import sys
+import types
+
+from ...output.figures import PYPLOT
+from ...pristine import BUILTINS as __builtins__
+from ...values.reprs import is_a
+from . import loader as ipython
+from .parts import (
+    SHOW,
+    Config,
+    DisplayPublisher,
+    EventManager,
+    ExecutionInfo,
+    ExecutionResult,
+    ExtensionManager,
+    Kernel,
+    MagicsManager,
+    rearrange,
+)
+
+LAST_EXPRESSION = "last_expr"
+
+
+class ZMQInteractiveShell:
+    """A kernel's shell, as far as libraries look at it: they know it by this name."""
+
+    __module__ = "ipykernel.zmqshell"
+    _face = None
+    colors = "NoColor"
+    autocall = 0
+    automagic = True
+    has_readline = False
+    exit_now = False
+    InteractiveTB = None
+    ast_node_interactivity = LAST_EXPRESSION
+
+    def __init__(self, interpreter):
+        self._interpreter = interpreter
+        self.config = Config(IPKernelApp=Config())
+        self.display_formatter = interpreter.displays.formatter
+        self._display_pub = DisplayPublisher(interpreter.displays)
+        self.events = EventManager(self)
+        self.kernel = Kernel(self)
+        self.magics_manager = MagicsManager(self)
+        self.extension_manager = ExtensionManager(self)
+        self.configurables = [self]
+        self.input_transformers_cleanup = []
+        self.input_transformers_post = []
+        self.ast_transformers = []
+        self.custom_exceptions = ()
+        self.CustomTB = None
+        self.user_ns_hidden = {}
+        self.meta = Config()
+        self.before_next = []
+        self._running = ExecutionInfo("", True)
+
+    @classmethod
+    def initialized(cls):
+        return True
+
+    @classmethod
+    def instance(cls, *_arguments, **_options):
+        return ipython.current()
+
+    @property
+    def __class__(self):
+        return self._face or type(self)
+
+    def __reduce__(self):
+        return ipython.current, ()
+
+    def __repr__(self):
+        return "<ipykernel.zmqshell.ZMQInteractiveShell object at 0x{:x}>".format(id(self))
+
+    def take_for(self, kind):
+        """Names the installed IPython's class, an instance of which this claims to be."""
+        names = {"__module__": "ipykernel.zmqshell"}
+        self._face = type(kind)("ZMQInteractiveShell", (kind,), names)
+        loader = sys.modules.get("traitlets.config.loader")
+        if loader is not None:
+            self.config = loader.Config(self.config)
+
+    def _find_my_config(self, config):
+        return config
+
+    @property
+    def display_pub(self):
+        return self._interpreter.displays.publisher or self._display_pub
+
+    @display_pub.setter
+    def display_pub(self, publisher):
+        is_own = publisher is self._display_pub
+        self._interpreter.displays.publisher = None if is_own else publisher
+
+    @property
+    def user_ns(self):
+        return self._interpreter.namespace
+
+    user_global_ns = user_ns
+
+    @property
+    def user_module(self):
+        return self._interpreter.main
+
+    @property
+    def execution_count(self):
+        return self._interpreter.number
+
+    @property
+    def _commands(self):
+        return self._interpreter.commands
+
+    def run_line_magic(self, magic_name, line, _stack_depth=1):
+        """%magic_name line, in the scope of the caller."""
+        frame = sys._getframe(_stack_depth)
+        return self._commands.run_line_magic(magic_name, line, (frame.f_globals, frame.f_locals))
+
+    def run_cell_magic(self, magic_name, line, cell):
+        """%%magic_name line, and the lines below it."""
+        return self._commands.run_cell_magic(magic_name, line, cell)
+
+    def magic(self, arg_s):
+        """A line magic with its arguments in one text."""
+        name, _, line = arg_s.strip().lstrip("%").partition(" ")
+        frame = sys._getframe(1)
+        scope = frame.f_globals, frame.f_locals
+        return self._commands.run_line_magic(name, line.strip(), scope)
+
+    def find_magic(self, magic_name, magic_kind="line"):
+        return self.magics_manager.magics[magic_kind].get(magic_name)
+
+    def find_line_magic(self, magic_name):
+        return self.find_magic(magic_name)
+
+    def find_cell_magic(self, magic_name):
+        return self.find_magic(magic_name, "cell")
+
+    find_user_code = None
+
+    def register_magic_function(self, func, magic_kind="line", magic_name=None):
+        """Make a function a magic."""
+        name = magic_name or func.__name__
+        if magic_kind not in ("line", "cell", "line_cell"):
+            raise ValueError("magic_kind must be one of line, cell, line_cell")
+        self._commands.register(magic_kind, func, name)
+        for kind in ("line", "cell") if magic_kind == "line_cell" else (magic_kind,):
+            self.magics_manager.magics[kind][name] = func
+
+    def register_magics(self, *magic_objects):
+        """Make the marked methods of objects, or of instances of classes, magics."""
+        for holder in magic_objects:
+            if is_a(holder, type):
+                holder = holder(shell=self)
+            for kind, functions in holder.magics.items():
+                for name, function in functions.items():
+                    if is_a(function, str):
+                        function = getattr(holder, function)
+                    self.register_magic_function(function, kind, name)
+
+    def system(self, cmd):
+        """!cmd"""
+        self._commands._shell(cmd)
+
+    system_piped = system_raw = system
+
+    def getoutput(self, cmd, split=True, depth=0):
+        """The lines that a command writes."""
+        from ..magics.commands import shell
+
+        lines, code = shell.lines(cmd)
+        self._commands.bind("_exit_code", code)
+        return lines if split else "\n".join(lines)
+
+    def run_cell(self, raw_cell, store_history=False, silent=False, shell_futures=True, cell_id=None):
+        """Run a text as a cell: values and errors are shown, and told in what it gives."""
+        result = ExecutionResult(ExecutionInfo(raw_cell, store_history, silent), self.execution_count)
+        try:
+            value = self._interpreter.evaluate_within(raw_cell)
+            if value is not None and not silent:
+                sys.modules["builtins"]._ = value
+                self._interpreter.displays.show_result(value)
+            result.result = value
+        except KeyboardInterrupt:
+            raise
+        except SyntaxError as error:
+            result.error_before_exec = error
+            self.showtraceback()
+        except BaseException as error:
+            result.error_in_exec = error
+            self.showtraceback()
+        return result
+
+    def run_code(self, code_obj, result=None, *, async_=False):
+        """Run a code object; gives whether it failed."""
+        try:
+            exec(code_obj, self.user_ns)
+            return False
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            if result is not None:
+                result.error_in_exec = error
+            self.showtraceback()
+            return True
+
+    def ev(self, expr):
+        """The value of an expression."""
+        return eval(expr, self.user_ns)
+
+    def ex(self, cmd):
+        """Run statements."""
+        exec(cmd, self.user_ns)
+
+    def push(self, variables, interactive=True):
+        """Bind names: of a dict, or those of the caller that are listed."""
+        if is_a(variables, dict):
+            self.user_ns.update(variables)
+            return
+        frame = sys._getframe(1)
+        names = variables.split() if is_a(variables, str) else variables
+        for name in names:
+            self.user_ns[name] = eval(name, frame.f_globals, frame.f_locals)
+
+    def drop_by_id(self, variables):
+        """Unbind names that still have these values."""
+        for name, value in variables.items():
+            if self.user_ns.get(name) is value:
+                del self.user_ns[name]
+
+    def showtraceback(self, exc_tuple=None, *_arguments, **_options):
+        """Tell of an exception as the error of the running cell, which goes on."""
+        error = exc_tuple[1] if exc_tuple else sys.exc_info()[1]
+        if error is not None:
+            self._interpreter.displays.report(error)
+
+    showsyntaxerror = showindentationerror = showtraceback
+
+    def show_usage_error(self, exc):
+        sys.stderr.write("UsageError: {}\n".format(exc))
+
+    def set_custom_exc(self, exc_tuple, handler):
+        """Let a function tell of exceptions of these classes."""
+        if not is_a(exc_tuple, tuple):
+            raise TypeError("The custom exceptions must be given as a tuple.")
+        self.custom_exceptions = exc_tuple
+        self.CustomTB = None if handler is None else types.MethodType(handler, self)
+
+    def transform_cell(self, raw_cell):
+        return raw_cell
+
+    def ask_exit(self):
+        """Nothing ends by this: the host ends sessions."""
+
+    def set_next_input(self, text, replace=False):
+        """There is no next input here."""
+
+    def enable_gui(self, gui=None):
+        """There are no windows here."""
+
+    def enable_matplotlib(self, gui=None):
+        return "inline", "inline"
+
+    def getcwd(self):
+        return os.getcwd()
+
+    def interactivity(self):
+        """What changes the statements of a cell so that other values than the last are shown."""
+        wanted = self.ast_node_interactivity
+        if wanted == LAST_EXPRESSION:
+            wanted = getattr(self._face, "ast_node_interactivity", wanted)
+        if wanted == LAST_EXPRESSION or wanted not in ("all", "none", "last_expr_or_assign"):
+            return None
+        sys.modules["builtins"].__dict__[SHOW] = self._show
+        return lambda body: rearrange(body, wanted)
+
+    def _show(self, value):
+        if value is not None:
+            sys.modules["builtins"]._ = value
+            self._interpreter.displays.show_result(value)
+
+    def is_stopped_by(self, error):
+        """Whether the host has interrupted the cell; a function may raise all else by itself."""
+        return self._interpreter.is_struck(error)
+
+    def before_cell(self, code):
+        waiting, self.before_next = self.before_next, []
+        for function in waiting if is_a(waiting, list) else ():
+            function()
+        self._running = ExecutionInfo(code, True)
+        self._trigger("pre_execute")
+        self._trigger("pre_run_cell", self._running)
+
+    def _trigger(self, event, *arguments):
+        """Functions that fail are told of; what fails else was put in place by a cell, and goes."""
+        try:
+            self.events.trigger(event, *arguments)
+        except BaseException as error:
+            if self.is_stopped_by(error):
+                raise
+            self.events = EventManager(self)
+            self.showtraceback()
+
+    @property
+    def is_followed(self):
+        """Whether functions wait for the end of a cell."""
+        try:
+            callbacks = self.events.callbacks
+            waiting = callbacks["post_execute"] + callbacks["post_run_cell"]
+            # pyplot's own draws figures, which are shown and closed by then
+            return any(getattr(function, "__module__", "") != PYPLOT for function in waiting)
+        except Exception:
+            # Not what was put there at first: told of when it is used.
+            return True
+
+    def after_cell(self, success):
+        result = ExecutionResult(self._running, self.execution_count)
+        if not success:
+            result.error_in_exec = sys.modules["builtins"].Exception("the cell has failed")
+        self._trigger("post_execute")
+        self._trigger("post_run_cell", result)

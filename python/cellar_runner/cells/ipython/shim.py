@@ -1,0 +1,175 @@
+"""A small IPython for sessions that have none: its modules are made when they are imported."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+
+from ...output import displays, formatters
+from ...pristine import BUILTINS as __builtins__
+from ...values.pretty import text_of
+from ..magics.dispatch import UsageError
+from . import display as ipython_display
+from . import loader, magic, media, parts, shell
+
+VERSION = ".".join(map(str, loader.VERSION_INFO[:3]))
+
+
+def get_ipython():
+    """The object that stands for the running shell."""
+    return builtins.get_ipython()
+
+
+class StdinNotImplementedError(NotImplementedError):
+    """Nobody can answer a prompt."""
+
+
+class capture_output:
+    """Keep what is printed and shown within a `with` statement."""
+
+    def __init__(self, stdout=True, stderr=True, display=True):
+        self._wanted = stdout, stderr, display
+        self._texts = io.StringIO(), io.StringIO()
+        self.outputs = []
+
+    def __enter__(self):
+        self._streams = sys.stdout, sys.stderr
+        keeps_out, keeps_err, keeps_displays = self._wanted
+        sys.stdout = self._texts[0] if keeps_out else sys.stdout
+        sys.stderr = self._texts[1] if keeps_err else sys.stderr
+        shown_by = get_ipython()._interpreter.displays
+        self._restore = shown_by.divert(self.outputs) if keeps_displays else None
+        return self
+
+    def __exit__(self, *_error):
+        if self._restore is not None:
+            self._restore()
+        sys.stdout, sys.stderr = self._streams
+
+    @property
+    def stdout(self):
+        return self._texts[0].getvalue()
+
+    @property
+    def stderr(self):
+        return self._texts[1].getvalue()
+
+    def show(self):
+        """Print and show it after all."""
+        sys.stdout.write(self.stdout)
+        sys.stderr.write(self.stderr)
+        for data in self.outputs:
+            builtins.display(data, raw=True)
+
+    __call__ = show
+
+
+def pretty(obj, *_arguments, **_options):
+    """The text of an object."""
+    return text_of(obj)
+
+
+def pprint(obj, *_arguments, **_options):
+    """Print the text of an object."""
+    print(text_of(obj))
+
+
+def _public(*sources):
+    names = {}
+    for source in sources:
+        found = vars(source) if not isinstance(source, dict) else source
+        names.update((name, value) for name, value in found.items() if not name.startswith("_"))
+    return names
+
+
+def _display_functions():
+    names = "display update_display clear_output publish_display_data"
+    found = {name: getattr(ipython_display, name) for name in names.split()}
+    return dict(found, DisplayHandle=displays.DisplayHandle)
+
+
+def _everything():
+    kinds = {}
+    for source in (ipython_display, media):
+        for name, value in vars(source).items():
+            is_class = isinstance(value, type) and value.__module__.startswith("IPython.")
+            if is_class or name.startswith("display_"):
+                kinds[name] = value
+    return dict(kinds, **_display_functions())
+
+
+def _formatters():
+    names = "DisplayFormatter format_display_data MimebundleFormatter IPythonDisplayFormatter"
+    found = {name: getattr(formatters, name) for name in names.split()}
+    return dict(found, BaseFormatter=formatters.Formatter, PlainTextFormatter=formatters.PlainFormatter)
+
+
+def _shell():
+    names = "ExecutionInfo ExecutionResult DisplayPublisher"
+    found = {name: getattr(parts, name) for name in names.split()}
+    return dict(found, InteractiveShell=shell.ZMQInteractiveShell)
+
+
+def _top():
+    return {
+        "get_ipython": get_ipython,
+        "InteractiveShell": shell.ZMQInteractiveShell,
+        "version_info": loader.VERSION_INFO,
+        "__version__": VERSION,
+        "__getattr__": _on_demand,
+    }
+
+
+def _on_demand(name):
+    """Submodules are there without being imported, as in a kernel."""
+    if name in ("display", "core", "lib", "utils"):
+        return import_module("IPython." + name)
+    raise AttributeError("module 'IPython' has no attribute {!r}".format(name))
+
+
+_PACKAGES = ("IPython", "IPython.core", "IPython.lib", "IPython.utils")
+_MODULES = {
+    "IPython": _top,
+    "IPython.core": dict,
+    "IPython.lib": dict,
+    "IPython.utils": dict,
+    "IPython.display": _everything,
+    "IPython.core.display": _everything,
+    "IPython.core.display_functions": _display_functions,
+    "IPython.core.displaypub": lambda: {"DisplayPublisher": parts.DisplayPublisher},
+    "IPython.core.interactiveshell": _shell,
+    "IPython.core.getipython": lambda: {"get_ipython": get_ipython},
+    "IPython.core.formatters": _formatters,
+    "IPython.core.magic": lambda: _public(magic.MAGIC),
+    "IPython.core.magic_arguments": lambda: _public(magic.ARGUMENTS),
+    "IPython.core.error": lambda: {
+        "UsageError": UsageError,
+        "StdinNotImplementedError": StdinNotImplementedError,
+    },
+    "IPython.core.release": lambda: {"version": VERSION, "version_info": loader.VERSION_INFO},
+    "IPython.lib.display": _everything,
+    "IPython.lib.pretty": lambda: {"pretty": pretty, "pprint": pprint},
+    "IPython.utils.capture": lambda: {"capture_output": capture_output},
+    "IPython.utils.io": lambda: {"capture_output": capture_output},
+}
+
+
+class Finder:
+    """The last of the finders: where nobody else knows IPython, it does."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in _MODULES:
+            return None
+        return ModuleSpec(name, self, is_package=name in _PACKAGES)
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        vars(module).update(_MODULES[module.__name__]())
+        parent, _, name = module.__name__.rpartition(".")
+        if parent:
+            setattr(sys.modules[parent], name, module)

@@ -1,0 +1,74 @@
+"""ipywidgets' Output: what is shown within it belongs to the widget, not to the cell."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+from ...pristine import BUILTINS as __builtins__
+
+MODULE = "ipywidgets.widgets.widget_output"
+
+_modules = sys.modules
+
+
+def adopt(interpreter):
+    """Let Output keep what a kernel would send to it."""
+    kind = _modules[MODULE].Output
+    enter, leave = kind.__enter__, kind.__exit__
+    open_ones = []
+
+    def __enter__(self):
+        entered = enter(self)
+        open_ones.append(_Inside(interpreter))
+        return entered
+
+    def __exit__(self, etype, evalue, tb):
+        inside = open_ones.pop()
+        try:
+            return leave(self, etype, evalue, tb)
+        finally:
+            shown = inside.end()
+            if shown:
+                # a kernel hears of them from its client, after the cell
+                interpreter.ipython.before_next.append(lambda: _add(self, shown))
+
+    kind.__enter__, kind.__exit__ = __enter__, __exit__
+
+
+def _add(widget, shown):
+    widget.outputs = tuple(widget.outputs) + shown
+
+
+class _Inside:
+    """Diverts text, displays and errors until its end."""
+
+    def __init__(self, interpreter):
+        self._displays = interpreter.displays
+        self._streams = sys.stdout, sys.stderr
+        self._report = self._displays.report
+        self._bundles = []
+        self._errors = []
+        sys.stdout, sys.stderr = self._texts = io.StringIO(), io.StringIO()
+        self._restore = self._displays.divert(self._bundles)
+        self._displays.report = self._errors.append
+
+    def end(self):
+        """What was shown, as Jupyter describes outputs."""
+        try:
+            self._displays.figures.flush()
+        finally:
+            self._restore()
+            self._displays.report = self._report
+            sys.stdout, sys.stderr = self._streams
+        texts = zip(("stdout", "stderr"), (text.getvalue() for text in self._texts))
+        shown = [
+            {"output_type": "stream", "name": name, "text": text} for name, text in texts if text
+        ]
+        for data in self._bundles:
+            texts = {mime: body for mime, body in data.items() if isinstance(body, str)}
+            shown.append({"output_type": "display_data", "data": texts, "metadata": {}})
+        for error in self._errors:
+            told = {"ename": type(error).__name__, "evalue": str(error), "traceback": []}
+            shown.append(dict(told, output_type="error"))
+        return tuple(shown)

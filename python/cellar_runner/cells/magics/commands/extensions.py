@@ -1,0 +1,74 @@
+"""%load_ext: modules that add to a session."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from ....pristine import BUILTINS as __builtins__
+from ..usage import UsageError
+from . import autoreload
+
+_BUILT_IN = ("autoreload", "storemagic")
+
+
+def load_ext(commands, rest):
+    """%load_ext module"""
+    name = rest.strip()
+    if not name:
+        raise UsageError("Missing module name.")
+    if name in commands.extensions:
+        print(
+            "The {0} extension is already loaded. To reload it, use:\n  %reload_ext {0}".format(name)
+        )
+        return
+    _load(commands, name, importlib.import_module)
+
+
+def _load(commands, name, take):
+    if name in _BUILT_IN:
+        commands.extensions[name] = None
+        if name == "autoreload" and commands.reloader is None:
+            commands.reloader = autoreload.Reloader(commands)
+        return
+    commands.check("import " + name)
+    module = take(name)
+    load = getattr(module, "load_ipython_extension", None)
+    if load is None:
+        print("The {} module is not an IPython extension.".format(name))
+        return
+    load(commands.shell_object())
+    commands.extensions[name] = module
+
+
+def unload_ext(commands, rest):
+    """%unload_ext module"""
+    name = rest.strip()
+    if not name:
+        raise UsageError("Missing module name.")
+    if name not in commands.extensions:
+        print("The {} extension is not loaded.".format(name))
+        return
+    module = commands.extensions[name]
+    unload = getattr(module, "unload_ipython_extension", None)
+    if unload is None:
+        print("The {} extension doesn't define how to unload it.".format(name))
+        return
+    unload(commands.shell_object())
+    del commands.extensions[name]
+
+
+def reload_ext(commands, rest):
+    """%reload_ext module"""
+    name = rest.strip()
+    if not name:
+        raise UsageError("Missing module name.")
+    if name not in commands.extensions:
+        load_ext(commands, name)
+        return
+    module = commands.extensions[name]
+    unload = getattr(module, "unload_ipython_extension", None)
+    if unload is not None:
+        unload(commands.shell_object())
+    again = importlib.reload if name in sys.modules else importlib.import_module
+    _load(commands, name, lambda _name: again(module if again is importlib.reload else name))

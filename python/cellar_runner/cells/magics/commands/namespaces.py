@@ -1,0 +1,200 @@
+"""The variables of a session by their names: %who, %whos, %reset, %xdel and their like."""
+
+from __future__ import annotations
+
+import builtins
+import fnmatch
+import gc
+import re
+import sys
+
+from ....pristine import BUILTINS as __builtins__
+from ....values.reprs import guarded_str, is_a, type_name
+from ..options import parse_options
+from ..usage import MagicUnavailable, UsageError
+
+NAMES_IN_A_ROW = 9
+SHOWN_TEXT = 50
+END_OF_TEXT = 25
+FOUND_NAMES = 1_000
+_HIDDEN = frozenset("In Out get_ipython exit quit".split())
+_COUNTED = (dict, list, tuple)
+_KILOBYTE = 1024
+_MEGABYTE = _KILOBYTE**2
+_BIG_ARRAY = 100_000
+_modules = sys.modules
+
+
+def names_of(commands, kinds=""):
+    """The sorted names that cells have bound, of these types if any are named."""
+    given = commands.given
+    wanted = kinds.split()
+    found = []
+    for name, value in list(commands.namespace.items()):
+        if type(name) is not str or name.startswith("_") or name in _HIDDEN:
+            continue
+        if name in given and given[name] is value:
+            continue
+        if not wanted or type_name(type(value)) in wanted:
+            found.append(name)
+    return sorted(found)
+
+
+def who_ls(commands, rest):
+    """%who_ls [types]"""
+    return names_of(commands, rest)
+
+
+def who(commands, rest):
+    """%who [types]"""
+    names = names_of(commands, rest)
+    if not names:
+        _tell_none(rest)
+        return
+    for position, name in enumerate(names, 1):
+        sys.stdout.write(name + "\t ")
+        if position % NAMES_IN_A_ROW == 0:
+            sys.stdout.write("\n")
+    sys.stdout.write("\n")
+
+
+def _tell_none(rest):
+    print("No variables match your requested type." if rest else "Interactive namespace is empty.")
+
+
+def whos(commands, rest):
+    """%whos [types]"""
+    names = names_of(commands, rest)
+    if not names:
+        _tell_none(rest)
+        return
+    namespace = commands.namespace
+    kinds = [type_name(type(namespace[name])) for name in names]
+    left = max(map(len, names + ["Variable"])) + 3
+    middle = max(map(len, kinds + ["Type"])) + 4
+    header = "{:<{}}{:<{}}Data/Info".format("Variable", left, "Type", middle)
+    print(header)
+    print("-" * len(header))
+    for name, kind in zip(names, kinds):
+        row = "{:<{}}{:<{}}".format(name, left, kind, middle)
+        print(row + _summary(namespace[name]))
+
+
+def _summary(value):
+    if is_a(value, _COUNTED):
+        return "n={}".format(len(value))
+    array = getattr(_modules.get("numpy"), "ndarray", None)
+    if is_a(array, type) and type(value) is array:
+        return _of_array(value)
+    for name in ("DataFrame", "Series"):
+        table = getattr(_modules.get("pandas"), name, None)
+        if is_a(table, type) and type(value) is table:
+            return "Shape: {}".format(value.shape)
+    text = guarded_str(value)
+    if text is None:
+        return "<{}>".format(type_name(type(value)))
+    text = text.replace("\n", "\\n")
+    if len(text) < SHOWN_TEXT:
+        return text
+    return text[:END_OF_TEXT] + "<...>" + text[-END_OF_TEXT:]
+
+
+def _of_array(value):
+    shape = "x".join(map(str, value.shape))
+    text = "{}: {} elems, type `{}`, {} bytes".format(shape, value.size, value.dtype, value.nbytes)
+    if value.nbytes < _BIG_ARRAY:
+        return text
+    if value.nbytes < _MEGABYTE:
+        return text + " ({} kb)".format(value.nbytes / _KILOBYTE)
+    return text + " ({} Mb)".format(value.nbytes / _MEGABYTE)
+
+
+def reset(commands, rest):
+    """%reset -f [-s] [in] [out] [dhist] [array]"""
+    options, rest = parse_options(rest, "sf", ("aggressive",))
+    if "f" not in options:
+        raise MagicUnavailable("nobody can confirm %reset in a sandboxed cell: use %reset -f")
+    parts = rest.split()
+    if not parts:
+        for name in names_of(commands):
+            del commands.namespace[name]
+        commands.forget_results()
+        gc.collect()
+    for part in parts:
+        if part == "array":
+            array = getattr(_modules.get("numpy"), "ndarray", ())
+            for name in names_of(commands):
+                if is_a(commands.namespace[name], array):
+                    del commands.namespace[name]
+        elif part == "out":
+            print("Flushing output cache ({} entries)".format(commands.forget_results()))
+        elif part == "in":
+            print("Flushing input history")
+        elif part == "dhist":
+            print("Flushing directory history")
+            commands.visited.clear()
+        else:
+            print("Don't know how to reset {}, please run `%reset?` for details".format(part))
+
+
+def reset_selective(commands, rest):
+    """%reset_selective -f pattern"""
+    options, pattern = parse_options(rest, "f")
+    if not pattern:
+        print("No pattern pattern specified. Use %reset_selective -f pattern.")
+        return
+    if "f" not in options:
+        raise MagicUnavailable("nobody can confirm %reset_selective in a sandboxed cell: use -f")
+    try:
+        matches = re.compile(pattern).search
+    except re.error as error:
+        raise UsageError("{!r} is not a pattern: {}".format(pattern, error)) from None
+    for name in names_of(commands):
+        if matches(name):
+            del commands.namespace[name]
+
+
+def xdel(commands, rest):
+    """%xdel [-n] name: the name, and what else the session holds of the value"""
+    options, name = parse_options(rest, "n")
+    namespace = commands.namespace
+    if name in ("__builtin__", "__builtins__"):
+        raise ValueError("Not deleting namespace with a name like " + name)
+    if name not in namespace:
+        print("NameError: name '{}' is not defined".format(name))
+        return
+    value = namespace.pop(name)
+    if "n" in options:
+        return
+    for other in [key for key, held in list(namespace.items()) if held is value]:
+        if type(other) is str:
+            del namespace[other]
+    commands.forget_results(value)
+
+
+def psearch(commands, rest):
+    """%psearch pattern: names in the session, in a module or among the built-ins"""
+    _options, rest = parse_options(rest, "acis*e*l")
+    words = rest.split()
+    if not words:
+        raise UsageError("%psearch needs a pattern")
+    pattern, kinds = words[0].rstrip("?"), words[1:]
+    owner, dot, last = pattern.rpartition(".")
+    if dot:
+        try:
+            subject = commands.resolve(owner)
+        except Exception:
+            return
+        found = {name: getattr(subject, name, None) for name in dir(subject)}
+    else:
+        found = dict(vars(builtins))
+        found.update((key, held) for key, held in commands.namespace.items() if type(key) is str)
+    hidden = not last.startswith("_")
+    shown = [
+        owner + dot + name
+        for name, value in sorted(found.items())
+        if fnmatch.fnmatchcase(name.lower(), last.lower())
+        and not (hidden and name.startswith("_"))
+        and (not kinds or type_name(type(value)) in kinds)
+    ]
+    print("\n".join(shown[:FOUND_NAMES]))

@@ -1,0 +1,304 @@
+"""Shell commands of a cell, and the package commands that cannot work inside the sandbox."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import string
+import subprocess
+import sys
+
+from ....pristine import BUILTINS as __builtins__
+from ....values.reprs import guarded_str
+
+SHELLS = ("/bin/bash", "/bin/sh")
+_STDOUT = 1
+
+# not between single quotes, where a shell would not look either
+_DOLLAR = re.compile(r"\$(?P<name>\$?[A-Za-z_$][\w.]*)(?=(?:[^']*'[^']*')*[^']*\Z)")
+_INSTALL = re.compile(
+    r"^(?:sudo\s+)?(?:\S*python[\d.]*\s+-m\s+|uv\s+)?"
+    r"(?P<tool>\S*pip[\d.]*|conda|mamba|apt|apt-get|uv)"
+    r"\s+(?:-\S+\s+)*(?:install|add)\b(?P<rest>.*)$",
+    re.S,
+)
+_SYSTEM_TOOLS = ("apt", "apt-get")
+_OPTIONS_WITH_VALUE = frozenset(
+    "-r --requirement -c --constraint -i --index-url --extra-index-url -f --find-links -t --target "
+    "--platform --python-version --channel -n --name -p --prefix --python".split()
+)
+_REQUIREMENT_END = re.compile(r"[\[<>=!~;@ ]")
+
+
+class PackageUnavailable(ImportError):
+    """A package that only the outside can add."""
+
+
+class SList(list):
+    """The lines of a command's output, with what IPython offers on them."""
+
+    __module__ = "IPython.utils.text"
+
+    def __reduce__(self):
+        return _lines_again, (self[:],)
+
+    @property
+    def l(self):  # noqa: E743
+        """The lines themselves."""
+        return self
+
+    list = l
+
+    @property
+    def s(self):
+        """The lines in one, with spaces between them."""
+        return " ".join(self)
+
+    spstr = s
+
+    @property
+    def n(self):
+        """The lines with line ends between them."""
+        return "\n".join(self)
+
+    nlstr = n
+
+    @property
+    def p(self):
+        """The lines as paths that exist."""
+        from pathlib import Path
+
+        return [Path(line) for line in self if os.path.exists(line)]
+
+    paths = p
+
+    def grep(self, pattern, prune=False, field=None):
+        """The lines in which a pattern is found; a function may decide instead."""
+        decide = pattern if callable(pattern) else re.compile(pattern, re.IGNORECASE).search
+        found = []
+        for line in self:
+            words = line.split() if field is not None else ()
+            subject = line if field is None else words[field] if -len(words) <= field < len(words) else ""
+            if bool(decide(subject)) != bool(prune):
+                found.append(line)
+        return SList(found)
+
+    def fields(self, *wanted):
+        """Some columns of the lines; without an argument, all of them as lists."""
+        rows = [line.split() for line in self]
+        if not wanted:
+            return rows
+        chosen = [[row[at] for at in wanted if -len(row) <= at < len(row)] for row in rows]
+        return SList(" ".join(row) for row in chosen if row)
+
+    def sort(self, field=None, nums=False):
+        """The lines in order of themselves, or of a column."""
+
+        def key(line):
+            words = line.split()
+            subject = line if field is None else words[field] if field < len(words) else ""
+            if not nums:
+                return subject
+            digits = "".join(filter(str.isdigit, subject))
+            return int(digits) if digits else 0
+
+        return SList(sorted(self, key=key))
+
+
+def _lines_again(lines):
+    return SList(lines)
+
+
+def expand(command, globals_, locals_, names_only=False):
+    """Put Python values in place of {expression} and $name, as IPython does.
+
+    What cannot be put in leaves the whole command as it is. With `names_only` expressions cannot.
+    """
+    if "{" not in command and "$" not in command and "}" not in command:
+        return command
+
+    def replace(found):
+        name = found.group("name")
+        if name.startswith("$"):
+            return name
+        first = name.partition(".")[0]
+        if (first not in locals_ and first not in globals_) or (names_only and first != name):
+            return found.group()
+        shown = guarded_str(eval(name, globals_, locals_))
+        return found.group() if shown is None else shown
+
+    formatter = string.Formatter()
+    parts = []
+    try:
+        for literal, field, spec, conversion in formatter.parse(command):
+            parts.append(_DOLLAR.sub(replace, literal))
+            if field is None:
+                continue
+            if names_only and not field.isidentifier():
+                return command
+            value = formatter.convert_field(eval(field, globals_, locals_), conversion)
+            parts.append(format(value, spec))
+    except Exception:
+        return command
+    return "".join(map(str, parts))
+
+
+def run(command, through_pipe):
+    """Run a command; it writes to the cell's stdout, where a terminal would show its errors too."""
+    _flush()
+    if not through_pipe:
+        return _finish(_start(_argv(command), stderr=_STDOUT))
+    process = _start(_argv(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return _finish(process, lambda: _copy(process.stdout))
+
+
+def lines(command):
+    """(lines of a command's output, exit code)."""
+    _flush()
+    process = _start(_argv(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    parts = []
+    code = _finish(process, lambda: parts.append(process.stdout.read()))
+    return SList(b"".join(parts).decode("utf-8", "replace").splitlines()), code
+
+
+def script(program, text, takes_out, takes_err):
+    """Give a text to a program's stdin; (exit code, stdout, stderr), None for what is not taken."""
+    _flush()
+    pipes = {"stdin": subprocess.PIPE}
+    if takes_out:
+        pipes["stdout"] = subprocess.PIPE
+    if takes_err:
+        pipes["stderr"] = subprocess.PIPE
+    process = _start(program, **pipes)
+    taken = [None, None]
+
+    def exchange():
+        taken[:] = process.communicate(text.encode("utf-8", "surrogateescape"))
+
+    code = _finish(process, exchange)
+    return (code,) + tuple(part and part.decode("utf-8", "replace") for part in taken)
+
+
+def background(program, text):
+    """Start a program that goes on after the cell; its text is given to it at once."""
+    _flush()
+    pipe = subprocess.PIPE
+    process = _start(program, stdin=pipe, stdout=pipe, stderr=pipe)
+    _feed(process.stdin, text)
+    return process
+
+
+def installs(command):
+    """(tool, packages) if a command would install packages, else None."""
+    found = _INSTALL.match(command.strip())
+    if found is None:
+        return None
+    tool = os.path.basename(found.group("tool"))
+    return tool, _packages(found.group("rest"))
+
+
+def remedy(tool, packages):
+    """Raise with what to do instead; a note if the packages are already there."""
+    missing = [name for name in packages if not _is_there(name)]
+    if packages and not missing:
+        print("already installed: " + ", ".join(packages))
+        return
+    if tool in _SYSTEM_TOOLS:
+        raise PackageUnavailable("system packages cannot be added inside the sandbox")
+    wanted = " ".join(missing) or "NAME"
+    raise PackageUnavailable(
+        "packages are added from outside the sandbox: cellar install " + wanted
+    )
+
+
+def distributions():
+    """(name, version) of each package that is installed, in order."""
+    import importlib.metadata
+
+    found = importlib.metadata.distributions()
+    return sorted({item.metadata["Name"]: item.version for item in found}.items(), key=str)
+
+
+def _argv(command):
+    return [next(filter(os.path.exists, SHELLS), SHELLS[-1]), "-c", command]
+
+
+def _start(argv, stdin=subprocess.DEVNULL, **pipes):
+    # a session of its own, so that an interrupt can end the command with all its children
+    return subprocess.Popen(argv, stdin=stdin, start_new_session=True, **pipes)
+
+
+def _finish(process, exchange=None):
+    """Do the exchange with a command and wait for its end; an interrupt ends it."""
+    try:
+        if exchange is not None:
+            exchange()
+        return process.wait()
+    except BaseException:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except OSError:
+            process.kill()
+        process.wait()
+        raise
+    finally:
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+
+def _copy(output):
+    for line in output:
+        sys.stdout.write(line.decode("utf-8", "replace"))
+
+
+def _feed(stdin, text):
+    try:
+        stdin.write(text.encode("utf-8", "surrogateescape"))
+        stdin.close()
+    except BrokenPipeError:
+        pass
+
+
+def _flush():
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            continue
+
+
+def _packages(rest):
+    try:
+        words = shlex.split(rest, comments=True)
+    except ValueError:
+        words = rest.split()
+    packages = []
+    skip = False
+    for word in words:
+        if word in ("&&", "||", ";", "|", ">", "2>&1", "&"):
+            break
+        if skip or word.startswith("-"):
+            skip = word in _OPTIONS_WITH_VALUE
+            continue
+        packages.append(word)
+    return packages
+
+
+def _is_there(requirement):
+    """Whether a package is installed; its version is not compared."""
+    import importlib.metadata
+    import importlib.util
+
+    name = _REQUIREMENT_END.split(requirement, maxsplit=1)[0]
+    try:
+        importlib.metadata.distribution(name)
+        return True
+    except Exception:
+        pass
+    try:
+        return importlib.util.find_spec(name.replace("-", "_")) is not None
+    except (ImportError, ValueError, AttributeError):
+        return False

@@ -1,0 +1,391 @@
+"""What the magics of a cell do."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from importlib import import_module
+from keyword import iskeyword
+
+from ...pristine import BUILTINS as __builtins__
+from ...values.reprs import type_name
+from .. import compiler
+from . import rewriter
+from .commands import shell, timing
+from .inspect_name import reference_text
+from .registry import ALIASES, CELLS, HOST, INSTEAD, LINES, MIMES, REFUSED, SCOPED
+from .usage import MagicUnavailable, UsageError
+
+_PACKAGE = __name__.rpartition(".")[0] + ".commands"
+_HOST = "%{} is a command of the host: use it outside the cell, in `cellar repl` or the library"
+_WITHOUT_RELOADING = (["%autoreload", "0"], ["%autoreload", "off"])
+_VERBATIM = "_ipython_magic_no_var_expand"
+_builtin_names = vars(builtins)
+_import_module = import_module
+_frame = sys._getframe
+
+
+class Commands:
+    """Bound to the builtin that rewritten cells call."""
+
+    timing = timing.Timing
+
+    def __init__(self, interpreter):
+        self._interpreter = interpreter
+        self._registered = {"line": {}, "cell": {}}
+        self._begun = []
+        self.aliases = dict(ALIASES)
+        # Names that a cell of one line may start with, without their mark.
+        self.automatic = set(LINES) | set(SCOPED) | set(ALIASES) | {"time"}
+        self.automagic = True
+        self.background = []
+        self.extensions = {}
+        self.folders = []
+        self.last_error = None
+        self.pdb = False
+        self.pprint = True
+        self.reloader = None
+        self.settings = {}
+        self.stored = {}
+        self.xmode = "Context"
+
+    def __repr__(self):
+        return "<magics of this session>"
+
+    @property
+    def namespace(self):
+        """The names of the cells."""
+        return self._interpreter.namespace
+
+    @property
+    def given(self):
+        """What the host gave by name."""
+        return self._interpreter.builtins
+
+    @property
+    def is_diverted(self):
+        """Whether what is printed goes elsewhere than to the cell's output."""
+        streams = self._interpreter.streams
+        return streams is not None and sys.stdout is not streams[1]
+
+    def bind(self, name, value):
+        """Bind a name in the user's namespace."""
+        self.namespace[name] = value
+
+    def variables(self):
+        """The names that cells have bound."""
+        return self._do("namespaces", "names_of")(self)
+
+    def cells(self):
+        """(number, text) of the cells so far."""
+        return list(self._interpreter.sources.texts.items())
+
+    def display(self, *values, raw=False):
+        """Show values."""
+        self._interpreter.displays.display(*values, raw=raw)
+
+    def divert_displays(self, outputs):
+        """Collect displays in a list; gives the function that ends this."""
+        return self._interpreter.displays.divert(outputs)
+
+    def flush_figures(self):
+        """Show the figures that are open."""
+        self._interpreter.displays.figures.flush()
+
+    def tell(self, error):
+        """Tell of an error of a cell that goes on; False where only one that ends can be told of."""
+        report = getattr(self._interpreter.displays, "report", None)
+        if report is None:
+            return False
+        report(error)
+        return True
+
+    def configure_figures(self, option, value):
+        """How figures are shown, where there is a choice."""
+        configure = getattr(self._interpreter.displays.figures, "configure", None)
+        if configure is not None:
+            configure(option, value)
+
+    @property
+    def visited(self):
+        """The folders that this session has been in."""
+        return self._interpreter.history.folders
+
+    def forget_results(self, value=None):
+        """Forget the values that cells have shown, or one of them; gives how many."""
+        kept = self._interpreter.history.outputs
+        gone = [key for key, held in kept.items() if value is None or held is value]
+        for key in gone:
+            del kept[key]
+        return len(gone)
+
+    def shell_object(self):
+        """What get_ipython() gives, or None."""
+        get = _builtin_names.get("get_ipython")
+        return None if get is None else get()
+
+    def resolve(self, name):
+        """The value of a dotted name."""
+        return eval(name, self.namespace)
+
+    def clock(self):
+        """A point in time, from which a %time counts."""
+        self._begun.append(timing.clock())
+        return len(self._begun)
+
+    def timed(self, begun, value):
+        """%time of an expression: the clock was read before it."""
+        start = self._begun[begun - 1]
+        del self._begun[begun - 1 :]
+        timing.report(start)
+        return value
+
+    def begin(self, code):
+        """Before a cell: modules that have changed are read again."""
+        if self._begun:
+            del self._begun[:]
+        # One whose code never ends could not be left alone otherwise.
+        if self.reloader is not None and code.split() not in _WITHOUT_RELOADING:
+            self.reloader.check()
+
+    def end(self):
+        """After a cell: the files of modules that it has imported are those that were read."""
+        if self.reloader is not None:
+            self.reloader.note_states()
+
+    def fail(self, error):
+        """After a cell that failed: what IPython prints then."""
+        try:
+            if self._begun:
+                timing.report(self._begun[0])
+            if type_name(type(error)) == "UsageError":
+                sys.stderr.write("UsageError: {}\n".format(error))
+        except Exception:
+            # the streams or the error are the user's
+            pass
+
+    def shell(self, command):
+        """!command"""
+        frame = _frame(1)
+        self.run_shell(self.expand(command, frame.f_globals, frame.f_locals))
+
+    def run_shell(self, command):
+        """A command as it stands."""
+        install = shell.installs(command)
+        if install is not None:
+            shell.remedy(*install)
+            return
+        self.bind("_exit_code", shell.run(command, self.is_diverted))
+
+    _shell = run_shell
+
+    def lines(self, command):
+        """name = !command"""
+        frame = _frame(1)
+        found, code = shell.lines(self.expand(command, frame.f_globals, frame.f_locals))
+        self.bind("_exit_code", code)
+        return found
+
+    def help(self, name, marks):
+        """name? and name??"""
+        frame = _frame(1)
+        if "*" in name:
+            self._do("namespaces", "psearch")(self, name)
+            return
+        bare = name.lstrip("%")
+        if name.startswith("%") or (bare not in self.namespace and self.has("line", name)):
+            self._explain(name, bare)
+            return
+        print(reference_text(name, marks > 1, frame.f_globals, frame.f_locals))
+
+    def _explain(self, name, bare):
+        for kind in ("cell", "line") if name.startswith("%%") else ("line", "cell"):
+            if self.has(kind, bare):
+                place = LINES.get(bare) or SCOPED.get(bare)
+                function = self._registered[kind].get(bare) or (place and self._do(*place))
+                text = getattr(function, "__doc__", None)
+                print(text or "%{} is a magic; it works here as in IPython.".format(bare))
+                return
+        print("Object `{}` not found.".format(name))
+
+    def line(self, name, rest):
+        """%name rest"""
+        frame = _frame(1)
+        return self._line(name, rest, frame.f_globals, frame.f_locals)
+
+    def run_line_magic(self, name, line, scope=None):
+        """%name line, for code that calls it by name; `scope` are its global and local names."""
+        globals_, locals_ = scope if type(scope) is tuple else (self.namespace, scope)
+        return self._line(name, line, globals_, globals_ if locals_ is None else locals_)
+
+    def run_cell_magic(self, name, line, body):
+        """%%name line, and the lines below it, for code that calls it by name."""
+        around = rewriter.around(name, line, body)
+        if around is not None:
+            return self._surrounded(around)
+        return self._cell(name, line, body, self.namespace, self.namespace)
+
+    def _surrounded(self, rewritten):
+        with rewritten.around(self) as surroundings:
+            value = self.run_text("magic", rewritten.text)
+            if surroundings.hides_value:
+                surroundings.take(value)
+                value = None
+        return value
+
+    def register(self, kind, function, name):
+        """Make a function a magic: `kind` is line, cell or line_cell."""
+        for one in ("line", "cell") if kind == "line_cell" else (kind,):
+            self._registered[one][name] = function
+        if kind != "cell":
+            self.automatic.add(name)
+
+    def registered(self, kind):
+        """The names of the magics that were registered."""
+        return list(self._registered[kind])
+
+    def has(self, kind, name):
+        """Whether there is such a line or cell magic."""
+        if name in self._registered[kind]:
+            return True
+        if kind == "cell":
+            return name in CELLS
+        return name in LINES or name in SCOPED or name == "time" or name in self.aliases
+
+    def is_magic(self, name):
+        """Whether a line that starts with this name is a magic, though it has no mark."""
+        if not self.automagic or name not in self.automatic or iskeyword(name):
+            return False
+        if name in self.namespace:
+            return type(self.namespace[name]).__name__ == "Macro"
+        return name not in _builtin_names
+
+    def _line(self, name, rest, globals_, locals_):
+        function = self._registered["line"].get(name)
+        if function is not None:
+            if not getattr(function, _VERBATIM, False):
+                rest = self.expand(rest, globals_, locals_)
+            return function(rest, **_local_scope(function, locals_))
+        if name in SCOPED:
+            scope = dict(globals_, **{key: locals_[key] for key in locals_ if type(key) is str})
+            return self._do(*SCOPED[name])(self, rest, scope)
+        if name == "time":
+            return self._time(rest, globals_, locals_)
+        rest = self.expand(rest, globals_, locals_)
+        if name in LINES:
+            return self._do(*LINES[name])(self, rest)
+        if name in self.aliases:
+            return self.run_shell(self._do("aliasing", "command")(self.aliases[name], rest))
+        macro = self.namespace.get(name)
+        if type(macro).__name__ == "Macro" and not rest:
+            return self.run_text(name, str(macro))
+        raise self._unknown("line", name)
+
+    def cell(self, name, rest, body):
+        """%%name rest, and the lines below it"""
+        frame = _frame(1)
+        return self._cell(name, rest, body, frame.f_globals, frame.f_locals)
+
+    def _cell(self, name, rest, body, globals_, locals_):
+        if not self.has("cell", name):
+            raise self._unknown("cell", name)
+        if not body:
+            text = "%%{} is a cell magic, but the cell body is empty.".format(name)
+            if self.has("line", name):
+                text += " Did you mean the line magic %{} (single %)?".format(name)
+            raise UsageError(text)
+        function = self._registered["cell"].get(name)
+        if function is not None:
+            if not getattr(function, _VERBATIM, False):
+                rest = self.expand(rest, globals_, locals_)
+            return function(rest, body, **_local_scope(function, locals_))
+        if name in SCOPED:
+            scope = self.namespace if name == "prun" else dict(self.namespace)
+            return self._do(*SCOPED[name])(self, rest, scope, body)
+        if name == "time":
+            raise UsageError("Can't use statement directly after '%%time'!")
+        rest = self.expand(rest, globals_, locals_)
+        if name in MIMES:
+            kind, mime = MIMES[name]
+            body = body.strip() if kind == "SVG" else body
+            shown = {"text/plain": "<IPython.core.display.{} object>".format(kind), mime: body}
+            return self.display(shown, raw=True)
+        if name in ("writefile", "file"):
+            return self._do("scripts", "write_file")(rest, body)
+        if name in ("sx", "system", "!"):
+            return self._do("scripts", "lines")(self, rest, body)
+        return self._do("scripts", "run")(self, name, rest, body)
+
+    def _time(self, rest, globals_, locals_):
+        with timing.Timing():
+            exec(self.code_of(rest, "<timed exec>"), globals_, locals_)
+
+    def expand(self, text, globals_, locals_):
+        """Values in place of {expression} and $name; under a policy of names alone."""
+        return shell.expand(text, globals_, locals_, self._has_policy)
+
+    @property
+    def _has_policy(self):
+        conduct = self._interpreter.conduct
+        return conduct is not None and conduct.policy != "off"
+
+    def check(self, text):
+        """PolicyViolation if the policy of the session does not admit this code."""
+        if not self._has_policy:
+            return
+        conduct = self._interpreter.conduct
+        if conduct.policy == "restricted":
+            raise MagicUnavailable("magics are not available with the policy 'restricted'")
+        conduct.admit(compiler.read(text, "<magic>", 0)[2], text)
+
+    def code_of(self, source, filename, mode="exec"):
+        """The code of a text that a magic runs, as the policy of the session admits it."""
+        if not self._has_policy:
+            return compile(source, filename, mode, 0, True)
+        if type(source) is bytes:
+            source = _decoded(source)
+        self.check(source)
+        return compile(source, filename, mode, 0, True)
+
+    def run_text(self, label, text):
+        """The value of a text that is run as a cell of the session."""
+        interpreter = self._interpreter
+        known = interpreter.flags, interpreter.sources, interpreter.conduct
+        cell = compiler.build(label, text, *known, commands=self)
+        interpreter.flags = cell.flags
+        return interpreter.value_of(cell)
+
+    def _do(self, module, function):
+        return getattr(_import_module("." + module, _PACKAGE), function)
+
+    def _unknown(self, kind, name):
+        if name in REFUSED:
+            return MagicUnavailable("%{} is not available here; {}".format(name, INSTEAD[name]))
+        marks, other = ("%", "cell") if kind == "line" else ("%%", "line")
+        what = "Line magic function" if kind == "line" else "Cell magic"
+        text = "{} `{}{}` not found".format(what, marks, name)
+        if self.has(other, name):
+            marks = "%%" if other == "cell" else "%"
+            text += " (But {} magic `{}{}` exists, did you mean that instead?)".format(other, marks, name)
+        error = UsageError(text + ".")
+        error.hint = _HOST.format(name) if name in HOST else INSTEAD.get(name) or _near(name)
+        return error
+
+
+def _near(name):
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(LINES) + list(SCOPED) + list(CELLS), 1)
+    return "did you mean %{}?".format(near[0]) if near else None
+
+
+def _local_scope(function, locals_):
+    return {"local_ns": locals_} if getattr(function, "needs_local_scope", False) else {}
+
+
+def _decoded(source):
+    import io
+    import tokenize
+
+    encoding = tokenize.detect_encoding(io.BytesIO(source).readline)[0]
+    return source.decode(encoding)

@@ -1,0 +1,140 @@
+"""Small repairs of pasted text, tried only on cells that are not valid Python."""
+
+from __future__ import annotations
+
+import re
+
+from ..pristine import BUILTINS as __builtins__
+from .scanner import Scanner
+
+REPAIR_LIMIT = 2_000_000
+
+_FENCE = re.compile(
+    r"\s*(`{3,}|~{3,})[ \t]*[\w+.{}-]*[ \t]*\n(.*?)(?:\n[ \t]*\1[ \t]*)?\s*\Z", re.S
+)
+_PROMPT = re.compile(r"^[ \t]*(?:>>>(?: |$)|In ?\[\d*\]: ?)")
+_MORE = re.compile(r"^[ \t]*(?:\.\.\.(?: |$)|\.\.\.: ?)")
+_RESULT = re.compile(r"^[ \t]*Out ?\[\d*\]: ?")
+
+_STRING = re.compile(
+    r"""\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\#.*"""
+    "|[\u201c\u201d\u201e]([^\u201c\u201d]*)[\u201c\u201d]"
+    "|[\u2018\u2019\u201a]([^\u2018\u2019]*)[\u2018\u2019]"
+)
+_TYPOGRAPHY = {
+    **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2212"), "-"),
+    **dict.fromkeys([0xA0, 0x202F, 0x205F, 0x3000] + list(range(0x2000, 0x200B)), " "),
+    **dict.fromkeys([0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF]),
+    **dict.fromkeys(map(ord, "\u201c\u201d\u201e\u2033"), '"'),
+    **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u2032"), "'"),
+    **{0x2026: "...", 0x2264: "<=", 0x2265: ">=", 0x2260: "!=", 0xD7: "*"},
+    **{ord(wide): narrow for wide, narrow in zip("\uff08\uff09\uff1a\uff0c\uff1b\uff1d", "():,;=")},
+}
+
+
+def candidates(text):
+    """The text as it is, then with one repair after another, as far as each changes something."""
+    found = [text]
+    if len(text) > REPAIR_LIMIT:
+        return found
+    for repair in (_without_bom, _without_fence, _dedented, without_prompts, _plain_typography):
+        repaired = repair(found[-1])
+        if repaired != found[-1]:
+            found.append(repaired)
+    return found
+
+
+def _without_bom(text):
+    return text.lstrip("\ufeff")
+
+
+def _without_fence(text):
+    fenced = _FENCE.match(text)
+    return fenced.group(2) if fenced else text
+
+
+def _dedented(text):
+    lines = text.split("\n")
+    margin = None
+    for line in lines:
+        bare = line.lstrip(" \t")
+        if not bare or bare.startswith("#"):
+            continue
+        indent = line[: len(line) - len(bare)]
+        margin = indent if margin is None else _common(margin, indent)
+        if not margin:
+            return text
+    if not margin:
+        return text
+    width = len(margin)
+    return "\n".join(
+        line[width:] if line.startswith(margin) else line.lstrip(" \t") for line in lines
+    )
+
+
+def _common(one, other):
+    length = 0
+    for left, right in zip(one, other):
+        if left != right:
+            break
+        length += 1
+    return one[:length]
+
+
+def without_prompts(text):
+    """Lines behind prompts lose them; what stands between was printed, and goes."""
+    lines = text.split("\n")
+    first = next((line for line in lines if line.strip()), "")
+    if not _PROMPT.match(first):
+        return text
+    kept = []
+    in_statement = False
+    for line in lines:
+        prompt = _PROMPT.match(line)
+        if prompt is None and in_statement:
+            prompt = _MORE.match(line)
+        if prompt is not None:
+            in_statement = True
+            kept.append(line[prompt.end() :])
+        elif _PROMPT.match(first).group().lstrip().startswith("In") and not _RESULT.match(line):
+            # IPython's continuation lines may come without their dots
+            kept.append(line)
+        else:
+            in_statement = False
+            kept.append("")
+    return "\n".join(kept)
+
+
+def _plain_typography(text):
+    if text.isascii():
+        return text
+    scanner = Scanner()
+    lines = []
+    for line in text.split("\n"):
+        if line.isascii():
+            scanner.feed(line)
+            lines.append(line)
+            continue
+        if not scanner.in_string:
+            line = _quoted(line)
+        parts = []
+        position = 0
+        for start, end in scanner.feed(line):
+            parts += [line[position:start], line[start:end].translate(_TYPOGRAPHY)]
+            position = end
+        parts.append(line[position:])
+        lines.append("".join(parts))
+    return "\n".join(lines)
+
+
+def _quoted(line):
+    """Strings between typographic quotes get plain ones and keep their content."""
+    return _STRING.sub(_requote, line)
+
+
+def _requote(found):
+    if found.group(1) is not None:
+        return '"{}"'.format(found.group(1).replace('"', '\\"'))
+    if found.group(2) is not None:
+        return "'{}'".format(found.group(2).replace("'", "\\'"))
+    return found.group()

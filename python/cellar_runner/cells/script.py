@@ -1,0 +1,41 @@
+"""What a script finds of itself, and with what it ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ..pristine import BUILTINS as __builtins__
+from ..values.reprs import cap, guarded_str, is_a
+from .tracebacks import MESSAGE_LIMIT
+
+_code_of = SystemExit.__dict__["code"].__get__
+
+
+def become_script(namespace, argv, code):
+    """Gives a cell the words, the name and the file that a script has."""
+    sys.argv = list(argv)
+    namespace.pop("__file__", None)
+    name = os.path.basename(argv[0])
+    if not name or name in ("-", "-c"):
+        return
+    try:
+        path = os.path.join(os.getcwd(), name)
+        namespace["__file__"] = path
+        # Processes that are spawned read it again.
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(code)
+    except OSError:
+        # It is there already, or nothing can be written: then the name alone has to do.
+        pass
+
+
+def exit_code_of(error):
+    """(code, message) with which Python would end."""
+    code = _code_of(error)
+    if code is None:
+        return 0, ""
+    if is_a(code, int):
+        code = int.__index__(code)
+        return (code, str(code)) if code.bit_length() < 32 else (255, "255")
+    return 1, cap(guarded_str(code) or "", MESSAGE_LIMIT)

@@ -1,0 +1,99 @@
+"""Functions of the host's own, which cells call by their names. Loaded where a session has some."""
+
+import inspect
+
+from ..errors import MODULE
+from ..pristine import BUILTINS as __builtins__
+from ..values import encoding
+from .bridge import Answer, Answers, Bridge, single
+
+_Parameter = inspect.Parameter
+
+
+class Fields(dict):
+    """A dict that may be awaited."""
+
+    __slots__ = ()
+    __module__ = MODULE
+    __hash__ = object.__hash__
+
+    def __await__(self):
+        return self
+        yield
+
+    def __reduce__(self):
+        return dict, (dict(self),)
+
+
+_SHAPES = {str: Answer, list: Answers, dict: Fields}
+
+
+def functions(service, specs):
+    """Name to function."""
+    bridge = Bridge(service)
+    return {spec["name"]: _function(bridge, spec) for spec in specs}
+
+
+def _function(bridge, spec):
+    name, is_open = spec["name"], spec["open"]
+    parameters = [(one["name"], one["required"]) for one in spec["parameters"]]
+    names = [parameter for parameter, _ in parameters]
+    optional = frozenset(parameter for parameter, required in parameters if not required)
+
+    def tool(*positional, **named):
+        fields = _fields(name, names, is_open, positional, named)
+        # None is how Python says that nothing was given.
+        given = {key: value for key, value in fields.items() if value is not None or key not in optional}
+        return single(bridge, name, [_encoded(name, given)], _shaped)
+
+    tool.__name__ = tool.__qualname__ = name
+    tool.__module__ = MODULE
+    tool.__doc__ = spec["doc"]
+    tool.__signature__ = _signature(parameters, is_open)
+    return tool
+
+
+def _fields(name, names, is_open, positional, named):
+    takes = "{}() takes {}".format(name, ", ".join(names) or "arguments by name")
+    if len(positional) > len(names):
+        raise TypeError("{}, but {} were given without a name".format(takes, len(positional)))
+    fields = dict(zip(names, positional))
+    for key, value in named.items():
+        if key in fields:
+            raise TypeError("{}() was given {} twice".format(name, key))
+        if not is_open and key not in names:
+            raise TypeError("{}, and no {}".format(takes if names else name + "() takes nothing", key))
+        fields[key] = value
+    return fields
+
+
+def _encoded(name, fields):
+    encoder = encoding.Encoder(encoding.CHARACTER_LIMIT)
+    encoded = encoder.encode(fields, 0)
+    if encoder.loss is not None:
+        raise ValueError("what {} was given cannot be passed on: {}".format(name, encoder.loss))
+    return encoded
+
+
+def _shaped(value):
+    shape = _SHAPES.get(type(value))
+    return value if shape is None else shape(value)
+
+
+def _signature(parameters, is_open):
+    """For help(); names that Python does not take can be given all the same, as `**{name: value}`."""
+    listed, kind, has_default = [], _Parameter.POSITIONAL_OR_KEYWORD, False
+    for name, required in parameters:
+        if required and has_default:
+            kind = _Parameter.KEYWORD_ONLY
+        has_default = has_default or not required
+        try:
+            listed.append(_Parameter(name, kind, default=_Parameter.empty if required else None))
+        except ValueError:
+            continue
+    if is_open:
+        listed.append(_Parameter("fields", _Parameter.VAR_KEYWORD))
+    try:
+        return inspect.Signature(listed)
+    except ValueError:
+        return None

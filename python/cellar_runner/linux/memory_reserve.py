@@ -1,0 +1,70 @@
+"""Memory kept back from cells, so that one that used up all of its own can still be told so."""
+
+try:
+    import resource
+except ImportError:
+    resource = None
+
+from ..pristine import BUILTINS as __builtins__
+
+RESERVED_BYTES = 16 << 20
+# How a process leaves that has no memory left to say so with.
+EXIT_CODE = 86
+
+_open = open
+_setrlimit = getattr(resource, "setrlimit", None)
+_DATA = getattr(resource, "RLIMIT_DATA", None)
+
+
+def limits(allowed):
+    """(soft, hard) limit of a process that may have so many bytes of data."""
+    return allowed, allowed + RESERVED_BYTES
+
+
+class Reserve:
+    """The room between the soft limit, which cells meet, and the hard one."""
+
+    def __init__(self):
+        self._usual = None
+        self._whole = None
+        self.is_open = False
+
+    def look(self):
+        """Once the limits of this process are set. What `open` needs is made now."""
+        if resource is None:
+            return
+        soft, hard = resource.getrlimit(_DATA)
+        if 0 <= soft < hard:
+            self._usual, self._whole = (soft, hard), (hard, hard)
+
+    def open(self):
+        """Must get by without memory."""
+        if self._whole is None:
+            return
+        try:
+            _setrlimit(_DATA, self._whole)
+        except (OSError, ValueError):
+            # A cell has lowered the hard limit.
+            return
+        self.is_open = True
+
+    def close(self):
+        """When enough was freed; before that nothing could run, not even what frees it."""
+        if _data_in_use() > self._usual[0] - RESERVED_BYTES:
+            return
+        try:
+            _setrlimit(_DATA, self._usual)
+        except (OSError, ValueError):
+            self._whole = None
+        self.is_open = False
+
+
+def _data_in_use():
+    try:
+        with _open("/proc/self/status", "rb") as status:
+            for line in status:
+                if line.startswith(b"VmData:"):
+                    return int(line.split()[1]) * 1024
+    except (OSError, MemoryError):
+        pass
+    return 1 << 62

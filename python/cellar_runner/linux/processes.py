@@ -1,0 +1,124 @@
+"""The processes of a session, as its pid namespace shows them."""
+
+import os
+import signal
+import time
+
+from . import syscalls
+
+ROUNDS = 200
+
+
+def listed():
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except OSError:
+        # It has ended already.
+        pass
+
+
+def end(head, spared, heads, shared):
+    """Kills until none is left. Where branches share a session, only what descends from `head`."""
+    for _ in range(ROUNDS):
+        victims = [pid for pid in listed() if pid not in spared]
+        if shared:
+            victims = [pid for pid in victims if _descends(pid, head)]
+        if not victims:
+            return
+        for pid in victims:
+            kill(pid)
+        if victims == [head]:
+            return
+        time.sleep(0.001)
+        _reap(victims, heads)
+
+
+def _reap(victims, heads):
+    """Collects orphans now; heads are left for the loop, which must report them."""
+    for pid in victims:
+        if pid not in heads:
+            try:
+                os.waitpid(pid, os.WNOHANG)
+            except OSError:
+                pass
+
+
+def descendants(ancestor):
+    """Every process below one that is the first of a pid namespace, and so adopts all orphans there."""
+    parents = {}
+    for pid in listed():
+        fields = _fields(pid)
+        if fields is not None:
+            parents[pid] = int(fields[1])
+    below, found = {ancestor}, []
+    while below:
+        below = {pid for pid, parent in parents.items() if parent in below}
+        found.extend(below)
+    return found
+
+
+def end_below(ancestor):
+    """Ends those, each only if it still is one when it cannot be taken for another any more."""
+    for pid in descendants(ancestor):
+        try:
+            handle = syscalls.open_process(pid)
+        except OSError:
+            continue
+        try:
+            if _is_below(pid, ancestor):
+                syscalls.kill_process(handle)
+        except OSError:
+            # It has ended meanwhile.
+            pass
+        finally:
+            os.close(handle)
+
+
+def _is_below(pid, ancestor):
+    while pid > 1:
+        fields = _fields(pid)
+        if fields is None:
+            return False
+        pid = int(fields[1])
+        if pid == ancestor:
+            return True
+    return False
+
+
+def threads(pid):
+    try:
+        return len(os.listdir("/proc/%d/task" % pid))
+    except (OSError, TypeError):
+        return 0
+
+
+def runs(pid):
+    """False for one that has ended and only waits to be collected by its parent."""
+    fields = _fields(pid)
+    return fields is not None and fields[0] not in ("Z", "X")
+
+
+def _descends(pid, head):
+    """Whether a process is the head, its descendant, or of its session."""
+    while pid > 1:
+        fields = _fields(pid)
+        if fields is None:
+            return False
+        if head in (pid, int(fields[3])):
+            return True
+        pid = int(fields[1])
+    return False
+
+
+def _fields(pid):
+    """State, parent, group, session and so on, or None."""
+    try:
+        # A name may hold any byte.
+        with open("/proc/%d/stat" % pid, "rb") as stat:
+            return stat.read().decode("latin-1").rpartition(")")[2].split()
+    except OSError:
+        return None

@@ -1,0 +1,181 @@
+"""Where modules are found: beside the notebook too, but never those of the runner.
+
+`''`, the folder of work, stands first on the search path as in plain Python. As in Jupyter, the
+standard library comes before it all the same, so that a file such as random.py breaks nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import time
+from _thread import get_ident
+from importlib.machinery import PathFinder
+
+from .pristine import BUILTINS as __builtins__
+
+HERE = ""
+# The folder of the runner itself.
+RUNNER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+LOOKED_AT = 5_000
+# Longer than the ticks in which any file system counts.
+YOUNG_SECONDS = 2
+
+_find, _import_module = PathFinder.find_spec, importlib.import_module
+_getcwd, _stat, _now = os.getcwd, os.stat, time.time
+_cached = sys.path_importer_cache
+_modules = sys.modules
+_PACKAGES = ("site-packages", "dist-packages")
+
+
+class Finder:
+    """Stands before the finder of Python's own that goes through the search path."""
+
+    def __init__(self):
+        # The search path before any cell, and the part of it that is the standard library.
+        self._first = []
+        self._library = []
+        # Where the cells start to work.
+        self.folder = None
+        # The threads that import something for the runner.
+        self._owners = set()
+
+    def __repr__(self):
+        return "<finder of modules in the folder of work>"
+
+    def remember(self, path):
+        self._first = [entry for entry in path if entry]
+        ends = [place for place, entry in enumerate(path) if entry.endswith(_PACKAGES)]
+        self._library = [entry for entry in path[: ends[0] if ends else len(path)] if entry]
+
+    @property
+    def first(self):
+        return list(self._first)
+
+    def find_spec(self, name, path=None, target=None):
+        if self._owners and get_ident() in self._owners:
+            return self._find_own(name, path)
+        if path is not None:
+            _look_anew(path)
+            return None
+        search = sys.path
+        if HERE not in search:
+            return None
+        # What was put in front on purpose stays in front.
+        spec = _find(name, search[: search.index(HERE)] + self._library)
+        if spec is not None and spec.loader is not None:
+            return spec
+        _look_anew((HERE,))
+        return None
+
+    def _find_own(self, name, path):
+        spec = _find(name, self._first if path is None else path)
+        if spec is None:
+            raise ModuleNotFoundError("No module named {!r}".format(name), name=name)
+        return spec
+
+    def own(self, name):
+        """A module for the runner, from where it was before any cell; else an ImportError."""
+        thread = get_ident()
+        is_inner = thread in self._owners
+        self._owners.add(thread)
+        try:
+            module = _import_module(name)
+        finally:
+            if not is_inner:
+                self._owners.discard(thread)
+        if self._is_of_work(_modules.get(name.partition(".")[0])):
+            raise ImportError("{} is a module of the session's own".format(name))
+        return module
+
+    def _is_of_work(self, module):
+        file = getattr(module, "__file__", None)
+        if type(file) is not str or not _within(file):
+            return False
+        return not any(file.startswith(entry + os.sep) for entry in self._first)
+
+
+def _look_anew(path):
+    """A file that was written just now may be too young for the time of its folder to tell."""
+    for entry in path if type(path) in (list, tuple) else ():
+        try:
+            folder = entry or _getcwd()
+            if entry != HERE and not _within(folder):
+                continue
+            if _now() - _stat(folder).st_mtime < YOUNG_SECONDS:
+                _cached[folder].invalidate_caches()
+        except (OSError, KeyError, AttributeError, TypeError):
+            continue
+
+
+def _within(path):
+    folder = finder.folder
+    return folder is not None and (path == folder or path.startswith(folder + os.sep))
+
+
+finder = Finder()
+own = finder.own
+
+
+def search_path():
+    """The search path as it was before any cell."""
+    return finder.first or sys.path
+
+
+def install():
+    """Before the first cell, in the folder of work."""
+    finder.folder = _getcwd()
+    finder.remember(list(sys.path))
+    if finder not in sys.meta_path:
+        place = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else 0
+        sys.meta_path.insert(place, finder)
+    if HERE not in sys.path:
+        sys.path.insert(0, HERE)
+    # Else a module that is changed within a second would come from its old bytecode.
+    sys.dont_write_bytecode = True
+    processes = _modules.get("multiprocessing.process")
+    if processes is not None:
+        # Imported ahead, elsewhere: what it starts would look for modules there.
+        processes.ORIGINAL_DIR = finder.folder
+
+
+def leave_work_out():
+    """No module of the folder of work is found from now on."""
+    while HERE in sys.path:
+        sys.path.remove(HERE)
+
+
+class Reaching:
+    """For a restored state: its modules may lie in the workspace while its folder is another one."""
+
+    def __enter__(self):
+        self._added = None
+        if finder.folder is not None and finder.folder not in sys.path:
+            self._added = finder.folder
+            sys.path.append(self._added)
+
+    def __exit__(self, *_error):
+        if self._added in sys.path:
+            sys.path.remove(self._added)
+
+
+def beside(name):
+    """The folder of the workspace in which a module of this name lies unseen, or None."""
+    waiting, seen = [finder.folder or _getcwd()], 0
+    while waiting:
+        folder = waiting.pop(0)
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    seen += 1
+                    if seen > LOOKED_AT:
+                        return None
+                    is_folder = entry.is_dir(follow_symlinks=False)
+                    if entry.name == (name if is_folder else name + ".py"):
+                        return None if folder == _getcwd() else folder
+                    if is_folder and not entry.name.startswith((".", "_")):
+                        waiting.append(entry.path)
+        except OSError:
+            continue
+    return None

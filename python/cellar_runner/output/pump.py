@@ -1,0 +1,200 @@
+"""Output of a session that is one process: taken from cells and passed on where it is written."""
+
+import os
+import select
+import sys
+import threading
+import time
+
+from ..pristine import BUILTINS as __builtins__
+from . import streams
+from .capture import PARTIAL_LINE_SECONDS, Capture
+
+READ_BYTES = 1 << 18
+PIPE_BYTES = 1 << 20
+# One that floods the pipes must not hold up the cell that drains them.
+ROUNDS = 64
+WINDOWS_SECONDS = 0.02
+
+_exit, _now, _sleep, _get_ident = os._exit, time.monotonic, time.sleep, threading.get_ident
+_read, _write, _listdir = os.read, os.write, os.listdir
+
+
+class Outlet(streams.OutputPipes):
+    """What Python prints goes to the host at once, so that a crash loses nothing of it.
+
+    Only what C code and programs write comes through the pipes behind descriptors 1 and 2.
+    """
+
+    def __init__(self, channel, nonce, undisturbed, place):
+        pipes = [os.pipe(), os.pipe()]
+        self._readers = tuple(place(reader) for reader, _ in pipes)
+        super().__init__(tuple(place(writer) for _, writer in pipes), nonce)
+        self._channel = channel
+        self._undisturbed = undisturbed
+        self._inside = set()
+        self._capture = Capture(nonce, self._emit, self._settle)
+        self._taking = threading.Lock()
+        self._watcher = _Watcher(self._readers, place)
+        for writer in self.descriptors:
+            _enlarge(writer)
+        self._is_copy = False
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._become_copy)
+
+    def _become_copy(self):
+        """A child that user code forked has no part in the link: its output takes the pipes."""
+        self._is_copy = True
+
+    def mark_begin(self, step, max_output):
+        self._enter(super().mark_begin, step, max_output)
+
+    def mark_end(self, step):
+        self._enter(super().mark_end, step)
+
+    def write(self, which, data):
+        if self._is_shut():
+            super()._push(self.descriptors[which], data)
+        else:
+            self._enter(super().write, which, data)
+
+    def sync(self):
+        return self._order if self._is_shut() else self._enter(super().sync)
+
+    def _is_shut(self):
+        """A finaliser or a signal handler may print in the middle of all this, in any thread."""
+        return self._is_copy or _get_ident() in self._inside
+
+    def _enter(self, work, *arguments):
+        thread = _get_ident()
+        self._inside.add(thread)
+        try:
+            return self._undisturbed(work, *arguments)
+        finally:
+            self._inside.discard(thread)
+
+    def _push(self, descriptor, data):
+        with self._taking:
+            self._drain()
+            self._pass_on(self._capture.feed, self.descriptors.index(descriptor), data)
+            if self._watcher.rests and self._capture.next_deadline() is not None:
+                self._watcher.wake()
+
+    def watch(self):
+        """Serves the pipes and the clock; the body of a thread."""
+        seconds = None
+        while True:
+            came = self._watcher.wait(seconds)
+            try:
+                seconds = self._enter(self._look, came)
+            except MemoryError:
+                # The cell has taken all there is: later, or with the next cell, there is more.
+                seconds = PARTIAL_LINE_SECONDS
+
+    def _look(self, came):
+        """Passes on what has come or is due; gives the seconds until the next look."""
+        with self._taking:
+            self._drain()
+            self._pass_on(self._capture.tick, _now())
+            due = self._capture.next_deadline()
+            if due is not None:
+                return max(0, due - _now())
+            self._watcher.rests = not came
+            return PARTIAL_LINE_SECONDS if came else None
+
+    def _drain(self):
+        for _ in range(ROUNDS):
+            ready = self._watcher.ready()
+            if not ready:
+                return
+            for which, descriptor in enumerate(self._readers):
+                if descriptor in ready:
+                    self._pass_on(self._capture.feed, which, _read(descriptor, READ_BYTES))
+
+    @staticmethod
+    def _pass_on(work, *arguments):
+        try:
+            work(*arguments)
+        except OSError:
+            # The host is gone.
+            _exit(1)
+
+    def _emit(self, step, stream, text, order):
+        about = {"step": step, "stream": stream, "text": text, "seq": order}
+        self._channel.notify("output", {"branch": 0, "generation": 0, **about})
+
+    def _settle(self, step, order, omitted):
+        about = {"step": step, "seq": order, "omitted": omitted, "processes": _count_children()}
+        self._channel.notify("settled", {"branch": 0, "generation": 0, **about})
+
+
+class _Watcher:
+    """Waits for the reading ends of pipes, as this system lets one."""
+
+    def __init__(self, readers, place):
+        self.rests = True
+        self._readers = readers
+        self._bell = None
+        if os.name == "nt":
+            return
+        self._bell, self._button = (place(end) for end in os.pipe())
+        self._glance, self._gaze = select.poll(), select.poll()
+        for poll in (self._glance, self._gaze):
+            for reader in readers:
+                poll.register(reader, select.POLLIN)
+        self._gaze.register(self._bell, select.POLLIN)
+
+    def ready(self):
+        """The pipes that can be read now."""
+        if self._bell is None:
+            return [reader for reader in self._readers if _waiting_bytes(reader)]
+        return [descriptor for descriptor, _ in self._glance.poll(0)]
+
+    def wait(self, seconds):
+        """Returns when there may be something to do; False when only time has passed."""
+        if self._bell is None:
+            _sleep(WINDOWS_SECONDS)
+            return False
+        came = self._gaze.poll(None if seconds is None else seconds * 1000 + 1)
+        if any(descriptor == self._bell for descriptor, _ in came):
+            _read(self._bell, 64)
+        return bool(came)
+
+    def wake(self):
+        self.rests = False
+        if self._bell is not None:
+            _write(self._button, b"!")
+
+
+def _waiting_bytes(descriptor):
+    """How much a pipe of Windows holds; a thread that waits in a read would block all others."""
+    import ctypes
+    import msvcrt
+
+    waiting = ctypes.c_ulong(0)
+    handle = ctypes.c_void_p(msvcrt.get_osfhandle(descriptor))
+    ctypes.windll.kernel32.PeekNamedPipe(handle, None, 0, None, ctypes.byref(waiting), None)
+    return waiting.value
+
+
+def _enlarge(writer):
+    """C code that prints while it holds the interpreter lock blocks when the pipe is full."""
+    if sys.platform == "linux":
+        import fcntl
+
+        try:
+            fcntl.fcntl(writer, 1031, PIPE_BYTES)
+        except OSError:
+            pass
+
+
+def _count_children():
+    """Processes that cells left running, where the system tells."""
+    count = 0
+    try:
+        for thread in _listdir("/proc/self/task"):
+            with open("/proc/self/task/%s/children" % thread) as children:
+                count += len(children.read().split())
+    except OSError:
+        pass
+    return count

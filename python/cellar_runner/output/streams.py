@@ -1,0 +1,182 @@
+"""sys.stdout and sys.stderr of a cell: bytes into the head's pipes, in one order."""
+
+import ctypes
+import io
+import os
+import sys
+import threading
+
+from ..pristine import BUILTINS as __builtins__
+from . import marks
+
+_write, _get_ident = os.write, threading.get_ident
+_running_frames, _main_thread = sys._current_frames, threading.main_thread
+_flush = ctypes.CDLL("ucrtbase" if os.name == "nt" else None).fflush
+
+
+def flush_c_streams():
+    """What code in C has written and not passed on yet."""
+    _flush(None)
+
+
+def background_threads():
+    """Threads that were there before the cell began."""
+    main = _main_thread().ident
+    return frozenset(ident for ident in _running_frames() if ident != main)
+
+
+def empty_input():
+    """Standard input with nothing in it; by the usual number, so that what is put behind it counts."""
+    try:
+        if os.fstat(0).st_rdev == os.stat(os.devnull).st_rdev:
+            return open(0, closefd=False)
+    except OSError:
+        pass
+    return open(os.devnull)
+
+
+class OutputPipes:
+    """The writing ends of a cell's output, which another process or thread reads."""
+
+    def __init__(self, descriptors, nonce):
+        self.descriptors = descriptors
+        self._nonce = nonce
+        self._order = 0
+        self._last = 0
+        self._aside = frozenset()
+        self._lock = threading.Lock()
+
+    def _mark_both(self, kind, step=0, argument=0):
+        self._order += 1
+        mark = marks.encode(self._nonce, kind, self._order, step, argument)
+        for descriptor in self.descriptors:
+            self._push(descriptor, mark)
+
+    @staticmethod
+    def _push(descriptor, data):
+        try:
+            written = _write(descriptor, data)
+            while written < len(data):
+                written += _write(descriptor, data[written:])
+        except OSError:
+            # User code closed the pipe: the output is lost, the cell is not.
+            pass
+
+    def begin(self, background_threads):
+        self._aside = background_threads
+        self._last = 0
+        self._lock = threading.Lock()
+
+    def mark_begin(self, step, max_output):
+        self._mark_both(marks.BEGIN, step, max_output)
+
+    def mark_end(self, step):
+        self._mark_both(marks.END, step)
+
+    def sync(self):
+        """Everything written before is older than everything written after; gives the number."""
+        with self._lock:
+            self._mark_both(marks.SYNC)
+            return self._order
+
+    def write(self, which, data):
+        with self._lock:
+            if _get_ident() in self._aside:
+                aside = marks.encode(self._nonce, marks.ASIDE, self._order)
+                back = marks.encode(self._nonce, marks.RETURN, self._order)
+                self._push(self.descriptors[which], aside + data + back)
+                return
+            if which != self._last:
+                self._mark_both(marks.SYNC)
+                self._last = which
+            self._push(self.descriptors[which], data)
+            if which and data.endswith(b"\n"):
+                # C code may write to the other stream next, and cannot tell.
+                self._mark_both(marks.SYNC)
+                self._last = 0
+
+
+class CellBuffer(io.RawIOBase):
+    """The binary side, `sys.stdout.buffer`."""
+
+    def __init__(self, pipes, which):
+        self._pipes = pipes
+        self._which = which
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        data = bytes(data)
+        if data:
+            self._pipes.write(self._which, data)
+        return len(data)
+
+    def fileno(self):
+        return self._which + 1
+
+    def isatty(self):
+        return False
+
+    def close(self):
+        """A cell cannot close what the next cell needs."""
+
+
+class CellStream(io.TextIOBase):
+    """The text side. A thread's unfinished line waits for its end, so that lines stay whole."""
+
+    encoding = "utf-8"
+    errors = "backslashreplace"
+    newlines = None
+    line_buffering = True
+    mode = "w"
+
+    def __init__(self, pipes, which):
+        self._pipes = pipes
+        self._which = which
+        self._main = _get_ident()
+        self._unfinished = {}
+        self.buffer = CellBuffer(pipes, which)
+        self.name = "<stderr>" if which else "<stdout>"
+
+    def writable(self):
+        return True
+
+    def isatty(self):
+        return False
+
+    def fileno(self):
+        return self._which + 1
+
+    def reconfigure(self, **_options):
+        """Accepted for programs that ask for UTF-8 or line buffering, which is the case."""
+
+    def write(self, text):
+        if not isinstance(text, str):
+            raise TypeError("write() argument must be str, not %s" % type(text).__name__)
+        if not text:
+            return 0
+        thread = _get_ident()
+        data = text.encode("utf-8", "backslashreplace")
+        if thread != self._main:
+            data = self._unfinished.pop(thread, b"") + data
+            if not data.endswith(b"\n") and len(data) < 8192:
+                self._unfinished[thread] = data
+                return len(text)
+        self._pipes.write(self._which, data)
+        return len(text)
+
+    def flush(self):
+        waiting = self._unfinished.pop(_get_ident(), b"")
+        if waiting:
+            self._pipes.write(self._which, waiting)
+
+    def finish(self):
+        """Sends the unfinished lines of all threads, at the end of a cell."""
+        for thread in list(self._unfinished):
+            waiting = self._unfinished.pop(thread, b"")
+            if waiting:
+                self._pipes.write(self._which, waiting)
+
+    def close(self):
+        """A cell cannot close what the next cell needs."""

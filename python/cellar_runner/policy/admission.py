@@ -1,0 +1,51 @@
+"""What a session asks of its cells: which policy they keep, and whether they are sanitised."""
+
+from __future__ import annotations
+
+from ..errors import PolicyViolation
+from ..pristine import BUILTINS as __builtins__
+from . import checker as policies
+from . import restricted
+from .sanitiser import LISTED, sanitise
+
+POLICIES = ("off", "ast", "restricted")
+
+
+class Conduct:
+    """Set as an interpreter's `conduct`; None there asks nothing and costs nothing."""
+
+    def __init__(self, policy="ast", sanitises=True):
+        if policy not in POLICIES:
+            raise ValueError("policy must be one of {}, not {!r}".format(", ".join(POLICIES), policy))
+        self.policy = policy
+        self.sanitises = sanitises
+        self._names = None
+        self._replaced = []
+        self._guards = restricted.Guards() if policy == "restricted" else None
+
+    def prepare(self, code, interpreter):
+        """The text to run; the names of earlier cells are seen by the policy."""
+        self._replaced = []
+        self._names = interpreter.namespace
+        if self._guards is not None:
+            self._guards.furnish(interpreter.namespace, interpreter.builtins)
+        if self.sanitises and not code.isascii():
+            code, self._replaced = sanitise(code)
+        return code
+
+    def admit(self, tree, text):
+        """The tree to run instead of a parsed cell; PolicyViolation if it must not run."""
+        if self.policy == "ast":
+            violations = policies.check_tree(tree, text, self._names)
+        elif self.policy == "restricted":
+            tree, violations = self._guards.guarded(tree, text, self._names)
+        else:
+            return tree
+        if violations:
+            raise PolicyViolation(violations)
+        return tree
+
+    def report(self, outcome):
+        """Adds what was replaced to an outcome."""
+        if self._replaced:
+            outcome["replaced"] = {"total": len(self._replaced), "characters": self._replaced[:LISTED]}

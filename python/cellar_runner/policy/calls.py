@@ -1,0 +1,157 @@
+"""What a cell hands to functions: options, paths of files, and texts that are taken as code."""
+
+from __future__ import annotations
+
+import _ast
+
+from ..pristine import BUILTINS as __builtins__
+from . import rules, strings
+from .modules import refused_name
+from .scopes import children
+
+LONGEST_CODE = 30_000
+
+_Name, _Attribute, _Constant, _Call = _ast.Name, _ast.Attribute, _ast.Constant, _ast.Call
+# What stands in their brackets is no annotation.
+_PLAIN_TEXTS = frozenset(("Literal", "Annotated"))
+_OPTIONS_BY_PLACE = {"numpy.load": (None, "mmap_mode", "allow_pickle")}
+
+
+class Calls:
+    """The calls and annotations of one cell."""
+
+    def __init__(self, report, modules, names, look_at_code):
+        self._report = report
+        self._modules = modules
+        self._names = names
+        self._look_at_code = look_at_code
+        self._texts = {}
+        self.told = set()
+
+    def remember(self, node):
+        """Takes an assignment, in the order of the cell: c = 'a' + 'b' makes a text of c."""
+        if type(node) is _ast.AugAssign:
+            targets, before = [node.target], self._texts.get(getattr(node.target, "id", None))
+        else:
+            targets = node.targets if type(node) is _ast.Assign else [node.target]
+            before = ""
+        text = None if node.value is None else self._text(node.value)
+        for target in targets:
+            if type(target) is _Name:
+                self._texts.pop(target.id, None)
+                if text is not None and before is not None:
+                    self._texts[target.id] = before + text
+
+    def name_of(self, called):
+        """The last name of what is called, also where an import has given it another one."""
+        if type(called) is _Attribute:
+            return called.attr
+        if type(called) is not _Name:
+            return None
+        path = self._modules.path_of(called.id)
+        return path.rpartition(".")[2] if path else called.id
+
+    def look(self, node, name, are_paths_guarded=False):
+        """Takes a call of a function with this last name."""
+        if node.keywords:
+            self._look_at_options(node, name)
+        if name == "load" and len(node.args) > 1:
+            self._look_at_places(node)
+        given = node.args[:5] + [keyword.value for keyword in node.keywords[:9]]
+        if name in rules.FILE_CALLS:
+            for argument in given:
+                self._look_at_file(argument)
+        if name == "make_dataclass":
+            for argument in given:
+                self.look_at_annotation(argument)
+        elif name in rules.PATH_CALLS and not are_paths_guarded:
+            for argument in given:
+                self._look_at_path(argument, name)
+
+    def look_at_annotation(self, node):
+        """Code in a text that stands for a type, which a library may evaluate."""
+        waiting = [node]
+        while waiting:
+            part = waiting.pop()
+            if type(part) is _ast.Subscript and self.name_of(part.value) in _PLAIN_TEXTS:
+                continue
+            text = self._text(part)
+            if text is None:
+                waiting += children(part)
+            elif "(" in text or "__" in text:
+                self._look_at_code(part, text, 0)
+
+    def _text(self, node):
+        """The text that an expression is known to have, or None."""
+        kind = type(node)
+        if kind is _Constant:
+            return node.value[:LONGEST_CODE] if type(node.value) is str else None
+        if kind is not _Name:
+            return strings.text_of(node, 0, self._texts)
+        if node.id in self._texts or self._names is None:
+            return self._texts.get(node.id)
+        value = self._names.get(node.id)
+        return value[:LONGEST_CODE] if type(value) is str else None
+
+    def _look_at_options(self, node, name):
+        for keyword in node.keywords:
+            if keyword.arg is not None:
+                self._look_at_option(keyword.value, name, keyword.arg)
+            elif type(keyword.value) is _ast.Dict:
+                for key, value in zip(keyword.value.keys, keyword.value.values):
+                    self._look_at_option(value, name, key and strings.text_of(key))
+
+    def _look_at_places(self, node):
+        options = _OPTIONS_BY_PLACE.get(self._modules.path(node.func), ())
+        for argument, option in zip(node.args, options):
+            self._look_at_option(argument, "load", option)
+
+    def _look_at_option(self, value, function, option):
+        hint = rules.OPTIONS.get(option)
+        if function == "basicConfig" and option == "filename":
+            hint = rules.LOG_FILE_HINT
+        if hint is None or (type(value) is _Constant and not value.value):
+            return
+        message = "the option {} of {} is refused".format(option, function)
+        self._report.add(value, "option." + option, message, hint)
+
+    def _look_at_file(self, node):
+        text = self._text(node)
+        folder = strings.system_folder(text) if text is not None else None
+        if folder is not None:
+            message = "a file of the system in {} is refused".format(folder)
+            self._report.add(node, "path." + folder, message, rules.PATH_HINT)
+
+    def _look_at_path(self, node, function):
+        text = self._text(node)
+        if text is None:
+            return
+        if function in rules.CODE_CALLS:
+            self._look_at_code(node, text, 0)
+            return
+        name = strings.name_in_code(text) or self._name_in_chains(text)
+        if function == "patch":
+            name = text.partition(".")[0]
+            name = name if name in rules.MODULES else None
+        if name is not None:
+            self.told.update(inside(node))
+            message = "{}() is given the refused name {}".format(function, name)
+            self._report.add(node, "string." + name, message, rules.STRING_HINT)
+
+    def _name_in_chains(self, text):
+        """The refused name that `@pd.io.common` in an expression leads to, or None."""
+        for first, *steps in strings.chains(text):
+            path = self._modules.path_of(first)
+            for step in steps if path else ():
+                if refused_name(path, step) is not None:
+                    return step
+                path += "." + step
+        return None
+
+
+def inside(node):
+    """The node and all below it, which are told of once."""
+    found = [node]
+    for part in found:
+        found += children(part)
+    return found

@@ -1,0 +1,398 @@
+"""Reads a cell before it runs and names everything in it that the policy refuses.
+
+This is guidance for the one who writes the cell. What keeps a session in are its walls.
+"""
+
+from __future__ import annotations
+
+import _ast
+import sys
+
+from ..cells import compiler as cells
+from ..cells.magics.rewriter import BUILTIN as MAGIC
+from ..pristine import BUILTINS as __builtins__
+from . import rules, strings
+from .calls import Calls, inside
+from .modules import Modules, refused_name
+from .report import Report
+from .scopes import Bindings, children
+
+NAME_LIMIT = 80
+
+_Module = type(sys)
+_NOT_GIVEN = object()
+_Name, _Attribute, _Constant, _Call = _ast.Name, _ast.Attribute, _ast.Constant, _ast.Call
+
+
+def check(source, filename="<cell>", names=None):
+    """Every violation of a cell; `names` maps those bound by earlier cells to their values."""
+    try:
+        _shown, text, tree, _around = cells.read(source, filename, 0)
+    except (RecursionError, MemoryError):
+        return [_syntax(1, 1, "the code is too deeply nested", rules.NESTING_HINT)]
+    except (SyntaxError, ValueError) as error:
+        line, column = getattr(error, "lineno", None), getattr(error, "offset", None)
+        message = getattr(error, "msg", None) or str(error)
+        return [_syntax(line or 1, max(column or 1, 1), message, rules.SYNTAX_HINT)]
+    return check_tree(tree, text, names)
+
+
+def check_tree(tree, text, names=None):
+    """The same for a cell that is parsed already."""
+    return Inspection(text, names).violations(tree)
+
+
+def _syntax(line, column, message, hint):
+    return {"line": line, "column": column, "rule": "syntax", "message": message, "hint": hint}
+
+
+class Inspection:
+    """One cell's nodes, each looked at once."""
+
+    def __init__(self, text, names, is_nested=False):
+        self._report = Report(text)
+        self._names = names
+        self._is_nested = is_nested
+        self._modules = Modules(names)
+        self._suspects = []
+        self._calls = Calls(self._report, self._modules, names, self._look_at_code)
+        self._seen = self._calls.told
+
+    def violations(self, tree, looks=None):
+        """All of them; `looks` names what to look at where that is not everything."""
+        looks = _LOOKS if looks is None else looks
+        nodes = self._nodes(tree)
+        for node in nodes:
+            if type(node) in _IMPORTS:
+                self._modules.bind(node)
+        # the last statement comes first among the nodes
+        for node in reversed(nodes):
+            if type(node) in _ASSIGNMENTS:
+                self._calls.remember(node)
+                if type(node) in _ALIASES:
+                    self._modules.bind_alias(node)
+        for node in nodes:
+            look = looks.get(type(node))
+            if look is not None:
+                look(self, node)
+        if self._suspects:
+            self._judge_names(tree)
+        return self._report.violations()
+
+    def _nodes(self, tree):
+        """All nodes from the outside in; texts that stand for themselves are left out."""
+        nodes, waiting = [], [tree]
+        while waiting:
+            node = waiting.pop()
+            nodes.append(node)
+            if type(node) is _ast.Expr and type(node.value) is _Constant:
+                continue
+            waiting += children(node)
+        return nodes
+
+    def _look_at_import(self, node):
+        if type(node) is _ast.Import:
+            for alias in node.names:
+                self._refuse_import(_place(alias, node), rules.refused_import(alias.name))
+                self._look_at_bound(node, alias.asname)
+            return
+        if node.level or not node.module:
+            return
+        refused = rules.refused_import(node.module)
+        if refused is not None:
+            self._refuse_import(node, refused)
+            return
+        for alias in node.names:
+            place = _place(alias, node)
+            self._refuse_import(place, refused_name(node.module, alias.name))
+            self._look_at_bound(place, alias.asname)
+
+    def _refuse_import(self, node, refused):
+        if refused is not None:
+            name = refused[0][:NAME_LIMIT]
+            message = "importing {} is refused".format(name)
+            self._report.add(node, "import." + name, message, refused[1])
+
+    def _look_at_attribute(self, node):
+        name = node.attr
+        if name in rules.ATTRIBUTES:
+            if not _is_inherited(node):
+                message = "the attribute {} is refused".format(name)
+                self._report.add_attribute(node, name, message, rules.ATTRIBUTES[name])
+            return
+        if node in self._seen:
+            return
+        base = node.value
+        if type(base) is not _Name and not (
+            name.startswith("_") or name in rules.MODULES or name in rules.LAST_STEPS or name == "open"
+        ):
+            return
+        path = self._modules.path(base)
+        if path is None:
+            return
+        refused = refused_name(path, name)
+        if refused is not None:
+            message = "{} of the module {} is refused".format(name[:NAME_LIMIT], path[:NAME_LIMIT])
+            self._report.add_attribute(node, refused[0][:NAME_LIMIT], message, refused[1])
+
+    def _look_at_name(self, node):
+        name = node.id
+        if type(node.ctx) is not _ast.Load:
+            self._look_at_bound(node, name)
+        elif name in rules.FIXED_NAMES:
+            if node not in self._seen:
+                self._refuse_name(node)
+        elif name in rules.CALLS or name in rules.MODULES or name in rules.CARRIED_CALLS:
+            self._suspects.append(node)
+
+    def _look_at_bound(self, node, name):
+        if name in rules.FIXED_NAMES:
+            message = "the name {} is refused".format(name)
+            self._report.add(node, "name." + name, message, rules.CALLS[name])
+
+    def _refuse_name(self, node):
+        name = node.id
+        if name in rules.CARRIED_CALLS:
+            hint = rules.CARRIED_CALLS[name]
+            self._report.add(node, "call." + name, "{} is refused".format(name), hint)
+        elif name in rules.CALLS:
+            kind = "name." if name in rules.FIXED_NAMES and name != "__import__" else "call."
+            self._report.add(node, kind + name, "{} is refused".format(name), rules.CALLS[name])
+        else:
+            message = "the module {} is refused".format(name)
+            self._report.add(node, "name." + name, message, rules.MODULES[name])
+
+    def _judge_names(self, tree):
+        bindings = Bindings(tree)
+        for node in self._suspects:
+            name = node.id
+            mild = name in rules.MILD_CALLS or name not in rules.CALLS
+            if bindings.is_own(node) or (mild and name in bindings.anywhere):
+                continue
+            given = _NOT_GIVEN if self._names is None else self._names.get(name, _NOT_GIVEN)
+            if name in rules.CALLS:
+                if given is _NOT_GIVEN or given is __builtins__.get(name):
+                    self._refuse_name(node)
+            elif type(given) is _Module:
+                if rules.refused_import(str(given.__dict__.get("__name__"))) is not None:
+                    self._refuse_name(node)
+            elif name in rules.CARRIED_CALLS:
+                if _is_of_library(given) or (given is _NOT_GIVEN and self._modules.has_star):
+                    self._refuse_name(node)
+            elif given is _NOT_GIVEN and name in rules.CARRIED:
+                if self._names is None or self._modules.has_star:
+                    self._refuse_name(node)
+
+    def _look_at_assignment(self, node):
+        """__match_args__ names the attributes that patterns read."""
+        if any(type(target) is _Name and target.id == "__match_args__" for target in node.targets):
+            for part in inside(node.value):
+                name = part.value if type(part) is _Constant else None
+                if type(name) is str and name in rules.ATTRIBUTES:
+                    message = "the attribute {} is refused in patterns too".format(name)
+                    self._report.add(part, "attribute." + name, message, rules.ATTRIBUTES[name])
+
+    def _look_at_definition(self, node):
+        if node.name in rules.METHODS:
+            rule, message = "attribute." + node.name, "defining {} is refused".format(node.name)
+            self._report.add(node, rule, message, rules.ATTRIBUTES[node.name])
+        self._look_at_bound(node, node.name)
+        self._look_at_annotation(node)
+
+    def _look_at_names(self, node):
+        for name in node.names:
+            self._look_at_bound(node, name)
+
+    def _look_at_argument(self, node):
+        self._look_at_bound(node, node.arg)
+        self._look_at_annotation(node)
+
+    def _look_at_annotation(self, node):
+        for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+            if annotation is not None:
+                self._calls.look_at_annotation(annotation)
+
+    def _look_at_pattern(self, node):
+        for name, pattern in zip(node.kwd_attrs, node.kwd_patterns):
+            if name in rules.ATTRIBUTES:
+                message = "the attribute {} is refused in patterns too".format(name)
+                self._report.add(pattern, "attribute." + name, message, rules.ATTRIBUTES[name])
+
+    def _look_at_catch(self, node):
+        self._look_at_bound(node, node.name)
+
+    def _look_at_rest(self, node):
+        self._look_at_bound(node, node.rest)
+
+    def _look_at_constant(self, node):
+        if type(node.value) is str and node not in self._seen:
+            self._look_at_text(node, node.value)
+
+    def _look_at_text(self, node, text, assembled=False):
+        name = strings.name_in_format(text)
+        if name is not None:
+            message = "a format field reaches for {}".format(name)
+            self._report.add(node, "format.attribute", message, rules.FORMAT_HINT)
+            return
+        name = strings.name_in_text(text, assembled)
+        if name is not None:
+            message = "the name {} in a string is refused".format(name)
+            self._report.add(node, "string." + name, message, rules.STRING_HINT)
+
+    def _look_at_sum(self, node):
+        if node in self._seen:
+            return
+        if type(node.op) is not _ast.Add:
+            self._look_at_made(node)
+            return
+        texts, _leaves = strings.runs(node)
+        below = node
+        while type(below) is _ast.BinOp and type(below.op) is _ast.Add:
+            self._seen.add(below)
+            below = below.left
+        for text in texts:
+            self._look_at_text(node, text, True)
+
+    def _look_at_made(self, node):
+        """A text that is put together otherwise: joined, sliced, repeated or formatted."""
+        if node in self._seen:
+            return
+        text = strings.text_of(node)
+        if text is not None:
+            self._look_at_text(node, text, True)
+
+    def _look_at_subscript(self, node):
+        key = strings.text_of(node.slice)
+        if key is None:
+            if type(node.slice) is _ast.Slice:
+                self._look_at_made(node)
+            return
+        key = strings.normalised(key)
+        stored_data = type(node.ctx) is not _ast.Load and key in rules.DATA_KEYS
+        if key.startswith("__") and (key in rules.ATTRIBUTES or key in rules.CALLS) and not stored_data:
+            hint = rules.ATTRIBUTES.get(key) or rules.CALLS[key]
+            self._seen.update(inside(node.slice))
+            message = "the key {} is refused".format(key)
+            self._report.add(node.slice, "subscript." + key, message, hint)
+        elif key in rules.MODULES and type(node.value) is _Attribute and node.value.attr == "modules":
+            message = "reaching for the module {} is refused".format(key)
+            self._report.add(node, "subscript.modules", message, rules.MODULES[key])
+
+    def _look_at_call(self, node):
+        called = node.func
+        if type(called) is _Attribute and type(called.value) is _Name and called.value.id == MAGIC:
+            self._look_at_magic(node)
+            return
+        name = self._calls.name_of(called)
+        self._calls.look(node, name)
+        if name in ("join", "replace", "decode", "lower", "upper", "swapcase", "strip"):
+            self._look_at_made(node)
+
+    def _look_at_given(self, node):
+        self._calls.look(node, self._calls.name_of(node.func), True)
+
+    def _look_at_code(self, node, text, below):
+        """Code in a text, which is told at the place of its call."""
+        if self._is_nested:
+            return
+        try:
+            tree = cells.read(text, "<text>", 0)[2]
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return
+        for one in Inspection(text, self._names, True).violations(tree):
+            line = node.lineno + one["line"] - 1 + below
+            self._report.add_at(line, one["column"], one["rule"], one["message"], one["hint"])
+
+    def _look_at_magic(self, node):
+        method = node.func.attr
+        texts = [argument.value for argument in node.args if type(argument) is _Constant]
+        name = texts[0] if texts and type(texts[0]) is str else ""
+        if method in ("timed", "timing", "clock", "help"):
+            self._allow_magic(node)
+        elif method in ("line", "cell") and name in rules.HARMLESS_MAGICS:
+            self._allow_magic(node)
+        elif method == "line" and name in rules.IMPORT_MAGICS:
+            self._allow_magic(node)
+            self._look_at_code(node, "import " + texts[1], 0)
+        elif method in ("line", "cell") and name in rules.CODE_MAGICS:
+            self._allow_magic(node)
+            for below, text in enumerate(texts[1:]):
+                self._look_at_code(node, _without_options(text) if not below else text, below)
+        else:
+            self._allow_magic(node)
+            if method in ("line", "cell") and name in _FILE_MAGICS:
+                message = "the magic %{} is refused".format(name)
+                self._report.add(node, "magic." + name, message, rules.MAGIC_HINT)
+            else:
+                message = "shell commands and magics are refused"
+                self._report.add(node, "shell", message, rules.SHELL_HINT)
+
+    def _allow_magic(self, node):
+        self._seen.update((node.func, node.func.value))
+
+
+_FILE_MAGICS = frozenset("writefile file run cd env set_env pwd reset history hist python".split())
+
+
+def _without_options(text):
+    """%timeit -n 10 code"""
+    words = text.split()
+    while words and words[0].startswith("-"):
+        words = words[2:] if len(words[0]) == 2 and words[1:] and words[1].isdigit() else words[1:]
+    return " ".join(words)
+
+
+def _place(alias, statement):
+    return alias if hasattr(alias, "lineno") else statement
+
+
+def _is_inherited(node):
+    """super().__setattr__, which a class may pass on to the one above it."""
+    if node.attr not in ("__setattr__", "__delattr__"):
+        return False
+    base = node.value
+    return type(base) is _Call and type(base.func) is _Name and base.func.id == "super"
+
+
+def _is_of_library(value):
+    return type(value) in (type, type(children)) and value.__module__ != "__main__"
+
+
+_IMPORTS = (_ast.Import, _ast.ImportFrom)
+_ALIASES = (_ast.Assign, _ast.NamedExpr)
+_ASSIGNMENTS = _ALIASES + (_ast.AnnAssign, _ast.AugAssign)
+_LOOKS = {
+    _ast.Import: Inspection._look_at_import,
+    _ast.ImportFrom: Inspection._look_at_import,
+    _ast.Assign: Inspection._look_at_assignment,
+    _ast.Attribute: Inspection._look_at_attribute,
+    _ast.Name: Inspection._look_at_name,
+    _ast.Constant: Inspection._look_at_constant,
+    _ast.JoinedStr: Inspection._look_at_made,
+    _ast.BinOp: Inspection._look_at_sum,
+    _ast.Subscript: Inspection._look_at_subscript,
+    _ast.Call: Inspection._look_at_call,
+    _ast.FunctionDef: Inspection._look_at_definition,
+    _ast.AsyncFunctionDef: Inspection._look_at_definition,
+    _ast.ClassDef: Inspection._look_at_definition,
+    _ast.Global: Inspection._look_at_names,
+    _ast.Nonlocal: Inspection._look_at_names,
+    _ast.ExceptHandler: Inspection._look_at_catch,
+    _ast.arg: Inspection._look_at_argument,
+    _ast.AnnAssign: Inspection._look_at_annotation,
+}
+# What can be told before a cell runs, where guards see the rest while it does.
+GIVEN = {
+    _ast.Call: Inspection._look_at_given,
+    _ast.FunctionDef: Inspection._look_at_annotation,
+    _ast.arg: Inspection._look_at_annotation,
+    _ast.AnnAssign: Inspection._look_at_annotation,
+}
+for _kind, _look in (
+    ("MatchClass", Inspection._look_at_pattern),
+    ("MatchAs", Inspection._look_at_catch),
+    ("MatchStar", Inspection._look_at_catch),
+    ("MatchMapping", Inspection._look_at_rest),
+):
+    if hasattr(_ast, _kind):
+        _LOOKS[getattr(_ast, _kind)] = _look

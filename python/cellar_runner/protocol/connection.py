@@ -1,0 +1,36 @@
+"""How a process of the sandbox opens a link to the host."""
+
+import os
+import socket
+import sys
+
+from . import channel
+from .constants import PROTOCOL_VERSION
+
+SOCKET_NAME = "host.sock"
+ABILITIES = ["checkpoints", "fork", "interrupt", "display"]
+
+
+def open_link(folder, role, session, token, branch=0, generation=0):
+    """The descriptor of a new link on which the hello is already sent."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    os.fchdir(folder)
+    try:
+        connection.connect(SOCKET_NAME)
+    finally:
+        os.chdir("/")
+    descriptor = connection.detach()
+    channel.Channel(descriptor).notify(
+        "hello",
+        {
+            "protocol": PROTOCOL_VERSION,
+            "role": role,
+            "session": session,
+            "token": token,
+            "branch": branch,
+            "generation": generation,
+            "python": "%d.%d.%d" % sys.version_info[:3],
+            "abilities": ABILITIES,
+        },
+    )
+    return descriptor

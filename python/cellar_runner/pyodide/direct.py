@@ -1,0 +1,176 @@
+"""A session in the thread of its host: cells that wait are left and resumed, for nothing may block.
+
+A cell without `await` runs to its end at once. One with it runs in pieces, between which JavaScript
+works; the host's answers come then. Calls of what the host answers get their `await` from `awaiting.py`.
+"""
+
+import os
+import time
+
+from ..cells.event_loop import EventLoop, adopt, noting_context
+from ..cells.interpreter import Interpreter
+from ..pristine import BUILTINS as __builtins__
+from ..protocol import channel
+from . import awaiting
+from .session import Wasm, open_session
+
+# So that timers and frames of the host are served in good time.
+LONGEST_SECONDS = 1.0
+
+_clock, _getpid = time.perf_counter, os.getpid
+
+
+class SteppedLoop(EventLoop):
+    """Runs a coroutine round by round."""
+
+    def pieces(self, coroutine, look):
+        """Yields the seconds until something is due; `look` may raise an interrupt."""
+        contexts = []
+        loop = self.attach()
+        task = loop.create_task(noting_context(coroutine, contexts))
+        try:
+            while True:
+                loop.call_soon(loop.stop)
+                loop.run_forever()
+                if task.done():
+                    return task.result()
+                yield loop.seconds_to_wait()
+                look()
+        except BaseException:
+            self._give_up(loop, task, coroutine)
+            raise
+        finally:
+            for context in contexts:
+                adopt(context)
+
+
+class SteppedInterpreter(Interpreter):
+    """Runs one cell as a generator."""
+
+    def __init__(self, display, look, answered):
+        self._answered = answered
+        super().__init__(display)
+        self._loop = SteppedLoop()
+        self._look = look
+
+    @property
+    def conduct(self):
+        return self._awaiting
+
+    @conduct.setter
+    def conduct(self, conduct):
+        self._awaiting = awaiting.Awaiting(conduct, self._answered)
+
+    def pieces(self, number, code):
+        """Yields while it waits; gives what `run` would give."""
+        outcome = None
+        try:
+            cell = self._build(number, self._prepare(number, code))
+            if not cell.in_loop:
+                value = self._value_of(cell)
+            elif cell.around is None:
+                value = yield from self._stepped(cell)
+            else:
+                with cell.around(self._commands) as surroundings:
+                    value = yield from self._stepped(cell)
+                value = None if surroundings.hides_value else value
+            outcome = self._ok(value)
+        except BaseException as error:
+            outcome = self._failure(error)
+        try:
+            self._finish_output(outcome)
+            self.leave()
+        except KeyboardInterrupt as error:
+            self.leave()
+            outcome = self._late_outcome(error)
+        return outcome
+
+    def _stepped(self, cell):
+        value = yield from self._loop.pieces(self._steps(cell, _getpid()), self._look)
+        return value if cell.shows_value else None
+
+
+class Direct(Wasm):
+    """Cannot wait for the host: a cell awaits its answers, and JavaScript brings them."""
+
+    can_wait = False
+
+    def __init__(self, port):
+        self._is_overdue, self._posted, self._pieces, self._is_asked = port.isOverdue, 0, None, False
+        self._answered_names = set(awaiting.ANSWERED)
+        super().__init__(port)
+
+    def _make_interpreter(self):
+        self._builtins[awaiting.HELPER] = awaiting.settled
+        return SteppedInterpreter(self._display, self._strike, self._answered_names)
+
+    def take(self, body):
+        """Handles one frame; gives the seconds until `resume`, or None when nothing is open."""
+        message = self._channel.assemble(body.to_bytes())
+        if message is None:
+            return None
+        method = message.get("method")
+        if method == "interrupt":
+            self._posted = message["params"]["step"]
+        elif method == "execute":
+            self._pieces = self._execute_in_pieces(message)
+        else:
+            self._handle(message)
+        return self.resume()
+
+    def resume(self):
+        if self._pieces is None:
+            return None
+        try:
+            seconds = next(self._pieces)
+        except StopIteration:
+            self._pieces = None
+            return None
+        return LONGEST_SECONDS if seconds is None else min(seconds, LONGEST_SECONDS)
+
+    def _execute_in_pieces(self, message):
+        identifier, params = message["id"], message["params"]
+        try:
+            self._begin_cell(params)
+            started = _clock()
+            outcome = yield from self._interpreter.pieces(params["number"], params["code"])
+            outcome = self._end_cell(outcome, started)
+            outcome["checkpoint"] = self._plan(params["checkpoint"])
+            self._channel.answer(identifier, outcome)
+        except BaseException as error:
+            text = "%s: %s" % (type(error).__name__, error)
+            self._channel.refuse(identifier, channel.INTERNAL_ERROR, text[:4000])
+
+    def _asked(self, handler, params):
+        """What hangs while a value is described would hang the host for ever."""
+        self._is_asked = True
+        try:
+            return handler(self, params)
+        finally:
+            self._is_asked = False
+
+    def _configure(self, params):
+        self._answered_names.update(tool["name"] for tool in params.get("tools", ()))
+        return super()._configure(params)
+
+    def _get_variable(self, params):
+        return self._asked(Wasm._get_variable, params)
+
+    def _variables(self, params):
+        return self._asked(Wasm._variables, params)
+
+    _methods = dict(
+        Wasm._methods, configure=_configure, get_variable=_get_variable, variables=_variables
+    )
+
+    def _on_interrupt(self, number, frame):
+        if self._is_asked and self._is_overdue():
+            raise KeyboardInterrupt
+        super()._on_interrupt(number, frame)
+
+    def _interrupted_step(self):
+        return self._step if self._is_overdue() else self._posted
+
+
+def open_direct_session(port):
+    return open_session(port, Direct)

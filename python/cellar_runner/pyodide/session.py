@@ -1,0 +1,184 @@
+"""A session inside WebAssembly: one thread, and JavaScript in the place of an operating system.
+
+Nothing here may be imported outside Pyodide. The port is an object of JavaScript: it reads and
+writes frames, gives what C code wrote, and carries the signals of the host.
+"""
+
+import _signal as _signals
+import os
+import signal
+import sys
+import time
+
+from .. import module_finder
+from ..output import marks, streams
+from ..output.capture import Capture
+from ..pristine import BUILTINS as __builtins__
+from ..protocol import channel as wire
+from ..session import workspace_files
+from ..session.service import Service
+from . import sever_js, single_thread_loop
+
+ABILITIES = ["interrupt", "display"]
+NO_CHECKPOINTS = {"planned": False, "reason": "no checkpoints: WebAssembly cannot be forked"}
+
+_now, _signal, _SIGPROF = time.monotonic, _signals.signal, int(signal.SIGPROF)
+
+
+class PortChannel(wire.Channel):
+    """Frames that JavaScript reads and writes."""
+
+    def __init__(self, port):
+        super().__init__(-1)
+        self._take, self._give = port.read, port.write
+
+    def _receive_frame(self):
+        body = self._take()
+        return None if body is None else body.to_bytes()
+
+    def parsed(self, body):
+        """The message that a frame completes, or None."""
+        return self.assemble(body.to_bytes())
+
+    def _write_all(self, data):
+        self._give(data)
+
+
+class Spout(streams.OutputPipes):
+    """Output goes to the host where it is written; raw output is taken from JavaScript first."""
+
+    def __init__(self, channel, nonce, undisturbed, port):
+        super().__init__((os.dup(1), os.dup(2)), nonce)
+        self._channel = channel
+        self._undisturbed = undisturbed
+        self._take_raw, self._set_partial = port.takeRaw, port.setPartialLine
+        self._capture = Capture(nonce, self._emit, self._settle)
+        self._is_inside = False
+        self._has_partial = False
+
+    def mark_begin(self, step, max_output):
+        self._enter(super().mark_begin, step, max_output)
+
+    def mark_end(self, step):
+        self._enter(super().mark_end, step)
+
+    def write(self, which, data):
+        # A finaliser or a signal handler may print in the middle of all this.
+        if self._is_inside:
+            _push_raw(self.descriptors[which], data)
+        else:
+            self._enter(super().write, which, data)
+
+    def sync(self):
+        return self._order if self._is_inside else self._enter(super().sync)
+
+    def look(self):
+        """Passes on raw output, and lines that stay unfinished."""
+        if not self._is_inside:
+            self._enter(self._tick)
+
+    def _tick(self):
+        self._drain()
+        self._capture.tick(_now())
+
+    def _enter(self, work, *arguments):
+        return self._undisturbed(self._work, work, *arguments)
+
+    def _work(self, work, *arguments):
+        self._is_inside = True
+        try:
+            return work(*arguments)
+        finally:
+            self._is_inside = False
+            has_partial = self._capture.next_deadline() is not None
+            if has_partial is not self._has_partial:
+                self._has_partial = has_partial
+                self._set_partial(has_partial)
+
+    def _push(self, descriptor, data):
+        self._drain()
+        self._capture.feed(self.descriptors.index(descriptor), data)
+
+    def _drain(self):
+        raw = self._take_raw()
+        while raw is not None:
+            self._capture.feed(raw.which, raw.data.to_bytes())
+            raw = self._take_raw()
+
+    def _emit(self, step, stream, text, order):
+        about = {"step": step, "stream": stream, "text": text, "seq": order}
+        self._channel.notify("output", {"branch": 0, "generation": 0, **about})
+
+    def _settle(self, step, order, omitted):
+        about = {"step": step, "seq": order, "omitted": omitted, "processes": 0}
+        self._channel.notify("settled", {"branch": 0, "generation": 0, **about})
+
+
+_push_raw = streams.OutputPipes._push
+
+
+class Wasm(Service):
+    """Cells run in the only thread there is; another one of JavaScript hears the host meanwhile."""
+
+    def __init__(self, port):
+        super().__init__()
+        self._wanted_step, self._see = port.wantedStep, port.see
+        self.shelf = workspace_files.Files(os.getcwd())
+        channel = PortChannel(port)
+        spout = Spout(channel, marks.new_nonce(), self._undisturbed, port)
+        self._connect(channel, spout)
+        self._new_interpreter()
+
+    def take(self, body):
+        """Handles one frame of the host."""
+        message = self._channel.parsed(body)
+        if message is not None:
+            self._handle(message)
+
+    def greet(self, body):
+        """Answers the first frame."""
+        message = self._channel.parsed(body)
+        if message.get("method") != "plain_boot":
+            raise wire.Broken("the first message must be plain_boot")
+        self.say_hello(message["params"], ABILITIES)
+
+    def _begin_cell(self, params):
+        _signal(_SIGPROF, self._on_reminder)
+        super()._begin_cell(params)
+
+    def _on_reminder(self, _number, _frame):
+        self._pipes.look()
+
+    def _on_interrupt(self, number, frame):
+        self._see()
+        super()._on_interrupt(number, frame)
+
+    def _interrupted_step(self):
+        return self._wanted_step()
+
+    def _plan(self, mode):
+        return NO_CHECKPOINTS
+
+    _methods = dict(Service._methods, **workspace_files.SERVED)
+
+
+def open_session(port, kind=Wasm):
+    """The session of this interpreter; user code may run from now on."""
+    single_thread_loop.install(port.wait)
+    # Pyodide adds to the path at each start, also when memory holds an earlier one.
+    sys.path[:] = dict.fromkeys(sys.path)
+    session = kind(port)
+    sever_js.close()
+    _reseed()
+    module_finder.install()
+    return session
+
+
+def _reseed():
+    """The memory that this interpreter started from is the same for all of them."""
+    import random
+
+    random.seed()
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(int.from_bytes(os.urandom(4), "big"))

@@ -1,0 +1,25 @@
+"""Closes the ways from Python to JavaScript. Behind a wall this is tidiness; without, all there is."""
+
+import sys
+
+from ..pristine import BUILTINS as __builtins__
+
+_SCRIPT_MODULES = ("js", "pyodide_js")
+_PACKAGES = ("pyodide", "_pyodide")
+
+
+def close():
+    """After this no module leads to an object of JavaScript."""
+    kind = sys.modules["pyodide.ffi"].JsProxy
+    sys.modules["_pyodide._importhook"].jsfinder.jsproxies.clear()
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in _SCRIPT_MODULES:
+            del sys.modules[name]
+        elif name.partition(".")[0] in _PACKAGES:
+            _forget_proxies(vars(module), kind)
+
+
+def _forget_proxies(namespace, kind):
+    for name, value in list(namespace.items()):
+        if isinstance(value, kind):
+            del namespace[name]

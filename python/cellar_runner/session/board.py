@@ -1,0 +1,61 @@
+"""A page of memory that a session's init and its heads share."""
+
+import mmap
+import struct
+
+from ..linux import syscalls
+
+
+class Board:
+    """A page shared by init and the heads, with a slot of a few words for each branch.
+
+    The step that was interrupted; whether nothing but the head can write to the output pipes, so
+    that a short cell's output need not pass through init; the cell that runs under that rule; and
+    the newest process that init has made itself, which is no stranger.
+    """
+
+    _slot = struct.Struct("=QQQQQ")
+    _word = struct.Struct("=Q")
+    _pair = struct.Struct("=QQ")
+
+    def __init__(self, file=None):
+        self.file = syscalls.shared_page() if file is None else file
+        self._page = syscalls.map_page(self.file)
+        last = mmap.PAGESIZE - self._slot.size
+        self._free = list(range(0, last + 1, self._slot.size))
+
+    def take(self):
+        """A slot that no living branch has, emptied; None when there is none."""
+        if not self._free:
+            return None
+        slot = self._free.pop(0)
+        self._slot.pack_into(self._page, slot, 0, 0, 0, 0, 0)
+        return slot
+
+    def give_back(self, slot):
+        self._free.append(slot)
+
+    def interrupt(self, slot, step):
+        self._word.pack_into(self._page, slot, step)
+
+    def interrupted(self, slot):
+        return self._word.unpack_from(self._page, slot)[0]
+
+    def set_quiet(self, slot, quiet):
+        self._word.pack_into(self._page, slot + 8, int(quiet))
+
+    def is_quiet(self, slot):
+        return bool(self._word.unpack_from(self._page, slot + 8)[0])
+
+    def set_known(self, slot, pid):
+        self._word.pack_into(self._page, slot + 32, pid)
+
+    def known(self, slot):
+        return self._word.unpack_from(self._page, slot + 32)[0]
+
+    def set_cell(self, slot, step, max_output):
+        self._pair.pack_into(self._page, slot + 16, step, max_output)
+
+    def cell(self, slot):
+        """(step, max_output) of an unmarked cell; step 0 when there is none."""
+        return self._pair.unpack_from(self._page, slot + 16)

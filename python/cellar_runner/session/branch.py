@@ -1,0 +1,344 @@
+"""One line of a session's history: its head, its output and its parked checkpoints."""
+
+import json
+import os
+import select
+import signal
+import socket
+import time
+
+from ..linux import fds, processes
+from ..output.capture import Capture
+from . import checkpoint
+
+READ_BYTES = 1 << 16
+# A head that ends so soon, before a cell has begun, was not fit to live.
+FRAIL_SECONDS = 5
+# So many of one checkpoint, and of a branch one after the other, before it is given up.
+FRAIL_HEADS, FRAIL_GENERATIONS = 3, 12
+
+
+class Parked:
+    """A checkpoint as init sees it."""
+
+    def __init__(self, step, pid, link):
+        self.step = step
+        self.pid = pid
+        self.link = link
+        self.frail = 0
+
+    def wake(self, orders, descriptors, deadline, hear):
+        """The pid that it gives for what it forked, or -1. A cell may have stopped or replaced the copy."""
+        try:
+            os.kill(self.pid, signal.SIGCONT)
+            data = json.dumps(orders).encode()
+            fds.send_with_descriptors(self.link, data, descriptors, socket.MSG_DONTWAIT)
+            return self._await_pid(deadline, hear)
+        except OSError:
+            return -1
+
+    def _await_pid(self, deadline, hear):
+        """`hear` gets what the copy still had to say before."""
+        poll = select.poll()
+        poll.register(self.link, select.POLLIN)
+        while poll.poll(max(0, deadline - time.monotonic()) * 1000):
+            data = self.link.recv(fds.MAX_MESSAGE_BYTES, socket.MSG_DONTWAIT)
+            if not data or time.monotonic() > deadline:
+                break
+            pid = _member(data, "pid")
+            if type(pid) is int:
+                return pid
+            hear(self, data)
+        return -1
+
+
+def _member(data, name):
+    """A member of a JSON object that user code may have written, or None."""
+    try:
+        return json.loads(data.decode())[name]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+
+
+class Branch:
+    """`generation` counts the heads: each has its own pipes, link and channel."""
+
+    def __init__(self, number, slot, keep, host, board, census, writers):
+        self.number = number
+        self.slot = slot
+        self.generation = 0
+        self.pid = None
+        self.killed = False
+        self.starved = False
+        self.parked = []
+        self.capture = None
+        self._keep = keep
+        self._host = host
+        self._board = board
+        self._census = census
+        self._writers = writers
+        self._pipes = []
+        self._ended = set()
+        self.link = None
+        self._spare = None
+        self._listens = False
+        self.alarm = None
+        self._opened = 0.0
+        self._frail = 0
+
+    def open(self, pipes, link, alarm, nonce):
+        self._pipes = pipes
+        self.alarm = alarm
+        self._rest()
+        self._ended = set()
+        self._opened = time.monotonic()
+        self.link = link
+        self.capture = Capture(nonce, self._emit, self._settle)
+
+    def close(self):
+        for descriptor in self._pipes:
+            os.close(descriptor)
+        self._pipes = []
+        if self.link is not None:
+            self.link.close()
+            self.link = None
+        if self.alarm is not None:
+            os.close(self.alarm.descriptor)
+            self.alarm = None
+        self._drop_spare()
+
+    def _rest(self):
+        """The head is alone: it delivers what short cells write, and calls when one is not short."""
+        self._listens = False
+        self._board.set_cell(self.slot, 0, 0)
+        self._board.set_quiet(self.slot, True)
+
+    def watch_unless_alone(self):
+        """What earlier heads have left running may write too, and is to be counted."""
+        if self._census.count():
+            self._listens = True
+            self._board.set_quiet(self.slot, False)
+
+    def note_death(self, step):
+        """Forgets a checkpoint whose heads do not live; True when no head of this branch does."""
+        if step is not None or time.monotonic() - self._opened > FRAIL_SECONDS:
+            self._frail = 0
+            return False
+        self._frail += 1
+        if self.parked:
+            newest = self.parked[-1]
+            newest.frail += 1
+            if newest.frail >= FRAIL_HEADS:
+                self.forget(newest)
+        return self._frail >= FRAIL_GENERATIONS
+
+    def _wake_up(self):
+        self.alarm.acknowledge()
+        self._listens = True
+        self._board.set_quiet(self.slot, False)
+        self._learn_cell()
+
+    def _learn_cell(self):
+        """A cell that was begun as a short one told its step on the board only."""
+        step, max_output = self._board.cell(self.slot)
+        if step:
+            self.capture.open(step, max_output)
+            self._board.set_cell(self.slot, 0, 0)
+
+    def inputs(self):
+        """(descriptor, what to do when it is readable)."""
+        if self.link is not None:
+            yield self.link.fileno(), self._accept_parked
+        if self.alarm is not None:
+            yield self.alarm.descriptor, self._wake_up
+        for which, descriptor in enumerate(self._pipes if self._listens else ()):
+            if which not in self._ended and self.capture.wants(which):
+                yield descriptor, lambda which=which: self._read(which)
+        for parked in self.parked:
+            yield parked.link.fileno(), lambda parked=parked: self._hear(parked)
+
+    def _read(self, which):
+        try:
+            data = os.read(self._pipes[which], READ_BYTES)
+        except (BlockingIOError, IndexError):
+            return 0
+        if data:
+            self.capture.feed(which, data)
+        else:
+            self._ended.add(which)
+        return len(data)
+
+    def tick(self, now):
+        self.capture.tick(now, self._holds_more)
+
+    def _holds_more(self, which):
+        """Whether something that was written waits to be read."""
+        if which in self._ended or which >= len(self._pipes):
+            return False
+        poll = select.poll()
+        poll.register(self._pipes[which], select.POLLIN)
+        return any(event & select.POLLIN for _, event in poll.poll(0))
+
+    def read_rest(self):
+        """Everything still in the pipes of a dead head, bounded by what a pipe holds."""
+        self._learn_cell()
+        for which in range(len(self._pipes)):
+            for _ in range(64):
+                if not self._read(which):
+                    break
+
+    def new_spare(self):
+        """The far end of the link that the next checkpoint will wait on."""
+        self._drop_spare()
+        self._spare, theirs = fds.socket_pair()
+        return theirs
+
+    def _drop_spare(self):
+        if self._spare is not None:
+            self._spare.close()
+            self._spare = None
+
+    def _accept_parked(self):
+        try:
+            data = self.link.recv(checkpoint.WRITING.size + 1, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.link.close()
+            self.link = None
+        elif len(data) == checkpoint.PARKED.size:
+            self._park(*checkpoint.PARKED.unpack(data))
+        elif len(data) == checkpoint.WRITING.size:
+            writer, pid, _ = checkpoint.WRITING.unpack(data)
+            if self._census.is_new_child(pid):
+                self._writers.note(writer, pid)
+
+    def _park(self, step, pid):
+        # A cell can say anything here; only what the kernel confirms is a checkpoint.
+        if self._spare is not None and self._census.is_new_child(pid):
+            self.parked.append(Parked(step, pid, self._spare))
+            self._spare = None
+            # This head has come as far as the end of a cell.
+            self._frail = 0
+        while len(self.parked) > self._keep:
+            self.forget(self.parked[0])
+        with self.new_spare() as theirs:
+            try:
+                descriptors = [theirs.fileno()]
+                fds.send_with_descriptors(self.link, checkpoint.SPARE_LINK, descriptors, socket.MSG_DONTWAIT)
+            except OSError:
+                # A head that does not take them gets no more checkpoints.
+                pass
+
+    def lend(self, kind, descriptor):
+        """Passes a link or a file on to the head; False when it does not take it."""
+        try:
+            fds.send_with_descriptors(self.link, kind, [descriptor], socket.MSG_DONTWAIT)
+        except (OSError, AttributeError):
+            return False
+        finally:
+            os.close(descriptor)
+        return True
+
+    def expect_parked(self, milliseconds):
+        """Waits a moment for the word of a checkpoint that is being made."""
+        if self.link is not None:
+            poll = select.poll()
+            poll.register(self.link, select.POLLIN)
+            if poll.poll(milliseconds):
+                self._accept_parked()
+
+    def _hear(self, parked):
+        """The first word of a checkpoint says what it had to let go; its end says it is dead."""
+        try:
+            data = parked.link.recv(fds.MAX_MESSAGE_BYTES, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.forget(parked)
+            return
+        self.tell_lost(parked, data)
+
+    def tell_lost(self, parked, data):
+        lost = _member(data, "lost")
+        if not isinstance(lost, list):
+            return
+        lost = [str(item)[:200] for item in lost[:64]]
+        params = {"branch": self.number, "step": parked.step, "lost": lost}
+        self._host.notify("parked", params)
+
+    def forget(self, parked):
+        """A copy leaves when its link ends; one that a cell has stopped or replaced does not."""
+        if parked in self.parked:
+            self._remove(parked)
+            processes.kill(parked.pid)
+
+    def forget_pid(self, pid):
+        for parked in list(self.parked):
+            if parked.pid == pid:
+                self._remove(parked)
+
+    def _remove(self, parked):
+        self.parked.remove(parked)
+        parked.link.close()
+
+    def forget_after(self, step):
+        for parked in list(self.parked):
+            if parked.step > step:
+                self.forget(parked)
+
+    def forget_all(self):
+        for parked in list(self.parked):
+            self.forget(parked)
+
+    def find(self, step):
+        for parked in self.parked:
+            if parked.step == step:
+                return parked
+        return None
+
+    def known(self):
+        return {0, *(parked.step for parked in self.parked)}
+
+    def alive(self):
+        return [parked for parked in self.parked if os.path.exists("/proc/%d" % parked.pid)]
+
+    def signal(self, number):
+        if self.pid is not None:
+            try:
+                os.kill(self.pid, number)
+            except ProcessLookupError:
+                pass
+
+    def _emit(self, step, stream, text, order):
+        self._host.notify(
+            "output",
+            {
+                "branch": self.number,
+                "generation": self.generation,
+                "step": step,
+                "stream": stream,
+                "text": text,
+                "seq": order,
+            },
+        )
+
+    def _settle(self, step, order, omitted):
+        strangers = self._census.count()
+        if not strangers and processes.threads(self.pid) == 1:
+            self._rest()
+        self._host.notify(
+            "settled",
+            {
+                "branch": self.number,
+                "generation": self.generation,
+                "step": step,
+                "seq": order,
+                "omitted": omitted,
+                "processes": strangers,
+            },
+        )

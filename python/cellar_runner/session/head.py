@@ -1,0 +1,279 @@
+"""The process behind the walls that runs cells, and of which checkpoints are copies."""
+
+import os
+import select
+import sys
+import threading
+import time
+
+from .. import module_finder
+from ..errors import HostError
+from ..linux import fds, jail, syscalls
+from ..output import streams
+from ..output.inline import ShortCells
+from ..protocol import channel
+from ..state import writer
+from . import checkpoint, warmup
+from .service import Service
+
+NO_PLAN = {"planned": False}
+NO_THREADS = frozenset()
+
+REHEARSED = {"step": 0, "number": 0, "code": warmup.CODE, "max_output": 0, "checkpoint": "off"}
+# Under this step what a rehearsal writes is nobody's, should init have to pass it on.
+REHEARSAL_STEP = 0xFFFFFFFF
+NOTHING_WRITTEN = {"pieces": [], "omitted": {"stdout": 0, "stderr": 0}}
+
+AWAKE_NANOSECONDS = 400_000
+
+_exit, _now = os._exit, time.monotonic_ns
+_main_thread, _native_id = threading.main_thread(), threading.get_native_id
+
+
+class Head(Service):
+    """Serves one branch of a session over its channel."""
+
+    def __init__(self, has_network=False):
+        super().__init__()
+        # Whether the host's network is the session's own.
+        self.has_network = has_network
+        self._board = None
+        self._soft_files = 0
+        self._slot = 0
+        self._short_cells = None
+        self._checkpointer = checkpoint.Checkpointer()
+        self._obstacles = None
+        self._is_busy = False
+        self._inbox = []
+        self._reading = threading.Lock()
+        self._reader = None
+        self._understudy = None
+        # The file that a large context lies on.
+        self.backing = None
+        # Made in the zygote, so that sessions share its pages.
+        self._new_interpreter()
+
+    def _make_interpreter(self):
+        interpreter = super()._make_interpreter()
+        interpreter.network = self.has_network
+        return interpreter
+
+    def move_in(self, board, soft_files, hides_copies):
+        self._board = board
+        self._soft_files = soft_files
+        self._checkpointer.hides_copies = hides_copies
+        if self.backing is not None:
+            self.backing.open_anew()
+
+    def adopt(self, orders, descriptors):
+        """Takes over the channel, the link to init and the output pipes of a generation."""
+        fds.open_descriptor_range()
+        for number, descriptor in enumerate(descriptors, fds.CHANNEL):
+            fds.place(descriptor, number)
+        fds.place(os.open("/proc/loadavg", os.O_RDONLY), fds.LAST_PID)
+        fds.close_descriptor_range(self._soft_files)
+        self._slot = orders["slot"]
+        self.pid = os.getpid()
+        # What `threading` would do itself after a fork that it knows of.
+        _main_thread._native_id = _native_id()
+        self._inbox.clear()
+        nonce = bytes.fromhex(orders["nonce"])
+        pipes = streams.OutputPipes((fds.OUT, fds.ERR), nonce)
+        self._short_cells = ShortCells(self._board, self._slot, nonce)
+        self._short_cells.look()
+        self._connect(channel.SharedChannel(fds.CHANNEL), pipes)
+
+    def prepare(self, rehearse):
+        """Makes ready for user code; a rehearsal lets the first real cell find everything warm."""
+        syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
+        os.chdir(jail.WORKSPACE)
+        if rehearse:
+            self._understudy = self._interpreter
+            self._new_interpreter()
+            for _ in range(2):
+                self._rehearse(REHEARSED)
+        _reseed()
+        module_finder.install()
+        self._obstacles = checkpoint.Obstacles()
+        self._reserve.look()
+
+    def serve(self):
+        self._take_signals()
+        while True:
+            began = _now()
+            # A thread that still waits for an answer may be reading, and leaves here what is not for it.
+            with self._reading:
+                if not self._inbox:
+                    if self._is_busy and not self._channel.has_input:
+                        self._look_out(began + AWAKE_NANOSECONDS)
+                    self._receive()
+            self._is_busy = _now() - began < AWAKE_NANOSECONDS
+            if self._inbox:
+                self._handle(self._inbox.pop(0))
+            else:
+                self.news.tell()
+
+    def await_answers(self, are_there):
+        """One of the threads that wait reads for all of them."""
+        while not are_there():
+            self._undisturbed(self._read_or_wait, are_there)
+
+    def _read_or_wait(self, are_there):
+        thread = threading.get_ident()
+        if not self._reading.acquire(False):
+            if self._reader == thread:
+                raise HostError("a signal handler cannot ask while the cell waits for an answer")
+            self.news.wait(are_there)
+            return
+        self._reader = thread
+        try:
+            if not are_there():
+                self._await_input()
+                self._receive()
+        finally:
+            self._reader = None
+            self._reading.release()
+            self.news.tell()
+
+    def _await_input(self):
+        """The one place in which a reader may be interrupted: nothing of a message is lost here."""
+        if self._channel.has_input:
+            return
+        poll = select.poll()
+        poll.register(fds.CHANNEL, select.POLLIN)
+        if self._reader != self._main:
+            poll.poll()
+            return
+        try:
+            self._arm()
+            poll.poll()
+        finally:
+            self._disarm()
+
+    def _receive(self):
+        message = self._channel.receive()
+        if message is None:
+            _exit(0)
+        if message.get("method") is None:
+            self.questions.settle(message)
+        else:
+            self._inbox.append(message)
+
+    def _look_out(self, until):
+        """Where requests follow each other at once, being awake spares the next a wake-up."""
+        poll = select.poll()
+        poll.register(fds.CHANNEL, select.POLLIN)
+        while not poll.poll(0) and _now() < until:
+            pass
+
+    def _execute(self, params):
+        return super()._execute(params) if params["step"] else self._rehearse(params)
+
+    def _rehearse(self, params):
+        """Plays a cell through in a namespace of its own, before the first real one."""
+        if self._understudy is None or self._step:
+            raise ValueError("only a session that waits can be rehearsed")
+        interpreter, self._interpreter = self._interpreter, self._understudy
+        try:
+            outcome = super()._execute(dict(params, step=REHEARSAL_STEP, number=0))
+        finally:
+            self._interpreter = interpreter
+            self._step = 0
+        return dict(outcome, checkpoint=NO_PLAN, output=outcome.get("output", NOTHING_WRITTEN))
+
+    def context_file(self, value):
+        """(descriptor, how many bytes of a first line stand before it) of the file of a context."""
+        descriptor = None if self.backing is None else self.backing.descriptor_for(value)
+        return None if descriptor is None else (descriptor, self.backing.lead)
+
+    def give_context(self, value, step=0):
+        super().give_context(value, step)
+        if self._obstacles is not None and type(value) is str:
+            self._obstacles.allow(sys.getsizeof(value))
+
+    def _write_state(self, params):
+        """In a copy, unless threads could hold locks that it would wait for."""
+        descriptor = self._checkpointer.borrow(checkpoint.WRITER)
+        try:
+            forked = checkpoint.count_threads() == 1
+            if forked:
+                pid = checkpoint.fork_deaf()
+                if pid == 0:
+                    writer.write_as_copy(self._interpreter, descriptor, params)
+                self._checkpointer.tell_writer(params["writer"], pid)
+            else:
+                writer.write_state(self._interpreter, descriptor, params)
+        finally:
+            os.close(descriptor)
+        return {"forked": forked}
+
+    def _restore(self, params):
+        return self._restore_from(self._checkpointer.borrow(checkpoint.STATE), params)
+
+    _methods = dict(
+        Service._methods, execute=_execute, write_state=_write_state, restore=_restore
+    )
+
+    def _answered(self, params, result):
+        if result.get("checkpoint", NO_PLAN)["planned"]:
+            patience = params.get("rest_ms", checkpoint.REST_MILLISECONDS)
+            arrived = checkpoint.rest(self._channel, patience)
+            if not arrived or params["checkpoint"] == "always":
+                self.park(params["step"])
+        self._short_cells.look()
+
+    def park(self, step):
+        """Parks a copy; in a copy that was woken, goes on as the new head."""
+        while True:
+            try:
+                woken = self._checkpointer.park(step)
+            except Exception:
+                # No process or descriptor left, or a cell broke what this needs: then there is none.
+                return
+            if woken is None:
+                return
+            orders, descriptors = woken
+            if "write" in orders:
+                writer.write_as_copy(self._interpreter, descriptors[0], orders["write"])
+            self._interpreter.rebuild_event_loop()
+            self.adopt(orders, descriptors)
+            self._take_signals()
+            if not orders["park"]:
+                return
+
+    def _plan(self, mode):
+        if mode == "off":
+            return NO_PLAN
+        reason = self._obstacles.find(self._short_cells.is_alone)
+        return {"planned": True} if reason is None else {"planned": False, "reason": reason}
+
+    def _interrupted_step(self):
+        return self._board.interrupted(self._slot)
+
+    def _begin_output(self, step, max_output):
+        if self._short_cells.begin(step, max_output):
+            self._pipes.begin(NO_THREADS)
+        else:
+            self._pipes.begin(streams.background_threads())
+            self._pipes.mark_begin(step, max_output)
+
+    def _end_output(self, step):
+        output = self._short_cells.end()
+        if output is None:
+            # In this order: the end of the cell lets init rest again, the alarm must not come after it.
+            self._short_cells.hand_over()
+            self._pipes.mark_end(step)
+        return output
+
+
+def _reseed():
+    """A new session must not repeat the random numbers of another one."""
+    import random
+
+    random.seed()
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(int.from_bytes(os.urandom(4), "big"))
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.manual_seed(int.from_bytes(os.urandom(4), "big"))

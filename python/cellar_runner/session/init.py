@@ -1,0 +1,329 @@
+"""Pid 1 of a session: trusted, unreadable, never runs user code. It outlives every head."""
+
+import fcntl
+import os
+import select
+import signal
+import time
+
+from ..linux import children, fds, jail, syscalls
+from ..output import marks
+from ..protocol import channel as wire
+from ..protocol.connection import open_link
+from . import board, workspace_files
+from .branch import Branch
+from .egress_relay import Relay
+from .head_request import Births
+from .interrupts import HOST_SIGNAL
+from .memory_watch import MemoryWatch
+from .own_processes import Census
+from .state_writers import Writers
+
+PROMOTION_SECONDS = 4
+RESTORATION_SECONDS = 10
+BIRTH_ATTEMPTS = 10
+BIRTH_PAUSE_SECONDS = 0.01
+PIPE_BYTES = 1 << 20
+ENDING_SECONDS = 10
+ENDING_PAUSE_SECONDS = 0.002
+
+
+class Init:
+    """Owns the branches of one session and speaks for them to the host."""
+
+    def __init__(self, params, folder, group, namespaces, asking, room):
+        self._session = params["session"]
+        self._token = params["token"]
+        self._keep = params["keep_checkpoints"]
+        self._folder = folder
+        self._board = board.Board()
+        order = {name: params[name] for name in ("session", "limits", "rehearse")}
+        self._births = Births(asking, namespaces, self._board, order)
+        self._branches = {}
+        self._census = Census(self._branches)
+        self._writers = writers = Writers(self._connect, room, self._board, self._census)
+        self._on_capture, self._on_end_writer = writers.capture, writers.end
+        self._on_lend_writer, self._on_lend_state = writers.lend_writer, writers.lend_state
+        shelf = workspace_files.Files(jail.WORKSPACE)
+        self._file_methods = {name: getattr(shelf, name) for name in workspace_files.METHODS}
+        self._watch = MemoryWatch(params["limits"], group, self._branches, params["shared_bytes"])
+        self._channel = wire.Channel(self._connect("init", 0, 0))
+        self._wake = children.wake_descriptor()
+        self._relay = Relay(None if room is None else room.egress)
+        self._census.writers, self._census.relay = writers, self._relay
+
+    def run(self):
+        self._start_pristine(self._new_branch(0))
+        while self._branches:
+            self._turn()
+        os._exit(0)
+
+    def _turn(self):
+        poll = select.poll()
+        poll.register(self._channel.descriptor, select.POLLIN)
+        poll.register(self._wake, select.POLLIN)
+        owners = {}
+        for branch in self._branches.values():
+            for descriptor, handler in branch.inputs():
+                owners[descriptor] = (branch, handler)
+                poll.register(descriptor, select.POLLIN)
+        ready = dict(poll.poll(self._patience()))
+        # Output first: what a head wrote before it died must not be lost.
+        for descriptor, (branch, handler) in owners.items():
+            if descriptor in ready:
+                handler()
+        if self._wake in ready:
+            self._drain_wake()
+            self._reap()
+            self._relay.ensure()
+        if self._channel.descriptor in ready:
+            self._listen()
+        now = time.monotonic()
+        for branch in self._branches.values():
+            branch.tick(now)
+        if now >= self._watch.due:
+            self._watch.look(now, self._census.sweep)
+
+    def _patience(self):
+        """Milliseconds until something is due."""
+        now = time.monotonic()
+        times = [branch.capture.next_deadline() for branch in self._branches.values()]
+        running = any(branch.capture.step is not None for branch in self._branches.values())
+        if running or self._census.known_strangers:
+            times.append(self._watch.due)
+        times = [moment for moment in times if moment is not None]
+        return None if not times else max(0, (min(times) - now) * 1000 + 1)
+
+    def _listen(self):
+        while True:
+            message = self._channel.receive()
+            if message is None:
+                os._exit(0)
+            self._obey(message)
+            if not self._channel.has_input:
+                return
+
+    def _obey(self, message):
+        method, params = message.get("method"), message.get("params", {})
+        handler = getattr(self, "_on_" + str(method), None)
+        identifier = message.get("id")
+        if method in self._file_methods:
+            self._channel.answer(identifier, self._file_methods[method](params))
+            return
+        if handler is None:
+            if identifier is not None:
+                self._channel.refuse(identifier, wire.METHOD_NOT_FOUND, "unknown method")
+            return
+        result = handler(self._branches.get(params.get("branch")), params)
+        if identifier is not None:
+            self._channel.answer(identifier, result)
+
+    def _on_interrupt(self, branch, params):
+        if branch is not None:
+            self._board.interrupt(branch.slot, params["step"])
+            branch.signal(HOST_SIGNAL)
+
+    def _on_kill(self, branch, params):
+        if branch is None or branch.pid is None or branch.generation != params["generation"]:
+            return
+        branch.killed = True
+        self._census.sweep(branch)
+
+    def _on_rollback(self, branch, params):
+        if branch is None or params["checkpoint"] not in branch.known():
+            return {"done": False, "reason": "there is no checkpoint %d" % params["checkpoint"]}
+        branch.forget_after(params["checkpoint"])
+        self._end_head(branch)
+        restored = self._restore(branch)
+        if restored != params["checkpoint"]:
+            reason = "checkpoint %d was gone; %d was restored" % (params["checkpoint"], restored)
+            instead = {"restored": restored, "generation": branch.generation}
+            return {"done": False, "reason": reason, "instead": instead}
+        return {"done": True, "generation": branch.generation}
+
+    def _on_fork(self, branch, params):
+        parked = branch.find(params["checkpoint"]) if branch is not None else None
+        if parked is None and params["checkpoint"] != 0:
+            return {"done": False, "reason": "there is no checkpoint of this state"}
+        twin = self._new_branch(params["new_branch"])
+        if twin is None:
+            return {"done": False, "reason": "the session has too many branches"}
+        if parked is None:
+            self._start_pristine(twin)
+        elif not self._promote(twin, parked, True):
+            self._remove_branch(twin)
+            return {"done": False, "reason": "the checkpoint could not be woken"}
+        return {"done": True, "generation": twin.generation}
+
+    def _on_drop(self, branch, _params):
+        if branch is not None:
+            self._end_head(branch)
+            branch.forget_all()
+            branch.close()
+            self._remove_branch(branch)
+        return {}
+
+    def _on_checkpoints(self, branch, _params):
+        alive = [] if branch is None else branch.alive()
+        return {"checkpoints": [{"step": item.step, "pid": item.pid} for item in alive]}
+
+    def _new_branch(self, number):
+        slot = self._board.take()
+        if slot is None:
+            return None
+        branch = Branch(number, slot, self._keep, self._channel, self._board, self._census, self._writers)
+        self._branches[number] = branch
+        return branch
+
+    def _remove_branch(self, branch):
+        del self._branches[branch.number]
+        self._board.give_back(branch.slot)
+
+    def _connect(self, role, branch, generation):
+        """A new link to the host. The hello is sent here, so that a head has only its own link."""
+        names = self._session, self._token
+        return open_link(self._folder, role, *names, branch, generation)
+
+    def _open_generation(self, branch):
+        """Fresh pipes, link and channel: a killed writer's streams are never used again."""
+        pipes = [os.pipe(), os.pipe()]
+        for reader, writer in pipes:
+            os.set_blocking(reader, False)
+            try:
+                fcntl.fcntl(writer, 1031, PIPE_BYTES)
+            except OSError:
+                pass
+        mine, theirs = fds.socket_pair()
+        mine.setblocking(False)
+        nonce = marks.new_nonce()
+        readers = [reader for reader, _ in pipes]
+        branch.open(readers, mine, syscalls.Alarm.create(), nonce)
+        channel = self._connect("head", branch.number, branch.generation)
+        spare = branch.new_spare().detach()
+        shared = [os.dup(branch.alarm.descriptor), *map(_opened_anew, readers)]
+        descriptors = [channel, theirs.detach(), pipes[0][1], pipes[1][1], spare, *shared]
+        return {"slot": branch.slot, "nonce": nonce.hex(), "park": False}, descriptors
+
+    def _start_pristine(self, branch):
+        orders, descriptors = self._open_generation(branch)
+        pid = self._births.ask(orders, descriptors, branch.link, self._channel.descriptor)
+        if not self._census.is_new_child(pid):
+            raise OSError("what came as a process of the session is none")
+        branch.pid = pid
+
+    def _promote(self, branch, parked, park_again):
+        """Asks a parked copy to fork the next head; False when it is dead."""
+        orders, descriptors = self._open_generation(branch)
+        orders["park"] = park_again
+        deadline = time.monotonic() + PROMOTION_SECONDS
+        pid = parked.wake(orders, descriptors, deadline, branch.tell_lost)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        if not self._census.is_new_child(pid):
+            branch.close()
+            return False
+        branch.pid = pid
+        return True
+
+    def _restore(self, branch):
+        """Wakes the newest live checkpoint, or starts anew; gives the step restored."""
+        deadline = time.monotonic() + RESTORATION_SECONDS
+        while branch.parked and time.monotonic() < deadline:
+            parked = branch.parked[-1]
+            branch.generation += 1
+            if self._promote(branch, parked, False):
+                branch.watch_unless_alone()
+                return parked.step
+            branch.forget(parked)
+        branch.forget_all()
+        for _ in range(BIRTH_ATTEMPTS):
+            branch.generation += 1
+            try:
+                self._start_pristine(branch)
+                branch.watch_unless_alone()
+                return 0
+            except OSError:
+                # What a cell left running may have ended the head on its way; it has to give way.
+                branch.close()
+                self._census.sweep(branch)
+                time.sleep(BIRTH_PAUSE_SECONDS)
+        raise OSError("no process could be started for the session")
+
+    def _end_head(self, branch):
+        branch.killed = True
+        self._census.sweep(branch)
+        deadline = time.monotonic() + ENDING_SECONDS
+        while branch.pid is not None:
+            try:
+                pid, _ = os.waitpid(branch.pid, os.WNOHANG)
+            except ChildProcessError:
+                pid = branch.pid
+            if pid == branch.pid:
+                branch.pid = None
+            elif time.monotonic() > deadline:
+                # Nothing can be promised of a session whose head outlives a kill: it ends as a whole.
+                raise OSError("the process of the session does not end")
+            else:
+                time.sleep(ENDING_PAUSE_SECONDS)
+        branch.read_rest()
+        branch.capture.finish()
+        branch.close()
+        branch.killed = False
+
+    def _drain_wake(self):
+        try:
+            while os.read(self._wake, 4096):
+                pass
+        except BlockingIOError:
+            pass
+
+    def _reap(self):
+        # Those of now: what dies meanwhile, again and again perhaps, waits for the next turn.
+        for pid, status in list(children.ended()):
+            self._writers.forget(pid)
+            self._relay.ended(pid)
+            for branch in list(self._branches.values()):
+                if pid == branch.pid:
+                    branch.pid = None
+                    self._mourn(branch, pid, status)
+                else:
+                    branch.forget_pid(pid)
+
+    def _mourn(self, branch, pid, status):
+        """A head died: tell why, and put the newest checkpoint in its place."""
+        branch.read_rest()
+        step = branch.capture.finish()
+        cause = self._cause(branch, status)
+        was_killed, branch.killed = branch.killed, False
+        self._census.sweep(branch, pid)
+        if not was_killed and branch.note_death(step):
+            raise OSError("no process of this session stays alive")
+        generation = branch.generation
+        branch.close()
+        restored = self._restore(branch)
+        self._channel.notify(
+            "died",
+            {
+                "branch": branch.number,
+                "generation": generation,
+                "step": step,
+                "cause": cause,
+                "restored": restored,
+                "next_generation": branch.generation,
+            },
+        )
+
+    def _cause(self, branch, status):
+        starved = self._watch.kernel_killed() or branch.starved
+        branch.starved = False
+        if os.WIFSIGNALED(status):
+            number = os.WTERMSIG(status)
+            if number == signal.SIGKILL and (starved or branch.killed):
+                return {"kind": "killed" if branch.killed else "oom"}
+            return {"kind": "signal", "signal": number}
+        return {"kind": "exit", "code": os.WEXITSTATUS(status)}
+
+
+def _opened_anew(reader):
+    """The same pipe, opened apart: a cell that lets its own reads wait must not make init's wait."""
+    return os.open("/proc/self/fd/%d" % reader, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -1,0 +1,72 @@
+"""Interrupts: SIGINT belongs to the cells, as in plain Python; the host has a signal of its own."""
+
+import _signal as _signals
+import signal
+
+from ..pristine import BUILTINS as __builtins__
+
+# Where there is neither, the host has to share SIGINT.
+HOST_SIGNAL = int(getattr(signal, "SIGRTMAX", getattr(signal, "SIGINFO", signal.SIGINT)))
+
+# The functions behind the ones of `signal`, which would make enumerations of their results.
+_signal, _getsignal, _raise_signal = _signals.signal, _signals.getsignal, _signals.raise_signal
+_SIGINT, _usual = int(signal.SIGINT), _signals.default_int_handler
+
+
+class CellInterrupts:
+    """Keeps a SIGINT that user code sends off the runner's own work."""
+
+    def __init__(self, is_armed):
+        self._is_armed = is_armed
+        self._missed = False
+        # The cell's handler, while the runner works in the middle of the cell.
+        self._aside = None
+        # One object: a method is made anew at each look.
+        self._handler = self._on_signal
+
+    def close(self):
+        """No user code runs from now on; a SIGINT that comes late strikes nothing."""
+        if _getsignal(_SIGINT) is not self._handler:
+            _signal(_SIGINT, self._handler)
+
+    def open(self):
+        """User code runs from now on, with the handler that Python starts with."""
+        self._missed = False
+        _signal(_SIGINT, _usual)
+
+    def hold(self):
+        """Puts the cell's handler aside; what this gives is for `release`."""
+        handler = _getsignal(_SIGINT)
+        # One that C code has set cannot be put back from here.
+        if handler is None or handler is self._handler:
+            return None
+        self._aside = handler
+        _signal(_SIGINT, self._handler)
+        return handler
+
+    def release(self, handler):
+        """Gives the cell its handler back; it gets what came meanwhile."""
+        if handler is None:
+            return
+        self._aside = None
+        _signal(_SIGINT, handler)
+        if self._missed:
+            self._missed = False
+            _raise_signal(_SIGINT)
+
+    def deliver(self):
+        """Lets the cell's handler have what came while it was aside."""
+        if self._missed and self._aside is not None:
+            self._missed = False
+            self._call(_SIGINT, None)
+
+    def _on_signal(self, number, frame):
+        if self._is_armed() and self._aside is not None:
+            self._call(number, frame)
+        else:
+            self._missed = True
+
+    def _call(self, number, frame):
+        # Python tells SIG_DFL and SIG_IGN by numbers.
+        if callable(self._aside):
+            self._aside(number, frame)

@@ -1,0 +1,398 @@
+"""What a process that runs cells does for the host, whatever stands around it."""
+
+import _signal as _signals
+import errno
+import os
+import signal
+import sys
+import threading
+import time
+
+from ..agent.agent import AgentTools
+from ..agent.reserved_names import MISSING, ReservedNames
+from ..cells import aliases
+from ..cells.completion import request
+from ..cells.interpreter import Interpreter
+from ..cells.script import become_script
+from ..context import incoming as context
+from ..context.spilled import keep_spilled, spilled_folder
+from ..context.toolbox import toolbox
+from ..host import bridge
+from ..linux import memory_reserve
+from ..output import streams
+from ..output.displays import as_message
+from ..policy.admission import Conduct
+from ..pristine import BUILTINS as __builtins__
+from ..protocol import channel as wire
+from ..protocol.constants import PROTOCOL_VERSION
+from ..state import snapshot
+from ..values import encoding
+from . import interrupts
+from .wakeup import News
+
+_clock, _get_ident, _exit, _getpid = time.perf_counter, threading.get_ident, os._exit, os.getpid
+_NOTHING = object()
+# The name under which the host takes and gives what an agent's functions remember.
+AGENT_STATE = "__agent__"
+AGENT_CHARACTERS = 8_000_000
+# The same for outputs that were too long to be shown, where the host cannot mount them.
+SPILLED = "__spilled__"
+# The functions behind the ones of `signal`, which would make enumerations of their results.
+_signal, _HOST_SIGNAL = _signals.signal, interrupts.HOST_SIGNAL
+_set_mask = getattr(_signals, "pthread_sigmask", None)
+_SET_MASK = int(getattr(signal, "SIG_SETMASK", 0))
+_dup2 = os.dup2
+
+
+class Service:
+    """Answers requests with one interpreter. Subclasses say where output and interrupts pass."""
+
+    # Whether a cell can be made to wait for the host's answer.
+    can_wait = True
+
+    def __init__(self):
+        self._main = _get_ident()
+        self._step = 0
+        self._armed = False
+        self._missed = False
+        self._own_interrupts = interrupts.CellInterrupts(lambda: self._armed)
+        self._reserve = memory_reserve.Reserve()
+        self._channel = None
+        self._pipes = None
+        self._stdout = None
+        self._stderr = None
+        self._interpreter = None
+        self._given_context = _NOTHING
+        self._given_step = 0
+        self._incoming = None
+        self._agent = None
+        self.questions = bridge.Questions()
+        self.news = News()
+        self.pid = _getpid()
+        self._builtins = dict(toolbox(self.current_context), **bridge.functions(self))
+        bridge.publish(self._builtins)
+
+    def _connect(self, channel, pipes):
+        """Takes a channel to the host and the ends of the output pipes into use."""
+        self._channel = channel
+        self._pipes = pipes
+        self._stdout = streams.CellStream(pipes, 0)
+        self._stderr = streams.CellStream(pipes, 1)
+        self._restore_descriptors()
+        if self._interpreter is not None:
+            self._give_streams()
+
+    def _make_interpreter(self):
+        return Interpreter(self._display)
+
+    def _new_interpreter(self):
+        interpreter = self._make_interpreter()
+        interpreter.enter, interpreter.leave = self._enter, self._leave
+        interpreter.make_room = self._reserve.open
+        interpreter.separate = self._separate
+        interpreter.displays.clear_by(self._clear_output)
+        interpreter.builtins = self._builtins
+        self._interpreter = interpreter
+        if self._given_context is not _NOTHING:
+            interpreter.namespace["context"] = self._given_context
+        if self._stdout is not None:
+            self._give_streams()
+
+    def _give_streams(self):
+        self._interpreter.streams = (streams.empty_input(), self._stdout, self._stderr)
+
+    def _restore_descriptors(self):
+        """Descriptors 1 and 2 lead to the output pipes again."""
+        for number, descriptor in enumerate(self._pipes.descriptors, 1):
+            _dup2(descriptor, number)
+
+    def _interrupted_step(self):
+        """The step that the host last wanted to interrupt."""
+        raise NotImplementedError
+
+    def _plan(self, mode):
+        """Whether a checkpoint follows, and if not, why."""
+        raise NotImplementedError
+
+    def _answered(self, params, result):
+        """Called after an answer is out."""
+
+    def say_hello(self, boot, abilities):
+        """The first word of a service that is a session by itself."""
+        params = {
+            "protocol": PROTOCOL_VERSION,
+            "role": "plain",
+            "session": boot["session"],
+            "token": boot["token"],
+            "branch": 0,
+            "generation": 0,
+            "python": "%d.%d.%d" % sys.version_info[:3],
+            "abilities": abilities,
+        }
+        self._channel.notify("hello", params)
+
+    def ask(self, number, name, content):
+        """Sends a question to the host."""
+        params = {"step": self._step, "name": name, "input": content}
+        message = {"jsonrpc": "2.0", "id": number, "method": "host_call", "params": params}
+        self._undisturbed(self._channel.send, message)
+
+    def await_answers(self, are_there):
+        """Waits until `are_there()`. A service with one thread reads the channel itself."""
+        while not are_there():
+            message = self._channel.receive()
+            if message is None:
+                _exit(0)
+            self.questions.settle(message)
+
+    def given_step(self):
+        """When the host gave what `context` still is, or None."""
+        return self._given_step if self.current_context() is self._given_context else None
+
+    def context_file(self, _value):
+        """The open file whose bytes are those of a context, where there is one."""
+        return None
+
+    def current_context(self):
+        return self._interpreter.namespace.get("context")
+
+    def _host_context(self):
+        return MISSING if self._given_context is _NOTHING else self._given_context
+
+    def _handle(self, message):
+        identifier, method = message.get("id"), message.get("method")
+        if method is None:
+            self.questions.settle(message)
+            return
+        handler, params = self._methods.get(method), message.get("params")
+        if identifier is None:
+            return
+        if handler is None:
+            self._channel.refuse(identifier, wire.METHOD_NOT_FOUND, "unknown method %r" % method)
+            return
+        try:
+            try:
+                result = handler(self, params)
+            finally:
+                # A copy that an object's own code forked must not answer beside the session.
+                if _getpid() != self.pid:
+                    _exit(0)
+            self._channel.answer(identifier, result)
+        except (OSError, wire.Broken) as error:
+            _exit(memory_reserve.EXIT_CODE if getattr(error, "errno", 0) == errno.ENOMEM else 1)
+        except MemoryError:
+            self._reserve.open()
+            if method == "execute":
+                _exit(memory_reserve.EXIT_CODE)
+            self._channel.refuse(identifier, wire.INTERNAL_ERROR, "MemoryError")
+        except BaseException as error:
+            self._channel.refuse(identifier, wire.INTERNAL_ERROR, ("%s: %s" % (type(error).__name__, error))[:4000])
+        else:
+            self._answered(params, result)
+
+    def _execute(self, params):
+        outcome = self._run(params)
+        outcome["checkpoint"] = self._plan(params["checkpoint"])
+        return outcome
+
+    def _run(self, params):
+        self._begin_cell(params)
+        if "argv" in params:
+            become_script(self._interpreter.namespace, params["argv"], params["code"])
+        started = _clock()
+        outcome = self._interpreter.run(params["number"], params["code"])
+        return self._end_cell(outcome, started)
+
+    def _begin_cell(self, params):
+        self._step = step = params["step"]
+        if self._reserve.is_open:
+            self._reserve.close()
+        self._take_signals()
+        if _set_mask is not None:
+            _set_mask(_SET_MASK, ())
+        self._restore_descriptors()
+        self._begin_output(step, params["max_output"])
+        if self._agent is not None:
+            self._agent.begin_cell()
+
+    def _end_cell(self, outcome, started):
+        outcome["duration_ms"] = (_clock() - started) * 1000
+        if self._agent is not None:
+            outcome["agent"] = self._agent.report()
+        streams.flush_c_streams()
+        self._stdout.finish()
+        self._stderr.finish()
+        output = self._end_output(self._step)
+        if output is not None:
+            outcome["output"] = output
+        return outcome
+
+    def _begin_output(self, step, max_output):
+        self._pipes.begin(streams.background_threads())
+        self._pipes.mark_begin(step, max_output)
+
+    def _end_output(self, step):
+        """The whole output of the cell, or None when somebody else delivers it."""
+        self._pipes.mark_end(step)
+        return None
+
+    def _initialize(self, params):
+        for name, value in params["variables"].items():
+            self._assign(name, encoding.decode(value), params["step"])
+        return {"checkpoint": self._plan(params["checkpoint"])}
+
+    def _assign(self, name, value, step):
+        if name == "context":
+            self.give_context(value, step)
+        elif self._agent is not None and name in (AGENT_STATE, SPILLED):
+            (self._agent.restore if name == AGENT_STATE else keep_spilled)(value)
+        else:
+            self._interpreter.namespace[name] = value
+
+    def give_context(self, value, step=0):
+        self._given_step = step
+        self._interpreter.namespace["context"] = self._given_context = value
+
+    def _context_part(self, params):
+        """Takes the next bytes of a large context; those at its start begin it anew."""
+        incoming, self._incoming = self._incoming, None
+        if params["offset"] == 0:
+            incoming = context.Incoming(params["format"], params["total"])
+        if incoming is None or incoming.received != params["offset"]:
+            raise ValueError("this part of the context does not follow on the one before")
+        for piece in params["attachments"]:
+            incoming.feed(piece)
+        self._incoming = incoming
+        return {}
+
+    def _load_context(self, params):
+        incoming, self._incoming = self._incoming, None
+        if incoming is None or incoming.received != params["total"]:
+            raise ValueError("the context is not complete")
+        self._assign(params.get("name", "context"), incoming.finish(), params["step"])
+        return {"checkpoint": self._plan(params["checkpoint"])}
+
+    def _restore_from(self, descriptor, params):
+        """Puts the variables of a state into the namespace."""
+        try:
+            report = snapshot.read(descriptor, self._interpreter)
+        finally:
+            os.close(descriptor)
+        if self._agent is not None and self._given_context is not _NOTHING:
+            self._interpreter.namespace["context"] = self._given_context
+        return {"report": report, "checkpoint": self._plan(params["checkpoint"])}
+
+    def _configure(self, params):
+        os.environ.update(params["environment"])
+        aliases.bind(os.environ)
+        if "conduct" in params:
+            self._interpreter.conduct = Conduct(params["conduct"]["policy"], params["conduct"]["sanitise"])
+        if "agent" in params:
+            self._equip(params["agent"])
+        if "tools" in params:
+            from ..host import tools
+
+            self._builtins.update(tools.functions(self, params["tools"]))
+        bridge.publish(self._builtins)
+        return {}
+
+    def _equip(self, options):
+        bridges, variables = self._builtins, lambda: self._interpreter.namespace
+        reserved = ReservedNames(self._builtins, self._host_context)
+        self._agent = AgentTools(
+            self.current_context, options, bridges, variables, self.context_file, reserved
+        )
+        self._builtins.update(self._agent.functions())
+        self._interpreter.displays.tells_values = True
+
+    def _get_variable(self, params):
+        namespace = self._interpreter.namespace
+        if params["name"] == AGENT_STATE and self._agent is not None:
+            return {"found": True, "value": encoding.encode(self._agent.state(), AGENT_CHARACTERS)}
+        if params["name"] == SPILLED and self._agent is not None:
+            return {"found": True, "value": spilled_folder()}
+        if params["name"] not in namespace:
+            return {"found": False}
+        return {"found": True, "value": encoding.encode(namespace[params["name"]])}
+
+    def _variables(self, _params):
+        return {"variables": encoding.describe(self._interpreter.namespace)}
+
+    def _ping(self, _params):
+        return {}
+
+    _methods = {
+        "execute": _execute,
+        "initialize": _initialize,
+        "context_part": _context_part,
+        "load_context": _load_context,
+        "configure": _configure,
+        "get_variable": _get_variable,
+        "variables": _variables,
+        "complete": request.answer,
+        "ping": _ping,
+    }
+
+    def _separate(self):
+        return self._pipes.sync()
+
+    def _clear_output(self, wait):
+        params = {"step": self._step, "seq": self._pipes.sync(), "wait": wait}
+        self._undisturbed(self._channel.notify, "clear_output", params)
+
+    def _display(self, data, metadata, about=None):
+        seq = self._pipes.sync()
+        shown, bodies = as_message(data)
+        params = dict(shown, step=self._step, seq=seq, metadata=metadata)
+        params.update(about or {})
+        self._undisturbed(self._channel.notify, "display", params, bodies)
+
+    def _undisturbed(self, work, *arguments):
+        """Does what must not be broken off; an interrupt that comes meanwhile strikes after it."""
+        if not self._armed or _get_ident() != self._main:
+            return work(*arguments)
+        self._armed = False
+        held = None
+        try:
+            held = self._own_interrupts.hold()
+            return work(*arguments)
+        finally:
+            # No call before this: the recursion limit may be nearly reached.
+            self._armed = True
+            try:
+                if self._missed:
+                    self._arm()
+            finally:
+                self._own_interrupts.release(held)
+
+    def _take_signals(self):
+        self._own_interrupts.close()
+        _signal(_HOST_SIGNAL, self._on_interrupt)
+
+    def _enter(self):
+        """User code runs from now on."""
+        self._own_interrupts.open()
+        self._arm()
+
+    def _leave(self):
+        self._armed = False
+        self._own_interrupts.close()
+
+    def _arm(self):
+        self._armed = True
+        self._missed = False
+        self._strike()
+        self._own_interrupts.deliver()
+
+    def _disarm(self):
+        self._armed = False
+
+    def _on_interrupt(self, _number, _frame):
+        if self._armed:
+            self._strike()
+        else:
+            self._missed = True
+
+    def _strike(self):
+        if self._step and self._interrupted_step() == self._step:
+            raise KeyboardInterrupt

@@ -1,0 +1,75 @@
+"""The copies of a session that write its state, and what init lends for that."""
+
+import os
+import time
+
+from ..linux import processes
+from . import checkpoint
+
+WAKING_SECONDS = 4
+SCOPE = ("max_bytes", "private", "strict")
+
+
+class Writers:
+    """`connect` opens a link to the host; `room` is where a state to restore lies, or None."""
+
+    def __init__(self, connect, room, board, census):
+        self._connect = connect
+        self._census = census
+        self._board = board
+        self._room = room
+        self._pids = {}
+        self._lent = set()
+
+    @property
+    def pids(self):
+        return self._pids.values()
+
+    def note(self, writer, pid):
+        """A head made one itself. A cell may say so too, but nothing that was not asked for is spared."""
+        if writer in self._lent:
+            self._pids[writer] = pid
+        self._lent.discard(writer)
+
+    def forget(self, pid):
+        for writer in [key for key, each in self._pids.items() if each == pid]:
+            del self._pids[writer]
+
+    def capture(self, branch, params):
+        """Has a parked copy fork one."""
+        parked = branch.find(params["checkpoint"]) if branch is not None else None
+        if parked is None:
+            return {"done": False, "reason": "there is no checkpoint of this state"}
+        link = self._connect("writer", branch.number, params["writer"])
+        orders = {"write": {name: params[name] for name in SCOPE}}
+        pid = parked.wake(orders, [link], time.monotonic() + WAKING_SECONDS, branch.tell_lost)
+        os.close(link)
+        if not self._census.is_new_child(pid):
+            return {"done": False, "reason": "the checkpoint could not be woken"}
+        self._board.set_known(branch.slot, pid)
+        self._pids[params["writer"]] = pid
+        return {"done": True}
+
+    def lend_writer(self, branch, params):
+        if branch is None:
+            return {"done": False}
+        link = self._connect("writer", branch.number, params["writer"])
+        self._lent.add(params["writer"])
+        return {"done": branch.lend(checkpoint.WRITER, link)}
+
+    def lend_state(self, branch, _params):
+        if branch is None or self._room is None:
+            return {"done": False, "reason": "the session has no folder"}
+        try:
+            file = self._room.open_state()
+        except OSError as error:
+            return {"done": False, "reason": str(error)}
+        if branch.lend(checkpoint.STATE, file):
+            return {"done": True}
+        return {"done": False, "reason": "the process takes no file"}
+
+    def end(self, _branch, params):
+        self._lent.discard(params["writer"])
+        pid = self._pids.get(params["writer"])
+        if pid is not None:
+            processes.kill(pid)

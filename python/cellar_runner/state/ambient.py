@@ -1,0 +1,73 @@
+"""What a session stands on beside its variables: search path, folder, random numbers."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+
+from ..pristine import BUILTINS as __builtins__
+from ..values.reprs import exact, is_a
+
+WORKSPACE = "/workspace"
+PATHS_KEPT = 100
+
+_modules = sys.modules
+_getcwd, _chdir = os.getcwd, os.chdir
+
+
+def places(first_path):
+    """The search path's additions, those in front apart, and the folder inside the workspace."""
+    before, after = [], []
+    added = before
+    for entry in [exact(entry) for entry in list(sys.path) if is_a(entry, str)]:
+        if entry in first_path:
+            added = after
+        else:
+            added.append(entry)
+    return {"before": before[:PATHS_KEPT], "after": after[:PATHS_KEPT], "folder": _folder()}
+
+
+def _folder():
+    try:
+        folder = exact(_getcwd())
+    except OSError:
+        return None
+    return folder if folder.startswith(WORKSPACE + os.sep) else None
+
+
+def go_back(kept):
+    """Restores them; gives warnings about what was not possible."""
+    known = [entry for entry in sys.path if is_a(entry, str)]
+    sys.path[:0] = [entry for entry in kept["before"] if entry not in known]
+    sys.path.extend(entry for entry in kept["after"] if entry not in known)
+    folder = kept["folder"]
+    if folder is None:
+        return []
+    try:
+        _chdir(folder)
+        return []
+    except OSError:
+        return ["the folder {} is not there any more".format(folder)]
+
+
+def random_states():
+    """(name, state) of the generators that are shared by all code."""
+    found = []
+    for name, module in (("random", random), ("numpy", _modules.get("numpy"))):
+        try:
+            if module is random:
+                found.append((name, random.getstate()))
+            elif module is not None:
+                found.append((name, module.random.get_state()))
+        except BaseException:
+            # Broken by the session itself.
+            continue
+    return found
+
+
+def set_random_state(name, state):
+    if name == "random":
+        random.setstate(state)
+    elif "numpy" in _modules:
+        _modules["numpy"].random.set_state(state)

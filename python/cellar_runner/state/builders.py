@@ -1,0 +1,144 @@
+"""Makes again what a snapshot holds by value: functions, classes and the parts they are made of."""
+
+from __future__ import annotations
+
+import abc
+import functools
+import importlib
+import marshal
+import sys
+import types
+import typing
+import weakref
+
+from ..pristine import BUILTINS as __builtins__
+
+_modules = sys.modules
+_import = importlib.import_module
+_load_code = marshal.loads
+_FunctionType, _CellType = types.FunctionType, types.CellType
+_set_attribute = type.__setattr__
+_members_of = type.__dict__["__dict__"].__get__
+_HOOK = "__init_subclass__"
+
+
+def import_module(name):
+    module = _modules.get(name)
+    return _import(name) if module is None else module
+
+
+def make_code(data):
+    return _load_code(data)
+
+
+def make_function(code, home, name, closure):
+    """A function whose globals are a live namespace: a dict, or that of a module."""
+    if type(home) is str:
+        home = vars(import_module(home))
+    return _FunctionType(_load_code(code), home, name, None, closure)
+
+
+def fill_function(function, state):
+    attributes, slots = state
+    function.__dict__.update(attributes)
+    for name, value in slots.items():
+        setattr(function, name, value)
+
+
+def make_cell():
+    return _CellType()
+
+
+def fill_cell(cell, state):
+    cell.cell_contents = state[0]
+
+
+def _quiet(cls, **_options):
+    pass
+
+
+def make_class(meta, name, bases, core):
+    """An empty class; neither its metaclass nor its bases are told, as they were told before."""
+    hooked = []
+    for base in bases:
+        for kind in base.__mro__:
+            if kind.__module__ == "__main__" and _HOOK in _members_of(kind):
+                hooked.append((kind, _members_of(kind)[_HOOK]))
+                _set_attribute(kind, _HOOK, classmethod(_quiet))
+    try:
+        new = abc.ABCMeta.__new__ if issubclass(meta, abc.ABCMeta) else type.__new__
+        return new(meta, name, bases, core)
+    finally:
+        for kind, hook in reversed(hooked):
+            _set_attribute(kind, _HOOK, hook)
+
+
+def fill_class(cls, state):
+    body, registered = state
+    for name, value in body.items():
+        _set_attribute(cls, name, value)
+    for kind in registered:
+        abc.ABCMeta.register(cls, kind)
+
+
+def make_enum(meta, name, bases, core, members):
+    body = meta.__prepare__(name, bases)
+    for key, value in list(core.items()) + list(members.items()):
+        body[key] = value
+    return meta.__new__(meta, name, bases, body)
+
+
+def fill_enum(cls, state):
+    body, members = state
+    fill_class(cls, (body, ()))
+    for name, attributes in members.items():
+        cls._member_map_[name].__dict__.update(attributes)
+
+
+def make_view(data, form, shape):
+    view = memoryview(data)
+    return view if (form, tuple(shape)) == ("B", (len(data),)) else view.cast(form, list(shape))
+
+
+def make_cached_function(function, maximum, typed, attributes):
+    cached = functools.lru_cache(maximum, typed)(function)
+    cached.__dict__.update(attributes)
+    return cached
+
+
+def make_cached_property(function, attributes):
+    made = functools.cached_property(function)
+    made.__dict__.update(attributes)
+    return made
+
+
+def make_weak(kind, items):
+    """A weak mapping or set; what nothing else holds is gone at once, as it should be."""
+    return getattr(weakref, kind)(items)
+
+
+def make_type_variable(name, constraints, bound, covariant, contravariant):
+    made = typing.TypeVar(
+        name, *constraints, bound=bound, covariant=covariant, contravariant=contravariant
+    )
+    made.__module__ = "__main__"
+    return made
+
+
+BUILDERS = (
+    import_module,
+    make_code,
+    make_function,
+    fill_function,
+    make_cell,
+    fill_cell,
+    make_class,
+    fill_class,
+    make_enum,
+    fill_enum,
+    make_view,
+    make_cached_function,
+    make_cached_property,
+    make_weak,
+    make_type_variable,
+)

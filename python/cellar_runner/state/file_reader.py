@@ -1,0 +1,207 @@
+"""Reads the file of a snapshot; every block is checked before anything is made of it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zlib
+from bisect import bisect_right
+
+from ..module_finder import own
+from ..pristine import BUILTINS as __builtins__
+from .file_writer import END, FORMAT, HEAD, LZ4, MAGIC, RAW, TAIL, ZLIB, Refused, lz4_block
+
+# From here on a mapping of its own costs less than memory that has to be filled with zeros first.
+MAPPED = 1 << 19
+HUGE_PAGES = 14
+# No codec makes more than this of one byte.
+MOST_EXPANSION = 1100
+
+_crc, _inflater = zlib.crc32, zlib.decompressobj
+_decode_json = json.JSONDecoder().decode
+_FileIO, _fstat = io.FileIO, os.fstat
+
+
+class Unpacker:
+    """Reads such a file; every block is checked when it is read."""
+
+    def __init__(self, descriptor):
+        self._file = _FileIO(descriptor, "rb", closefd=False)
+        self._size = _fstat(descriptor).st_size
+        self._lz4 = None
+        self.damage = None
+        self._end = self._size
+        self.index = self._read_index()
+
+    def _read_index(self):
+        if self._size < HEAD.size + TAIL.size:
+            raise Refused("this is no snapshot, or only a part of one")
+        magic, number = HEAD.unpack(self._bytes(0, HEAD.size))
+        if magic != MAGIC:
+            raise Refused("this is no snapshot")
+        if number != FORMAT:
+            raise Refused(
+                "the snapshot has format {}, this version reads format {}".format(number, FORMAT)
+            )
+        start = self._size - TAIL.size
+        place, stored, raw, check, end = TAIL.unpack(self._bytes(start, TAIL.size))
+        if end != END or place < HEAD.size or place + stored != start:
+            raise Refused("the snapshot is cut off or damaged at its end")
+        self._end = start
+        try:
+            text = self.block([place, stored, raw, ZLIB, check])
+            index = _decode_json(str(text, "ascii"))
+        except (ValueError, RecursionError):
+            raise Refused("the index of the snapshot is damaged") from None
+        if type(index) is not dict:
+            raise Refused("the index of the snapshot is damaged")
+        self._end = place
+        return index
+
+    def _bytes(self, offset, size):
+        data = bytearray(size)
+        self._fill(offset, memoryview(data))
+        return data
+
+    def _fill(self, offset, view):
+        self._file.seek(offset)
+        while len(view):
+            got = self._file.readinto(view)
+            if not got:
+                raise self._damaged("the snapshot is cut off")
+            view = view[got:]
+
+    def _damaged(self, message):
+        self.damage = Refused(message)
+        return self.damage
+
+    def checked(self, entry):
+        """The parts of an entry that can be true."""
+        try:
+            offset, stored, raw, code, check = entry
+            numbers = all(type(part) is int and part >= 0 for part in entry)
+        except (TypeError, ValueError):
+            raise self._damaged("the index of the snapshot is damaged") from None
+        fits = numbers and offset + stored <= self._end and raw <= (stored + 1) * MOST_EXPANSION
+        if not fits or (code == RAW and raw != stored):
+            raise self._damaged("the index of the snapshot is damaged")
+        return offset, stored, raw, code, check
+
+    def block(self, entry):
+        """The raw bytes of one block."""
+        offset, stored, raw, code, check = self.checked(entry)
+        data = self._bytes(offset, stored)
+        if _crc(data) != check:
+            raise self._damaged("the snapshot is damaged: a checksum does not fit")
+        if code == RAW:
+            return data
+        try:
+            data = self._expand(code, data, raw)
+        except Refused:
+            raise
+        except Exception:
+            data = None
+        if data is None or len(data) != raw:
+            raise self._damaged("the snapshot is damaged: a block cannot be expanded")
+        return data
+
+    def _expand(self, code, data, raw):
+        if code == ZLIB:
+            return _inflater().decompress(data, raw + 1)
+        if code != LZ4:
+            raise self._damaged("the snapshot holds a block of an unknown kind")
+        if self._lz4 is None:
+            self._lz4 = lz4_block()
+        return self._lz4.decompress(data, uncompressed_size=raw)
+
+    def buffer(self, entries):
+        """One writable buffer, filled from its blocks."""
+        parts = [self.checked(entry) for entry in entries]
+        memory = _memory(sum(part[2] for part in parts))
+        view = memoryview(memory)
+        for part in parts:
+            target, view = view[: part[2]], view[part[2] :]
+            if part[3] == RAW:
+                self._fill(part[0], target)
+                if _crc(target) != part[4]:
+                    raise self._damaged("the snapshot is damaged: a checksum does not fit")
+            else:
+                target[:] = self.block(part)
+        return memory
+
+
+def _memory(size):
+    if size < MAPPED:
+        return bytearray(size)
+    try:
+        mmap = own("mmap")
+
+        # Private: a shared one would be changed by every fork of this process.
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except (ImportError, AttributeError, OSError):
+        return bytearray(size)
+    if hasattr(memory, "madvise"):
+        try:
+            memory.madvise(HUGE_PAGES)
+        except (OSError, ValueError):
+            pass
+    return memory
+
+
+class Reel:
+    """A tape played back: the file that an unpickler reads."""
+
+    def __init__(self, unpacker, entries):
+        self._unpacker = unpacker
+        self._entries = entries
+        self._starts = [0]
+        for entry in entries:
+            self._starts.append(self._starts[-1] + unpacker.checked(entry)[2])
+        self._number = -1
+        self._block = memoryview(b"")
+        self.position = 0
+
+    def _here(self):
+        """What is left of the block at this position."""
+        number = bisect_right(self._starts, self.position) - 1
+        if number >= len(self._entries):
+            return memoryview(b"")
+        if number != self._number:
+            self._block = memoryview(self._unpacker.block(self._entries[number]))
+            self._number = number
+        return self._block[self.position - self._starts[number] :]
+
+    def readinto(self, target):
+        view = memoryview(target).cast("B")
+        done = 0
+        while done < len(view):
+            part = self._here()[: len(view) - done]
+            if not len(part):
+                break
+            view[done : done + len(part)] = part
+            done += len(part)
+            self.position += len(part)
+        return done
+
+    def read(self, size):
+        part = self._here()
+        if size <= len(part):
+            self.position += size
+            return bytes(part[:size])
+        parts = []
+        while size > 0 and len(part):
+            parts.append(part[:size])
+            self.position += len(parts[-1])
+            size -= len(parts[-1])
+            part = self._here()
+        return b"".join(parts)
+
+    def readline(self):
+        line = bytearray()
+        while not line.endswith(b"\n"):
+            byte = self.read(1)
+            if not byte:
+                break
+            line += byte
+        return bytes(line)

@@ -1,0 +1,199 @@
+"""Writes the file of a snapshot: blocks of bytes, then an index of them with a check for each."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+
+from ..module_finder import own
+from ..pristine import BUILTINS as __builtins__
+
+MAGIC = b"\x89CELLAR\n"
+END = b"\nRALLEC\x89"
+FORMAT = 1
+BLOCK = 1 << 20
+SAMPLE = 1 << 12
+WORTHWHILE = 0.8
+
+RAW, ZLIB, LZ4 = range(3)
+
+HEAD = struct.Struct("<8sI")
+TAIL = struct.Struct("<QIII8s")
+_crc, _compress = zlib.crc32, zlib.compress
+_encode_json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+
+
+class Refused(Exception):
+    """A snapshot that cannot be read here."""
+
+
+class Passed(Exception):
+    """More bytes than allowed."""
+
+
+def lz4_block():
+    """The module lz4.block, or None."""
+    try:
+        return own("lz4.block")
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return None
+
+
+def _zlib_compress(data):
+    return _compress(data, 1)
+
+
+def compressor(name):
+    """(code, function) for the name of a compression."""
+    if name == "zlib":
+        return ZLIB, _zlib_compress
+    block = lz4_block()
+    if block is None:
+        raise Refused("lz4 is not here: cellar install lz4")
+    pack = block.compress
+    return LZ4, lambda data: pack(data, store_size=False)
+
+
+class Packer:
+    """Hands blocks to a sink, compressed where that pays."""
+
+    def __init__(self, sink, limit, compression):
+        self._sink = sink
+        self._limit = limit
+        self._code, self._squeeze = compressor(compression)
+        self.sent = 0
+        self.is_broken = False
+        self._send(HEAD.pack(MAGIC, FORMAT))
+
+    def squeeze(self, view):
+        """(code, stored bytes, raw length) of one block."""
+        size = len(view)
+        if size > 2 * SAMPLE:
+            middle = size // 2
+            for start in (0, middle, size - SAMPLE):
+                if len(self._squeeze(view[start : start + SAMPLE])) < SAMPLE * WORTHWHILE:
+                    break
+            else:
+                return RAW, view, size
+        stored = self._squeeze(view)
+        return (self._code, stored, size) if len(stored) < size else (RAW, view, size)
+
+    def allow(self, more):
+        """Raises when so many more bytes would be too many."""
+        if self.sent + more > self._limit:
+            raise Passed
+
+    def _send(self, data):
+        self.sent += len(data)
+        self.allow(0)
+        try:
+            self._sink(data)
+        except BaseException:
+            self.is_broken = True
+            raise
+
+    def send(self, block):
+        """Hands one block over; gives its entry for the index."""
+        code, stored, size = block
+        entry = [self.sent, len(stored), size, code, _crc(stored)]
+        self._send(stored)
+        return entry
+
+    def send_view(self, view):
+        """The entries of a long view, which is not copied."""
+        starts = range(0, len(view), BLOCK)
+        return [self.send(self.squeeze(view[start : start + BLOCK])) for start in starts]
+
+    def finish(self, index):
+        """Writes the index and the end of the file."""
+        text = _encode_json(index).encode("ascii")
+        stored = _compress(text, 1)
+        place = self.sent
+        self._send(stored)
+        self._send(TAIL.pack(place, len(stored), len(text), _crc(stored), END))
+
+
+class Tape:
+    """What a pickler writes. The part since `begin` is held until it is kept or taken back."""
+
+    def __init__(self, packer):
+        self._packer = packer
+        self._open = bytearray()
+        self._held = []
+        self._held_bytes = 0
+        self._before = None
+        self._mark = (0, 0)
+        self._probe = None
+        self.length = 0
+        self.entries = []
+
+    def write(self, data):
+        if self._probe is not None:
+            self._probe += data
+            return
+        view = memoryview(data).cast("B")
+        size = len(view)
+        self.length += size
+        if size < BLOCK:
+            self._open += view
+            if len(self._open) >= BLOCK:
+                self._close_block()
+            return
+        self._close_block()
+        for start in range(0, size, BLOCK):
+            part = view[start : start + BLOCK]
+            code, stored, length = self._packer.squeeze(part)
+            if code == RAW and type(data) is not bytes:
+                stored = bytes(part)
+            self._hold((code, stored, length))
+
+    def _close_block(self):
+        if self._before is None:
+            self._before = bytes(self._open[: self._mark[0]])
+        if self._open:
+            block, self._open = self._open, bytearray()
+            self._hold(self._packer.squeeze(memoryview(block)))
+
+    def _hold(self, block):
+        self._held.append(block)
+        self._held_bytes += len(block[1])
+        self._packer.allow(self._held_bytes)
+
+    def begin(self):
+        self._mark = (len(self._open), self.length)
+        self._before = None
+
+    def keep(self):
+        for block in self._held:
+            self.entries.append(self._packer.send(block))
+        self._let_go()
+
+    def take_back(self):
+        if self._before is not None:
+            self._open = bytearray(self._before)
+        else:
+            del self._open[self._mark[0] :]
+        self._let_go()
+        self.length = self._mark[1]
+
+    def _let_go(self):
+        self._held = []
+        self._held_bytes = 0
+        self._before = None
+
+    def finish(self):
+        self.begin()
+        self._close_block()
+        self.keep()
+
+    def listen(self, action):
+        """What `action` writes, which goes nowhere else."""
+        self._probe = bytearray()
+        try:
+            action()
+            return bytes(self._probe)
+        finally:
+            self._probe = None

@@ -1,0 +1,222 @@
+"""Why a variable cannot be kept, and what to do about it, in words that a model can act on."""
+
+from __future__ import annotations
+
+from ..pristine import BUILTINS as __builtins__
+from ..values.reprs import cap, exact, guarded_repr, guarded_str, is_a, type_name
+
+TEXT_LIMIT = 500
+SEARCHED = 5_000
+SEARCHED_DEPTH = 4
+
+_mro_of = type.__dict__["__mro__"].__get__
+_module_of = type.__dict__["__module__"].__get__
+_name_of = type.__dict__["__name__"].__get__
+_FILE = ("an open file", "reopen the file in the next cell")
+_GENERATOR = ("a generator", "create it again, or convert it to a list first")
+_ITERATOR = ("an iterator", "create it again, or convert it to a list first")
+_COROUTINE = ("a coroutine", "await it in the cell that creates it and keep the result")
+_TASK = ("a running task", "await it in the cell that creates it and keep the result")
+_LOOP = ("an event loop", "use `await` in the cell instead of keeping a loop")
+_LOCK = ("a lock", "create it again in the next cell")
+_THREAD = ("a thread", "start it again in the next cell")
+_POOL = ("a pool of workers", "create it again in the next cell")
+_PROCESS = ("a running process", "start it again in the next cell")
+_QUEUE = ("a queue", "keep its items as a list and fill it again")
+_SOCKET = ("a socket", "recreate the connection in the next cell")
+_CONNECTION = ("a connection", "reconnect in the next cell")
+_CURSOR = ("a cursor", "reconnect in the next cell and query again, or keep its rows as a list")
+_FRAME = ("a part of a running program", "keep its text instead, such as traceback.format_exc()")
+_WEAK = ("a weak reference", "keep the object itself in a variable")
+_HASH = ("a running hash", "keep its digest instead")
+_CONTEXT = ("a context variable", "create it again in the next cell")
+_LAMBDA = ("a lambda", "use def instead of lambda")
+GENERAL = "create it again in the next cell, or keep its data as plain values such as dict and list"
+
+_KINDS = {
+    ("_io", "TextIOWrapper"): _FILE,
+    ("_io", "_BufferedIOBase"): _FILE,
+    ("_io", "FileIO"): _FILE,
+    ("mmap", "mmap"): _FILE,
+    ("zipfile", "ZipFile"): _FILE,
+    ("zipfile", "ZipExtFile"): _FILE,
+    ("tarfile", "TarFile"): _FILE,
+    ("tempfile", "_TemporaryFileWrapper"): _FILE,
+    ("builtins", "generator"): _GENERATOR,
+    ("builtins", "async_generator"): _GENERATOR,
+    ("builtins", "coroutine"): _COROUTINE,
+    ("_asyncio", "Future"): _TASK,
+    ("_asyncio", "Task"): _TASK,
+    ("asyncio.events", "AbstractEventLoop"): _LOOP,
+    ("concurrent.futures._base", "Future"): _TASK,
+    ("concurrent.futures._base", "Executor"): _POOL,
+    ("multiprocessing.pool", "Pool"): _POOL,
+    ("multiprocessing.process", "BaseProcess"): _PROCESS,
+    ("subprocess", "Popen"): _PROCESS,
+    ("_thread", "lock"): _LOCK,
+    ("_thread", "RLock"): _LOCK,
+    ("threading", "Condition"): _LOCK,
+    ("threading", "Semaphore"): _LOCK,
+    ("threading", "Event"): _LOCK,
+    ("threading", "Barrier"): _LOCK,
+    ("threading", "Thread"): _THREAD,
+    ("queue", "Queue"): _QUEUE,
+    ("_queue", "SimpleQueue"): _QUEUE,
+    ("_socket", "socket"): _SOCKET,
+    ("sqlite3", "Cursor"): _CURSOR,
+    ("builtins", "frame"): _FRAME,
+    ("builtins", "traceback"): _FRAME,
+    ("weakref", "ReferenceType"): _WEAK,
+    ("builtins", "weakref"): _WEAK,
+    ("_hashlib", "HASH"): _HASH,
+    ("_contextvars", "ContextVar"): _CONTEXT,
+    ("_contextvars", "Context"): _CONTEXT,
+}
+# In memory, and so no files at all.
+_NO_LOSS = frozenset((("_io", "BytesIO"), ("_io", "StringIO")))
+_WORDS = (
+    (("cursor",), _CURSOR),
+    (("connection", "engine", "session", "client"), _CONNECTION),
+    (("socket",), _SOCKET),
+    (("generator",), _GENERATOR),
+    (("iterator", "iterable"), _ITERATOR),
+    (("lock", "semaphore"), _LOCK),
+    (("thread",), _THREAD),
+    (("process",), _PROCESS),
+    (("reader", "writer", "file"), _FILE),
+)
+
+
+class Lost(Exception):
+    """A value that cannot be kept."""
+
+    def __init__(self, value, reason, advice):
+        kind = type_name(type(value))
+        super().__init__("cannot pickle '{}' object: {}".format(kind, reason))
+        self.value = value
+        self.reason = reason
+        self.advice = advice
+
+
+def names_of(kind):
+    """(module, name) of a class and its bases, whatever its metaclass claims."""
+    found = []
+    for base in _mro_of(kind):
+        module = _module_of(base)
+        found.append((exact(module) if is_a(module, str) else "", exact(_name_of(base))))
+    return found
+
+
+def of_type(kind):
+    """A function that gives the loss for a value of this class, or None where it may be kept."""
+    for name in names_of(kind):
+        if name in _NO_LOSS:
+            return None
+        if name in _KINDS:
+            words = _KINDS[name]
+            return lambda value: _loss(value, words)
+    return None
+
+
+def _loss(value, words):
+    reason, advice = words
+    if words is _FILE:
+        reason += _place(value)
+    return Lost(value, reason, advice)
+
+
+def _place(value):
+    """Where a file is and how far it was read."""
+    words = []
+    try:
+        name = value.name if hasattr(value, "name") else value.filename
+        if is_a(name, str):
+            words.append(cap(guarded_repr(name), 200))
+        if value.closed:
+            words.append("closed")
+        # To ask a file for writing would write what it still holds, here as well as in the session.
+        elif not value.writable():
+            words.append("at position {}".format(value.tell()))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        pass
+    return " ({})".format(", ".join(words)) if words else ""
+
+
+def short(text):
+    """A text that fits a manifest."""
+    return cap(exact(text), TEXT_LIMIT)
+
+
+def of_error(value, error):
+    """The loss for a value whose writing failed with this error."""
+    if is_a(error, Lost):
+        inside = _search(value, error)
+        reason = "{} is {}".format(inside, error.reason) if inside else error.reason
+        return Lost(value, short(reason), short(error.advice))
+    if is_a(error, RecursionError) or "recursion" in (guarded_str(error) or ""):
+        reason = "it is nested too deeply"
+        return Lost(value, reason, "keep it in a flat form, such as a list")
+    if is_a(error, MemoryError):
+        advice = "delete what is not needed, or write it to a file in /workspace"
+        return Lost(value, "there is not enough memory to write it", advice)
+    reason = "{}: {}".format(type_name(type(error)), guarded_str(error) or "")
+    return Lost(value, short(reason), guess(value))
+
+
+def guess(value):
+    """Advice for a value of a class that is not known."""
+    kind = type(value)
+    name = type_name(kind)
+    if name == "function":
+        return _LAMBDA[1] if getattr(value, "__name__", "") == "<lambda>" else GENERAL
+    for word in [text for _, text in names_of(kind)[:-1]]:
+        for parts, words in _WORDS:
+            if any(part in word.lower() for part in parts):
+                return words[1]
+    return GENERAL
+
+
+def _search(value, error):
+    """Where inside a container the loss is, such as "item 'conn' of the dict"."""
+    seen = set()
+    waiting = [(value, "", 0)]
+    while waiting and len(seen) < SEARCHED:
+        item, path, depth = waiting.pop(0)
+        if id(item) in seen:
+            continue
+        seen.add(id(item))
+        if path and item is error.value:
+            return path
+        if depth < SEARCHED_DEPTH:
+            for part, word in _parts(item):
+                waiting.append((part, word + (" in " + path if path else ""), depth + 1))
+    return None
+
+
+def _parts(item):
+    kind = type(item)
+    if is_a(item, dict):
+        word = "item {} of the {}"
+        pairs = list(dict.items(item))[:SEARCHED]
+        return [(part, word.format(_key(key), type_name(kind))) for key, part in pairs]
+    for plain in (list, tuple, set, frozenset):
+        if is_a(item, plain):
+            word = "item {} of the {}"
+            parts = list(plain.__iter__(item))[:SEARCHED]
+            return [(part, word.format(i, type_name(kind))) for i, part in enumerate(parts)]
+    try:
+        attributes = object.__getattribute__(item, "__dict__")
+    except (AttributeError, TypeError):
+        return []
+    if type(attributes) is not dict:
+        return []
+    word = "attribute {} of the {}"
+    pairs = list(dict.items(attributes))[:SEARCHED]
+    return [(part, word.format(_key(key), type_name(kind))) for key, part in pairs]
+
+
+def _key(key):
+    plain = any(type(key) is kind for kind in (str, int, float, bool, bytes))
+    return cap(guarded_repr(key), 80) if plain else "<{}>".format(type_name(type(key)))

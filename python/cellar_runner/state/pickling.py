@@ -1,0 +1,246 @@
+"""One pickler and one unpickler for all variables, so that what they share stays shared."""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import pickle
+import struct
+
+from ..module_finder import own
+from ..pristine import BUILTINS as __builtins__
+from . import builders, handlers, keeping
+from .file_writer import Passed
+
+PROTOCOL = 5
+# Smaller buffers go with the rest: an entry in the index would cost more than a copy.
+SMALL_BUFFER = 1 << 16
+
+_Pickler, _Unpickler = pickle.Pickler, pickle.Unpickler
+_UnpicklingError = pickle.UnpicklingError
+_GET, _FRAME = 0x68, 0x95
+_DATACLASS_MARKS = (
+    "MISSING",
+    "KW_ONLY",
+    "_FIELD",
+    "_FIELD_CLASSVAR",
+    "_FIELD_INITVAR",
+    "_HAS_DEFAULT_FACTORY",
+)
+_number = struct.Struct("<I").pack
+
+
+def cloud_pickler():
+    """The pickler of cloudpickle, or None."""
+    try:
+        Pickler = own("cloudpickle").Pickler
+        return Pickler if issubclass(Pickler, _Pickler) else None
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return None
+
+
+def plain_pickler():
+    return _Pickler
+
+
+def anchors(interpreter):
+    """Names of what is never written, but found again where a snapshot is read."""
+    found = {
+        "namespace": interpreter.namespace,
+        "builtins": vars(builtins),
+        "main": interpreter.main,
+        "load": handlers.load,
+        "load kept": keeping.load,
+        "getattr": getattr,
+    }
+    for builder in builders.BUILDERS:
+        found["builder:" + builder.__name__] = builder
+    # Marks that are known by what they are, and not by what they hold.
+    for name in _DATACLASS_MARKS:
+        if hasattr(dataclasses, name):
+            found["dataclasses:" + name] = getattr(dataclasses, name)
+    for name in ("display", "input", "exit", "quit", "keep"):
+        if hasattr(builtins, name):
+            found["builtin:" + name] = getattr(builtins, name)
+    for name, value in interpreter.builtins.items():
+        found["builtin:" + name] = value
+    for name, stream in zip(("stdin", "stdout", "stderr"), interpreter.streams or ()):
+        found["stream:" + name] = stream
+    return found
+
+
+def _pickler_of(base):
+    """With a dictionary for its instances, where the reducer is found without one more call."""
+
+    class StatePickler(base):
+        pass
+
+    return StatePickler
+
+
+class Writer:
+    """Dumps values one after the other; a value that fails leaves no trace."""
+
+    def __init__(self, base, packer, tape, anchored, reduce):
+        self._packer = packer
+        self._tape = tape
+        self._taken = []
+        self.buffers = []
+        self._pickler = _pickler_of(base)(tape, PROTOCOL, buffer_callback=self._take_buffer)
+        self._pickler.reducer_override = reduce
+        distinct = {id(value): name for name, value in reversed(list(anchored.items()))}
+        self.anchors = list(distinct.values())
+        self._pickler.memo = {
+            id(anchored[name]): (number, anchored[name]) for number, name in enumerate(self.anchors)
+        }
+
+    def _take_buffer(self, buffer):
+        try:
+            view = buffer.raw()
+        except BufferError:
+            return True
+        if view.nbytes < SMALL_BUFFER:
+            return True
+        self._taken.append(view)
+        return False
+
+    def dump(self, value):
+        """(where the value starts, objects noted before it, buffers before it), and its size."""
+        wrapper = [value]
+        start, first = self._tape.length, len(self.buffers)
+        self._tape.begin()
+        self._taken = []
+        try:
+            self._pickler.dump(wrapper)
+            noted = self._number_of(wrapper)
+        except Passed:
+            raise
+        except BaseException:
+            self._tape.take_back()
+            self._forget(wrapper)
+            raise
+        self._tape.keep()
+        for view in self._taken:
+            self.buffers.append(self._packer.send_view(view))
+        size = self._tape.length - start + sum(view.nbytes for view in self._taken)
+        self._taken = []
+        return [start, noted, first], size
+
+    def _number_of(self, wrapper):
+        """Under which number the pickler has noted it; said when it is dumped once more."""
+        said = self._tape.listen(lambda: self._pickler.dump(wrapper))
+        place = 11 if said[2] == _FRAME else 2
+        if said[place] == _GET:
+            return said[place + 1]
+        return int.from_bytes(said[place + 1 : place + 5], "little")
+
+    def _forget(self, wrapper):
+        """Takes back the notes on a value that failed half-way, which begin with its wrapper."""
+        memo = self._pickler.memo.copy()
+        if id(wrapper) in memo:
+            first = memo[id(wrapper)][0]
+            self._pickler.memo = {key: note for key, note in memo.items() if note[0] < first}
+
+
+class _Buffers:
+    """The buffers of a snapshot in order, each made when it is asked for."""
+
+    def __init__(self, unpacker, entries):
+        self._unpacker = unpacker
+        self._entries = entries
+        self.position = 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.position >= len(self._entries):
+            raise StopIteration
+        self.position += 1
+        return self._unpacker.buffer(self._entries[self.position - 1])
+
+
+# Snapshots of earlier versions name these modules as they were.
+_MOVED = {
+    "cellar_runner." + old: "cellar_runner." + new
+    for old, new in (
+        ("displays", "output.displays"),
+        ("inputs", "cells.magics.commands.inputs"),
+        ("matches", "context.matches"),
+        ("sections", "context.sections"),
+    )
+}
+
+
+class _StateUnpickler(_Unpickler):
+    """The usual one; the notes it begins with come as persistent values."""
+
+    seeds = {}
+
+    def find_class(self, module, name):
+        return super().find_class(_MOVED.get(module, module), name)
+
+    def persistent_load(self, number):
+        if number not in self.seeds:
+            raise _UnpicklingError("the snapshot refers to something that is not there")
+        return self.seeds[number]
+
+
+class _Beginning:
+    """A file in front of another one."""
+
+    def __init__(self, reel):
+        self._reel = reel
+        self.rest = b""
+
+    def read(self, size):
+        if not self.rest:
+            return self._reel.read(size)
+        part, self.rest = self.rest[:size], self.rest[size:]
+        return part
+
+    def readinto(self, target):
+        return self._reel.readinto(target)
+
+    def readline(self):
+        return self._reel.readline()
+
+
+class Reader:
+    """Loads values one after the other; one that fails costs only those that share its parts."""
+
+    def __init__(self, unpacker, reel, entries, names, anchored, total):
+        self._reel = reel
+        self._buffers = _Buffers(unpacker, entries)
+        self._total = total
+        known = {number: anchored[name] for number, name in enumerate(names) if name in anchored}
+        self._begin(known, len(names))
+
+    def _begin(self, known, noted):
+        """A new unpickler that has these objects under their numbers, and goes on with `noted`."""
+        file = _Beginning(self._reel)
+        self._unpickler = _StateUnpickler(file, buffers=self._buffers)
+        parts = [b"J%bQr%b0" % (_number(number), _number(number)) for number in known]
+        parts.append(b"N")
+        # Those that are missing are counted under numbers that nobody uses.
+        missing = noted - len(known)
+        parts += [b"r" + _number(self._total + extra) for extra in range(missing)]
+        parts.append(b".")
+        content = b"".join(parts)
+        file.rest = b"\x80\x05\x95" + len(content).to_bytes(8, "little") + content
+        self._unpickler.seeds = known
+        self._unpickler.load()
+        self._unpickler.seeds = {}
+
+    def load(self, record, noted_after):
+        """The value of a record."""
+        self._reel.position, noted, self._buffers.position = record
+        try:
+            return self._unpickler.load()[0]
+        except BaseException:
+            memo = self._unpickler.memo.copy()
+            known = {number: value for number, value in memo.items() if number < noted}
+            self._begin(known, noted_after)
+            raise

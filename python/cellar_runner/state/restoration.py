@@ -1,0 +1,199 @@
+"""Reads a snapshot into a session."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import warnings
+
+from .. import module_finder
+from ..pristine import BUILTINS as __builtins__
+from ..values.reprs import guarded_str, is_a, type_name
+from . import ambient, file_writer, libraries, losses
+from .file_reader import Reel, Unpacker
+from .file_writer import Refused
+from .pickling import Reader, anchors, cloud_pickler
+
+LISTED = 10_000
+WARNINGS = 64
+# Deep enough for long chains; cells may have set a limit that the stack does not bear.
+RECURSION = 5_000
+
+_getlimit, _setlimit = sys.getrecursionlimit, sys.setrecursionlimit
+_PYTHON = "%d.%d" % sys.version_info[:2]
+_MISTAKES = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
+
+
+def read(descriptor, interpreter):
+    """Brings the variables of a snapshot into a session; gives a report of what is there."""
+    unpacker = Unpacker(descriptor)
+    namespace = interpreter.namespace
+    before = dict(namespace)
+    limit, collects = _getlimit(), gc.isenabled()
+    _setlimit(RECURSION)
+    # Nothing of what is made now is garbage.
+    gc.disable()
+    try:
+        _check(unpacker.index)
+        with Quiet():
+            return _Restore(unpacker, interpreter).run()
+    except BaseException as error:
+        namespace.clear()
+        namespace.update(before)
+        if not is_a(error, _MISTAKES):
+            raise
+        text = "the index of the snapshot is damaged: {}".format(type_name(type(error)))
+        raise Refused(text) from None
+    finally:
+        _setlimit(limit)
+        if collects:
+            gc.enable()
+
+
+class Quiet:
+    """Without warnings: what libraries have to say about pickling is nothing that a cell did."""
+
+    def __enter__(self):
+        try:
+            self._kept = warnings.catch_warnings()
+            self._kept.__enter__()
+            warnings.simplefilter("ignore")
+        except Exception:
+            # The session has broken its warnings; then they may come.
+            self._kept = None
+
+    def __exit__(self, *error):
+        if self._kept is not None:
+            self._kept.__exit__(*error)
+
+
+def _check(index):
+    """Refuses what this Python cannot read."""
+    name, version = index["implementation"], index["python"]
+    if (name, version) != (sys.implementation.name, _PYTHON):
+        raise Refused(
+            "the snapshot was written by {} {} and cannot be read by {} {}: run the session with "
+            "the Python it was written with, or run its cells again".format(
+                name, version, sys.implementation.name, _PYTHON
+            )
+        )
+    pickler, _, compression = index["codec"].partition("+")
+    if pickler not in ("pickle", "cloudpickle") or compression not in ("zlib", "lz4"):
+        raise Refused("the snapshot is written as {}, which is not known".format(index["codec"]))
+    for library, there in (("cloudpickle", cloud_pickler), ("lz4", file_writer.lz4_block)):
+        if library in (pickler, compression) and there() is None:
+            text = "the snapshot is written as {0}, and {1} is not here now: cellar install {1}"
+            raise Refused(text.format(index["codec"], library))
+
+
+class _Restore:
+    """One snapshot on its way in."""
+
+    def __init__(self, unpacker, interpreter):
+        self._unpacker = unpacker
+        self._interpreter = interpreter
+        self._namespace = interpreter.namespace
+        index = self._index = unpacker.index
+        self._lost = {}
+        reel = Reel(unpacker, index["stream"])
+        anchored = anchors(interpreter)
+        names, buffers, total = index["anchors"], index["buffers"], index["end"][1]
+        self._reader = Reader(unpacker, reel, buffers, names, anchored, total)
+
+    def run(self):
+        index = self._index
+        self._interpreter.flags |= index["flags"]
+        notes = ambient.go_back(index["places"])
+        for number, text in index["sources"]:
+            if number not in self._interpreter.sources.texts:
+                self._interpreter.sources.add(number, text)
+        variables, handlers, states = index["variables"], index.get("handlers", []), index["states"]
+        records = variables + handlers + states
+        bounds = [record[1] for _, record in records][1:] + [index["end"][1]]
+        without = dict(index.get("without", {}))
+        with module_finder.Reaching():
+            for (name, record), noted in zip(variables, bounds):
+                self._bring(name, record, noted)
+            for (name, record), noted in zip(handlers, bounds[len(variables) :]):
+                self._keep_on(name, record, noted, without)
+            for (name, record), noted in zip(states, bounds[len(variables) + len(handlers) :]):
+                self._set_random(name, record, noted)
+        restored = self._in_order()
+        for name, reason in without.items():
+            notes.append("keep({}) has to be called again: {}".format(name, reason))
+        notes += libraries.differences(index["libraries"])
+        for name, (reason, advice) in index["lost"].items():
+            if name not in self._namespace:
+                self._lost[name] = (reason, advice)
+        self._remember()
+        lost = [
+            {"name": name, "reason": losses.short(reason), "advice": losses.short(advice)}
+            for name, (reason, advice) in self._lost.items()
+        ]
+        told = [losses.short(note) for note in notes[:WARNINGS]]
+        return {"restored": restored[:LISTED], "lost": lost[:LISTED], "warnings": told}
+
+    def _bring(self, name, record, noted):
+        try:
+            self._namespace[name] = self._reader.load(record, noted)
+        except (KeyboardInterrupt, MemoryError):
+            raise
+        except BaseException as error:
+            self._stop_if_damaged()
+            self._lost[name] = _failure(error)
+
+    def _keep_on(self, name, record, noted, without):
+        try:
+            self._interpreter.keeping.add(*self._reader.load(record, noted))
+        except (KeyboardInterrupt, MemoryError):
+            raise
+        except BaseException as error:
+            self._stop_if_damaged()
+            without[name] = _failure(error)[0]
+
+    def _set_random(self, name, record, noted):
+        try:
+            ambient.set_random_state(name, self._reader.load(record, noted))
+        except (KeyboardInterrupt, MemoryError):
+            raise
+        except BaseException:
+            # Of a library that is not here, or not as it was: then the new session has its own.
+            self._stop_if_damaged()
+
+    def _stop_if_damaged(self):
+        if self._unpacker.damage is not None:
+            raise self._unpacker.damage
+
+    def _in_order(self):
+        """Names as they were made, not as they were written."""
+        restored = [name for name in self._index["order"] if name not in self._lost]
+        for name in restored:
+            if name in self._namespace:
+                self._namespace[name] = self._namespace.pop(name)
+        return restored
+
+    def _remember(self):
+        remembered = self._interpreter.lost_names
+        remembered.update(self._index["lost_before"])
+        for name, (_, advice) in self._lost.items():
+            remembered[name] = advice
+        for name in [name for name in remembered if name in self._namespace]:
+            del remembered[name]
+
+
+def _failure(error):
+    """(reason, advice) for a variable that could not be made again."""
+    if is_a(error, losses.Lost):
+        return error.reason, error.advice
+    text = guarded_str(error) or ""
+    if is_a(error, ModuleNotFoundError) and is_a(error.name, str):
+        top = error.name.partition(".")[0]
+        advice = "packages are added from outside: cellar install {}"
+        return "the library {} is not here".format(top), advice.format(libraries.distribution_of(top))
+    if "Memo value not found" in text or (is_a(error, KeyError) and text.isdigit()):
+        return (
+            "it shares a part with a variable that could not be restored",
+            "run the cell that made it again",
+        )
+    reason = "{}: {}".format(type_name(type(error)), text)
+    return reason, "run the cell that made it again"

@@ -1,0 +1,291 @@
+"""Writes the variables of a session, each of them kept or lost with a reason."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+from ..pristine import BUILTINS as __builtins__
+from ..values.reprs import exact, guarded_str, is_a, qualified_name, type_name
+from . import ambient, file_writer, libraries, losses
+from .file_writer import FORMAT, Refused
+from .keeping import Postponed
+from .pickling import Reader, Writer, anchors, cloud_pickler, plain_pickler
+from .reducers import Reducers
+from .restoration import RECURSION, Quiet, read
+
+NAME_LIMIT = 512
+LISTED = 10_000
+SOURCES_KEPT = 4_000_000
+LARGE_CONTEXT = 40 << 20
+SHOWN_LARGEST = 3
+
+__all__ = ["Refused", "TooLarge", "Unserializable", "codec_here", "read", "write"]
+
+_modules = sys.modules
+_getlimit, _setlimit, _size_of = sys.getrecursionlimit, sys.setrecursionlimit, sys.getsizeof
+_NOT_KEPT = frozenset(
+    "__name__ __doc__ __package__ __loader__ __spec__ __builtins__ __file__ __annotations__"
+    " __annotate__ __conditional_annotations__ __warningregistry__ __private_data__"
+    " _ __ ___".split()
+)
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
+
+
+class TooLarge(Exception):
+    """The state takes more bytes than allowed."""
+
+
+class Unserializable(Exception):
+    """A variable cannot be kept, and all were wanted."""
+
+
+def codec_here():
+    """The best codec that this Python has."""
+    pickler = "pickle" if cloud_pickler() is None else "cloudpickle"
+    return pickler + ("+zlib" if file_writer.lz4_block() is None else "+lz4")
+
+
+def write(interpreter, sink, max_bytes, private=True, strict=False, codec=None):
+    """Hands a snapshot to `sink` in pieces; gives its manifest."""
+    snapshot = _Snapshot(interpreter, sink, max_bytes, codec or codec_here())
+    limit, main = _getlimit(), _modules.get("__main__")
+    _setlimit(RECURSION)
+    # A new session has nothing there yet, so nothing may be written as a reference to it.
+    _modules["__main__"] = types.ModuleType("__main__")
+    try:
+        with Quiet():
+            return snapshot.write(private, strict)
+    finally:
+        _modules["__main__"] = main
+        _setlimit(limit)
+
+
+class _Snapshot:
+    """One snapshot on its way out."""
+
+    def __init__(self, interpreter, sink, max_bytes, codec):
+        self._interpreter = interpreter
+        self._namespace = interpreter.namespace
+        self._max_bytes = max_bytes
+        self._codec = codec
+        pickler, _, compression = codec.partition("+")
+        base = cloud_pickler() if pickler == "cloudpickle" else plain_pickler()
+        self._packer = file_writer.Packer(sink, max_bytes, compression)
+        self._tape = file_writer.Tape(self._packer)
+        self._modules = set()
+        self._definitions = {}
+        self._keeping = interpreter.keeping
+        self._reduce = Reducers(self._namespace, self._note, self._keeping)
+        anchored = anchors(interpreter)
+        self._writer = Writer(base, self._packer, self._tape, anchored, self._reduce)
+        self._variables = []
+        self._kept = []
+        self._lost = {}
+        self._omitted = 0
+        self._start = 0
+
+    def _note(self, module, definition):
+        """Remembers which modules and which cells the values need."""
+        if is_a(module, str):
+            self._modules.add(exact(module))
+        if definition is not None:
+            self._definitions[id(definition)] = definition
+
+    def write(self, private, strict):
+        names = self._names(private)
+        current = None
+        try:
+            later = []
+            for current in names:
+                try:
+                    self._write_variable(current, strict)
+                except Postponed:
+                    later.append(current)
+            self._reduce.postpones = False
+            for current in later:
+                self._write_variable(current, strict)
+            current = None
+            handlers, without = self._write_handlers()
+            states = self._write_states()
+            end, _ = self._writer.dump(None)
+            self._tape.finish()
+            self._packer.finish(self._index(states, end, handlers, without))
+        except file_writer.Passed:
+            raise TooLarge(self._too_large(names, current)) from None
+        return self._manifest(names)
+
+    def _names(self, private):
+        """The names to keep: what others build on comes first."""
+        names = []
+        for name, value in list(self._namespace.items()):
+            if type(name) is not str or name in _NOT_KEPT:
+                continue
+            if not private and name.startswith("_"):
+                continue
+            if not 0 < len(name) <= NAME_LIMIT or exact(name) != name:
+                self._omitted += 1
+            else:
+                names.append((_rank(value), name))
+        names.sort(key=lambda pair: pair[0])
+        return [name for _, name in names]
+
+    def _write_variable(self, name, strict):
+        value = self._namespace.get(name)
+        self._start = self._tape.length
+        entry = {"name": name, "type": _type_of(value), "kept": True}
+        try:
+            if name == "context" and type(value) is str and _size_of(value) >= LARGE_CONTEXT:
+                advice = "give the context to the session again"
+                raise losses.Lost(value, "a context this large belongs to the host", advice)
+            record, entry["size"] = self._writer.dump(value)
+            self._kept.append([name, record])
+        except (file_writer.Passed, Postponed):
+            raise
+        except BaseException as error:
+            if self._packer.is_broken:
+                raise
+            loss = _loss(value, error)
+            if strict:
+                raise Unserializable(_refusal(name, error, loss)) from None
+            entry.update(kept=False, reason=loss.reason, advice=loss.advice)
+            self._lost[name] = [loss.reason, loss.advice]
+        self._variables.append(entry)
+
+    def _write_handlers(self):
+        """What keep() was told: records by the names of the classes, and reasons for those that cannot be."""
+        records, without = [], {}
+        for kept in self._keeping:
+            try:
+                parts = (kept.kind, kept.save, kept.load)
+                records.append([kept.name, self._writer.dump(parts)[0]])
+            except file_writer.Passed:
+                raise
+            except BaseException as error:
+                if self._packer.is_broken:
+                    raise
+                without[kept.name] = _loss(None, error).reason
+        return records, without
+
+    def _write_states(self):
+        states = []
+        for name, state in ambient.random_states():
+            try:
+                states.append([name, self._writer.dump(state)[0]])
+            except file_writer.Passed:
+                raise
+            except BaseException:
+                if self._packer.is_broken:
+                    raise
+                # A generator that a cell replaced by something else: the new session has its own.
+                continue
+        return states
+
+    def _index(self, states, end, handlers, without):
+        order = {name: number for number, name in enumerate(self._namespace)}
+        earlier = self._interpreter.lost_names
+        return {
+            "python": "%d.%d" % sys.version_info[:2],
+            "implementation": sys.implementation.name,
+            "codec": self._codec,
+            "libraries": libraries.versions(self._modules),
+            "anchors": self._writer.anchors,
+            "variables": self._kept,
+            "order": sorted((name for name, _ in self._kept), key=order.get),
+            "handlers": handlers,
+            "without": without,
+            "states": states,
+            "end": end,
+            "stream": self._tape.entries,
+            "buffers": self._writer.buffers,
+            "lost": self._lost,
+            "lost_before": {
+                name: advice for name, advice in earlier.items() if name not in self._namespace
+            },
+            "sources": self._sources(),
+            "flags": self._interpreter.flags,
+            "places": ambient.places(self._interpreter.first_path),
+        }
+
+    def _sources(self):
+        """The texts of the cells that functions and classes come from, the newest first."""
+        sources = self._interpreter.sources
+        files = set()
+        for definition in self._definitions.values():
+            if is_a(definition, str):
+                files.add(definition)
+                continue
+            try:
+                files.add(sources.file_of_class(definition))
+            except BaseException:
+                # What a class says of itself may be anything.
+                continue
+        kept, room = [], SOURCES_KEPT
+        for number, text in reversed(list(sources.texts.items())):
+            if "<cell {}>".format(number) in files and len(text) <= room:
+                room -= len(text)
+                kept.append([number, text])
+        return kept[::-1]
+
+    def _manifest(self, names):
+        return {
+            "format": FORMAT,
+            "python": "%d.%d.%d" % sys.version_info[:3],
+            "codec": self._codec,
+            "libraries": libraries.versions(self._modules),
+            "variables": self._variables[:LISTED],
+            "omitted": self._omitted + max(0, len(names) - LISTED),
+        }
+
+    def _too_large(self, names, current):
+        sizes = {entry["name"]: entry.get("size", 0) for entry in self._variables}
+        for name in names:
+            if name not in sizes:
+                sizes[name] = _estimate(self._namespace.get(name))
+        if current is not None:
+            sizes[current] = max(sizes[current], self._tape.length - self._start)
+        largest = sorted(sizes, key=sizes.get, reverse=True)[:SHOWN_LARGEST]
+        shown = ", ".join("{} ({})".format(name, _megabytes(sizes[name])) for name in largest)
+        text = (
+            "the state is larger than the {} allowed (about {} before compression); the largest "
+            "variables are {}: delete what is not needed, write it to files in /workspace, "
+            "or raise stateMaxSizeMb"
+        )
+        total = sum(sizes.values())
+        return text.format(_megabytes(self._max_bytes), _megabytes(total), shown or "unknown")
+
+
+def _rank(value):
+    if is_a(value, types.ModuleType):
+        return 0
+    if is_a(value, type):
+        return 1
+    return 2 if is_a(value, _FUNCTIONS) else 3
+
+
+def _type_of(value):
+    return "module" if is_a(value, types.ModuleType) else qualified_name(type(value))
+
+
+def _loss(value, error):
+    try:
+        return losses.of_error(value, error)
+    except BaseException as other:
+        # Raised by the value's own code: no more of it is asked.
+        return losses.Lost(value, type_name(type(other)), losses.GENERAL)
+
+
+def _refusal(name, error, loss):
+    text = str(error) if is_a(error, losses.Lost) else guarded_str(error)
+    return "{} (variable '{}'): {}".format(losses.short(text or loss.reason), name, loss.advice)
+
+
+def _estimate(value):
+    try:
+        return max(0, int(_size_of(value)))
+    except BaseException:
+        return 0
+
+
+def _megabytes(count):
+    return "{:,.1f} MB".format(count / (1 << 20))

@@ -1,0 +1,105 @@
+"""Sends the state of a session to the host, piece by piece, on a link of its own."""
+
+import os
+import zlib
+
+from ..protocol import channel
+from . import snapshot
+
+PIECE_BYTES = 4 << 20
+NICENESS = 10
+
+
+class Refusal(Exception):
+    """The host takes no more."""
+
+
+_crc = zlib.crc32
+
+
+class Sum:
+    """Counts and checks what passes, so that the host can tell whether all of it has arrived."""
+
+    def __init__(self, sink):
+        self._sink = sink
+        self._bytes = 0
+        self._crc = 0
+
+    def write(self, piece):
+        self._bytes += len(piece)
+        self._crc = _crc(piece, self._crc)
+        self._sink(piece)
+
+    @property
+    def written(self):
+        return {"bytes": self._bytes, "crc32": self._crc}
+
+
+class StateLink:
+    """What `snapshot.write` writes to. Each piece waits until the host has taken the one before."""
+
+    def __init__(self, descriptor):
+        self._channel = channel.Channel(descriptor)
+        self._pieces = []
+        self._held = 0
+        self._asked = 0
+
+    def write(self, piece):
+        piece = memoryview(piece).cast("B")
+        while len(piece):
+            room = PIECE_BYTES - self._held
+            self._pieces.append(bytes(piece[:room]))
+            self._held += len(self._pieces[-1])
+            piece = piece[room:]
+            if self._held == PIECE_BYTES:
+                self._flush()
+
+    def end(self, manifest, written):
+        self._flush()
+        self._ask("state_end", {"done": True, "manifest": manifest, "written": written})
+
+    def fail(self, reason):
+        self._ask("state_end", {"done": False, "reason": reason[:4000]})
+
+    def _flush(self):
+        if self._held:
+            body = b"".join(self._pieces)
+            self._pieces, self._held = [], 0
+            self._ask("state_part", {"attachments": [{"bytes": len(body)}]}, [body])
+
+    def _ask(self, method, params, attachments=()):
+        self._asked += 1
+        message = {"jsonrpc": "2.0", "id": self._asked, "method": method, "params": params}
+        self._channel.send(message, attachments)
+        answer = self._channel.receive()
+        if answer is None or "result" not in answer:
+            raise Refusal()
+
+
+def write_state(interpreter, descriptor, scope):
+    """Writes the state with its manifest, or the reason why there is none."""
+    link = StateLink(descriptor)
+    state = Sum(link.write)
+    try:
+        manifest = snapshot.write(
+            interpreter,
+            state.write,
+            max_bytes=scope["max_bytes"],
+            private=scope["private"],
+            strict=scope["strict"],
+        )
+    except (Refusal, OSError):
+        return
+    except BaseException as error:
+        link.fail("%s: %s" % (type(error).__name__, error))
+        return
+    link.end(manifest, state.written)
+
+
+def write_as_copy(interpreter, descriptor, scope):
+    """The whole life of a copy that was made to write. It gives way to cells."""
+    try:
+        os.nice(NICENESS)
+        write_state(interpreter, descriptor, scope)
+    finally:
+        os._exit(0)

@@ -1,0 +1,335 @@
+"""Values across the wall: a JSON form with tags for what JSON has no word for."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import sys
+import types
+from base64 import b64decode, b64encode
+from json.encoder import encode_basestring_ascii as _quoted
+
+from ..pristine import BUILTINS as __builtins__
+from .reprs import exact, guarded_repr, is_a, qualified_name, text_of
+from .tables import encode_library_value, is_missing
+
+TAG = "$"
+CHARACTER_LIMIT = 8_000_000
+NODE_LIMIT = 180_000
+VARIABLE_LIMIT = 5_000
+NAME_LIMIT = 200
+DEPTH_LIMIT = 20
+OBJECT_TEXT_LIMIT = 2_000
+SHORT_TEXT = 80
+SAFE_INT = 2**53
+DECODE_DEPTH_LIMIT = 200
+
+_modules = sys.modules
+_mro_of = type.__dict__["__mro__"].__get__
+_total_seconds = datetime.timedelta.total_seconds
+_decimal_text = decimal.Decimal.__str__
+_INT_DIGIT_LIMIT = 4_000
+
+
+def encode(value, limit=CHARACTER_LIMIT):
+    """The tagged form of a value, of about `limit` characters at most."""
+    return Encoder(limit).encode(value, 0)
+
+
+class Encoder:
+    """One pass over a value with a budget of nodes and characters."""
+
+    def __init__(self, limit):
+        self._characters = limit
+        self._nodes = NODE_LIMIT
+        self._open = set()
+        # What could not be sent as it is, when something could not.
+        self.loss = None
+
+    def room(self):
+        """How many more nodes fit."""
+        return max(0, min(self._nodes, self._characters // 8))
+
+    def encode(self, value, depth):
+        """The tagged form of one value."""
+        self._nodes -= 1
+        if value is None or value is True or value is False:
+            self._characters -= 5
+            return value
+        scalar = _SCALARS.get(type(value)) or _scalar_base(value)
+        if scalar is not None:
+            return scalar(self, value)
+        return self._compound(value, depth)
+
+    def _compound(self, value, depth):
+        self._nodes -= 1
+        if is_missing(value):
+            return None
+        if id(value) in self._open:
+            self.loss = "it contains itself"
+            return {TAG: "cycle"}
+        if depth >= DEPTH_LIMIT or self.room() == 0:
+            return self._truncated(value)
+        self._open.add(id(value))
+        try:
+            if is_a(value, dict):
+                return self._dict(value, depth)
+            for kind, tag in _SEQUENCES:
+                if is_a(value, kind):
+                    items, whole = self.items(kind.__iter__(value), kind.__len__(value), depth)
+                    if not whole:
+                        return self._cut(value, items, kind.__len__(value))
+                    return items if tag is None else self.tagged(tag, items)
+            try:
+                encoded = encode_library_value(self, value, depth)
+            except KeyboardInterrupt:
+                raise
+            except Exception:
+                encoded = None
+            return self.opaque(value) if encoded is None else encoded
+        finally:
+            self._open.discard(id(value))
+
+    def tagged(self, tag, content):
+        """A tagged form, charged for what it adds."""
+        self._nodes -= 2
+        self._characters -= 20
+        return {TAG: tag, "v": content}
+
+    def items(self, iterator, length, depth):
+        """(encoded items, whether all of them fitted)."""
+        encoded = []
+        for item in iterator:
+            if self.room() == 0:
+                break
+            encoded.append(self.encode(item, depth + 1))
+        return encoded, len(encoded) >= length
+
+    def _dict(self, value, depth):
+        length = dict.__len__(value)
+        plain = all(type(key) is str and key != TAG for key in dict.__iter__(value))
+        pairs = []
+        for key, item in dict.items(value):
+            if self.room() == 0:
+                break
+            name = self._text(key) if plain else self.encode(key, depth + 1)
+            if plain and name is not key:
+                break
+            self._nodes -= 0 if plain else 2
+            pairs.append([name, self.encode(item, depth + 1)])
+        if len(pairs) < length:
+            return self._cut(value, dict(pairs) if plain else pairs, length)
+        return dict(pairs) if plain else self.tagged("dict", pairs)
+
+    def _text(self, value):
+        text = str.__str__(value)
+        cost = len(text)
+        if cost <= self._characters:
+            cost = len(_quoted(text))
+        if cost <= self._characters:
+            self._characters -= cost
+            return text
+        self._nodes -= 3
+        self._characters -= OBJECT_TEXT_LIMIT
+        self.loss = "a text of {:,} characters is too long".format(len(text))
+        head = exact(text[: OBJECT_TEXT_LIMIT // 10])
+        return {TAG: "truncated", "type": "str", "text": head, "length": len(text)}
+
+    def _int(self, value):
+        number = int.__add__(value, 0)
+        if -SAFE_INT < number < SAFE_INT:
+            self._characters -= 10
+            return number
+        if number.bit_length() > 3 * _INT_DIGIT_LIMIT:
+            return self.opaque(number)
+        text = str(number)
+        self._characters -= len(text)
+        return self.tagged("int", text)
+
+    def _float(self, value):
+        self._characters -= 20
+        number = float.__float__(value)
+        if number != number:
+            return self.tagged("float", "nan")
+        if number in (float("inf"), float("-inf")):
+            return self.tagged("float", "inf" if number > 0 else "-inf")
+        return number
+
+    def _bytes(self, value):
+        if len(value) * 4 // 3 > self._characters:
+            self._nodes -= 3
+            self.loss = "{:,} bytes are too many".format(len(value))
+            head = guarded_repr(bytes(value[: OBJECT_TEXT_LIMIT // 10]))
+            return {TAG: "truncated", "type": "bytes", "text": head, "length": len(value)}
+        self._characters -= len(value) * 4 // 3
+        return self.tagged("bytes", b64encode(bytes(value)).decode("ascii"))
+
+    def _complex(self, value):
+        parts = [self._float(complex.real.__get__(value)), self._float(complex.imag.__get__(value))]
+        return self.tagged("complex", parts)
+
+    def _iso(self, value):
+        for base, tag in _ISO:
+            if is_a(value, base):
+                if is_missing(value):
+                    return None
+                return self.tagged(tag, exact(base.isoformat(value)))
+        return self.opaque(value)
+
+    def _timedelta(self, value):
+        self._characters -= 20
+        seconds = _total_seconds(value)
+        return self.tagged("timedelta", seconds)
+
+    def _decimal(self, value):
+        text = exact(_decimal_text(value))
+        self._characters -= len(text)
+        return self.tagged("decimal", text)
+
+    def opaque(self, value):
+        """What a value is and how it looks, where it cannot be sent."""
+        text = text_of(value, OBJECT_TEXT_LIMIT)
+        self.loss = "it holds a {}".format(qualified_name(type(value))[:500])
+        self._nodes -= 3
+        self._characters -= len(_quoted(text))
+        return {TAG: "object", "type": qualified_name(type(value))[:500], "text": text}
+
+    def _truncated(self, value):
+        self._nodes -= 3
+        self.loss = "it is too large or nested too deep"
+        return {TAG: "truncated", "type": qualified_name(type(value))[:500], "text": "..."}
+
+    def _cut(self, value, items, length):
+        self.loss = "{:,} items are too many".format(length)
+        return {
+            TAG: "truncated",
+            "type": qualified_name(type(value))[:500],
+            "length": length,
+            "text": "the first {:,} of {:,} items".format(len(items), length),
+            "v": items,
+        }
+
+
+_SCALARS = {
+    str: Encoder._text,
+    int: Encoder._int,
+    float: Encoder._float,
+    bytes: Encoder._bytes,
+    bytearray: Encoder._bytes,
+    complex: Encoder._complex,
+    datetime.datetime: Encoder._iso,
+    datetime.date: Encoder._iso,
+    datetime.time: Encoder._iso,
+    datetime.timedelta: Encoder._timedelta,
+    decimal.Decimal: Encoder._decimal,
+}
+_SEQUENCES = ((list, None), (tuple, "tuple"), (set, "set"), (frozenset, "frozenset"))
+_ISO = (
+    (datetime.datetime, "datetime"),
+    (datetime.date, "date"),
+    (datetime.time, "time"),
+)
+
+
+def _scalar_base(value):
+    """The encoder of a subclass of a scalar, found without asking the value."""
+    for kind in _mro_of(type(value))[1:-1]:
+        if kind in _SCALARS:
+            return _SCALARS[kind]
+    return None
+
+
+def decode(tagged):
+    """The Python value of a tagged form; ValueError where it is not one."""
+    return _decode(tagged, 0)
+
+
+def _decode(tagged, depth):
+    if depth > DECODE_DEPTH_LIMIT:
+        raise ValueError("the value is nested too deep")
+    if is_a(tagged, list):
+        return [_decode(item, depth + 1) for item in tagged]
+    if not is_a(tagged, dict):
+        return tagged
+    if TAG not in tagged:
+        return {key: _decode(item, depth + 1) for key, item in tagged.items()}
+    decoder = _DECODERS.get(tagged[TAG]) if is_a(tagged[TAG], str) else None
+    if decoder is None:
+        raise ValueError("a value tagged {!r} cannot be set".format(tagged[TAG]))
+    try:
+        content = tagged["v"]
+        if is_a(content, list):
+            content = [_decode(item, depth + 1) for item in content]
+        return decoder(content)
+    except (KeyError, TypeError, ArithmeticError, AttributeError) as error:
+        raise ValueError("not a valid {} value: {}".format(tagged[TAG], error)) from None
+
+
+def _decode_array(items):
+    numpy = _modules.get("numpy")
+    return items if numpy is None else numpy.array(items)
+
+
+_DECODERS = {
+    "int": lambda text: int(str.__str__(text)),
+    "float": lambda text: float(str.__str__(text)),
+    "bytes": lambda text: b64decode(text, validate=True),
+    "tuple": tuple,
+    "set": set,
+    "frozenset": frozenset,
+    "dict": lambda pairs: dict((key, item) for key, item in pairs),
+    "datetime": datetime.datetime.fromisoformat,
+    "date": datetime.date.fromisoformat,
+    "time": datetime.time.fromisoformat,
+    "timedelta": lambda seconds: datetime.timedelta(seconds=seconds),
+    "decimal": lambda text: decimal.Decimal(str.__str__(text)),
+    "complex": lambda parts: complex(*parts),
+    "ndarray": _decode_array,
+}
+
+
+def describe(namespace):
+    """Name, type, short text and size of the user's variables."""
+    described = []
+    for name, value in list(namespace.items()):
+        if type(name) is not str or name.startswith("_") or len(name) > NAME_LIMIT:
+            continue
+        if len(described) >= VARIABLE_LIMIT:
+            break
+        kind = type(value)
+        is_module = is_a(value, types.ModuleType)
+        entry = {
+            "name": exact(name),
+            "type": "module" if is_module else qualified_name(kind)[:200],
+            "text": _short(value),
+        }
+        size = None if is_module else _size(value)
+        if size is not None:
+            entry["size"] = size
+        described.append(entry)
+    return described
+
+
+def _short(value):
+    if type(value) in _SCALARS and is_a(value, (str, bytes, bytearray)):
+        text = guarded_repr(value[:SHORT_TEXT])
+    else:
+        text = text_of(value, 4 * SHORT_TEXT)
+    text = " ".join(text.split())
+    return text if len(text) <= SHORT_TEXT else text[: SHORT_TEXT - 3] + "..."
+
+
+def _size(value):
+    """len() of the kinds whose len() is known to be cheap and honest."""
+    for kind in (str, bytes, bytearray, list, tuple, dict, set, frozenset, range):
+        if is_a(value, kind):
+            return kind.__len__(value)
+    for module, name in (("numpy", "ndarray"), ("pandas", "DataFrame"), ("pandas", "Series")):
+        kind = getattr(_modules.get(module), name, None)
+        if is_a(kind, type) and is_a(value, kind):
+            try:
+                size = len(value)
+                return size if type(size) is int and size >= 0 else None
+            except TypeError:
+                return None
+    return None

@@ -1,0 +1,120 @@
+"""The start of a table as data: its columns, their types, and the first rows as plain JSON."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import sys
+from json import dumps
+
+from ..pristine import BUILTINS as __builtins__
+from .reprs import cap, exact, guarded_repr, guarded_str, is_a, text_of
+from .tables import is_missing
+
+TABLE_TYPE = "application/vnd.cellar.table+json"
+ROW_LIMIT = 50
+COLUMN_LIMIT = 200
+ITEM_LIMIT = 20
+CELL_LIMIT = 500
+NAME_LIMIT = 200
+CHARACTER_LIMIT = 200_000
+# What a reader in JavaScript still takes as it is.
+SAFE_INT = 2**53
+
+_modules = sys.modules
+_TIMES = (datetime.datetime, datetime.date, datetime.time)
+_ENDLESS = {float("inf"): "inf", float("-inf"): "-inf"}
+
+
+def excerpt(value):
+    """The first rows of a frame or series of pandas or polars; None for anything else."""
+    for library, name, read in _READERS:
+        kind = getattr(_modules.get(library), name, None)
+        if is_a(kind, type) and is_a(value, kind):
+            return read(value)
+    return None
+
+
+def _pandas_frame(value):
+    head = value.iloc[:ROW_LIMIT, :COLUMN_LIMIT]
+    rows = head.itertuples(index=False, name=None)
+    return _table(value.shape, head.columns.tolist(), head.dtypes.tolist(), rows, head.index)
+
+
+def _pandas_series(value):
+    head = value.iloc[:ROW_LIMIT]
+    rows = ((item,) for item in head.tolist())
+    return _table((len(value), 1), [value.name], [value.dtype], rows, head.index)
+
+
+def _polars_frame(value):
+    head = value[:ROW_LIMIT, :COLUMN_LIMIT]
+    return _table(value.shape, head.columns, head.dtypes, head.iter_rows())
+
+
+def _polars_series(value):
+    rows = ((item,) for item in value.head(ROW_LIMIT).to_list())
+    return _table((len(value), 1), [value.name], [value.dtype], rows)
+
+
+_READERS = (
+    ("pandas", "DataFrame", _pandas_frame),
+    ("pandas", "Series", _pandas_series),
+    ("polars", "DataFrame", _polars_frame),
+    ("polars", "Series", _polars_series),
+)
+
+
+def _table(shape, columns, dtypes, rows, index=None):
+    height, width = (int(length) for length in shape)
+    labels = None if index is None else index.tolist()
+    kept, kept_labels = [], []
+    room = CHARACTER_LIMIT
+    for number, row in enumerate(rows):
+        cells = [_plain(cell) for cell in row]
+        label = None if labels is None else _plain(labels[number])
+        room -= len(dumps([label, cells]))
+        if room < 0:
+            break
+        kept.append(cells)
+        kept_labels.append(label)
+    table = {
+        "columns": [_plain(name) for name in columns],
+        "dtypes": [cap(guarded_str(dtype) or "?", NAME_LIMIT) for dtype in dtypes],
+        "shape": [height, width],
+        "rows": kept,
+        "truncated": len(kept) < height or len(columns) < width,
+    }
+    if labels is not None:
+        table["index"] = kept_labels
+        if any(name is not None for name in index.names):
+            table["index_names"] = [_plain(name) for name in index.names]
+    return table
+
+
+def _plain(value, is_item=False):
+    """A cell as JSON has it: what is missing is null, what JSON has no word for is text."""
+    if value is None or value is True or value is False:
+        return value
+    if is_a(value, float):
+        number = float.__float__(value)
+        return None if number != number else _ENDLESS.get(number, number)
+    if is_a(value, int):
+        number = int.__add__(value, 0)
+        return number if -SAFE_INT < number < SAFE_INT else cap(guarded_repr(number), CELL_LIMIT)
+    if is_a(value, str):
+        return cap(exact(value), CELL_LIMIT)
+    if is_missing(value):
+        return None
+    generic = getattr(_modules.get("numpy"), "generic", None)
+    if is_a(generic, type) and is_a(value, generic):
+        plain = value.item()
+        return text_of(value, CELL_LIMIT) if is_a(plain, generic) else _plain(plain, is_item)
+    if is_a(value, (list, tuple)) and not is_item and len(value) <= ITEM_LIMIT:
+        return [_plain(item, True) for item in value]
+    for kind in _TIMES:
+        if is_a(value, kind):
+            return exact(kind.isoformat(value))
+    if is_a(value, (decimal.Decimal, datetime.timedelta)):
+        return cap(guarded_str(value) or "?", CELL_LIMIT)
+    return text_of(value, CELL_LIMIT)

@@ -1,0 +1,92 @@
+"""A copy of the zygote that holds one large context, and whose sessions share it."""
+
+import gc
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+
+from ..context import incoming, mapped_text
+from ..linux import fds, fork_memory, jail, syscalls
+from ..protocol import channel
+from ..protocol.connection import open_link
+from .fork_server import Cradle, asking_pair
+
+# Of what the machine could still give, so much is left to others.
+SPARED = 8
+
+
+class Template(Cradle):
+    """Reads its context once, then makes heads that are born with it."""
+
+    def __init__(self, params, file, folder, orders, parents, seccomp, head):
+        link = open_link(folder, "template", params["template"], params["token"])
+        os.close(folder)
+        asked, self._asking = asking_pair()
+        super().__init__(channel.Channel(link), asked, parents, seccomp, head)
+        self._orders = socket.socket(fileno=orders)
+        self._file = file
+        # What sessions share with this process and must not be charged for.
+        self._shared_bytes = 0
+        # When memory runs out all the same, this and not the zygote or the host has to go.
+        jail.go_first()
+
+    def _read_context(self, params):
+        before = jail.data_in_use()
+        sheets = mapped_text.Sheets(mapped_text.ReadOnlyMount)
+        with _Bounded(before):
+            value = incoming.read(self._file, params["format"], params["bytes"], sheets)
+        os.close(self._file)
+        self._head.give_context(value)
+        self._head.backing = sheets.keep_file(value)
+        if self._head.backing is not None:
+            _collapse_aside()
+        # A collection in a session would otherwise write to every object of the context.
+        gc.freeze()
+        fork_memory.trim()
+        is_text = type(value) is str
+        self._shared_bytes = sys.getsizeof(value) if is_text else max(0, jail.data_in_use() - before)
+        return {"memory": self._shared_bytes}
+
+    def _spawn(self, params):
+        order = json.dumps(dict(params, shared_bytes=self._shared_bytes)).encode()
+        fds.send_with_descriptors(self._orders, order, [self._asking.fileno()])
+        return {}
+
+    _methods = {"read_context": _read_context, "spawn": _spawn}
+
+
+class _Bounded:
+    """Asking for more memory than the machine has left fails, instead of ending a process."""
+
+    def __init__(self, used):
+        available = fork_memory.available_bytes()
+        self._most = used + available - available // SPARED
+        self._usual = resource.getrlimit(resource.RLIMIT_DATA)
+
+    def __enter__(self):
+        soft, hard = self._usual
+        if soft == resource.RLIM_INFINITY or self._most < soft:
+            resource.setrlimit(resource.RLIMIT_DATA, (self._most, hard))
+
+    def __exit__(self, *_):
+        resource.setrlimit(resource.RLIMIT_DATA, self._usual)
+
+
+def _collapse_aside():
+    """In a copy that ends when it is done, at the lowest priority."""
+    try:
+        if syscalls.fork() != 0:
+            return
+    except OSError:
+        return
+    try:
+        signal.set_wakeup_fd(-1)
+        syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
+        syscalls.close_all_except([fds.SHEET])
+        os.nice(19)
+        mapped_text.collapse()
+    finally:
+        os._exit(0)
