@@ -133,7 +133,7 @@ describe("the benchmarks", () => {
       expect(ratios[key]).toBeNull();
       expect(skipped[key]).toMatch(/rlms \S+ cannot be had: \S/);
     } finally {
-      rmSync(cache, { recursive: true, force: true });
+      rmSync(cache, { recursive: true, force: true, maxRetries: 10 });
     }
   });
 

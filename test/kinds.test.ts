@@ -14,7 +14,7 @@ const dir = mkdtempSync(join(tmpdir(), "cellar-kinds-"));
 const model = cellar.scripted([]);
 afterAll(async () => {
   await cellar.shutdown();
-  rmSync(dir, { recursive: true, force: true });
+  rmSync(dir, { recursive: true, force: true, maxRetries: 10 });
 });
 
 const KINDS: Readonly<Record<string, unknown>> = {

@@ -14,7 +14,7 @@ const dir = mkdtempSync(join(tmpdir(), "cellar-names-"));
 const model = cellar.scripted([]);
 afterAll(async () => {
   await cellar.shutdown();
-  rmSync(dir, { recursive: true, force: true });
+  rmSync(dir, { recursive: true, force: true, maxRetries: 10 });
 });
 
 const NATIVE = { backend: "native", preload: "none", poolSize: 0 } as const;

@@ -29,7 +29,7 @@ afterEach(async () => {
 afterAll(async () => {
   await runtime[Symbol.asyncDispose]();
   await shutdown();
-  rmSync(spillDir, { recursive: true, force: true });
+  rmSync(spillDir, { recursive: true, force: true, maxRetries: 10 });
 });
 
 describe("an agent's REPL", () => {

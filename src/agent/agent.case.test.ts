@@ -25,7 +25,7 @@ export async function agents(): Promise<Agents> {
   afterAll(async () => {
     await runtime[Symbol.asyncDispose]();
     await shutdown();
-    rmSync(spillDir, { recursive: true, force: true });
+    rmSync(spillDir, { recursive: true, force: true, maxRetries: 10 });
   });
   return {
     spillDir,

@@ -60,7 +60,7 @@ export function describeContexts(options: ConformanceOptions): void {
 
     afterAll(async () => {
       await sandbox?.destroy();
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
     });
 
     for (const [name, { text, python }] of Object.entries(TEXTS)) {

@@ -32,7 +32,7 @@ export function describeFiles(options: ConformanceOptions): void {
     });
     afterAll(async () => {
       await sandbox?.destroy();
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
     });
 
     check(

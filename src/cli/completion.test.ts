@@ -29,7 +29,7 @@ describe("completion in a shell", () => {
     });
     expect(imported).toMatchObject({ code: 0 });
   });
-  afterAll(() => rmSync(home, { recursive: true, force: true }));
+  afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 10 }));
 
   const told = async (...words: string[]) => {
     const names = async ({ user }: { user?: string }) => (user === undefined ? ["sales-2024"] : []);

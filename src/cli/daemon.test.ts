@@ -17,7 +17,7 @@ beforeEach(() => {
 
 afterEach(async () => {
   await run(["daemon", "stop"]);
-  rmSync(home, { recursive: true, force: true });
+  rmSync(home, { recursive: true, force: true, maxRetries: 10 });
 });
 
 function run(args: readonly string[], options: RunOptions = {}) {

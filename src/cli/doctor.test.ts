@@ -59,7 +59,7 @@ class OtherPackage implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    rmSync(this.path, { recursive: true, force: true });
+    rmSync(this.path, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 

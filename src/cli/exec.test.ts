@@ -21,7 +21,7 @@ const file = (name: string, content: string | Buffer): string => {
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "cellar-test-"));
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
 
 describe("cellar exec, before anything runs", () => {
   it("refuses files that are no source, each with its reason and code 2", async () => {

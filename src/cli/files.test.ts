@@ -21,7 +21,7 @@ beforeAll(async () => {
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "cellar-test-"));
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
 
 const check = (name: string, body: () => Promise<void>) =>
   it(name, async (context) => {
@@ -198,6 +198,8 @@ describe("cellar notebook, with files", () => {
     expect(refused.code).toBe(125);
     expect(refused.stderr).toMatch(/me\/book is held by .*\d[\s\S]*end that process/);
     expect(existsSync(at("books"))).toBe(true);
+    holder.type("\u0003");
+    await holder.ended();
   });
 });
 

@@ -44,7 +44,7 @@ describe("cellar install where Cellar is a dependency", () => {
 
   /** What `npm ci` does to it. */
   const installPackage = () => {
-    rmSync(installed, { recursive: true, force: true });
+    rmSync(installed, { recursive: true, force: true, maxRetries: 10 });
     mkdirSync(installed, { recursive: true });
     for (const part of ["dist", "python", "protocol", "package.json"]) {
       cpSync(join(ROOT, part), join(installed, part), { recursive: true });
@@ -98,7 +98,8 @@ describe("cellar install where Cellar is a dependency", () => {
     installPackage();
   });
   afterAll(() => {
-    for (const one of [folder, wheels]) rmSync(one, { recursive: true, force: true });
+    for (const one of [folder, wheels])
+      rmSync(one, { recursive: true, force: true, maxRetries: 10 });
   });
 
   it("keeps packages in a folder of the user, over a new install of Cellar", async (ctx) => {

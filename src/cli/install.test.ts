@@ -44,7 +44,7 @@ describe("cellar install", () => {
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), "cellar-test-"));
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
 
   it("refuses options in the place of names", async () => {
     const { code, stdout } = await cellar(["install", "--json", "--", "-r"]);
@@ -119,7 +119,7 @@ describe("an install that does not come to its end", () => {
     writeFileSync(join(site, "pip", "__init__.py"), "");
     writeFileSync(join(site, "pip", "__main__.py"), FAKE_PIP);
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
 
   it("says what it changed before", async (ctx) => {
     if (site === "") return ctx.skip("no Python");

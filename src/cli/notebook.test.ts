@@ -10,7 +10,7 @@ let folder = "";
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "cellar-test-"));
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
 
 const notebook = (command: string, args: readonly string[], options?: RunOptions) =>
   cellar(["notebook", command, ...args, "--dir", join(folder, "books")], options);

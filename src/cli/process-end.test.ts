@@ -38,7 +38,7 @@ describe("a command whose reader goes away, or that is told to end", () => {
     home = mkdtempSync(join(tmpdir(), "cellar-test-"));
     env = { HOME: home, XDG_STATE_HOME: home, CELLAR_PRELOAD: "none", CELLAR_TIMEOUT: "300000" };
   });
-  afterAll(() => rmSync(home, { recursive: true, force: true }));
+  afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 10 }));
   beforeEach((ctx) => {
     if (absence !== undefined) ctx.skip(`no sandbox: ${absence}`);
   });

@@ -131,7 +131,7 @@ describe("cellar", () => {
         });
       }
     } finally {
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
     }
   });
 });
@@ -167,7 +167,7 @@ describe("cellar trace view", () => {
       }
       expect(readFileSync(trace, "utf8")).toBe("");
     } finally {
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
     }
   });
 });

@@ -17,7 +17,7 @@ describe("the prompt on a terminal", () => {
     absence = await sandboxAbsence();
     folder = mkdtempSync(join(tmpdir(), "cellar-test-"));
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
   beforeEach((ctx) => {
     if (absence !== undefined) ctx.skip(`no sandbox: ${absence}`);
   });

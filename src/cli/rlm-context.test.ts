@@ -34,7 +34,7 @@ beforeEach((context) => {
   chmodSync(folder, 0o755);
   server.requests.length = 0;
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
 
 const fence = (code: string) => `\`\`\`repl\n${code}\n\`\`\``;
 

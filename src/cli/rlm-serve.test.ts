@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await provider[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
 describe("cellar rlm serve, before anything is started", () => {

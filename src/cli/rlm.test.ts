@@ -23,7 +23,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "cellar-test-"));
   server.requests.length = 0;
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
 
 const fence = (code: string) => `Let me look.\n\`\`\`repl\n${code}\n\`\`\``;
 

@@ -12,7 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), "cellar-engine-"));
 const identity = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 const bwrap = locateBwrap("/usr/bin:/bin");
 
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
 
 /** What a script prints behind the wall, with the filter or without it. */
 function behindWall(script: string, hasFilter = true) {

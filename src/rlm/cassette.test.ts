@@ -27,7 +27,7 @@ beforeEach(() => {
   path = join(folder, "run.jsonl");
 });
 
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
 
 const user = (content: string): ModelMessage => ({ role: "user", content });
 

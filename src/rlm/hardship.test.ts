@@ -17,7 +17,7 @@ const fence = (code: string) => `\`\`\`repl\n${code}\n\`\`\``;
 afterAll(async () => {
   await runtime[Symbol.asyncDispose]();
   await shutdown();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
 function run<T>(options: Omit<RLMOptions<T>, "query">) {

@@ -21,7 +21,7 @@ const KEY = "sesame-open-4711";
 afterAll(async () => {
   await runtime[Symbol.asyncDispose]();
   await shutdown();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
 /** Exports what is told, and gives the warnings. */

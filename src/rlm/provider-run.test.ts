@@ -19,7 +19,7 @@ const BIRDS = 160;
 afterAll(async () => {
   await runtime[Symbol.asyncDispose]();
   await shutdown();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
 const COUNT = `parts = context.splitlines()

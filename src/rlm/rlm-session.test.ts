@@ -19,7 +19,7 @@ const fence = (code: string) => `\`\`\`repl\n${code}\n\`\`\``;
 afterAll(async () => {
   await runtime[Symbol.asyncDispose]();
   await shutdown();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
 function options(given: RLMSessionOptions): RLMSessionOptions {

@@ -19,7 +19,7 @@ const TEXT = Array.from({ length: 2000 }, (_, index) =>
 afterAll(async () => {
   await runtime[Symbol.asyncDispose]();
   await shutdown();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
 const FREE = { inputPerMillion: 0, outputPerMillion: 0 };

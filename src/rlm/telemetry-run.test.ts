@@ -28,7 +28,7 @@ afterEach(async () => {
 afterAll(async () => {
   await runtime[Symbol.asyncDispose]();
   await shutdown();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
 describe("whether there is a listener", () => {

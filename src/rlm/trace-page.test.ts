@@ -140,7 +140,7 @@ describe("the page in a browser", () => {
     folder = mkdtempSync(join(tmpdir(), "cellar-page-"));
   });
 
-  afterEach(() => rmSync(folder ?? "", { recursive: true, force: true }));
+  afterEach(() => rmSync(folder ?? "", { recursive: true, force: true, maxRetries: 10 }));
 
   async function show(events: readonly TraceEvent[]): Promise<Browser> {
     const file = join(folder, "trace.html");

@@ -24,7 +24,7 @@ beforeEach(() => {
   file = join(folder, "run.jsonl");
 });
 
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
 
 async function writeRun(run: string): Promise<readonly TraceEvent[]> {
   await using trace = await Trace.open({ file, run });

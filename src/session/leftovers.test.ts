@@ -29,7 +29,7 @@ describe("a notebook that cannot be opened", () => {
   beforeEach(() => {
     dir = mkdtempSync(join(tmpdir(), "cellar-leftovers-"));
   });
-  afterEach(() => rmSync(dir, { recursive: true, force: true }));
+  afterEach(() => rmSync(dir, { recursive: true, force: true, maxRetries: 10 }));
 
   const options = () => ({ user: "u1", session: "s1", dir, runtime, ...SETTINGS });
   const left = async () => [await Notebook.list({ dir }), readdirSync(join(dir, "rooms"))];

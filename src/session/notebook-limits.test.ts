@@ -140,7 +140,7 @@ describe("a notebook at its limits", () => {
 
 describe("a notebook without walls", () => {
   const dir = mkdtempSync(join(tmpdir(), "cellar-plain-"));
-  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+  afterAll(() => rmSync(dir, { recursive: true, force: true, maxRetries: 10 }));
 
   async function open(session: string) {
     const runtime = new NativeRuntime({ walls: false });

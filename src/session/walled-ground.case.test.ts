@@ -27,7 +27,7 @@ export class WalledGround<Kept extends { close(): Promise<void> }> {
     });
     afterAll(async () => {
       await this.#runtime?.[Symbol.asyncDispose]();
-      if (this.#dir !== "") rmSync(this.#dir, { recursive: true, force: true });
+      if (this.#dir !== "") rmSync(this.#dir, { recursive: true, force: true, maxRetries: 10 });
     });
   }
 

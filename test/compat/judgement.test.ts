@@ -13,7 +13,7 @@ import { findSources } from "./tool/sources.js";
 import { copySurroundings, surroundingsOf } from "./tool/surroundings.js";
 
 const folder = mkdtempSync(join(tmpdir(), "cellar-compat-test-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
 
 const put = (path: string, content: string) => {
   mkdirSync(dirname(join(folder, path)), { recursive: true });

@@ -31,7 +31,7 @@ describe("a full disk", () => {
   });
   afterAll(async () => {
     if (absence === undefined) execFileSync("umount", ["--lazy", dir]);
-    rmSync(dir, { recursive: true, force: true });
+    rmSync(dir, { recursive: true, force: true, maxRetries: 10 });
   });
   beforeEach((context) => {
     if (absence !== undefined) context.skip(absence);

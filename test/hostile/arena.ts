@@ -131,7 +131,7 @@ export class Arena implements AsyncDisposable {
     if (this.#sharedMemory !== undefined) {
       python(`import ctypes; ctypes.CDLL(None).shmctl(${this.#sharedMemory}, 0, None)`);
     }
-    rmSync(this.folder, { recursive: true, force: true });
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });
     delete process.env.HOST_SECRET;
     expect(descendants().map(describeProcess)).toEqual([]);
     expect(runFolders()).toEqual([]);

@@ -283,7 +283,7 @@ export class AgentGround {
     });
     afterAll(async () => {
       await (await this.#common)?.close();
-      rmSync(this.#dir, { recursive: true, force: true });
+      rmSync(this.#dir, { recursive: true, force: true, maxRetries: 10 });
     });
   }
 

@@ -22,7 +22,7 @@ describe("with the inspector", () => {
   beforeEach((context) => {
     if (absence !== undefined) context.skip(absence);
   });
-  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+  afterAll(() => rmSync(dir, { recursive: true, force: true, maxRetries: 10 }));
 
   async function inspect(method: string, ...options: string[]) {
     const { command, args } = commandFor(dir, []);

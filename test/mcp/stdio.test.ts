@@ -125,7 +125,7 @@ describe("the server at stdio", () => {
       server.child.kill("SIGKILL");
       await server.ended;
     }
-    rmSync(dir, { recursive: true, force: true });
+    rmSync(dir, { recursive: true, force: true, maxRetries: 10 });
   });
 
   function start(env: Readonly<Record<string, string>> = {}): RawServer {

@@ -135,6 +135,6 @@ export class Consumer {
   }
 
   [Symbol.dispose](): void {
-    rmSync(this.#base, { recursive: true, force: true });
+    rmSync(this.#base, { recursive: true, force: true, maxRetries: 10 });
   }
 }

@@ -51,7 +51,7 @@ export async function openGrounds(): Promise<Grounds> {
   afterAll(async () => {
     await runtime[Symbol.asyncDispose]();
     await shutdown();
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   });
   return {
     runtime,

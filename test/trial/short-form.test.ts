@@ -42,7 +42,7 @@ async function shortTrial(): Promise<Results> {
     if (!existsSync(file)) throw new Error(`the trial has no outcome: ${said}`);
     return outcomeSchema.parse(JSON.parse(readFileSync(file, "utf8"))).results;
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 

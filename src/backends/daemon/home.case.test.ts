@@ -72,7 +72,7 @@ export class DaemonHome implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const runtime of this.#runtimes) await runtime[Symbol.asyncDispose]();
     for (const child of this.#children) await end(child, "SIGTERM");
-    rmSync(this.path, { recursive: true, force: true });
+    rmSync(this.path, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 

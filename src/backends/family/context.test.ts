@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { contextOf, type LargeContext } from "./context.js";
 
 const folder = mkdtempSync(join(tmpdir(), "cellar-family-test-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
 
 const LONG = 700_000;
 

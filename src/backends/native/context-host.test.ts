@@ -51,6 +51,6 @@ it("a file that is being appended to is taken as far as it went when it was give
     expect([run.error, run.result]).toEqual([null, { "text/plain": "True" }]);
   } finally {
     clearInterval(writing);
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   }
 });

@@ -67,7 +67,7 @@ function lossOf(sandbox: ISandbox): Promise<CodeExecution> {
 
 afterAll(async () => {
   await runtime[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
 describe("a large context given before the first cell", () => {

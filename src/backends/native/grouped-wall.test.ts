@@ -45,7 +45,7 @@ describe("a wall in a scope of the user's systemd", () => {
     const program = STAND_IN.replaceAll("FOLDER", folder);
     writeFileSync(join(folder, "bin", "systemd-run"), program, { mode: 0o755 });
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
 
   const reached = () => ({ runtimeFolder: folder, busAddress: undefined });
   const scopeOf = (path = join(folder, "bin")) => userScope(NAME, path, reached());

@@ -19,7 +19,7 @@ beforeEach((context) => {
 });
 afterAll(async () => {
   await runtime?.[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
 const isAlive = (pid: number) => {

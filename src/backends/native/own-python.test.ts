@@ -43,7 +43,7 @@ describe("the names of a session's interpreter", () => {
   });
   afterAll(async () => {
     await runtime?.[Symbol.asyncDispose]();
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   });
 
   it.each([

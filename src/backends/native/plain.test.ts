@@ -146,7 +146,7 @@ describe("when walls are not there", () => {
         expect(sandbox.info.reason).toMatch(/no walls today/);
       expect(text(await sandbox.execute("6 * 7"))).toBe("42");
     } finally {
-      rmSync(packageRoot, { recursive: true, force: true });
+      rmSync(packageRoot, { recursive: true, force: true, maxRetries: 10 });
     }
   });
 
@@ -159,10 +159,10 @@ describe("when walls are not there", () => {
       });
       await expect(empty.createSandbox({ minIsolation: "L0" })).rejects.toMatchObject({
         code: "START_FAILED",
-        message: expect.stringMatching(/keeper\.py/),
+        message: expect.stringMatching(/subreaper\.py/),
       });
     } finally {
-      rmSync(packageRoot, { recursive: true, force: true });
+      rmSync(packageRoot, { recursive: true, force: true, maxRetries: 10 });
     }
   });
 
@@ -337,7 +337,7 @@ describe("nothing is left behind", () => {
       expect(await untilGone([...pids, host.pid ?? 0])).toEqual([]);
     } finally {
       host.kill("SIGKILL");
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
     }
   });
 });

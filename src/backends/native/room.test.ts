@@ -22,7 +22,7 @@ describe("a session in a room", () => {
 
   afterAll(async () => {
     await runtime[Symbol.asyncDispose]();
-    rmSync(base, { recursive: true, force: true });
+    rmSync(base, { recursive: true, force: true, maxRetries: 10 });
   });
 
   function room(name: string, more: Partial<Room> = {}): Room {

@@ -18,7 +18,7 @@ describe("what hosts left behind", () => {
   beforeEach(() => {
     temporary = mkdtempSync(join(tmpdir(), "cellar-sweep-test-"));
   });
-  afterEach(() => rmSync(temporary, { recursive: true, force: true }));
+  afterEach(() => rmSync(temporary, { recursive: true, force: true, maxRetries: 10 }));
 
   it("is removed when the host is gone, and nothing else is", () => {
     const gone = leave(`cellar-${DEAD}-abcdef`);

@@ -33,7 +33,7 @@ async function evaluate(code: string, config: REPLConfig = {}): Promise<CodeExec
 
 afterAll(async () => {
   await runtime[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
 describe("settings of a sandbox", () => {

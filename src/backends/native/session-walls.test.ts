@@ -39,7 +39,7 @@ async function shown(sandbox: ISandbox, code: string): Promise<string | undefine
 
 afterAll(async () => {
   await runtime[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
 describe("a cell and the processes around it", () => {

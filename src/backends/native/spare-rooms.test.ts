@@ -12,7 +12,7 @@ let rooms = "";
 beforeEach(() => {
   rooms = mkdtempSync(join(tmpdir(), "cellar-spares-"));
 });
-afterEach(() => rmSync(rooms, { recursive: true, force: true }));
+afterEach(() => rmSync(rooms, { recursive: true, force: true, maxRetries: 10 }));
 
 it("spare rooms of dead hosts are removed, and those of others stay", () => {
   const here = currentProcess();

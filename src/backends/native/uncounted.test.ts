@@ -135,7 +135,7 @@ describe("where no control group counts memory", () => {
         ...Object.keys(FLOODS).map((name) => [name, "oom", expect.any(String)]),
       ]);
     } finally {
-      rmSync(temporary, { recursive: true, force: true });
+      rmSync(temporary, { recursive: true, force: true, maxRetries: 10 });
     }
   }, 120_000);
 });

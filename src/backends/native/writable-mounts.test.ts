@@ -23,7 +23,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "cellar-test-"));
   chmodSync(folder, 0o755);
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
 
 const check = (name: string, body: () => Promise<void>) =>
   it(name, async (context) => {

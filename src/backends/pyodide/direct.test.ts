@@ -14,7 +14,7 @@ const runtime = new PyodideRuntime({ cache });
 
 afterAll(async () => {
   await runtime[Symbol.asyncDispose]();
-  rmSync(cache, { recursive: true, force: true });
+  rmSync(cache, { recursive: true, force: true, maxRetries: 10 });
 });
 
 describeConformance({

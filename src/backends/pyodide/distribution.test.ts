@@ -23,7 +23,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+afterAll(() => rmSync(root, { recursive: true, force: true, maxRetries: 10 }));
 
 /** A lock of the two packages, for the Pyodide that is installed. */
 function lockText(): string {

@@ -31,7 +31,7 @@ beforeAll(() => {
 
 afterAll(() => {
   closeSync(descriptor);
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
 describe("remembered memory", () => {

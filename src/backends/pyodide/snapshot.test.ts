@@ -23,7 +23,7 @@ function newFolder(): string {
 }
 
 afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
 describe("the store of snapshots", () => {

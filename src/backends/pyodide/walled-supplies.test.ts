@@ -63,7 +63,7 @@ beforeAll(async () => {
 
 afterAll(() => {
   server.close();
-  rmSync(root, { recursive: true, force: true });
+  rmSync(root, { recursive: true, force: true, maxRetries: 10 });
 });
 
 async function wordOf(indexURL: string): Promise<string | undefined> {

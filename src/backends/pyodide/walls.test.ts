@@ -26,7 +26,7 @@ async function whyNot(): Promise<string | undefined> {
 
 afterAll(async () => {
   await runtime[Symbol.asyncDispose]();
-  rmSync(cache, { recursive: true, force: true });
+  rmSync(cache, { recursive: true, force: true, maxRetries: 10 });
 });
 
 describeConformance({
@@ -141,7 +141,7 @@ describe.skipIf(unavailable !== undefined)("what leads from Python to the host",
       expect(existsSync(mark)).toBe(false);
       expect((await sandbox.execute("6 * 7")).result).toEqual({ "text/plain": "42" });
     } finally {
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
     }
   });
 
@@ -153,7 +153,7 @@ describe.skipIf(unavailable !== undefined)("what leads from Python to the host",
         Object.keys(ESCAPES).filter((name) => name !== "any object that is still referred to"),
       );
     } finally {
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
     }
   });
 });
@@ -270,7 +270,7 @@ describe.skipIf(unavailable !== undefined)("processes", () => {
         expect(await untilGone(rooms)).toEqual([]);
       } finally {
         host.kill("SIGKILL");
-        rmSync(folder, { recursive: true, force: true });
+        rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
       }
     },
   );

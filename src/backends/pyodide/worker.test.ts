@@ -13,7 +13,7 @@ const text = (run: CodeExecution): string | undefined => run.result?.["text/plai
 
 afterAll(async () => {
   await runtime[Symbol.asyncDispose]();
-  rmSync(cache, { recursive: true, force: true });
+  rmSync(cache, { recursive: true, force: true, maxRetries: 10 });
 });
 
 describeConformance({

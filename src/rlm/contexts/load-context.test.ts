@@ -26,7 +26,8 @@ beforeEach(() => {
 afterEach(() => {
   vi.unstubAllEnvs();
   const left = readdirSync(temporary);
-  for (const each of [folder, temporary]) rmSync(each, { recursive: true, force: true });
+  for (const each of [folder, temporary])
+    rmSync(each, { recursive: true, force: true, maxRetries: 10 });
   expect(left).toEqual([]);
 });
 

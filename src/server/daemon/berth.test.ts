@@ -30,7 +30,7 @@ beforeEach(() => {
 
 afterEach(() => {
   for (const server of servers.splice(0)) server.close();
-  rmSync(home, { recursive: true, force: true });
+  rmSync(home, { recursive: true, force: true, maxRetries: 10 });
 });
 
 /** A server that tells everybody who it is. */

@@ -45,7 +45,7 @@ export class Neighbourhood implements AsyncDisposable {
       server.closeAllConnections();
       server.close();
     }
-    rmSync(this.folder, { recursive: true, force: true });
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 

@@ -20,7 +20,7 @@ beforeEach((context) => {
 });
 afterAll(async () => {
   await shutdown();
-  rmSync(dir, { recursive: true, force: true });
+  rmSync(dir, { recursive: true, force: true, maxRetries: 10 });
 });
 
 describe("a notebook with private data", () => {

@@ -27,7 +27,7 @@ beforeEach((context) => {
 });
 afterAll(async () => {
   await runtime?.[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
 let rooms = 0;

@@ -98,7 +98,7 @@ describe("the .ipynb of a notebook", () => {
       const { stdout, stderr } = await run(PYTHON, ["-I", "-W", "error", "-c", script, path]);
       expect({ stdout, stderr }).toEqual({ stdout: "5 7 markdown\n", stderr: "" });
     } finally {
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
     }
   });
 

@@ -18,7 +18,7 @@ describe("a state that is restored", () => {
     dir = mkdtempSync(join(tmpdir(), "cellar-restoration-"));
     mkdirSync(join(dir, "room"));
   });
-  afterEach(() => rmSync(dir, { recursive: true, force: true }));
+  afterEach(() => rmSync(dir, { recursive: true, force: true, maxRetries: 10 }));
 
   const stateFile = () => join(dir, "room", "state");
 

@@ -30,7 +30,7 @@ describe("a former owner of a notebook", () => {
     dir = mkdtempSync(join(tmpdir(), "cellar-test-"));
     store = new DiskStore(dir);
   });
-  afterEach(() => rmSync(dir, { recursive: true, force: true }));
+  afterEach(() => rmSync(dir, { recursive: true, force: true, maxRetries: 10 }));
 
   const open = (through = store, takeover = false) => {
     const owner = currentOwner();

@@ -19,7 +19,7 @@ describe("a notebook that is only looked at", () => {
     folder = mkdtempSync(join(tmpdir(), "cellar-test-"));
     store = new DiskStore(folder);
   });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  afterEach(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
 
   /** Two cells, the second with an image. */
   async function make(): Promise<void> {

@@ -137,7 +137,7 @@ describe("blobs on a disk", () => {
       expect((await stat(other.locate(ref))).mode & 0o777).toBe(0o644);
       expect((await readdir(join(dir, "blobs"))).filter((name) => name.length > 2)).toEqual([]);
     } finally {
-      await rm(dir, { recursive: true, force: true });
+      await rm(dir, { recursive: true, force: true, maxRetries: 10 });
     }
   });
 

@@ -11,7 +11,7 @@ describeStores({
     return {
       store: new DiskStore(dir),
       other: new DiskStore(dir),
-      [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }),
+      [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true, maxRetries: 10 }),
     };
   },
 });

@@ -22,7 +22,7 @@ describe("the seal of snapshots", () => {
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), "cellar-seal-"));
   });
-  afterEach(() => rm(dir, { recursive: true, force: true }));
+  afterEach(() => rm(dir, { recursive: true, force: true, maxRetries: 10 }));
   const key = () => join(dir, "key");
 
   it("holds for what was signed, and for nothing else", async () => {

@@ -57,7 +57,7 @@ export class StoreGrounds implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     // Files that are just being closed do not keep it.
     if (this.#mounted !== undefined) execFileSync("umount", ["-l", this.#mounted]);
-    await rm(this.dir, { recursive: true, force: true });
+    await rm(this.dir, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 

@@ -70,7 +70,7 @@ export async function runCampaign(
     await fillCaches(options.kernel, join(ground, "caches"));
     await Promise.all(Array.from({ length: options.parallel }, work));
   } finally {
-    rmSync(ground, { recursive: true, force: true });
+    rmSync(ground, { recursive: true, force: true, maxRetries: 10 });
   }
   return judged.filter((one) => one !== undefined);
 }

@@ -162,7 +162,7 @@ export async function runInJupyter(
     const notes = [`ipykernel ended early: ${(error as Error).message.slice(0, 500)}`];
     return { cells: cells.map(() => ({ state: "lost", outputs: [] })), seconds, notes, workspace };
   } finally {
-    rmSync(dir, { recursive: true, force: true });
+    rmSync(dir, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 

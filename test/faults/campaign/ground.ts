@@ -101,7 +101,7 @@ export class Ground implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await shutdown();
-    rmSync(this.root, { recursive: true, force: true });
+    rmSync(this.root, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 
@@ -143,7 +143,7 @@ export class Plot {
     const isSwept = (name: string) => wasKilled && /^cellar-\d+-\w{6}$/.test(name);
     const files = readdirSync(this.#temporary).filter((name) => !isSwept(name));
     findings.leftBehind.push(...files.map((name) => `temporary ${name}`));
-    rmSync(this.folder, { recursive: true, force: true });
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 

@@ -44,7 +44,7 @@ export async function runStorm({ operations, seed, programs, say }: StormOrder):
     const left = [...processesAt(folder), ...readdirSync(folder)];
     return judge(last, isOver, left, say);
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 
