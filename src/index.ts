@@ -52,6 +52,27 @@ export { DirectPyodideSandbox, PyodideSandbox } from "./backends/pyodide/sandbox
 export { createSandbox, shutdown } from "./backends/select.js";
 export type { IsolationLevel, LimitSettings, Settings } from "./config.js";
 export { CellarError, type ErrorCode, isCellarError } from "./errors.js";
+export type { Cell, CellOutput, CellState, FileChanges, Resource } from "./notebook/cell.js";
+export type { CellKey } from "./notebook/document/cell-finding.js";
+export type { Catalogued } from "./notebook/document/list.js";
+export { Notebook } from "./notebook/notebook.js";
+export type { NotebookOptions } from "./notebook/options.js";
+export type { CellRun, CellRunOptions } from "./notebook/run/cell-result.js";
+export type { CellEvent } from "./notebook/run/events.js";
+export { type RunOnceOptions, type RunOnceResult, runOnce } from "./notebook/run-once.js";
+export type {
+  NotebookCheckpoint,
+  NotebookInfo,
+  NotebookState,
+} from "./notebook/state.js";
+export type {
+  BlobRef,
+  BlobStore,
+  HeadStore,
+  NotebookId,
+  NotebookStore,
+  StoredHead,
+} from "./notebook/store/store.js";
 export type { AgentCall, Finding, MimeBundle, Variable } from "./protocol/messages.js";
 export { Opaque } from "./protocol/values.js";
 export type { Budget } from "./rlm/budget.js";
@@ -86,24 +107,3 @@ export type { RunEnding, TraceEvent } from "./rlm/trace-events.js";
 export { renderTracePage } from "./rlm/trace-page.js";
 export type { ChatServerOptions } from "./server/chat/chat-options.js";
 export { type ChatServer, createChatServer } from "./server/chat/chat-server.js";
-export type { Cell, CellOutput, CellState, FileChanges, Resource } from "./session/cell.js";
-export type { CellRun, CellRunOptions } from "./session/live/cell-run.js";
-export type { CellEvent } from "./session/live/events.js";
-export { Notebook } from "./session/notebook.js";
-export type {
-  NotebookCheckpoint,
-  NotebookInfo,
-  NotebookState,
-} from "./session/notebook-state.js";
-export type { NotebookOptions } from "./session/options.js";
-export type { Catalogued } from "./session/record/catalogue.js";
-export type { CellKey } from "./session/record/cell-finding.js";
-export { type RunOnceOptions, type RunOnceResult, runOnce } from "./session/run-once.js";
-export type {
-  BlobRef,
-  BlobStore,
-  HeadStore,
-  NotebookId,
-  NotebookStore,
-  StoredHead,
-} from "./session/store/store.js";

@@ -2,9 +2,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { cellar } from "../src/cli/command-line.case.test.js";
-import type { Cell } from "../src/session/cell.js";
-import { Notebook } from "../src/session/notebook.js";
-import { shown } from "../src/session/notebooks.case.test.js";
+import type { Cell } from "../src/notebook/cell.js";
+import { Notebook } from "../src/notebook/notebook.js";
+import { shown } from "../src/notebook/notebooks.case.test.js";
 import { call, DeskGround, textOf } from "../src/tools/desks.case.test.js";
 
 const ground = new DeskGround();

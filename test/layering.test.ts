@@ -9,7 +9,7 @@ const LAYERS = [
   "protocol",
   "isolation",
   "backends",
-  "session",
+  "notebook",
   "agent",
   "rlm",
   "tools",
@@ -28,7 +28,7 @@ const RUNNER_LAYERS = [
   "host",
   "context",
   "agent",
-  "session",
+  "notebook",
   "zygote",
   "pyodide",
 ];
@@ -258,13 +258,13 @@ describe("the checks above", () => {
       "src/index.ts": 'export { run } from "./cli/main.js";',
       "src/protocol/frames.ts": 'import { CellarError } from "../errors.js";',
       "src/protocol/peer.ts": 'import type { Level } from "../isolation/levels.js";',
-      "src/session/cell.ts": 'const all = await import("../index.js");',
+      "src/notebook/cell.ts": 'const all = await import("../index.js");',
       "src/extra/thing.ts": "export const thing = 1;",
       "src/cli/main.ts": 'import "../../scripts/setup.mjs";',
     });
     expect(wrongImports(sources)).toEqual([
       "src/protocol/peer.ts imports src/isolation/levels.ts",
-      "src/session/cell.ts imports src/index.ts",
+      "src/notebook/cell.ts imports src/index.ts",
       "src/extra/thing.ts: no layer is called extra",
       "src/cli/main.ts imports scripts/setup.mjs",
     ]);

@@ -4,7 +4,7 @@ import type { ISandbox, REPLConfig } from "../backends/backend.js";
 import { type Room, roomFolder, roomOwner, SPILL_FOLDER } from "../backends/native/room.js";
 import { openSandbox } from "../backends/select.js";
 import { describeError } from "../errors.js";
-import { TemporaryRoom } from "../session/live/temporary-room.js";
+import { TemporaryRoom } from "../notebook/run/temporary-dir.js";
 import { SPILL_MOUNT } from "./spill.js";
 import { wholeCharacters } from "./tokens.js";
 

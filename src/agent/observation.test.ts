@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CodeExecution } from "../backends/backend.js";
-import { TABLE_MIME } from "../session/cell.js";
+import { TABLE_MIME } from "../notebook/cell.js";
 import { outputText } from "./observation.js";
 import { Renderer } from "./toon.js";
 

@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from "node:util";
 import type { CodeExecution, Output } from "../backends/backend.js";
+import { TABLE_MIME } from "../notebook/cell.js";
 import type { AgentReport, MimeBundle } from "../protocol/messages.js";
 import { decodeValue } from "../protocol/values.js";
-import { TABLE_MIME } from "../session/cell.js";
 import type { Renderer } from "./toon.js";
 
 /** The value of a cell as data, where its session tells it. */

@@ -4,10 +4,10 @@ import { roomOwner } from "../backends/native/room.js";
 import { userFolders } from "../config.js";
 import { CellarError, isCellarError } from "../errors.js";
 import { explained, writeFault } from "../isolation/temporary-trouble.js";
-import { rootOfRooms } from "../session/live/temporary-room.js";
-import { hasCode } from "../session/store/disk-faults.js";
-import { FOLDER_MODE, makeFolder, removeFile, TempNames } from "../session/store/disk-folders.js";
-import { checkName, folderName } from "../session/store/names.js";
+import { rootOfRooms } from "../notebook/run/temporary-dir.js";
+import { hasCode } from "../notebook/store/disk-faults.js";
+import { FOLDER_MODE, makeFolder, removeFile, TempNames } from "../notebook/store/disk-folders.js";
+import { checkName, folderName } from "../notebook/store/names.js";
 
 const FILE_MODE = 0o600;
 const OTHERS = 0o077;

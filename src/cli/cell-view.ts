@@ -1,5 +1,5 @@
 import { errorLine } from "../errors.js";
-import { type Cell, type CellOutput, cellName } from "../session/cell.js";
+import { type Cell, type CellOutput, cellName } from "../notebook/cell.js";
 import { EXIT } from "./exit-codes.js";
 import { GuestText, painterFor } from "./terminal.js";
 

@@ -42,7 +42,7 @@ export function registerCompletion(
 async function tellWords(words: readonly string[], tree: Tree): Promise<number> {
   const program = await tree(words.length > 1 ? words[0] : undefined);
   const { words: found, files } = await completeWords(program, words, async (options) => {
-    const { listNotebooks } = await import("../session/record/catalogue.js");
+    const { listNotebooks } = await import("../notebook/document/list.js");
     const { dir, user } = placeOf(options);
     return (await listNotebooks({ dir, user })).map(({ session }) => session);
   });

@@ -6,7 +6,7 @@ import type { ISandbox } from "../backends/backend.js";
 import { parseFilePath } from "../backends/files/file-path.js";
 import type { FileListing, WorkspaceFile } from "../backends/files/workspace-file.js";
 import { CellarError, describeError, isCellarError } from "../errors.js";
-import { descend, Folder } from "../session/workspace/folder.js";
+import { descend, Folder } from "../notebook/workspace/dir-handle.js";
 import type { ScriptCell } from "./exec-cells.js";
 import { complain, invalidInput } from "./failures.js";
 import { sizeText, type Written } from "./host-files.js";

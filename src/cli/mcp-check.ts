@@ -7,7 +7,7 @@ import { z } from "zod";
 import { callerVariable, packageVersion, surroundings } from "../config/environment.js";
 import { CellarError, counted, describeError, isCellarError } from "../errors.js";
 import { remedyFor } from "../isolation/remedies.js";
-import { Notebook } from "../session/notebook.js";
+import { Notebook } from "../notebook/notebook.js";
 import { EXIT } from "./exit-codes.js";
 import { complain, writeJson } from "./failures.js";
 import type { McpOptions } from "./mcp-serve.js";

@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import type { Notebook } from "../session/notebook.js";
+import type { Notebook } from "../notebook/notebook.js";
 import { EXIT } from "./exit-codes.js";
 import { invalidInput, writeJson } from "./failures.js";
 import { sizeText } from "./host-files.js";

@@ -1,7 +1,7 @@
 import { CellarError, isCellarError } from "../errors.js";
 import { TEMPORARY_FOLDER } from "../isolation/temporary-trouble.js";
-import { Notebook } from "../session/notebook.js";
-import { cellList } from "../session/notebook-state.js";
+import { Notebook } from "../notebook/notebook.js";
+import { cellList } from "../notebook/state.js";
 import { complain, invalidInput } from "./failures.js";
 import { type PlaceOptions, placeOf } from "./notebook-place.js";
 import { type SandboxOptions, toConfig } from "./sandbox-config.js";

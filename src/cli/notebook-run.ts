@@ -1,9 +1,9 @@
 import { counted } from "../errors.js";
+import { type Cell, cellName } from "../notebook/cell.js";
+import type { Notebook } from "../notebook/notebook.js";
+import type { CellRun } from "../notebook/run/cell-result.js";
+import { cellList, type NotebookState } from "../notebook/state.js";
 import type { StateManifest } from "../protocol/messages.js";
-import { type Cell, cellName } from "../session/cell.js";
-import type { CellRun } from "../session/live/cell-run.js";
-import type { Notebook } from "../session/notebook.js";
-import { cellList, type NotebookState } from "../session/notebook-state.js";
 import { readCells } from "./cell-sources.js";
 import { exitCodeOfCell } from "./cell-view.js";
 import { type Displays, openScreen } from "./displays.js";

@@ -5,7 +5,7 @@ import type { REPLConfig, SandboxInfo } from "../backends/backend.js";
 import { createSandbox } from "../backends/select.js";
 import { CellarError } from "../errors.js";
 import { nearest } from "../isolation/temporary-trouble.js";
-import { Notebook } from "../session/notebook.js";
+import { Notebook } from "../notebook/notebook.js";
 import { describeFailure } from "./failures.js";
 import { type Attempt, attempt, type HealthCheck } from "./health-check.js";
 

@@ -1,6 +1,6 @@
 import { parseFilePath, shownPath } from "../backends/files/file-path.js";
 import { CellarError } from "../errors.js";
-import { checkName } from "../session/store/names.js";
+import { checkName } from "../notebook/store/names.js";
 
 /** What a `notebook://` URI of the tools names. Cells are named by their ids, for numbers and places move. */
 export type Address =

@@ -1,6 +1,6 @@
 import type { WorkspaceFile } from "../backends/files/workspace-file.js";
-import { type Cell, type CellState, cellName, type FileChanges } from "../session/cell.js";
-import type { NotebookContent } from "../session/interchange/notebook-content.js";
+import { type Cell, type CellState, cellName, type FileChanges } from "../notebook/cell.js";
+import type { NotebookContent } from "../notebook/interchange/notebook-content.js";
 import { uriOf } from "./addresses.js";
 import { viewOf } from "./cell-view.js";
 import { figure } from "./excerpt.js";

@@ -1,5 +1,5 @@
-import type { Cell, CellOutput, FileChanges } from "../session/cell.js";
-import type { NotebookContent } from "../session/interchange/notebook-content.js";
+import type { Cell, CellOutput, FileChanges } from "../notebook/cell.js";
+import type { NotebookContent } from "../notebook/interchange/notebook-content.js";
 import { uriOf } from "./addresses.js";
 import { type Excerpt, excerptOf, figure, shares } from "./excerpt.js";
 import { mimeOf, wordsOf } from "./output-content.js";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Settings } from "../config.js";
-import { type Cell, cellName } from "../session/cell.js";
-import type { Notebook } from "../session/notebook.js";
+import { type Cell, cellName } from "../notebook/cell.js";
+import type { Notebook } from "../notebook/notebook.js";
 import { anySession, cellKey, textLimit, textOffset } from "./arguments.js";
 import { answerOf, hasFailed } from "./cell-answer.js";
 import type { Desk } from "./desk.js";

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
 import { NativeRuntime } from "../backends/native/runtime.js";
-import { until } from "../session/notebooks.case.test.js";
+import { until } from "../notebook/notebooks.case.test.js";
 import { TOOLS } from "./catalogue.js";
 import type { Desk, DeskChange } from "./desk.js";
 import { call, DeskGround, execute, textOf } from "./desks.case.test.js";
@@ -163,7 +163,7 @@ describe("a desk", () => {
     const session = "fenced";
     await execute(desk, session, "x = 1");
     const { dir, runtime } = ground;
-    const { Notebook } = await import("../session/notebook.js");
+    const { Notebook } = await import("../notebook/notebook.js");
     const options = {
       dir,
       runtime,

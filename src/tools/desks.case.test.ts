@@ -1,4 +1,4 @@
-import { WalledGround } from "../session/walled-ground.case.test.js";
+import { WalledGround } from "../notebook/walled-ground.case.test.js";
 import { TOOLS } from "./catalogue.js";
 import { Desk, type DeskOptions } from "./desk.js";
 import { callTool } from "./dispatch.js";

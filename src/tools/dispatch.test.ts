@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { Cell } from "../session/cell.js";
+import type { Cell } from "../notebook/cell.js";
 import { TOOLS } from "./catalogue.js";
 import { DeskGround, execute, textOf } from "./desks.case.test.js";
 import { callTool } from "./dispatch.js";

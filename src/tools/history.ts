@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { counted } from "../errors.js";
-import type { Cell } from "../session/cell.js";
-import type { Notebook } from "../session/notebook.js";
-import { cellList, type NotebookCheckpoint } from "../session/notebook-state.js";
+import type { Cell } from "../notebook/cell.js";
+import type { Notebook } from "../notebook/notebook.js";
+import { cellList, type NotebookCheckpoint } from "../notebook/state.js";
 import { anySession } from "./arguments.js";
 import { answered } from "./shapes.js";
 import { stateNotes } from "./state-notes.js";

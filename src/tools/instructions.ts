@@ -1,5 +1,5 @@
 import type { IsolationLevel, Settings } from "../config.js";
-import { enforcesPrivacy } from "../session/egress/privacy.js";
+import { enforcesPrivacy } from "../notebook/egress/privacy.js";
 import type { Desk } from "./desk.js";
 
 export type DeskFacts = Pick<Desk, "isolation" | "outputCap" | "settings">;

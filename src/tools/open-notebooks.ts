@@ -1,7 +1,7 @@
 import { closedError } from "../backends/family/input.js";
 import { TaskQueue } from "../backends/family/queue.js";
 import { CellarError, isCellarError } from "../errors.js";
-import type { Notebook } from "../session/notebook.js";
+import type { Notebook } from "../notebook/notebook.js";
 
 export type Ear = (text: string) => void;
 

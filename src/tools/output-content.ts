@@ -1,10 +1,10 @@
 import { errorLine } from "../errors.js";
-import type { CellOutput } from "../session/cell.js";
+import type { CellOutput } from "../notebook/cell.js";
 import {
   bytesOf,
   type NotebookContent,
   wholeText,
-} from "../session/interchange/notebook-content.js";
+} from "../notebook/interchange/notebook-content.js";
 
 /** An output in its own form: a text of some type, or bytes. */
 export interface MainContent {

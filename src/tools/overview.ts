@@ -1,5 +1,5 @@
 import { counted, errorLine } from "../errors.js";
-import { type Cell, type CellOutput, cellName } from "../session/cell.js";
+import { type Cell, type CellOutput, cellName } from "../notebook/cell.js";
 import { cut } from "./cell-view.js";
 import { figure } from "./excerpt.js";
 

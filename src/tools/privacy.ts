@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { privacyNote } from "../session/egress/privacy.js";
+import { privacyNote } from "../notebook/egress/privacy.js";
 import { anySession } from "./arguments.js";
 import { answered } from "./shapes.js";
 import type { Tool } from "./tool.js";

@@ -1,8 +1,8 @@
 import { CellarError } from "../errors.js";
-import { type Cell, cellName } from "../session/cell.js";
-import { ipynbOf } from "../session/interchange/ipynb.js";
-import type { NotebookContent } from "../session/interchange/notebook-content.js";
-import { cellAt, findCell as cellOf } from "../session/record/cell-finding.js";
+import { type Cell, cellName } from "../notebook/cell.js";
+import { cellAt, findCell as cellOf } from "../notebook/document/cell-finding.js";
+import { ipynbOf } from "../notebook/interchange/ipynb.js";
+import type { NotebookContent } from "../notebook/interchange/notebook-content.js";
 import { type Address, addressOf, type Part, partOf } from "./addresses.js";
 import { answerOf } from "./cell-answer.js";
 import type { Desk } from "./desk.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { until } from "../session/notebooks.case.test.js";
+import { until } from "../notebook/notebooks.case.test.js";
 import type { Desk } from "./desk.js";
 import { call, DeskGround, execute, textOf } from "./desks.case.test.js";
 

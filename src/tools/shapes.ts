@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isolationLevelSchema } from "../config.js";
-import { cellOutputSchema, cellSchema, fileChangesSchema } from "../session/cell.js";
+import { cellOutputSchema, cellSchema, fileChangesSchema } from "../notebook/cell.js";
 
 const count = z.int().nonnegative();
 const uri = z.string().describe("A resource; where resources cannot be read, show_cell pages it.");

@@ -1,4 +1,4 @@
-import { cellList, type NotebookState } from "../session/notebook-state.js";
+import { cellList, type NotebookState } from "../notebook/state.js";
 import { cut } from "./cell-view.js";
 
 const LONGEST_NOTE = 1_000;

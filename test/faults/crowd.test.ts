@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { Notebook } from "../../src/index.js";
-import { NotebookGround, shown } from "../../src/session/notebooks.case.test.js";
+import { NotebookGround, shown } from "../../src/notebook/notebooks.case.test.js";
 import { descendants } from "../hostile/arena.js";
 import { LoopWatch } from "../hostile/loop-watch.js";
 

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Cell, Notebook } from "../../src/index.js";
-import { NotebookGround, shown, until } from "../../src/session/notebooks.case.test.js";
-import { type Book, readBook } from "../../src/session/record/journal.js";
-import { DiskStore } from "../../src/session/store/disk-store.js";
+import { type Book, readBook } from "../../src/notebook/document/journal.js";
+import { NotebookGround, shown, until } from "../../src/notebook/notebooks.case.test.js";
+import { DiskStore } from "../../src/notebook/store/disk-store.js";
 import { Hosts } from "./hosts.case.test.js";
 
 const KIBIBYTE = 1024;

@@ -2,9 +2,9 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { NotebookGround, shown, until } from "../../src/session/notebooks.case.test.js";
-import { DiskStore } from "../../src/session/store/disk-store.js";
-import type { NotebookId } from "../../src/session/store/store.js";
+import { NotebookGround, shown, until } from "../../src/notebook/notebooks.case.test.js";
+import { DiskStore } from "../../src/notebook/store/disk-store.js";
+import type { NotebookId } from "../../src/notebook/store/store.js";
 import { Hosts } from "./hosts.case.test.js";
 
 const MEBIBYTE = 1024 * 1024;

@@ -9,14 +9,14 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { NotebookGround, shown, until } from "../../src/session/notebooks.case.test.js";
 import {
   type NotebookHead,
   parseHead,
   type SnapshotRecord,
-} from "../../src/session/record/notebook-head.js";
-import { DiskStore } from "../../src/session/store/disk-store.js";
-import type { NotebookId } from "../../src/session/store/store.js";
+} from "../../src/notebook/document/head.js";
+import { NotebookGround, shown, until } from "../../src/notebook/notebooks.case.test.js";
+import { DiskStore } from "../../src/notebook/store/disk-store.js";
+import type { NotebookId } from "../../src/notebook/store/store.js";
 
 /** What Python would run if anybody read it. */
 const PICKLE = Buffer.from("cos\nsystem\n(S'touch /workspace/planted'\ntR.");

@@ -2,11 +2,11 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Notebook } from "../../src/index.js";
-import { usersOf } from "../../src/session/live/room-users.js";
-import { NotebookGround, shown, until } from "../../src/session/notebooks.case.test.js";
-import { parseHead } from "../../src/session/record/notebook-head.js";
-import { DiskStore } from "../../src/session/store/disk-store.js";
-import type { NotebookId } from "../../src/session/store/store.js";
+import { parseHead } from "../../src/notebook/document/head.js";
+import { NotebookGround, shown, until } from "../../src/notebook/notebooks.case.test.js";
+import { usersOf } from "../../src/notebook/run/room-users.js";
+import { DiskStore } from "../../src/notebook/store/disk-store.js";
+import type { NotebookId } from "../../src/notebook/store/store.js";
 import { Hosts } from "./hosts.case.test.js";
 
 /** Above what any system gives. */

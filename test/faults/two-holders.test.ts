@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { NotebookGround, shown } from "../../src/session/notebooks.case.test.js";
+import { NotebookGround, shown } from "../../src/notebook/notebooks.case.test.js";
 import { type Host, Hosts } from "./hosts.case.test.js";
 
 describe("a notebook that another process holds", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { until } from "../../src/session/notebooks.case.test.js";
+import { until } from "../../src/notebook/notebooks.case.test.js";
 import {
   AgentGround,
   type CallResult,

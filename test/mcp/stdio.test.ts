@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { cellar, MAIN, sandboxAbsence } from "../../src/cli/command-line.case.test.js";
-import { until } from "../../src/session/notebooks.case.test.js";
+import { until } from "../../src/notebook/notebooks.case.test.js";
 
 interface Answer {
   readonly id?: number;

@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { packageVersion } from "../../config/environment.js";
 import { CellarError, describeError, isCellarError } from "../../errors.js";
-import { AddressTable } from "../../session/egress/addresses.js";
+import { AddressTable } from "../../notebook/egress/addresses.js";
 import { Leash } from "../models/leash.js";
 import { textOfHtml } from "./html-text.js";
 import { lookAt, type TextFile } from "./text-file.js";

@@ -9,7 +9,7 @@ import {
   ResourceNotFoundError,
 } from "@modelcontextprotocol/server";
 import { isCellarError } from "../../errors.js";
-import { cellName } from "../../session/cell.js";
+import { cellName } from "../../notebook/cell.js";
 import { partOf, URI_TEMPLATES, uriOf } from "../../tools/addresses.js";
 import type { Desk } from "../../tools/desk.js";
 import { refusalOf } from "../../tools/dispatch.js";

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { buffer } from "node:stream/consumers";
-import { DiskStore } from "../../../src/session/store/disk-store.js";
+import { DiskStore } from "../../../src/notebook/store/disk-store.js";
 
 /** Files of a notebook that nobody could read, or that nobody will clear away. */
 export async function wrongFiles(dir: string, user: string, session: string): Promise<string[]> {

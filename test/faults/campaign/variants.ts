@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isCellarError } from "../../../src/errors.js";
-import { DiskStore } from "../../../src/session/store/disk-store.js";
+import { DiskStore } from "../../../src/notebook/store/disk-store.js";
 import {
   type BlobStore,
   blobKey,
   type HeadStore,
   type NotebookId,
   type NotebookStore,
-} from "../../../src/session/store/store.js";
+} from "../../../src/notebook/store/store.js";
 
 /** Stores that are wrong on purpose: a campaign that does not find them out is worth nothing. */
 export const VARIANTS = ["early-answer", "no-fence", "unowned-delete"] as const;

@@ -1,0 +1,89 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { DiskBlobs } from "../store/disk-blobs.js";
+import { type BlobRef, blobKey } from "../store/store.js";
+import { Vault } from "./blob-collector.js";
+
+describe("a vault", () => {
+  const folders: string[] = [];
+  afterEach(() => {
+    for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+  });
+
+  function open() {
+    const folder = mkdtempSync(join(tmpdir(), "cellar-vault-"));
+    folders.push(folder);
+    const referred = new Set<string>();
+    const doubt = { is: false };
+    const blobs = new DiskBlobs(folder, { generation: "generation-1" });
+    const vault = new Vault(blobs, () => (doubt.is ? undefined : referred));
+    return { vault, referred, doubt, folder };
+  }
+
+  it("deletes what nothing refers to any more", async () => {
+    const { vault, referred } = open();
+    const [one, two] = await Promise.all(
+      ["one", "two"].map((text) => vault.blobs.put(Buffer.from(text))),
+    );
+    referred.add(blobKey(two as BlobRef));
+    vault.discard([one as BlobRef, two as BlobRef]);
+    await vault.settle();
+    expect(await vault.blobs.has(one as BlobRef)).toBe(false);
+    expect(await vault.blobs.has(two as BlobRef)).toBe(true);
+  });
+
+  it("keeps content that comes in while it is to go", async () => {
+    const { vault, referred } = open();
+    const ref = await vault.blobs.put(Buffer.from("same"));
+    await vault.upload(async () => {
+      const again = await vault.blobs.put(Buffer.from("same"));
+      vault.discard([ref]);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      expect(await vault.blobs.has(again)).toBe(true);
+      referred.add(blobKey(again));
+    });
+    await vault.settle();
+    expect(await vault.blobs.has(ref)).toBe(true);
+  });
+
+  it("lets an upload wait for a deletion that has begun", async () => {
+    const { vault, referred } = open();
+    const ref = await vault.blobs.put(Buffer.from("same"));
+    vault.discard([ref]);
+    await vault.upload(async () => {
+      referred.add(blobKey(await vault.blobs.put(Buffer.from("same"))));
+    });
+    await vault.settle();
+    expect(await vault.blobs.has(ref)).toBe(true);
+  });
+
+  it("sweeps what was left under the generations that it is given, and no others", async () => {
+    const { vault, referred, folder } = open();
+    const put = (generation: string, text: string) =>
+      new DiskBlobs(folder, { generation }).put(Buffer.from(text));
+    const kept = await put("generation-0", "kept");
+    const left = await put("generation-0", "left");
+    const later = await put("generation-2", "left");
+    const bare = await new DiskBlobs(folder).put(Buffer.from("left"));
+    referred.add(blobKey(kept));
+    vault.sweep(["", "generation-0"]);
+    await vault.settle();
+    const isThere = [kept, left, later, bare].map((ref) => vault.blobs.has(ref));
+    expect(await Promise.all(isThere)).toEqual([true, false, true, false]);
+  });
+
+  it("deletes nothing while it is not known what the head stands on", async () => {
+    const { vault, doubt } = open();
+    const ref = await vault.blobs.put(Buffer.from("maybe"));
+    doubt.is = true;
+    vault.discard([ref]);
+    await vault.settle();
+    expect(await vault.blobs.has(ref)).toBe(true);
+    doubt.is = false;
+    vault.discard([]);
+    await vault.settle();
+    expect(await vault.blobs.has(ref)).toBe(false);
+  });
+});

@@ -1,0 +1,160 @@
+import { buffer } from "node:stream/consumers";
+import type { z } from "zod";
+import { CellarError, isCellarError } from "../../errors.js";
+import { type Cell, type CellOutput, cellSchema } from "../cell.js";
+import type { BlobRef, BlobStore } from "../store/store.js";
+import type { CellEntry } from "./head.js";
+
+/** A longer record lies in a blob of its own, so that the head stays small. */
+const LONGEST_INLINE = 4 * 1024;
+const MOST_INLINE = 128 * 1024;
+
+const URI_PLACE = /^notebook:\/\/cell\/\d+\//;
+
+const recordSchema = cellSchema.omit({ index: true, number: true, isUndone: true });
+
+/** A cell together with what is kept of it; the record is written once and used in every head. */
+export interface Page {
+  readonly cell: Cell;
+  readonly entry: CellEntry;
+  /** The record could not be read; the entry still names it. */
+  readonly isDamaged?: boolean;
+}
+
+export async function pageOf(cell: Cell, blobs: Pick<BlobStore, "put">): Promise<Page> {
+  const { index: _, number: __, isUndone, ...record } = cell;
+  const text = JSON.stringify(record);
+  const isLong = text.length > LONGEST_INLINE;
+  const kept = isLong ? await blobs.put(Buffer.from(text)) : text;
+  return { cell, entry: entryOf(cell.id, isUndone, kept) };
+}
+
+export interface PagePlace {
+  readonly index: number;
+  /** Of its last run that the timeline has. */
+  readonly ran: number | null;
+}
+
+/** A record that cannot be read does not keep the others from being read. */
+export async function readPage(
+  entry: CellEntry,
+  { index, ran }: PagePlace,
+  blobs: BlobStore,
+): Promise<Page> {
+  const { id, isUndone, record: kept } = entry;
+  try {
+    const text = typeof kept === "string" ? kept : await readText(kept, blobs);
+    const record = parseRecord(text, id);
+    const cell = { ...record, index, number: record.executionCount, ...(isUndone && { isUndone }) };
+    return { cell: placed(cell, index), entry };
+  } catch (error) {
+    if (isCellarError(error, "DAMAGED") || isCellarError(error, "NOT_FOUND")) {
+      return { cell: unreadable(id, { index, ran }, error), entry, isDamaged: true };
+    }
+    throw error;
+  }
+}
+
+export function markUndone(page: Page, isUndone: boolean): Page {
+  if ((page.cell.isUndone ?? false) === isUndone) return page;
+  const { isUndone: _, ...cell } = page.cell;
+  const mark = isUndone ? (true as const) : undefined;
+  return {
+    ...page,
+    cell: { ...cell, ...(mark && { isUndone: mark }) },
+    entry: entryOf(cell.id, mark, page.entry.record),
+  };
+}
+
+/** Moves the longest records out when all together would make a large head. */
+export async function balanced(pages: readonly Page[], blobs: BlobStore): Promise<readonly Page[]> {
+  let inline = pages.reduce((sum, page) => sum + inlineLength(page), 0);
+  if (inline <= MOST_INLINE) return pages;
+  const moved = new Map<Page, Page>();
+  for (const page of [...pages].sort((a, b) => inlineLength(b) - inlineLength(a))) {
+    if (inline <= MOST_INLINE / 2 || typeof page.entry.record !== "string") break;
+    inline -= inlineLength(page);
+    const blob = await blobs.put(Buffer.from(page.entry.record));
+    moved.set(page, { ...page, entry: { ...page.entry, record: blob } });
+  }
+  return pages.map((page) => moved.get(page) ?? page);
+}
+
+/** The cell at another place: what it refers to is named by the place. */
+export function placed(cell: Cell, index: number): Cell {
+  const place = `notebook://cell/${index}/`;
+  if (cell.index === index && cell.resources.every(({ uri }) => uri.startsWith(place))) {
+    return cell;
+  }
+  const moved = new Map(
+    cell.resources.map(({ uri }) => [uri, uri.replace(URI_PLACE, place)] as const),
+  );
+  return {
+    ...cell,
+    index,
+    resources: cell.resources.map((one) => ({ ...one, uri: moved.get(one.uri) ?? one.uri })),
+    outputs: cell.outputs.map((output) => moveOutput(output, moved)),
+  };
+}
+
+function moveOutput(output: CellOutput, moved: ReadonlyMap<string, string>): CellOutput {
+  if (!("uri" in output) || output.uri === undefined) return output;
+  const uri = moved.get(output.uri) ?? output.uri;
+  // A text that was cut names in its last line where the whole of it lies.
+  return { ...output, text: output.text.replace(output.uri, () => uri), uri };
+}
+
+/** All content that a page stands on. */
+export function blobsOf({ cell, entry }: Page): BlobRef[] {
+  const resources = cell.resources.map(({ blob }) => blob);
+  return typeof entry.record === "string" ? resources : [entry.record, ...resources];
+}
+
+async function readText(ref: BlobRef, blobs: BlobStore): Promise<string> {
+  return (await buffer(blobs.get(ref))).toString("utf8");
+}
+
+function parseRecord(text: string, id: string): z.infer<typeof recordSchema> {
+  const record = recordSchema.safeParse(parseJson(text)).data;
+  if (record?.id === id) return record;
+  throw new CellarError("DAMAGED", "its record is not one of a cell");
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function unreadable(id: string, { index, ran }: PagePlace, { message }: CellarError): Cell {
+  const output = {
+    type: "ERROR",
+    name: "Damaged",
+    message,
+    traceback: `Damaged: ${message}`,
+  } as const;
+  return {
+    id,
+    index,
+    number: ran,
+    code: "",
+    state: "ERROR",
+    outputs: [output],
+    executionCount: ran,
+    createdAt: new Date(0).toISOString(),
+    executedAt: null,
+    executionTime: null,
+    resources: [],
+    notes: ["what was kept of this cell cannot be read any more"],
+  };
+}
+
+function inlineLength({ entry }: Page): number {
+  return typeof entry.record === "string" ? entry.record.length : 0;
+}
+
+function entryOf(id: string, isUndone: boolean | undefined, record: string | BlobRef): CellEntry {
+  return { id, ...(isUndone && { isUndone: true as const }), record };
+}

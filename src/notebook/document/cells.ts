@@ -1,0 +1,92 @@
+import { randomUUID } from "node:crypto";
+import type { Cell } from "../cell.js";
+import { type CellKey, findCell } from "./cell-finding.js";
+import { type Page, placed } from "./cell-records.js";
+
+/** The cells of a notebook in their order: those that are saved, and those that are on their way. */
+export class Contents {
+  readonly #pages: () => readonly Page[];
+  /** Cells that wait, run or are being saved, as they are now. */
+  readonly #moving = new Map<string, Cell>();
+  #order: string[];
+
+  constructor(pages: () => readonly Page[]) {
+    this.#pages = pages;
+    this.#order = pages().map(({ cell }) => cell.id);
+  }
+
+  get cells(): readonly Cell[] {
+    const saved = new Map(this.#pages().map(({ cell }) => [cell.id, cell]));
+    const cells = this.#ids.flatMap((id) => this.#moving.get(id) ?? saved.get(id) ?? []);
+    return cells.map((cell, index) => placed(cell, index));
+  }
+
+  /** A new cell at the end. */
+  append(code: string): Cell {
+    const cell: Cell = {
+      id: randomUUID(),
+      index: this.#ids.length,
+      number: null,
+      code,
+      state: "IDLE",
+      outputs: [],
+      executionCount: null,
+      createdAt: new Date().toISOString(),
+      executedAt: null,
+      executionTime: null,
+      resources: [],
+    };
+    this.#order.push(cell.id);
+    this.#moving.set(cell.id, cell);
+    return cell;
+  }
+
+  show(cell: Cell): void {
+    this.#moving.set(cell.id, cell);
+  }
+
+  /** From now on the cell is what is saved of it, if anything is. */
+  settle(id: string): void {
+    this.#moving.delete(id);
+    const saved = new Set(this.#pages().map(({ cell }) => cell.id));
+    this.#order = this.#order.filter((one) => saved.has(one) || this.#moving.has(one));
+  }
+
+  /** Saved pages with one more, or with another one in its place. */
+  withPage(pages: readonly Page[], page: Page): Page[] {
+    const { id } = page.cell;
+    if (pages.some(({ cell }) => cell.id === id)) {
+      return pages.map((one) => (one.cell.id === id ? page : one));
+    }
+    const ids = this.#ids;
+    const place = new Map(ids.map((each, at) => [each, at]));
+    const placeOf = ({ cell }: Page) => place.get(cell.id) ?? ids.length;
+    return [...pages, page].sort((one, other) => placeOf(one) - placeOf(other));
+  }
+
+  find(key: CellKey): Cell {
+    return findCell(this.cells, key);
+  }
+
+  has(id: string): boolean {
+    return this.#ids.includes(id);
+  }
+
+  /** Deleted cells have none. */
+  numbersOf(ids: readonly string[]): readonly number[] {
+    const numbers = new Map(this.cells.map(({ id, number }) => [id, number]));
+    return ids.flatMap((id) => numbers.get(id) ?? []);
+  }
+
+  /** With those that turned out to be saved after they had been given up. */
+  get #ids(): readonly string[] {
+    const known = new Set(this.#order);
+    for (const [at, { cell }] of this.#pages().entries()) {
+      if (known.has(cell.id)) continue;
+      const before = this.#pages()[at - 1]?.cell.id;
+      const place = before === undefined ? 0 : this.#order.indexOf(before) + 1;
+      this.#order.splice(place, 0, cell.id);
+    }
+    return this.#order;
+  }
+}

@@ -1,0 +1,334 @@
+import { TaskQueue } from "../../backends/family/queue.js";
+import { CellarError, isCellarError } from "../../errors.js";
+import { describeOwner, heldHere, livenessOfOwner, type Owner } from "../store/owner.js";
+import {
+  type BlobRef,
+  blobKey,
+  type NotebookId,
+  type NotebookStore,
+  type StoredHead,
+} from "../store/store.js";
+import { Vault } from "./blob-collector.js";
+import { balanced, blobsOf, type Page, readPage } from "./cell-records.js";
+import { type NotebookHead, ownerIn, parseHead } from "./head.js";
+
+/** What a notebook is made of, as the newest head has it. */
+export interface Book extends Omit<NotebookHead, "cells"> {
+  readonly pages: readonly Page[];
+}
+
+export interface JournalPlan {
+  readonly store: NotebookStore;
+  readonly id: NotebookId;
+  readonly owner: Owner;
+  /** Takes the notebook from an owner that lives, or of whom nobody knows. */
+  readonly takeover: boolean;
+  /** Where there is none yet; undefined to find it missing. */
+  readonly create: (() => Book) | undefined;
+}
+
+const OPENING_TRIES = 10;
+
+/** Keeps the head of a notebook: every change is one compare-and-set, one after the other. */
+export class Journal {
+  readonly vault: Vault;
+  /** Files that were found damaged and put aside. */
+  readonly damaged: readonly string[];
+  /** Whether this opening has made the notebook. */
+  readonly isNew: boolean;
+  /** Who had it open last and did not close it. */
+  readonly former: Owner | null;
+  readonly #plan: JournalPlan;
+  readonly #lane = new TaskQueue();
+  #book: Book;
+  #rev: number;
+  /** A write has failed, and what the disk has was not read since. */
+  #isUncertain = false;
+  #fence: CellarError | undefined;
+  #onFenced: (() => void) | undefined;
+
+  constructor(plan: JournalPlan, book: Book, rev: number, stored: StoredHead | undefined) {
+    this.#plan = plan;
+    this.#book = book;
+    this.#rev = rev;
+    this.damaged = stored?.damaged ?? [];
+    this.isNew = stored === undefined;
+    this.former = ownerIn(stored?.head) ?? null;
+    // No former owner can name what is stored from here on, and so none can delete it.
+    const blobs = plan.store.blobs(plan.id, plan.owner.incarnation);
+    this.vault = new Vault(blobs, () => (this.#isUncertain ? undefined : this.#keys));
+  }
+
+  /** Opens the notebook for this owner alone. */
+  static async open(plan: JournalPlan): Promise<Journal> {
+    const { heads } = plan.store;
+    for (let tries = 1; ; tries++) {
+      const stored = await heads.get(plan.id);
+      const found = await nextBook(plan, stored);
+      // Whoever wrote before this commit cannot commit after it; later ones are not in this list.
+      const former = stored && (await plan.store.blobs(plan.id).generations());
+      try {
+        const rev = await claimed(plan, () =>
+          heads.cas(plan.id, documentOf(found), stored?.rev ?? 0),
+        );
+        const journal = new Journal(plan, found, rev, stored);
+        // What an unreadable record refers to is not known, and stays.
+        const isWhole = !found.pages.some(({ isDamaged }) => isDamaged);
+        if (former !== undefined && isWhole) journal.vault.sweep(former);
+        return journal;
+      } catch (error) {
+        // Somebody else was quicker; the next look tells who.
+        if (!isCellarError(error, "CONFLICT") || tries >= OPENING_TRIES) throw error;
+      }
+    }
+  }
+
+  /** A notebook that must not be there yet. */
+  static async create(plan: Omit<JournalPlan, "create">, book: Book): Promise<Journal> {
+    const { store, id } = plan;
+    const claim = () => store.heads.cas(id, documentOf(book), 0);
+    const rev = await claimed(plan, claim).catch((error: unknown) => {
+      throw isCellarError(error, "CONFLICT") ? alreadyThere(id, error) : error;
+    });
+    const journal = new Journal({ ...plan, create: undefined }, book, rev, undefined);
+    try {
+      await journal.#checkContent();
+      return journal;
+    } catch (error) {
+      await journal.remove().catch(() => {});
+      throw error;
+    }
+  }
+
+  get book(): Book {
+    return this.#book;
+  }
+
+  set onFenced(tell: () => void) {
+    this.#onFenced = tell;
+  }
+
+  /** Fails once somebody else has taken the notebook over. */
+  check(): void {
+    if (this.#fence !== undefined) throw this.#fence;
+  }
+
+  get isFenced(): boolean {
+    return this.#fence !== undefined;
+  }
+
+  /** What the disk has after all that was begun; undefined where that cannot be read now. */
+  saved(): Promise<Book | undefined> {
+    return this.#lane.run(async () => {
+      if (this.#isUncertain) await this.#reload(undefined).catch(() => {});
+      return this.#isUncertain ? undefined : this.#book;
+    });
+  }
+
+  /** Fails where somebody else has taken the notebook over, as the store has it now. */
+  async confirm(): Promise<void> {
+    this.check();
+    const { store, id, owner } = this.#plan;
+    if ((await store.heads.revision(id)) === this.#rev) return;
+    const stored = await store.heads.get(id);
+    const present = ownerIn(stored?.head);
+    if (present?.incarnation !== owner.incarnation) throw this.#close(present, undefined);
+  }
+
+  /** Durable when answered; when it fails, `book` is what the disk has, unless it is uncertain. */
+  commit(change: (now: Book) => Book | Promise<Book>): Promise<void> {
+    const write = async () => this.#write(await change(this.#book));
+    return this.#lane.run(async () => {
+      this.check();
+      try {
+        await write();
+      } catch (error) {
+        if (!isCellarError(error, "CONFLICT")) throw await this.#recall(error);
+        // After a write whose end was never learned the conflict may be with oneself.
+        await this.#reload(error);
+        await write().catch(async (again: unknown) => {
+          throw await this.#recall(again);
+        });
+      }
+    });
+  }
+
+  /** Lets the next one open it. */
+  async release(): Promise<void> {
+    try {
+      if (this.#fence === undefined) await this.commit((now) => ({ ...now, owner: null }));
+    } catch (error) {
+      // Who took it over has nothing to be let in to.
+      if (this.#fence === undefined) throw error;
+    } finally {
+      heldHere().delete(this.#plan.owner.incarnation);
+      await this.vault.settle();
+    }
+  }
+
+  /** Deletes the notebook, unless somebody has come to it meanwhile: then that one has all of it. */
+  async remove(): Promise<void> {
+    const { store, id, owner } = this.#plan;
+    try {
+      await this.vault.settle();
+      await this.#lane.run(async () => {
+        this.check();
+        // A revision of that number may be of another notebook of this name by now.
+        await this.#reload(undefined);
+        await store.heads.delete(id, this.#rev).catch(async (error: unknown) => {
+          if (isCellarError(error, "CONFLICT")) await this.#reload(error);
+          throw error;
+        });
+      });
+    } finally {
+      heldHere().delete(owner.incarnation);
+    }
+  }
+
+  async #write(wanted: Book): Promise<void> {
+    const { store, id } = this.#plan;
+    const before = this.#book;
+    if (wanted === before) return;
+    await this.vault.upload(async () => {
+      const pages = await balanced(wanted.pages, this.vault.blobs);
+      const next = pages === wanted.pages ? wanted : { ...wanted, pages };
+      try {
+        this.#rev = await store.heads.cas(id, documentOf(next), this.#rev);
+      } catch (error) {
+        this.#isUncertain = true;
+        throw error;
+      }
+      this.#isUncertain = false;
+      this.#book = next;
+    });
+    this.#discard(before);
+  }
+
+  /** Whether a failed write arrived is only known by looking. */
+  async #recall(error: unknown): Promise<unknown> {
+    await this.#reload(error).catch(() => {});
+    return error;
+  }
+
+  async #reload(conflict: unknown): Promise<void> {
+    const { store, id } = this.#plan;
+    const before = this.#book;
+    const stored = await store.heads.get(id);
+    const book = stored && (await readBook(stored, this.#plan));
+    const { incarnation } = this.#plan.owner;
+    if (book?.owner?.incarnation !== incarnation || book.epoch !== before.epoch) {
+      throw this.#close(book?.owner ?? undefined, conflict);
+    }
+    this.#book = book;
+    this.#rev = (stored as StoredHead).rev;
+    this.#isUncertain = false;
+    this.#discard(before);
+  }
+
+  #close(owner: Owner | undefined, cause: unknown): CellarError {
+    const by = owner === undefined ? "somebody else" : describeOwner(owner);
+    this.#fence ??= new CellarError("CONFLICT", `the notebook was taken over by ${by}`, {
+      remedy: "What was acknowledged is saved. Open the notebook again to go on.",
+      details: owner === undefined ? {} : { owner },
+      cause,
+    });
+    this.#onFenced?.();
+    return this.#fence;
+  }
+
+  /** What was stored for it before it was made has gone with one of its name that was deleted. */
+  async #checkContent(): Promise<void> {
+    const { blobs } = this.vault;
+    const found = await Promise.all(blobsIn(this.#book).map((ref) => blobs.has(ref)));
+    if (!found.includes(false)) return;
+    throw new CellarError("CONFLICT", "a notebook of the same name was deleted at the same time", {
+      remedy: "Try again.",
+    });
+  }
+
+  #discard(before: Book): void {
+    const kept = this.#keys;
+    this.vault.discard(blobsIn(before).filter((ref) => !kept.has(blobKey(ref))));
+  }
+
+  get #keys(): ReadonlySet<string> {
+    return new Set(blobsIn(this.#book).map(blobKey));
+  }
+}
+
+export function alreadyThere(id: NotebookId, cause?: unknown): CellarError {
+  return new CellarError("CONFLICT", `there is a notebook ${nameOf(id)} already`, {
+    remedy: "Take another name.",
+    details: { named: nameOf(id) },
+    cause,
+  });
+}
+
+export function nameOf({ user, session }: NotebookId): string {
+  return `${user}/${session}`;
+}
+
+/** All content that a notebook stands on. */
+export function blobsIn({ pages, snapshots, aside }: Book): BlobRef[] {
+  const records = [...snapshots, ...aside.map(({ snapshot }) => snapshot)];
+  return [
+    ...pages.flatMap(blobsOf),
+    ...records.flatMap(({ blob, manifest }) => ("sha256" in manifest ? [blob, manifest] : [blob])),
+  ];
+}
+
+export async function readBook(
+  stored: StoredHead,
+  { store, id }: Pick<JournalPlan, "store" | "id">,
+): Promise<Book> {
+  const { cells, ...head } = parseHead(stored.head, nameOf(id));
+  const blobs = store.blobs(id);
+  const runs = new Map(head.executions.map(({ cell, sequence }) => [cell, sequence]));
+  const pages = await Promise.all(
+    cells.map((entry, index) => readPage(entry, { index, ran: runs.get(entry.id) ?? null }, blobs)),
+  );
+  return { ...head, pages };
+}
+
+async function nextBook(plan: JournalPlan, stored: StoredHead | undefined): Promise<Book> {
+  const { id, owner, takeover, create } = plan;
+  if (stored === undefined) {
+    if (create !== undefined) return { ...create(), owner };
+    throw new CellarError("NOT_FOUND", `there is no notebook ${nameOf(id)}`, {
+      remedy: "`cellar notebook list` and Notebook.list() tell which there are.",
+    });
+  }
+  const book = await readBook(stored, plan);
+  const rival = book.owner !== null && mayLive(book.owner) ? book.owner : undefined;
+  if (rival !== undefined && !takeover) throw held(id, rival);
+  const { roomSharedWith: earlier } = book;
+  const roomSharedWith = earlier !== undefined && mayLive(earlier) ? earlier : rival;
+  return { ...book, owner, epoch: book.epoch + 1, roomSharedWith };
+}
+
+function mayLive(owner: Owner): boolean {
+  return livenessOfOwner(owner) !== "dead";
+}
+
+/** From before the head names it until it is let go of, or was never got. */
+async function claimed<T>({ owner }: Pick<JournalPlan, "owner">, claim: () => Promise<T>) {
+  heldHere().add(owner.incarnation);
+  try {
+    return await claim();
+  } catch (error) {
+    heldHere().delete(owner.incarnation);
+    throw error;
+  }
+}
+
+function held(id: NotebookId, owner: Owner): CellarError {
+  const message = `the notebook ${nameOf(id)} is held by ${describeOwner(owner)}`;
+  return new CellarError("LOCKED", message, {
+    remedy: "Close it there, or open it with takeover: true, which ends it there.",
+    details: { owner, liveness: livenessOfOwner(owner) },
+  });
+}
+
+function documentOf({ pages, ...head }: Book): NotebookHead {
+  return { ...head, version: 2, cells: pages.map(({ entry }) => entry) };
+}

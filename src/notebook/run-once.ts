@@ -1,0 +1,251 @@
+import { constants } from "node:buffer";
+import type { CodeExecution, REPLConfig } from "../backends/backend.js";
+import type { FileContent } from "../backends/files/file-content.js";
+import type { NativeRuntime } from "../backends/native/runtime.js";
+import type { NativePythonSandbox } from "../backends/native/sandbox.js";
+import { checkRuntime, splitConfig } from "../backends/options.js";
+import { sharedRuntime } from "../backends/select.js";
+import { kindOf } from "../config/kinds.js";
+import { resolveSettings, type Settings } from "../config.js";
+import { CellarError, errorLine, isCellarError } from "../errors.js";
+import { needingPython } from "../isolation/python-needed.js";
+import type { RestoreReport } from "../protocol/messages.js";
+import { TemporaryRoom } from "./run/temporary-dir.js";
+import { describeOverrun } from "./workspace/quota.js";
+import { Workspace } from "./workspace/workspace.js";
+
+const MEBIBYTE = 1024 * 1024;
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+const OWN_NAMES = ["code", "state", "captureState", "files", "runtime"];
+
+/** What a shell would say of a program that ended so. */
+const EXIT_CODES = {
+  ok: 0,
+  error: 1,
+  timeout: 124,
+  cancelled: 130,
+  crashed: 134,
+  oom: 137,
+} as const;
+
+export interface RunOnceOptions extends Omit<REPLConfig, "backend"> {
+  readonly code: string;
+  /** What an earlier run gave as its `state`. */
+  readonly state?: string | null | undefined;
+  readonly captureState?: boolean | undefined;
+  /** Files that /workspace holds from the start, by their paths in it. */
+  readonly files?: Readonly<Record<string, FileContent>> | undefined;
+  /** Where sessions come from. Default: what the whole process shares. */
+  readonly runtime?: NativeRuntime | undefined;
+}
+
+export interface RunOnceResult {
+  readonly stdout: string;
+  /** With the traceback of an error at its end. */
+  readonly stderr: string;
+  /** 0 for success; what `sys.exit` was given, or as a shell has it for other ends. */
+  readonly exit_code: number;
+  /** The variables in base64; null where they were not asked for or could not be kept. */
+  readonly state: string | null;
+  /** The files that the run created in /workspace, which is gone by now. */
+  readonly files: readonly string[];
+  readonly error: string | null;
+}
+
+/**
+ * Runs code in a session of its own, which nothing outlives but the state that the caller keeps.
+ * The preloaded libraries are known by their usual names: `np`, `pd`, `plt` and others.
+ */
+export async function runOnce(options: RunOnceOptions): Promise<RunOnceResult> {
+  const { code, state, captureState, files, runtime, ...config } = checked(options);
+  const settings = resolveSettings(splitConfig(config).options, undefined, undefined, OWN_NAMES);
+  const given = decodeState(state, settings);
+  if (typeof given === "string") return refused(given);
+  await using room = new TemporaryRoom(given);
+  const workspace = new Workspace(room.workspace, settings.limits);
+  for (const [path, content] of Object.entries(files ?? {})) await workspace.put(path, content);
+  const before = await workspace.scan();
+  // One cell needs no way back, and its state is written from a copy made for that.
+  const env = { CELLAR_NAMES: "preloaded", ...config.env };
+  const wishes = { ...config, env, checkpoints: "off" } as const;
+  const source = checkRuntime(runtime) ?? (await sharedRuntime());
+  const started = source.createSandbox(wishes, undefined, room.room);
+  await using sandbox = await needingPython("runOnce() needs", started);
+  const restored = given && (await restore(sandbox, room.stateFile));
+  if (typeof restored === "string") return refused(restored);
+  const execution = await runWithin(workspace, sandbox, code, config.signal);
+  const captured =
+    captureState === true && (execution.status === "ok" || execution.status === "error")
+      ? await capture(sandbox, settings, config.signal)
+      : { state: null, error: null };
+  // What it left running must not change the files while they are listed.
+  await sandbox.destroy();
+  const { created } = (await workspace.changesSince(before)).changes;
+  const ended = outcomeOf(execution);
+  return {
+    stdout: execution.stdout,
+    stderr: joined([notesOn(restored), execution.stderr, ended.words]),
+    exit_code: ended.exitCode,
+    state: captured.state,
+    files: created,
+    error: ended.error ?? captured.error,
+  };
+}
+
+function checked(options: RunOnceOptions): RunOnceOptions {
+  const problem = problemOf(options);
+  if (problem === undefined) return options;
+  throw new CellarError("INVALID_INPUT", `runOnce: ${problem}`, {
+    remedy: "Give { code, state?, captureState?, files? } and the settings of a sandbox.",
+  });
+}
+
+function problemOf(options: RunOnceOptions): string | undefined {
+  if (typeof options !== "object" || options === null) {
+    return `the options must be an object such as { code: "1 + 1" }, not ${kindOf(options)}`;
+  }
+  const { code, state, captureState, files } = options;
+  if (typeof code !== "string") return "code must be a text";
+  if (state !== undefined && state !== null && typeof state !== "string") {
+    return "state must be a text";
+  }
+  if (captureState !== undefined && typeof captureState !== "boolean") {
+    return "captureState must be true or false";
+  }
+  if (files !== undefined && (typeof files !== "object" || files === null)) {
+    return "files must be an object of paths and contents";
+  }
+  return "backend" in options ? "it has no backend to choose, it always is native" : undefined;
+}
+
+/** The bytes, undefined where none were given, or what is wrong with them. */
+function decodeState(
+  state: string | null | undefined,
+  settings: Settings,
+): Buffer | string | undefined {
+  if (state === undefined || state === null || state === "") return undefined;
+  const most = mostStateBytes(settings);
+  if ((state.length / 4) * 3 > most + 2) return `it is larger than ${most} bytes`;
+  if (state.length % 4 !== 0 || !BASE64.test(state)) return "it is not base64";
+  return Buffer.from(state, "base64");
+}
+
+/** What is allowed, and what fits into one text. */
+function mostStateBytes({ stateMaxSizeMb }: Settings): number {
+  return Math.min(stateMaxSizeMb * MEBIBYTE, Math.floor(constants.MAX_STRING_LENGTH / 4) * 3);
+}
+
+function refused(problem: string): RunOnceResult {
+  const error = `State restoration failed: ${problem}`;
+  return { stdout: "", stderr: error, exit_code: 1, state: null, files: [], error };
+}
+
+/** Or what is wrong with the state. */
+async function restore(
+  sandbox: NativePythonSandbox,
+  file: string,
+): Promise<RestoreReport | string> {
+  try {
+    return await sandbox.restore(file);
+  } catch (error) {
+    return problemWith(error);
+  }
+}
+
+async function capture(
+  sandbox: NativePythonSandbox,
+  settings: Settings,
+  signal: AbortSignal | undefined,
+): Promise<Pick<RunOnceResult, "state" | "error">> {
+  let pieces: Uint8Array[] = [];
+  const open = () => {
+    pieces = [];
+    return async (piece: Uint8Array) => {
+      pieces.push(piece);
+    };
+  };
+  try {
+    const maxBytes = mostStateBytes(settings);
+    await sandbox.capture(open, { maxBytes, private: false, strict: true, signal });
+    return { state: Buffer.concat(pieces).toString("base64"), error: null };
+  } catch (error) {
+    if (signal?.aborted === true) throw aborted(signal);
+    return { state: null, error: `State serialization failed: ${problemWith(error)}` };
+  }
+}
+
+/** Of a state, not of the caller or the machine: those are thrown on. */
+function problemWith(error: unknown): string {
+  if (!isCellarError(error)) throw error;
+  switch (error.code) {
+    case "STATE_REFUSED":
+    case "TOO_LARGE":
+    case "DAMAGED":
+    case "REMOTE_ERROR":
+    case "PROTOCOL_ERROR":
+    case "SESSION_LOST":
+      return error.message;
+    default:
+      throw error;
+  }
+}
+
+/** Runs the cell and ends it when /workspace grows too large. */
+async function runWithin(
+  workspace: Workspace,
+  sandbox: NativePythonSandbox,
+  code: string,
+  signal: AbortSignal | undefined,
+): Promise<CodeExecution> {
+  const failures: unknown[] = [];
+  const stop = () => void sandbox.cancel();
+  using _watch = workspace.quota.watch(stop, (error) => {
+    failures.push(error);
+    stop();
+  });
+  const execution = await sandbox.execute(code, { signal });
+  if (signal?.aborted === true) throw aborted(signal);
+  if (failures.length > 0) throw failures[0];
+  const overrun = workspace.quota.judge(await workspace.usage());
+  if (overrun === undefined) return execution;
+  const { name: type, message, hint } = describeOverrun(overrun);
+  const error = { type, message, traceback: `${type}: ${message} (${hint})`, hint };
+  return { ...execution, status: "error", exitCode: null, error };
+}
+
+function aborted(signal: AbortSignal): CellarError {
+  return new CellarError("ABORTED", "the run was aborted", { cause: signal.reason });
+}
+
+/** How it ended, and what Python would have printed about that. */
+function outcomeOf({ status, error, exitCode }: CodeExecution) {
+  if (exitCode !== null && error !== null) {
+    const isSilent = error.message === String(exitCode) || error.message === "";
+    const told = exitCode === 0 ? null : errorLine(error.type, error.message);
+    return { exitCode, error: told, words: isSilent ? "" : error.message };
+  }
+  const told = error && errorLine(error.type, withoutPlace(error.message));
+  return { exitCode: EXIT_CODES[status], error: told, words: error?.traceback ?? "" };
+}
+
+/** Syntax errors name their place, which the traceback shows as well. */
+function withoutPlace(message: string): string {
+  return message.replace(/ \(<cell \d+>, line \d+\)$/, "");
+}
+
+/** What did not come back as it was must not be missed in silence. */
+function notesOn(report: RestoreReport | undefined): string {
+  const { lost = [], warnings = [] } = report ?? {};
+  const losses = lost.map(({ name, reason }) => `'${name}' was lost: ${reason}`);
+  return [...losses, ...warnings].map((note) => `[state] ${note}\n`).join("");
+}
+
+function joined(parts: readonly string[]): string {
+  let text = "";
+  for (const part of parts) {
+    if (part === "") continue;
+    text += text === "" || text.endsWith("\n") ? part : `\n${part}`;
+  }
+  return text;
+}

@@ -1,0 +1,106 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { NativeRuntime } from "../../backends/native/runtime.js";
+import { parseHead } from "../document/head.js";
+import { Notebook } from "../notebook.js";
+import { NotebookGround, until } from "../notebooks.case.test.js";
+import { DiskStore } from "../store/disk-store.js";
+import type { NotebookId, NotebookStore } from "../store/store.js";
+
+class Gate {
+  open: () => void = () => {};
+  readonly passed = new Promise<void>((resolve) => {
+    this.open = resolve;
+  });
+}
+
+describe("the new room of an owner who was overtaken", () => {
+  const ground = new NotebookGround();
+  const headOf = async (id: NotebookId) =>
+    parseHead((await new DiskStore(ground.dir).heads.get(id))?.head, id.session);
+  const roomsOf = ({ session }: NotebookId) =>
+    readdirSync(join(ground.dir, "rooms")).filter((room) => {
+      const sign = join(ground.dir, "rooms", room, "notebook");
+      return existsSync(sign) && readFileSync(sign, "utf8").includes(`"${session}"`);
+    });
+
+  it("is removed where the notebook never had it", async () => {
+    const options = ground.options();
+    const former = ground.keep(await Notebook.open(options));
+    await former.putFile("file", "content");
+    const [moving, gate] = [new Gate(), new Gate()];
+    const disk = new DiskStore(ground.dir);
+    const { heads } = disk;
+    const store: NotebookStore = {
+      blobs: (id, generation) => disk.blobs(id, generation),
+      heads: {
+        get: (id) => heads.get(id),
+        revision: (id) => heads.revision(id),
+        list: (user) => heads.list(user),
+        delete: (id, expected) => heads.delete(id, expected),
+        cas: async (id, head, expected) => {
+          if (parseHead(head, "it").leftRooms !== undefined) {
+            moving.open();
+            await gate.passed;
+          }
+          return heads.cas(id, head, expected);
+        },
+      },
+    };
+    const overtaken = Notebook.open({ ...options, store, takeover: true });
+    overtaken.catch(() => {});
+    await moving.passed;
+    const next = ground.keep(await Notebook.open({ ...options, takeover: true }));
+    gate.open();
+    await expect(overtaken).rejects.toMatchObject({ code: "CONFLICT" });
+    const { room, leftRooms = [] } = await headOf(options);
+    expect(roomsOf(options).sort()).toEqual([room, ...leftRooms].sort());
+    expect((await next.getFile("file")).toString()).toBe("content");
+  });
+
+  it("stays while the one has it who took a fork over that fails", async () => {
+    const options = ground.options();
+    const gate = new Gate();
+    let isForking = false;
+    const runtime = withSandboxes(ground.runtime, async (create) => {
+      if (!isForking) return create();
+      await gate.passed;
+      throw new Error("no sandbox");
+    });
+    const nb = ground.keep(await Notebook.open({ ...options, runtime }));
+    await nb.putFile("file", "content");
+    isForking = true;
+    const to = ground.options();
+    const fork = nb.fork(to.session);
+    fork.catch(() => {});
+    await until(async () => (await new DiskStore(ground.dir).heads.get(to)) !== undefined);
+    const { room } = await headOf(to);
+    const next = ground.keep(await Notebook.open({ ...to, takeover: true }));
+    gate.open();
+    await expect(fork).rejects.toThrow();
+    expect((await headOf(to)).leftRooms).toEqual([room]);
+    expect(roomsOf(to)).toContain(room);
+    expect((await next.getFile("file")).toString()).toBe("content");
+    await next.close();
+    expect(roomsOf(to)).not.toContain(room);
+  });
+});
+
+function withSandboxes(
+  runtime: NativeRuntime,
+  start: (
+    create: () => ReturnType<NativeRuntime["createSandbox"]>,
+  ) => ReturnType<NativeRuntime["createSandbox"]>,
+): NativeRuntime {
+  return new Proxy(runtime, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      if (name === "createSandbox") {
+        return (...given: Parameters<NativeRuntime["createSandbox"]>) =>
+          start(() => target.createSandbox(...given));
+      }
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}

@@ -1,0 +1,26 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parseHead } from "../document/head.js";
+import { Notebook } from "../notebook.js";
+import { NotebookGround, until } from "../notebooks.case.test.js";
+import { DiskStore } from "../store/disk-store.js";
+import type { NotebookId } from "../store/store.js";
+import { usersOf } from "./room-users.js";
+
+describe("the room of a notebook", () => {
+  const ground = new NotebookGround();
+  const headOf = async (id: NotebookId) =>
+    parseHead((await new DiskStore(ground.dir).heads.get(id))?.head, id.session);
+  const users = (name: string) => usersOf({ root: join(ground.dir, "rooms"), name });
+
+  it("is known to be in use as long as anything of its session runs", async () => {
+    const options = ground.options();
+    const nb = ground.keep(await Notebook.open(options));
+    await nb.run("import subprocess\nchild = subprocess.Popen(['sleep', '60'])");
+    const { room } = await headOf(options);
+    expect((await users(room)).length).toBeGreaterThan(1);
+    expect(await users("0".repeat(32))).toEqual([]);
+    await nb.close();
+    await until(async () => (await users(room)).length === 0);
+  });
+});

@@ -1,0 +1,130 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { REPLConfig } from "../../backends/backend.js";
+import { furnishRoom, type Room, roomFolder } from "../../backends/native/room.js";
+import type { NativeRuntime } from "../../backends/native/runtime.js";
+import type { NativePythonSandbox } from "../../backends/native/sandbox.js";
+import { needingPython } from "../../isolation/python-needed.js";
+import { EgressProxy } from "../egress/proxy.js";
+import type { NotebookWishes } from "../options.js";
+import { diskFault } from "../store/disk-faults.js";
+import { Workspace } from "../workspace/workspace.js";
+import type { CellEvents } from "./events.js";
+import { signRoom } from "./owner-mark.js";
+
+/** Where the rooms of all notebooks are. */
+export function roomsIn(dir: string): string {
+  return join(dir, "rooms");
+}
+
+/** With all that is in it, wherever its links lead. */
+export async function razeRoom(room: Pick<Room, "root" | "name">): Promise<void> {
+  await new Workspace(furnishRoom(room), { workspaceMb: 1 }).clear();
+  await rm(roomFolder(room), { recursive: true, force: true });
+}
+
+export interface QuartersOrder {
+  readonly wishes: NotebookWishes;
+  readonly runtime: NativeRuntime;
+  /** The name of the room. */
+  readonly name: string;
+  /** Set where nothing may be reached any more. */
+  readonly cutReason: string | undefined;
+}
+
+/** Where the sessions of a notebook live, one after the other: the room, its files and the way out. */
+export class Quarters implements AsyncDisposable {
+  readonly room: Room;
+  readonly workspace: Workspace;
+  /** The one way out, where some hosts may be reached. */
+  readonly proxy: EgressProxy | undefined;
+  /** Hears what the running cell shows. */
+  listener: CellEvents | undefined;
+  readonly #runtime: NativeRuntime;
+  readonly #config: REPLConfig;
+  #signal: AbortSignal | undefined;
+  #prepared: Promise<NativePythonSandbox> | undefined;
+
+  private constructor(order: QuartersOrder, room: Room, proxy: EgressProxy | undefined) {
+    const { config, settings } = order.wishes;
+    this.room = room;
+    this.proxy = proxy;
+    this.workspace = new Workspace(furnishRoom(room), settings.limits);
+    this.#runtime = order.runtime;
+    this.#config = { ...config, env: { ...proxy?.environment, ...config.env } };
+    this.#signal = config.signal;
+  }
+
+  static async open(order: QuartersOrder): Promise<Quarters> {
+    const { wishes, name, cutReason } = order;
+    const { network } = wishes.settings;
+    const room = { root: roomsIn(wishes.dir), name, hasEgress: typeof network === "object" };
+    try {
+      order.runtime.makeRoom(wishes.config, room);
+    } catch (error) {
+      throw diskFault(`making ${roomFolder(room)}`, error);
+    }
+    await signRoom(room, wishes.id);
+    if (typeof network !== "object") return new Quarters(order, room, undefined);
+    const { allow } = network;
+    const proxy = await EgressProxy.open({ folder: roomFolder(room), allow, cutReason });
+    return new Quarters(order, room, proxy);
+  }
+
+  /** In a room that was not there before, and of which nothing stays when it cannot be made. */
+  static async openNew(order: QuartersOrder): Promise<Quarters> {
+    try {
+      return await Quarters.open(order);
+    } catch (error) {
+      await razeRoom({ root: roomsIn(order.wishes.dir), name: order.name }).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Starts the next session ahead. */
+  prepare(): void {
+    this.#prepared ??= this.#start();
+    this.#prepared.catch(() => {});
+  }
+
+  createSandbox(): Promise<NativePythonSandbox> {
+    const prepared = this.#prepared;
+    this.#prepared = undefined;
+    return prepared ?? this.#start();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const prepared = await this.#prepared?.catch(() => undefined);
+    await prepared?.destroy();
+    await this.proxy?.[Symbol.asyncDispose]();
+  }
+
+  #start(): Promise<NativePythonSandbox> {
+    const config = this.#config;
+    const signal = this.#signal;
+    // It is for the opening; later sessions come when they are needed.
+    this.#signal = undefined;
+    const listening: REPLConfig = {
+      ...config,
+      signal,
+      onStdout: (text) => {
+        this.listener?.push({ type: "stdout", text });
+        config.onStdout?.(text);
+      },
+      onStderr: (text) => {
+        this.listener?.push({ type: "stderr", text });
+        config.onStderr?.(text);
+      },
+      onDisplay: (output) => {
+        this.listener?.push(output);
+        config.onDisplay?.(output);
+      },
+    };
+    const started = this.#runtime.createSandbox(
+      listening,
+      "notebooks need CPython in a sandbox",
+      this.room,
+    );
+    return needingPython("Notebooks need", started);
+  }
+}

@@ -1,0 +1,219 @@
+import { CellarError } from "../../errors.js";
+import type { RestoreReport } from "../../protocol/messages.js";
+import type { Contents } from "../document/cells.js";
+import type { SnapshotRecord } from "../document/head.js";
+import type { Journal } from "../document/journal.js";
+import {
+  type Execution,
+  isInEffect,
+  marked,
+  missing,
+  newestInEffect,
+} from "../document/timeline.js";
+import { flagPrivate } from "../privacy.js";
+import { cellList, notebookClosed } from "../state.js";
+import type { Seal } from "../store/seal.js";
+import type { NotebookId } from "../store/store.js";
+import type { LiveSession } from "./live-session.js";
+import { type Refused, type Restored, restoreFirst } from "./restore.js";
+import type { Quarters } from "./session-files.js";
+
+const MOST_ASIDE = 20;
+
+export interface KeeperPlan {
+  readonly id: NotebookId;
+  readonly journal: Journal;
+  readonly seal: Seal;
+  readonly quarters: Quarters;
+  readonly contents: Pick<Contents, "cells" | "has" | "numbersOf">;
+}
+
+/** Sees to it that a notebook has a session, and that its variables are the newest that can be had. */
+export class SessionKeeper {
+  readonly #plan: KeeperPlan;
+  #session: LiveSession | undefined;
+  #restored: Pick<Restored, "snapshot" | "report"> = { snapshot: null, report: null };
+  #notes: string[] = [];
+  /** Why the last session was ended from here. */
+  #ended: string | undefined;
+  #isClosed = false;
+
+  constructor(plan: KeeperPlan) {
+    this.#plan = plan;
+  }
+
+  get session(): LiveSession | undefined {
+    return this.#session;
+  }
+
+  get restored(): SnapshotRecord | null {
+    return this.#restored.snapshot;
+  }
+
+  get report(): RestoreReport | null {
+    return this.#restored.report;
+  }
+
+  /** What the next cell is to be told. */
+  takeNotes(): string[] {
+    return this.#notes.splice(0);
+  }
+
+  /** The numbers of cells that ran but whose effects are not in the variables. */
+  get ranAfter(): readonly number[] {
+    return this.#plan.contents.numbersOf(this.missing.map(({ cell }) => cell));
+  }
+
+  /** The numbers of the cells that ran then. */
+  cellsAt(sequences: readonly number[]): readonly number[] {
+    const { executions } = this.#plan.journal.book;
+    const ran = executions.filter(({ sequence }) => sequences.includes(sequence));
+    return this.#plan.contents.numbersOf([...new Set(ran.map(({ cell }) => cell))]);
+  }
+
+  /** What of that nothing brings back, since the cells were deleted; until a cell was told. */
+  get goneForGood(): string | undefined {
+    const gone = this.missing.filter(
+      ({ cell, isLost }) => !isLost && !this.#plan.contents.has(cell),
+    );
+    if (gone.length === 0) return undefined;
+    const cells = gone.length === 1 ? "a deleted cell is" : `${gone.length} deleted cells are`;
+    return `the effects of ${cells} missing, and cannot be run again`;
+  }
+
+  /** The session, or one in its place when it is gone. */
+  async ready(): Promise<LiveSession> {
+    if (this.#isClosed) throw notebookClosed();
+    const former = this.#session;
+    if (former !== undefined && !former.isLost) return former;
+    const { snapshots, executions } = this.#plan.journal.book;
+    const usable = snapshots.filter(({ sequence }) => isInEffect(executions, sequence));
+    await this.#replace(await this.#restore(usable));
+    const event = this.#ended ?? "the session ended and was opened anew";
+    this.#ended = undefined;
+    this.#tell(former === undefined ? undefined : event);
+    return this.#session as LiveSession;
+  }
+
+  /** An empty one, of which the next cell is told. */
+  async renew(reason: string): Promise<void> {
+    await this.#replace(await this.#restore([]));
+    this.#notes = [reason];
+  }
+
+  /** Ends the session; whoever needs the next one is told why. */
+  async end(reason: string): Promise<void> {
+    const session = this.#session;
+    if (session === undefined || session.isLost) return;
+    session.abandon();
+    this.#ended = reason;
+    await session[Symbol.asyncDispose]();
+  }
+
+  /** A session that has lost more than a snapshot has is not worth keeping. */
+  judge(session: LiveSession): void {
+    const { snapshots, executions } = this.#plan.journal.book;
+    const kept = newestInEffect(snapshots, executions);
+    if (kept !== undefined && kept.sequence > session.present) session.abandon();
+  }
+
+  /** Back to a point of the timeline; false where nothing is kept of it. */
+  async goTo(sequence: number): Promise<boolean> {
+    if (await this.#session?.undoTo(sequence)) return true;
+    const kept = this.#plan.journal.book.snapshots.filter((one) => one.sequence === sequence);
+    if (sequence !== 0 && kept.length === 0) return false;
+    const restored = await this.#restore(kept);
+    if (restored.snapshot === null && sequence !== 0) {
+      await restored.session[Symbol.asyncDispose]();
+      throw new CellarError(
+        "STATE_REFUSED",
+        `the snapshot cannot be used: ${restored.refused[0]?.reason ?? ""}`,
+        { remedy: "checkpoints() lists what can be gone back to." },
+      );
+    }
+    await this.#replace(restored);
+    return true;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#session?.[Symbol.asyncDispose]();
+  }
+
+  async #restore(snapshots: readonly SnapshotRecord[]): Promise<Restored> {
+    const { id, journal, seal, quarters } = this.#plan;
+    const { blobs } = journal.vault;
+    const plan = { id, seal, blobs, quarters };
+    const restored = await restoreFirst(plan, snapshots, journal.book.executions);
+    try {
+      if (restored.refused.length > 0) await this.#setAside(restored.refused);
+      if (journal.book.private !== null) await flagPrivate(restored.session);
+      return restored;
+    } catch (error) {
+      await restored.session[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async #replace({ session, snapshot, report }: Restored): Promise<void> {
+    if (this.#isClosed) {
+      await session[Symbol.asyncDispose]();
+      throw notebookClosed();
+    }
+    const former = this.#session;
+    this.#session = session;
+    this.#restored = { snapshot, report };
+    await former?.[Symbol.asyncDispose]();
+  }
+
+  async #setAside(refused: readonly Refused[]): Promise<void> {
+    const sequences = new Set(refused.map(({ snapshot }) => snapshot.sequence));
+    for (const { snapshot, reason } of refused) {
+      this.#notes.push(`the snapshot after ${this.#placeOf(snapshot)} was not used: ${reason}`);
+    }
+    await this.#plan.journal.commit((now) => ({
+      ...now,
+      snapshots: now.snapshots.filter(({ sequence }) => !sequences.has(sequence)),
+      aside: [...refused, ...now.aside].slice(0, MOST_ASIDE),
+    }));
+  }
+
+  /** Only what is worth a word. */
+  #tell(event: string | undefined): void {
+    const { ranAfter, goneForGood, report, restored } = this;
+    const lost = report?.lost ?? [];
+    const isWhole = ranAfter.length === 0 && goneForGood === undefined && lost.length === 0;
+    if (event === undefined && isWhole) return;
+    const source =
+      restored === null
+        ? "the variables are empty"
+        : `the variables are those after ${this.#placeOf(restored)}`;
+    this.#notes.push(event === undefined ? source : `${event}: ${source}`);
+    if (ranAfter.length > 0) {
+      const verb = ranAfter.length === 1 ? "is" : "are";
+      this.#notes.push(
+        `the effects of ${cellList(ranAfter)} ${verb} missing: replay() runs them again`,
+      );
+    }
+    if (goneForGood !== undefined) this.#notes.push(goneForGood);
+    for (const { name, reason, advice } of lost) {
+      this.#notes.push(`lost ${name}: ${reason}${advice === undefined ? "" : ` (${advice})`}`);
+    }
+  }
+
+  #placeOf({ sequence }: SnapshotRecord): string {
+    const { executions } = this.#plan.journal.book;
+    const run = executions.find((one) => one.sequence === sequence);
+    if (run?.isUnsaved === true) return "a run that was not saved";
+    const { contents } = this.#plan;
+    if (run === undefined || !contents.has(run.cell)) return "a cell that was deleted";
+    const isShown = contents.cells.some(({ number }) => number === sequence);
+    return isShown ? `cell ${sequence}` : `run ${sequence}`;
+  }
+
+  /** Runs whose effects are not in the variables, the last of each cell. */
+  get missing(): readonly Execution[] {
+    const { held, unsaved = [] } = this.#session ?? {};
+    return missing(marked(this.#plan.journal.book.executions, unsaved), new Set(held));
+  }
+}

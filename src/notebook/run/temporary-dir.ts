@@ -1,0 +1,80 @@
+import { randomBytes } from "node:crypto";
+import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  furnishRoom,
+  type Room,
+  roomFolder,
+  roomOwner,
+  STATE_FILE,
+} from "../../backends/native/room.js";
+import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
+import { Folder } from "../workspace/dir-handle.js";
+import { Removal } from "../workspace/removal.js";
+
+/** A zygote is shown one folder of rooms, so the runs of a process share one. */
+const shared: { root?: string } = {};
+
+/** A room for one run, of which nothing is left afterwards. */
+export class TemporaryRoom implements AsyncDisposable {
+  readonly room: Room;
+  /** The path of the session's /workspace. */
+  readonly workspace: string;
+
+  /** With a state from which the session is to be restored, or without. */
+  constructor(state: Uint8Array | undefined) {
+    this.room = {
+      root: rootOfRooms(),
+      name: `run-${randomBytes(12).toString("hex")}`,
+      hasEgress: false,
+    };
+    this.workspace = this.furnish();
+    if (state === undefined) return;
+    try {
+      writeFileSync(this.stateFile, state, { flag: "wx", mode: 0o400 });
+    } catch (error) {
+      throw temporaryTrouble("the variables", this.stateFile, error);
+    }
+    const owner = roomOwner();
+    if (owner !== undefined) chownSync(this.stateFile, owner.uid, owner.gid);
+  }
+
+  /** Makes what is not there yet, with more folders if wanted; gives the workspace. */
+  furnish(more: readonly string[] = []): string {
+    try {
+      return furnishRoom(this.room, more);
+    } catch (error) {
+      const { cause = error } = error as Error;
+      throw temporaryTrouble("the files of a session", roomFolder(this.room), cause);
+    }
+  }
+
+  get stateFile(): string {
+    return join(roomFolder(this.room), STATE_FILE);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    using root = Folder.open(this.room.root);
+    await new Removal(root).remove(root, this.room.name);
+  }
+}
+
+function makeRoot(temporary: string): string {
+  try {
+    return mkdtempSync(join(temporary, `cellar-${process.pid}-`));
+  } catch (error) {
+    throw temporaryTrouble("the files of a session", temporary, error);
+  }
+}
+
+/** Named so that a later process removes it where this one had no time to. */
+export function rootOfRooms(): string {
+  if (shared.root !== undefined && existsSync(shared.root)) return shared.root;
+  const root = makeRoot(tmpdir());
+  // The sandbox's user passes through to its own room, and cannot list the others.
+  chmodSync(root, 0o711);
+  process.once("exit", () => rmSync(root, { recursive: true, force: true }));
+  shared.root = root;
+  return root;
+}

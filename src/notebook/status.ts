@@ -1,0 +1,204 @@
+import { buffer } from "node:stream/consumers";
+import { CellarError, counted, describeError } from "../errors.js";
+import { type StateManifest, stateManifestSchema } from "../protocol/state-messages.js";
+import type { Contents } from "./document/cells.js";
+import type { SnapshotRecord } from "./document/head.js";
+import type { Journal } from "./document/journal.js";
+import { isInEffect, marked, newestInEffect, stepsBack } from "./document/timeline.js";
+import { enforcesPrivacy, privacyNote } from "./egress/privacy.js";
+import type { NotebookContent } from "./interchange/notebook-content.js";
+import type { SessionKeeper } from "./run/session-keeper.js";
+import type { Snapshots } from "./run/snapshots.js";
+import {
+  cellList,
+  type NotebookCheckpoint,
+  type NotebookInfo,
+  type NotebookState,
+} from "./state.js";
+import type { NotebookId } from "./store/store.js";
+
+/** Knows how the notebook stands and tells it. */
+export class StatusDesk {
+  readonly #id: NotebookId;
+  readonly #journal: Journal;
+  readonly #keeper: SessionKeeper;
+  readonly #snapshots: Snapshots;
+  readonly #contents: Contents;
+  #manifest: { readonly sequence: number; readonly manifest: StateManifest } | undefined;
+  #problem: string | undefined;
+  /** What was told already. */
+  readonly #told = new Set<string>();
+
+  constructor(
+    id: NotebookId,
+    journal: Journal,
+    keeper: SessionKeeper,
+    snapshots: Snapshots,
+    contents: Contents,
+  ) {
+    this.#id = id;
+    this.#journal = journal;
+    this.#keeper = keeper;
+    this.#snapshots = snapshots;
+    this.#contents = contents;
+  }
+
+  /** A large manifest lies in a blob of its own. */
+  async load(): Promise<void> {
+    const newest = this.#newest;
+    if (newest === undefined || !("sha256" in newest.manifest)) return;
+    try {
+      const text = await buffer(this.#journal.vault.blobs.get(newest.manifest));
+      const manifest = stateManifestSchema.parse(JSON.parse(text.toString("utf8")));
+      this.#manifest = { sequence: newest.sequence, manifest };
+    } catch (error) {
+      this.#problem = `the manifest of the snapshot cannot be read: ${describeError(error)}`;
+    }
+  }
+
+  get info(): NotebookInfo {
+    const { session } = this.#keeper;
+    if (session === undefined) throw new CellarError("SESSION_CLOSED", "the notebook is not open");
+    const { isolation, python, mode } = session.info;
+    const { createdAt, epoch, private: mark } = this.#journal.book;
+    return { ...this.#id, createdAt, epoch, isolation, python, mode, private: mark };
+  }
+
+  get state(): NotebookState {
+    const newest = this.#newest;
+    const { restored, report, ranAfter, session } = this.#keeper;
+    const { aside } = this.#journal.book;
+    return {
+      present: session?.present ?? 0,
+      snapshot: newest === undefined ? null : this.#described(newest),
+      restored: restored?.sequence ?? null,
+      ranAfter,
+      lost: report?.lost ?? [],
+      refused: aside.map(({ snapshot, reason }) => ({ sequence: snapshot.sequence, reason })),
+      warnings: this.#warnings(),
+    };
+  }
+
+  /** What the next cell is to be told: news, and that nothing is enforced where that is so. */
+  takeNotes(): string[] {
+    const { private: mark } = this.#journal.book;
+    const level = this.#keeper.session?.info.isolation.level;
+    const news = [...this.#failures(), ...this.#unsaved()];
+    const reminders: string[] = [];
+    if (mark !== null && level !== undefined) {
+      const note = privacyNote(level, mark.reason);
+      (enforcesPrivacy(level) ? news : reminders).push(note);
+    }
+    const untold = news.filter((note) => !this.#told.has(note));
+    for (const note of untold) this.#told.add(note);
+    return [...untold, ...reminders];
+  }
+
+  async checkpoints(): Promise<readonly NotebookCheckpoint[]> {
+    const { executions, snapshots, isShortened } = this.#journal.book;
+    const live = new Set(await this.#keeper.session?.reachable());
+    const kept = snapshots
+      .map(({ sequence }) => sequence)
+      .filter((sequence) => isInEffect(executions, sequence));
+    const beginning = isShortened ? [] : [0];
+    const all = [...new Set([...beginning, ...kept, ...live])].sort((a, b) => a - b);
+    return all.map((sequence) => this.checkpointAt(sequence, live.has(sequence)));
+  }
+
+  checkpointAt(sequence: number, isLive: boolean): NotebookCheckpoint {
+    const isShown = this.#contents.cells.some(({ number }) => number === sequence);
+    return { sequence, cell: isShown ? sequence : null, kind: isLive ? "live" : "snapshot" };
+  }
+
+  /** Why one cannot go back so far, and how far one can. */
+  async gone(count: number, held: readonly number[]): Promise<CellarError> {
+    const available = await this.checkpoints();
+    const points = new Set(available.map(({ sequence }) => sequence));
+    const usable = held
+      .map((_, at) => at + 1)
+      .filter((steps) => points.has(stepsBack(held, steps) ?? -1));
+    const problem =
+      count > held.length
+        ? `only ${counted(held.length, "run")} can be undone`
+        : "nothing is kept of the state before that";
+    const remedy =
+      usable.length === 0
+        ? "Nothing can be undone now. Set the variables with a new cell."
+        : `These can be undone now: ${usable.map((steps) => `undo(${steps})`).join(", ")}.`;
+    return new CellarError(
+      "CHECKPOINT_GONE",
+      `${counted(count, "run")} cannot be undone: ${problem}`,
+      {
+        remedy,
+        details: { available, usable },
+      },
+    );
+  }
+
+  /** Why the present state cannot be handed on. */
+  unkept(): CellarError {
+    const failure = this.#snapshots.failure?.error;
+    const why = failure?.message ?? "it could not be captured";
+    return new CellarError(failure?.code ?? "STATE_REFUSED", `the state cannot be kept: ${why}`, {
+      remedy: failure?.remedy,
+      cause: failure,
+    });
+  }
+
+  content(resource: NotebookContent["resource"]): NotebookContent {
+    const { user, session } = this.#id;
+    const python = this.#keeper.session?.info.python.version;
+    return { cells: this.#contents.cells, resource, python, title: `${user}/${session}` };
+  }
+
+  #described(newest: SnapshotRecord): NonNullable<NotebookState["snapshot"]> {
+    const { sequence, at, blob, manifest } = newest;
+    const loaded = this.#manifest?.sequence === sequence ? this.#manifest.manifest : undefined;
+    const known = this.#snapshots.manifestOf(sequence) ?? loaded ?? null;
+    return { sequence, at, bytes: blob.bytes, manifest: "sha256" in manifest ? known : manifest };
+  }
+
+  get #newest(): SnapshotRecord | undefined {
+    const { snapshots, executions } = this.#journal.book;
+    return newestInEffect(snapshots, executions);
+  }
+
+  /** Runs that the variables hold and no cell tells. */
+  #unsaved(): string[] {
+    const { executions } = this.#journal.book;
+    const { held = [], unsaved = [] } = this.#keeper.session ?? {};
+    const isHeld = new Set(held);
+    return marked(executions, unsaved)
+      .filter(({ sequence, isUnsaved }) => isUnsaved === true && isHeld.has(sequence))
+      .map(({ sequence }) => `run ${sequence} is in the variables, but was not saved`);
+  }
+
+  #unreadable(): string[] {
+    const damaged = this.#journal.book.pages.filter(({ isDamaged }) => isDamaged === true);
+    const numbers = this.#contents.numbersOf(damaged.map(({ cell }) => cell.id));
+    return numbers.length === 0
+      ? []
+      : [`what was kept of ${cellList(numbers)} cannot be read any more`];
+  }
+
+  #failures(): string[] {
+    const { failure } = this.#snapshots;
+    if (failure === undefined) return [];
+    const { message, remedy } = failure.error;
+    const told = remedy === undefined ? message : `${message}. ${remedy}`;
+    return [`the variables are not saved: ${told}`];
+  }
+
+  #warnings(): string[] {
+    const { goneForGood } = this.#keeper;
+    return [
+      ...(goneForGood === undefined ? [] : [goneForGood]),
+      ...this.#unreadable(),
+      ...this.#journal.damaged.map((file) => `a damaged file was put aside: ${file}`),
+      ...(this.#problem === undefined ? [] : [this.#problem]),
+      ...(this.#keeper.report?.warnings ?? []),
+      ...this.#failures(),
+      ...this.#unsaved(),
+    ];
+  }
+}

@@ -1,0 +1,96 @@
+import { randomBytes } from "node:crypto";
+import { renameSync, rmdirSync, unlinkSync } from "node:fs";
+import { MAX_DEPTH, type RawName } from "../../backends/files/file-path.js";
+import { CellarError } from "../../errors.js";
+import { codeOf, type Folder, isMissing, quoted } from "./dir-handle.js";
+import { Pace } from "./yielding.js";
+
+/** How often in all something is done again since somebody goes on filling what is emptied. */
+const MAX_RETRIES = 100;
+/** How often a tree is cut that is too deep. */
+const MAX_RAISED = 10_000;
+/** Names of one folder that are looked at before it is tried again. */
+const MAX_NAMES = 200_000;
+
+/** Removes trees without following a link, however deep they are and whoever works in them. */
+export class Removal {
+  readonly #top: Folder;
+  readonly #pace = new Pace();
+  /** What lay too deep to be reached, and was moved up. */
+  readonly #raised: RawName[] = [];
+  #retries = 0;
+  #cuts = 0;
+
+  /** `top` is where to move what lies too deep. */
+  constructor(top: Folder) {
+    this.#top = top;
+  }
+
+  async remove(folder: Folder, name: RawName): Promise<void> {
+    await this.#remove(folder, name, 1);
+    await this.#finish();
+  }
+
+  /** All that is in the top. */
+  async clear(): Promise<void> {
+    await this.#empty(this.#top, 0);
+    await this.#finish();
+  }
+
+  async #finish(): Promise<void> {
+    for (let raised = this.#raised.pop(); raised !== undefined; raised = this.#raised.pop()) {
+      await this.#remove(this.#top, raised, 1);
+    }
+  }
+
+  async #remove(parent: Folder, name: RawName, depth: number): Promise<void> {
+    if (this.#pace.isDue) await this.#pace.rest();
+    for (;;) {
+      try {
+        if (parent.stat(name)?.isDirectory() !== true) return unlinkSync(parent.at(name));
+        using folder = parent.child(name);
+        await this.#empty(folder, depth);
+        return rmdirSync(parent.at(name));
+      } catch (error) {
+        if (codeOf(error) === "ENOENT") return;
+        if (!isUnsteady(error)) throw error;
+      }
+      this.#retries += 1;
+      if (this.#retries > MAX_RETRIES) throw tooBusy(name);
+    }
+  }
+
+  async #empty(folder: Folder, depth: number): Promise<void> {
+    let seen = 0;
+    for (const inner of folder.names()) {
+      seen += 1;
+      if (seen > MAX_NAMES) return;
+      if (depth < MAX_DEPTH) await this.#remove(folder, inner, depth + 1);
+      else this.#raise(folder, inner);
+    }
+  }
+
+  #raise(folder: Folder, name: RawName): void {
+    if (folder.stat(name)?.isDirectory() !== true) {
+      unlinkSync(folder.at(name));
+      return;
+    }
+    const raised = `.removed-${randomBytes(8).toString("hex")}`;
+    using _writable = folder.child(name);
+    this.#cuts += 1;
+    if (this.#cuts > MAX_RAISED) throw tooBusy(name);
+    renameSync(folder.at(name), this.#top.at(raised));
+    this.#raised.push(raised);
+  }
+}
+
+/** Whether it failed since something else lies there by now. */
+function isUnsteady(error: unknown): boolean {
+  return isMissing(error) || ["ENOTEMPTY", "EEXIST", "EISDIR"].includes(codeOf(error) ?? "");
+}
+
+function tooBusy(name: RawName): CellarError {
+  return new CellarError("CONFLICT", `${quoted(name)} is filled faster than it is emptied`, {
+    remedy: "Stop what writes there, then remove it again.",
+  });
+}

@@ -1,0 +1,175 @@
+import type { BigIntStats } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
+import type { FileContent } from "../../backends/files/file-content.js";
+import { parseFilePath, type RawName, shownPath } from "../../backends/files/file-path.js";
+import {
+  type FileListing,
+  fileFault,
+  fileNotFound,
+  fileTooLarge,
+  type ReadOptions,
+  type WorkspaceFile,
+  type WorkspaceLimit,
+  workspaceLimit,
+} from "../../backends/files/workspace-file.js";
+import { roomOwner } from "../../backends/native/room.js";
+import { checkNames, requireOptions } from "../../config/kinds.js";
+import type { FileChanges } from "../cell.js";
+import { descend, Folder, type Owner } from "./dir-handle.js";
+import { Quota } from "./quota.js";
+import { Removal } from "./removal.js";
+import { type Census, changesBetween, takeCensus, type Usage, walk } from "./scan.js";
+import { Inlet } from "./upload.js";
+import { type CopyReport, WorkspaceCopy } from "./workspace-copy.js";
+
+export interface CopyOptions {
+  /** How many times what the other one may hold can be copied. Default: 1. */
+  readonly leeway?: number | undefined;
+  /** Whether it is on the disk when answered. Default: no, as with what a session writes itself. */
+  readonly isDurable?: boolean | undefined;
+}
+
+const MAX_LISTED = 10_000;
+/** What a Date can hold, before and after 1970. */
+const LONGEST_TIME_MS = 8.64e15;
+
+/**
+ * The host's hand in the /workspace of a session. What runs in there is hostile and may change
+ * anything at any moment, so every name is looked up in a folder that is held open.
+ */
+export class Workspace {
+  readonly path: string;
+  readonly quota: Quota;
+  readonly limit: WorkspaceLimit;
+  readonly #owner: Owner | undefined;
+  readonly #inlet: Inlet;
+
+  /** The path is that of `furnishRoom`. */
+  constructor(path: string, limits: { workspaceMb: number }) {
+    this.path = path;
+    this.limit = workspaceLimit(limits);
+    this.#owner = roomOwner();
+    this.#inlet = new Inlet(path, this.#owner, this.limit);
+    this.quota = new Quota((signal) => this.usage(signal), this.limit);
+  }
+
+  /** All that lies in it, by path. */
+  async files(): Promise<FileListing> {
+    const found: { path: RawName; stats: BigIntStats }[] = [];
+    let isCut = false;
+    const { isWhole } = await this.#in((root) =>
+      walk(root, (entry) => {
+        if (found.length < MAX_LISTED) found.push(entry);
+        else isCut = true;
+      }),
+    );
+    const files = found.sort(byPath).map(({ path, stats }) => listed(path, stats));
+    return { files, isCut: isCut || !isWhole };
+  }
+
+  /** Replaces a file as a whole, or makes it, with the folders that it needs. Durable when answered. */
+  async put(path: string, content: FileContent): Promise<void> {
+    const names = parseFilePath(path);
+    const put = (root: Folder) => this.#inlet.put(root, names, content, () => this.usage());
+    await this.#in(put, path);
+  }
+
+  /** What the file has when it is opened; what is added later is not read. */
+  async get(path: string, options: ReadOptions = {}): Promise<Buffer> {
+    const given = requireOptions("the options of a read", options);
+    const { maxBytes = this.limit.bytes } = checkNames("getFile", given, { maxBytes: true });
+    const names = parseFilePath(path);
+    return this.#in(async (root) => {
+      using folder = descend(root, names.slice(0, -1));
+      await using file = await folder.file(names.at(-1) ?? "");
+      const { size } = await file.stat();
+      if (size > maxBytes) throw fileTooLarge(path, size, maxBytes);
+      return await contentOf(file, size);
+    }, path);
+  }
+
+  /** A folder goes with all that is in it. */
+  async remove(path: string): Promise<void> {
+    const names = parseFilePath(path);
+    await this.#in(async (root) => {
+      using folder = descend(root, names.slice(0, -1));
+      const name = names.at(-1) ?? "";
+      if (folder.stat(name) === undefined) throw fileNotFound(path);
+      await new Removal(root).remove(folder, name);
+    }, path);
+  }
+
+  async clear(): Promise<void> {
+    await this.#in((root) => new Removal(root).clear());
+  }
+
+  async usage(signal?: AbortSignal): Promise<Usage> {
+    return this.#in((root) => walk(root, () => {}, signal));
+  }
+
+  async scan(): Promise<Census> {
+    return this.#in((root) => takeCensus(root));
+  }
+
+  async changesSince(before: Census): Promise<{ changes: FileChanges; census: Census }> {
+    const census = await this.scan();
+    return { changes: changesBetween(before, census), census };
+  }
+
+  /** Into one that is empty. */
+  async copyTo(
+    other: Workspace,
+    { leeway = 1, isDurable = false }: CopyOptions = {},
+  ): Promise<CopyReport> {
+    const { bytes, files } = other.limit;
+    const options = { owner: other.#owner, maxBytes: leeway * bytes, maxFiles: leeway * files };
+    return this.#in((from) =>
+      other.#in((to) => new WorkspaceCopy(to, { ...options, isDurable }).copy(from)),
+    );
+  }
+
+  async #in<T>(work: (root: Folder) => Promise<T>, path = "/workspace"): Promise<T> {
+    try {
+      using root = Folder.open(this.path);
+      return await work(root);
+    } catch (error) {
+      throw fileFault(error, path);
+    }
+  }
+}
+
+async function contentOf(file: FileHandle, size: number): Promise<Buffer> {
+  const content = Buffer.alloc(size);
+  let length = 0;
+  while (length < size) {
+    const { bytesRead } = await file.read(content, length, size - length, length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  return content.subarray(0, length);
+}
+
+function byPath(one: { path: RawName }, other: { path: RawName }): number {
+  return one.path < other.path ? -1 : 1;
+}
+
+function listed(path: RawName, stats: BigIntStats): WorkspaceFile {
+  return {
+    path: shownPath(path),
+    bytes: Number(stats.size),
+    modified: dateOf(stats.mtimeMs),
+    kind: kindOf(stats),
+  };
+}
+
+/** A session can give its files times that no Date can have. */
+function dateOf(milliseconds: bigint): Date {
+  const time = Number(milliseconds);
+  return new Date(Math.min(Math.max(time, -LONGEST_TIME_MS), LONGEST_TIME_MS));
+}
+
+function kindOf(stats: BigIntStats): WorkspaceFile["kind"] {
+  if (stats.isFile()) return "file";
+  if (stats.isDirectory()) return "folder";
+  return stats.isSymbolicLink() ? "link" : "other";
+}
