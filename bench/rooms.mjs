@@ -2,7 +2,12 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { furnishRoom, roomFolder, roomOwner, STATE_FILE } from "../dist/backends/native/room.js";
+import {
+  furnishRoom,
+  roomFolder,
+  roomOwner,
+  STATE_FILE,
+} from "../dist/backends/native/session-dir.js";
 
 /** Rooms for sessions, in a folder that is removed in the end. */
 export class Rooms {

@@ -44,10 +44,10 @@ export {
   type HostToolOptions,
   type HostTools,
   hostTool,
-} from "./backends/host-tool.js";
+} from "./backends/host-tools/host-tool.js";
+export { describeTools, type ToolDescription } from "./backends/host-tools/prepared-tools.js";
 export { NativeRuntime } from "./backends/native/runtime.js";
 export { NativePythonSandbox } from "./backends/native/sandbox.js";
-export { describeTools, type ToolDescription } from "./backends/prepared-tools.js";
 export { DirectPyodideSandbox, PyodideSandbox } from "./backends/pyodide/sandbox.js";
 export { createSandbox, shutdown } from "./backends/select.js";
 export type { IsolationLevel, LimitSettings, Settings } from "./config.js";

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { SANDBOX_IDENTITY } from "../src/backends/native/run-folder.js";
+import { SANDBOX_IDENTITY } from "../src/backends/host/run-folder.js";
 import { limitSettingsSchema, settingsSchema } from "../src/config.js";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));

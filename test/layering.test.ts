@@ -28,7 +28,7 @@ const RUNNER_LAYERS = [
   "host",
   "context",
   "agent",
-  "notebook",
+  "session",
   "zygote",
   "pyodide",
 ];

@@ -1,7 +1,7 @@
 import { chown, copyFile, link, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ISandbox, REPLConfig } from "../backends/backend.js";
-import { type Room, roomFolder, roomOwner, SPILL_FOLDER } from "../backends/native/room.js";
+import { type Room, roomFolder, roomOwner, SPILL_FOLDER } from "../backends/native/session-dir.js";
 import { openSandbox } from "../backends/select.js";
 import { describeError } from "../errors.js";
 import { TemporaryRoom } from "../notebook/run/temporary-dir.js";

@@ -1,6 +1,6 @@
 import { chown, link, lstat, mkdir, open, readdir, rm, rmdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { roomOwner } from "../backends/native/room.js";
+import { roomOwner } from "../backends/native/session-dir.js";
 import { userFolders } from "../config.js";
 import { CellarError, isCellarError } from "../errors.js";
 import { explained, writeFault } from "../isolation/temporary-trouble.js";

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { roomOwner } from "../backends/native/room.js";
+import { roomOwner } from "../backends/native/session-dir.js";
 import { Spill, type SpillOptions } from "./spill.js";
 
 let dir: string;

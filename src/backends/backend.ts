@@ -3,7 +3,7 @@ import type { AgentReport, MimeBundle, Replaced, Variable } from "../protocol/me
 import type { FileContent } from "./files/file-content.js";
 import type { FileOptions } from "./files/sandbox-files.js";
 import type { FileListing, ReadOptions } from "./files/workspace-file.js";
-import type { HostTools } from "./host-tool.js";
+import type { HostTools } from "./host-tools/host-tool.js";
 
 export type ExecutionStatus = "ok" | "error" | "timeout" | "cancelled" | "oom" | "crashed";
 

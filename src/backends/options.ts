@@ -12,9 +12,9 @@ import {
 import { CellarError } from "../errors.js";
 import type { Mount } from "../isolation/bwrap.js";
 import type { ISandbox, REPLConfig } from "./backend.js";
-import { type Callbacks, guardCallbacks } from "./family/callbacks.js";
-import { keepingAlive } from "./family/keep-alive.js";
-import { prepareTools } from "./prepared-tools.js";
+import { prepareTools } from "./host-tools/prepared-tools.js";
+import { type Callbacks, guardCallbacks } from "./session/cell/callbacks.js";
+import { keepingAlive } from "./session/keep-alive.js";
 
 /** A caller's wishes, taken apart: settings to be resolved, folders to be shown, functions to call. */
 export interface Wishes {

@@ -3,10 +3,10 @@ import { kindOf } from "../config/kinds.js";
 import { CellarError, isCellarError } from "../errors.js";
 import type { ISandbox, REPLConfig } from "./backend.js";
 import { isInhabited } from "./daemon/address.js";
-import { isAbsence } from "./daemon/link.js";
+import { isAbsence } from "./daemon/connection.js";
 import { type DaemonOptions, DaemonRuntime, isRefusal } from "./daemon/runtime.js";
-import type { Room } from "./native/room.js";
 import type { NativeRuntime } from "./native/runtime.js";
+import type { Room } from "./native/session-dir.js";
 import { splitConfig } from "./options.js";
 import type { PyodideRuntime } from "./pyodide/runtime.js";
 

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { CodeExecution, ISandbox, REPLConfig } from "./backend.js";
 import type { ConformanceOptions } from "./conformance.case.test.js";
-import { type HostToolOptions, type HostTools, hostTool } from "./host-tool.js";
-import { checkToolName } from "./tool-names.js";
+import { type HostToolOptions, type HostTools, hostTool } from "./host-tools/host-tool.js";
+import { checkToolName } from "./host-tools/names.js";
 
 const text = (run: CodeExecution): string | undefined => run.result?.["text/plain"];
 

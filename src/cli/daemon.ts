@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { type DaemonAddress, daemonAddress } from "../backends/daemon/address.js";
+import { DaemonLink, isAbsence } from "../backends/daemon/connection.js";
 import { startDaemon } from "../backends/daemon/launch.js";
-import { DaemonLink, isAbsence } from "../backends/daemon/link.js";
 import { packageVersion, surroundings } from "../config/environment.js";
 import { counted } from "../errors.js";
 import type { Result } from "../protocol/messages.js";

@@ -1,10 +1,10 @@
 import { buffer } from "node:stream/consumers";
-import { checkLimit } from "../backends/family/input.js";
-import { TaskQueue } from "../backends/family/queue.js";
 import type { FileContent } from "../backends/files/file-content.js";
 import { normalPath } from "../backends/files/file-path.js";
 import type { FileListing, ReadOptions } from "../backends/files/workspace-file.js";
 import { sharedRuntime } from "../backends/select.js";
+import { checkLimit } from "../backends/session/checks.js";
+import { TaskQueue } from "../backends/session/task-queue.js";
 import { wrongKind } from "../config/kinds.js";
 import { CellarError } from "../errors.js";
 import { type Cell, cellName } from "./cell.js";

@@ -1,5 +1,5 @@
 import type { Isolation } from "../backends/backend.js";
-import { closedError } from "../backends/family/input.js";
+import { closedError } from "../backends/session/checks.js";
 import type { CellarError } from "../errors.js";
 import type { RestoreReport, StateManifest } from "../protocol/messages.js";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { AgentOptions } from "../agent/agent-options.js";
 import type { REPLConfig } from "../backends/backend.js";
-import type { HostTools } from "../backends/host-tool.js";
+import type { HostTools } from "../backends/host-tools/host-tool.js";
 import {
   checkNames,
   type OptionNames,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { withPolicy } from "../agent/agent-options.js";
-import { TaskQueue } from "../backends/family/queue.js";
-import { describeTools } from "../backends/prepared-tools.js";
+import { describeTools } from "../backends/host-tools/prepared-tools.js";
+import { TaskQueue } from "../backends/session/task-queue.js";
 import { checkNames, checkSignal, requireOptions } from "../config/kinds.js";
 import { CellarError, isCellarError } from "../errors.js";
 import { type Budget, readBudget, requirePrice } from "./budget.js";

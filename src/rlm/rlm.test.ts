@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { hostTool } from "../backends/host-tool.js";
+import { hostTool } from "../backends/host-tools/host-tool.js";
 import { openWalls } from "../backends/native/walls.case.test.js";
 import { shutdown } from "../backends/select.js";
 import { scripted } from "./models/scripted.js";

@@ -11,8 +11,8 @@ import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { daemonAddress } from "./address.js";
+import { DaemonLink } from "./connection.js";
 import { DaemonHome } from "./home.case.test.js";
-import { DaemonLink } from "./link.js";
 
 const STRANGER = 1_900_000_002;
 const isRoot = process.getuid?.() === 0;

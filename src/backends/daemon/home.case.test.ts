@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { surroundings } from "../../config/environment.js";
 import { type DaemonAddress, daemonAddress } from "./address.js";
-import { DaemonLink } from "./link.js";
+import { DaemonLink } from "./connection.js";
 import { DaemonRuntime } from "./runtime.js";
 
 const MAIN = fileURLToPath(new URL("../../../dist/server/daemon/main.js", import.meta.url));

@@ -21,8 +21,8 @@ import { Peer } from "../../protocol/peer.js";
 import type { Mount } from "../backend.js";
 import { openWalls } from "../native/walls.case.test.js";
 import { createSandbox, shutdown } from "../select.js";
+import { DaemonLink } from "./connection.js";
 import { DaemonHome, end, SMALL, until } from "./home.case.test.js";
-import { DaemonLink } from "./link.js";
 
 const { runtime: probed, unavailable } = await openWalls();
 await probed[Symbol.asyncDispose]();

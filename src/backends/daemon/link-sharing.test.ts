@@ -6,8 +6,8 @@ import { packageVersion } from "../../config/environment.js";
 import { PROTOCOL_VERSION } from "../../protocol/bounds.js";
 import { Peer } from "../../protocol/peer.js";
 import { openWalls } from "../native/walls.case.test.js";
+import { DaemonLink } from "./connection.js";
 import { DaemonHome, SMALL, until } from "./home.case.test.js";
-import { DaemonLink } from "./link.js";
 
 const { runtime: probed, unavailable } = await openWalls();
 await probed[Symbol.asyncDispose]();

@@ -10,13 +10,13 @@ import { ISOLATION_LEVELS, type IsolationLevel, meets } from "../../isolation/le
 import { adviceToLower } from "../../isolation/remedies.js";
 import type { Params, Result } from "../../protocol/messages.js";
 import type { REPLConfig, SandboxInfo } from "../backend.js";
-import type { Callbacks } from "../family/callbacks.js";
-import { closedError } from "../family/input.js";
 import { workspaceLimit } from "../files/workspace-file.js";
 import { abortable, splitConfig, type Wishes } from "../options.js";
+import type { Callbacks } from "../session/cell/callbacks.js";
+import { closedError } from "../session/checks.js";
 import { type DaemonAddress, daemonAddress } from "./address.js";
-import { Audience } from "./audience.js";
-import { DaemonLink, isAbsence, isSilence } from "./link.js";
+import { Audience } from "./client-callbacks.js";
+import { DaemonLink, isAbsence, isSilence } from "./connection.js";
 import { DaemonClientSandbox, type Seat } from "./sandbox.js";
 
 /** As in the settings' schema, which a short-lived client does not load. */

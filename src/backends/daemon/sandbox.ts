@@ -9,15 +9,6 @@ import type {
   SandboxInfo,
   StateReport,
 } from "../backend.js";
-import { completeAt } from "../family/completion.js";
-import {
-  calledFromWithin,
-  checkLimit,
-  checkSource,
-  checkVariableName,
-  closedError,
-} from "../family/input.js";
-import { joinReports, withoutContext } from "../family/state.js";
 import {
   type AskFiles,
   type FileMethod,
@@ -25,11 +16,20 @@ import {
   SandboxFiles,
 } from "../files/sandbox-files.js";
 import type { WorkspaceLimit } from "../files/workspace-file.js";
-import type { Audience } from "./audience.js";
-import { packContext } from "./context.js";
-import { lostExecution, unpackExecution } from "./execution.js";
-import { type DaemonLink, isLinkLoss } from "./link.js";
-import { Outbox, type Sent } from "./outbox.js";
+import { joinReports, withoutContext } from "../session/cell/state-report.js";
+import {
+  calledFromWithin,
+  checkLimit,
+  checkSource,
+  checkVariableName,
+  closedError,
+} from "../session/checks.js";
+import { completeAt } from "../session/completion.js";
+import type { Audience } from "./client-callbacks.js";
+import { type DaemonLink, isLinkLoss } from "./connection.js";
+import { packContext } from "./context-codec.js";
+import { Outbox, type Sent } from "./ordered-sender.js";
+import { lostExecution, unpackExecution } from "./result-codec.js";
 
 /** A session of the daemon, and who hears what it says. */
 export interface Seat {

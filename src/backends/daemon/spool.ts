@@ -5,8 +5,8 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { surroundings } from "../../config/environment.js";
 import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
-import { wholeEnd } from "../family/context.js";
-import type { WireContext } from "./context.js";
+import { wholeEnd } from "../session/context/context.js";
+import type { WireContext } from "./context-codec.js";
 
 const PIECE_CHARACTERS = 256 * 1024;
 

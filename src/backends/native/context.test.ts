@@ -6,10 +6,10 @@ import { afterAll, describe, expect, it, vi } from "vitest";
 import { PROTOCOL_VERSION } from "../../protocol/messages.js";
 import { Peer } from "../../protocol/peer.js";
 import type { CodeExecution, ISandbox, REPLConfig } from "../backend.js";
-import { Listener } from "./listener.js";
 import { parentOf, templatePids } from "./processes.case.test.js";
 import { NativeRuntime } from "./runtime.js";
 import { openWalls } from "./walls.case.test.js";
+import { Listener } from "./zygote/listener.js";
 
 const MEBIBYTE = 1024 * 1024;
 const BARE: REPLConfig = { preload: "none", poolSize: 0 };

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { surroundings } from "../../config.js";
 import { pathCandidates } from "../../isolation/python-candidates.js";
 import { isWithin, UNUSABLE_GUESTS } from "../../isolation/site-folders.js";
-import { findInterpreter } from "./nursery.js";
 import { NativeRuntime } from "./runtime.js";
 import { openWalls } from "./walls.case.test.js";
+import { findInterpreter } from "./zygote/zygote-host.js";
 
 const SMALL = { preload: "none", poolSize: 0 } as const;
 const REMEDY = "packages are added from outside the sandbox: cellar install no-such-package";

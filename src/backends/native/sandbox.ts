@@ -1,4 +1,4 @@
-import { PythonSandbox } from "../family/sandbox.js";
+import { PythonSandbox } from "../session/sandbox.js";
 
 /** Cells in a CPython of this machine, behind walls where they can be had. */
 export class NativePythonSandbox extends PythonSandbox {}

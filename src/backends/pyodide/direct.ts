@@ -3,9 +3,9 @@ import { Duplex } from "node:stream";
 import { CellarError, describeError } from "../../errors.js";
 import type { DeathCause, Limits } from "../../protocol/messages.js";
 import { Peer } from "../../protocol/peer.js";
-import { Family, type Hello } from "../family/family.js";
-import { framesIn } from "./inside/link.js";
-import type { Room, SteppedSession } from "./inside/room.js";
+import { Family, type Hello } from "../session/session.js";
+import { framesIn } from "./inside/blocking-link.js";
+import type { Room, SteppedSession } from "./inside/interpreter.js";
 import { HOST_SIGNAL } from "./inside/signals.js";
 
 /** The host's own clock has struck by then, when the two can be compared. */

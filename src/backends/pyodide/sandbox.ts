@@ -1,4 +1,4 @@
-import { PythonSandbox } from "../family/sandbox.js";
+import { PythonSandbox } from "../session/sandbox.js";
 
 /** A sandbox whose Python is WebAssembly in a process of its own. */
 export class PyodideSandbox extends PythonSandbox {}

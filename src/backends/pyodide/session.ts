@@ -5,11 +5,11 @@ import type { Duplex, Readable } from "node:stream";
 import { CellarError, describeError } from "../../errors.js";
 import { type DeathCause, type Limits, PROTOCOL_VERSION } from "../../protocol/messages.js";
 import { Peer } from "../../protocol/peer.js";
-import { Family } from "../family/family.js";
-import { heard } from "../family/greeting.js";
-import { remember } from "../native/wall.js";
-import { streamOf } from "./enclosure.js";
+import { remember } from "../native/wall/wall.js";
+import { heard } from "../session/hello.js";
+import { Family } from "../session/session.js";
 import { CONTROL_DESCRIPTOR, HEAD_DESCRIPTOR, MEMORY_DESCRIPTOR } from "./inside/plan.js";
+import { streamOf } from "./launch-plan.js";
 
 /** What was said before the end is read; a stray process may keep the link open. */
 const DRAINING_MS = 500;

@@ -10,7 +10,7 @@ import {
   unlinkSync,
 } from "node:fs";
 import type { Server } from "node:http";
-import { EGRESS_SOCKET, roomOwner } from "../../backends/native/room.js";
+import { EGRESS_SOCKET, roomOwner } from "../../backends/native/session-dir.js";
 import { CellarError, describeError } from "../../errors.js";
 
 /** The socket in a session's room at which its proxy listens. */

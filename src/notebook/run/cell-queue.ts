@@ -1,4 +1,4 @@
-import { checkSource } from "../../backends/family/input.js";
+import { checkSource } from "../../backends/session/checks.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import type { Cell } from "../cell.js";
 import { markUndone, type Page, pageOf } from "../document/cell-records.js";

@@ -5,7 +5,7 @@ import type {
   Isolation,
   StateReport,
 } from "../../backends/backend.js";
-import { checkLimit } from "../../backends/family/input.js";
+import { checkLimit } from "../../backends/session/checks.js";
 import { LONGEST_TIMEOUT_MS } from "../../config/environment.js";
 import { checkNames, checkSignal, requireOptions } from "../../config/kinds.js";
 import type { Cell, CellState, FileChanges } from "../cell.js";

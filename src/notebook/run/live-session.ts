@@ -4,8 +4,12 @@ import type {
   ExecuteOptions,
   SandboxInfo,
 } from "../../backends/backend.js";
-import type { Captured, CaptureOptions, OpenSink } from "../../backends/family/capture.js";
 import type { NativePythonSandbox } from "../../backends/native/sandbox.js";
+import type {
+  Captured,
+  CaptureOptions,
+  OpenSink,
+} from "../../backends/session/state/state-capture.js";
 import { isCellarError } from "../../errors.js";
 import type { Execution } from "../document/timeline.js";
 

@@ -1,4 +1,4 @@
-import { furnishRoom } from "../../backends/native/room.js";
+import { furnishRoom } from "../../backends/native/session-dir.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import { newRoom } from "../document/fork.js";
 import { parseHead } from "../document/head.js";

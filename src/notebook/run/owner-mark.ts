@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type Room, roomFolder } from "../../backends/native/room.js";
+import { type Room, roomFolder } from "../../backends/native/session-dir.js";
 import { diskFault, hasCode } from "../store/disk-faults.js";
 import type { NotebookId } from "../store/store.js";
 

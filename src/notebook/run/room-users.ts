@@ -1,7 +1,7 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Room, roomFolder, WORKSPACE_FOLDER } from "../../backends/native/room.js";
+import { type Room, roomFolder, WORKSPACE_FOLDER } from "../../backends/native/session-dir.js";
 
 /** How long the processes of a dead owner may take to be gone; its room is left to them then. */
 const LONGEST_MS = 2_000;

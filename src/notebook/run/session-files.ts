@@ -1,9 +1,9 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { REPLConfig } from "../../backends/backend.js";
-import { furnishRoom, type Room, roomFolder } from "../../backends/native/room.js";
 import type { NativeRuntime } from "../../backends/native/runtime.js";
 import type { NativePythonSandbox } from "../../backends/native/sandbox.js";
+import { furnishRoom, type Room, roomFolder } from "../../backends/native/session-dir.js";
 import { needingPython } from "../../isolation/python-needed.js";
 import { EgressProxy } from "../egress/proxy.js";
 import type { NotebookWishes } from "../options.js";

@@ -8,7 +8,7 @@ import {
   roomFolder,
   roomOwner,
   STATE_FILE,
-} from "../../backends/native/room.js";
+} from "../../backends/native/session-dir.js";
 import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
 import { Folder } from "../workspace/dir-handle.js";
 import { Removal } from "../workspace/removal.js";

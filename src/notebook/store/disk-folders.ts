@@ -10,7 +10,7 @@ import {
   unlink,
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { currentProcess, labelOf, livenessOfLabel } from "../../backends/native/process-mark.js";
+import { currentProcess, labelOf, livenessOfLabel } from "../../backends/host/process-identity.js";
 import { diskFault, hasCode } from "./disk-faults.js";
 
 export const FOLDER_MODE = 0o700;

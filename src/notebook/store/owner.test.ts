@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { livenessOf } from "../../backends/native/process-mark.js";
+import { livenessOf } from "../../backends/host/process-identity.js";
 import { currentOwner, describeOwner, ownerSchema } from "./owner.js";
 
 const hasProc = existsSync("/proc/self/stat");

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { threadId } from "node:worker_threads";
 import { z } from "zod";
-import { currentProcess, type Liveness, livenessOf } from "../../backends/native/process-mark.js";
+import { currentProcess, type Liveness, livenessOf } from "../../backends/host/process-identity.js";
 
 const short = z.string().max(256);
 

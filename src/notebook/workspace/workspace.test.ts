@@ -16,7 +16,7 @@ import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { roomOwner } from "../../backends/native/room.js";
+import { roomOwner } from "../../backends/native/session-dir.js";
 import { Ground, QUICK_PLACE } from "./workspace.case.test.js";
 import type { Workspace } from "./workspace.js";
 

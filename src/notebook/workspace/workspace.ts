@@ -12,7 +12,7 @@ import {
   type WorkspaceLimit,
   workspaceLimit,
 } from "../../backends/files/workspace-file.js";
-import { roomOwner } from "../../backends/native/room.js";
+import { roomOwner } from "../../backends/native/session-dir.js";
 import { checkNames, requireOptions } from "../../config/kinds.js";
 import type { FileChanges } from "../cell.js";
 import { descend, Folder, type Owner } from "./dir-handle.js";

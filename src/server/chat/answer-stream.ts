@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Completion, Ended } from "./completion.js";
-import type { Refusal } from "./refusal.js";
+import type { Refusal } from "./http-error.js";
 
 /** So much of an answer is in one event, and never half a character. */
 const PIECES = /.{1,2000}/gsu;

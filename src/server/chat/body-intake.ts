@@ -1,4 +1,4 @@
-import { Refusal, tooMany } from "./refusal.js";
+import { Refusal, tooMany } from "./http-error.js";
 
 /** Bodies that are read at the same time. */
 const MOST_BODIES = 64;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { invalid } from "./refusal.js";
+import { invalid } from "./http-error.js";
 
 const MAX_NAME = 200;
 const MAX_MESSAGES = 10_000;

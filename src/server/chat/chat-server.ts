@@ -3,18 +3,18 @@ import type { Socket } from "node:net";
 import { CellarError, describeError } from "../../errors.js";
 import { readBudget, requirePrice } from "../../rlm/budget.js";
 import { rlm } from "../../rlm/rlm.js";
+import { WaitingLine } from "./admission-queue.js";
 import { AnswerStream } from "./answer-stream.js";
 import { BodyIntake } from "./body-intake.js";
 import { type ChatServerOptions, type ChatSettings, settingsOf } from "./chat-options.js";
 import { type ChatRequest, readChatRequest } from "./chat-request.js";
 import { Completion, type Ended, endedAs } from "./completion.js";
-import { Gate } from "./gate.js";
-import { inquiryOf } from "./inquiry.js";
+import { Refusal, refusalOf } from "./http-error.js";
 import { outputFormOf } from "./output-form.js";
-import { Refusal, refusalOf } from "./refusal.js";
+import { inquiryOf } from "./question.js";
 import { drain, readJson } from "./request-body.js";
+import { Gate } from "./request-guard.js";
 import { RunReport } from "./run-report.js";
-import { WaitingLine } from "./waiting-line.js";
 
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Sandboxes need open files too. */

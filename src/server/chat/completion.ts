@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { plainOf } from "../../agent/plain-value.js";
 import type { RLMResult } from "../../rlm/rlm.js";
-import { cancelledRun, failedRun } from "./refusal.js";
+import { cancelledRun, failedRun } from "./http-error.js";
 
 /** One answer in the form of OpenAI's chat completions. */
 export class Completion {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { describeError } from "../../errors.js";
 import type { ResponseFormat } from "./chat-request.js";
-import { invalid, type Refusal } from "./refusal.js";
+import { invalid, type Refusal } from "./http-error.js";
 
 const PARAM = "response_format";
 const MAX_SCHEMA_LENGTH = 50_000;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { excessOf, MAX_CHECKED_VALUES } from "../../protocol/bounds.js";
 import type { BodyIntake } from "./body-intake.js";
-import { invalid, Refusal } from "./refusal.js";
+import { invalid, Refusal } from "./http-error.js";
 
 /** How long what is not wanted is still taken, so that its sender gets to read why. */
 const DRAIN_MS = 2_000;

@@ -3,16 +3,16 @@ import { rm } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { basename, dirname } from "node:path";
 import type { REPLConfig } from "../../backends/backend.js";
-import { packExecution } from "../../backends/daemon/execution.js";
-import { completeFor } from "../../backends/family/completion.js";
-import type { PythonSandbox } from "../../backends/family/sandbox.js";
+import { packExecution } from "../../backends/daemon/result-codec.js";
+import { completeFor } from "../../backends/session/completion.js";
+import type { PythonSandbox } from "../../backends/session/sandbox.js";
 import { packageVersion } from "../../config.js";
 import { CellarError } from "../../errors.js";
 import { MAX_DAEMON_FRAME_BYTES, PROTOCOL_VERSION } from "../../protocol/bounds.js";
 import type { Params, RequestMethod, Result } from "../../protocol/messages.js";
 import { Peer } from "../../protocol/peer.js";
 import { decodeValue, encodeDecoded } from "../../protocol/values.js";
-import { Relay } from "./relay.js";
+import { Relay } from "./callback-forwarder.js";
 
 /** What a client may ask of the daemon as a whole. */
 export interface Household {

@@ -1,14 +1,14 @@
 import { createServer, type Server } from "node:net";
 import type { REPLConfig } from "../../backends/backend.js";
 import type { DaemonAddress } from "../../backends/daemon/address.js";
-import type { PythonSandbox } from "../../backends/family/sandbox.js";
 import { NativeRuntime } from "../../backends/native/runtime.js";
+import type { PythonSandbox } from "../../backends/session/sandbox.js";
 import { resolveSettings, type Settings, type Surroundings } from "../../config.js";
 import { describeError } from "../../errors.js";
 import { usualPython } from "../../isolation/python-candidates.js";
 import type { Params, Result } from "../../protocol/messages.js";
-import { takeBerth } from "./berth.js";
 import { Client, type Household } from "./client.js";
+import { takeBerth } from "./socket-claim.js";
 
 type Warmth = Result<"daemon_status">["warmth"];
 

@@ -2,8 +2,8 @@ import { daemonAddress } from "../../backends/daemon/address.js";
 import type { FirstWords } from "../../backends/daemon/launch.js";
 import { surroundings } from "../../config.js";
 import { CellarError, describeError } from "../../errors.js";
-import { isTaken } from "./berth.js";
 import { Daemon } from "./daemon.js";
+import { isTaken } from "./socket-claim.js";
 
 process.exitCode = await main(process.argv.includes("--keep"));
 

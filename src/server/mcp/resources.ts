@@ -13,8 +13,8 @@ import { cellName } from "../../notebook/cell.js";
 import { partOf, URI_TEMPLATES, uriOf } from "../../tools/addresses.js";
 import type { Desk } from "../../tools/desk.js";
 import { refusalOf } from "../../tools/dispatch.js";
+import { LONGEST_ANSWER } from "./stdio-transport.js";
 import { ISOLATION_KEY } from "./tool-calls.js";
-import { LONGEST_ANSWER } from "./wire.js";
 
 const PAGE = 100;
 /** With room for what stands around it in an answer. */

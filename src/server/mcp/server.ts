@@ -3,10 +3,10 @@ import { packageVersion } from "../../config.js";
 import type { Desk } from "../../tools/desk.js";
 import { instructionsFor } from "../../tools/instructions.js";
 import { Turnstile } from "../../tools/turnstile.js";
-import { ChangeNews } from "./change-news.js";
+import { ChangeNews } from "./change-notifier.js";
 import { listResources, listTemplates, readResource } from "./resources.js";
+import type { Watchlist } from "./subscriptions.js";
 import { describeTools, ToolCalls } from "./tool-calls.js";
-import type { Watchlist } from "./watchlist.js";
 
 /** Resources read at the same time; each may be large, and is held until the client has taken it. */
 const MOST_READS = 4;

@@ -2,8 +2,8 @@ import type { Readable, Writable } from "node:stream";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Desk } from "../../tools/desk.js";
 import { makeServer } from "./server.js";
-import { Watchlist } from "./watchlist.js";
-import { Wire } from "./wire.js";
+import { Wire } from "./stdio-transport.js";
+import { Watchlist } from "./subscriptions.js";
 
 export interface ServingOptions {
   readonly desk: Desk;

@@ -13,7 +13,7 @@ import type { Desk } from "../../tools/desk.js";
 import { callTool, refused } from "../../tools/dispatch.js";
 import type { Refusal, ToolAnswer, ToolPart } from "../../tools/tool.js";
 import { ProgressFeed } from "./progress.js";
-import { LONGEST_ANSWER } from "./wire.js";
+import { LONGEST_ANSWER } from "./stdio-transport.js";
 
 /** Calls of one client at the same time; each may hold a session and its memory. */
 const MOST_CALLS = 64;

@@ -1,4 +1,4 @@
-import type { RoomPlan } from "./room.js";
+import type { RoomPlan } from "./interpreter.js";
 
 /** What a process that holds a room is asked to do, as its only argument. */
 export interface ProcessPlan extends RoomPlan {

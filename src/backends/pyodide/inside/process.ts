@@ -1,9 +1,9 @@
 import { closeSync, writeSync } from "node:fs";
-import { closeGlobals } from "./doors.js";
-import { BlockingLink } from "./link.js";
+import { BlockingLink } from "./blocking-link.js";
+import { closeGlobals } from "./import-guard.js";
+import { type Port, Room, type RunnerSession } from "./interpreter.js";
 import { HEAD_DESCRIPTOR, MEMORY_DESCRIPTOR, type ProcessPlan, REPORT_DESCRIPTOR } from "./plan.js";
 import { tryWalls } from "./probe.js";
-import { type Port, Room, type RunnerSession } from "./room.js";
 import { Signals } from "./signals.js";
 
 type Leave = (code: number) => never;
@@ -47,7 +47,7 @@ async function report({ probe }: ProcessPlan): Promise<void> {
 /** After the greeting, which need not wait for it; what the host says meanwhile is read then. */
 async function startEar(signals: Signals, leave: Leave): Promise<void> {
   const { Worker } = await import("node:worker_threads");
-  const ear = new Worker(new URL("./ear.js", import.meta.url), {
+  const ear = new Worker(new URL("./control-thread.js", import.meta.url), {
     workerData: signals.memory,
     env: {},
     resourceLimits: { codeRangeSizeMb: EAR_CODE_MB },

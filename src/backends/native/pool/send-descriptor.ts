@@ -1,0 +1,41 @@
+import { spawn } from "node:child_process";
+import type { Socket } from "node:net";
+import { join } from "node:path";
+import { CellarError } from "../../../errors.js";
+import { remember } from "../wall/wall.js";
+
+/** It starts in a hundredth of a second; on a loaded machine it may take long. */
+const CARRYING_MS = 30_000;
+
+/** Hands open files through the wall. Node cannot, so a small Python does it and ends. */
+export class Porter {
+  readonly #python: string;
+  readonly #script: string;
+  readonly #hatch: Socket;
+
+  constructor(python: string, runner: string, hatch: Socket) {
+    this.#python = python;
+    this.#script = join(runner, "bootstrap", "send_descriptor.py");
+    this.#hatch = hatch;
+  }
+
+  /** Passes on a descriptor under a name; the other side keeps a copy of it. */
+  async carry(name: string, descriptor: number): Promise<void> {
+    const child = spawn(this.#python, ["-I", "-S", this.#script, name], {
+      env: {},
+      cwd: "/",
+      stdio: ["ignore", "ignore", "pipe", this.#hatch, descriptor],
+      timeout: CARRYING_MS,
+      killSignal: "SIGKILL",
+    });
+    const said = remember(child.stderr);
+    const how = await new Promise<string | undefined>((resolve) => {
+      child.once("error", (error) => resolve(error.message));
+      child.once("close", (code, signal) => {
+        resolve(code === 0 ? undefined : said() || `${signal ?? `exit ${code}`}`);
+      });
+    });
+    if (how === undefined) return;
+    throw new CellarError("START_FAILED", `the context could not be handed in: ${how}`);
+  }
+}

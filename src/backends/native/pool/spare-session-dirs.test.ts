@@ -1,0 +1,35 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { resolveSettings } from "../../../config.js";
+import { currentProcess, labelOf, type ProcessMark } from "../../host/process-identity.js";
+import type { Zygote } from "../zygote/zygote.js";
+import { wireLimits } from "../zygote/zygote-host.js";
+import { SpareRooms } from "./spare-session-dirs.js";
+
+let rooms = "";
+beforeEach(() => {
+  rooms = mkdtempSync(join(tmpdir(), "cellar-spares-"));
+});
+afterEach(() => rmSync(rooms, { recursive: true, force: true, maxRetries: 10 }));
+
+it("spare rooms of dead hosts are removed, and those of others stay", () => {
+  const here = currentProcess();
+  const make = (mark: Partial<ProcessMark>, digits: string) => {
+    const name = `spare-${labelOf({ ...here, ...mark })}-${digits.repeat(8)}`;
+    mkdirSync(join(rooms, name));
+    return name;
+  };
+  const own = make({}, "0");
+  make({ pid: 2 ** 22 + 1 }, "1");
+  if (here.startTime !== null) make({ startTime: "1" }, "2");
+  const elsewhere = make({ pidSpace: "pid:[1]", pid: 1 }, "3");
+  const old = make({ pidSpace: "pid:[1]", pid: 1 }, "4");
+  utimesSync(join(rooms, old), 1, 1);
+  mkdirSync(join(rooms, "of-a-notebook"));
+  const limits = wireLimits(resolveSettings().limits);
+  const plan = { zygote: {} as Zygote, rooms, limits, keep: 0, isWanted: false };
+  new SpareRooms(plan).close();
+  expect(readdirSync(rooms).sort()).toEqual([own, elsewhere, "of-a-notebook"].sort());
+});

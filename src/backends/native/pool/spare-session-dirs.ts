@@ -1,0 +1,133 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Limits } from "../../../protocol/messages.js";
+import { currentProcess, labelOf, livenessOfLabel } from "../../host/process-identity.js";
+import type { Family } from "../../session/session.js";
+import { furnishRoom, type Room, roomFolder } from "../session-dir.js";
+import type { Zygote } from "../zygote/zygote.js";
+
+/** A refill right behind a request would compete with the cells that follow it. */
+const REFILL_DELAY_MS = 300;
+const SPARE_NAME = /^spare-(\d+-\d*-[0-9a-f]{12})-[0-9a-f]{8}$/;
+/** One that waited so long elsewhere is taken for left; its host, if it lives, makes another. */
+const LONG_AGO_MS = 24 * 60 * 60 * 1000;
+
+export interface SparePlan {
+  readonly zygote: Zygote;
+  /** Where rooms are; undefined where there are none. */
+  readonly rooms: string | undefined;
+  readonly limits: Limits;
+  readonly keep: number;
+  readonly isWanted: boolean;
+}
+
+interface Spare {
+  readonly room: Room;
+  readonly family: Family;
+}
+
+/** A session made ahead in a room of its own, which takes the name of the room that is wanted. */
+export class SpareRooms {
+  readonly #plan: SparePlan;
+  readonly #claimed = new Map<string, Family>();
+  #spare: Spare | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(plan: SparePlan) {
+    this.#plan = plan;
+    if (plan.rooms !== undefined) sweep(plan.rooms);
+  }
+
+  /** Gives a room that does not exist yet the session that waits, if one does; not more. */
+  claim(room: Room): boolean {
+    const spare = this.#spare;
+    if (spare === undefined || room.hasEgress || existsSync(roomFolder(room))) return false;
+    this.#spare = undefined;
+    this.#refillLater();
+    if (!spare.family.isAlive) {
+      discard(spare);
+      return false;
+    }
+    try {
+      // What is mounted and held open inside moves with the folder.
+      renameSync(roomFolder(spare.room), roomFolder(room));
+    } catch {
+      // Somebody has taken the folder away.
+      discard(spare);
+      return false;
+    }
+    this.#claimed.set(room.name, spare.family);
+    return true;
+  }
+
+  /** The session in this room, or a new one. */
+  take(room: Room): Family {
+    const claimed = this.#claimed.get(room.name);
+    this.#claimed.delete(room.name);
+    if (this.#spare === undefined) this.#refillLater();
+    if (claimed?.isAlive === true) return claimed;
+    return this.#spawn(room, false);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    for (const family of this.#claimed.values()) family.close();
+    if (this.#spare !== undefined) discard(this.#spare);
+    this.#spare = undefined;
+  }
+
+  #refillLater(): void {
+    if (!this.#plan.isWanted || this.#isClosed) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#refill(), REFILL_DELAY_MS);
+    this.#timer.unref();
+  }
+
+  #spawn(room: Room, rehearse: boolean): Family {
+    const { zygote, limits, keep: keepCheckpoints } = this.#plan;
+    return zygote.spawn({ limits, keepCheckpoints, rehearse, room });
+  }
+
+  async #refill(): Promise<void> {
+    const { zygote, rooms } = this.#plan;
+    if (rooms === undefined || this.#spare !== undefined || this.#isClosed || !zygote.isAlive)
+      return;
+    const name = `spare-${labelOf(currentProcess())}-${randomBytes(4).toString("hex")}`;
+    const room = { root: rooms, name, hasEgress: false };
+    furnishRoom(room);
+    const spare = { room, family: this.#spawn(room, true) };
+    try {
+      const head = await spare.family.head(0, 0);
+      await head.request("configure", { environment: {} });
+    } catch {
+      discard(spare);
+      return;
+    }
+    if (this.#isClosed || this.#spare !== undefined) discard(spare);
+    else this.#spare = spare;
+  }
+}
+
+function discard({ room, family }: Spare): void {
+  family.close();
+  rmSync(roomFolder(room), { recursive: true, force: true });
+}
+
+/** Rooms that a host which was killed had made ahead. */
+function sweep(root: string): void {
+  for (const name of readdirSync(root)) {
+    const [, maker] = SPARE_NAME.exec(name) ?? [];
+    if (maker === undefined || !isLeft(join(root, name), maker)) continue;
+    rmSync(join(root, name), { recursive: true, force: true });
+  }
+}
+
+function isLeft(path: string, maker: string): boolean {
+  const liveness = livenessOfLabel(maker);
+  if (liveness !== "unknown") return liveness === "dead";
+  const made = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs;
+  return made !== undefined && Date.now() - made > LONG_AGO_MS;
+}

@@ -1,0 +1,93 @@
+import { chownSync, existsSync, lstatSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { CellarError } from "../../errors.js";
+import { explained } from "../../isolation/temporary-trouble.js";
+import { sandboxIdentity } from "../host/identity.js";
+
+export const WORKSPACE_FOLDER = "workspace";
+/** In a room, a state that the session is to be restored from, until that is done. */
+export const STATE_FILE = "state";
+/** In a room, a folder that its session may read at /spilled. */
+export const SPILL_FOLDER = "spilled";
+export const EGRESS_SOCKET = "egress.sock";
+
+/**
+ * A folder of the host for one session. Its `workspace` is the session's /workspace; nothing else
+ * of it can be seen from inside. `root` holds the rooms of many sessions and enters the wall once.
+ */
+export interface Room {
+  readonly root: string;
+  /** A single name, without a slash. */
+  readonly name: string;
+  /** Whether a socket `egress.sock` lies in it, behind which the host's proxy listens. */
+  readonly hasEgress: boolean;
+  /** Whether a lost session may be followed by an empty one. Default: its keeper sees to that. */
+  readonly isReborn?: boolean | undefined;
+}
+
+export function roomFolder({ root, name }: Pick<Room, "root" | "name">): string {
+  return join(root, name);
+}
+
+/** Whom the files of a room must belong to; undefined for the caller. */
+export function roomOwner(): { uid: number; gid: number } | undefined {
+  return process.getuid?.() === 0 ? sandboxIdentity() : undefined;
+}
+
+/** Makes the room where it is not there yet, with more folders if wanted; gives its workspace. */
+export function furnishRoom(
+  room: Pick<Room, "root" | "name">,
+  more: readonly string[] = [],
+): string {
+  if (!/^[\w-]{1,100}$/.test(room.name)) {
+    throw new CellarError(
+      "INVALID_INPUT",
+      `${JSON.stringify(room.name)} cannot name a session folder`,
+    );
+  }
+  const folder = roomFolder(room);
+  const workspace = join(folder, WORKSPACE_FOLDER);
+  makePath(room.root);
+  for (const path of [folder, workspace, ...more.map((name) => join(folder, name))]) {
+    makeOwned(path);
+  }
+  return workspace;
+}
+
+/** Node's own way never ends where a folder that is there takes none, as /proc. */
+function makePath(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o711 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") return;
+    const parent = dirname(path);
+    if (code === "ENOENT" && !existsSync(parent)) {
+      makePath(parent);
+      makePath(path);
+      return;
+    }
+    throw unmade(path, error);
+  }
+}
+
+function unmade(path: string, error: unknown): CellarError {
+  const [reason] = explained(error, path);
+  return new CellarError("IO_ERROR", `${path} cannot be made: ${reason}`, {
+    remedy: "Name a folder that can be written to.",
+    details: { errno: (error as NodeJS.ErrnoException).code },
+    cause: error,
+  });
+}
+
+function makeOwned(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+    const owner = roomOwner();
+    if (owner !== undefined) chownSync(path, owner.uid, owner.gid);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw unmade(path, error);
+    if (lstatSync(path).isDirectory()) return;
+    throw new CellarError("IO_ERROR", `${path} is not a folder`, { cause: error });
+  }
+}

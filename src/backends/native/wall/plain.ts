@@ -1,0 +1,280 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { Socket } from "node:net";
+import { constants } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { Duplex } from "node:stream";
+import type { IsolationLevel, Surroundings } from "../../../config.js";
+import { CellarError, describeError } from "../../../errors.js";
+import type { Interpreter } from "../../../isolation/interpreter.js";
+import type { Finding, ProbeFacts } from "../../../isolation/levels.js";
+import { sessionPrograms } from "../../../isolation/programs.js";
+import { temporaryTrouble } from "../../../isolation/temporary-trouble.js";
+import { type DeathCause, type Limits, PROTOCOL_VERSION } from "../../../protocol/messages.js";
+import { Peer } from "../../../protocol/peer.js";
+import { sweep } from "../../host/run-folder.js";
+import { heard } from "../../session/hello.js";
+import { Family } from "../../session/session.js";
+import { type LoneWall, launchBehindWall } from "./single-wall.js";
+import { remember } from "./wall.js";
+
+const BOOT = [
+  "import sys",
+  "folder = sys.argv.pop()",
+  "sys.path.insert(0, folder)",
+  "from cellar_runner.session.plain import main",
+  "sys.path.remove(folder)",
+  "main()",
+].join("\n");
+/** A keeper ends everything at once; one that does not is ended itself. */
+const KEEPER_MS = 5_000;
+/** What was said before the end is read; a stray process may keep the link open. */
+const DRAINING_MS = 500;
+const LIFELINE = 3;
+/** Windows knows neither process groups nor a spawn that keeps them. */
+const HAS_KEEPER = process.platform !== "win32";
+
+export const STATE_LOST = "the plain process ended, and its state with it: it has no checkpoints";
+
+/** The strongest level that a session without walls can have here. */
+export const PLAIN_LEVEL: IsolationLevel = process.platform === "win32" ? "L0" : "L1";
+
+export interface PlainPlan {
+  readonly interpreter: Interpreter;
+  readonly surroundings: Surroundings;
+  readonly limits: Limits;
+  /** Where the cells start, when it is not to be a folder of the session's own. */
+  readonly workspace?: string | undefined;
+  /** What stands around the process; nothing without it. */
+  readonly wall?: LoneWall | undefined;
+}
+
+export interface PlainSession {
+  readonly family: Family;
+  readonly pid: number;
+  readonly facts: ProbeFacts;
+}
+
+/** Starts a session that is one ordinary process. It runs as the caller does. */
+export async function startPlain(plan: PlainPlan): Promise<PlainSession> {
+  const { wall } = plan;
+  const folder = wall?.folder.path ?? makeFolder(plan.surroundings.temporary);
+  const child = launch(plan, folder);
+  const said = remember(child.stderr);
+  const peer = new Peer(linkOf(child));
+  let isKilled = false;
+  const end = () => {
+    isKilled ||= peer.isOpen;
+    endProcesses(child);
+  };
+  const session = randomBytes(12).toString("hex");
+  const token = randomBytes(24).toString("base64url");
+  const family = new Family(session, { endProcess: end, exchange: wall?.exchange });
+  family.ended.then(end);
+  const over = new Promise<DeathCause>((resolve) => {
+    child.once("error", (error) => {
+      family.lose(startFailure(describeError(error)));
+      resolve({ kind: "exit", code: 1 });
+    });
+    child.once("exit", (code, signal) => {
+      const cause = deathOf(code, signal, isKilled, wall !== undefined);
+      const draining = setTimeout(() => resolve(cause), DRAINING_MS).unref();
+      child.once("close", () => {
+        clearTimeout(draining);
+        resolve(cause);
+      });
+    });
+  });
+  over.then((cause) => {
+    removeFolder(folder);
+    const how = cause.kind === "signal" ? `signal ${cause.signal}` : cause.kind;
+    family.perish(
+      cause,
+      new CellarError("SESSION_LOST", `the plain process ended (${how})`, {
+        details: { reason: STATE_LOST },
+      }),
+    );
+  });
+  peer.notify("plain_boot", { session, token, limits: plan.limits });
+  try {
+    const hello = await heard(peer, over);
+    if (hello.token !== token || hello.session !== session || hello.role !== "plain") {
+      throw new Error("it did not say hello properly");
+    }
+    if (hello.protocol !== PROTOCOL_VERSION) {
+      throw new Error(`it speaks version ${hello.protocol} of the protocol`);
+    }
+    peer.on("hello", () => peer.close());
+    family.welcome(hello, peer);
+    return { family, pid: child.pid ?? 0, facts: plainFacts(hello.abilities) };
+  } catch (error) {
+    family.close();
+    await family.gone;
+    throw startFailure(said() === "" ? describeError(error) : said(), error);
+  }
+}
+
+function launch(plan: PlainPlan, folder: string): ChildProcess {
+  const { interpreter, surroundings, wall, limits } = plan;
+  const python = join(surroundings.packageRoot, "python");
+  const child =
+    wall === undefined
+      ? launchBare(plan, python, folder)
+      : launchBehindWall(wall, interpreter, join(python, "cellar_runner"), limits);
+  child.unref();
+  for (const stream of child.stdio) {
+    // An end that is told by an error here is told better by the exit.
+    stream?.on("error", () => {});
+    if (stream instanceof Socket) stream.unref();
+  }
+  return child;
+}
+
+function launchBare(plan: PlainPlan, python: string, folder: string): ChildProcess {
+  const { interpreter, surroundings, workspace = join(folder, "workspace") } = plan;
+  const runner = [interpreter.executable, "-I", "-X", "utf8", "-c", BOOT, python];
+  const keeper = [
+    interpreter.executable,
+    "-I",
+    "-S",
+    join(python, "cellar_runner", "bootstrap", "subreaper.py"),
+  ];
+  const [program = "", ...rest] = HAS_KEEPER ? [...keeper, ...runner] : runner;
+  return spawn(program, rest, {
+    env: environment(interpreter, join(python, "cellar_runner"), surroundings, folder, workspace),
+    cwd: workspace,
+    stdio: ["pipe", "pipe", "pipe", ...(HAS_KEEPER ? (["pipe"] as const) : [])],
+    windowsHide: true,
+  });
+}
+
+function linkOf({ stdin, stdout }: ChildProcess): Duplex {
+  if (stdin === null || stdout === null) throw startFailure("it has no standard streams");
+  return Duplex.from({ readable: stdout, writable: stdin });
+}
+
+/** Nothing of the caller's environment but the search path; Node adds what Windows needs to start. */
+function environment(
+  interpreter: Interpreter,
+  runner: string,
+  { path }: Surroundings,
+  folder: string,
+  workspace: string,
+): Record<string, string> {
+  const temporary = join(folder, "tmp");
+  const programs = HAS_KEEPER ? [writePrograms(interpreter, runner, folder)] : [];
+  return {
+    PATH: [...programs, dirname(interpreter.executable), path].join(delimiter),
+    HOME: workspace,
+    PWD: workspace,
+    XDG_CACHE_HOME: join(temporary, ".cache"),
+    XDG_CONFIG_HOME: join(temporary, ".config"),
+    XDG_DATA_HOME: join(temporary, ".local", "share"),
+    XDG_STATE_HOME: join(temporary, ".local", "state"),
+    IPYTHONDIR: join(temporary, ".ipython"),
+    TMPDIR: temporary,
+    TEMP: temporary,
+    TMP: temporary,
+    LANG: "C.UTF-8",
+    MPLBACKEND: "Agg",
+    MPLCONFIGDIR: join(temporary, "mpl"),
+    OPENBLAS_NUM_THREADS: "1",
+    OMP_NUM_THREADS: "1",
+    MKL_NUM_THREADS: "1",
+    NUMEXPR_NUM_THREADS: "1",
+  };
+}
+
+/** The folder of the names by which the session calls its interpreter. */
+function writePrograms(
+  { executable, version }: Interpreter,
+  runner: string,
+  folder: string,
+): string {
+  const programs = join(folder, "bin");
+  const { scripts, links } = sessionPrograms(executable, version, runner);
+  mkdirSync(programs, { mode: 0o700 });
+  for (const [name, text] of Object.entries(scripts)) {
+    writeFileSync(join(programs, name), text, { mode: 0o700 });
+  }
+  for (const [name, target] of Object.entries(links)) symlinkSync(target, join(programs, name));
+  return programs;
+}
+
+/** The end of the lifeline is the order to leave nothing behind. */
+function endProcesses(child: ChildProcess): void {
+  const lifeline = child.stdio[LIFELINE];
+  if (!HAS_KEEPER || lifeline === undefined || lifeline === null) {
+    child.kill("SIGKILL");
+    return;
+  }
+  if (lifeline.destroyed) return;
+  lifeline.destroy();
+  const timer = setTimeout(() => child.kill("SIGKILL"), KEEPER_MS);
+  timer.unref();
+  child.once("exit", () => clearTimeout(timer));
+}
+
+function deathOf(
+  code: number | null,
+  signal: NodeJS.Signals | null,
+  isKilled: boolean,
+  isWalled: boolean,
+): DeathCause {
+  if (isKilled && (signal === "SIGKILL" || !HAS_KEEPER)) return { kind: "killed" };
+  if (signal !== null) return { kind: "signal", signal: constants.signals[signal] };
+  // bwrap tells of a signal as a shell does.
+  if (isWalled && code !== null && code > 128) return { kind: "signal", signal: code - 128 };
+  return { kind: "exit", code: code ?? 1 };
+}
+
+function makeFolder(temporary: string): string {
+  try {
+    sweep(temporary);
+    const folder = mkdtempSync(join(temporary, `cellar-${process.pid}-`));
+    for (const name of ["workspace", "tmp"]) mkdirSync(join(folder, name), { mode: 0o700 });
+    return folder;
+  } catch (error) {
+    throw temporaryTrouble("the files of a session", temporary, error);
+  }
+}
+
+function removeFolder(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  } catch {
+    // A file that is still in use is left to the next sweep.
+  }
+}
+
+function startFailure(why: string, cause?: unknown): CellarError {
+  return new CellarError("START_FAILED", `the plain Python process could not start: ${why}`, {
+    cause,
+  });
+}
+
+/** What stands between the code and the host: as far as the process could limit itself, and no wall. */
+function plainFacts(abilities: readonly string[]): ProbeFacts {
+  const uid = process.getuid?.();
+  const none: Finding = { ok: false, detail: "a plain process has no isolation" };
+  const memory = abilities.includes("memory-limit") ? "memory among them" : "memory not among them";
+  return {
+    limits: abilities.includes("limits")
+      ? { ok: true, detail: `rlimits set (${memory}), kill, an environment of its own` }
+      : { ok: false, detail: "this system has no resource limits, or refused them" },
+    "host-uid": {
+      ok: uid !== undefined && uid !== 0,
+      detail: uid === undefined ? "runs as you" : `runs as you (uid ${uid})`,
+    },
+    seccomp: none,
+    landlock: none,
+    "outer-wall": none,
+    "inner-wall": none,
+    canary: { ok: false, detail: "the host's files can be read" },
+    network: { ok: false, detail: "the host's network can be reached" },
+    "cgroup.memory": none,
+    "cgroup.pids": none,
+    "guest-kernel": none,
+  };
+}

@@ -1,0 +1,93 @@
+import { closeSync, openSync, unlinkSync } from "node:fs";
+import { join } from "node:path";
+import type { Settings, Surroundings } from "../../../config.js";
+import type { Mount } from "../../../isolation/bwrap.js";
+import type { Interpreter } from "../../../isolation/interpreter.js";
+import { locateBwrap } from "../../../isolation/layout.js";
+import { assess, type IsolationReport } from "../../../isolation/levels.js";
+import { requireOwnFiles } from "../../../isolation/own-files.js";
+import { remedyFor } from "../../../isolation/remedies.js";
+import { sandboxIdentity } from "../../host/identity.js";
+import { hostNames, RunFolder } from "../../host/run-folder.js";
+import { fallen, unavailable } from "../../host/start-failure.js";
+import type { Family } from "../../session/session.js";
+import { findInterpreter, wireLimits } from "../zygote/zygote-host.js";
+import { startPlain } from "./plain.js";
+import { probeWalls } from "./probe.js";
+import { processBehind } from "./single-wall.js";
+
+export interface LonePlan {
+  readonly settings: Settings;
+  readonly mounts: readonly Mount[];
+  readonly workspace: string | undefined;
+  readonly surroundings: Surroundings;
+  /** What must not be left behind when the process ends. */
+  readonly folders: Set<Disposable>;
+}
+
+/** One process behind a wall that shares the host's process numbers: no zygote, no checkpoints. */
+export async function startLone(
+  plan: LonePlan,
+): Promise<{ family: Family; pid: number; interpreter: Interpreter }> {
+  const { settings, surroundings, folders } = plan;
+  requireOwnFiles(surroundings.packageRoot, "native");
+  const bwrap = locateBwrap(surroundings.path);
+  if (bwrap === undefined) throw unavailable("bubblewrap is not installed", "bwrap-missing");
+  const interpreter = await findInterpreter(settings, surroundings);
+  const isRoot = process.getuid?.() === 0;
+  const identity = isRoot ? sandboxIdentity() : undefined;
+  if (isRoot && identity === undefined) {
+    throw unavailable("root has no other id to take in this user namespace", "one-id");
+  }
+  const sharesNetwork = settings.network === "host";
+  const etc = sharesNetwork ? hostNames() : undefined;
+  const folder = new RunFolder(surroundings.temporary, identity, etc);
+  folders.add(folder);
+  const exchange = openExchange(folder);
+  const tidy = () => {
+    closeSync(exchange);
+    folder[Symbol.dispose]();
+    folders.delete(folder);
+  };
+  try {
+    const { mounts, workspace } = plan;
+    const wall = { bwrap, folder, identity, mounts, sharesNetwork, workspace, exchange };
+    const limits = wireLimits(settings.limits);
+    const { family, pid } = await startPlain({ interpreter, surroundings, limits, wall });
+    family.gone.then(tidy);
+    return { family, pid, interpreter };
+  } catch (error) {
+    tidy();
+    throw fallen(error);
+  }
+}
+
+/** What such a session proves about its walls; it is used up by that. */
+export async function probeLone(plan: LonePlan): Promise<IsolationReport> {
+  const { family, pid } = await startLone(plan);
+  try {
+    const facts = await probeWalls({
+      family,
+      zygotePid: processBehind(pid),
+      cgroups: {
+        version: undefined,
+        missing: "a session with the host's process numbers has no cgroup",
+        remedy: remedyFor("cgroups"),
+      },
+      temporary: plan.surroundings.temporary,
+      environmentNames: plan.surroundings.environmentNames,
+    });
+    return assess(facts);
+  } finally {
+    family.close();
+    await family.gone;
+  }
+}
+
+/** A file without a name: nobody can put another one in its place. */
+function openExchange(folder: RunFolder): number {
+  const path = join(folder.path, "exchange");
+  const descriptor = openSync(path, "wx+", 0o600);
+  unlinkSync(path);
+  return descriptor;
+}

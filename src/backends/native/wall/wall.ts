@@ -1,0 +1,186 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync, writeFileSync } from "node:fs";
+import type { Socket } from "node:net";
+import type { Duplex, Readable } from "node:stream";
+import { encodeOptions, type Mount, wallOptions } from "../../../isolation/bwrap.js";
+import type { Interpreter } from "../../../isolation/interpreter.js";
+import { systemLayout } from "../../../isolation/layout.js";
+import { sessionPrograms } from "../../../isolation/programs.js";
+import { shownRoots } from "../../../isolation/site-folders.js";
+import type { UserScope } from "../../../isolation/user-scope.js";
+import { Reach } from "../../host/bind-sources.js";
+import type { Identity, RunFolder } from "../../host/run-folder.js";
+
+export const RUNNER_GUEST = "/opt/cellar/cellar_runner";
+const ROOMS_GUEST = "/run/rooms";
+const BOOT = [
+  "import sys",
+  "sys.path.insert(0, '/opt/cellar')",
+  "from cellar_runner.zygote.supervisor import main",
+  "sys.path.remove('/opt/cellar')",
+  "main()",
+].join("\n");
+const WALL_TMP_MB = 64;
+/** stdin, stdout, stderr, the control channel, and the arguments of bwrap. */
+const CONTROL_FD = 3;
+const ARGUMENTS_FD = 4;
+const FIRST_FREE_FD = 5;
+
+export interface WallPlan {
+  readonly bwrap: string;
+  readonly interpreter: Interpreter;
+  /** python/cellar_runner of this package. */
+  readonly runner: string;
+  readonly mounts: readonly Mount[];
+  /** The folder of the rooms that sessions may be given. */
+  readonly rooms: string | undefined;
+  readonly folder: RunFolder;
+  readonly identity: Identity | undefined;
+  /** How many ids from the identity's on the wall has, for sessions. */
+  readonly identityCount: number;
+  /** Descriptors of control groups to hand over, in order. */
+  readonly groupDescriptors: readonly number[];
+  /** Where the wall's process must be written before it forks. */
+  readonly groupProcesses: string | undefined;
+  readonly cgroupNamespace: boolean;
+  readonly sharesNetwork: boolean;
+  /** The scope of the user's systemd that the wall is started in; it then waits for its groups. */
+  readonly scope?: UserScope | undefined;
+}
+
+export interface Wall {
+  readonly process: ChildProcess;
+  readonly control: Duplex;
+  /** What the wall and the zygote said, cut to its end. */
+  readonly said: () => string;
+  /** The numbers under which the zygote finds `groupDescriptors`. */
+  readonly groupNumbers: readonly number[];
+  /** The host's end of the socket through which files are handed in. */
+  readonly hatch: Socket;
+  /** The number under which the zygote finds its own end. */
+  readonly hatchNumber: number;
+  /** Where a wall that was started in a scope makes the groups of sessions. */
+  tellScope(folder: string): void;
+}
+
+/** Starts the outer wall with the zygote in it: as root through the launcher, else directly. */
+export function raiseWall(plan: WallPlan): Wall {
+  const files = plan.folder.files.map(({ host, guest }) => ({ fd: openSync(host, "r"), guest }));
+  const { guestExecutable, version } = plan.interpreter;
+  const programs = sessionPrograms(guestExecutable, version, RUNNER_GUEST);
+  const scripts = plan.folder
+    .keepScripts(programs.scripts)
+    .map(({ host, name }) => ({ fd: openSync(host, "r"), name }));
+  const reach = new Reach(plan.folder, plan.identity);
+  const readable = (host: string) => reach.path(host);
+  const options = wallOptions({
+    python: {
+      executable: plan.interpreter.guestExecutable,
+      roots: shownRoots(plan.interpreter, plan.mounts).map(({ host, guest }) => ({
+        host: readable(host),
+        guest,
+      })),
+    },
+    runner: { host: readable(plan.runner), guest: RUNNER_GUEST },
+    sockets: { host: plan.folder.sockets, guest: "/run/cellar" },
+    ...(plan.rooms !== undefined && { rooms: { host: readable(plan.rooms), guest: ROOMS_GUEST } }),
+    mounts: plan.mounts.map((mount) => ({ ...mount, host: readable(mount.host) })),
+    hostname: "cellar",
+    files: files.map(({ guest }, index) => ({ fd: FIRST_FREE_FD + index, guest })),
+    programs: {
+      scripts: scripts.map(({ name }, index) => ({
+        fd: FIRST_FREE_FD + files.length + index,
+        name,
+      })),
+      links: programs.links,
+    },
+    system: systemLayout(),
+    tmpMb: WALL_TMP_MB,
+    cgroupNamespace: plan.cgroupNamespace,
+    hasOwnUsers: plan.identityCount > 1,
+    sharesNetwork: plan.sharesNetwork,
+    command: [],
+  });
+  // Bytecode beside the files of a session would be among those that its cells made.
+  const command = [plan.interpreter.guestExecutable, "-I", "-B", "-c", BOOT];
+  const argv = [plan.bwrap, "--args", String(ARGUMENTS_FD), "--", ...command];
+  const copied = [...files, ...scripts].map(({ fd }) => fd);
+  const handed = [...copied, ...plan.groupDescriptors];
+  const hatchNumber = FIRST_FREE_FD + handed.length;
+  const [program = "", ...rest] =
+    plan.identity === undefined
+      ? [...(plan.scope ? scopeCommand(plan.scope, plan, hatchNumber + 1) : []), ...argv]
+      : [plan.interpreter.executable, "-I", "-S", `${plan.runner}/bootstrap/drop_root.py`];
+  const child = spawn(program, rest, {
+    env: { ...plan.scope?.environment },
+    cwd: "/",
+    // A Ctrl-C at the host's terminal is for the host, not for the wall.
+    detached: true,
+    stdio: ["pipe", "ignore", "pipe", "pipe", "pipe", ...handed, "pipe"],
+  });
+  const hatch = child.stdio[hatchNumber] as Socket;
+  child.on("error", () => {});
+  for (const fd of copied) closeSync(fd);
+  // bwrap waits for its arguments, so it has not forked yet.
+  if (plan.groupProcesses !== undefined && child.pid !== undefined) {
+    writeFileSync(plan.groupProcesses, String(child.pid));
+  }
+  const orders =
+    plan.identity === undefined
+      ? ""
+      : JSON.stringify({
+          ...plan.identity,
+          count: plan.identityCount,
+          binds: reach.binds,
+          argv,
+        });
+  // Only somebody who waits for a session keeps the process alive, not the wall itself.
+  for (const stream of [child.stderr, child.stdio[CONTROL_FD], hatch]) (stream as Socket).unref();
+  hatch.on("error", () => {});
+  if (plan.scope === undefined) endQuietly(child.stdin, orders);
+  endQuietly(child.stdio[ARGUMENTS_FD] as Duplex, encodeOptions(options));
+  return {
+    process: child,
+    control: child.stdio[CONTROL_FD] as Duplex,
+    said: remember(child.stderr),
+    groupNumbers: plan.scope
+      ? [hatchNumber + 1]
+      : plan.groupDescriptors.map((_, index) => FIRST_FREE_FD + copied.length + index),
+    hatch,
+    hatchNumber,
+    tellScope: (folder) => endQuietly(child.stdin, `${folder}\n`),
+  };
+}
+
+function scopeCommand(
+  { command }: UserScope,
+  { interpreter, runner }: WallPlan,
+  number: number,
+): string[] {
+  return [
+    ...command,
+    interpreter.executable,
+    "-I",
+    "-S",
+    `${runner}/bootstrap/enter_scope.py`,
+    String(number),
+  ];
+}
+
+/** A wall that fell early closes its pipes; its exit says why, not a write error here. */
+function endQuietly(stream: NodeJS.WritableStream | null, data: string | Buffer): void {
+  stream?.on("error", () => {});
+  stream?.end(data);
+}
+
+const REMEMBERED_CHARACTERS = 8192;
+
+/** Keeps the end of what a stream says. */
+export function remember(stream: Readable | null): () => string {
+  let text = "";
+  stream?.setEncoding("utf8");
+  stream?.on("data", (chunk: string) => {
+    text = (text + chunk).slice(-REMEMBERED_CHARACTERS);
+  });
+  return () => text.trim();
+}

@@ -1,0 +1,141 @@
+import { randomBytes } from "node:crypto";
+import { CellarError, describeError, isCellarError } from "../../../errors.js";
+import { remedyFor } from "../../../isolation/remedies.js";
+import type { Limits, Params } from "../../../protocol/messages.js";
+import type { Peer } from "../../../protocol/peer.js";
+import { Family } from "../../session/session.js";
+import type { Room } from "../session-dir.js";
+import type { Listener } from "./listener.js";
+
+export interface SpawnOrder {
+  readonly limits: Limits;
+  readonly keepCheckpoints: number;
+  /** Runs a rehearsal first: right for a session that will wait, wrong for one that is awaited. */
+  readonly rehearse: boolean;
+  readonly room?: Room | undefined;
+}
+
+/** Who keeps a room writes down what a cell did before it answers, and a fork would be in its way. */
+const ROOM_REST_MS = 10;
+
+/** How the processes inside begin to tell why. */
+const UNPREPARED = "could not be prepared";
+
+/** Longer than a crowd of sessions takes that are made at once. */
+const START_MS = 90_000;
+
+/** So many sessions being made at once keep the processors busy. */
+const CROWD = 2;
+
+/** The host's side of a process that forks sessions: the zygote, or one of its templates. */
+export class Cradle {
+  readonly #peer: Peer;
+  readonly #listener: Listener;
+  readonly #supervisor: Peer;
+  readonly #families = new Map<string, Family>();
+  /** Sessions asked for whose head has not come yet. */
+  #starting = 0;
+
+  /** `supervisor` is the link to the process that can end any session; `onExit` hears of other children. */
+  constructor(
+    peer: Peer,
+    listener: Listener,
+    supervisor = peer,
+    onExit: (name: string) => void = () => {},
+  ) {
+    this.#peer = peer;
+    this.#listener = listener;
+    this.#supervisor = supervisor;
+    peer.on("exited", ({ session, reason }) => {
+      const family = this.#families.get(session);
+      family?.bury(obituary(reason));
+      this.#families.delete(session);
+      if (family === undefined) onExit(session);
+    });
+  }
+
+  get sessions(): number {
+    return this.#families.size;
+  }
+
+  /** Asks for a session and returns at once; its parts arrive through the listener. */
+  spawn(order: SpawnOrder): Family {
+    const { name: session, token } = newCredentials();
+    const restMs = order.room === undefined ? undefined : ROOM_REST_MS;
+    const family = new Family(session, {
+      isCrowded: () => this.#starting > CROWD,
+      restMs,
+      forceEnd: () => this.#supervisor.notify("end_session", { session }),
+    });
+    this.#families.set(session, family);
+    this.#starting += 1;
+    const late = setTimeout(() => family.lose(notStarted()), START_MS);
+    late.unref();
+    const started = () => {
+      clearTimeout(late);
+      this.#starting -= 1;
+    };
+    family.head(0, 0).then(started, started);
+    this.#listener.expect(session, token, (hello, peer) => family.welcome(hello, peer));
+    family.ended.then(() => this.#listener.forget(session));
+    this.#peer
+      .request("spawn", {
+        session,
+        token,
+        limits: order.limits,
+        keep_checkpoints: order.keepCheckpoints,
+        rehearse: order.rehearse,
+        ...(order.room !== undefined && { room: entry(order.room) }),
+      })
+      .catch((error: unknown) => {
+        const failure = new CellarError(
+          "START_FAILED",
+          `no session could be made: ${describeError(error)}`,
+          { cause: error },
+        );
+        if (!isCellarError(error, "REMOTE_ERROR")) {
+          family.lose(failure);
+          return;
+        }
+        family.bury(failure);
+        this.#families.delete(session);
+      });
+    return family;
+  }
+
+  /** The process is gone, and with it what it made; `isWanted` where the host has ended it. */
+  lose(what: string, reason: CellarError, isWanted = false): void {
+    const code = isWanted ? "SESSION_CLOSED" : "SESSION_LOST";
+    for (const family of [...this.#families.values()]) {
+      const how = `the ${what} ended`;
+      family.bury(new CellarError(code, how, { details: { reason: how }, cause: reason }));
+    }
+    this.#families.clear();
+  }
+}
+
+/** One that was never ready was not lost: what it said is why none can be made. */
+function obituary(reason: string): CellarError {
+  const said = `the session ${reason}`;
+  return reason.startsWith(UNPREPARED)
+    ? new CellarError("START_FAILED", said, {
+        remedy: remedyFor("unknown"),
+        details: { cause: "unknown" },
+      })
+    : new CellarError("SESSION_LOST", said);
+}
+
+function notStarted(): CellarError {
+  return new CellarError("START_FAILED", `no session was ready within ${START_MS / 1000} s`, {
+    remedy: "The machine is overloaded, or Python hangs: try again with fewer sessions at once.",
+  });
+}
+
+function entry({ name, hasEgress }: Room): NonNullable<Params<"spawn">["room"]> {
+  return { name, egress: hasEgress };
+}
+
+/** What a new process inside says when it connects, and nobody else can. */
+export function newCredentials(): { name: string; token: string } {
+  return { name: randomBytes(12).toString("hex"), token: randomBytes(24).toString("base64url") };
+}

@@ -1,0 +1,365 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { userFolders } from "../../../config/environment.js";
+import type { Settings, Surroundings } from "../../../config.js";
+import type { Mount } from "../../../isolation/bwrap.js";
+import {
+  type Interpreter,
+  interpreterCandidates,
+  resolveInterpreter,
+} from "../../../isolation/interpreter.js";
+import { locateBwrap } from "../../../isolation/layout.js";
+import { assess, type IsolationReport } from "../../../isolation/levels.js";
+import { requireOwnFiles } from "../../../isolation/own-files.js";
+import type { Limits } from "../../../protocol/messages.js";
+import type { SandboxInfo } from "../../backend.js";
+import { identityCount, sandboxIdentity } from "../../host/identity.js";
+import { hostNames, RunFolder } from "../../host/run-folder.js";
+import { fallen, unavailable } from "../../host/start-failure.js";
+import { closedError } from "../../session/checks.js";
+import type { LargeContext } from "../../session/context/context.js";
+import { keepingAlive } from "../../session/keep-alive.js";
+import type { Family } from "../../session/session.js";
+import { Rehearsal } from "../pool/rehearsal.js";
+import { Porter } from "../pool/send-descriptor.js";
+import { Pool } from "../pool/session-pool.js";
+import { SpareRooms } from "../pool/spare-session-dirs.js";
+import { Templates } from "../pool/templates.js";
+import type { Room } from "../session-dir.js";
+import { raiseGroupedWall } from "../wall/grouped-wall.js";
+import { probeWalls } from "../wall/probe.js";
+import { Listener } from "./listener.js";
+import { preloadNames } from "./preload.js";
+import type { SpawnOrder } from "./session-forker.js";
+import { Zygote, type ZygoteReport } from "./zygote.js";
+
+/** Address layout and hash seeds are shared by a zygote's sessions, so it does not live for ever. */
+const SESSIONS_PER_ZYGOTE = 1000;
+
+/** Looking at the environment for each new session would cost as much as handing one out. */
+const STAMP_MS = 1000;
+
+export interface NurseryOptions {
+  readonly settings: Settings;
+  readonly mounts: readonly Mount[];
+  /** The folder of the rooms that sessions may be given. */
+  readonly rooms?: string | undefined;
+  readonly surroundings: Surroundings;
+  /** What must not be left behind when the process ends. */
+  readonly folders: Set<Disposable>;
+}
+
+/** One zygote with all it stands on. */
+interface Generation {
+  readonly zygote: Zygote;
+  readonly pool: Pool;
+  readonly spareRooms: SpareRooms;
+  readonly templates: Templates;
+  readonly report: ZygoteReport;
+  readonly isolation: IsolationReport;
+  readonly interpreter: Interpreter;
+  readonly info: SandboxInfo;
+  readonly stamp: string;
+  /** Which folder of rooms it sees: one that was made anew under the same path is another one. */
+  readonly place: string;
+  made: number;
+  /** When to look at the environment again. */
+  checkAfter: number;
+  close(): Promise<void>;
+}
+
+export interface Placement {
+  readonly family: Family;
+  readonly isolation: IsolationReport;
+  readonly info: SandboxInfo;
+}
+
+/** Makes sessions of one kind: starts the zygote, repairs it, renews it when packages change. */
+export class Nursery {
+  readonly #options: NurseryOptions;
+  /** Those that drain, with what looks whether they are empty. */
+  readonly #retired = new Map<Generation, NodeJS.Timeout>();
+  #current: Promise<Generation> | undefined;
+  #present: Generation | undefined;
+  #isClosed = false;
+  #lastUsed = 0;
+
+  constructor(options: NurseryOptions) {
+    this.#options = options;
+  }
+
+  get isRunning(): boolean {
+    return this.#current !== undefined;
+  }
+
+  get lastUsed(): number {
+    return this.#lastUsed;
+  }
+
+  /** Lets the zygote go with its last session; the next one starts another. */
+  async rest(): Promise<void> {
+    const current = this.#current;
+    this.#current = undefined;
+    const generation = await current?.catch(() => undefined);
+    if (generation !== undefined) this.#retire(generation);
+  }
+
+  /** A session, warm when the pool has one; or one that is born with the context, or in a room. */
+  async acquire(
+    limits: Limits,
+    keepCheckpoints: number,
+    context?: LargeContext,
+    room?: Room,
+  ): Promise<Placement> {
+    this.#lastUsed = performance.now();
+    const order = { limits, keepCheckpoints, rehearse: false, room };
+    if (context !== undefined) return this.#born(context, order);
+    const generation = await this.#generation();
+    generation.made += 1;
+    const { pool, spareRooms } = generation;
+    const family = room === undefined ? pool.take(limits, keepCheckpoints) : spareRooms.take(room);
+    return placed(generation, family);
+  }
+
+  /** A zygote may end while a context is read into it; that is no fault of the context. */
+  async #born(context: LargeContext, order: SpawnOrder, isLast = false): Promise<Placement> {
+    const generation = await this.#generation();
+    generation.made += 1;
+    try {
+      return placed(generation, await generation.templates.take(context, order));
+    } catch (error) {
+      if (this.#isClosed) throw closedError("the runtime was shut down");
+      if (generation.zygote.isAlive || isLast) throw error;
+      return this.#born(context, order, true);
+    }
+  }
+
+  /** Whether a session waits already in a room that is to be made under this name. */
+  claim(room: Room): boolean {
+    return this.#present?.zygote.isAlive === true && this.#present.spareRooms.claim(room);
+  }
+
+  /** Starts the zygote and fills the pool; what `doctor` and benchmarks want to see. */
+  async warm(): Promise<{
+    report: ZygoteReport;
+    isolation: IsolationReport;
+    interpreter: Interpreter;
+    pid: number;
+  }> {
+    const generation = await keepingAlive(this.#generation());
+    const { report, isolation, interpreter, pool, zygote } = generation;
+    await keepingAlive(pool.fill());
+    return { report, isolation, interpreter, pid: zygote.pid ?? 0 };
+  }
+
+  /** Ends every session of this kind; none is made any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const current = await keepingAlive(Promise.resolve(this.#current).catch(() => undefined));
+    for (const timer of this.#retired.values()) clearInterval(timer);
+    const generations = [...(current === undefined ? [] : [current]), ...this.#retired.keys()];
+    await keepingAlive(Promise.all(generations.map((generation) => generation.close())));
+  }
+
+  async #generation(): Promise<Generation> {
+    const awaited = this.#current;
+    const current = await awaited?.catch(() => undefined);
+    if (this.#isClosed) throw closedError("the runtime was shut down");
+    if (current?.zygote.isAlive === true && !this.#isStale(current)) return current;
+    // Of all who waited for the same one, the first starts the successor.
+    if (this.#current !== awaited) return this.#generation();
+    if (current !== undefined) this.#retire(current);
+    const next = this.#start();
+    this.#current = next;
+    const started = await next;
+    this.#present = started;
+    if (this.#isClosed) throw closedError("the runtime was shut down");
+    return started;
+  }
+
+  #isStale(generation: Generation): boolean {
+    if (generation.made >= SESSIONS_PER_ZYGOTE) return true;
+    if (generation.place !== placeOf(this.#options.rooms)) return true;
+    const now = performance.now();
+    if (now < generation.checkAfter) return false;
+    generation.checkAfter = now + STAMP_MS;
+    const { interpreter, stamp } = generation;
+    return stamp !== environmentStamp(interpreter, this.#options.surroundings);
+  }
+
+  /** Drains: no new sessions, and the end when the last one is closed. */
+  #retire(generation: Generation): void {
+    if (this.#present === generation) this.#present = undefined;
+    generation.pool.close();
+    generation.spareRooms.close();
+    const closeWhenEmpty = () => {
+      const { zygote, templates } = generation;
+      if (zygote.sessions + templates.sessions > 0 && zygote.isAlive) return;
+      clearInterval(timer);
+      this.#retired.delete(generation);
+      generation.close();
+    };
+    const timer = setInterval(closeWhenEmpty, 500).unref();
+    this.#retired.set(generation, timer);
+    closeWhenEmpty();
+  }
+
+  async #start(): Promise<Generation> {
+    const { settings, mounts, rooms, surroundings, folders } = this.#options;
+    requireOwnFiles(surroundings.packageRoot, "native");
+    const bwrap = locateBwrap(surroundings.path);
+    if (bwrap === undefined) throw unavailable("bubblewrap is not installed", "bwrap-missing");
+    const stores = rooms === undefined ? [] : [rooms];
+    const interpreter = await findInterpreter(settings, surroundings, stores);
+    const isRoot = process.getuid?.() === 0;
+    const identity = isRoot ? sandboxIdentity() : undefined;
+    if (isRoot && identity === undefined) {
+      throw unavailable("root has no other id to take in this user namespace", "one-id");
+    }
+    const owner = identity ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+    const sharesNetwork = settings.network === "host";
+    const etc = sharesNetwork ? hostNames() : undefined;
+    const folder = new RunFolder(surroundings.temporary, identity, etc);
+    folders.add(folder);
+    const undo = [
+      () => {
+        folder[Symbol.dispose]();
+        folders.delete(folder);
+      },
+    ] as (() => unknown)[];
+    const close = async () => {
+      for (const step of undo.splice(0).reverse()) await step();
+    };
+    let started: Zygote | undefined;
+    try {
+      const listener = await Listener.open(folder.sockets, identity);
+      undo.push(() => listener[Symbol.asyncDispose]());
+      const runner = join(surroundings.packageRoot, "python", "cellar_runner");
+      const place = placeOf(rooms);
+      const { wall, cgroups, group } = await raiseGroupedWall(
+        {
+          bwrap,
+          interpreter,
+          runner,
+          mounts,
+          rooms,
+          folder,
+          identity,
+          // The owners of what is mounted know one id only.
+          identityCount: identity === undefined || mounts.length > 0 ? 1 : identityCount(identity),
+          sharesNetwork,
+        },
+        { owner, path: surroundings.path, userManager: surroundings.userManager },
+      );
+      if (cgroups.version !== undefined) undo.push(() => cgroups.dispose());
+      const preload = preloadNames(settings.preload);
+      const zygote = new Zygote(wall, listener, { preload, group, sharesNetwork });
+      started = zygote;
+      undo.push(() => zygote.close());
+      const report = await zygote.report;
+      const limits = wireLimits(settings.limits);
+      const probed = zygote.spawn({ limits, keepCheckpoints: 1, rehearse: false });
+      const facts = await probeWalls({
+        family: probed,
+        zygotePid: zygote.pid ?? 0,
+        cgroups,
+        temporary: surroundings.temporary,
+        environmentNames: surroundings.environmentNames,
+      });
+      probed.close();
+      const isolation = assess(facts);
+      const info = describe(isolation, interpreter);
+      const { keepCheckpoints: keep, poolSize } = settings;
+      const pool = new Pool({
+        zygote,
+        limits,
+        keepCheckpoints: keep,
+        size: rooms === undefined ? poolSize : 0,
+        rehearsal: new Rehearsal(settings, info),
+      });
+      const spareRooms = new SpareRooms({ zygote, rooms, limits, keep, isWanted: poolSize > 0 });
+      pool.fill();
+      const { temporary } = surroundings;
+      const porter = new Porter(interpreter.executable, runner, wall.hatch);
+      const templates = new Templates({ zygote, listener, porter, temporary });
+      return {
+        zygote,
+        pool,
+        spareRooms,
+        templates,
+        report,
+        isolation,
+        interpreter,
+        info,
+        stamp: environmentStamp(interpreter, surroundings),
+        place,
+        made: 0,
+        checkAfter: 0,
+        close: () => {
+          pool.close();
+          spareRooms.close();
+          templates.close();
+          return close();
+        },
+      };
+    } catch (error) {
+      const isDead = started?.isAlive === false;
+      await close();
+      throw fallen(isDead ? await started?.ended : error);
+    }
+  }
+}
+
+function placed({ isolation, info }: Generation, family: Family): Placement {
+  return { family, isolation, info };
+}
+
+/** `stores` are further folders that no session may see as a whole. */
+export function findInterpreter(
+  settings: Settings,
+  surroundings: Surroundings,
+  stores: readonly string[] = [],
+): Promise<Interpreter> {
+  const { home, path, temporary } = surroundings;
+  const candidates = interpreterCandidates({ ...surroundings, configured: settings.python });
+  const folders = [temporary, ...Object.values(userFolders()), ...stores];
+  const environment = { HOME: home, PATH: path };
+  const isRoot = process.getuid?.() === 0;
+  return resolveInterpreter(candidates, { environment, guarded: { home, folders, isRoot } });
+}
+
+export function wireLimits(limits: Settings["limits"]): Limits {
+  return {
+    memory_mb: limits.memoryMb,
+    processes: limits.processes,
+    workspace_mb: limits.workspaceMb,
+    tmp_mb: limits.tmpMb,
+    file_mb: limits.fileMb,
+    open_files: limits.openFiles,
+    inotify_watches: limits.inotifyWatches,
+  };
+}
+
+function describe(isolation: IsolationReport, interpreter: Interpreter): SandboxInfo {
+  return {
+    backend: "native",
+    mode: "zygote",
+    isolation: { level: isolation.level, missing: isolation.missing },
+    python: { version: interpreter.version, executable: interpreter.executable },
+    reason: `bubblewrap and user namespaces work; Python: ${interpreter.reason}`,
+  };
+}
+
+/** Changes whenever a package is added to or taken from the environment, or one is made. */
+function environmentStamp({ site }: Interpreter, { environment }: Surroundings): string {
+  const changes = [site, join(environment, "pyvenv.cfg")].map(
+    (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? "",
+  );
+  return changes.join(" ");
+}
+
+/** Empty where there is none. */
+function placeOf(rooms: string | undefined): string {
+  const found = rooms === undefined ? undefined : statSync(rooms, { throwIfNoEntry: false });
+  return found === undefined ? "" : `${found.dev}/${found.ino}`;
+}

@@ -1,0 +1,164 @@
+import { CellarError, describeError } from "../../../errors.js";
+import { seccompProgram } from "../../../isolation/seccomp.js";
+import type { Params } from "../../../protocol/messages.js";
+import { Peer } from "../../../protocol/peer.js";
+import type { Family } from "../../session/session.js";
+import type { Wall } from "../wall/wall.js";
+import type { Listener } from "./listener.js";
+import { Cradle, newCredentials, type SpawnOrder } from "./session-forker.js";
+
+export type ZygoteReport = Params<"ready">;
+
+/** Longer than the slowest disk takes to bring all that is preloaded. */
+const READY_MS = 300_000;
+/** A fork and a connection; a loaded machine may take longer. */
+const TEMPLATE_MS = 60_000;
+
+type Group = Params<"boot">["group"];
+
+/** The host's side of one preloaded interpreter behind the outer wall. */
+export class Zygote {
+  readonly report: Promise<ZygoteReport>;
+  /** Settles when the zygote is gone, with what it said last. */
+  readonly ended: Promise<CellarError>;
+  readonly #wall: Wall;
+  readonly #peer: Peer;
+  readonly #listener: Listener;
+  readonly #cradle: Cradle;
+  /** Who waits for the link of a template, by its name. */
+  readonly #expectant = new Map<string, (error: CellarError) => void>();
+  #closing = false;
+  #isWanted = false;
+
+  constructor(
+    wall: Wall,
+    listener: Listener,
+    boot: { preload: readonly string[]; group: Group; sharesNetwork: boolean },
+  ) {
+    this.#wall = wall;
+    this.#listener = listener;
+    this.#peer = new Peer(wall.control);
+    this.#cradle = new Cradle(this.#peer, listener, this.#peer, (name) =>
+      this.#expectant.get(name)?.(new CellarError("START_FAILED", "the template ended at once")),
+    );
+    wall.process.unref();
+    this.ended = new Promise((resolve) => {
+      const end = (reason: CellarError) => {
+        this.#lose(reason);
+        resolve(reason);
+      };
+      wall.process.once("error", (error) => end(this.#fallen(describeError(error))));
+      wall.process.once("exit", (code, signal) => end(this.#fallen(`${signal ?? `exit ${code}`}`)));
+    });
+    this.report = new Promise((resolve, reject) => {
+      const late = setTimeout(() => reject(notReady(wall.said())), READY_MS);
+      late.unref();
+      this.#peer.on("ready", (report) => {
+        clearTimeout(late);
+        resolve(report);
+      });
+      this.ended.then((reason) => {
+        clearTimeout(late);
+        reject(reason);
+      });
+    });
+    this.report.catch(() => {});
+    this.#peer.notify("boot", {
+      preload: [...boot.preload],
+      seccomp: seccompProgram(process.arch === "arm64" ? "arm64" : "x64", {
+        countsMemory: boot.group !== null,
+      }).toString("base64"),
+      hatch_fd: wall.hatchNumber,
+      shares_network: boot.sharesNetwork,
+      group: boot.group,
+    });
+  }
+
+  get pid(): number | undefined {
+    return this.#wall.process.pid;
+  }
+
+  get sessions(): number {
+    return this.#cradle.sessions;
+  }
+
+  get isAlive(): boolean {
+    return this.#peer.isOpen && !this.#closing;
+  }
+
+  /** Its link is also that of the process which supervises all sessions behind the wall. */
+  get supervisor(): Peer {
+    return this.#peer;
+  }
+
+  /** Asks for a session and returns at once; its parts arrive through the listener. */
+  spawn(order: SpawnOrder): Family {
+    return this.#cradle.spawn(order);
+  }
+
+  /** The link of a new child for the file that `handIn` passes through the hatch under its name. */
+  async template(handIn: (name: string) => Promise<void>): Promise<Peer> {
+    const { name, token } = newCredentials();
+    const arrival = new Promise<Peer>((resolve, reject) => {
+      this.#expectant.set(name, reject);
+      this.#listener.expect(name, token, (hello, peer) => {
+        if (hello.role === "template") resolve(peer);
+        else peer.close();
+      });
+    });
+    arrival.catch(() => {});
+    const late = setTimeout(
+      () => this.#expectant.get(name)?.(new CellarError("START_FAILED", noTemplate())),
+      TEMPLATE_MS,
+    );
+    try {
+      await handIn(name);
+      await Promise.race([this.#peer.request("template", { template: name, token }), arrival]);
+      return await arrival;
+    } finally {
+      clearTimeout(late);
+      this.#expectant.delete(name);
+      this.#listener.forget(name);
+    }
+  }
+
+  /** Ends the zygote and with it every session it made. */
+  async close(): Promise<void> {
+    // One that has fallen by itself is only cleared away: its sessions were lost, not closed.
+    this.#isWanted ||= this.isAlive;
+    this.#closing = true;
+    this.#peer.close();
+    const timer = setTimeout(() => this.#wall.process.kill("SIGKILL"), 2000);
+    this.#wall.process.ref();
+    await this.ended;
+    clearTimeout(timer);
+  }
+
+  #fallen(how: string): CellarError {
+    const said = this.#wall.said();
+    return new CellarError(
+      "SESSION_LOST",
+      said === "" ? `the sandbox process ended: ${how}` : said,
+      {
+        details: { how, said },
+      },
+    );
+  }
+
+  #lose(reason: CellarError): void {
+    this.#peer.close(reason);
+    for (const reject of this.#expectant.values()) reject(reason);
+    this.#cradle.lose("sandbox process", reason, this.#isWanted);
+  }
+}
+
+function notReady(said: string): CellarError {
+  return new CellarError("START_FAILED", `Python was not ready within ${READY_MS / 1000} s`, {
+    remedy: "Preload less with the option preload, or look whether the machine is overloaded.",
+    details: { said },
+  });
+}
+
+function noTemplate(): string {
+  return `no process for the context came within ${TEMPLATE_MS / 1000} s`;
+}

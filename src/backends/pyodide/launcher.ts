@@ -1,0 +1,137 @@
+import type { ChildProcess } from "node:child_process";
+import { statSync } from "node:fs";
+import type { Surroundings } from "../../config.js";
+import { type Cgroups, prepareCgroups } from "../../isolation/cgroups.js";
+import { thisEngine } from "../../isolation/engine-wall.js";
+import { executablesOn, locateBwrap } from "../../isolation/layout.js";
+import type { ProbeFacts } from "../../isolation/levels.js";
+import { type Architecture, engineSeccompProgram } from "../../isolation/seccomp.js";
+import type { DeathCause } from "../../protocol/messages.js";
+import { sandboxIdentity } from "../host/identity.js";
+import { RunFolder } from "../host/run-folder.js";
+import { unavailable } from "../host/start-failure.js";
+import { SessionGroup } from "./cgroup.js";
+import {
+  type LaunchOrder,
+  launchBare,
+  launchWalled,
+  type Tools,
+  type Walls,
+} from "./launch-plan.js";
+import { Bait } from "./probe.js";
+
+/** Places of system programs, for search paths that do not name them. */
+const SYSTEM_PATH = "/usr/bin:/bin:/usr/sbin:/sbin";
+
+export interface StartedProcess {
+  readonly child: ChildProcess;
+  readonly autopsy: () => DeathCause | undefined;
+  readonly groupFacts: () => ProbeFacts;
+  readonly clear: () => void;
+}
+
+/** What rooms are built on here: with walls or without, and everything needed to start a process. */
+export class Ground implements Disposable {
+  readonly bait: Bait;
+  readonly #walls: Walls | undefined;
+  readonly #tools: Tools;
+  readonly #cgroups: Cgroups;
+  readonly #undo: (() => void)[];
+
+  private constructor(
+    bait: Bait,
+    walls: Walls | undefined,
+    tools: Tools,
+    cgroups: Cgroups,
+    undo: (() => void)[],
+  ) {
+    this.bait = bait;
+    this.#walls = walls;
+    this.#tools = tools;
+    this.#cgroups = cgroups;
+    this.#undo = undo;
+  }
+
+  /** Without walls where they were left out; where they cannot be had, that is an error. */
+  static async prepare(surroundings: Surroundings, wantsWalls: boolean): Promise<Ground> {
+    const path = `${surroundings.path}:${SYSTEM_PATH}`;
+    const bwrap = wantsWalls ? locateBwrap(surroundings.path) : undefined;
+    if (wantsWalls && bwrap === undefined) {
+      throw unavailable("bubblewrap is not installed", "bwrap-missing");
+    }
+    const isRoot = wantsWalls && process.getuid?.() === 0;
+    const identity = isRoot ? sandboxIdentity() : undefined;
+    if (isRoot && identity === undefined) {
+      throw unavailable("root has no other id to take in this user namespace", "one-id");
+    }
+    const folder = new RunFolder(surroundings.temporary, identity);
+    const undo = [() => folder[Symbol.dispose]()];
+    try {
+      const bait = await Bait.lay(folder.path);
+      undo.push(() => bait[Symbol.dispose]());
+      const owner = identity ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+      const name = `cellar-${process.pid}-${folder.suffix}`;
+      const cgroups = wantsWalls
+        ? prepareCgroups({ ...owner, name })
+        : ({ version: undefined, missing: "a process without isolation", remedy: "" } as const);
+      if (cgroups.version !== undefined) undo.push(() => cgroups.dispose());
+      const walls: Walls | undefined =
+        bwrap === undefined
+          ? undefined
+          : {
+              bwrap,
+              engine: thisEngine(),
+              seccomp: engineSeccompProgram(architecture()),
+              identity,
+              setpriv: executablesOn(path, "setpriv")[0],
+              place: placesIn(folder),
+            };
+      const [prlimit, chrt] = ["prlimit", "chrt"].map((name) => executablesOn(path, name)[0]);
+      const tools = { prlimit, chrt };
+      return new Ground(bait, walls, tools, cgroups, undo);
+    } catch (error) {
+      for (const step of undo.reverse()) step();
+      throw error;
+    }
+  }
+
+  get isWalled(): boolean {
+    return this.#walls !== undefined;
+  }
+
+  start(order: LaunchOrder, session: string): StartedProcess {
+    if (this.#walls === undefined) {
+      return {
+        child: launchBare(order, this.#tools),
+        autopsy: () => undefined,
+        groupFacts: () => new SessionGroup(this.#cgroups, session, order.limits).facts(),
+        clear: () => {},
+      };
+    }
+    const group = new SessionGroup(this.#cgroups, session, order.limits);
+    return {
+      child: launchWalled(order, this.#walls, this.#tools, (pid) => group.admit(pid)),
+      autopsy: () => (group.wasOutOfMemory ? { kind: "oom" } : undefined),
+      groupFacts: () => group.facts(),
+      clear: () => group[Symbol.dispose](),
+    };
+  }
+
+  [Symbol.dispose](): void {
+    for (const step of this.#undo.splice(0).reverse()) step();
+  }
+}
+
+function placesIn(folder: RunFolder): (host: string) => string {
+  const known = new Map<string, string>();
+  return (host) => {
+    const place = known.get(host) ?? folder.place(known.size, statSync(host).isDirectory());
+    known.set(host, place);
+    return place;
+  };
+}
+
+function architecture(): Architecture {
+  if (process.arch === "x64" || process.arch === "arm64") return process.arch;
+  throw unavailable(`there is no system call filter for ${process.arch}`, "platform");
+}

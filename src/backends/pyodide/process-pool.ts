@@ -1,0 +1,169 @@
+import { randomBytes } from "node:crypto";
+import type { Settings, Surroundings } from "../../config.js";
+import { CellarError, describeError, isCellarError } from "../../errors.js";
+import { assess, type Finding, type IsolationReport } from "../../isolation/levels.js";
+import type { Limits } from "../../protocol/messages.js";
+import { fallen } from "../host/start-failure.js";
+import { wireLimits } from "../native/zygote/zygote-host.js";
+import { closedError } from "../session/checks.js";
+import type { Family } from "../session/session.js";
+import type { LaunchOrder, Site } from "./launch-plan.js";
+import type { Ground } from "./launcher.js";
+import { factsOf } from "./probe.js";
+import { openSession } from "./session.js";
+import type { SnapshotStore } from "./snapshot.js";
+
+/** A replacement that started at once would take processor time from the one just handed out. */
+const REFILL_MS = 500;
+
+/** What programs around a room say when they fail. */
+const WALL_WORDS = /^(bwrap|setpriv|prlimit): /m;
+
+export interface Tenancy {
+  readonly family: Family;
+  readonly isolation: IsolationReport;
+  readonly python: string;
+  /** How this session was started. */
+  readonly reason: string;
+}
+
+export interface RoomsOptions {
+  readonly settings: Settings;
+  readonly surroundings: Surroundings;
+  readonly ground: Ground;
+  readonly site: Site;
+  /** Undefined to start without. */
+  readonly snapshots: SnapshotStore | undefined;
+}
+
+/** Makes sessions of one kind, and keeps some ready ahead. */
+export class Rooms {
+  readonly #options: RoomsOptions;
+  readonly #limits: Limits;
+  readonly #spares = new Set<Promise<Tenancy>>();
+  readonly #families = new Set<Family>();
+  #network: Finding | undefined;
+  #refill: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(options: RoomsOptions) {
+    this.#options = options;
+    this.#limits = wireLimits(options.settings.limits);
+  }
+
+  /** A session that nobody had before: one that waits, or a new one. */
+  async acquire(): Promise<Tenancy> {
+    for (const spare of this.#spares) {
+      this.#spares.delete(spare);
+      const tenancy = await spare.catch(() => undefined);
+      if (tenancy?.family.isAlive === true) {
+        this.#refillSoon();
+        return tenancy;
+      }
+    }
+    const tenancy = await this.#start();
+    this.#refillSoon();
+    return tenancy;
+  }
+
+  /** Starts what is to be kept ready, and waits until it is. */
+  async warm(): Promise<void> {
+    this.#fill();
+    await Promise.all(this.#spares);
+  }
+
+  /** Ends every session of this kind; none is made any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#refill);
+    await Promise.allSettled(this.#spares);
+    for (const family of this.#families) family.close();
+    await Promise.all([...this.#families].map((family) => family.gone));
+  }
+
+  #refillSoon(): void {
+    if (this.#isClosed) return;
+    clearTimeout(this.#refill);
+    this.#refill = setTimeout(() => this.#fill(), REFILL_MS);
+    this.#refill.unref();
+  }
+
+  #fill(): void {
+    while (!this.#isClosed && this.#spares.size < this.#options.settings.spares) {
+      const spare = this.#start();
+      this.#spares.add(spare);
+      // What cannot start will say so to the next who asks.
+      spare.catch(() => this.#spares.delete(spare));
+    }
+  }
+
+  /** From the snapshot; where there is none that fits, without, and one is made. */
+  async #start(): Promise<Tenancy> {
+    const { snapshots } = this.#options;
+    if (snapshots === undefined) return this.#launch("none", "snapshots were left out");
+    const stored = await snapshots.find();
+    if ("reason" in stored) return this.#launch("write", `${stored.reason}, so it was made anew`);
+    try {
+      return await this.#launch(stored, "started from a snapshot");
+    } catch (error) {
+      if (!isCellarError(error, "START_FAILED")) throw error;
+      snapshots.remove();
+      const why = `it did not start from its snapshot (${describeError(error.cause ?? error)})`;
+      return this.#launch("write", `${why}, so that was made anew`);
+    }
+  }
+
+  async #launch(memory: LaunchOrder["memory"], reason: string): Promise<Tenancy> {
+    const { ground, site, settings, surroundings, snapshots } = this.#options;
+    if (this.#isClosed) throw closedError("the runtime was shut down");
+    const session = randomBytes(12).toString("hex");
+    const { packages } = settings;
+    const probe = {
+      canary: ground.bait.canary,
+      port: this.#network === undefined ? ground.bait.port : null,
+    };
+    const order = { site, limits: this.#limits, packages, memory, probe };
+    const started = ground.start(order, session);
+    try {
+      const room = await openSession(started.child, this.#limits, session, started.autopsy);
+      const { family } = room;
+      this.#families.add(family);
+      family.gone.then(() => {
+        this.#families.delete(family);
+        started.clear();
+      });
+      room.memory.then((bytes) => keep(snapshots, bytes));
+      if (this.#isClosed) {
+        family.close();
+        throw closedError("the runtime was shut down");
+      }
+      const facts = factsOf({
+        report: room.report,
+        pid: room.pid,
+        isWalled: ground.isWalled,
+        environmentNames: surroundings.environmentNames,
+        groups: started.groupFacts(),
+        network: this.#network,
+      });
+      this.#network = facts.network;
+      return { family, isolation: assess(facts), python: room.python, reason };
+    } catch (error) {
+      started.clear();
+      const said = describeError(error);
+      throw ground.isWalled && WALL_WORDS.test(said.replace(/^.*?: /, "")) ? fallen(error) : error;
+    }
+  }
+}
+
+/** Without it the next start is slow, and nothing else is wrong. */
+function keep(snapshots: SnapshotStore | undefined, bytes: Buffer | undefined): void {
+  if (bytes === undefined || bytes.length === 0) return;
+  try {
+    snapshots?.save(bytes);
+  } catch (error) {
+    const failure = error instanceof CellarError ? error.message : describeError(error);
+    process.emitWarning(`Pyodide's snapshot could not be kept: ${failure}`, {
+      type: "CellarWarning",
+    });
+  }
+}

@@ -1,0 +1,214 @@
+import { CellarError, isCellarError } from "../../errors.js";
+import type { Params, RequestMethod, Result } from "../../protocol/messages.js";
+import type { Peer } from "../../protocol/peer.js";
+import type { FileMethod } from "../files/sandbox-files.js";
+import type { BranchEvents, Family } from "./session.js";
+import type { Line } from "./step-history.js";
+
+export type Death = Params<"died">;
+
+/** Told about a death that no cell was waiting for. */
+type Bereaved = (death: Death) => void;
+
+/** A head that was just put in place answers at once; a loaded machine may take longer. */
+const PING_MS = 15_000;
+
+export type Question =
+  | "ping"
+  | "get_variable"
+  | "variables"
+  | "complete"
+  | "initialize"
+  | "context_part"
+  | "load_context"
+  | "configure"
+  | "write_state"
+  | "restore"
+  | FileMethod;
+
+export interface CellListener {
+  output(event: Params<"output">): void;
+  display(event: Params<"display">, attachments: readonly Buffer[]): void;
+  clear(event: Params<"clear_output">): void;
+  settled(event: Params<"settled">): void;
+  died(death: Death): void;
+  hostCall(call: Params<"host_call">): Promise<Result<"host_call">>;
+}
+
+/** One branch of a session: its present head, its line of states, and who listens to its cell. */
+export class Branch implements BranchEvents {
+  readonly family: Family;
+  readonly number: number;
+  readonly line: Line;
+  /** What the newest checkpoint could not keep. */
+  lost: readonly string[] = [];
+  #generation = 0;
+  /** The generation that a question was put to. */
+  #asked: number | undefined;
+  #heirs: (() => void)[] = [];
+  #listener: { readonly step: number; readonly cell: CellListener } | undefined;
+  readonly #background: (event: Params<"output">) => void;
+  readonly #bereaved: Bereaved;
+
+  constructor(
+    family: Family,
+    number: number,
+    line: Line,
+    background: (event: Params<"output">) => void,
+    bereaved: Bereaved,
+  ) {
+    this.family = family;
+    this.number = number;
+    this.line = line;
+    this.#background = background;
+    this.#bereaved = bereaved;
+    family.watch(number, this);
+  }
+
+  get generation(): number {
+    return this.#generation;
+  }
+
+  head(): Promise<Peer> {
+    return this.family.head(this.number, this.#generation);
+  }
+
+  listen(step: number, cell: CellListener): Disposable {
+    this.#listener = { step, cell };
+    return {
+      [Symbol.dispose]: () => {
+        if (this.#listener?.step === step) this.#listener = undefined;
+      },
+    };
+  }
+
+  async ask<M extends RequestMethod>(
+    method: M,
+    params: Params<M>,
+    attachments: readonly Uint8Array[] = [],
+  ): Promise<Result<M>> {
+    if ("step" in params) this.line.issue(params.step);
+    const head = await this.head();
+    head.on("display", (event, attachments) => this.display(event, attachments));
+    head.on("clear_output", (event) => this.clear(event));
+    head.serve("host_call", (call) => this.#hostCall(call));
+    return head.request(method, params, attachments);
+  }
+
+  /** Asks about the state. What hangs in user code costs the head, not the caller. */
+  async question<M extends Question>(
+    method: M,
+    params: Params<M>,
+    timeout: number,
+    attachments: readonly Uint8Array[] = [],
+  ): Promise<Result<M>> {
+    const generation = this.#generation;
+    this.#asked = generation;
+    const timer = setTimeout(() => this.breakOff(), timeout);
+    this.family.foretell(timeout);
+    try {
+      return await this.ask(method, params, attachments);
+    } catch (error) {
+      if (!isCellarError(error, "SESSION_LOST") && !isCellarError(error, "PROTOCOL_ERROR")) {
+        throw error;
+      }
+      await this.#replaceHead(generation);
+      throw new CellarError("SESSION_LOST", "the process ended before it could answer", {
+        remedy: this.family.isAlive
+          ? "A checkpoint took its place; the next result tells what was lost."
+          : "The session is gone and a new one takes its place; the next result tells what was lost.",
+        cause: error,
+      });
+    } finally {
+      clearTimeout(timer);
+      this.#asked = undefined;
+    }
+  }
+
+  /** Whether the head is seen to be there: init may have announced one that is dead by now. */
+  async isThere(): Promise<boolean> {
+    try {
+      await this.question("ping", {}, PING_MS);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Ends the head of a question that is still open. */
+  breakOff(): void {
+    if (this.#asked !== undefined) this.family.kill(this.number, this.#asked);
+  }
+
+  /** Ends a head that no longer answers, dead or not, and waits until another is in its place. */
+  async #replaceHead(generation: number): Promise<void> {
+    const succession = new Promise<void>((resolve) => {
+      if (this.#generation === generation) this.#heirs.push(resolve);
+      else resolve();
+    });
+    using _ = this.family.deadline("the end of its process");
+    this.family.kill(this.number, generation);
+    await Promise.race([succession, this.family.ended]);
+  }
+
+  /** The steps whose checkpoints live; the newest may still be in the making for so long. */
+  async alive(milliseconds: number): Promise<ReadonlySet<number>> {
+    const { present } = this.line;
+    if (milliseconds > 0) await this.line.untilParked(present.id, milliseconds);
+    const { checkpoints } = await this.family.askInit("checkpoints", { branch: this.number });
+    return new Set(checkpoints.map(({ step }) => step));
+  }
+
+  /** Goes to a checkpoint: init ends the head and wakes the copy. */
+  async rollback(checkpoint: number): Promise<void> {
+    const answer = await this.family.askInit("rollback", { branch: this.number, checkpoint });
+    if (answer.done) {
+      this.#generation = answer.generation;
+      this.line.cut(checkpoint);
+      return;
+    }
+    if (answer.instead !== undefined) {
+      this.#generation = answer.instead.generation;
+      this.line.cut(answer.instead.restored);
+    }
+    throw new CellarError("CHECKPOINT_GONE", answer.reason);
+  }
+
+  output(event: Params<"output">): void {
+    if (event.step !== null && event.step === this.#listener?.step) {
+      this.#listener.cell.output(event);
+    } else if (event.step === null) {
+      this.#background(event);
+    }
+  }
+
+  async #hostCall(call: Params<"host_call">): Promise<Result<"host_call">> {
+    if (call.step === this.#listener?.step) return this.#listener.cell.hostCall(call);
+    throw new CellarError("UNSUPPORTED", `${call.name} needs a running cell, and this one is over`);
+  }
+
+  display(event: Params<"display">, attachments: readonly Buffer[]): void {
+    if (event.step === this.#listener?.step) this.#listener.cell.display(event, attachments);
+  }
+
+  clear(event: Params<"clear_output">): void {
+    if (event.step === this.#listener?.step) this.#listener.cell.clear(event);
+  }
+
+  settled(event: Params<"settled">): void {
+    if (event.step === this.#listener?.step) this.#listener.cell.settled(event);
+  }
+
+  parked(event: Params<"parked">): void {
+    if (this.line.parked(event.step)) this.lost = event.lost;
+  }
+
+  died(death: Death): void {
+    if (death.generation !== this.#generation) return;
+    this.#generation = death.next_generation;
+    for (const wake of this.#heirs.splice(0)) wake();
+    const listener = this.#listener;
+    if (listener !== undefined) listener.cell.died(death);
+    else this.#bereaved(death);
+  }
+}

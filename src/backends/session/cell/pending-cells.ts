@@ -1,0 +1,36 @@
+import type { RunningCell } from "./running-cell.js";
+
+/** A cell from the call that wants it to its end. */
+export interface WaitingCell extends Disposable {
+  cancelled: boolean;
+  running: RunningCell | undefined;
+}
+
+/** The cells of a sandbox that are wanted and not over. */
+export class WaitingCells {
+  readonly #cells = new Set<WaitingCell>();
+
+  enter(signal: AbortSignal | undefined): WaitingCell {
+    const abort = () => cancel(cell);
+    const cell: WaitingCell = {
+      cancelled: signal?.aborted === true,
+      running: undefined,
+      [Symbol.dispose]: () => {
+        this.#cells.delete(cell);
+        signal?.removeEventListener("abort", abort);
+      },
+    };
+    signal?.addEventListener("abort", abort, { once: true });
+    this.#cells.add(cell);
+    return cell;
+  }
+
+  cancel(): void {
+    for (const cell of this.#cells) cancel(cell);
+  }
+}
+
+function cancel(cell: WaitingCell): void {
+  cell.cancelled = true;
+  cell.running?.stop("cancelled");
+}

@@ -1,0 +1,320 @@
+import { setMaxListeners } from "node:events";
+import { constants } from "node:os";
+import { CellarError, describeError } from "../../../errors.js";
+import type { CheckpointMode, Params, Result } from "../../../protocol/messages.js";
+import type { ExecutionError, ExecutionStatus, REPLConfig } from "../../backend.js";
+import type { Branch, CellListener, Death } from "../branch.js";
+import { Collector } from "./collector.js";
+import type { HostCalls } from "./host-calls.js";
+import { type Allowance, Clock } from "./pausable-timer.js";
+
+/** A head whose pipes were broken by the cell never reports the end of its output: then nothing comes. */
+const SETTLE_MS = 5_000;
+/** Nor may what is left running write on and on under the cell's name. */
+const LONGEST_SETTLE_MS = 15_000;
+/** How a process leaves that has no memory left to say so with. */
+const OUT_OF_MEMORY_EXIT = 86;
+/** What Python and C++ say before they abort because there is none. */
+const LAST_WORDS = /^Fatal Python error: .*MemoryError|^terminate called .*'std::bad_alloc'/m;
+/** A closed link is mostly a dead head, of which init tells by itself. */
+const DEATH_NOTICE_MS = 250;
+
+export type StopCause = "timeout" | "cancelled";
+
+export interface CellOrder {
+  readonly step: number;
+  readonly number: number;
+  readonly code: string;
+  readonly timeout: number;
+  /** Milliseconds that its clock may stand in all. */
+  readonly queryTotal: number;
+  readonly grace: number;
+  readonly maxOutputLength: number;
+  readonly checkpoint: CheckpointMode;
+  readonly argv?: readonly string[] | undefined;
+  readonly callbacks: Pick<REPLConfig, "onStdout" | "onStderr" | "onDisplay">;
+  readonly calls: HostCalls;
+}
+
+export type CellEnd =
+  | { readonly kind: "answered"; readonly answer: Result<"execute"> }
+  | { readonly kind: "died"; readonly death: Death; readonly broken: CellarError | undefined }
+  | { readonly kind: "lost"; readonly reason: CellarError };
+
+/** One run of one cell on one head: limits it, gathers its output, and finds out how it ended. */
+export class RunningCell implements CellListener {
+  readonly output: CellListener["output"];
+  readonly display: CellListener["display"];
+  readonly clear: CellListener["clear"];
+  readonly collector: Collector;
+  readonly #branch: Branch;
+  readonly #order: CellOrder;
+  readonly #generation: number;
+  #cause: StopCause | undefined;
+  #answered = false;
+  #isOver = false;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #deadline: Disposable | undefined;
+  #settling: NodeJS.Timeout | undefined;
+  #settled: Params<"settled"> | undefined;
+  #wakeSettled: () => void = () => {};
+  #death: CellEnd | undefined;
+  #wakeDied: (end: CellEnd) => void = () => {};
+  #broken: CellarError | undefined;
+  #clock: Clock | undefined;
+  #exceeded: keyof Allowance = "timeout";
+  /** Tells the host's functions that nobody waits for them any more. */
+  #calling: AbortController | undefined;
+
+  constructor(branch: Branch, order: CellOrder) {
+    this.#branch = branch;
+    this.#order = order;
+    this.#generation = branch.generation;
+    this.collector = new Collector(order.callbacks, order.maxOutputLength);
+    this.output = (event) => {
+      this.#settling?.refresh();
+      this.collector.text(event);
+    };
+    this.display = (event, attachments) => this.collector.display(event, attachments);
+    this.clear = (event) => this.collector.clear(event);
+  }
+
+  /** Why it was stopped, when it was; the first cause stays. */
+  get cause(): StopCause | undefined {
+    return this.#cause;
+  }
+
+  /** The limit that a timeout means. */
+  get limit(): string {
+    const { timeout, queryTotal } = this.#order;
+    return this.#exceeded === "timeout" ? timeLimit(timeout) : totalLimit(queryTotal);
+  }
+
+  get report(): Params<"settled"> | undefined {
+    return this.#settled;
+  }
+
+  settled(event: Params<"settled">): void {
+    this.#settled = event;
+    if (this.#broken === undefined) this.#wakeSettled();
+  }
+
+  died(death: Death): void {
+    this.#death = { kind: "died", death, broken: this.#broken };
+    this.#wakeDied(this.#death);
+  }
+
+  /** The cell's clock stands still while the host works for it, not while it is refused. */
+  async hostCall(call: Params<"host_call">): Promise<Result<"host_call">> {
+    const { calls } = this.#order;
+    this.#calling ??= manyListeners(new AbortController());
+    const { signal } = this.#calling;
+    await calls.admit(call, signal);
+    this.#clock?.hold();
+    try {
+      return await calls.answer(call, signal);
+    } finally {
+      this.#clock?.release();
+    }
+  }
+
+  /** SIGINT now, SIGKILL after the grace. Does nothing once the cell is over. */
+  stop(cause: StopCause): void {
+    if (this.#answered || this.#cause !== undefined) return;
+    this.#cause = cause;
+    this.#calling?.abort();
+    const { family, number } = this.#branch;
+    family.interrupt(number, this.#order.step);
+    this.#after(this.#order.grace, () => {
+      if (!this.#answered) this.#kill();
+    });
+  }
+
+  async run(): Promise<CellEnd> {
+    const { step, number, code, maxOutputLength, checkpoint, timeout, argv } = this.#order;
+    const listening = this.#branch.listen(step, this);
+    const died = new Promise<CellEnd>((resolve) => {
+      this.#wakeDied = resolve;
+    });
+    let wakeLost: (end: CellEnd) => void = () => {};
+    const lost = new Promise<CellEnd>((resolve) => {
+      wakeLost = resolve;
+    });
+    const attending = this.#branch.family.onEnd((reason) => wakeLost({ kind: "lost", reason }));
+    this.#clock = new Clock(this.#order, (limit) => {
+      if (this.#cause === undefined) this.#exceeded = limit;
+      this.stop("timeout");
+    });
+    this.#branch.family.foretell(timeout);
+    const { restMs } = this.#branch.family;
+    try {
+      const answered = this.#branch
+        .ask("execute", {
+          step,
+          number,
+          code,
+          max_output: maxOutputLength,
+          checkpoint,
+          ...(argv !== undefined && { argv: [...argv] }),
+          ...(restMs !== undefined && { rest_ms: restMs }),
+        })
+        .then((answer): CellEnd => ({ kind: "answered", answer }))
+        .catch((error: unknown): Promise<CellEnd> => this.#linkBroke(error));
+      const end = await Promise.race([answered, died, lost]);
+      // The head in its place may have died as well by now.
+      if (end.kind !== "answered") return end.kind === "died" ? (this.#death ?? end) : end;
+      this.#answered = true;
+      if (end.answer.output !== undefined) {
+        this.#takeOutput(end.answer.output);
+        return this.#death ?? end;
+      }
+      const settled = await Promise.race([this.#untilSettled(end), died, lost]);
+      // Its last output and its death may have come in one breath.
+      return this.#death ?? settled;
+    } finally {
+      this.#isOver = true;
+      for (const timer of this.#timers) clearTimeout(timer);
+      this.#deadline?.[Symbol.dispose]();
+      this.#clock[Symbol.dispose]();
+      this.#calling?.abort();
+      listening[Symbol.dispose]();
+      attending[Symbol.dispose]();
+    }
+  }
+
+  /** A short cell brings its whole output along. */
+  #takeOutput({ pieces, omitted }: NonNullable<Result<"execute">["output"]>): void {
+    const { number: branch } = this.#branch;
+    const source = { branch, generation: this.#generation };
+    for (const piece of pieces) this.#branch.output({ ...source, ...piece });
+    const { step } = this.#order;
+    this.settled({ ...source, step, seq: pieces.at(-1)?.seq ?? 0, omitted, processes: 0 });
+  }
+
+  /** Nothing of a cell happens after it: what comes too late finds it over. */
+  #after(milliseconds: number, action: () => void): NodeJS.Timeout | undefined {
+    if (this.#isOver) return undefined;
+    const timer = setTimeout(action, milliseconds);
+    this.#timers.add(timer);
+    return timer;
+  }
+
+  #kill(): void {
+    if (this.#isOver) return;
+    const { family, number } = this.#branch;
+    family.kill(number, this.#generation);
+    this.#deadline ??= family.deadline("the end of its process");
+  }
+
+  /** The head's link ended without an answer: it died, or it spoke nonsense and must go. */
+  #linkBroke(error: unknown): Promise<CellEnd> {
+    const isLost = error instanceof CellarError && error.code === "SESSION_LOST";
+    if (isLost) {
+      this.#after(DEATH_NOTICE_MS, () => this.#kill());
+    } else {
+      this.#breakOff(
+        error instanceof CellarError
+          ? error
+          : new CellarError("PROTOCOL_ERROR", describeError(error), { cause: error }),
+      );
+    }
+    return new Promise(() => {});
+  }
+
+  #breakOff(reason: CellarError): void {
+    this.#broken = reason;
+    this.#kill();
+  }
+
+  /** An answer counts when all output is there; a head that cannot deliver it must go. */
+  #untilSettled(end: CellEnd): Promise<CellEnd> {
+    if (this.#settled !== undefined) return Promise.resolve(end);
+    return new Promise((resolve) => {
+      this.#wakeSettled = () => resolve(end);
+      const silent = new CellarError("PROTOCOL_ERROR", "the end of its output never came");
+      this.#settling = this.#after(SETTLE_MS, () => this.#breakOff(silent));
+      this.#after(LONGEST_SETTLE_MS, () => this.#breakOff(silent));
+    });
+  }
+}
+
+/** A batch waits on one signal many times, which Node would take for a leak. */
+function manyListeners(controller: AbortController): AbortController {
+  setMaxListeners(0, controller.signal);
+  return controller;
+}
+
+export function answeredStatus(answer: Result<"execute">): ExecutionStatus {
+  switch (answer.status) {
+    case "ok":
+      return "ok";
+    case "error":
+      return answer.error?.type === "MemoryError" ? "oom" : "error";
+    case "interrupted":
+      return "error";
+  }
+}
+
+/** Status and error of a cell whose process died under it. */
+export function describeDeath(
+  end: Extract<CellEnd, { kind: "died" | "lost" }>,
+  { cause, limit, collector }: Pick<RunningCell, "cause" | "limit" | "collector">,
+): { status: ExecutionStatus; error: ExecutionError } {
+  if (cause !== undefined) return { status: cause, error: stopError(cause, limit) };
+  if (end.kind === "lost") {
+    return crashed("SessionLost", `The session ended during the cell: ${end.reason.message}`);
+  }
+  if (end.broken !== undefined) {
+    return crashed("ProtocolError", `The cell broke the runner's channel: ${end.broken.message}`);
+  }
+  const { cause: death } = end.death;
+  switch (death.kind) {
+    case "oom":
+      return starved();
+    case "signal":
+      if (LAST_WORDS.test(collector.whole("stderr"))) return starved();
+      return crashed("Crashed", `The process was ended by ${signalName(death.signal)}`);
+    case "exit":
+      if (death.code === OUT_OF_MEMORY_EXIT) return starved();
+      return crashed("Crashed", `The process left with exit code ${death.code}`);
+    case "killed":
+      return crashed("Crashed", "The process was ended by the host");
+  }
+}
+
+function starved(): { status: "oom"; error: ExecutionError } {
+  return {
+    status: "oom",
+    error: plain("MemoryError", "The cell exceeded the memory limit and was ended"),
+  };
+}
+
+function timeLimit(milliseconds: number): string {
+  return `its time limit of ${milliseconds / 1000} s`;
+}
+
+function totalLimit(milliseconds: number): string {
+  return `what its questions to the host may take in all (queryTotal, ${milliseconds / 1000} s)`;
+}
+
+export function stopError(cause: StopCause, limit: string): ExecutionError {
+  switch (cause) {
+    case "timeout":
+      return plain("TimeoutError", `The cell exceeded ${limit}`);
+    case "cancelled":
+      return plain("Cancelled", "The cell was cancelled");
+  }
+}
+
+function crashed(type: string, message: string): { status: "crashed"; error: ExecutionError } {
+  return { status: "crashed", error: plain(type, message) };
+}
+
+function plain(type: string, message: string): ExecutionError {
+  return { type, message, traceback: `${type}: ${message}` };
+}
+
+function signalName(number: number): string {
+  const name = Object.entries(constants.signals).find(([, value]) => value === number)?.[0];
+  return name === undefined ? `signal ${number}` : `${name} (signal ${number})`;
+}

@@ -1,0 +1,81 @@
+import { describeError } from "../../../errors.js";
+import type { CheckpointMode, Result } from "../../../protocol/messages.js";
+import type { StateReport } from "../../backend.js";
+import type { Branch } from "../branch.js";
+import type { Family } from "../session.js";
+import type { Line } from "../step-history.js";
+
+/** Why a state is not said to have survived although a copy of it was put in place. */
+export const UNSEEN =
+  "the process that was put in its place ended at once; the next result tells what is left";
+
+/** The state that an answered cell left behind. A notice of an earlier loss goes with it. */
+export function stateAfter(
+  step: number,
+  answer: Result<"execute">,
+  mode: CheckpointMode,
+  notice: StateReport | undefined,
+): StateReport {
+  const { planned, reason } = answer.checkpoint;
+  const checkpoint = planned && mode === "always" ? step : null;
+  if (notice !== undefined) return { ...notice, checkpoint };
+  if (checkpoint !== null) return { survived: true, checkpoint };
+  return { survived: true, checkpoint, reason: reason ?? whyNone(mode) };
+}
+
+/** A loss stays told until a result has told it. */
+export function joinReports(earlier: StateReport | undefined, later: StateReport): StateReport {
+  if (earlier === undefined) return later;
+  const reasons = new Set([earlier.reason, later.reason].filter((text) => text !== undefined));
+  return {
+    ...later,
+    survived: earlier.survived && later.survived,
+    ...(reasons.size > 0 && { reason: [...reasons].join("; ") }),
+  };
+}
+
+function whyNone(mode: CheckpointMode): string {
+  return mode === "idle"
+    ? "checkpoints are made only when the session rests"
+    : "checkpoints are off";
+}
+
+/** A checkpoint took the place of a dead head: is it the state that was there before the cell? */
+export function restoredState(line: Line, restored: number, lost: readonly string[]): StateReport {
+  const gone = line.cut(restored);
+  const { id, cell } = line.present;
+  const base = { checkpoint: id, ...(lost.length > 0 && { lost }) };
+  if (gone.length === 0) return { survived: true, ...base };
+  const cells = [...new Set(gone.map((step) => step.cell))].join(", ");
+  const kept = cell === 0 ? "an empty session" : `the state after cell ${cell}`;
+  return {
+    survived: false,
+    ...base,
+    reason: `restored ${kept}; lost what these cells did: ${cells}`,
+  };
+}
+
+/** A new session was made, but its context could not be had again. */
+export function withoutContext(error: unknown): StateReport {
+  const reason = `the context could not be loaded again: ${describeError(error)}`;
+  return { survived: false, checkpoint: null, reason };
+}
+
+/** The state of a session that is gone as a whole. */
+export async function lostState(family: Family): Promise<StateReport> {
+  const { details } = await family.ended;
+  return { survived: false, checkpoint: null, reason: String(details.reason ?? "session") };
+}
+
+/** What is there after going back, whatever has come of it. */
+export async function takenBack(branch: Branch, going: Promise<void>): Promise<StateReport> {
+  let reason: string | undefined;
+  await going.catch((error: unknown) => {
+    reason = describeError(error);
+  });
+  if (reason === undefined && !(await branch.isThere())) reason = UNSEEN;
+  const checkpoint = branch.line.present.id;
+  return reason === undefined
+    ? { survived: true, checkpoint }
+    : { survived: false, checkpoint, reason };
+}

@@ -1,0 +1,38 @@
+import type { Params, Result } from "../../protocol/messages.js";
+import type { FileMethod, FileOrder } from "../files/sandbox-files.js";
+import type { WorkspaceLimit } from "../files/workspace-file.js";
+import type { Branch } from "./branch.js";
+import { hasCheckpoints } from "./checks.js";
+import { keepingAlive } from "./keep-alive.js";
+import type { Lodging } from "./lease.js";
+
+/** A piece is moved at once; a loaded machine may take longer. */
+const PIECE_MS = 60_000;
+
+/** A sandbox, as far as files are concerned. */
+export interface FileKeeper {
+  readonly limit: WorkspaceLimit;
+  /** Where it lives now. */
+  place(): { readonly lodging: Lodging; readonly branch: Branch };
+  /** In turn with cells, in a session that lives. */
+  task<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** Init answers at any time. Where there is none, the process that runs cells does between them. */
+export async function askFiles<M extends FileMethod>(
+  keeper: FileKeeper,
+  method: M,
+  order: FileOrder<M>,
+  attachments: readonly Uint8Array[] = [],
+): Promise<Result<M>> {
+  const { bytes: max_bytes, files: max_files } = keeper.limit;
+  const limits = method === "open_file" ? { max_bytes, max_files } : {};
+  const params = { ...order, ...limits } as Params<M>;
+  const { info, family } = keeper.place().lodging;
+  if (!hasCheckpoints(info)) {
+    const ask = () => keeper.place().branch.question(method, params, PIECE_MS, attachments);
+    return await keeper.task(ask);
+  }
+  if (!family.isAlive) await keeper.task(async () => {});
+  return await keepingAlive(keeper.place().lodging.family.askInit(method, params, attachments));
+}

@@ -1,0 +1,87 @@
+import type { SandboxInfo } from "../backend.js";
+import type { LargeContext } from "./context/context.js";
+import type { Family } from "./session.js";
+
+/** Where a sandbox lives: a session, and one branch of it. */
+export interface Lodging {
+  readonly family: Family;
+  readonly branch: number;
+  readonly info: SandboxInfo;
+  /** The context that its heads are born with. */
+  readonly context: LargeContext | undefined;
+  /** Whether a session that is born with a context could be had in its place. */
+  readonly canHoldContexts: boolean;
+  /** Another branch of the same session, for a twin. */
+  share(): Lodging;
+  /** Ends the branch; the session too, when it was the last. */
+  leave(milliseconds?: number): Promise<void>;
+}
+
+/** Makes a lodging, with the context in it where it can; the next one too when a session is lost. */
+export type Birthplace = (context?: LargeContext) => Promise<Lodging>;
+
+export interface LodgingKind {
+  readonly context?: LargeContext | undefined;
+  readonly canHoldContexts?: boolean;
+}
+
+/** Counts the branches of one session. */
+class House {
+  readonly #open = new Set<number>();
+  #next = 0;
+
+  enter(): number {
+    const branch = this.#next++;
+    this.#open.add(branch);
+    return branch;
+  }
+
+  leave(branch: number): boolean {
+    this.#open.delete(branch);
+    return this.#open.size === 0;
+  }
+}
+
+export function lodge(family: Family, info: SandboxInfo, kind: LodgingKind = {}): Lodging {
+  return enter(new House(), family, info, kind);
+}
+
+function enter(house: House, family: Family, info: SandboxInfo, kind: LodgingKind): Lodging {
+  const branch = house.enter();
+  return {
+    family,
+    branch,
+    info,
+    context: kind.context,
+    canHoldContexts: kind.canHoldContexts ?? false,
+    share: () => enter(house, family, info, kind),
+    leave: async (milliseconds = 0) => {
+      if (house.leave(branch)) {
+        family.close();
+        await withinTime(family.gone, milliseconds);
+      } else if (family.isAlive) {
+        await family.askInit("drop", { branch }).catch(() => {});
+        family.forget(branch);
+      }
+    },
+  };
+}
+
+async function withinTime(work: Promise<void>, milliseconds: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
+  });
+  await Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
+/** The same lodgings, whose `info` also tells why this backend was chosen. */
+export function explained(birthplace: Birthplace, chosen: string | undefined): Birthplace {
+  if (chosen === undefined) return birthplace;
+  const telling = (lodging: Lodging): Lodging => ({
+    ...lodging,
+    info: { ...lodging.info, reason: `${chosen}; ${lodging.info.reason}` },
+    share: () => telling(lodging.share()),
+  });
+  return async (...wanted) => telling(await birthplace(...wanted));
+}

@@ -1,0 +1,411 @@
+import type { Settings } from "../../config.js";
+import { CellarError } from "../../errors.js";
+import type { Params, RestoreReport, Variable } from "../../protocol/messages.js";
+import { decodeValue, encodeValue } from "../../protocol/values.js";
+import type {
+  Checkpoint,
+  CodeExecution,
+  Completion,
+  ExecuteOptions,
+  ISandbox,
+  SandboxInfo,
+  StateReport,
+} from "../backend.js";
+import { type AskFiles, SandboxFiles } from "../files/sandbox-files.js";
+import { workspaceLimit } from "../files/workspace-file.js";
+import { Branch, type Death, type Question } from "./branch.js";
+import type { Callbacks } from "./cell/callbacks.js";
+import { HostCalls } from "./cell/host-calls.js";
+import { type WaitingCell, WaitingCells } from "./cell/pending-cells.js";
+import { cellLimits, explained, extrasOf, gathered, unrun } from "./cell/result.js";
+import {
+  answeredStatus,
+  type CellEnd,
+  describeDeath,
+  RunningCell,
+  stopError,
+} from "./cell/running-cell.js";
+import * as reports from "./cell/state-report.js";
+import {
+  calledFromWithin,
+  checkAbility,
+  checkLimit,
+  checkSource,
+  checkVariableName,
+  closedError,
+  hasCheckpoints,
+  unforkable,
+} from "./checks.js";
+import { COMPLETION_MS, completeAt } from "./completion.js";
+import { contextOf } from "./context/context.js";
+import { askFiles, type FileKeeper } from "./file-requests.js";
+import { keepingAlive } from "./keep-alive.js";
+import type { Birthplace, Lodging } from "./lease.js";
+import { Furniture } from "./setup.js";
+import {
+  Capture,
+  type Captured,
+  type CaptureOptions,
+  type OpenSink,
+} from "./state/state-capture.js";
+import { Line } from "./step-history.js";
+import { TaskQueue } from "./task-queue.js";
+
+/** A checkpoint is parked within milliseconds; a loaded machine may take longer. */
+const PARKING_MS = 5_000;
+const CLOSING_MS = 5_000;
+
+/** A Python of one's own: cells run one at a time, and their state stays. */
+export class PythonSandbox extends SandboxFiles implements ISandbox {
+  readonly #birthplace: Birthplace;
+  readonly #settings: Settings;
+  readonly #callbacks: Callbacks;
+  readonly #queue = new TaskQueue();
+  readonly #waiting = new WaitingCells();
+  #lodging: Lodging;
+  #branch: Branch;
+  readonly #calls: HostCalls;
+  readonly #furniture: Furniture;
+  /** Nothing is there yet but what a new session could have as well. */
+  #isFresh: boolean;
+  #nextStep: number;
+  #number: number;
+  #notice: StateReport | undefined;
+  #isLossTold = false;
+  /** Of heads between cells, not told yet. */
+  readonly #deaths: StateReport[] = [];
+  #ending: Promise<void> | undefined;
+
+  constructor(
+    birthplace: Birthplace,
+    lodging: Lodging,
+    settings: Settings,
+    callbacks: Callbacks,
+    start: { branch: number; line: Line; step: number; number: number },
+  ) {
+    super(workspaceLimit(settings.limits));
+    this.#birthplace = birthplace;
+    this.#lodging = lodging;
+    this.#settings = settings;
+    this.#callbacks = callbacks;
+    this.#furniture = new Furniture(callbacks, settings, () => this.#nextStep++);
+    const givenAt = (step: number) => this.#furniture.givenAt(step, this.#lodging);
+    this.#calls = new HostCalls(callbacks, givenAt, settings);
+    this.#isFresh = start.branch === 0;
+    this.#nextStep = start.step;
+    this.#number = start.number;
+    this.#branch = this.#adopt(start.branch, start.line);
+  }
+
+  static async open<T extends PythonSandbox>(
+    Kind: new (...parts: ConstructorParameters<typeof PythonSandbox>) => T,
+    birthplace: Birthplace,
+    settings: Settings,
+    callbacks: Callbacks,
+    step = 1,
+  ): Promise<T> {
+    const lodging = await birthplace();
+    const start = { branch: 0, line: new Line(), step, number: 0 };
+    const sandbox = new Kind(birthplace, lodging, settings, callbacks, start);
+    const ready = sandbox.#queue.run(() => sandbox.#furnish());
+    await ready.catch((error: unknown) => sandbox.destroy().then(() => Promise.reject(error)));
+    return sandbox;
+  }
+
+  get info(): SandboxInfo {
+    return this.#lodging.info;
+  }
+
+  async initialize(context?: unknown): Promise<void> {
+    const settle = contextOf(context);
+    await this.#task(async () => {
+      const next = await settle();
+      if (next.kind === "large" && this.#isFresh && this.#lodging.canHoldContexts) {
+        const lodging = await this.#birthplace(next);
+        this.#furniture.context = next;
+        await this.#moveTo(lodging);
+      } else {
+        await this.#furniture.place(this.#branch, next);
+        this.#furniture.context = next;
+      }
+    });
+  }
+
+  async execute(code: string, options: ExecuteOptions = {}): Promise<CodeExecution> {
+    checkSource(code, options);
+    using waiting = this.#waiting.enter(options.signal);
+    return await this.#task(() => this.#run(code, options, waiting));
+  }
+
+  async getVariable(name: string): Promise<unknown> {
+    const answer = await this.#ask("get_variable", { name: String(name) });
+    return answer.found ? decodeValue(answer.value) : undefined;
+  }
+
+  async setVariable(name: string, value: unknown): Promise<void> {
+    checkVariableName(name);
+    const encoded = encodeValue(value);
+    await this.#task(() => {
+      this.#isFresh = false;
+      return this.#furniture.set(this.#branch, name, encoded, value);
+    });
+  }
+
+  async variables(): Promise<readonly Variable[]> {
+    return (await this.#ask("variables", {})).variables;
+  }
+
+  async complete(code: string, cursor = code.length): Promise<Completion> {
+    return await completeAt(code, cursor, (at) => this.#ask("complete", at, COMPLETION_MS));
+  }
+
+  /** Hands the present state piece by piece to what `open` gives, while cells go on. */
+  async capture(open: OpenSink, options: CaptureOptions): Promise<Captured> {
+    if (this.#ending !== undefined) throw closedError("the sandbox was destroyed");
+    const capture = new Capture(this.#branch, options, open, (work) => this.#task(work));
+    return keepingAlive(capture.run(this.info));
+  }
+
+  /** The next cell gets this number, or one above those that were used already. */
+  numberNext(number: number): void {
+    this.#number = Math.max(this.#number, number - 1);
+  }
+
+  /** Puts the variables of a captured state into this new session. */
+  restore(file?: string): Promise<RestoreReport> {
+    const given = hasCheckpoints(this.info) ? undefined : file;
+    return this.#task(() => keepingAlive(this.#furniture.restore(this.#branch, given)));
+  }
+
+  async cancel(): Promise<void> {
+    this.#waiting.cancel();
+  }
+
+  checkpoints(): Promise<readonly Checkpoint[]> {
+    return this.#task(async () => {
+      checkAbility(this.info, "checkpoints()");
+      return this.#branch.line.kept(await this.#alive());
+    });
+  }
+
+  async undo(cells = 1): Promise<Checkpoint> {
+    checkLimit("cells", cells, 1);
+    return await this.#task(async () => {
+      checkAbility(this.info, "undo()");
+      const target = this.#branch.line.undoing(cells, await this.#alive());
+      await this.#goTo(target.id);
+      return target;
+    });
+  }
+
+  fork(): Promise<this> {
+    return this.#task(async () => {
+      checkAbility(this.info, "fork()");
+      const { line, family, number } = this.#branch;
+      const { present } = line;
+      if (!(await line.untilParked(present.id, PARKING_MS))) throw unforkable();
+      const twin = this.#lodging.share();
+      const { branch } = twin;
+      const start = { branch, line: new Line(present), step: this.#nextStep, number: this.#number };
+      const Kind = this.constructor as typeof PythonSandbox;
+      const fork = new Kind(this.#birthplace, twin, this.#settings, this.#callbacks, start) as this;
+      fork.#furniture.copyFrom(this.#furniture);
+      this.#isFresh = false;
+      // It listens before it is made, for its first checkpoint may be told with the answer.
+      const order = { branch: number, checkpoint: present.id, new_branch: branch };
+      const answer = await family.askInit("fork", order);
+      if (!answer.done) {
+        await fork.destroy();
+        throw new CellarError("CHECKPOINT_GONE", answer.reason);
+      }
+      if (present.id === 0) await fork.#furnish();
+      return fork;
+    });
+  }
+
+  destroy(): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  async #end(): Promise<void> {
+    this.#waiting.cancel();
+    const impatience = setInterval(() => this.#branch.breakOff(), this.#settings.grace);
+    const left = this.#queue.run(() => this.#lodging.leave(CLOSING_MS));
+    await left.finally(() => clearInterval(impatience));
+  }
+
+  readonly askFiles: AskFiles = (method, order, attachments) => {
+    if (this.#ending !== undefined) return Promise.reject(closedError("the sandbox was destroyed"));
+    // What holds a file is not to be exchanged for a new session.
+    if (method === "open_file") this.#isFresh = false;
+    const place = () => ({ lodging: this.#lodging, branch: this.#branch });
+    const keeper: FileKeeper = { limit: this.workspace, place, task: (work) => this.#task(work) };
+    return askFiles(keeper, method, order, attachments);
+  };
+
+  #task<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#ending !== undefined) return Promise.reject(closedError("the sandbox was destroyed"));
+    if (this.#calls.isCalling) return Promise.reject(calledFromWithin());
+    return this.#queue.run(async () => {
+      while (this.#deaths.length > 0) await this.#tellDeaths();
+      if (!this.#lodging.family.isAlive) await this.#moveIn();
+      return work();
+    });
+  }
+
+  #ask<M extends Question>(method: M, params: Params<M>, limit = this.#settings.timeout) {
+    return this.#task(() => this.#branch.question(method, params, limit));
+  }
+
+  #adopt(number: number, line: Line): Branch {
+    return new Branch(
+      this.#lodging.family,
+      number,
+      line,
+      ({ text, stream }) => this.#callbacks.onBackground?.(text, stream),
+      (death) => this.#mourn(death),
+    );
+  }
+
+  /** The session is gone as a whole: a new, empty one takes its place, and one result says so. */
+  async #moveIn(): Promise<void> {
+    const loss = this.#isLossTold ? undefined : await reports.lostState(this.#lodging.family);
+    const { context } = this.#furniture;
+    try {
+      await this.#moveTo(await this.#birthplace(context?.kind === "large" ? context : undefined));
+    } catch (error) {
+      if (context === undefined) throw error;
+      const lodging = await this.#birthplace();
+      // The session goes on without what cannot be had any more, such as a file that is gone.
+      this.#furniture.context = undefined;
+      await this.#moveTo(lodging);
+      this.#notice = reports.joinReports(this.#notice, reports.withoutContext(error));
+    }
+    this.#isFresh = true;
+    this.#isLossTold = false;
+    if (loss !== undefined) this.#notice = reports.joinReports(this.#notice, loss);
+  }
+
+  async #moveTo(lodging: Lodging): Promise<void> {
+    const left = this.#lodging;
+    this.#lodging = lodging;
+    this.#branch = this.#adopt(lodging.branch, new Line());
+    await left.leave();
+    await this.#furnish();
+  }
+
+  #furnish(): Promise<void> {
+    return this.#furniture.install(this.#branch, this.#lodging);
+  }
+
+  #alive(): Promise<ReadonlySet<number>> {
+    return this.#branch.alive(this.#settings.checkpoints === "always" ? 1000 : 0);
+  }
+
+  async #run(code: string, options: ExecuteOptions, waiting: WaitingCell): Promise<CodeExecution> {
+    const limits = cellLimits(this.#settings, options);
+    const number = ++this.#number;
+    const step = this.#nextStep++;
+    const parts = { callbacks: this.#callbacks, calls: this.#calls };
+    const cell = new RunningCell(this.#branch, { step, number, code, ...limits, ...parts });
+    if (waiting.cancelled) return unrun(cell, this.#branch.line, { number, code, info: this.info });
+    this.#isFresh = false;
+    waiting.running = cell;
+    const started = performance.now();
+    const end = await cell.run();
+    const duration = performance.now() - started;
+    waiting.running = undefined;
+    const notice = this.#notice;
+    this.#notice = undefined;
+    return {
+      number,
+      code,
+      ...explained(await this.#conclude(end, cell, { step, number, notice }), this.#settings),
+      ...gathered(cell, this.info.isolation, end),
+      ...extrasOf(end),
+      duration,
+    };
+  }
+
+  async #conclude(
+    end: CellEnd,
+    cell: RunningCell,
+    run: { step: number; number: number; notice: StateReport | undefined },
+  ): Promise<Pick<CodeExecution, "status" | "error" | "result" | "exitCode" | "state">> {
+    if (end.kind === "answered") {
+      const { answer } = end;
+      const { cause } = cell;
+      const status = cause ?? answeredStatus(answer);
+      const error = cause === undefined ? answer.error : stopError(cause, cell.limit);
+      const failed = status === "timeout" || status === "oom";
+      const undone = failed ? await this.#takeBack() : undefined;
+      if (undone === undefined) this.#branch.line.add({ id: run.step, cell: run.number });
+      if (!answer.checkpoint.planned) this.#branch.line.unparkable(run.step);
+      const state =
+        undone === undefined
+          ? reports.stateAfter(run.step, answer, this.#settings.checkpoints, run.notice)
+          : reports.joinReports(run.notice, undone);
+      return { status, error, result: answer.result, exitCode: answer.exit_code, state };
+    }
+    const { status, error } = describeDeath(end, cell);
+    // It had answered and was copied before it died: what came back holds this cell's work too.
+    if (end.kind === "died" && end.death.restored === run.step) {
+      this.#branch.line.add({ id: run.step, cell: run.number });
+    }
+    const { line, lost } = this.#branch;
+    const restored =
+      end.kind === "died"
+        ? await this.#restoredIfSeen(reports.restoredState(line, end.death.restored, lost))
+        : undefined;
+    this.#isLossTold = restored === undefined;
+    const state = restored ?? (await reports.lostState(this.#lodging.family));
+    const told = reports.joinReports(run.notice, state);
+    return { status, error, result: null, exitCode: null, state: told };
+  }
+
+  /** Time or memory ran out, but the head lives: the state before the cell comes back all the same. */
+  async #takeBack(): Promise<StateReport | undefined> {
+    if (!hasCheckpoints(this.info) || this.#settings.checkpoints === "off") return undefined;
+    const { id } = this.#branch.line.present;
+    if (id !== 0 && !(await this.#alive()).has(id)) return undefined;
+    return await reports.takenBack(this.#branch, this.#goTo(id));
+  }
+
+  /** Also when another state than the one asked for came back. */
+  async #goTo(checkpoint: number): Promise<void> {
+    try {
+      await this.#branch.rollback(checkpoint);
+    } finally {
+      if (this.#branch.line.present.id === 0) await this.#furnish();
+    }
+  }
+
+  /** Only what was seen to be there has survived; undefined when the session is gone as a whole. */
+  async #restoredIfSeen(report: StateReport): Promise<StateReport | undefined> {
+    const ready = this.#branch.line.present.id === 0 ? this.#furnish() : Promise.resolve();
+    const isThere = await ready.then(() => this.#branch.isThere()).catch(() => false);
+    if (!this.#lodging.family.isAlive) return undefined;
+    const checkpoint = this.#branch.line.present.id;
+    return isThere
+      ? { ...report, checkpoint }
+      : { survived: false, checkpoint, reason: reports.UNSEEN };
+  }
+
+  /** The head died between cells: whatever comes next goes on from what took its place. */
+  #mourn(death: Death): void {
+    // At once: what is asked for next may go to another state.
+    this.#deaths.push(reports.restoredState(this.#branch.line, death.restored, this.#branch.lost));
+    this.#queue.run(() => this.#tellDeaths());
+  }
+
+  async #tellDeaths(): Promise<void> {
+    for (const restored of this.#deaths.splice(0)) {
+      const report = await this.#restoredIfSeen(restored);
+      // Where nothing took its place, the next session tells.
+      if (report === undefined) return;
+      const reason = report.reason ?? "the process ended between two cells and was restored";
+      this.#notice = reports.joinReports(this.#notice, { ...report, reason });
+    }
+  }
+}

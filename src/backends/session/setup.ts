@@ -1,0 +1,198 @@
+import type { Settings } from "../../config.js";
+import { CellarError, describeError, isCellarError } from "../../errors.js";
+import type { Params, RestoreReport, Result } from "../../protocol/messages.js";
+import type { Json } from "../../protocol/values.js";
+import type { Branch } from "./branch.js";
+import type { Callbacks } from "./cell/callbacks.js";
+import { type Context, isLongText, type LargeContext, largeValue } from "./context/context.js";
+import type { Lodging } from "./lease.js";
+import { fillExchange } from "./state/exchange-file.js";
+
+/** Values of many parts take Python longer to build than a question usually may. */
+const LOADING_MS = 120_000;
+/** A head that has just been made does so at once; a loaded machine may take longer. */
+const SETUP_MS = 20_000;
+
+type Plan = Result<"initialize">["checkpoint"];
+
+/** What the host puts into a head: the environment, its tools, variables and the context. */
+export class Furniture {
+  readonly #environment: Callbacks["env"];
+  readonly #tools: Callbacks["tools"];
+  readonly #settings: Settings;
+  readonly #nextStep: () => number;
+  #context: Context | undefined;
+  /** What was given as context at which step, so far back as a head may be. */
+  readonly #given = new Map<number, unknown>();
+
+  constructor(
+    { env, tools }: Pick<Callbacks, "env" | "tools">,
+    settings: Settings,
+    nextStep: () => number,
+  ) {
+    this.#environment = env;
+    this.#tools = tools;
+    this.#settings = settings;
+    this.#nextStep = nextStep;
+  }
+
+  get context(): Context | undefined {
+    return this.#context;
+  }
+
+  set context(context: Context | undefined) {
+    this.#context = context;
+  }
+
+  /** What a head has as context that was put there at a step; a session may be born with one. */
+  givenAt(step: number, lodging: Lodging): unknown {
+    return step === 0 ? lodging.context?.given : this.#given.get(step);
+  }
+
+  /** For a twin, which goes on from the same state. */
+  copyFrom(other: Furniture): void {
+    this.#context = other.#context;
+    for (const [step, given] of other.#given) this.#given.set(step, given);
+  }
+
+  /** What a new head needs before the first cell. */
+  async install(branch: Branch, lodging: Lodging): Promise<void> {
+    const order = {
+      ...conductOf(this.#settings),
+      ...agentOf(this.#settings),
+      ...toolsOf(this.#tools),
+    };
+    if (this.#environment !== undefined || Object.keys(order).length > 0) {
+      const configuration = { environment: { ...this.#environment }, ...order };
+      await branch.question("configure", configuration, SETUP_MS);
+    }
+    const context = this.#context;
+    if (context !== undefined && context !== lodging.context) await this.place(branch, context);
+  }
+
+  async place(branch: Branch, context: Context): Promise<void> {
+    const { given } = context;
+    if (context.kind === "small") await this.#assign(branch, "context", context.value, given);
+    else await this.#stream(branch, context, "context");
+  }
+
+  /** In one message, or in pieces where it is too large for that. */
+  async set(branch: Branch, name: string, value: Json, given: unknown): Promise<void> {
+    try {
+      if (!isLongText(value)) return await this.#assign(branch, name, value, given);
+    } catch (error) {
+      if (!isCellarError(error, "TOO_LARGE")) throw error;
+    }
+    await this.#stream(branch, await largeValue(given, value), name);
+  }
+
+  /** Puts the variables of a snapshot into a new head: of this file, or of the one in its room. */
+  async restore(branch: Branch, file?: string): Promise<RestoreReport> {
+    if (file === undefined) await lendState(branch);
+    const { checkpoints: checkpoint, timeout } = this.#settings;
+    const step = this.#nextStep();
+    const { exchange } = branch.family;
+    if (exchange !== undefined && file !== undefined) await fillExchange(exchange, file);
+    const order = {
+      step,
+      checkpoint,
+      ...(exchange === undefined && file !== undefined && { file }),
+    };
+    const patience = Math.max(timeout, LOADING_MS);
+    const answer = await branch.question("restore", order, patience).catch((error: unknown) => {
+      throw isCellarError(error, "REMOTE_ERROR") ? unrestorable(error) : error;
+    });
+    record(branch, step, answer.checkpoint);
+    return answer.report;
+  }
+
+  async #assign(branch: Branch, name: string, value: Json, given: unknown): Promise<void> {
+    const { checkpoints: checkpoint, timeout } = this.#settings;
+    const step = this.#nextStep();
+    const variables = { [name]: value };
+    const answer = await branch.question("initialize", { step, variables, checkpoint }, timeout);
+    record(branch, step, answer.checkpoint);
+    if (name === "context") this.#remember(step, given);
+  }
+
+  #remember(step: number, given: unknown): void {
+    this.#given.set(step, given);
+    for (const old of this.#given.keys()) {
+      if (this.#given.size <= this.#settings.keepCheckpoints + 1) return;
+      this.#given.delete(old);
+    }
+  }
+
+  /** Each part waits for the answer to the one before, so that nothing piles up. */
+  async #stream(branch: Branch, context: LargeContext, name: string): Promise<void> {
+    const { checkpoints: checkpoint, timeout } = this.#settings;
+    const { format, bytes: total } = context;
+    try {
+      let offset = 0;
+      for await (const piece of context.pieces()) {
+        const part = { format, total, offset, attachments: [{ bytes: piece.length }] };
+        await branch.question("context_part", part, timeout, [piece]);
+        offset += piece.length;
+      }
+      const step = this.#nextStep();
+      const patience = Math.max(timeout, LOADING_MS);
+      const order = { step, total, checkpoint, ...(name !== "context" && { name }) };
+      const answer = await branch.question("load_context", order, patience);
+      record(branch, step, answer.checkpoint);
+      if (name === "context") this.#remember(step, context.given);
+    } catch (error) {
+      throw isCellarError(error, "REMOTE_ERROR") ? refused(error, name) : error;
+    }
+  }
+}
+
+function conductOf({ policy, sanitise }: Settings): Pick<Params<"configure">, "conduct"> {
+  return policy === "off" && !sanitise ? {} : { conduct: { policy, sanitise } };
+}
+
+function agentOf({ agent }: Settings): Pick<Params<"configure">, "agent"> {
+  if (agent === undefined) return {};
+  return {
+    agent: {
+      max_grep_results: agent.maxGrepResults,
+      require_exploration_before_final: agent.requireExplorationBeforeFinal,
+      min_exploration_calls: agent.minExplorationCalls,
+    },
+  };
+}
+
+function toolsOf(tools: Callbacks["tools"]): Pick<Params<"configure">, "tools"> {
+  return tools === undefined ? {} : { tools: [...tools.values()].map(({ spec }) => spec) };
+}
+
+function record({ line }: Branch, step: number, plan: Plan): void {
+  line.add({ id: step, cell: line.present.cell });
+  if (!plan.planned) line.unparkable(step);
+}
+
+async function lendState({ family, number }: Branch): Promise<void> {
+  const answer = await family.askInit("lend_state", { branch: number });
+  if (!answer.done) {
+    throw new CellarError("STATE_REFUSED", `the state cannot be handed in: ${answer.reason}`);
+  }
+}
+
+function unrestorable(error: CellarError): CellarError {
+  return new CellarError("STATE_REFUSED", describeError(error).replace(/^Refused: /, ""), {
+    cause: error,
+  });
+}
+
+function refused(error: CellarError, name: string): CellarError {
+  const reason = describeError(error);
+  if (!reason.startsWith("MemoryError")) return error;
+  const what = name === "context" ? "the context" : `the value of ${name}`;
+  return new CellarError("TOO_LARGE", `${what} does not fit into the session's memory`, {
+    remedy:
+      name === "context"
+        ? "Call initialize() before the first cell, where it is counted apart, or raise memoryMb."
+        : "Raise limits.memoryMb, or give it as a file: putFile(), mounts or initialize({ file }).",
+    details: { reason },
+    cause: error,
+  });
+}

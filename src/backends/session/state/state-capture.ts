@@ -1,0 +1,254 @@
+import { createReadStream } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CellarError, isCellarError } from "../../../errors.js";
+import { temporaryTrouble } from "../../../isolation/temporary-trouble.js";
+import type { StateManifest } from "../../../protocol/messages.js";
+import type { Peer } from "../../../protocol/peer.js";
+import type { SandboxInfo } from "../../backend.js";
+import type { Branch } from "../branch.js";
+import { readExchange } from "./exchange-file.js";
+import { IncomingState, type StateSink } from "./incoming-state.js";
+
+/** A checkpoint is parked within milliseconds; a loaded machine may take longer. */
+const PARKING_MS = 5_000;
+/** A writer that says nothing for so long hangs in code of the user. */
+const SILENCE_MS = 60_000;
+/** However slowly it goes on. */
+const LONGEST_MS = 30 * 60_000;
+const MAX_ATTEMPTS = 3;
+
+export interface CaptureOptions {
+  /** The largest state that is taken, in bytes as it is written. */
+  readonly maxBytes: number;
+  /** Whether names that begin with an underscore are kept; true unless told otherwise. */
+  readonly private?: boolean | undefined;
+  /** Whether a variable that cannot be kept fails the whole. */
+  readonly strict?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Captured {
+  readonly manifest: StateManifest;
+  /** The cell of the sandbox after which this was the state; 0 for the start. */
+  readonly cell: number;
+  /** Whether cells had to wait for it: no copy could be made. */
+  readonly blocked: boolean;
+}
+
+/** A capture that is begun again opens another sink; what the one before got is void. */
+export type OpenSink = () => StateSink;
+
+/** Runs work when no cell does. */
+type Enqueue = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** Brings the state of a branch out of its session while cells go on. */
+export class Capture {
+  readonly #branch: Branch;
+  readonly #options: CaptureOptions;
+  readonly #open: OpenSink;
+  readonly #enqueue: Enqueue;
+
+  constructor(branch: Branch, options: CaptureOptions, open: OpenSink, enqueue: Enqueue) {
+    this.#branch = branch;
+    this.#options = options;
+    this.#open = open;
+    this.#enqueue = enqueue;
+  }
+
+  async run({ mode }: SandboxInfo): Promise<Captured> {
+    this.#options.signal?.throwIfAborted();
+    switch (mode) {
+      case "zygote":
+        return (await this.#fromCheckpoint()) ?? (await this.#fromHead());
+      case "plain":
+        return this.#enqueue(() => this.#throughFile());
+      case "worker":
+      case "direct":
+        throw new CellarError("UNSUPPORTED", "the state of a Pyodide session cannot be captured", {
+          remedy: 'Use the backend "native" for it.',
+        });
+    }
+  }
+
+  get #scope() {
+    const { maxBytes: max_bytes, private: isPrivate = true, strict = false } = this.#options;
+    return { max_bytes, private: isPrivate, strict };
+  }
+
+  /** From the copy that is parked anyway: the head does not even notice. */
+  async #fromCheckpoint(): Promise<Captured | undefined> {
+    const { family, number, line } = this.#branch;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const { id, cell } = line.present;
+      if (id === 0 || !(await line.untilParked(id, PARKING_MS))) return undefined;
+      const { writer, manifest, giveUp } = this.#expect();
+      const order = { branch: number, checkpoint: id, writer, ...this.#scope };
+      const answer = await family.askInit("capture", order);
+      if (answer.done) return { manifest: await manifest, cell, blocked: false };
+      // The copy may have made a writer all the same, which must not write into what comes next.
+      giveUp();
+      // A cell has ended since, and took the oldest checkpoint's place.
+      if (line.present.id === id) return undefined;
+    }
+    return undefined;
+  }
+
+  /** From a copy made for this; where threads run, by the head itself. */
+  async #fromHead(): Promise<Captured> {
+    const { family, number, line } = this.#branch;
+    const begun = await this.#enqueue(async () => {
+      const { writer, manifest, giveUp } = this.#expect();
+      const { done } = await family.askInit("lend_writer", { branch: number, writer });
+      if (!done) {
+        giveUp();
+        throw new CellarError("SESSION_LOST", "the session cannot write its state");
+      }
+      const { cell } = line.present;
+      const order = { writer, ...this.#scope };
+      try {
+        const { forked } = await this.#branch.question("write_state", order, SILENCE_MS);
+        return { manifest, cell, blocked: !forked };
+      } catch (error) {
+        giveUp();
+        throw error;
+      }
+    });
+    return { ...begun, manifest: await begun.manifest };
+  }
+
+  async #throughFile(): Promise<Captured> {
+    const { exchange } = this.#branch.family;
+    if (exchange !== undefined) return this.#through({}, () => readExchange(exchange));
+    const folder = await mkdtemp(join(tmpdir(), `cellar-${process.pid}-`)).catch(
+      (error: unknown) => {
+        throw temporaryTrouble("the variables", tmpdir(), error);
+      },
+    );
+    try {
+      const file = join(folder, "state");
+      return await this.#through({ file }, () => createReadStream(file));
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  async #through(place: { file?: string }, open: () => AsyncIterable<Buffer>): Promise<Captured> {
+    const { cell } = this.#branch.line.present;
+    const order = { ...place, writer: 0, ...this.#scope };
+    const { manifest, written } = await this.#branch
+      .question("write_state", order, SILENCE_MS)
+      .catch((error: unknown) => {
+        throw isCellarError(error, "REMOTE_ERROR") ? refusalOf(error.message) : error;
+      });
+    if (manifest === undefined || written === undefined) {
+      throw new CellarError("PROTOCOL_ERROR", "there is no manifest");
+    }
+    const state = this.#begin();
+    for await (const piece of open()) await state.take(piece);
+    state.verify(written);
+    return { manifest, cell, blocked: true };
+  }
+
+  #begin(): IncomingState {
+    return new IncomingState(this.#open(), this.#options.maxBytes);
+  }
+
+  /** The number of a writer, and what it will have told at its end. */
+  #expect(): { writer: number; manifest: Promise<StateManifest>; giveUp: () => void } {
+    const { family } = this.#branch;
+    const { signal } = this.#options;
+    const state = this.#begin();
+    let writer = 0;
+    let link: Peer | undefined;
+    let fail: (error: unknown) => void = () => {};
+    const abort = () => fail(signal?.reason);
+    const manifest = new Promise<StateManifest>((resolve, reject) => {
+      fail = reject;
+      writer = family.expectWriter({
+        arrived: (peer) => {
+          link = peer;
+          this.#hear(peer, state, resolve, reject);
+        },
+        failed: reject,
+      });
+      signal?.addEventListener("abort", abort, { once: true });
+    });
+    const end = () => {
+      signal?.removeEventListener("abort", abort);
+      state.end();
+      family.endWriter(writer);
+    };
+    manifest.then(end, () => {
+      end();
+      link?.close();
+    });
+    const giveUp = () => {
+      family.forgetWriter(writer);
+      fail(new CellarError("SESSION_LOST", "no copy writes the state"));
+    };
+    return { writer, manifest, giveUp };
+  }
+
+  /** Takes what a writer brings. One that hangs, or is not wanted any more, loses its link. */
+  #hear(
+    peer: Peer,
+    state: IncomingState,
+    resolve: (manifest: StateManifest) => void,
+    reject: (error: unknown) => void,
+  ): void {
+    const leave = () => {
+      peer.close();
+      return {};
+    };
+    const silence = setTimeout(leave, SILENCE_MS);
+    const whole = setTimeout(leave, LONGEST_MS);
+    let isTaking = false;
+    peer.serve("state_part", async (_, pieces) => {
+      // One that does not wait for its answers would fill the memory of the host.
+      if (isTaking) return leave();
+      isTaking = true;
+      try {
+        for (const piece of pieces) await state.take(piece);
+      } catch (error) {
+        reject(error);
+        throw error;
+      }
+      isTaking = false;
+      silence.refresh();
+      return {};
+    });
+    peer.serve("state_end", async (end) => {
+      // Nor may its end overtake a piece.
+      if (isTaking) return leave();
+      if (!end.done) reject(refusalOf(end.reason));
+      else {
+        try {
+          state.verify(end.written);
+          resolve(end.manifest);
+        } catch (error) {
+          reject(error);
+        }
+      }
+      return {};
+    });
+    peer.closed.then((reason) => {
+      clearTimeout(silence);
+      clearTimeout(whole);
+      reject(unfinished(reason));
+    });
+  }
+}
+
+/** Why there is no state, as Python told it: the name of an exception and its message. */
+function refusalOf(reason: string): CellarError {
+  const [, kind = "", message = reason] = /^(\w+): ([\s\S]*)$/.exec(reason) ?? [];
+  const code = kind === "TooLarge" ? "TOO_LARGE" : "STATE_REFUSED";
+  return new CellarError(code, message, { details: { kind } });
+}
+
+function unfinished(cause: CellarError): CellarError {
+  const message = `the state was not written to its end: ${cause.message}`;
+  return new CellarError(cause.code, message, { cause });
+}

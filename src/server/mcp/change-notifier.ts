@@ -1,0 +1,49 @@
+import type { Server } from "@modelcontextprotocol/server";
+import type { Desk, DeskChange } from "../../tools/desk.js";
+import type { Watchlist } from "./subscriptions.js";
+
+/** News come at least so far apart: a client may read everything anew at each of them. */
+const PACE_MS = 500;
+
+/** Tells a client what changed at the desk. Changes in quick succession are one piece of news. */
+export class ChangeNews implements Disposable {
+  readonly #server: Server;
+  readonly #watchlist: Watchlist;
+  readonly #stop: () => void;
+  readonly #changed = new Set<string>();
+  #isListChanged = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(server: Server, desk: Desk, watchlist: Watchlist) {
+    this.#server = server;
+    this.#watchlist = watchlist;
+    this.#stop = desk.listen((change) => this.#hear(change));
+  }
+
+  [Symbol.dispose](): void {
+    this.#stop();
+    clearTimeout(this.#timer);
+  }
+
+  #hear({ session, kind }: DeskChange): void {
+    this.#changed.add(session);
+    // Cells are listed beside their notebooks; files are not.
+    this.#isListChanged ||= kind !== "files";
+    this.#timer ??= setTimeout(() => void this.#tell(), PACE_MS);
+    this.#timer.unref();
+  }
+
+  async #tell(): Promise<void> {
+    this.#timer = undefined;
+    const uris = [...this.#changed].flatMap((session) => this.#watchlist.of(session));
+    const isListChanged = this.#isListChanged;
+    this.#changed.clear();
+    this.#isListChanged = false;
+    try {
+      if (isListChanged) await this.#server.sendResourceListChanged();
+      for (const uri of uris) await this.#server.sendResourceUpdated({ uri });
+    } catch {
+      // The client went away, or has not said yet that it is ready.
+    }
+  }
+}
