@@ -54,7 +54,7 @@ export type { IsolationLevel, LimitSettings, Settings } from "./config.js";
 export { CellarError, type ErrorCode, isCellarError } from "./errors.js";
 export type { Cell, CellOutput, CellState, FileChanges, Resource } from "./notebook/cell.js";
 export type { CellKey } from "./notebook/document/cell-finding.js";
-export type { Catalogued } from "./notebook/document/list.js";
+export type { NotebookSummary as Catalogued } from "./notebook/document/list.js";
 export { Notebook } from "./notebook/notebook.js";
 export type { NotebookOptions } from "./notebook/options.js";
 export type { CellRun, CellRunOptions } from "./notebook/run/cell-result.js";

@@ -1,10 +1,15 @@
 import { chown, copyFile, link, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ISandbox, REPLConfig } from "../backends/backend.js";
-import { type Room, roomFolder, roomOwner, SPILL_FOLDER } from "../backends/native/session-dir.js";
+import {
+  roomFolder,
+  roomOwner,
+  type SessionDir,
+  SPILL_FOLDER,
+} from "../backends/native/session-dir.js";
 import { openSandbox } from "../backends/select.js";
 import { describeError } from "../errors.js";
-import { TemporaryRoom } from "../notebook/run/temporary-dir.js";
+import { TemporarySessionDir } from "../notebook/run/temporary-dir.js";
 import { SPILL_MOUNT } from "./spill.js";
 import { wholeCharacters } from "./tokens.js";
 
@@ -20,16 +25,16 @@ export class AgentSession implements AsyncDisposable {
   readonly sandbox: ISandbox;
   /** Where cells find spilled outputs. */
   readonly spillPath: string;
-  readonly #room: TemporaryRoom | undefined;
+  readonly #room: TemporarySessionDir | undefined;
 
-  private constructor(sandbox: ISandbox, room: TemporaryRoom | undefined, spillPath: string) {
+  private constructor(sandbox: ISandbox, room: TemporarySessionDir | undefined, spillPath: string) {
     this.sandbox = sandbox;
     this.#room = room;
     this.spillPath = spillPath;
   }
 
   static async open(config: REPLConfig, context: unknown): Promise<AgentSession> {
-    const room = new TemporaryRoom(undefined);
+    const room = new TemporarySessionDir(undefined);
     room.furnish([SPILL_FOLDER]);
     let sandbox: ISandbox | undefined;
     try {
@@ -105,7 +110,7 @@ function hasRoom({ info }: ISandbox): boolean {
   return info.backend === "native" && info.mode === "zygote";
 }
 
-async function place(room: Room, name: string, file: string): Promise<void> {
+async function place(room: SessionDir, name: string, file: string): Promise<void> {
   const target = join(roomFolder(room), SPILL_FOLDER, name);
   try {
     await link(file, target);

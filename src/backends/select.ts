@@ -6,7 +6,7 @@ import { isInhabited } from "./daemon/address.js";
 import { isAbsence } from "./daemon/connection.js";
 import { type DaemonOptions, DaemonRuntime, isRefusal } from "./daemon/runtime.js";
 import type { NativeRuntime } from "./native/runtime.js";
-import type { Room } from "./native/session-dir.js";
+import type { SessionDir } from "./native/session-dir.js";
 import { splitConfig } from "./options.js";
 import type { PyodideRuntime } from "./pyodide/runtime.js";
 
@@ -40,7 +40,7 @@ export function createSandbox(config: REPLConfig = {}): Promise<ISandbox> {
 export async function openSandbox(
   config: REPLConfig,
   cold: REPLConfig = {},
-  room?: Room,
+  room?: SessionDir,
 ): Promise<ISandbox> {
   if (typeof config !== "object" || config === null) {
     throw new CellarError("INVALID_CONFIG", "the options of a sandbox must be an object", {
@@ -69,7 +69,7 @@ function shown(backend: unknown): string {
 }
 
 /** The daemon when it runs and answers, else native when there is a Python, else Pyodide. */
-async function openAny(config: REPLConfig, cold: REPLConfig, room?: Room): Promise<ISandbox> {
+async function openAny(config: REPLConfig, cold: REPLConfig, room?: SessionDir): Promise<ISandbox> {
   const fromDaemon = await openRunningDaemon(config);
   if ("sandbox" in fromDaemon) return fromDaemon.sandbox;
   try {
@@ -114,7 +114,11 @@ function sharedDaemon(): DaemonRuntime {
   return shared.daemon;
 }
 
-async function openNative(config: REPLConfig, chosen?: string, room?: Room): Promise<ISandbox> {
+async function openNative(
+  config: REPLConfig,
+  chosen?: string,
+  room?: SessionDir,
+): Promise<ISandbox> {
   return await (await sharedRuntime()).createSandbox(config, chosen, room);
 }
 

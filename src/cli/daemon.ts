@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { type DaemonAddress, daemonAddress } from "../backends/daemon/address.js";
-import { DaemonLink, isAbsence } from "../backends/daemon/connection.js";
+import { DaemonConnection, isAbsence } from "../backends/daemon/connection.js";
 import { startDaemon } from "../backends/daemon/launch.js";
 import { packageVersion, surroundings } from "../config/environment.js";
 import { counted } from "../errors.js";
@@ -58,9 +58,9 @@ export function registerDaemon(program: Command, finish: (code: number) => void)
 /** What is to be known about this user's daemon. */
 export async function inspectDaemon(address: DaemonAddress): Promise<DaemonReport> {
   const { path } = address;
-  let link: DaemonLink;
+  let link: DaemonConnection;
   try {
-    link = await DaemonLink.open(address, { anyVersion: true });
+    link = await DaemonConnection.open(address, { anyVersion: true });
   } catch (error) {
     if (!isAbsence(error)) throw error;
     return { running: false, path, pid: null, version: null, status: null };
@@ -79,11 +79,11 @@ async function start(): Promise<number> {
   const around = surroundings();
   const address = daemonAddress(around.home);
   let wasThere = true;
-  const link = await DaemonLink.open(address).catch(async (error: unknown) => {
+  const link = await DaemonConnection.open(address).catch(async (error: unknown) => {
     if (!isAbsence(error)) throw error;
     wasThere = false;
     await startDaemon(around, address, { kept: true });
-    return await DaemonLink.open(address);
+    return await DaemonConnection.open(address);
   });
   try {
     await link.request("daemon_keep", {});
@@ -102,9 +102,9 @@ async function start(): Promise<number> {
 
 async function stop(): Promise<number> {
   const address = daemonAddress(surroundings().home);
-  let link: DaemonLink;
+  let link: DaemonConnection;
   try {
-    link = await DaemonLink.open(address, { anyVersion: true });
+    link = await DaemonConnection.open(address, { anyVersion: true });
   } catch (error) {
     if (!isAbsence(error)) throw error;
     write("no daemon is running");

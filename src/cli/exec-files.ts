@@ -6,7 +6,7 @@ import type { ISandbox } from "../backends/backend.js";
 import { parseFilePath } from "../backends/files/file-path.js";
 import type { FileListing, WorkspaceFile } from "../backends/files/workspace-file.js";
 import { CellarError, describeError, isCellarError } from "../errors.js";
-import { descend, Folder } from "../notebook/workspace/dir-handle.js";
+import { DirHandle, descend } from "../notebook/workspace/dir-handle.js";
 import type { ScriptCell } from "./exec-cells.js";
 import { complain, invalidInput } from "./failures.js";
 import { sizeText, type Written } from "./host-files.js";
@@ -62,7 +62,7 @@ export class ExecFiles {
     const changed = after.files.filter((file) => isChanged(file, known.get(file.path)));
     const files = changed.filter(({ kind }) => kind === "file");
     // Who named the folder may have named a link to it; below it none is followed.
-    using folder = Folder.open(await realpath(out));
+    using folder = DirHandle.open(await realpath(out));
     const written: Written[] = [];
     let left = workspaceMb * MEBIBYTE;
     let unread: unknown;
@@ -136,7 +136,7 @@ function isFolder({ kind }: WorkspaceFile): boolean {
 }
 
 /** The name comes from inside: no link is followed on the way, and none is written through. */
-async function write(root: Folder, path: string, content: Uint8Array): Promise<void> {
+async function write(root: DirHandle, path: string, content: Uint8Array): Promise<void> {
   const names = parseFilePath(path);
   try {
     using folder = descend(root, names.slice(0, -1), (parent, name) =>

@@ -3,7 +3,7 @@ import { extname } from "node:path";
 import { resolveSettings } from "../config.js";
 import { counted, describeError } from "../errors.js";
 import { nameOf } from "../notebook/document/journal.js";
-import { type Catalogued, listNotebooks } from "../notebook/document/list.js";
+import { listNotebooks, type NotebookSummary } from "../notebook/document/list.js";
 import { NotebookView } from "../notebook/document/view.js";
 import { htmlOf } from "../notebook/interchange/html-export.js";
 import { ipynbOf } from "../notebook/interchange/ipynb.js";
@@ -43,7 +43,13 @@ export async function listAll(options: RecordOptions): Promise<number> {
   return EXIT.ok;
 }
 
-function describeNotebook({ problem, cells, createdAt, owner, isPrivate }: Catalogued): string {
+function describeNotebook({
+  problem,
+  cells,
+  createdAt,
+  owner,
+  isPrivate,
+}: NotebookSummary): string {
   if (problem !== undefined) return `cannot be read: ${problem}`;
   const parts = [
     counted(cells, "cell"),

@@ -11,7 +11,7 @@ import { type Cell, cellName } from "./cell.js";
 import { type CellKey, cellAt } from "./document/cell-finding.js";
 import { makeTwin, newBook, newRoom } from "./document/fork.js";
 import { Journal } from "./document/journal.js";
-import { type Catalogued, listNotebooks, removeNotebook } from "./document/list.js";
+import { listNotebooks, type NotebookSummary, removeNotebook } from "./document/list.js";
 import { stepsBack, withoutCell } from "./document/timeline.js";
 import { enforcesPrivacy } from "./egress/privacy.js";
 import type { NetworkReport } from "./egress/proxy.js";
@@ -26,7 +26,7 @@ import { undone } from "./run/cell-queue.js";
 import { type CellRun, type CellRunOptions, checkRun } from "./run/cell-result.js";
 import { LeaseWatch } from "./run/lease-watch.js";
 import { clearLeftRooms, leave, settleIn, vacate } from "./run/moving.js";
-import { Quarters } from "./run/session-files.js";
+import { SessionFiles } from "./run/session-files.js";
 import { WorkspaceGuard } from "./run/workspace-guard.js";
 import {
   type NotebookCheckpoint,
@@ -70,7 +70,7 @@ export class Notebook implements AsyncDisposable {
     const making = create ? () => newBook(owner) : undefined;
     const journal = await Journal.open({ store, id, owner, takeover, create: making });
     const order = { wishes, runtime, cutReason: journal.book.private?.reason };
-    let quarters: Quarters | undefined;
+    let quarters: SessionFiles | undefined;
     try {
       quarters = await settleIn(order, journal);
       return await Notebook.#begin({ wishes, runtime, seal, journal, quarters });
@@ -95,7 +95,9 @@ export class Notebook implements AsyncDisposable {
     }
   }
 
-  static list(place: PlaceOptions & { readonly user?: string }): Promise<readonly Catalogued[]> {
+  static list(
+    place: PlaceOptions & { readonly user?: string },
+  ): Promise<readonly NotebookSummary[]> {
     return listNotebooks(place);
   }
 
@@ -253,7 +255,7 @@ export class Notebook implements AsyncDisposable {
       const room = newRoom();
       const cutReason = this.#parts.journal.book.private?.reason;
       const order = { wishes, runtime, name: room, cutReason };
-      const quarters = await Quarters.openNew(order);
+      const quarters = await SessionFiles.openNew(order);
       let journal: Journal | undefined;
       try {
         quarters.prepare();

@@ -1,14 +1,14 @@
 import type { NativeRuntime } from "../backends/native/runtime.js";
-import { Contents } from "./document/cells.js";
+import { CellList } from "./document/cells.js";
 import type { Journal } from "./document/journal.js";
 import type { NotebookWishes } from "./options.js";
 import { PrivacyGuard } from "./privacy.js";
-import { Workbench } from "./run/cell-queue.js";
+import { CellQueue } from "./run/cell-queue.js";
 import { CellRunner } from "./run/cell-runner.js";
-import type { Quarters } from "./run/session-files.js";
+import type { SessionFiles } from "./run/session-files.js";
 import { SessionKeeper } from "./run/session-keeper.js";
 import { Snapshots } from "./run/snapshots.js";
-import { StatusDesk } from "./status.js";
+import { StatusNotes } from "./status.js";
 import type { Seal } from "./store/seal.js";
 
 const MEBIBYTE = 1024 * 1024;
@@ -19,24 +19,24 @@ export interface Foundation {
   readonly runtime: NativeRuntime;
   readonly seal: Seal;
   readonly journal: Journal;
-  readonly quarters: Quarters;
+  readonly quarters: SessionFiles;
 }
 
 /** What an open notebook consists of. */
 export interface NotebookParts extends Foundation {
-  readonly contents: Contents;
+  readonly contents: CellList;
   readonly keeper: SessionKeeper;
   readonly snapshots: Snapshots;
   readonly runner: CellRunner;
   readonly privacy: PrivacyGuard;
-  readonly status: StatusDesk;
-  readonly bench: Workbench;
+  readonly status: StatusNotes;
+  readonly bench: CellQueue;
 }
 
 export function assemble(foundation: Foundation): NotebookParts {
   const { wishes, seal, journal, quarters } = foundation;
   const { id, settings } = wishes;
-  const contents = new Contents(() => journal.book.pages);
+  const contents = new CellList(() => journal.book.pages);
   const keeper = new SessionKeeper({ id, journal, seal, quarters, contents });
   const snapshots = new Snapshots({
     id,
@@ -48,9 +48,9 @@ export function assemble(foundation: Foundation): NotebookParts {
   });
   const runner = new CellRunner(keeper, quarters);
   const privacy = new PrivacyGuard(journal, quarters.proxy, settings.privateFiles);
-  const status = new StatusDesk(id, journal, keeper, snapshots, contents);
+  const status = new StatusNotes(id, journal, keeper, snapshots, contents);
   const { maxCells, outputsMaxSizeMb } = settings;
-  const bench = new Workbench({
+  const bench = new CellQueue({
     journal,
     keeper,
     runner,

@@ -10,7 +10,7 @@ import { resolveSettings, type Settings } from "../config.js";
 import { CellarError, errorLine, isCellarError } from "../errors.js";
 import { needingPython } from "../isolation/python-needed.js";
 import type { RestoreReport } from "../protocol/messages.js";
-import { TemporaryRoom } from "./run/temporary-dir.js";
+import { TemporarySessionDir } from "./run/temporary-dir.js";
 import { describeOverrun } from "./workspace/quota.js";
 import { Workspace } from "./workspace/workspace.js";
 
@@ -62,7 +62,7 @@ export async function runOnce(options: RunOnceOptions): Promise<RunOnceResult> {
   const settings = resolveSettings(splitConfig(config).options, undefined, undefined, OWN_NAMES);
   const given = decodeState(state, settings);
   if (typeof given === "string") return refused(given);
-  await using room = new TemporaryRoom(given);
+  await using room = new TemporarySessionDir(given);
   const workspace = new Workspace(room.workspace, settings.limits);
   for (const [path, content] of Object.entries(files ?? {})) await workspace.put(path, content);
   const before = await workspace.scan();

@@ -1,7 +1,7 @@
 import { buffer } from "node:stream/consumers";
 import { CellarError, counted, describeError } from "../errors.js";
 import { type StateManifest, stateManifestSchema } from "../protocol/state-messages.js";
-import type { Contents } from "./document/cells.js";
+import type { CellList } from "./document/cells.js";
 import type { SnapshotRecord } from "./document/head.js";
 import type { Journal } from "./document/journal.js";
 import { isInEffect, marked, newestInEffect, stepsBack } from "./document/timeline.js";
@@ -18,12 +18,12 @@ import {
 import type { NotebookId } from "./store/store.js";
 
 /** Knows how the notebook stands and tells it. */
-export class StatusDesk {
+export class StatusNotes {
   readonly #id: NotebookId;
   readonly #journal: Journal;
   readonly #keeper: SessionKeeper;
   readonly #snapshots: Snapshots;
-  readonly #contents: Contents;
+  readonly #contents: CellList;
   #manifest: { readonly sequence: number; readonly manifest: StateManifest } | undefined;
   #problem: string | undefined;
   /** What was told already. */
@@ -34,7 +34,7 @@ export class StatusDesk {
     journal: Journal,
     keeper: SessionKeeper,
     snapshots: Snapshots,
-    contents: Contents,
+    contents: CellList,
   ) {
     this.#id = id;
     this.#journal = journal;

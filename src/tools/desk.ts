@@ -9,7 +9,7 @@ import { type IsolationLevel, resolveSettings, type Settings, settingLayers } fr
 import { CellarError, describeError } from "../errors.js";
 import { claimOf } from "../isolation/levels.js";
 import { needingPython } from "../isolation/python-needed.js";
-import type { Catalogued } from "../notebook/document/list.js";
+import type { NotebookSummary } from "../notebook/document/list.js";
 import { NotebookView } from "../notebook/document/view.js";
 import type { NotebookContent } from "../notebook/interchange/notebook-content.js";
 import { Notebook } from "../notebook/notebook.js";
@@ -240,7 +240,7 @@ export class Desk implements AsyncDisposable {
     return (await this.#store.heads.get(id)) !== undefined;
   }
 
-  list(): Promise<readonly Catalogued[]> {
+  list(): Promise<readonly NotebookSummary[]> {
     return Notebook.list({ dir: this.#dir, user: this.user });
   }
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Cell, Notebook } from "../../src/index.js";
-import { type Book, readBook } from "../../src/notebook/document/journal.js";
+import { type NotebookDocument, readBook } from "../../src/notebook/document/journal.js";
 import { NotebookGround, shown, until } from "../../src/notebook/notebooks.case.test.js";
 import { DiskStore } from "../../src/notebook/store/disk-store.js";
 import { Hosts } from "./hosts.case.test.js";
@@ -47,7 +47,7 @@ describe("a full disk", () => {
   };
 
   /** What another process would find. */
-  const saved = async ({ info: { user, session } }: Notebook): Promise<Book> => {
+  const saved = async ({ info: { user, session } }: Notebook): Promise<NotebookDocument> => {
     const [store, id] = [new DiskStore(dir), { user, session }];
     const stored = await store.heads.get(id);
     if (stored === undefined) throw new Error("nothing is saved");

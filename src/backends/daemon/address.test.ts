@@ -11,7 +11,7 @@ import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { daemonAddress } from "./address.js";
-import { DaemonLink } from "./connection.js";
+import { DaemonConnection } from "./connection.js";
 import { DaemonHome } from "./home.case.test.js";
 
 const STRANGER = 1_900_000_002;
@@ -41,7 +41,7 @@ async function plant(path: string): Promise<void> {
 
 /** What a client and a daemon that starts say to what lies there. */
 async function refusals(): Promise<unknown[]> {
-  const client = await DaemonLink.open(home.address).catch((error: unknown) => error);
+  const client = await DaemonConnection.open(home.address).catch((error: unknown) => error);
   const daemon = await home.start();
   const said = daemon.stdout?.read() as Buffer | null;
   return [client, daemon.exitCode ?? (await exitCode(daemon)), said];
@@ -141,7 +141,7 @@ describe("the daemon's address", () => {
     const stale = lstatSync(home.address.path).ino;
     const second = await home.start();
     expect(lstatSync(home.address.path).ino).not.toBe(stale);
-    const link = await DaemonLink.open(home.address);
+    const link = await DaemonConnection.open(home.address);
     expect(link.daemon.pid).toBe(second.pid);
     link.close();
   });
@@ -149,7 +149,7 @@ describe("the daemon's address", () => {
   it("is taken by exactly one of many that start at once, over a dead one too", async () => {
     for (const round of ["none there", "a dead one there"]) {
       const started = await Promise.all(Array.from({ length: 6 }, () => home.start()));
-      const link = await DaemonLink.open(home.address);
+      const link = await DaemonConnection.open(home.address);
       const { pid } = link.daemon;
       link.close();
       const losers = started.filter((child) => child.pid !== pid);

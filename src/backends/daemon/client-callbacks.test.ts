@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Params } from "../../protocol/messages.js";
-import { Audience } from "./client-callbacks.js";
+import { ClientCallbacks } from "./client-callbacks.js";
 
 const MEBIBYTE = 1024 * 1024;
 const BIG = "x".repeat(8 * MEBIBYTE);
 
 function audience() {
-  const listener = new Audience({});
+  const listener = new ClientCallbacks({});
   const show = (text: string, more: Partial<Params<"session_display">> = {}) =>
     listener.display(
       { session: "s", data: { "text/plain": text }, attachments: [], metadata: "{}", ...more },

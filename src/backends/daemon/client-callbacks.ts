@@ -13,7 +13,7 @@ export type Display = Output & { type: "display" };
 const MAX_KEPT = 1024;
 
 /** The caller's side of a session: its functions, and the displays until a result names them. */
-export class Audience implements SessionListener {
+export class ClientCallbacks implements SessionListener {
   /** What a query without a context of its own is about. */
   context: unknown;
   readonly #callbacks: Callbacks;

@@ -29,7 +29,7 @@ export interface SessionListener {
   ended(): void;
 }
 
-export interface LinkOptions {
+export interface ConnectionOptions {
   /** Takes a daemon of any version, to look at it or to end it. */
   readonly anyVersion?: boolean;
 }
@@ -50,7 +50,7 @@ export function isSilence(error: unknown): boolean {
 }
 
 /** The one connection of a process to its user's daemon; its sessions share it. */
-export class DaemonLink {
+export class DaemonConnection {
   readonly #address: DaemonAddress;
   readonly #socket: Socket;
   readonly #channel: Channel;
@@ -74,9 +74,12 @@ export class DaemonLink {
     this.#listen();
   }
 
-  static async open(address: DaemonAddress, options: LinkOptions = {}): Promise<DaemonLink> {
+  static async open(
+    address: DaemonAddress,
+    options: ConnectionOptions = {},
+  ): Promise<DaemonConnection> {
     if (!isInhabited(address)) throw absent(address.path, "there is none");
-    const link = new DaemonLink(address, await reach(address));
+    const link = new DaemonConnection(address, await reach(address));
     try {
       await link.#greet(options);
       return link;
@@ -178,7 +181,7 @@ export class DaemonLink {
     });
   }
 
-  async #greet({ anyVersion = false }: LinkOptions): Promise<void> {
+  async #greet({ anyVersion = false }: ConnectionOptions): Promise<void> {
     const own = { protocol: PROTOCOL_VERSION, version: packageVersion() };
     let isLate = false;
     const timer = setTimeout(() => {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { surroundings } from "../../config/environment.js";
 import { type DaemonAddress, daemonAddress } from "./address.js";
-import { DaemonLink } from "./connection.js";
+import { DaemonConnection } from "./connection.js";
 import { DaemonRuntime } from "./runtime.js";
 
 const MAIN = fileURLToPath(new URL("../../../dist/server/daemon/main.js", import.meta.url));
@@ -61,7 +61,7 @@ export class DaemonHome implements AsyncDisposable {
   }
 
   async status() {
-    const link = await DaemonLink.open(this.address);
+    const link = await DaemonConnection.open(this.address);
     try {
       return await link.request("daemon_status", { settled: false });
     } finally {

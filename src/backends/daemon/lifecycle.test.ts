@@ -21,7 +21,7 @@ import { Peer } from "../../protocol/peer.js";
 import type { Mount } from "../backend.js";
 import { openWalls } from "../native/walls.case.test.js";
 import { createSandbox, shutdown } from "../select.js";
-import { DaemonLink } from "./connection.js";
+import { DaemonConnection } from "./connection.js";
 import { DaemonHome, end, SMALL, until } from "./home.case.test.js";
 
 const { runtime: probed, unavailable } = await openWalls();
@@ -68,11 +68,11 @@ describe("clients of one daemon", () => {
     await second.execute("secret = 'yours'");
     expect(await first.getVariable("secret")).toBe("mine");
     expect(await second.getVariable("secret")).toBe("yours");
-    const link = await DaemonLink.open(home.address);
+    const link = await DaemonConnection.open(home.address);
     const order = { settings: { ...SMALL }, search: { path: "", package_root: "", python: "" } };
     const quiet = { mounts: [], environment: {}, listens: [], answers: [] };
     const { session } = await link.request("session_create", { ...order, ...quiet });
-    const other = await DaemonLink.open(home.address);
+    const other = await DaemonConnection.open(home.address);
     const stolen = other.request("session_get_variable", { session, name: "secret" });
     await expect(stolen).rejects.toMatchObject({ code: "SESSION_CLOSED" });
     other.notify("session_cancel", { session, cell: null });
@@ -247,7 +247,7 @@ describe("a daemon that dies", () => {
     const sandbox = await home.runtime().createSandbox({ ...SMALL, timeout: 600_000 });
     const running = sandbox.execute("while True: pass");
     await sleep(200);
-    const link = await DaemonLink.open(home.address);
+    const link = await DaemonConnection.open(home.address);
     await link.request("daemon_stop", {});
     expect(await running).toMatchObject({ status: "crashed", state: { survived: false } });
     await link.closed;
@@ -318,7 +318,7 @@ describe("a daemon of another version", () => {
     if (unavailable !== undefined) context.skip(unavailable);
     await using home = new DaemonHome();
     await home.start();
-    const link = await DaemonLink.open(home.address);
+    const link = await DaemonConnection.open(home.address);
     await link.request("daemon_greet", { protocol: PROTOCOL_VERSION, version: "0.0.0" });
     const refused = link.request("daemon_status", { settled: false });
     await expect(refused).rejects.toMatchObject({ code: "PROTOCOL_ERROR" });

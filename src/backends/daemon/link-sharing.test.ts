@@ -6,7 +6,7 @@ import { packageVersion } from "../../config/environment.js";
 import { PROTOCOL_VERSION } from "../../protocol/bounds.js";
 import { Peer } from "../../protocol/peer.js";
 import { openWalls } from "../native/walls.case.test.js";
-import { DaemonLink } from "./connection.js";
+import { DaemonConnection } from "./connection.js";
 import { DaemonHome, SMALL, until } from "./home.case.test.js";
 
 const { runtime: probed, unavailable } = await openWalls();
@@ -88,11 +88,13 @@ describe("a daemon that hangs", () => {
     const daemon = await home.start();
     daemon.kill("SIGSTOP");
     try {
-      await expect(DaemonLink.open(home.address, { anyVersion: true })).rejects.toMatchObject({
-        code: "DAEMON_UNAVAILABLE",
-        remedy: expect.stringContaining(`kill -KILL ${daemon.pid}`),
-        details: { cause: "silent", pid: daemon.pid },
-      });
+      await expect(DaemonConnection.open(home.address, { anyVersion: true })).rejects.toMatchObject(
+        {
+          code: "DAEMON_UNAVAILABLE",
+          remedy: expect.stringContaining(`kill -KILL ${daemon.pid}`),
+          details: { cause: "silent", pid: daemon.pid },
+        },
+      );
     } finally {
       daemon.kill("SIGCONT");
     }
@@ -101,7 +103,7 @@ describe("a daemon that hangs", () => {
   it("keeps nobody waiting who had reached it before it hung", async () => {
     await using home = new DaemonHome();
     await using _daemon = await startDeaf(home);
-    const link = await DaemonLink.open(home.address);
+    const link = await DaemonConnection.open(home.address);
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
     const lost = { code: "SESSION_LOST", details: { reason: "daemon" } };
     const asked = link.request("session_variables", { session: "x" });

@@ -4,7 +4,7 @@ export interface Sent<T> {
 }
 
 /** Sends orders in the order of the calls, however long each takes to get ready; answers may come later. */
-export class Outbox {
+export class OrderedSender {
   #last: Promise<unknown> = Promise.resolve();
 
   async send<T>(prepare: () => Promise<Sent<T>>): Promise<T> {

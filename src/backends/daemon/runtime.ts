@@ -15,9 +15,9 @@ import { abortable, splitConfig, type Wishes } from "../options.js";
 import type { Callbacks } from "../session/cell/callbacks.js";
 import { closedError } from "../session/checks.js";
 import { type DaemonAddress, daemonAddress } from "./address.js";
-import { Audience } from "./client-callbacks.js";
-import { DaemonLink, isAbsence, isSilence } from "./connection.js";
-import { DaemonClientSandbox, type Seat } from "./sandbox.js";
+import { ClientCallbacks } from "./client-callbacks.js";
+import { DaemonConnection, isAbsence, isSilence } from "./connection.js";
+import { DaemonClientSandbox, type DaemonSession } from "./sandbox.js";
 
 /** As in the settings' schema, which a short-lived client does not load. */
 const USUAL_MINIMUM: IsolationLevel = "L3-";
@@ -50,7 +50,7 @@ export function isRefusal(error: unknown): error is CellarError {
 type CreateOrder = Params<"session_create">;
 
 interface Attempt {
-  readonly link: Promise<DaemonLink>;
+  readonly link: Promise<DaemonConnection>;
   readonly starts: boolean;
 }
 
@@ -90,7 +90,7 @@ export class DaemonRuntime implements AsyncDisposable {
     link?.close();
   }
 
-  async #open(starts: boolean): Promise<DaemonLink> {
+  async #open(starts: boolean): Promise<DaemonConnection> {
     if (this.#isClosed) throw closedError("the connection to the daemon was closed");
     const known = this.#attempt;
     if (known === undefined) return await this.#begin(starts).link;
@@ -119,14 +119,14 @@ export class DaemonRuntime implements AsyncDisposable {
     return attempt;
   }
 
-  async #reach(starts: boolean): Promise<DaemonLink> {
+  async #reach(starts: boolean): Promise<DaemonConnection> {
     try {
-      return await DaemonLink.open(this.#address);
+      return await DaemonConnection.open(this.#address);
     } catch (error) {
       if (!starts || !isAbsence(error)) throw error;
       const { startDaemon } = await import("./launch.js");
       await startDaemon(this.#surroundings, this.#address, { kept: false });
-      return await DaemonLink.open(this.#address);
+      return await DaemonConnection.open(this.#address);
     }
   }
 
@@ -156,7 +156,11 @@ export class DaemonRuntime implements AsyncDisposable {
     };
   }
 
-  async #seat(link: DaemonLink, order: CreateOrder, callbacks: Callbacks): Promise<Seat> {
+  async #seat(
+    link: DaemonConnection,
+    order: CreateOrder,
+    callbacks: Callbacks,
+  ): Promise<DaemonSession> {
     const { session, info } = await link.request("session_create", order);
     try {
       refuseBelow(order.settings.minIsolation, info);
@@ -164,7 +168,7 @@ export class DaemonRuntime implements AsyncDisposable {
       await link.request("session_destroy", { session });
       throw error;
     }
-    const audience = new Audience(callbacks);
+    const audience = new ClientCallbacks(callbacks);
     link.attend(session, audience);
     const workspace = workspaceLimit({ workspaceMb: workspaceMbOf(order.settings) });
     return { link, session, calledAs: session, info: describe(link, info), audience, workspace };
@@ -172,7 +176,7 @@ export class DaemonRuntime implements AsyncDisposable {
 }
 
 function describe(
-  { daemon, path }: DaemonLink,
+  { daemon, path }: DaemonConnection,
   info: Result<"session_create">["info"],
 ): SandboxInfo {
   const { pid, version } = daemon;

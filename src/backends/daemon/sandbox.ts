@@ -25,20 +25,20 @@ import {
   closedError,
 } from "../session/checks.js";
 import { completeAt } from "../session/completion.js";
-import type { Audience } from "./client-callbacks.js";
-import { type DaemonLink, isLinkLoss } from "./connection.js";
+import type { ClientCallbacks } from "./client-callbacks.js";
+import { type DaemonConnection, isLinkLoss } from "./connection.js";
 import { packContext } from "./context-codec.js";
-import { Outbox, type Sent } from "./ordered-sender.js";
+import { OrderedSender, type Sent } from "./ordered-sender.js";
 import { lostExecution, unpackExecution } from "./result-codec.js";
 
 /** A session of the daemon, and who hears what it says. */
-export interface Seat {
-  readonly link: DaemonLink;
+export interface DaemonSession {
+  readonly link: DaemonConnection;
   readonly session: string;
   /** Under this name the session and its twins call; that of the first of them. */
   readonly calledAs: string;
   readonly info: SandboxInfo;
-  readonly audience: Audience;
+  readonly audience: ClientCallbacks;
   readonly workspace: WorkspaceLimit;
 }
 
@@ -46,23 +46,23 @@ export interface Seat {
 type Order<M extends RequestMethod> = Omit<Params<M>, "session">;
 
 /** The context, to be put into the next session too. */
-interface Furniture {
+interface GivenContext {
   readonly given: unknown;
   readonly pack: ReturnType<typeof packContext>;
 }
 
 interface Waiting {
   cancelled: boolean;
-  sent: { readonly seat: Seat; readonly cell: number } | undefined;
+  sent: { readonly seat: DaemonSession; readonly cell: number } | undefined;
 }
 
 /** A sandbox that lives in the user's daemon. When the daemon is lost, so is its state. */
 export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
-  readonly #takeSeat: () => Promise<Seat>;
-  readonly #outbox = new Outbox();
+  readonly #takeSeat: () => Promise<DaemonSession>;
+  readonly #outbox = new OrderedSender();
   readonly #waiting = new Set<Waiting>();
-  #seat: Seat;
-  #furniture: Furniture | undefined;
+  #seat: DaemonSession;
+  #furniture: GivenContext | undefined;
   #notice: StateReport | undefined;
   #isLossTold = false;
   #nextCell = 1;
@@ -71,13 +71,13 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
   #isMoved = false;
   #ending: Promise<void> | undefined;
 
-  constructor(takeSeat: () => Promise<Seat>, seat: Seat) {
+  constructor(takeSeat: () => Promise<DaemonSession>, seat: DaemonSession) {
     super(seat.workspace);
     this.#takeSeat = takeSeat;
     this.#seat = seat;
   }
 
-  static async open(takeSeat: () => Promise<Seat>): Promise<DaemonClientSandbox> {
+  static async open(takeSeat: () => Promise<DaemonSession>): Promise<DaemonClientSandbox> {
     return new DaemonClientSandbox(takeSeat, await takeSeat());
   }
 
@@ -86,7 +86,7 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
   }
 
   async initialize(context?: unknown): Promise<void> {
-    const furniture: Furniture = { given: context, pack: packContext(context) };
+    const furniture: GivenContext = { given: context, pack: packContext(context) };
     await this.#post(async () => {
       const seat = await this.#seated();
       const { session } = seat;
@@ -154,7 +154,7 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
     });
   }
 
-  #twin(seat: Seat, session: string): DaemonClientSandbox {
+  #twin(seat: DaemonSession, session: string): DaemonClientSandbox {
     const audience = seat.audience.join();
     const twin = new DaemonClientSandbox(this.#takeSeat, { ...seat, session, audience });
     twin.#furniture = this.#furniture;
@@ -186,7 +186,7 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
     await this.#outbox.send(async () => ({ answer: this.#leave(this.#seat) }));
   }
 
-  async #leave({ link, session, calledAs, audience }: Seat): Promise<void> {
+  async #leave({ link, session, calledAs, audience }: DaemonSession): Promise<void> {
     try {
       if (link.isOpen) await link.request("session_destroy", { session });
     } catch (error) {
@@ -212,11 +212,11 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
   }
 
   /** Where the sandbox lives; in a new, empty session when the daemon was lost. */
-  async #seated(): Promise<Seat> {
+  async #seated(): Promise<DaemonSession> {
     return this.#seat.link.isOpen ? this.#seat : await this.#move();
   }
 
-  async #move(): Promise<Seat> {
+  async #move(): Promise<DaemonSession> {
     const seat = await this.#takeSeat();
     if (!this.#isLossTold) {
       const loss = { survived: false, checkpoint: null, reason: "daemon" };
@@ -236,7 +236,7 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
     return seat;
   }
 
-  async #refurnish(seat: Seat): Promise<void> {
+  async #refurnish(seat: DaemonSession): Promise<void> {
     const furniture = this.#furniture;
     if (furniture === undefined) return;
     const wire = await furniture.pack(seat.link.daemon.pid);
@@ -244,8 +244,8 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
   }
 
   async #furnish(
-    { link, session, calledAs, audience }: Seat,
-    { given }: Furniture,
+    { link, session, calledAs, audience }: DaemonSession,
+    { given }: GivenContext,
     order: Params<"session_initialize">,
   ): Promise<void> {
     await link.request("session_initialize", order);
@@ -254,7 +254,7 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
   }
 
   async #run(
-    seat: Seat,
+    seat: DaemonSession,
     code: string,
     { timeout, maxOutputLength, argv }: ExecuteOptions,
     waiting: Waiting,

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import type { Identity, RunFolder } from "./run-folder.js";
 
 /** Makes what only root can reach known to the identity that root becomes. */
-export class Reach {
+export class BindSources {
   /** What the launcher has to bind, and where. */
   readonly binds: [string, string][] = [];
   readonly #folder: RunFolder;

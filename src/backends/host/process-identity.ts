@@ -3,7 +3,7 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
 /** A process, told from others of its pid: later ones, and those of other machines and containers. */
-export interface ProcessMark {
+export interface ProcessIdentity {
   readonly pid: number;
   /** In ticks since the machine started; null where the system does not tell. */
   readonly startTime: string | null;
@@ -15,17 +15,17 @@ export interface ProcessMark {
 
 export type Liveness = "alive" | "dead" | "unknown";
 
-type Machine = Omit<ProcessMark, "pid" | "startTime">;
+type Machine = Omit<ProcessIdentity, "pid" | "startTime">;
 
 const LONGEST_HOST = 256;
 
-export function currentProcess(): ProcessMark {
+export function currentProcess(): ProcessIdentity {
   const { pid } = process;
   return { pid, startTime: statOf(pid)?.startTime ?? null, ...machine() };
 }
 
 /** Unknown is who cannot be seen from here: on another host, or in another container. */
-export function livenessOf({ pid, startTime, ...place }: ProcessMark): Liveness {
+export function livenessOf({ pid, startTime, ...place }: ProcessIdentity): Liveness {
   const here = machine();
   if (place.host !== here.host) return "unknown";
   if (place.bootId !== here.bootId) return "dead";
@@ -47,7 +47,7 @@ export function isRunning(pid: number): boolean {
 const LABEL = /^(\d+)-(\d*)-([0-9a-f]{12})$/;
 
 /** A process in a word that can stand in the name of a file. */
-export function labelOf({ pid, startTime, ...place }: ProcessMark): string {
+export function labelOf({ pid, startTime, ...place }: ProcessIdentity): string {
   return `${pid}-${startTime ?? ""}-${digestOf(place)}`;
 }
 

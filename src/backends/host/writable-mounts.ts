@@ -1,11 +1,11 @@
 import { statSync } from "node:fs";
 import { CellarError } from "../../errors.js";
 import type { Mount } from "../../isolation/bwrap.js";
-import type { Family } from "../session/session.js";
+import type { Session } from "../session/session.js";
 import { sandboxIdentity } from "./identity.js";
 
 /** Tried inside, where the host's permissions have their say whatever they are made of. */
-export async function refuseUnwritable(family: Family, mounts: readonly Mount[]): Promise<void> {
+export async function refuseUnwritable(family: Session, mounts: readonly Mount[]): Promise<void> {
   const wanted = mounts.filter(({ readonly }) => !readonly);
   if (wanted.length === 0) return;
   const paths = wanted.map(({ guest }) => guest);

@@ -15,15 +15,15 @@ import { refuseUnwritable } from "../host/writable-mounts.js";
 import { abortable, splitConfig } from "../options.js";
 import { closedError } from "../session/checks.js";
 import { keepingAlive } from "../session/keep-alive.js";
-import { type Birthplace, explained, lodge } from "../session/lease.js";
+import { explained, lodge, type SessionFactory } from "../session/lease.js";
 import { refuseBelow, refuseWithoutWalls } from "../session/minimum.js";
 import { PythonSandbox } from "../session/sandbox.js";
-import type { Family } from "../session/session.js";
+import type { Session } from "../session/session.js";
 import { NativePythonSandbox } from "./sandbox.js";
-import { furnishRoom, type Room } from "./session-dir.js";
+import { furnishRoom, type SessionDir } from "./session-dir.js";
 import { PLAIN_LEVEL, startPlain } from "./wall/plain.js";
-import { type LonePlan, probeLone, startLone } from "./wall/single-process.js";
-import { findInterpreter, Nursery, type Placement, wireLimits } from "./zygote/zygote-host.js";
+import { probeLone, type SingleProcessPlan, startLone } from "./wall/single-process.js";
+import { findInterpreter, type Placement, wireLimits, ZygoteHost } from "./zygote/zygote-host.js";
 
 const MAX_REMEMBERED = 100;
 
@@ -40,11 +40,11 @@ export interface RuntimeOptions {
 export class NativeRuntime implements AsyncDisposable {
   readonly #hasWalls: boolean;
   readonly #surroundings: Surroundings;
-  readonly #nurseries = new Map<string, Nursery>();
+  readonly #nurseries = new Map<string, ZygoteHost>();
   readonly #layers = settingLayers();
   readonly #resolved = new Map<string, Settings>();
-  readonly #usual = new WeakMap<Settings, Nursery>();
-  readonly #plainFamilies = new Set<Family>();
+  readonly #usual = new WeakMap<Settings, ZygoteHost>();
+  readonly #plainFamilies = new Set<Session>();
   readonly #reports = new Map<string, Promise<IsolationReport>>();
   readonly #folders = new Set<Disposable>();
   readonly #sweep = () => {
@@ -65,7 +65,7 @@ export class NativeRuntime implements AsyncDisposable {
   async createSandbox(
     config: REPLConfig = {},
     chosen?: string,
-    room?: Room,
+    room?: SessionDir,
   ): Promise<NativePythonSandbox> {
     const { options, mounts, callbacks } = splitConfig(config);
     const settings = this.#settings(options);
@@ -81,14 +81,14 @@ export class NativeRuntime implements AsyncDisposable {
     );
   }
 
-  #birthplace(settings: Settings, mounts: readonly Mount[], room?: Room): Birthplace {
+  #birthplace(settings: Settings, mounts: readonly Mount[], room?: SessionDir): SessionFactory {
     if (!this.#hasWalls) return this.#plain(settings, mounts, withoutWalls(), room);
     if (settings.pids === "own") return this.#walled(settings, mounts, room);
     return this.#lone(settings, mounts, room);
   }
 
   /** Behind a wall of its own, which has none between the processes. */
-  #lone(settings: Settings, mounts: readonly Mount[], room?: Room): Birthplace {
+  #lone(settings: Settings, mounts: readonly Mount[], room?: SessionDir): SessionFactory {
     return async () => {
       refuseLoneList(settings);
       const workspace = room && furnishRoom(room);
@@ -115,7 +115,7 @@ export class NativeRuntime implements AsyncDisposable {
   }
 
   /** Of one session for all of its kind: trying the walls leaves traces inside. */
-  #probed(plan: LonePlan): Promise<IsolationReport> {
+  #probed(plan: SingleProcessPlan): Promise<IsolationReport> {
     const { python, network } = plan.settings;
     const key = JSON.stringify([python, network]);
     const known = this.#reports.get(key);
@@ -126,7 +126,7 @@ export class NativeRuntime implements AsyncDisposable {
     return report;
   }
 
-  #keep(family: Family): void {
+  #keep(family: Session): void {
     this.#plainFamilies.add(family);
     family.gone.then(() => this.#plainFamilies.delete(family));
     if (!this.#isClosed) return;
@@ -135,9 +135,9 @@ export class NativeRuntime implements AsyncDisposable {
   }
 
   /** Behind walls. Only a first start that finds none may go without, where that was allowed. */
-  #walled(settings: Settings, mounts: readonly Mount[], room?: Room): Birthplace {
+  #walled(settings: Settings, mounts: readonly Mount[], room?: SessionDir): SessionFactory {
     const nursery = this.nursery(settings, mounts, room?.root);
-    let plain: Birthplace | undefined;
+    let plain: SessionFactory | undefined;
     let hadWalls = false;
     return async (context) => {
       if (plain !== undefined) return plain();
@@ -157,7 +157,12 @@ export class NativeRuntime implements AsyncDisposable {
     };
   }
 
-  #plain(settings: Settings, mounts: readonly Mount[], why: CellarError, room?: Room): Birthplace {
+  #plain(
+    settings: Settings,
+    mounts: readonly Mount[],
+    why: CellarError,
+    room?: SessionDir,
+  ): SessionFactory {
     return async () => {
       refuseWithoutWalls(settings, PLAIN_LEVEL, why);
       refuseMounts(mounts, why);
@@ -182,7 +187,7 @@ export class NativeRuntime implements AsyncDisposable {
   }
 
   /** Makes a room for a sandbox of this kind; quickly, where one with a session in it waits. */
-  makeRoom(config: REPLConfig, room: Room): void {
+  makeRoom(config: REPLConfig, room: SessionDir): void {
     const { options, mounts } = splitConfig(config);
     const settings = this.#settings(options);
     const isMade = this.#hasWalls && this.nursery(settings, mounts, room.root).claim(room);
@@ -200,7 +205,7 @@ export class NativeRuntime implements AsyncDisposable {
   }
 
   /** The maker of sessions of this kind. */
-  nursery(settings: Settings, mounts: readonly Mount[] = [], rooms?: string): Nursery {
+  nursery(settings: Settings, mounts: readonly Mount[] = [], rooms?: string): ZygoteHost {
     if (this.#isClosed) throw closedError("the runtime was shut down");
     const isUsual = mounts.length === 0 && rooms === undefined;
     const usual = isUsual ? this.#usual.get(settings) : undefined;
@@ -212,7 +217,7 @@ export class NativeRuntime implements AsyncDisposable {
     const known = this.#nurseries.get(key);
     if (known?.isRunning !== true) this.#makePlace();
     if (known !== undefined) return known;
-    const made = new Nursery({
+    const made = new ZygoteHost({
       settings,
       mounts,
       rooms,
@@ -249,7 +254,7 @@ export class NativeRuntime implements AsyncDisposable {
 }
 
 /** What lies in a room belongs to its keeper, who alone knows what a new session is to find there. */
-function once(birthplace: Birthplace): Birthplace {
+function once(birthplace: SessionFactory): SessionFactory {
   let wasBorn = false;
   return (context) => {
     if (wasBorn) {
@@ -277,7 +282,7 @@ function refuseMounts(mounts: readonly Mount[], why: CellarError): void {
 }
 
 /** Whoever keeps the room keeps the proxy in it too. */
-function refuseAllowList({ network }: Settings, room: Room | undefined): void {
+function refuseAllowList({ network }: Settings, room: SessionDir | undefined): void {
   if (typeof network === "string" || room?.hasEgress === true) return;
   throw new CellarError("UNSUPPORTED", "an allow-list of hosts needs a notebook", {
     remedy: 'Open a notebook with it, or set network to "none" or "host".',

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { NativeRuntime } from "./runtime.js";
 import type { NativePythonSandbox } from "./sandbox.js";
-import { furnishRoom, type Room, roomFolder, STATE_FILE } from "./session-dir.js";
+import { furnishRoom, roomFolder, type SessionDir, STATE_FILE } from "./session-dir.js";
 import { openWalls } from "./walls.case.test.js";
 
 const CONFIG = { preload: "none", timeout: 20_000 } as const;
@@ -25,13 +25,13 @@ describe("a session in a room", () => {
     rmSync(base, { recursive: true, force: true, maxRetries: 10 });
   });
 
-  function room(name: string, more: Partial<Room> = {}): Room {
+  function room(name: string, more: Partial<SessionDir> = {}): SessionDir {
     const made = { root, name, hasEgress: false, ...more };
     furnishRoom(made);
     return made;
   }
 
-  const open = (place: Room, config = {}) =>
+  const open = (place: SessionDir, config = {}) =>
     runtime.createSandbox({ ...CONFIG, ...config }, undefined, place);
 
   async function captured(sandbox: NativePythonSandbox, options = {}) {

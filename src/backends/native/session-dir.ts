@@ -15,7 +15,7 @@ export const EGRESS_SOCKET = "egress.sock";
  * A folder of the host for one session. Its `workspace` is the session's /workspace; nothing else
  * of it can be seen from inside. `root` holds the rooms of many sessions and enters the wall once.
  */
-export interface Room {
+export interface SessionDir {
   readonly root: string;
   /** A single name, without a slash. */
   readonly name: string;
@@ -25,7 +25,7 @@ export interface Room {
   readonly isReborn?: boolean | undefined;
 }
 
-export function roomFolder({ root, name }: Pick<Room, "root" | "name">): string {
+export function roomFolder({ root, name }: Pick<SessionDir, "root" | "name">): string {
   return join(root, name);
 }
 
@@ -36,7 +36,7 @@ export function roomOwner(): { uid: number; gid: number } | undefined {
 
 /** Makes the room where it is not there yet, with more folders if wanted; gives its workspace. */
 export function furnishRoom(
-  room: Pick<Room, "root" | "name">,
+  room: Pick<SessionDir, "root" | "name">,
   more: readonly string[] = [],
 ): string {
   if (!/^[\w-]{1,100}$/.test(room.name)) {

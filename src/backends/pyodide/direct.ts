@@ -3,9 +3,9 @@ import { Duplex } from "node:stream";
 import { CellarError, describeError } from "../../errors.js";
 import type { DeathCause, Limits } from "../../protocol/messages.js";
 import { Peer } from "../../protocol/peer.js";
-import { Family, type Hello } from "../session/session.js";
+import { type Hello, Session } from "../session/session.js";
 import { framesIn } from "./inside/blocking-link.js";
-import type { Room, SteppedSession } from "./inside/interpreter.js";
+import type { PyodideInterpreter, SteppedSession } from "./inside/interpreter.js";
 import { HOST_SIGNAL } from "./inside/signals.js";
 
 /** The host's own clock has struck by then, when the two can be compared. */
@@ -66,18 +66,18 @@ export class Deadline {
 
 /** Lets a room in this very thread serve as a session. */
 export async function openDirectSession(
-  room: Room,
+  room: PyodideInterpreter,
   limits: Limits,
   deadline: Deadline,
-): Promise<{ family: Family; python: string }> {
+): Promise<{ family: Session; python: string }> {
   const session = randomBytes(12).toString("hex");
   const token = randomBytes(24).toString("base64url");
-  const family = new Family(session, {
+  const family = new Session(session, {
     endProcess: () => tenant.end({ kind: "killed" }),
-    foretell: (milliseconds) => deadline.foretell(milliseconds),
+    announceTimeout: (milliseconds) => deadline.foretell(milliseconds),
   });
-  const tenant = new Tenant(deadline, (cause) => {
-    family.perish(
+  const tenant = new DirectSession(deadline, (cause) => {
+    family.failAsOneProcess(
       cause,
       new CellarError("SESSION_LOST", "Pyodide ended in the caller's thread", {
         details: { reason: DIRECT_STATE_LOST },
@@ -98,7 +98,7 @@ export async function openDirectSession(
 }
 
 /** The other end of an in-memory link: enters Python with what comes, and again when it is time. */
-class Tenant {
+class DirectSession {
   readonly link: Duplex;
   readonly #deadline: Deadline;
   readonly #died: (cause: DeathCause) => void;
@@ -126,7 +126,7 @@ class Tenant {
     });
   }
 
-  moveIn(room: Room): void {
+  moveIn(room: PyodideInterpreter): void {
     const deadline = this.#deadline;
     const session = room.serveInSteps(
       {

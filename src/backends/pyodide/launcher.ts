@@ -31,7 +31,7 @@ export interface StartedProcess {
 }
 
 /** What rooms are built on here: with walls or without, and everything needed to start a process. */
-export class Ground implements Disposable {
+export class Launcher implements Disposable {
   readonly bait: Bait;
   readonly #walls: Walls | undefined;
   readonly #tools: Tools;
@@ -53,7 +53,7 @@ export class Ground implements Disposable {
   }
 
   /** Without walls where they were left out; where they cannot be had, that is an error. */
-  static async prepare(surroundings: Surroundings, wantsWalls: boolean): Promise<Ground> {
+  static async prepare(surroundings: Surroundings, wantsWalls: boolean): Promise<Launcher> {
     const path = `${surroundings.path}:${SYSTEM_PATH}`;
     const bwrap = wantsWalls ? locateBwrap(surroundings.path) : undefined;
     if (wantsWalls && bwrap === undefined) {
@@ -88,7 +88,7 @@ export class Ground implements Disposable {
             };
       const [prlimit, chrt] = ["prlimit", "chrt"].map((name) => executablesOn(path, name)[0]);
       const tools = { prlimit, chrt };
-      return new Ground(bait, walls, tools, cgroups, undo);
+      return new Launcher(bait, walls, tools, cgroups, undo);
     } catch (error) {
       for (const step of undo.reverse()) step();
       throw error;

@@ -6,9 +6,9 @@ import type { Limits } from "../../protocol/messages.js";
 import { fallen } from "../host/start-failure.js";
 import { wireLimits } from "../native/zygote/zygote-host.js";
 import { closedError } from "../session/checks.js";
-import type { Family } from "../session/session.js";
+import type { Session } from "../session/session.js";
 import type { LaunchOrder, Site } from "./launch-plan.js";
-import type { Ground } from "./launcher.js";
+import type { Launcher } from "./launcher.js";
 import { factsOf } from "./probe.js";
 import { openSession } from "./session.js";
 import type { SnapshotStore } from "./snapshot.js";
@@ -19,40 +19,40 @@ const REFILL_MS = 500;
 /** What programs around a room say when they fail. */
 const WALL_WORDS = /^(bwrap|setpriv|prlimit): /m;
 
-export interface Tenancy {
-  readonly family: Family;
+export interface ProcessLease {
+  readonly family: Session;
   readonly isolation: IsolationReport;
   readonly python: string;
   /** How this session was started. */
   readonly reason: string;
 }
 
-export interface RoomsOptions {
+export interface ProcessPoolOptions {
   readonly settings: Settings;
   readonly surroundings: Surroundings;
-  readonly ground: Ground;
+  readonly ground: Launcher;
   readonly site: Site;
   /** Undefined to start without. */
   readonly snapshots: SnapshotStore | undefined;
 }
 
 /** Makes sessions of one kind, and keeps some ready ahead. */
-export class Rooms {
-  readonly #options: RoomsOptions;
+export class ProcessPool {
+  readonly #options: ProcessPoolOptions;
   readonly #limits: Limits;
-  readonly #spares = new Set<Promise<Tenancy>>();
-  readonly #families = new Set<Family>();
+  readonly #spares = new Set<Promise<ProcessLease>>();
+  readonly #families = new Set<Session>();
   #network: Finding | undefined;
   #refill: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(options: RoomsOptions) {
+  constructor(options: ProcessPoolOptions) {
     this.#options = options;
     this.#limits = wireLimits(options.settings.limits);
   }
 
   /** A session that nobody had before: one that waits, or a new one. */
-  async acquire(): Promise<Tenancy> {
+  async acquire(): Promise<ProcessLease> {
     for (const spare of this.#spares) {
       this.#spares.delete(spare);
       const tenancy = await spare.catch(() => undefined);
@@ -98,7 +98,7 @@ export class Rooms {
   }
 
   /** From the snapshot; where there is none that fits, without, and one is made. */
-  async #start(): Promise<Tenancy> {
+  async #start(): Promise<ProcessLease> {
     const { snapshots } = this.#options;
     if (snapshots === undefined) return this.#launch("none", "snapshots were left out");
     const stored = await snapshots.find();
@@ -113,7 +113,7 @@ export class Rooms {
     }
   }
 
-  async #launch(memory: LaunchOrder["memory"], reason: string): Promise<Tenancy> {
+  async #launch(memory: LaunchOrder["memory"], reason: string): Promise<ProcessLease> {
     const { ground, site, settings, surroundings, snapshots } = this.#options;
     if (this.#isClosed) throw closedError("the runtime was shut down");
     const session = randomBytes(12).toString("hex");

@@ -18,17 +18,17 @@ import { wireLimits } from "../native/zygote/zygote-host.js";
 import { abortable, splitConfig, type Wishes } from "../options.js";
 import { closedError } from "../session/checks.js";
 import { keepingAlive } from "../session/keep-alive.js";
-import { type Birthplace, explained, type Lodging, lodge } from "../session/lease.js";
+import { explained, lodge, type SessionFactory, type SessionLease } from "../session/lease.js";
 import { refuseBelow, refuseWithoutWalls } from "../session/minimum.js";
 import { PythonSandbox } from "../session/sandbox.js";
-import type { Family } from "../session/session.js";
+import type { Session } from "../session/session.js";
 import { TaskQueue } from "../session/task-queue.js";
 import { Deadline, openDirectSession } from "./direct.js";
 import { findDistribution } from "./distribution.js";
-import { Room, type RoomPlan } from "./inside/interpreter.js";
+import { type InterpreterPlan, PyodideInterpreter } from "./inside/interpreter.js";
 import type { Site } from "./launch-plan.js";
-import { Ground } from "./launcher.js";
-import { Rooms, type Tenancy } from "./process-pool.js";
+import { Launcher } from "./launcher.js";
+import { type ProcessLease, ProcessPool } from "./process-pool.js";
 import { DirectPyodideSandbox, PyodideSandbox } from "./sandbox.js";
 import { contentOf, SnapshotStore, type StoredMemory } from "./snapshot.js";
 import { gatherWheels } from "./wheels.js";
@@ -53,10 +53,10 @@ export class PyodideRuntime implements AsyncDisposable {
   readonly #cache: string;
   readonly #hasSnapshots: boolean;
   readonly #layers = settingLayers();
-  readonly #rooms = new Map<string, Promise<Rooms>>();
-  readonly #grounds = new Map<boolean, Promise<Ground>>();
-  readonly #laid = new Set<Ground>();
-  readonly #families = new Set<Family>();
+  readonly #rooms = new Map<string, Promise<ProcessPool>>();
+  readonly #grounds = new Map<boolean, Promise<Launcher>>();
+  readonly #laid = new Set<Launcher>();
+  readonly #families = new Set<Session>();
   readonly #loads = new TaskQueue();
   readonly #sweep = () => {
     for (const ground of this.#laid) ground[Symbol.dispose]();
@@ -90,12 +90,12 @@ export class PyodideRuntime implements AsyncDisposable {
     return abortable<PyodideSandbox | DirectPyodideSandbox>(start, config.signal);
   }
 
-  #inProcess(settings: Settings): Birthplace {
+  #inProcess(settings: Settings): SessionFactory {
     return this.#hasWalls ? this.#walled(settings) : this.#bare(settings, leftOut());
   }
 
   /** In the caller's own thread. */
-  #direct(settings: Settings): Birthplace {
+  #direct(settings: Settings): SessionFactory {
     return async () => {
       const isolation = assess({
         limits: { ok: false, detail: "Pyodide runs in the caller's own process" },
@@ -108,7 +108,7 @@ export class PyodideRuntime implements AsyncDisposable {
   }
 
   /** One at a time: while one is loaded, WebAssembly is not quite as usual in this thread. */
-  async #load(settings: Settings): Promise<Omit<Tenancy, "isolation">> {
+  async #load(settings: Settings): Promise<Omit<ProcessLease, "isolation">> {
     if (this.#isClosed) throw closedError("the runtime was shut down");
     const { site, snapshots, isRemote } = await this.#supplies(settings);
     if (isRemote) throw remoteCode();
@@ -134,14 +134,18 @@ export class PyodideRuntime implements AsyncDisposable {
   }
 
   async #open(
-    plan: RoomPlan,
+    plan: InterpreterPlan,
     stored: StoredMemory | { readonly reason: string },
     look: () => void,
-  ): Promise<Room> {
-    if ("reason" in stored) return Room.open(plan, { isModel: true }, look);
+  ): Promise<PyodideInterpreter> {
+    if ("reason" in stored) return PyodideInterpreter.open(plan, { isModel: true }, look);
     const descriptor = openSync(stored.file, "r");
     try {
-      return await Room.open(plan, { stored: { descriptor, offset: stored.offset } }, look);
+      return await PyodideInterpreter.open(
+        plan,
+        { stored: { descriptor, offset: stored.offset } },
+        look,
+      );
     } finally {
       closeSync(descriptor);
     }
@@ -155,8 +159,8 @@ export class PyodideRuntime implements AsyncDisposable {
   }
 
   /** Behind walls. Only a first start that finds none may go without, where that was allowed. */
-  #walled(settings: Settings): Birthplace {
-    let bare: Birthplace | undefined;
+  #walled(settings: Settings): SessionFactory {
+    let bare: SessionFactory | undefined;
     let hadWalls = false;
     return async () => {
       if (bare !== undefined) return bare();
@@ -173,7 +177,7 @@ export class PyodideRuntime implements AsyncDisposable {
     };
   }
 
-  #bare(settings: Settings, why: CellarError): Birthplace {
+  #bare(settings: Settings, why: CellarError): SessionFactory {
     return async () => {
       refuseWithoutWalls(settings, BARE_LEVEL, why);
       const rooms = await this.#roomsOf(settings, false);
@@ -181,7 +185,7 @@ export class PyodideRuntime implements AsyncDisposable {
     };
   }
 
-  #roomsOf(settings: Settings, hasWalls: boolean): Promise<Rooms> {
+  #roomsOf(settings: Settings, hasWalls: boolean): Promise<ProcessPool> {
     if (this.#isClosed) return Promise.reject(closedError("the runtime was shut down"));
     const { limits, packages, indexURL, spares } = settings;
     const key = JSON.stringify([hasWalls, limits, packages, indexURL, spares]);
@@ -191,12 +195,12 @@ export class PyodideRuntime implements AsyncDisposable {
     return known;
   }
 
-  async #build(settings: Settings, hasWalls: boolean): Promise<Rooms> {
+  async #build(settings: Settings, hasWalls: boolean): Promise<ProcessPool> {
     const [ground, { site, snapshots }] = await Promise.all([
       this.#groundFor(hasWalls),
       this.#supplies(settings),
     ]);
-    return new Rooms({
+    return new ProcessPool({
       settings,
       surroundings: this.#surroundings,
       ground,
@@ -224,10 +228,10 @@ export class PyodideRuntime implements AsyncDisposable {
     return { site, snapshots, isRemote: distribution.isRemote };
   }
 
-  #groundFor(hasWalls: boolean): Promise<Ground> {
+  #groundFor(hasWalls: boolean): Promise<Launcher> {
     const known = this.#grounds.get(hasWalls);
     if (known !== undefined) return known;
-    const made = Ground.prepare(this.#surroundings, hasWalls);
+    const made = Launcher.prepare(this.#surroundings, hasWalls);
     this.#grounds.set(hasWalls, made);
     made.then(
       (ground) => {
@@ -254,10 +258,10 @@ export class PyodideRuntime implements AsyncDisposable {
 
 function moveIn(
   settings: Settings,
-  tenancy: Tenancy,
+  tenancy: ProcessLease,
   why: string,
   mode: SandboxInfo["mode"] = "worker",
-): Lodging {
+): SessionLease {
   const { family, isolation, python, reason } = tenancy;
   try {
     refuseBelow(settings, isolation);

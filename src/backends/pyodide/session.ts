@@ -7,7 +7,7 @@ import { type DeathCause, type Limits, PROTOCOL_VERSION } from "../../protocol/m
 import { Peer } from "../../protocol/peer.js";
 import { remember } from "../native/wall/wall.js";
 import { heard } from "../session/hello.js";
-import { Family } from "../session/session.js";
+import { Session } from "../session/session.js";
 import { CONTROL_DESCRIPTOR, HEAD_DESCRIPTOR, MEMORY_DESCRIPTOR } from "./inside/plan.js";
 import { streamOf } from "./launch-plan.js";
 
@@ -21,8 +21,8 @@ const SIGNAL_CODES = 128;
 export const STATE_LOST =
   "the Pyodide process ended, and its state with it: WebAssembly has no checkpoints";
 
-export interface RoomSession {
-  readonly family: Family;
+export interface PyodideSession {
+  readonly family: Session;
   readonly pid: number;
   readonly python: string;
   /** What the process found out about its walls. */
@@ -32,15 +32,15 @@ export interface RoomSession {
 }
 
 /** What the host sees of the kernel's limits when a process has died. */
-export type Autopsy = () => DeathCause | undefined;
+export type ExitReport = () => DeathCause | undefined;
 
 /** Takes a room's process into use as a session. */
 export async function openSession(
   child: ChildProcess,
   limits: Limits,
   session: string,
-  autopsy: Autopsy = () => undefined,
-): Promise<RoomSession> {
+  autopsy: ExitReport = () => undefined,
+): Promise<PyodideSession> {
   const said = remember(child.stderr);
   const head = new Peer(linkTo(child, HEAD_DESCRIPTOR));
   const control = new Peer(linkTo(child, CONTROL_DESCRIPTOR));
@@ -54,7 +54,7 @@ export async function openSession(
     else leaving ??= setTimeout(kill, LEAVING_MS).unref();
   };
   const token = randomBytes(24).toString("base64url");
-  const family = new Family(session, { endProcess: end });
+  const family = new Session(session, { endProcess: end });
   family.ended.then(() => {
     isKilled ||= head.isOpen;
     control.close();
@@ -62,7 +62,7 @@ export async function openSession(
   });
   const over = new Promise<DeathCause>((resolve) => {
     child.once("error", (error) => {
-      family.lose(startFailure(describeError(error)));
+      family.markLost(startFailure(describeError(error)));
       resolve({ kind: "exit", code: 1 });
     });
     child.once("exit", (code, signal) => {
@@ -77,7 +77,7 @@ export async function openSession(
   });
   over.then((cause) => {
     const how = cause.kind === "signal" ? `signal ${cause.signal}` : cause.kind;
-    family.perish(
+    family.failAsOneProcess(
       cause,
       new CellarError("SESSION_LOST", `the Pyodide process ended (${how})`, {
         details: { reason: STATE_LOST },

@@ -2,8 +2,8 @@ import { CellarError, isCellarError } from "../../errors.js";
 import type { Params, RequestMethod, Result } from "../../protocol/messages.js";
 import type { Peer } from "../../protocol/peer.js";
 import type { FileMethod } from "../files/sandbox-files.js";
-import type { BranchEvents, Family } from "./session.js";
-import type { Line } from "./step-history.js";
+import type { BranchEvents, Session } from "./session.js";
+import type { StepHistory } from "./step-history.js";
 
 export type Death = Params<"died">;
 
@@ -37,9 +37,9 @@ export interface CellListener {
 
 /** One branch of a session: its present head, its line of states, and who listens to its cell. */
 export class Branch implements BranchEvents {
-  readonly family: Family;
+  readonly family: Session;
   readonly number: number;
-  readonly line: Line;
+  readonly line: StepHistory;
   /** What the newest checkpoint could not keep. */
   lost: readonly string[] = [];
   #generation = 0;
@@ -51,9 +51,9 @@ export class Branch implements BranchEvents {
   readonly #bereaved: Bereaved;
 
   constructor(
-    family: Family,
+    family: Session,
     number: number,
-    line: Line,
+    line: StepHistory,
     background: (event: Params<"output">) => void,
     bereaved: Bereaved,
   ) {
@@ -105,7 +105,7 @@ export class Branch implements BranchEvents {
     const generation = this.#generation;
     this.#asked = generation;
     const timer = setTimeout(() => this.breakOff(), timeout);
-    this.family.foretell(timeout);
+    this.family.announceTimeout(timeout);
     try {
       return await this.ask(method, params, attachments);
     } catch (error) {

@@ -4,7 +4,7 @@ import type { WorkspaceLimit } from "../files/workspace-file.js";
 import type { Branch } from "./branch.js";
 import { hasCheckpoints } from "./checks.js";
 import { keepingAlive } from "./keep-alive.js";
-import type { Lodging } from "./lease.js";
+import type { SessionLease } from "./lease.js";
 
 /** A piece is moved at once; a loaded machine may take longer. */
 const PIECE_MS = 60_000;
@@ -13,7 +13,7 @@ const PIECE_MS = 60_000;
 export interface FileKeeper {
   readonly limit: WorkspaceLimit;
   /** Where it lives now. */
-  place(): { readonly lodging: Lodging; readonly branch: Branch };
+  place(): { readonly lodging: SessionLease; readonly branch: Branch };
   /** In turn with cells, in a session that lives. */
   task<T>(work: () => Promise<T>): Promise<T>;
 }

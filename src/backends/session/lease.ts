@@ -1,10 +1,10 @@
 import type { SandboxInfo } from "../backend.js";
 import type { LargeContext } from "./context/context.js";
-import type { Family } from "./session.js";
+import type { Session } from "./session.js";
 
 /** Where a sandbox lives: a session, and one branch of it. */
-export interface Lodging {
-  readonly family: Family;
+export interface SessionLease {
+  readonly family: Session;
   readonly branch: number;
   readonly info: SandboxInfo;
   /** The context that its heads are born with. */
@@ -12,21 +12,21 @@ export interface Lodging {
   /** Whether a session that is born with a context could be had in its place. */
   readonly canHoldContexts: boolean;
   /** Another branch of the same session, for a twin. */
-  share(): Lodging;
+  share(): SessionLease;
   /** Ends the branch; the session too, when it was the last. */
   leave(milliseconds?: number): Promise<void>;
 }
 
 /** Makes a lodging, with the context in it where it can; the next one too when a session is lost. */
-export type Birthplace = (context?: LargeContext) => Promise<Lodging>;
+export type SessionFactory = (context?: LargeContext) => Promise<SessionLease>;
 
-export interface LodgingKind {
+export interface LeaseKind {
   readonly context?: LargeContext | undefined;
   readonly canHoldContexts?: boolean;
 }
 
 /** Counts the branches of one session. */
-class House {
+class BranchCount {
   readonly #open = new Set<number>();
   #next = 0;
 
@@ -42,11 +42,16 @@ class House {
   }
 }
 
-export function lodge(family: Family, info: SandboxInfo, kind: LodgingKind = {}): Lodging {
-  return enter(new House(), family, info, kind);
+export function lodge(family: Session, info: SandboxInfo, kind: LeaseKind = {}): SessionLease {
+  return enter(new BranchCount(), family, info, kind);
 }
 
-function enter(house: House, family: Family, info: SandboxInfo, kind: LodgingKind): Lodging {
+function enter(
+  house: BranchCount,
+  family: Session,
+  info: SandboxInfo,
+  kind: LeaseKind,
+): SessionLease {
   const branch = house.enter();
   return {
     family,
@@ -76,9 +81,9 @@ async function withinTime(work: Promise<void>, milliseconds: number): Promise<vo
 }
 
 /** The same lodgings, whose `info` also tells why this backend was chosen. */
-export function explained(birthplace: Birthplace, chosen: string | undefined): Birthplace {
+export function explained(birthplace: SessionFactory, chosen: string | undefined): SessionFactory {
   if (chosen === undefined) return birthplace;
-  const telling = (lodging: Lodging): Lodging => ({
+  const telling = (lodging: SessionLease): SessionLease => ({
     ...lodging,
     info: { ...lodging.info, reason: `${chosen}; ${lodging.info.reason}` },
     share: () => telling(lodging.share()),

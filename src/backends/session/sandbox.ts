@@ -16,7 +16,7 @@ import { workspaceLimit } from "../files/workspace-file.js";
 import { Branch, type Death, type Question } from "./branch.js";
 import type { Callbacks } from "./cell/callbacks.js";
 import { HostCalls } from "./cell/host-calls.js";
-import { type WaitingCell, WaitingCells } from "./cell/pending-cells.js";
+import { type PendingCell, PendingCells } from "./cell/pending-cells.js";
 import { cellLimits, explained, extrasOf, gathered, unrun } from "./cell/result.js";
 import {
   answeredStatus,
@@ -40,15 +40,15 @@ import { COMPLETION_MS, completeAt } from "./completion.js";
 import { contextOf } from "./context/context.js";
 import { askFiles, type FileKeeper } from "./file-requests.js";
 import { keepingAlive } from "./keep-alive.js";
-import type { Birthplace, Lodging } from "./lease.js";
-import { Furniture } from "./setup.js";
+import type { SessionFactory, SessionLease } from "./lease.js";
+import { SessionSetup } from "./setup.js";
 import {
-  Capture,
   type Captured,
   type CaptureOptions,
   type OpenSink,
+  StateCapture,
 } from "./state/state-capture.js";
-import { Line } from "./step-history.js";
+import { StepHistory } from "./step-history.js";
 import { TaskQueue } from "./task-queue.js";
 
 /** A checkpoint is parked within milliseconds; a loaded machine may take longer. */
@@ -57,15 +57,15 @@ const CLOSING_MS = 5_000;
 
 /** A Python of one's own: cells run one at a time, and their state stays. */
 export class PythonSandbox extends SandboxFiles implements ISandbox {
-  readonly #birthplace: Birthplace;
+  readonly #birthplace: SessionFactory;
   readonly #settings: Settings;
   readonly #callbacks: Callbacks;
   readonly #queue = new TaskQueue();
-  readonly #waiting = new WaitingCells();
-  #lodging: Lodging;
+  readonly #waiting = new PendingCells();
+  #lodging: SessionLease;
   #branch: Branch;
   readonly #calls: HostCalls;
-  readonly #furniture: Furniture;
+  readonly #furniture: SessionSetup;
   /** Nothing is there yet but what a new session could have as well. */
   #isFresh: boolean;
   #nextStep: number;
@@ -77,37 +77,37 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
   #ending: Promise<void> | undefined;
 
   constructor(
-    birthplace: Birthplace,
-    lodging: Lodging,
+    birthplace: SessionFactory,
+    lodging: SessionLease,
     settings: Settings,
     callbacks: Callbacks,
-    start: { branch: number; line: Line; step: number; number: number },
+    start: { branch: number; line: StepHistory; step: number; number: number },
   ) {
     super(workspaceLimit(settings.limits));
     this.#birthplace = birthplace;
     this.#lodging = lodging;
     this.#settings = settings;
     this.#callbacks = callbacks;
-    this.#furniture = new Furniture(callbacks, settings, () => this.#nextStep++);
+    this.#furniture = new SessionSetup(callbacks, settings, () => this.#nextStep++);
     const givenAt = (step: number) => this.#furniture.givenAt(step, this.#lodging);
     this.#calls = new HostCalls(callbacks, givenAt, settings);
     this.#isFresh = start.branch === 0;
     this.#nextStep = start.step;
     this.#number = start.number;
-    this.#branch = this.#adopt(start.branch, start.line);
+    this.#branch = this.#attachBranch(start.branch, start.line);
   }
 
   static async open<T extends PythonSandbox>(
     Kind: new (...parts: ConstructorParameters<typeof PythonSandbox>) => T,
-    birthplace: Birthplace,
+    birthplace: SessionFactory,
     settings: Settings,
     callbacks: Callbacks,
     step = 1,
   ): Promise<T> {
     const lodging = await birthplace();
-    const start = { branch: 0, line: new Line(), step, number: 0 };
+    const start = { branch: 0, line: new StepHistory(), step, number: 0 };
     const sandbox = new Kind(birthplace, lodging, settings, callbacks, start);
-    const ready = sandbox.#queue.run(() => sandbox.#furnish());
+    const ready = sandbox.#queue.run(() => sandbox.#setUp());
     await ready.catch((error: unknown) => sandbox.destroy().then(() => Promise.reject(error)));
     return sandbox;
   }
@@ -123,7 +123,7 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
       if (next.kind === "large" && this.#isFresh && this.#lodging.canHoldContexts) {
         const lodging = await this.#birthplace(next);
         this.#furniture.context = next;
-        await this.#moveTo(lodging);
+        await this.#switchTo(lodging);
       } else {
         await this.#furniture.place(this.#branch, next);
         this.#furniture.context = next;
@@ -162,7 +162,7 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
   /** Hands the present state piece by piece to what `open` gives, while cells go on. */
   async capture(open: OpenSink, options: CaptureOptions): Promise<Captured> {
     if (this.#ending !== undefined) throw closedError("the sandbox was destroyed");
-    const capture = new Capture(this.#branch, options, open, (work) => this.#task(work));
+    const capture = new StateCapture(this.#branch, options, open, (work) => this.#task(work));
     return keepingAlive(capture.run(this.info));
   }
 
@@ -206,7 +206,12 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
       if (!(await line.untilParked(present.id, PARKING_MS))) throw unforkable();
       const twin = this.#lodging.share();
       const { branch } = twin;
-      const start = { branch, line: new Line(present), step: this.#nextStep, number: this.#number };
+      const start = {
+        branch,
+        line: new StepHistory(present),
+        step: this.#nextStep,
+        number: this.#number,
+      };
       const Kind = this.constructor as typeof PythonSandbox;
       const fork = new Kind(this.#birthplace, twin, this.#settings, this.#callbacks, start) as this;
       fork.#furniture.copyFrom(this.#furniture);
@@ -218,7 +223,7 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
         await fork.destroy();
         throw new CellarError("CHECKPOINT_GONE", answer.reason);
       }
-      if (present.id === 0) await fork.#furnish();
+      if (present.id === 0) await fork.#setUp();
       return fork;
     });
   }
@@ -249,7 +254,7 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
     if (this.#calls.isCalling) return Promise.reject(calledFromWithin());
     return this.#queue.run(async () => {
       while (this.#deaths.length > 0) await this.#tellDeaths();
-      if (!this.#lodging.family.isAlive) await this.#moveIn();
+      if (!this.#lodging.family.isAlive) await this.#replaceSession();
       return work();
     });
   }
@@ -258,28 +263,28 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
     return this.#task(() => this.#branch.question(method, params, limit));
   }
 
-  #adopt(number: number, line: Line): Branch {
+  #attachBranch(number: number, line: StepHistory): Branch {
     return new Branch(
       this.#lodging.family,
       number,
       line,
       ({ text, stream }) => this.#callbacks.onBackground?.(text, stream),
-      (death) => this.#mourn(death),
+      (death) => this.#onHeadDied(death),
     );
   }
 
   /** The session is gone as a whole: a new, empty one takes its place, and one result says so. */
-  async #moveIn(): Promise<void> {
+  async #replaceSession(): Promise<void> {
     const loss = this.#isLossTold ? undefined : await reports.lostState(this.#lodging.family);
     const { context } = this.#furniture;
     try {
-      await this.#moveTo(await this.#birthplace(context?.kind === "large" ? context : undefined));
+      await this.#switchTo(await this.#birthplace(context?.kind === "large" ? context : undefined));
     } catch (error) {
       if (context === undefined) throw error;
       const lodging = await this.#birthplace();
       // The session goes on without what cannot be had any more, such as a file that is gone.
       this.#furniture.context = undefined;
-      await this.#moveTo(lodging);
+      await this.#switchTo(lodging);
       this.#notice = reports.joinReports(this.#notice, reports.withoutContext(error));
     }
     this.#isFresh = true;
@@ -287,15 +292,15 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
     if (loss !== undefined) this.#notice = reports.joinReports(this.#notice, loss);
   }
 
-  async #moveTo(lodging: Lodging): Promise<void> {
+  async #switchTo(lodging: SessionLease): Promise<void> {
     const left = this.#lodging;
     this.#lodging = lodging;
-    this.#branch = this.#adopt(lodging.branch, new Line());
+    this.#branch = this.#attachBranch(lodging.branch, new StepHistory());
     await left.leave();
-    await this.#furnish();
+    await this.#setUp();
   }
 
-  #furnish(): Promise<void> {
+  #setUp(): Promise<void> {
     return this.#furniture.install(this.#branch, this.#lodging);
   }
 
@@ -303,7 +308,7 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
     return this.#branch.alive(this.#settings.checkpoints === "always" ? 1000 : 0);
   }
 
-  async #run(code: string, options: ExecuteOptions, waiting: WaitingCell): Promise<CodeExecution> {
+  async #run(code: string, options: ExecuteOptions, waiting: PendingCell): Promise<CodeExecution> {
     const limits = cellLimits(this.#settings, options);
     const number = ++this.#number;
     const step = this.#nextStep++;
@@ -377,13 +382,13 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
     try {
       await this.#branch.rollback(checkpoint);
     } finally {
-      if (this.#branch.line.present.id === 0) await this.#furnish();
+      if (this.#branch.line.present.id === 0) await this.#setUp();
     }
   }
 
   /** Only what was seen to be there has survived; undefined when the session is gone as a whole. */
   async #restoredIfSeen(report: StateReport): Promise<StateReport | undefined> {
-    const ready = this.#branch.line.present.id === 0 ? this.#furnish() : Promise.resolve();
+    const ready = this.#branch.line.present.id === 0 ? this.#setUp() : Promise.resolve();
     const isThere = await ready.then(() => this.#branch.isThere()).catch(() => false);
     if (!this.#lodging.family.isAlive) return undefined;
     const checkpoint = this.#branch.line.present.id;
@@ -393,7 +398,7 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
   }
 
   /** The head died between cells: whatever comes next goes on from what took its place. */
-  #mourn(death: Death): void {
+  #onHeadDied(death: Death): void {
     // At once: what is asked for next may go to another state.
     this.#deaths.push(reports.restoredState(this.#branch.line, death.restored, this.#branch.lost));
     this.#queue.run(() => this.#tellDeaths());

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { CellarError } from "../../errors.js";
 import { open } from "../../protocol/far-end.case.test.js";
-import { Family } from "./session.js";
+import { Session } from "./session.js";
 
 const SESSION = { protocol: 1, session: "one", token: "x", branch: 0, generation: 0 };
 const HELLO = { ...SESSION, python: "3.11.7", abilities: [] };
 
 /** A session with its two links, and a question on each. */
 function session() {
-  const family = new Family("one", { isCrowded: () => false });
+  const family = new Session("one", { isCrowded: () => false });
   const [init, head] = [open(), open()];
   family.welcome({ ...HELLO, role: "init" }, init.peer);
   family.welcome({ ...HELLO, role: "head" }, head.peer);
@@ -21,8 +21,8 @@ function session() {
 
 describe("the end of a session", () => {
   it.each([
-    ["that was lost", (family: Family) => family.lose(lost()), "SESSION_LOST"],
-    ["that the host closed", (family: Family) => family.close(), "SESSION_CLOSED"],
+    ["that was lost", (family: Session) => family.markLost(lost()), "SESSION_LOST"],
+    ["that the host closed", (family: Session) => family.close(), "SESSION_CLOSED"],
   ])("%s is told to whoever waits for it", async (_, end, code) => {
     const { family, asked } = session();
     await family.head(0, 0);

@@ -32,7 +32,7 @@ type InitRequest =
   | "check_writable"
   | FileMethod;
 
-export interface FamilySurroundings {
+export interface SessionOptions {
   endProcess?: () => void;
   /** Ends every process of the session without the help of any of them. */
   forceEnd?: () => void;
@@ -42,7 +42,7 @@ export interface FamilySurroundings {
   /** An open file that the session has open too, through which states come out and go in. */
   exchange?: number | undefined;
   /** Told the time limit of what comes next, where no interrupt could be heard in the midst of it. */
-  foretell?: (milliseconds: number) => void;
+  announceTimeout?: (milliseconds: number) => void;
 }
 
 /** Who waits for the link on which a copy writes its state. */
@@ -60,13 +60,13 @@ interface HeadSlot {
 }
 
 /** The host's view of one session: init, and the heads that its branches have had. */
-export class Family {
+export class Session {
   readonly session: string;
   /** Settles when the session is of no more use, with the reason. */
   readonly ended: Promise<CellarError>;
   /** Settles when none of its processes is left. */
   readonly gone: Promise<void>;
-  readonly foretell: (milliseconds: number) => void;
+  readonly announceTimeout: (milliseconds: number) => void;
   readonly exchange: number | undefined;
   readonly #init: Promise<Peer>;
   /** Until then init hears nothing, and how long that may take is not its matter. */
@@ -88,11 +88,11 @@ export class Family {
   #initPeer: Peer | undefined;
 
   /** A session of a single process has no init that could end it: then `endProcess` does. */
-  constructor(session: string, around: FamilySurroundings) {
+  constructor(session: string, around: SessionOptions) {
     this.session = session;
     this.#endProcess = around.endProcess;
     this.#forceEnd = around.forceEnd;
-    this.foretell = around.foretell ?? (() => {});
+    this.announceTimeout = around.announceTimeout ?? (() => {});
     this.exchange = around.exchange;
     this.#isCrowded = around.isCrowded ?? (() => false);
     this.#restMs = around.restMs;
@@ -183,7 +183,7 @@ export class Family {
     let timer: NodeJS.Timeout | undefined;
     let isOver = false;
     const begin = () => {
-      if (!isOver) timer = setTimeout(() => this.lose(unresponsive(order)), DEADLINE_MS);
+      if (!isOver) timer = setTimeout(() => this.markLost(unresponsive(order)), DEADLINE_MS);
     };
     this.#started.then(begin, () => {});
     return {
@@ -229,23 +229,23 @@ export class Family {
 
   /** Ends every process of the session: init leaves when its link closes. */
   close(): void {
-    this.lose(new CellarError("SESSION_CLOSED", "the session was closed"));
+    this.markLost(new CellarError("SESSION_CLOSED", "the session was closed"));
   }
 
   /** The zygote has seen the end of its last process. */
-  bury(reason: CellarError): void {
-    this.lose(reason);
+  markExited(reason: CellarError): void {
+    this.markLost(reason);
     this.#vanish();
   }
 
   /** The only process of the session is dead: its branch hears how, and nothing is left. */
-  perish(cause: DeathCause, reason: CellarError): void {
+  failAsOneProcess(cause: DeathCause, reason: CellarError): void {
     const death = { generation: 0, step: null, cause, restored: 0, next_generation: 0 };
     for (const [branch, events] of this.#events) events.died({ branch, ...death });
-    this.bury(reason);
+    this.markExited(reason);
   }
 
-  lose(reason: CellarError): void {
+  markLost(reason: CellarError): void {
     if (this.#lost !== undefined) return;
     this.#lost = reason;
     this.#failInit(reason);
@@ -290,7 +290,7 @@ export class Family {
     // The zygote knows why, and tells it when it has seen the end; unless it is what ended.
     peer.closed.then((reason) => {
       if (!this.isAlive) return;
-      const timer = setTimeout(() => this.lose(reason), OBITUARY_MS);
+      const timer = setTimeout(() => this.markLost(reason), OBITUARY_MS);
       this.ended.then(() => clearTimeout(timer));
     });
     this.#arriveInit(peer);

@@ -5,7 +5,7 @@ import type { Json } from "../../protocol/values.js";
 import type { Branch } from "./branch.js";
 import type { Callbacks } from "./cell/callbacks.js";
 import { type Context, isLongText, type LargeContext, largeValue } from "./context/context.js";
-import type { Lodging } from "./lease.js";
+import type { SessionLease } from "./lease.js";
 import { fillExchange } from "./state/exchange-file.js";
 
 /** Values of many parts take Python longer to build than a question usually may. */
@@ -16,7 +16,7 @@ const SETUP_MS = 20_000;
 type Plan = Result<"initialize">["checkpoint"];
 
 /** What the host puts into a head: the environment, its tools, variables and the context. */
-export class Furniture {
+export class SessionSetup {
   readonly #environment: Callbacks["env"];
   readonly #tools: Callbacks["tools"];
   readonly #settings: Settings;
@@ -45,18 +45,18 @@ export class Furniture {
   }
 
   /** What a head has as context that was put there at a step; a session may be born with one. */
-  givenAt(step: number, lodging: Lodging): unknown {
+  givenAt(step: number, lodging: SessionLease): unknown {
     return step === 0 ? lodging.context?.given : this.#given.get(step);
   }
 
   /** For a twin, which goes on from the same state. */
-  copyFrom(other: Furniture): void {
+  copyFrom(other: SessionSetup): void {
     this.#context = other.#context;
     for (const [step, given] of other.#given) this.#given.set(step, given);
   }
 
   /** What a new head needs before the first cell. */
-  async install(branch: Branch, lodging: Lodging): Promise<void> {
+  async install(branch: Branch, lodging: SessionLease): Promise<void> {
     const order = {
       ...conductOf(this.#settings),
       ...agentOf(this.#settings),

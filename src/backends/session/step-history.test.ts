@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { Line } from "./step-history.js";
+import { StepHistory } from "./step-history.js";
 
 describe("the line of states", () => {
   it("goes back by cells, with what was set between them", () => {
-    const line = new Line();
+    const line = new StepHistory();
     line.add({ id: 1, cell: 0 });
     line.add({ id: 2, cell: 1 });
     line.add({ id: 3, cell: 2 });
@@ -16,7 +16,7 @@ describe("the line of states", () => {
   });
 
   it("is cut after a restored step and tells what is gone", () => {
-    const line = new Line();
+    const line = new StepHistory();
     line.add({ id: 1, cell: 1 });
     line.add({ id: 2, cell: 2 });
     expect(line.cut(1)).toEqual([{ id: 2, cell: 2 }]);
@@ -25,7 +25,7 @@ describe("the line of states", () => {
   });
 
   it("forgets steps that are long past, not the start", () => {
-    const line = new Line();
+    const line = new StepHistory();
     for (let id = 1; id <= 5000; id += 1) {
       line.issue(id);
       line.add({ id, cell: id });
@@ -38,7 +38,7 @@ describe("the line of states", () => {
   });
 
   it("keeps nothing of steps that nobody asked for", async () => {
-    const line = new Line({ id: 7, cell: 3 });
+    const line = new StepHistory({ id: 7, cell: 3 });
     expect(line.parked(7)).toBe(true);
     expect(line.parked(8)).toBe(false);
     expect(await line.untilParked(8, 0)).toBe(false);
@@ -51,13 +51,13 @@ describe("the line of states", () => {
   });
 
   it("knows at once when none will come", async () => {
-    const line = new Line();
+    const line = new StepHistory();
     line.unparkable(2);
     expect(await line.untilParked(2, 60_000)).toBe(false);
   });
 
   it("waits for a checkpoint, and not for ever", async () => {
-    const line = new Line();
+    const line = new StepHistory();
     line.issue(3);
     const made = line.untilParked(3, 5000);
     line.parked(3);

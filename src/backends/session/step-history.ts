@@ -5,7 +5,7 @@ import type { Checkpoint } from "../backend.js";
 const REMEMBERED_STEPS = 200;
 
 /** The steps that led to a branch's present state, oldest first; step 0 is the empty start. */
-export class Line {
+export class StepHistory {
   #steps: Checkpoint[];
   readonly #parked = new Set<number>([0]);
   readonly #unparkable = new Set<number>();

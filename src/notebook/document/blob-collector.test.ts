@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { DiskBlobs } from "../store/disk-blobs.js";
 import { type BlobRef, blobKey } from "../store/store.js";
-import { Vault } from "./blob-collector.js";
+import { BlobCollector } from "./blob-collector.js";
 
 describe("a vault", () => {
   const folders: string[] = [];
@@ -18,7 +18,7 @@ describe("a vault", () => {
     const referred = new Set<string>();
     const doubt = { is: false };
     const blobs = new DiskBlobs(folder, { generation: "generation-1" });
-    const vault = new Vault(blobs, () => (doubt.is ? undefined : referred));
+    const vault = new BlobCollector(blobs, () => (doubt.is ? undefined : referred));
     return { vault, referred, doubt, folder };
   }
 

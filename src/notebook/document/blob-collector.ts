@@ -5,7 +5,7 @@ import { type BlobRef, type BlobStore, blobKey } from "../store/store.js";
  * an old cell just when a new one has put them in. It needs no look at who owns the notebook: what
  * it deletes is named by a generation whose content no later owner takes into its head again.
  */
-export class Vault {
+export class BlobCollector {
   readonly blobs: BlobStore;
   readonly #referred: () => ReadonlySet<string> | undefined;
   readonly #doomed = new Map<string, BlobRef>();

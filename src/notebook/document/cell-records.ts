@@ -14,14 +14,14 @@ const URI_PLACE = /^notebook:\/\/cell\/\d+\//;
 const recordSchema = cellSchema.omit({ index: true, number: true, isUndone: true });
 
 /** A cell together with what is kept of it; the record is written once and used in every head. */
-export interface Page {
+export interface CellRecord {
   readonly cell: Cell;
   readonly entry: CellEntry;
   /** The record could not be read; the entry still names it. */
   readonly isDamaged?: boolean;
 }
 
-export async function pageOf(cell: Cell, blobs: Pick<BlobStore, "put">): Promise<Page> {
+export async function pageOf(cell: Cell, blobs: Pick<BlobStore, "put">): Promise<CellRecord> {
   const { index: _, number: __, isUndone, ...record } = cell;
   const text = JSON.stringify(record);
   const isLong = text.length > LONGEST_INLINE;
@@ -29,7 +29,7 @@ export async function pageOf(cell: Cell, blobs: Pick<BlobStore, "put">): Promise
   return { cell, entry: entryOf(cell.id, isUndone, kept) };
 }
 
-export interface PagePlace {
+export interface CellRecordPlace {
   readonly index: number;
   /** Of its last run that the timeline has. */
   readonly ran: number | null;
@@ -38,9 +38,9 @@ export interface PagePlace {
 /** A record that cannot be read does not keep the others from being read. */
 export async function readPage(
   entry: CellEntry,
-  { index, ran }: PagePlace,
+  { index, ran }: CellRecordPlace,
   blobs: BlobStore,
-): Promise<Page> {
+): Promise<CellRecord> {
   const { id, isUndone, record: kept } = entry;
   try {
     const text = typeof kept === "string" ? kept : await readText(kept, blobs);
@@ -55,7 +55,7 @@ export async function readPage(
   }
 }
 
-export function markUndone(page: Page, isUndone: boolean): Page {
+export function markUndone(page: CellRecord, isUndone: boolean): CellRecord {
   if ((page.cell.isUndone ?? false) === isUndone) return page;
   const { isUndone: _, ...cell } = page.cell;
   const mark = isUndone ? (true as const) : undefined;
@@ -67,10 +67,13 @@ export function markUndone(page: Page, isUndone: boolean): Page {
 }
 
 /** Moves the longest records out when all together would make a large head. */
-export async function balanced(pages: readonly Page[], blobs: BlobStore): Promise<readonly Page[]> {
+export async function balanced(
+  pages: readonly CellRecord[],
+  blobs: BlobStore,
+): Promise<readonly CellRecord[]> {
   let inline = pages.reduce((sum, page) => sum + inlineLength(page), 0);
   if (inline <= MOST_INLINE) return pages;
-  const moved = new Map<Page, Page>();
+  const moved = new Map<CellRecord, CellRecord>();
   for (const page of [...pages].sort((a, b) => inlineLength(b) - inlineLength(a))) {
     if (inline <= MOST_INLINE / 2 || typeof page.entry.record !== "string") break;
     inline -= inlineLength(page);
@@ -105,7 +108,7 @@ function moveOutput(output: CellOutput, moved: ReadonlyMap<string, string>): Cel
 }
 
 /** All content that a page stands on. */
-export function blobsOf({ cell, entry }: Page): BlobRef[] {
+export function blobsOf({ cell, entry }: CellRecord): BlobRef[] {
   const resources = cell.resources.map(({ blob }) => blob);
   return typeof entry.record === "string" ? resources : [entry.record, ...resources];
 }
@@ -128,7 +131,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-function unreadable(id: string, { index, ran }: PagePlace, { message }: CellarError): Cell {
+function unreadable(id: string, { index, ran }: CellRecordPlace, { message }: CellarError): Cell {
   const output = {
     type: "ERROR",
     name: "Damaged",
@@ -151,7 +154,7 @@ function unreadable(id: string, { index, ran }: PagePlace, { message }: CellarEr
   };
 }
 
-function inlineLength({ entry }: Page): number {
+function inlineLength({ entry }: CellRecord): number {
   return typeof entry.record === "string" ? entry.record.length : 0;
 }
 

@@ -1,16 +1,16 @@
 import { randomUUID } from "node:crypto";
 import type { Cell } from "../cell.js";
 import { type CellKey, findCell } from "./cell-finding.js";
-import { type Page, placed } from "./cell-records.js";
+import { type CellRecord, placed } from "./cell-records.js";
 
 /** The cells of a notebook in their order: those that are saved, and those that are on their way. */
-export class Contents {
-  readonly #pages: () => readonly Page[];
+export class CellList {
+  readonly #pages: () => readonly CellRecord[];
   /** Cells that wait, run or are being saved, as they are now. */
   readonly #moving = new Map<string, Cell>();
   #order: string[];
 
-  constructor(pages: () => readonly Page[]) {
+  constructor(pages: () => readonly CellRecord[]) {
     this.#pages = pages;
     this.#order = pages().map(({ cell }) => cell.id);
   }
@@ -53,14 +53,14 @@ export class Contents {
   }
 
   /** Saved pages with one more, or with another one in its place. */
-  withPage(pages: readonly Page[], page: Page): Page[] {
+  withPage(pages: readonly CellRecord[], page: CellRecord): CellRecord[] {
     const { id } = page.cell;
     if (pages.some(({ cell }) => cell.id === id)) {
       return pages.map((one) => (one.cell.id === id ? page : one));
     }
     const ids = this.#ids;
     const place = new Map(ids.map((each, at) => [each, at]));
-    const placeOf = ({ cell }: Page) => place.get(cell.id) ?? ids.length;
+    const placeOf = ({ cell }: CellRecord) => place.get(cell.id) ?? ids.length;
     return [...pages, page].sort((one, other) => placeOf(one) - placeOf(other));
   }
 

@@ -2,14 +2,14 @@ import { randomBytes } from "node:crypto";
 import { currentOwner, type Owner } from "../store/owner.js";
 import type { Seal } from "../store/seal.js";
 import { type BlobStore, blobKey, type NotebookId, type NotebookStore } from "../store/store.js";
-import { alreadyThere, type Book, blobsIn, Journal } from "./journal.js";
+import { alreadyThere, blobsIn, Journal, type NotebookDocument } from "./journal.js";
 
 /** Rooms are not named after notebooks: one that is made anew finds nothing of a former one. */
 export function newRoom(): string {
   return randomBytes(16).toString("hex");
 }
 
-export function newBook(owner: Owner): Book {
+export function newBook(owner: Owner): NotebookDocument {
   return {
     kind: "notebook",
     version: 2,
@@ -27,12 +27,12 @@ export function newBook(owner: Owner): Book {
   };
 }
 
-export interface TwinOrder {
+export interface ForkOrder {
   readonly store: NotebookStore;
   readonly seal: Seal;
   readonly from: NotebookId;
   readonly to: NotebookId;
-  readonly book: Book;
+  readonly book: NotebookDocument;
   /** The point of the timeline that it goes on from; 0 for the beginning. */
   readonly present: number;
   /** The name of its room. */
@@ -40,7 +40,7 @@ export interface TwinOrder {
 }
 
 /** Makes a notebook that has the cells and the present state of another one. */
-export async function makeTwin(order: TwinOrder): Promise<Journal> {
+export async function makeTwin(order: ForkOrder): Promise<Journal> {
   const { store, to, from } = order;
   if ((await store.heads.get(to)) !== undefined) throw alreadyThere(to);
   const owner = currentOwner();
@@ -49,7 +49,7 @@ export async function makeTwin(order: TwinOrder): Promise<Journal> {
   return Journal.create({ store, id: to, owner, takeover: false }, book);
 }
 
-function twinBook({ book, to, present, room, seal }: TwinOrder, owner: Owner): Book {
+function twinBook({ book, to, present, room, seal }: ForkOrder, owner: Owner): NotebookDocument {
   const snapshots = book.snapshots
     .filter(({ sequence }) => sequence === present)
     .map((snapshot) => {
@@ -73,7 +73,7 @@ async function adoptAll(
   store: NotebookStore,
   from: NotebookId,
   to: NotebookId,
-  book: Book,
+  book: NotebookDocument,
 ): Promise<void> {
   const source = store.blobs(from);
   const targets = new Map<string | undefined, BlobStore>();

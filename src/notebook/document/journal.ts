@@ -8,13 +8,13 @@ import {
   type NotebookStore,
   type StoredHead,
 } from "../store/store.js";
-import { Vault } from "./blob-collector.js";
-import { balanced, blobsOf, type Page, readPage } from "./cell-records.js";
+import { BlobCollector } from "./blob-collector.js";
+import { balanced, blobsOf, type CellRecord, readPage } from "./cell-records.js";
 import { type NotebookHead, ownerIn, parseHead } from "./head.js";
 
 /** What a notebook is made of, as the newest head has it. */
-export interface Book extends Omit<NotebookHead, "cells"> {
-  readonly pages: readonly Page[];
+export interface NotebookDocument extends Omit<NotebookHead, "cells"> {
+  readonly pages: readonly CellRecord[];
 }
 
 export interface JournalPlan {
@@ -24,14 +24,14 @@ export interface JournalPlan {
   /** Takes the notebook from an owner that lives, or of whom nobody knows. */
   readonly takeover: boolean;
   /** Where there is none yet; undefined to find it missing. */
-  readonly create: (() => Book) | undefined;
+  readonly create: (() => NotebookDocument) | undefined;
 }
 
 const OPENING_TRIES = 10;
 
 /** Keeps the head of a notebook: every change is one compare-and-set, one after the other. */
 export class Journal {
-  readonly vault: Vault;
+  readonly vault: BlobCollector;
   /** Files that were found damaged and put aside. */
   readonly damaged: readonly string[];
   /** Whether this opening has made the notebook. */
@@ -40,14 +40,19 @@ export class Journal {
   readonly former: Owner | null;
   readonly #plan: JournalPlan;
   readonly #lane = new TaskQueue();
-  #book: Book;
+  #book: NotebookDocument;
   #rev: number;
   /** A write has failed, and what the disk has was not read since. */
   #isUncertain = false;
   #fence: CellarError | undefined;
   #onFenced: (() => void) | undefined;
 
-  constructor(plan: JournalPlan, book: Book, rev: number, stored: StoredHead | undefined) {
+  constructor(
+    plan: JournalPlan,
+    book: NotebookDocument,
+    rev: number,
+    stored: StoredHead | undefined,
+  ) {
     this.#plan = plan;
     this.#book = book;
     this.#rev = rev;
@@ -56,7 +61,7 @@ export class Journal {
     this.former = ownerIn(stored?.head) ?? null;
     // No former owner can name what is stored from here on, and so none can delete it.
     const blobs = plan.store.blobs(plan.id, plan.owner.incarnation);
-    this.vault = new Vault(blobs, () => (this.#isUncertain ? undefined : this.#keys));
+    this.vault = new BlobCollector(blobs, () => (this.#isUncertain ? undefined : this.#keys));
   }
 
   /** Opens the notebook for this owner alone. */
@@ -84,7 +89,7 @@ export class Journal {
   }
 
   /** A notebook that must not be there yet. */
-  static async create(plan: Omit<JournalPlan, "create">, book: Book): Promise<Journal> {
+  static async create(plan: Omit<JournalPlan, "create">, book: NotebookDocument): Promise<Journal> {
     const { store, id } = plan;
     const claim = () => store.heads.cas(id, documentOf(book), 0);
     const rev = await claimed(plan, claim).catch((error: unknown) => {
@@ -100,7 +105,7 @@ export class Journal {
     }
   }
 
-  get book(): Book {
+  get book(): NotebookDocument {
     return this.#book;
   }
 
@@ -118,7 +123,7 @@ export class Journal {
   }
 
   /** What the disk has after all that was begun; undefined where that cannot be read now. */
-  saved(): Promise<Book | undefined> {
+  saved(): Promise<NotebookDocument | undefined> {
     return this.#lane.run(async () => {
       if (this.#isUncertain) await this.#reload(undefined).catch(() => {});
       return this.#isUncertain ? undefined : this.#book;
@@ -136,7 +141,9 @@ export class Journal {
   }
 
   /** Durable when answered; when it fails, `book` is what the disk has, unless it is uncertain. */
-  commit(change: (now: Book) => Book | Promise<Book>): Promise<void> {
+  commit(
+    change: (now: NotebookDocument) => NotebookDocument | Promise<NotebookDocument>,
+  ): Promise<void> {
     const write = async () => this.#write(await change(this.#book));
     return this.#lane.run(async () => {
       this.check();
@@ -185,7 +192,7 @@ export class Journal {
     }
   }
 
-  async #write(wanted: Book): Promise<void> {
+  async #write(wanted: NotebookDocument): Promise<void> {
     const { store, id } = this.#plan;
     const before = this.#book;
     if (wanted === before) return;
@@ -246,7 +253,7 @@ export class Journal {
     });
   }
 
-  #discard(before: Book): void {
+  #discard(before: NotebookDocument): void {
     const kept = this.#keys;
     this.vault.discard(blobsIn(before).filter((ref) => !kept.has(blobKey(ref))));
   }
@@ -269,7 +276,7 @@ export function nameOf({ user, session }: NotebookId): string {
 }
 
 /** All content that a notebook stands on. */
-export function blobsIn({ pages, snapshots, aside }: Book): BlobRef[] {
+export function blobsIn({ pages, snapshots, aside }: NotebookDocument): BlobRef[] {
   const records = [...snapshots, ...aside.map(({ snapshot }) => snapshot)];
   return [
     ...pages.flatMap(blobsOf),
@@ -280,7 +287,7 @@ export function blobsIn({ pages, snapshots, aside }: Book): BlobRef[] {
 export async function readBook(
   stored: StoredHead,
   { store, id }: Pick<JournalPlan, "store" | "id">,
-): Promise<Book> {
+): Promise<NotebookDocument> {
   const { cells, ...head } = parseHead(stored.head, nameOf(id));
   const blobs = store.blobs(id);
   const runs = new Map(head.executions.map(({ cell, sequence }) => [cell, sequence]));
@@ -290,7 +297,10 @@ export async function readBook(
   return { ...head, pages };
 }
 
-async function nextBook(plan: JournalPlan, stored: StoredHead | undefined): Promise<Book> {
+async function nextBook(
+  plan: JournalPlan,
+  stored: StoredHead | undefined,
+): Promise<NotebookDocument> {
   const { id, owner, takeover, create } = plan;
   if (stored === undefined) {
     if (create !== undefined) return { ...create(), owner };
@@ -329,6 +339,6 @@ function held(id: NotebookId, owner: Owner): CellarError {
   });
 }
 
-function documentOf({ pages, ...head }: Book): NotebookHead {
+function documentOf({ pages, ...head }: NotebookDocument): NotebookHead {
   return { ...head, version: 2, cells: pages.map(({ entry }) => entry) };
 }

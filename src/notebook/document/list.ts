@@ -11,7 +11,7 @@ import { type NotebookHead, parseHead } from "./head.js";
 import { Journal } from "./journal.js";
 
 /** A notebook as it lies there. */
-export interface Catalogued extends NotebookId {
+export interface NotebookSummary extends NotebookId {
   readonly cells: number;
   readonly createdAt: string | null;
   /** When a cell last ran or its variables were last saved, as far as the head tells. */
@@ -27,10 +27,10 @@ export interface Catalogued extends NotebookId {
 
 export async function listNotebooks(
   place: PlaceOptions & { readonly user?: string | undefined },
-): Promise<readonly Catalogued[]> {
+): Promise<readonly NotebookSummary[]> {
   const { store } = placeOf(place);
   checkNames("Notebook.list", withoutSettings(place), { dir: true, store: true, user: true });
-  const found: Catalogued[] = [];
+  const found: NotebookSummary[] = [];
   for await (const id of store.heads.list(place.user)) {
     const described = await describe(id, store);
     if (described !== undefined) found.push(described);
@@ -39,7 +39,7 @@ export async function listNotebooks(
 }
 
 /** What `Notebook.list` tells of one may be handed back with its name. */
-const TOLD: Record<Exclude<keyof Catalogued, keyof NotebookId>, true> = {
+const TOLD: Record<Exclude<keyof NotebookSummary, keyof NotebookId>, true> = {
   cells: true,
   createdAt: true,
   lastUsedAt: true,
@@ -86,7 +86,10 @@ function isBeyondReading(error: unknown): boolean {
 }
 
 /** Undefined where it was deleted meanwhile. */
-async function describe(id: NotebookId, store: NotebookStore): Promise<Catalogued | undefined> {
+async function describe(
+  id: NotebookId,
+  store: NotebookStore,
+): Promise<NotebookSummary | undefined> {
   try {
     const stored = await store.heads.get(id);
     if (stored === undefined) return undefined;

@@ -7,7 +7,7 @@ import type { NotebookContent } from "../interchange/notebook-content.js";
 import { resourceOf } from "../outputs/resources.js";
 import type { BlobStore, NotebookId, NotebookStore } from "../store/store.js";
 import { cellAt, findCell } from "./cell-finding.js";
-import { type Book, nameOf, readBook } from "./journal.js";
+import { type NotebookDocument, nameOf, readBook } from "./journal.js";
 
 /**
  * A notebook as it lies in its store. Nothing is opened: no Python is started, and nobody who has
@@ -22,7 +22,12 @@ export class NotebookView implements NotebookContent {
   readonly room: string;
   readonly #blobs: BlobStore;
 
-  private constructor(id: NotebookId, book: Book, blobs: BlobStore, python: string | undefined) {
+  private constructor(
+    id: NotebookId,
+    book: NotebookDocument,
+    blobs: BlobStore,
+    python: string | undefined,
+  ) {
     this.id = id;
     this.title = nameOf(id);
     this.cells = book.pages.map(({ cell }) => cell);
@@ -54,7 +59,10 @@ export class NotebookView implements NotebookContent {
 }
 
 /** Undefined also for one that cannot be read: cells are shown without it. */
-async function manifestOf(book: Book, blobs: BlobStore): Promise<StateManifest | undefined> {
+async function manifestOf(
+  book: NotebookDocument,
+  blobs: BlobStore,
+): Promise<StateManifest | undefined> {
   const kept = book.snapshots[0]?.manifest;
   if (kept === undefined || !("sha256" in kept)) return kept;
   try {

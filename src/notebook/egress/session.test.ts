@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { ISandbox } from "../../backends/backend.js";
 import type { NativeRuntime } from "../../backends/native/runtime.js";
-import { furnishRoom, type Room, roomFolder } from "../../backends/native/session-dir.js";
+import { furnishRoom, roomFolder, type SessionDir } from "../../backends/native/session-dir.js";
 import { openWalls } from "../../backends/native/walls.case.test.js";
 import { Neighbourhood } from "./neighbourhood.case.test.js";
 import type { EgressOptions, EgressProxy } from "./proxy.js";
@@ -35,7 +35,7 @@ let rooms = 0;
 /** A session in a room of its own, with servers and a proxy around it. */
 class Visit implements AsyncDisposable {
   readonly place = new Neighbourhood();
-  readonly room: Room = { root, name: `room-${rooms++}`, hasEgress: true };
+  readonly room: SessionDir = { root, name: `room-${rooms++}`, hasEgress: true };
   #sandbox: ISandbox | undefined;
   #proxy: EgressProxy | undefined;
 

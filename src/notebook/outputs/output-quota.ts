@@ -1,4 +1,4 @@
-import { blobsOf, type Page } from "../document/cell-records.js";
+import { blobsOf, type CellRecord } from "../document/cell-records.js";
 import { blobKey } from "../store/store.js";
 
 const MEBIBYTE = 1024 * 1024;
@@ -16,7 +16,7 @@ export class OutputQuota {
   }
 
   /** `cell` is about to run again: what it showed before does not count. */
-  static beside(pages: readonly Page[], cell: string, maxMb: number): OutputQuota {
+  static beside(pages: readonly CellRecord[], cell: string, maxMb: number): OutputQuota {
     const others = pages.filter((page) => page.cell.id !== cell);
     const blobs = new Map(others.flatMap(blobsOf).map((ref) => [blobKey(ref), ref.bytes]));
     const inline = others.map(({ entry: { record } }) =>

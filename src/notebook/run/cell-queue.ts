@@ -1,13 +1,13 @@
 import { checkSource } from "../../backends/session/checks.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import type { Cell } from "../cell.js";
-import { markUndone, type Page, pageOf } from "../document/cell-records.js";
-import type { Contents } from "../document/cells.js";
-import type { Book, Journal } from "../document/journal.js";
+import { type CellRecord, markUndone, pageOf } from "../document/cell-records.js";
+import type { CellList } from "../document/cells.js";
+import type { Journal, NotebookDocument } from "../document/journal.js";
 import { cutAfter, type Execution, extended, isInEffect, shortened } from "../document/timeline.js";
 import { OutputQuota } from "../outputs/output-quota.js";
 import { flagPrivate, type PrivacyGuard } from "../privacy.js";
-import type { StatusDesk } from "../status.js";
+import type { StatusNotes } from "../status.js";
 import type { Workspace } from "../workspace/workspace.js";
 import { type CellRun, type CellRunOptions, cellAfter } from "./cell-result.js";
 import type { CellRunner, RunOrder } from "./cell-runner.js";
@@ -15,13 +15,13 @@ import { CellEvents } from "./events.js";
 import type { SessionKeeper } from "./session-keeper.js";
 import { type Snapshots, withUnsaved } from "./snapshots.js";
 
-export interface WorkbenchParts {
+export interface CellQueueParts {
   readonly journal: Journal;
   readonly keeper: SessionKeeper;
   readonly runner: CellRunner;
   readonly snapshots: Snapshots;
-  readonly contents: Contents;
-  readonly status: StatusDesk;
+  readonly contents: CellList;
+  readonly status: StatusNotes;
   readonly privacy: PrivacyGuard;
   readonly workspace: Pick<Workspace, "files">;
   readonly maxCells: number;
@@ -40,13 +40,13 @@ const UNRUN: Partial<Cell> = {
 type Enqueue = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** Where cells are written and run. */
-export class Workbench {
-  readonly #parts: WorkbenchParts;
+export class CellQueue {
+  readonly #parts: CellQueueParts;
   readonly #running = new Set<AbortController>();
   /** Also counts runs that could not be saved. */
   #sequence: number;
 
-  constructor(parts: WorkbenchParts) {
+  constructor(parts: CellQueueParts) {
     this.#parts = parts;
     this.#sequence = parts.journal.book.executionCount;
   }
@@ -196,7 +196,8 @@ export class Workbench {
     const saved = await journal.saved();
     journal.check();
     if (!isCellarError(error)) return error;
-    const isThis = ({ cell }: Page) => cell.id === run.cell && cell.executionCount === run.sequence;
+    const isThis = ({ cell }: CellRecord) =>
+      cell.id === run.cell && cell.executionCount === run.sequence;
     const inRecord = saved === undefined ? null : saved.pages.some(isThis);
     if (inRecord !== true) keeper.session?.noteUnsaved(run);
     const inVariables = keeper.session?.held.includes(run.sequence) ?? false;
@@ -241,10 +242,10 @@ function fateOf(sequence: number, inRecord: boolean | null, inVariables: boolean
 }
 
 function lengthened(
-  { executions, snapshots, isShortened }: Book,
+  { executions, snapshots, isShortened }: NotebookDocument,
   held: ReadonlySet<number>,
   run: Execution,
-): Pick<Book, "executions" | "isShortened" | "snapshots"> {
+): Pick<NotebookDocument, "executions" | "isShortened" | "snapshots"> {
   const long = extended(executions, held, run);
   // What later cells ran without is never restored again.
   const kept = snapshots.filter(({ sequence }) => isInEffect(long, sequence));
@@ -260,7 +261,11 @@ function lengthened(
 }
 
 /** The notebook after its variables went back to a point of the timeline. */
-export function undone(now: Book, target: number, held: readonly number[]): Book {
+export function undone(
+  now: NotebookDocument,
+  target: number,
+  held: readonly number[],
+): NotebookDocument {
   const { kept, taken } = cutAfter(now.executions, target, new Set(held));
   const sequences = new Set(taken.map(({ sequence }) => sequence));
   return {

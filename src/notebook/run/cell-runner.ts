@@ -1,11 +1,11 @@
 import { CellarError, describeError, isCellarError } from "../../errors.js";
 import type { FileChanges } from "../cell.js";
 import { describeOverrun, type Overrun } from "../workspace/quota.js";
-import type { Census, Usage } from "../workspace/scan.js";
+import type { Scan, Usage } from "../workspace/scan.js";
 import { overrunning, refusedRun, stateNotes } from "./cell-result.js";
 import type { CellEvents } from "./events.js";
 import type { LiveSession, Ran } from "./live-session.js";
-import type { Quarters } from "./session-files.js";
+import type { SessionFiles } from "./session-files.js";
 import type { SessionKeeper } from "./session-keeper.js";
 
 export interface RunOrder {
@@ -26,14 +26,14 @@ export interface RunOutcome extends Omit<Ran, "forgotten"> {
 /** Runs one cell in the session: watches its workspace and tells what became of both. */
 export class CellRunner {
   readonly #keeper: SessionKeeper;
-  readonly #quarters: Quarters;
+  readonly #quarters: SessionFiles;
   /** What lay in the workspace after the last cell. */
-  #census: Census | undefined;
+  #census: Scan | undefined;
   #held: Usage | undefined;
   #isOutdated = false;
   #isRunning = false;
 
-  constructor(keeper: SessionKeeper, quarters: Quarters) {
+  constructor(keeper: SessionKeeper, quarters: SessionFiles) {
     this.#keeper = keeper;
     this.#quarters = quarters;
   }
@@ -96,7 +96,7 @@ export class CellRunner {
   }
 
   /** Where there was too much, another look is worth its time. */
-  async #count({ usage }: Census): Promise<Usage> {
+  async #count({ usage }: Scan): Promise<Usage> {
     const { workspace } = this.#quarters;
     const isCounted = !this.#isOutdated && workspace.quota.judge(usage) === undefined;
     this.#held = isCounted ? usage : await workspace.usage();

@@ -7,7 +7,7 @@ import type { NotebookWishes } from "../options.js";
 import { describeOwner, type Owner } from "../store/owner.js";
 import { Workspace } from "../workspace/workspace.js";
 import { isDeserted } from "./room-users.js";
-import { Quarters, type QuartersOrder, razeRoom, roomsIn } from "./session-files.js";
+import { razeRoom, roomsIn, SessionFiles, type SessionFilesOptions } from "./session-files.js";
 
 /** A workspace may hold more than it should; what no code may add to is copied all the same. */
 const LEEWAY = 4;
@@ -18,16 +18,16 @@ const LEEWAY = 4;
  * old one.
  */
 export async function settleIn(
-  order: Omit<QuartersOrder, "name">,
+  order: Omit<SessionFilesOptions, "name">,
   journal: Journal,
-): Promise<Quarters> {
+): Promise<SessionFiles> {
   const { room, roomSharedWith } = journal.book;
   const { former } = journal;
   const place = { root: roomsIn(order.wishes.dir), name: room };
   const isFree = roomSharedWith === undefined && (former === null || (await isDeserted(place)));
-  if (isFree) return await Quarters.open({ ...order, name: room });
+  if (isFree) return await SessionFiles.open({ ...order, name: room });
   const name = newRoom();
-  const quarters = await Quarters.openNew({ ...order, name });
+  const quarters = await SessionFiles.openNew({ ...order, name });
   try {
     await copyFiles(order, room, roomSharedWith ?? former, quarters);
     await journal.commit(({ roomSharedWith: _, ...now }) => ({
@@ -45,7 +45,7 @@ export async function settleIn(
 /** Takes new quarters away that could not be moved into, unless the notebook has the room by now. */
 export async function vacate(
   { store, id }: Pick<NotebookWishes, "store" | "id">,
-  quarters: Quarters,
+  quarters: SessionFiles,
 ): Promise<void> {
   try {
     await quarters[Symbol.asyncDispose]();
@@ -91,10 +91,10 @@ async function takeBack(dir: string, journal: Journal): Promise<void> {
 }
 
 async function copyFiles(
-  { wishes }: Omit<QuartersOrder, "name">,
+  { wishes }: Omit<SessionFilesOptions, "name">,
   room: string,
   owner: Owner | null,
-  { workspace }: Quarters,
+  { workspace }: SessionFiles,
 ): Promise<void> {
   const path = furnishRoom({ root: roomsIn(wishes.dir), name: room });
   const shared = new Workspace(path, wishes.settings.limits);

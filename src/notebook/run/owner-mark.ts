@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type Room, roomFolder } from "../../backends/native/session-dir.js";
+import { roomFolder, type SessionDir } from "../../backends/native/session-dir.js";
 import { diskFault, hasCode } from "../store/disk-faults.js";
 import type { NotebookId } from "../store/store.js";
 
@@ -11,7 +11,7 @@ const LONGEST_SIGN = 1024;
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
-export async function signRoom(room: Room, id: NotebookId): Promise<void> {
+export async function signRoom(room: SessionDir, id: NotebookId): Promise<void> {
   try {
     await using file = await open(join(roomFolder(room), SIGN_FILE), "wx", 0o600);
     await file.writeFile(textOf(id));

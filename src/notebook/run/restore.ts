@@ -12,7 +12,7 @@ import { diskFault, hasCode } from "../store/disk-faults.js";
 import type { Seal } from "../store/seal.js";
 import type { BlobRef, BlobStore, NotebookId } from "../store/store.js";
 import { LiveSession } from "./live-session.js";
-import type { Quarters } from "./session-files.js";
+import type { SessionFiles } from "./session-files.js";
 
 /** What is wrong with the snapshot itself. */
 const FINAL_CODES = ["STATE_REFUSED", "DAMAGED", "NOT_FOUND"] as const;
@@ -22,7 +22,7 @@ const PATIENCE_MS = 10_000;
 
 export interface RestorePlan {
   readonly id: NotebookId;
-  readonly quarters: Pick<Quarters, "room" | "createSandbox">;
+  readonly quarters: Pick<SessionFiles, "room" | "createSandbox">;
   readonly blobs: BlobStore;
   readonly seal: Seal;
 }

@@ -1,14 +1,18 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Room, roomFolder, WORKSPACE_FOLDER } from "../../backends/native/session-dir.js";
+import {
+  roomFolder,
+  type SessionDir,
+  WORKSPACE_FOLDER,
+} from "../../backends/native/session-dir.js";
 
 /** How long the processes of a dead owner may take to be gone; its room is left to them then. */
 const LONGEST_MS = 2_000;
 const PACE_MS = 50;
 const PID = /^\d+$/;
 
-type Place = Pick<Room, "root" | "name">;
+type Place = Pick<SessionDir, "root" | "name">;
 
 /** Whether nothing that runs has the room mounted or works in it, as far as this process may see. */
 export async function isDeserted(room: Place): Promise<boolean> {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { REPLConfig } from "../../backends/backend.js";
 import type { NativeRuntime } from "../../backends/native/runtime.js";
 import type { NativePythonSandbox } from "../../backends/native/sandbox.js";
-import { furnishRoom, type Room, roomFolder } from "../../backends/native/session-dir.js";
+import { furnishRoom, roomFolder, type SessionDir } from "../../backends/native/session-dir.js";
 import { needingPython } from "../../isolation/python-needed.js";
 import { EgressProxy } from "../egress/proxy.js";
 import type { NotebookWishes } from "../options.js";
@@ -18,12 +18,12 @@ export function roomsIn(dir: string): string {
 }
 
 /** With all that is in it, wherever its links lead. */
-export async function razeRoom(room: Pick<Room, "root" | "name">): Promise<void> {
+export async function razeRoom(room: Pick<SessionDir, "root" | "name">): Promise<void> {
   await new Workspace(furnishRoom(room), { workspaceMb: 1 }).clear();
   await rm(roomFolder(room), { recursive: true, force: true });
 }
 
-export interface QuartersOrder {
+export interface SessionFilesOptions {
   readonly wishes: NotebookWishes;
   readonly runtime: NativeRuntime;
   /** The name of the room. */
@@ -33,8 +33,8 @@ export interface QuartersOrder {
 }
 
 /** Where the sessions of a notebook live, one after the other: the room, its files and the way out. */
-export class Quarters implements AsyncDisposable {
-  readonly room: Room;
+export class SessionFiles implements AsyncDisposable {
+  readonly room: SessionDir;
   readonly workspace: Workspace;
   /** The one way out, where some hosts may be reached. */
   readonly proxy: EgressProxy | undefined;
@@ -45,7 +45,11 @@ export class Quarters implements AsyncDisposable {
   #signal: AbortSignal | undefined;
   #prepared: Promise<NativePythonSandbox> | undefined;
 
-  private constructor(order: QuartersOrder, room: Room, proxy: EgressProxy | undefined) {
+  private constructor(
+    order: SessionFilesOptions,
+    room: SessionDir,
+    proxy: EgressProxy | undefined,
+  ) {
     const { config, settings } = order.wishes;
     this.room = room;
     this.proxy = proxy;
@@ -55,7 +59,7 @@ export class Quarters implements AsyncDisposable {
     this.#signal = config.signal;
   }
 
-  static async open(order: QuartersOrder): Promise<Quarters> {
+  static async open(order: SessionFilesOptions): Promise<SessionFiles> {
     const { wishes, name, cutReason } = order;
     const { network } = wishes.settings;
     const room = { root: roomsIn(wishes.dir), name, hasEgress: typeof network === "object" };
@@ -65,16 +69,16 @@ export class Quarters implements AsyncDisposable {
       throw diskFault(`making ${roomFolder(room)}`, error);
     }
     await signRoom(room, wishes.id);
-    if (typeof network !== "object") return new Quarters(order, room, undefined);
+    if (typeof network !== "object") return new SessionFiles(order, room, undefined);
     const { allow } = network;
     const proxy = await EgressProxy.open({ folder: roomFolder(room), allow, cutReason });
-    return new Quarters(order, room, proxy);
+    return new SessionFiles(order, room, proxy);
   }
 
   /** In a room that was not there before, and of which nothing stays when it cannot be made. */
-  static async openNew(order: QuartersOrder): Promise<Quarters> {
+  static async openNew(order: SessionFilesOptions): Promise<SessionFiles> {
     try {
-      return await Quarters.open(order);
+      return await SessionFiles.open(order);
     } catch (error) {
       await razeRoom({ root: roomsIn(order.wishes.dir), name: order.name }).catch(() => {});
       throw error;

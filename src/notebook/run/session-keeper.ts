@@ -1,6 +1,6 @@
 import { CellarError } from "../../errors.js";
 import type { RestoreReport } from "../../protocol/messages.js";
-import type { Contents } from "../document/cells.js";
+import type { CellList } from "../document/cells.js";
 import type { SnapshotRecord } from "../document/head.js";
 import type { Journal } from "../document/journal.js";
 import {
@@ -16,7 +16,7 @@ import type { Seal } from "../store/seal.js";
 import type { NotebookId } from "../store/store.js";
 import type { LiveSession } from "./live-session.js";
 import { type Refused, type Restored, restoreFirst } from "./restore.js";
-import type { Quarters } from "./session-files.js";
+import type { SessionFiles } from "./session-files.js";
 
 const MOST_ASIDE = 20;
 
@@ -24,8 +24,8 @@ export interface KeeperPlan {
   readonly id: NotebookId;
   readonly journal: Journal;
   readonly seal: Seal;
-  readonly quarters: Quarters;
-  readonly contents: Pick<Contents, "cells" | "has" | "numbersOf">;
+  readonly quarters: SessionFiles;
+  readonly contents: Pick<CellList, "cells" | "has" | "numbersOf">;
 }
 
 /** Sees to it that a notebook has a session, and that its variables are the newest that can be had. */

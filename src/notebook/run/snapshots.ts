@@ -4,7 +4,7 @@ import { keepingAlive } from "../../backends/session/keep-alive.js";
 import { CellarError, describeError, isCellarError } from "../../errors.js";
 import type { StateManifest } from "../../protocol/messages.js";
 import type { SnapshotRecord } from "../document/head.js";
-import type { Book, Journal } from "../document/journal.js";
+import type { Journal, NotebookDocument } from "../document/journal.js";
 import { type Execution, isInEffect, marked, newestInEffect } from "../document/timeline.js";
 import type { Seal } from "../store/seal.js";
 import type { BlobRef, NotebookId } from "../store/store.js";
@@ -222,7 +222,10 @@ function untilAborted(signal: AbortSignal): Promise<never> {
 }
 
 /** Marks runs that are in the variables and so in a snapshot, but could not be saved themselves. */
-export function withUnsaved(now: Book, unsaved: readonly Execution[]): Book {
+export function withUnsaved(
+  now: NotebookDocument,
+  unsaved: readonly Execution[],
+): NotebookDocument {
   const executions = marked(now.executions, unsaved);
   if (executions === now.executions) return now;
   const last = executions.at(-1)?.sequence ?? 0;
@@ -234,7 +237,11 @@ export function withUnsaved(now: Book, unsaved: readonly Execution[]): Book {
 }
 
 /** Unless it was undone meanwhile. */
-function withSnapshot(now: Book, record: SnapshotRecord, keep: number): Book {
+function withSnapshot(
+  now: NotebookDocument,
+  record: SnapshotRecord,
+  keep: number,
+): NotebookDocument {
   if (!isInEffect(now.executions, record.sequence)) return now;
   const others = now.snapshots.filter(
     ({ sequence }) => sequence !== record.sequence && isInEffect(now.executions, sequence),

@@ -4,21 +4,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   furnishRoom,
-  type Room,
   roomFolder,
   roomOwner,
+  type SessionDir,
   STATE_FILE,
 } from "../../backends/native/session-dir.js";
 import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
-import { Folder } from "../workspace/dir-handle.js";
+import { DirHandle } from "../workspace/dir-handle.js";
 import { Removal } from "../workspace/removal.js";
 
 /** A zygote is shown one folder of rooms, so the runs of a process share one. */
 const shared: { root?: string } = {};
 
 /** A room for one run, of which nothing is left afterwards. */
-export class TemporaryRoom implements AsyncDisposable {
-  readonly room: Room;
+export class TemporarySessionDir implements AsyncDisposable {
+  readonly room: SessionDir;
   /** The path of the session's /workspace. */
   readonly workspace: string;
 
@@ -55,7 +55,7 @@ export class TemporaryRoom implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    using root = Folder.open(this.room.root);
+    using root = DirHandle.open(this.room.root);
     await new Removal(root).remove(root, this.room.name);
   }
 }

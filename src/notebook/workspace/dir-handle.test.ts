@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Folder } from "./dir-handle.js";
+import { DirHandle } from "./dir-handle.js";
 import { Ground } from "./workspace.case.test.js";
 
 let ground: Ground;
@@ -25,7 +25,7 @@ describe.each([
     writeFileSync(join(path, "folder", "file"), "x");
     symlinkSync("folder", join(path, "link"));
     symlinkSync("folder/file", join(path, "other"));
-    using root = Folder.open(path, byDescriptor);
+    using root = DirHandle.open(path, byDescriptor);
     expect([...root.names()].sort()).toEqual(["folder", "link", "other"]);
     expect(root.stat("nothing")).toBeUndefined();
     expect(root.stat("link")?.isSymbolicLink()).toBe(true);
@@ -41,7 +41,7 @@ describe.each([
 
   it("is refused where a link lies in its place", () => {
     symlinkSync(ground.secret, join(path, "link"));
-    expect(() => Folder.open(join(path, "link"), byDescriptor)).toThrow();
+    expect(() => DirHandle.open(join(path, "link"), byDescriptor)).toThrow();
   });
 });
 

@@ -33,7 +33,7 @@ const ENTRIES_AT_ONCE = 256;
  * that led here, and a link is never followed. Elsewhere than on Linux the path is checked before
  * each use instead, which leaves a gap that a quick attacker can hit.
  */
-export class Folder implements Disposable {
+export class DirHandle implements Disposable {
   readonly #descriptor: number | undefined;
   readonly #place: RawName;
 
@@ -43,19 +43,19 @@ export class Folder implements Disposable {
   }
 
   /** The path itself is trusted, but for its last part. */
-  static open(path: string, byDescriptor = process.platform === "linux"): Folder {
+  static open(path: string, byDescriptor = process.platform === "linux"): DirHandle {
     const raw = Buffer.from(path).toString("latin1");
-    return byDescriptor ? Folder.#hold(raw) : Folder.#check(raw);
+    return byDescriptor ? DirHandle.#hold(raw) : DirHandle.#check(raw);
   }
 
-  static #hold(raw: RawName): Folder {
+  static #hold(raw: RawName): DirHandle {
     const descriptor = openSync(systemPath(raw), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-    return new Folder(descriptor, `/proc/self/fd/${descriptor}`);
+    return new DirHandle(descriptor, `/proc/self/fd/${descriptor}`);
   }
 
-  static #check(raw: RawName): Folder {
+  static #check(raw: RawName): DirHandle {
     if (!lstatSync(systemPath(raw)).isDirectory()) throw notAFolder(raw, "ENOTDIR");
-    return new Folder(undefined, realpathSync.native(systemPath(raw), "latin1"));
+    return new DirHandle(undefined, realpathSync.native(systemPath(raw), "latin1"));
   }
 
   [Symbol.dispose](): void {
@@ -94,20 +94,20 @@ export class Folder implements Disposable {
   }
 
   /** A folder in this one; fails for anything else, links above all. */
-  child(name: RawName): Folder {
+  child(name: RawName): DirHandle {
     const inside = this.#inside(name);
-    if (this.#descriptor === undefined) return Folder.#check(inside);
+    if (this.#descriptor === undefined) return DirHandle.#check(inside);
     try {
-      return Folder.#hold(inside);
+      return DirHandle.#hold(inside);
     } catch (error) {
       if (codeOf(error) !== "EACCES") throw error;
       this.#permit(inside, O_DIRECTORY, 0o700);
-      return Folder.#hold(inside);
+      return DirHandle.#hold(inside);
     }
   }
 
   /** Makes it where it is missing. */
-  make(name: RawName, owner: Owner | undefined): Folder {
+  make(name: RawName, owner: Owner | undefined): DirHandle {
     try {
       mkdirSync(this.at(name), { mode: 0o755 });
     } catch (error) {
@@ -168,10 +168,10 @@ export class Folder implements Disposable {
 
 /** The folder at the end of the names, and nothing else left open. */
 export function descend(
-  root: Folder,
+  root: DirHandle,
   names: readonly RawName[],
-  step: (folder: Folder, name: RawName) => Folder = (folder, name) => folder.child(name),
-): Folder {
+  step: (folder: DirHandle, name: RawName) => DirHandle = (folder, name) => folder.child(name),
+): DirHandle {
   let folder = root.child(".");
   for (const name of names) {
     using before = folder;

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { renameSync, rmdirSync, unlinkSync } from "node:fs";
 import { MAX_DEPTH, type RawName } from "../../backends/files/file-path.js";
 import { CellarError } from "../../errors.js";
-import { codeOf, type Folder, isMissing, quoted } from "./dir-handle.js";
-import { Pace } from "./yielding.js";
+import { codeOf, type DirHandle, isMissing, quoted } from "./dir-handle.js";
+import { Yielding } from "./yielding.js";
 
 /** How often in all something is done again since somebody goes on filling what is emptied. */
 const MAX_RETRIES = 100;
@@ -14,19 +14,19 @@ const MAX_NAMES = 200_000;
 
 /** Removes trees without following a link, however deep they are and whoever works in them. */
 export class Removal {
-  readonly #top: Folder;
-  readonly #pace = new Pace();
+  readonly #top: DirHandle;
+  readonly #pace = new Yielding();
   /** What lay too deep to be reached, and was moved up. */
   readonly #raised: RawName[] = [];
   #retries = 0;
   #cuts = 0;
 
   /** `top` is where to move what lies too deep. */
-  constructor(top: Folder) {
+  constructor(top: DirHandle) {
     this.#top = top;
   }
 
-  async remove(folder: Folder, name: RawName): Promise<void> {
+  async remove(folder: DirHandle, name: RawName): Promise<void> {
     await this.#remove(folder, name, 1);
     await this.#finish();
   }
@@ -43,7 +43,7 @@ export class Removal {
     }
   }
 
-  async #remove(parent: Folder, name: RawName, depth: number): Promise<void> {
+  async #remove(parent: DirHandle, name: RawName, depth: number): Promise<void> {
     if (this.#pace.isDue) await this.#pace.rest();
     for (;;) {
       try {
@@ -60,7 +60,7 @@ export class Removal {
     }
   }
 
-  async #empty(folder: Folder, depth: number): Promise<void> {
+  async #empty(folder: DirHandle, depth: number): Promise<void> {
     let seen = 0;
     for (const inner of folder.names()) {
       seen += 1;
@@ -70,7 +70,7 @@ export class Removal {
     }
   }
 
-  #raise(folder: Folder, name: RawName): void {
+  #raise(folder: DirHandle, name: RawName): void {
     if (folder.stat(name)?.isDirectory() !== true) {
       unlinkSync(folder.at(name));
       return;

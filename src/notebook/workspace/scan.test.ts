@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Census } from "./scan.js";
+import type { Scan } from "./scan.js";
 import { Ground, QUICK_PLACE } from "./workspace.case.test.js";
 import type { Workspace } from "./workspace.js";
 
@@ -23,7 +23,7 @@ beforeEach(() => {
 afterEach(() => ground[Symbol.dispose]());
 
 const inside = (name: string) => join(workspace.path, name);
-const since = async (before: Census) => (await workspace.changesSince(before)).changes;
+const since = async (before: Scan) => (await workspace.changesSince(before)).changes;
 
 describe("changes of a workspace", () => {
   it("are none where nothing was written", async () => {

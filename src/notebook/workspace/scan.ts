@@ -7,8 +7,8 @@ import {
   shownPath,
 } from "../../backends/files/file-path.js";
 import type { FileChanges } from "../cell.js";
-import { type Folder, isMissing } from "./dir-handle.js";
-import { Pace } from "./yielding.js";
+import { type DirHandle, isMissing } from "./dir-handle.js";
+import { Yielding } from "./yielding.js";
 
 /** Names that a walk looks at; a quota allows far fewer. */
 export const MAX_ENTRIES = 40_000;
@@ -41,24 +41,24 @@ interface Mark {
 }
 
 /** What lay in a workspace at one time. */
-export interface Census {
+export interface Scan {
   readonly marks: ReadonlyMap<RawName, Mark>;
   readonly usage: Usage;
 }
 
 interface Level {
-  readonly folder: Folder;
+  readonly folder: DirHandle;
   readonly names: Generator<RawName>;
   readonly prefix: RawName;
 }
 
 /** Shows each entry below a folder, which may change all the time; tells what there is in all. */
 export async function walk(
-  root: Folder,
+  root: DirHandle,
   visit: (found: Found) => void,
   signal?: AbortSignal,
 ): Promise<Usage> {
-  const pace = new Pace(signal);
+  const pace = new Yielding(signal);
   const tally = new Tally();
   const levels: Level[] = [{ folder: root, names: root.names(), prefix: "" }];
   let seen = 0;
@@ -125,7 +125,7 @@ class Tally {
   }
 }
 
-export async function takeCensus(root: Folder, signal?: AbortSignal): Promise<Census> {
+export async function takeCensus(root: DirHandle, signal?: AbortSignal): Promise<Scan> {
   const marks = new Map<RawName, Mark>();
   const visit = ({ path, stats }: Found) => {
     if (!stats.isDirectory()) marks.set(path, markOf(stats));
@@ -138,7 +138,7 @@ function markOf({ ino, size, mtimeNs, ctimeNs }: BigIntStats): Mark {
 }
 
 /** Folders are not listed, what is in them is. Where not all could be seen, `omitted` is a minimum. */
-export function changesBetween(before: Census, after: Census): FileChanges {
+export function changesBetween(before: Scan, after: Scan): FileChanges {
   const created: RawName[] = [];
   const changed: RawName[] = [];
   for (const [path, mark] of after.marks) {

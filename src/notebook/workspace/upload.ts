@@ -6,7 +6,7 @@ import { type FileContent, piecesOf } from "../../backends/files/file-content.js
 import type { RawName } from "../../backends/files/file-path.js";
 import { type WorkspaceLimit, workspaceFull } from "../../backends/files/workspace-file.js";
 import { CellarError } from "../../errors.js";
-import { codeOf, descend, type Folder, type Owner } from "./dir-handle.js";
+import { codeOf, type DirHandle, descend, type Owner } from "./dir-handle.js";
 import type { Usage } from "./scan.js";
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
@@ -18,7 +18,7 @@ const STALE = 3_600_000;
  * Brings files into a workspace. They are written beside it, where the session does not see them,
  * and move in when they are whole.
  */
-export class Inlet {
+export class Upload {
   readonly #room: string;
   readonly #owner: Owner | undefined;
   readonly #limit: WorkspaceLimit;
@@ -37,7 +37,7 @@ export class Inlet {
 
   /** `usage` measures what the workspace holds. */
   async put(
-    root: Folder,
+    root: DirHandle,
     names: readonly RawName[],
     content: FileContent,
     usage: () => Promise<Usage>,
@@ -68,7 +68,7 @@ export class Inlet {
     return turn;
   }
 
-  #freeFor(root: Folder, names: readonly RawName[], held: Usage): number {
+  #freeFor(root: DirHandle, names: readonly RawName[], held: Usage): number {
     if (!held.isWhole || held.files + names.length > this.#limit.files)
       throw this.#tooLarge("files and folders");
     return this.#limit.bytes - held.bytes + replacedBytes(root, names);
@@ -94,8 +94,8 @@ export class Inlet {
     return written;
   }
 
-  async #place(root: Folder, names: readonly RawName[], temporary: string): Promise<void> {
-    const above: Folder[] = [];
+  async #place(root: DirHandle, names: readonly RawName[], temporary: string): Promise<void> {
+    const above: DirHandle[] = [];
     try {
       using folder = descend(root, names.slice(0, -1), (parent, name) => {
         if (parent.stat(name) === undefined) above.push(parent.child("."));
@@ -133,7 +133,7 @@ function replaced(error: unknown): never {
 }
 
 /** Space that comes free when a file takes the place of another. */
-function replacedBytes(root: Folder, names: readonly RawName[]): number {
+function replacedBytes(root: DirHandle, names: readonly RawName[]): number {
   try {
     using folder = descend(root, names.slice(0, -1));
     const stats = folder.stat(names.at(-1) ?? "");

@@ -3,7 +3,7 @@ import { copyFile, type FileHandle, lchown, lutimes, open } from "node:fs/promis
 import { pipeline } from "node:stream/promises";
 import { MAX_DEPTH, type RawName, shownPath } from "../../backends/files/file-path.js";
 import { CellarError, isCellarError } from "../../errors.js";
-import { codeOf, descend, type Folder, isMissing, type Owner } from "./dir-handle.js";
+import { codeOf, type DirHandle, descend, isMissing, type Owner } from "./dir-handle.js";
 
 export interface CopyReport {
   readonly files: number;
@@ -17,7 +17,7 @@ const MAX_SKIPPED = 100;
 
 /** Copies one workspace into another that is empty; links stay links, and are not followed. */
 export class WorkspaceCopy {
-  readonly #target: Folder;
+  readonly #target: DirHandle;
   readonly #owner: Owner | undefined;
   readonly #maxBytes: number;
   readonly #maxFiles: number;
@@ -29,7 +29,7 @@ export class WorkspaceCopy {
   #files = 0;
 
   constructor(
-    target: Folder,
+    target: DirHandle,
     options: {
       owner: Owner | undefined;
       maxBytes: number;
@@ -44,12 +44,12 @@ export class WorkspaceCopy {
     this.#isDurable = options.isDurable ?? false;
   }
 
-  async copy(source: Folder): Promise<CopyReport> {
+  async copy(source: DirHandle): Promise<CopyReport> {
     await this.#copyFolder(source, this.#target, []);
     return { files: this.#files, bytes: this.#bytes, skipped: this.#skipped };
   }
 
-  async #copyFolder(from: Folder, to: Folder, place: readonly RawName[]): Promise<void> {
+  async #copyFolder(from: DirHandle, to: DirHandle, place: readonly RawName[]): Promise<void> {
     for (const name of from.names()) {
       const stats = from.stat(name);
       const path = [...place, name];
@@ -68,8 +68,8 @@ export class WorkspaceCopy {
   }
 
   async #copyBelow(
-    from: Folder,
-    to: Folder,
+    from: DirHandle,
+    to: DirHandle,
     stats: BigIntStats,
     path: readonly RawName[],
   ): Promise<void> {
@@ -81,7 +81,12 @@ export class WorkspaceCopy {
     made.dress(Number(stats.mode), seconds(stats.atimeNs), seconds(stats.mtimeNs));
   }
 
-  async #copyLink(from: Folder, to: Folder, stats: BigIntStats, name: RawName): Promise<void> {
+  async #copyLink(
+    from: DirHandle,
+    to: DirHandle,
+    stats: BigIntStats,
+    name: RawName,
+  ): Promise<void> {
     const target = readlinkSync(from.at(name), "buffer");
     const path = to.at(name);
     symlinkSync(target, path);
@@ -90,8 +95,8 @@ export class WorkspaceCopy {
   }
 
   async #copyFile(
-    from: Folder,
-    to: Folder,
+    from: DirHandle,
+    to: DirHandle,
     stats: BigIntStats,
     path: readonly RawName[],
   ): Promise<void> {

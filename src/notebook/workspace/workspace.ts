@@ -15,11 +15,11 @@ import {
 import { roomOwner } from "../../backends/native/session-dir.js";
 import { checkNames, requireOptions } from "../../config/kinds.js";
 import type { FileChanges } from "../cell.js";
-import { descend, Folder, type Owner } from "./dir-handle.js";
+import { DirHandle, descend, type Owner } from "./dir-handle.js";
 import { Quota } from "./quota.js";
 import { Removal } from "./removal.js";
-import { type Census, changesBetween, takeCensus, type Usage, walk } from "./scan.js";
-import { Inlet } from "./upload.js";
+import { changesBetween, type Scan, takeCensus, type Usage, walk } from "./scan.js";
+import { Upload } from "./upload.js";
 import { type CopyReport, WorkspaceCopy } from "./workspace-copy.js";
 
 export interface CopyOptions {
@@ -42,14 +42,14 @@ export class Workspace {
   readonly quota: Quota;
   readonly limit: WorkspaceLimit;
   readonly #owner: Owner | undefined;
-  readonly #inlet: Inlet;
+  readonly #inlet: Upload;
 
   /** The path is that of `furnishRoom`. */
   constructor(path: string, limits: { workspaceMb: number }) {
     this.path = path;
     this.limit = workspaceLimit(limits);
     this.#owner = roomOwner();
-    this.#inlet = new Inlet(path, this.#owner, this.limit);
+    this.#inlet = new Upload(path, this.#owner, this.limit);
     this.quota = new Quota((signal) => this.usage(signal), this.limit);
   }
 
@@ -70,7 +70,7 @@ export class Workspace {
   /** Replaces a file as a whole, or makes it, with the folders that it needs. Durable when answered. */
   async put(path: string, content: FileContent): Promise<void> {
     const names = parseFilePath(path);
-    const put = (root: Folder) => this.#inlet.put(root, names, content, () => this.usage());
+    const put = (root: DirHandle) => this.#inlet.put(root, names, content, () => this.usage());
     await this.#in(put, path);
   }
 
@@ -107,11 +107,11 @@ export class Workspace {
     return this.#in((root) => walk(root, () => {}, signal));
   }
 
-  async scan(): Promise<Census> {
+  async scan(): Promise<Scan> {
     return this.#in((root) => takeCensus(root));
   }
 
-  async changesSince(before: Census): Promise<{ changes: FileChanges; census: Census }> {
+  async changesSince(before: Scan): Promise<{ changes: FileChanges; census: Scan }> {
     const census = await this.scan();
     return { changes: changesBetween(before, census), census };
   }
@@ -128,9 +128,9 @@ export class Workspace {
     );
   }
 
-  async #in<T>(work: (root: Folder) => Promise<T>, path = "/workspace"): Promise<T> {
+  async #in<T>(work: (root: DirHandle) => Promise<T>, path = "/workspace"): Promise<T> {
     try {
-      using root = Folder.open(this.path);
+      using root = DirHandle.open(this.path);
       return await work(root);
     } catch (error) {
       throw fileFault(error, path);

@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 const SLICE = 2;
 
 /** Lets a long run of quick calls take turns with everything else of the process. */
-export class Pace {
+export class Yielding {
   readonly #signal: AbortSignal | undefined;
   #since = performance.now();
 

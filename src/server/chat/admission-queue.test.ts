@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { WaitingLine } from "./admission-queue.js";
+import { AdmissionQueue } from "./admission-queue.js";
 
 const never = new AbortController().signal;
 
 describe("the line", () => {
   it("lets so many in at a time, others in their order, and no more than it holds", async () => {
-    const line = new WaitingLine(1, 2);
+    const line = new AdmissionQueue(1, 2);
     const order: number[] = [];
     const places = [1, 2, 3].map((number) => {
       const place = line.enter();
@@ -24,7 +24,7 @@ describe("the line", () => {
   });
 
   it("forgets who leaves while waiting", async () => {
-    const line = new WaitingLine(1, 5);
+    const line = new AdmissionQueue(1, 5);
     const [first, second, third] = [line.enter(), line.enter(), line.enter()];
     await first.turn(never);
     const leaving = new AbortController();

@@ -7,7 +7,7 @@ export interface Place extends Disposable {
 }
 
 /** So many run at a time, so many wait in order, and others are sent away. */
-export class WaitingLine {
+export class AdmissionQueue {
   readonly #room: number;
   readonly #length: number;
   readonly #waiting: Array<() => void> = [];

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Completion, Ended } from "./completion.js";
-import type { Refusal } from "./http-error.js";
+import type { HttpError } from "./http-error.js";
 
 /** So much of an answer is in one event, and never half a character. */
 const PIECES = /.{1,2000}/gsu;
@@ -50,7 +50,7 @@ export class AnswerStream implements Disposable {
   }
 
   /** The status was sent long ago: the error is an event. */
-  fail({ body }: Refusal): void {
+  fail({ body }: HttpError): void {
     this.#event(body);
     this.#response.end();
   }

@@ -1,4 +1,4 @@
-import { Refusal, tooMany } from "./http-error.js";
+import { HttpError, tooMany } from "./http-error.js";
 
 /** Bodies that are read at the same time. */
 const MOST_BODIES = 64;
@@ -19,7 +19,7 @@ export interface Intake extends Disposable {
 interface Reader {
   readonly since: number;
   bytes: number;
-  readonly end: (why: Refusal) => void;
+  readonly end: (why: HttpError) => void;
 }
 
 export interface IntakeLimits {
@@ -43,7 +43,7 @@ export class BodyIntake {
 
   enter(): Intake {
     while (this.#readers.size >= MOST_BODIES) this.#makeRoom();
-    let end: (why: Refusal) => void = () => {};
+    let end: (why: HttpError) => void = () => {};
     const ended = new Promise<never>((_, reject) => {
       end = reject;
     });
@@ -78,8 +78,8 @@ export class BodyIntake {
   }
 }
 
-function tooSlow(): Refusal {
-  return new Refusal(408, "the request took too long to come", {
+function tooSlow(): HttpError {
+  return new HttpError(408, "the request took too long to come", {
     code: "request_timeout",
     headers: { connection: "close" },
   });

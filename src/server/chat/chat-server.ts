@@ -3,17 +3,17 @@ import type { Socket } from "node:net";
 import { CellarError, describeError } from "../../errors.js";
 import { readBudget, requirePrice } from "../../rlm/budget.js";
 import { rlm } from "../../rlm/rlm.js";
-import { WaitingLine } from "./admission-queue.js";
+import { AdmissionQueue } from "./admission-queue.js";
 import { AnswerStream } from "./answer-stream.js";
 import { BodyIntake } from "./body-intake.js";
 import { type ChatServerOptions, type ChatSettings, settingsOf } from "./chat-options.js";
 import { type ChatRequest, readChatRequest } from "./chat-request.js";
 import { Completion, type Ended, endedAs } from "./completion.js";
-import { Refusal, refusalOf } from "./http-error.js";
+import { HttpError, refusalOf } from "./http-error.js";
 import { outputFormOf } from "./output-form.js";
 import { inquiryOf } from "./question.js";
 import { drain, readJson } from "./request-body.js";
-import { Gate } from "./request-guard.js";
+import { RequestGuard } from "./request-guard.js";
 import { RunReport } from "./run-report.js";
 
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -35,7 +35,11 @@ export async function createChatServer(options: ChatServerOptions): Promise<Chat
   for (const each of [model, subModel, ...Object.values(models)]) {
     requirePrice(readBudget(budget), each);
   }
-  const server = new Counter(options, settings, new Gate(settings.host, options.key));
+  const server = new ChatHttpServer(
+    options,
+    settings,
+    new RequestGuard(settings.host, options.key),
+  );
   await server.listen();
   return server;
 }
@@ -47,11 +51,11 @@ interface Guest {
 }
 
 /** Where questions are taken and answers given. */
-class Counter implements ChatServer {
+class ChatHttpServer implements ChatServer {
   readonly #options: ChatServerOptions;
   readonly #settings: ChatSettings;
-  readonly #gate: Gate;
-  readonly #line: WaitingLine;
+  readonly #gate: RequestGuard;
+  readonly #line: AdmissionQueue;
   readonly #intake: BodyIntake;
   readonly #server: Server;
   readonly #guests = new Map<AbortController, Guest>();
@@ -59,11 +63,11 @@ class Counter implements ChatServer {
   #isClosing = false;
   readonly #created = Math.floor(Date.now() / 1000);
 
-  constructor(options: ChatServerOptions, settings: ChatSettings, gate: Gate) {
+  constructor(options: ChatServerOptions, settings: ChatSettings, gate: RequestGuard) {
     this.#options = options;
     this.#settings = settings;
     this.#gate = gate;
-    this.#line = new WaitingLine(settings.maxConcurrent, settings.maxWaiting);
+    this.#line = new AdmissionQueue(settings.maxConcurrent, settings.maxWaiting);
     this.#intake = new BodyIntake({ limit: settings.maxBodyBytes });
     this.#server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) =>
       this.#welcome(request, response),
@@ -155,7 +159,7 @@ class Counter implements ChatServer {
     }
     if (path.startsWith("/v1/models/")) throw this.#unknownModel();
     if (path !== "/v1/chat/completions") {
-      throw new Refusal(
+      throw new HttpError(
         404,
         "there is only /v1/chat/completions and /v1/models here; see that the base address ends with /v1",
       );
@@ -232,8 +236,8 @@ class Counter implements ChatServer {
     };
   }
 
-  #unknownModel(): Refusal {
-    return new Refusal(404, `the only model here is ${this.name}`, {
+  #unknownModel(): HttpError {
+    return new HttpError(404, `the only model here is ${this.name}`, {
       code: "model_not_found",
       param: "model",
     });
@@ -242,7 +246,7 @@ class Counter implements ChatServer {
 
 function requireMethod({ method }: IncomingMessage, wanted: "GET" | "POST"): void {
   if (method === wanted || (wanted === "GET" && method === "HEAD")) return;
-  throw new Refusal(405, `only ${wanted} is answered here`, { headers: { allow: wanted } });
+  throw new HttpError(405, `only ${wanted} is answered here`, { headers: { allow: wanted } });
 }
 
 function send(
@@ -258,7 +262,7 @@ function send(
 async function refuse(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, body, headers }: Refusal,
+  { status, body, headers }: HttpError,
 ): Promise<void> {
   if (response.headersSent || response.destroyed) return;
   const text = JSON.stringify(body);

@@ -1,6 +1,6 @@
 import { type CellarError, isCellarError } from "../../errors.js";
 
-export interface RefusalOptions {
+export interface HttpErrorOptions {
   /** A word that programs can tell it by. */
   readonly code?: string | undefined;
   /** The field of the request that is meant. */
@@ -9,13 +9,13 @@ export interface RefusalOptions {
 }
 
 /** A request that gets an error in OpenAI's form. */
-export class Refusal extends Error {
+export class HttpError extends Error {
   readonly status: number;
   readonly code: string | undefined;
   readonly param: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: number, message: string, options: RefusalOptions = {}) {
+  constructor(status: number, message: string, options: HttpErrorOptions = {}) {
     super(message);
     this.status = status;
     this.code = options.code;
@@ -30,14 +30,14 @@ export class Refusal extends Error {
 }
 
 /** What is wrong with a request; `param` is the field. */
-export function invalid(message: string, param?: string, code?: string): Refusal {
-  return new Refusal(400, message, { param, code });
+export function invalid(message: string, param?: string, code?: string): HttpError {
+  return new HttpError(400, message, { param, code });
 }
 
 const RETRY_AFTER_SECONDS = 5;
 
-export function tooMany(): Refusal {
-  return new Refusal(429, "too many questions are under way; ask again later", {
+export function tooMany(): HttpError {
+  return new HttpError(429, "too many questions are under way; ask again later", {
     code: "rate_limit_exceeded",
     headers: { "retry-after": String(RETRY_AFTER_SECONDS) },
   });
@@ -47,21 +47,21 @@ export function tooMany(): Refusal {
 const ONCE = { "x-should-retry": "false" };
 
 /** A run that gave no answer. Only what the asker can know is told. */
-export function failedRun(error: CellarError | undefined): Refusal {
+export function failedRun(error: CellarError | undefined): HttpError {
   const code = error?.code;
   return code === "REMOTE_ERROR"
-    ? new Refusal(502, error?.message ?? "the model failed", { code, headers: ONCE })
-    : new Refusal(500, "the run failed; the server knows why", { code, headers: ONCE });
+    ? new HttpError(502, error?.message ?? "the model failed", { code, headers: ONCE })
+    : new HttpError(500, "the run failed; the server knows why", { code, headers: ONCE });
 }
 
 /** A run is cancelled by its asker, who is gone, or because the server goes. */
-export function cancelledRun(): Refusal {
-  return new Refusal(503, "the server is closing", { code: "ABORTED" });
+export function cancelledRun(): HttpError {
+  return new HttpError(503, "the server is closing", { code: "ABORTED" });
 }
 
 /** What reaches nobody else becomes an answer too, and says nothing of the inside. */
-export function refusalOf(error: unknown): Refusal {
-  if (error instanceof Refusal) return error;
+export function refusalOf(error: unknown): HttpError {
+  if (error instanceof HttpError) return error;
   return failedRun(isCellarError(error) ? error : undefined);
 }
 

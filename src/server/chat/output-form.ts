@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { describeError } from "../../errors.js";
 import type { ResponseFormat } from "./chat-request.js";
-import { invalid, type Refusal } from "./http-error.js";
+import { type HttpError, invalid } from "./http-error.js";
 
 const PARAM = "response_format";
 const MAX_SCHEMA_LENGTH = 50_000;
@@ -88,6 +88,6 @@ function target(root: unknown, reference: string): unknown {
   }, root);
 }
 
-function refused(why: string): Refusal {
+function refused(why: string): HttpError {
   return invalid(`the schema of the answer cannot be used: ${why}`, PARAM);
 }

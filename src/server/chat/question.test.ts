@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ChatMessage } from "./chat-request.js";
-import { Refusal } from "./http-error.js";
+import { HttpError } from "./http-error.js";
 import { inquiryOf } from "./question.js";
 
 const user = (content: string): ChatMessage => ({ role: "user", content });
@@ -82,6 +82,6 @@ describe("a conversation as a question", () => {
     ["a long question beside a context", [user("x".repeat(20_001))], true],
     ["long instructions beside a context", [system("x".repeat(20_001)), user("a")], true],
   ])("refuses %s", (_, messages, hasContext) => {
-    expect(() => inquiryOf(messages, hasContext)).toThrow(Refusal);
+    expect(() => inquiryOf(messages, hasContext)).toThrow(HttpError);
   });
 });

@@ -10,14 +10,14 @@ const LONGEST_HISTORY = 8_000;
 const LONGEST_GLIMPSE = 4_000;
 
 /** What a run is asked, and what it is about. */
-export interface Inquiry {
+export interface ChatQuestion {
   readonly query: string;
   /** The conversation, where the server has nothing else to ask about. */
   readonly context: readonly ChatMessage[] | undefined;
 }
 
 /** Makes a question of a conversation. Its last message is what is asked. */
-export function inquiryOf(messages: readonly ChatMessage[], hasContext: boolean): Inquiry {
+export function inquiryOf(messages: readonly ChatMessage[], hasContext: boolean): ChatQuestion {
   const instructions = messages
     .filter(({ role, content }) => role === "system" && content.trim() !== "")
     .map(({ content }) => content)
@@ -37,7 +37,7 @@ function besideContext(
   instructions: string,
   spoken: readonly ChatMessage[],
   { content: question }: ChatMessage,
-): Inquiry {
+): ChatQuestion {
   for (const [what, text] of [
     ["the question", question],
     ["the system messages", instructions],
@@ -63,7 +63,7 @@ function asContext(
   instructions: string,
   spoken: readonly ChatMessage[],
   question: ChatMessage,
-): Inquiry {
+): ChatQuestion {
   const isLongQuestion = question.content.length > LONGEST_QUESTION;
   const isLongInstruction = instructions.length > LONGEST_QUESTION;
   const documents: ChatMessage[] = [

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { excessOf, MAX_CHECKED_VALUES } from "../../protocol/bounds.js";
 import type { BodyIntake } from "./body-intake.js";
-import { invalid, Refusal } from "./http-error.js";
+import { HttpError, invalid } from "./http-error.js";
 
 /** How long what is not wanted is still taken, so that its sender gets to read why. */
 const DRAIN_MS = 2_000;
@@ -19,7 +19,7 @@ export async function readJson(
   { limit, signal, intake }: BodyLimits,
 ): Promise<unknown> {
   if (!/^application\/json\b/i.test(request.headers["content-type"] ?? "")) {
-    throw new Refusal(415, "send JSON, with Content-Type: application/json");
+    throw new HttpError(415, "send JSON, with Content-Type: application/json");
   }
   const told = Number(request.headers["content-length"] ?? 0);
   if (told > limit) throw tooLong(limit);
@@ -74,8 +74,8 @@ export async function drain(request: IncomingMessage): Promise<void> {
   await sleep(DRAIN_MS, undefined, { signal: done.signal }).catch(() => {});
 }
 
-function tooLong(limit: number): Refusal {
-  return new Refusal(413, `the request has over ${limit} bytes`, {
+function tooLong(limit: number): HttpError {
+  return new HttpError(413, `the request has over ${limit} bytes`, {
     code: "request_too_large",
     headers: { connection: "close" },
   });

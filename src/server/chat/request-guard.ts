@@ -3,13 +3,13 @@ import type { IncomingMessage } from "node:http";
 import { callerVariable } from "../../config/environment.js";
 import { CellarError } from "../../errors.js";
 import type { ModelKey } from "../../rlm/models/endpoint.js";
-import { Refusal } from "./http-error.js";
+import { HttpError } from "./http-error.js";
 
 const SHORTEST_KEY = 16;
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/i;
 
 /** Whom the server listens to. */
-export class Gate {
+export class RequestGuard {
   readonly #digest: Buffer | undefined;
 
   constructor(host: string, key: ModelKey | undefined) {
@@ -33,11 +33,13 @@ export class Gate {
   /** Refuses what a web page may have sent: neither CORS nor another name for this host is for it. */
   checkOrigin({ headers }: IncomingMessage): void {
     if (headers.origin !== undefined) {
-      throw new Refusal(403, "requests of web pages are not answered", { code: "origin_refused" });
+      throw new HttpError(403, "requests of web pages are not answered", {
+        code: "origin_refused",
+      });
     }
     // A page that knows the key needs no trick with names.
     if (this.hasKey || LOOPBACK.test(nameIn(headers.host ?? ""))) return;
-    throw new Refusal(403, "without a key only this machine's own names are answered", {
+    throw new HttpError(403, "without a key only this machine's own names are answered", {
       code: "host_refused",
     });
   }
@@ -47,7 +49,7 @@ export class Gate {
     const [, given = ""] = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "") ?? [];
     // Digests have one length, and comparing them takes one time.
     if (timingSafeEqual(digestOf(given), this.#digest)) return;
-    throw new Refusal(401, "the key is missing or wrong; send it as Authorization: Bearer", {
+    throw new HttpError(401, "the key is missing or wrong; send it as Authorization: Bearer", {
       code: "invalid_api_key",
       headers: { "www-authenticate": "Bearer" },
     });

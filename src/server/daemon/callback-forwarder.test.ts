@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { Display } from "../../backends/daemon/client-callbacks.js";
 import type { Peer } from "../../protocol/peer.js";
-import { Relay } from "./callback-forwarder.js";
+import { CallbackForwarder } from "./callback-forwarder.js";
 
 describe("a display that a result has", () => {
   it("is sent with it if it was not before, and as the first of its id", () => {
     const sent: unknown[] = [];
     const peer = { notify: (...message: unknown[]) => sent.push(message[1]) };
     const order = { listens: [], answers: [], tools: undefined };
-    const relay = new Relay(peer as unknown as Peer, "s", order);
+    const relay = new CallbackForwarder(peer as unknown as Peer, "s", order);
     const show = (text: string): Display => ({
       type: "display",
       data: { "text/plain": text },

@@ -19,7 +19,7 @@ type Question = Query extends infer Q
 type Order = Pick<Params<"session_create">, "listens" | "answers" | "tools">;
 
 /** Hands on what a session and its twins have to say to the client that owns them. */
-export class Relay {
+export class CallbackForwarder {
   /** The context as it was given to the session that has this relay's name. */
   given: unknown;
   readonly #peer: Peer;

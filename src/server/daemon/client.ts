@@ -12,19 +12,19 @@ import { MAX_DAEMON_FRAME_BYTES, PROTOCOL_VERSION } from "../../protocol/bounds.
 import type { Params, RequestMethod, Result } from "../../protocol/messages.js";
 import { Peer } from "../../protocol/peer.js";
 import { decodeValue, encodeDecoded } from "../../protocol/values.js";
-import { Relay } from "./callback-forwarder.js";
+import { CallbackForwarder } from "./callback-forwarder.js";
 
 /** What a client may ask of the daemon as a whole. */
-export interface Household {
+export interface DaemonControl {
   create(order: Params<"session_create">, callbacks: REPLConfig): Promise<PythonSandbox>;
   status(settled: boolean): Promise<Result<"daemon_status">>;
   keep(): void;
   stop(): Promise<void>;
 }
 
-interface Tenant {
+interface ClientSession {
   readonly sandbox: PythonSandbox;
-  readonly relay: Relay;
+  readonly relay: CallbackForwarder;
   /** Whether the relay bears its name. */
   readonly isFirst: boolean;
   readonly cells: Map<number, AbortController>;
@@ -38,15 +38,15 @@ const SPOOL_FOLDER = /^cellar-\d+-\w{6}$/;
 
 /** One connection. Its sessions are its own: no other can name them, and they end with it. */
 export class Client {
-  readonly #household: Household;
+  readonly #household: DaemonControl;
   readonly #socket: Socket;
   readonly #peer: Peer;
-  readonly #tenants = new Map<string, Tenant>();
+  readonly #tenants = new Map<string, ClientSession>();
   readonly #gone: Promise<void>;
   #hasSpoken = false;
   #isGreeted = false;
 
-  constructor(socket: Socket, household: Household) {
+  constructor(socket: Socket, household: DaemonControl) {
     this.#household = household;
     this.#socket = socket;
     this.#peer = new Peer(socket, {
@@ -172,12 +172,15 @@ export class Client {
 
   async #create(order: Params<"session_create">): Promise<Result<"session_create">> {
     const name = newName();
-    const relay = new Relay(this.#peer, name, order);
+    const relay = new CallbackForwarder(this.#peer, name, order);
     const sandbox = await this.#household.create(order, relay.callbacks);
     return this.#admit(name, { sandbox, relay, folders: new Set(), isFirst: true });
   }
 
-  async #admit(name: string, parts: Omit<Tenant, "cells">): Promise<Result<"session_create">> {
+  async #admit(
+    name: string,
+    parts: Omit<ClientSession, "cells">,
+  ): Promise<Result<"session_create">> {
     const { sandbox } = parts;
     if (!this.#peer.isOpen) {
       await sandbox.destroy();
@@ -228,13 +231,13 @@ export class Client {
     }
   }
 
-  #tenant(session: string): Tenant {
+  #tenant(session: string): ClientSession {
     const tenant = this.#tenants.get(session);
     if (tenant !== undefined) return tenant;
     throw new CellarError("SESSION_CLOSED", "there is no such session on this connection");
   }
 
-  async #evict(name: string, tenant: Tenant): Promise<void> {
+  async #evict(name: string, tenant: ClientSession): Promise<void> {
     await tenant.sandbox.destroy();
     this.#tenants.delete(name);
     const isShared = [...this.#tenants.values()].some(({ folders }) => folders === tenant.folders);

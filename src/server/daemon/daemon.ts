@@ -7,7 +7,7 @@ import { resolveSettings, type Settings, type Surroundings } from "../../config.
 import { describeError } from "../../errors.js";
 import { usualPython } from "../../isolation/python-candidates.js";
 import type { Params, Result } from "../../protocol/messages.js";
-import { Client, type Household } from "./client.js";
+import { Client, type DaemonControl } from "./client.js";
 import { takeBerth } from "./socket-claim.js";
 
 type Warmth = Result<"daemon_status">["warmth"];
@@ -23,7 +23,7 @@ export interface DaemonParts {
 }
 
 /** Holds warm sessions for the short-lived processes of one user. */
-export class Daemon implements Household {
+export class Daemon implements DaemonControl {
   /** Settles when everything has ended. */
   readonly ended: Promise<void>;
   readonly #server: Server;

@@ -1,20 +1,20 @@
 import type { Server } from "@modelcontextprotocol/server";
 import type { Desk, DeskChange } from "../../tools/desk.js";
-import type { Watchlist } from "./subscriptions.js";
+import type { Subscriptions } from "./subscriptions.js";
 
 /** News come at least so far apart: a client may read everything anew at each of them. */
 const PACE_MS = 500;
 
 /** Tells a client what changed at the desk. Changes in quick succession are one piece of news. */
-export class ChangeNews implements Disposable {
+export class ChangeNotifier implements Disposable {
   readonly #server: Server;
-  readonly #watchlist: Watchlist;
+  readonly #watchlist: Subscriptions;
   readonly #stop: () => void;
   readonly #changed = new Set<string>();
   #isListChanged = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(server: Server, desk: Desk, watchlist: Watchlist) {
+  constructor(server: Server, desk: Desk, watchlist: Subscriptions) {
     this.#server = server;
     this.#watchlist = watchlist;
     this.#stop = desk.listen((change) => this.#hear(change));

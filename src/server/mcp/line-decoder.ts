@@ -5,7 +5,7 @@ const RETURN = 0x0d;
 export type Line = { readonly text: string } | { readonly limit: number };
 
 /** Takes a stream of bytes apart into lines, and never holds more than the longest one allowed. */
-export class Lines {
+export class LineDecoder {
   readonly #most: number;
   #pieces: Buffer[] = [];
   #bytes = 0;

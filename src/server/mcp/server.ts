@@ -3,9 +3,9 @@ import { packageVersion } from "../../config.js";
 import type { Desk } from "../../tools/desk.js";
 import { instructionsFor } from "../../tools/instructions.js";
 import { Turnstile } from "../../tools/turnstile.js";
-import { ChangeNews } from "./change-notifier.js";
+import { ChangeNotifier } from "./change-notifier.js";
 import { listResources, listTemplates, readResource } from "./resources.js";
-import type { Watchlist } from "./subscriptions.js";
+import type { Subscriptions } from "./subscriptions.js";
 import { describeTools, ToolCalls } from "./tool-calls.js";
 
 /** Resources read at the same time; each may be large, and is held until the client has taken it. */
@@ -22,7 +22,7 @@ const PROMPT = {
 
 export interface ServerPlan {
   readonly desk: Desk;
-  readonly watchlist: Watchlist;
+  readonly watchlist: Subscriptions;
   /** Comes when the client has taken most of what was sent. */
   readonly room: () => Promise<void>;
 }
@@ -46,7 +46,7 @@ export function makeServer(plan: ServerPlan): Server {
   serveTools(server, desk);
   serveResources(server, plan);
   servePrompt(server, instructions);
-  const news = new ChangeNews(server, desk, watchlist);
+  const news = new ChangeNotifier(server, desk, watchlist);
   server.onclose = () => news[Symbol.dispose]();
   return server;
 }

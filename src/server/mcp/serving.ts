@@ -2,8 +2,8 @@ import type { Readable, Writable } from "node:stream";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Desk } from "../../tools/desk.js";
 import { makeServer } from "./server.js";
-import { Wire } from "./stdio-transport.js";
-import { Watchlist } from "./subscriptions.js";
+import { StdioTransport } from "./stdio-transport.js";
+import { Subscriptions } from "./subscriptions.js";
 
 export interface ServingOptions {
   readonly desk: Desk;
@@ -18,12 +18,15 @@ export interface ServingOptions {
 /** Serves one client until it goes away or the signal says so. What it had running is cancelled then. */
 export async function serveClient(options: ServingOptions): Promise<void> {
   const { desk, stdin, stdout, signal, onError } = options;
-  const watchlist = new Watchlist();
-  const wire = new Wire({ stdin, stdout, observe: watchlist.observe });
-  const handle = serveStdio(() => makeServer({ desk, watchlist, room: () => wire.room() }), {
-    transport: wire,
-    onerror: onError,
-  });
+  const watchlist = new Subscriptions();
+  const wire = new StdioTransport({ stdin, stdout, observe: watchlist.observe });
+  const handle = serveStdio(
+    () => makeServer({ desk, watchlist, room: () => wire.whenWritable() }),
+    {
+      transport: wire,
+      onerror: onError,
+    },
+  );
   const stop = () => void handle.close();
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();

@@ -2,15 +2,15 @@ import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
-import { Lines } from "./line-decoder.js";
-import { LONGEST_ANSWER, Wire } from "./stdio-transport.js";
+import { LineDecoder } from "./line-decoder.js";
+import { LONGEST_ANSWER, StdioTransport } from "./stdio-transport.js";
 
 const LONGEST = 1_000;
 
 async function openWire({ isRead = true } = {}) {
   const stdin = new PassThrough();
   const stdout = new PassThrough();
-  const wire = new Wire({ stdin, stdout, longest: LONGEST });
+  const wire = new StdioTransport({ stdin, stdout, longest: LONGEST });
   const seen: JSONRPCMessage[] = [];
   wire.onmessage = (message) => seen.push(message);
   await wire.start();
@@ -104,11 +104,11 @@ describe("the wire", () => {
 
   it("has room again when what was sent is taken, or when it ends", async () => {
     const { stdout, wire } = await openWire({ isRead: false });
-    await wire.room();
+    await wire.whenWritable();
     const big = { text: "x".repeat(5_000_000) };
     wire.send({ jsonrpc: "2.0", id: 1, result: big });
     let isRoom = false;
-    const room = wire.room().then(() => {
+    const room = wire.whenWritable().then(() => {
       isRoom = true;
     });
     await new Promise((resolve) => setImmediate(resolve));
@@ -117,7 +117,7 @@ describe("the wire", () => {
     await room;
     stdout.pause();
     wire.send({ jsonrpc: "2.0", id: 2, result: big });
-    const last = wire.room();
+    const last = wire.whenWritable();
     await wire.close();
     await last;
   });
@@ -148,7 +148,7 @@ describe("the wire", () => {
 
 describe("lines", () => {
   it("keep nothing of one that is too long", () => {
-    const lines = new Lines(10);
+    const lines = new LineDecoder(10);
     const kept: unknown[] = [];
     for (let piece = 0; piece < 1_000; piece++) kept.push(...lines.take(Buffer.alloc(1_000, "x")));
     expect(kept).toEqual([]);

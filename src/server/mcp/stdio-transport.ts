@@ -9,7 +9,7 @@ import {
   type Transport,
 } from "@modelcontextprotocol/server";
 import { CellarError } from "../../errors.js";
-import { type Line, Lines } from "./line-decoder.js";
+import { type Line, LineDecoder } from "./line-decoder.js";
 
 /** The longest message that is read: a file to be written comes in one. */
 export const LONGEST_MESSAGE = 32 * 1024 * 1024;
@@ -20,7 +20,7 @@ export const LONGEST_ANSWER = 10_000_000;
 /** So much may wait for a reader of ours; while there is more, nothing is read either. */
 const MOST_WAITING = 4 * 1024 * 1024;
 
-export interface WireOptions {
+export interface StdioTransportOptions {
   readonly stdin: Readable;
   readonly stdout: Writable;
   readonly longest?: number;
@@ -29,14 +29,14 @@ export interface WireOptions {
 }
 
 /** Messages as lines of JSON. What is none is answered with an error, and the next line is read. */
-export class Wire implements Transport {
+export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
 
   readonly #stdin: Readable;
   readonly #stdout: Writable;
-  readonly #lines: Lines;
+  readonly #lines: LineDecoder;
   readonly #observe: (message: JSONRPCMessage) => void;
   readonly #onData = (chunk: Buffer) => {
     for (const line of this.#lines.take(chunk)) this.#read(line);
@@ -52,10 +52,15 @@ export class Wire implements Transport {
   });
   #isClosed = false;
 
-  constructor({ stdin, stdout, longest = LONGEST_MESSAGE, observe = () => {} }: WireOptions) {
+  constructor({
+    stdin,
+    stdout,
+    longest = LONGEST_MESSAGE,
+    observe = () => {},
+  }: StdioTransportOptions) {
     this.#stdin = stdin;
     this.#stdout = stdout;
-    this.#lines = new Lines(longest);
+    this.#lines = new LineDecoder(longest);
     this.#observe = observe;
   }
 
@@ -77,7 +82,7 @@ export class Wire implements Transport {
   }
 
   /** When there is room for one more answer, or nobody any more to be answered. */
-  async room(): Promise<void> {
+  async whenWritable(): Promise<void> {
     while (!this.#isClosed && this.#stdout.writableLength > MOST_WAITING) {
       await Promise.race([
         this.ended,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Watchlist } from "./subscriptions.js";
+import { Subscriptions } from "./subscriptions.js";
 
 const CELL = "notebook://session/sales/cell/0";
 const FILE = "notebook://session/sales/files/a.csv";
@@ -12,7 +12,7 @@ function listen(id: number, resourceSubscriptions: unknown) {
 
 describe("the watchlist", () => {
   it("has what was asked for one by one, and all at once", () => {
-    const list = new Watchlist();
+    const list = new Subscriptions();
     list.add(CELL);
     list.observe(listen(1, [FILE, OTHER, CELL]));
     expect(list.of("sales")).toEqual([CELL, FILE]);
@@ -27,7 +27,7 @@ describe("the watchlist", () => {
   });
 
   it("takes only what names something in a notebook, and not too much", () => {
-    const list = new Watchlist();
+    const list = new Subscriptions();
     expect(() => list.add("file:///etc/passwd")).toThrow("names nothing");
     list.observe(listen(1, "x"));
     list.observe(listen(2, ["file:///etc/passwd"]));

@@ -25,7 +25,7 @@ const cancelSchema = z.object({
 });
 
 /** The resources of which one client wants to hear, in the way of either revision. */
-export class Watchlist {
+export class Subscriptions {
   readonly #single = new Set<string>();
   readonly #listened = new Map<RequestId, readonly string[]>();
 

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { resolveSettings } from "../../../config.js";
 import { isCellarError } from "../../../errors.js";
 import type { SandboxInfo } from "../../backend.js";
-import type { Family } from "../../session/session.js";
+import type { Session } from "../../session/session.js";
 import { openWalls } from "../walls.case.test.js";
 import { wireLimits } from "../zygote/zygote-host.js";
 import { Rehearsal } from "./rehearsal.js";
@@ -22,7 +22,7 @@ const info: SandboxInfo = {
 };
 
 /** A session of the pool. */
-async function waiting(): Promise<Family> {
+async function waiting(): Promise<Session> {
   const nursery = runtime.nursery(settings);
   await nursery.warm();
   const limits = wireLimits(settings.limits);

@@ -4,7 +4,7 @@ import type { SandboxInfo } from "../../backend.js";
 import { abortable, splitConfig } from "../../options.js";
 import { lodge } from "../../session/lease.js";
 import { PythonSandbox } from "../../session/sandbox.js";
-import { Family } from "../../session/session.js";
+import { Session } from "../../session/session.js";
 import { NativePythonSandbox } from "../sandbox.js";
 
 const CODE = "print(1 + 1)";
@@ -14,14 +14,14 @@ const LONGEST_MS = 1000;
 const NO_STEP = 0;
 
 /** A session that waits, as a rehearsal sees it: only the head is real, so that nothing can end it. */
-export class Stage extends Family {
+export class Stage extends Session {
   readonly #link: Peer;
   isBusy = false;
 
   constructor(head: Peer) {
     super("rehearsal", {});
     this.#link = head;
-    head.closed.then((reason) => this.lose(reason));
+    head.closed.then((reason) => this.markLost(reason));
   }
 
   /** Whether there is a head still. */
@@ -50,7 +50,7 @@ export class Rehearsal {
   }
 
   /** Waits until the session could be handed out. */
-  async prepare(family: Family): Promise<Stage> {
+  async prepare(family: Session): Promise<Stage> {
     const head = await family.head(0, 0);
     await head.request("configure", { environment: {} });
     return new Stage(head);

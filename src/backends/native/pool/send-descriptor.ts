@@ -8,7 +8,7 @@ import { remember } from "../wall/wall.js";
 const CARRYING_MS = 30_000;
 
 /** Hands open files through the wall. Node cannot, so a small Python does it and ends. */
-export class Porter {
+export class DescriptorSender {
   readonly #python: string;
   readonly #script: string;
   readonly #hatch: Socket;

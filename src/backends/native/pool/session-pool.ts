@@ -1,5 +1,5 @@
 import type { Limits } from "../../../protocol/messages.js";
-import type { Family } from "../../session/session.js";
+import type { Session } from "../../session/session.js";
 import type { Zygote } from "../zygote/zygote.js";
 import type { Rehearsal, Stage } from "./rehearsal.js";
 
@@ -19,12 +19,12 @@ export interface PoolPlan {
 }
 
 interface Ready {
-  readonly family: Family;
+  readonly family: Session;
   readonly stage: Stage;
 }
 
 /** Sessions made ahead. One that was handed out is never taken back. */
-export class Pool {
+export class SessionPool {
   readonly #plan: PoolPlan;
   readonly #ready: Ready[] = [];
   #making = 0;
@@ -43,7 +43,7 @@ export class Pool {
   }
 
   /** A warm session when there is one of that kind, else a cold one. */
-  take(limits: Limits, keepCheckpoints: number): Family {
+  take(limits: Limits, keepCheckpoints: number): Session {
     const { zygote, limits: usual, keepCheckpoints: keep } = this.#plan;
     const fits = keepCheckpoints === keep && sameLimits(limits, usual);
     // The newest first: more of it is still in the caches.

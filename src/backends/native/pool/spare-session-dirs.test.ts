@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { resolveSettings } from "../../../config.js";
-import { currentProcess, labelOf, type ProcessMark } from "../../host/process-identity.js";
+import { currentProcess, labelOf, type ProcessIdentity } from "../../host/process-identity.js";
 import type { Zygote } from "../zygote/zygote.js";
 import { wireLimits } from "../zygote/zygote-host.js";
-import { SpareRooms } from "./spare-session-dirs.js";
+import { SpareSessionDirs } from "./spare-session-dirs.js";
 
 let rooms = "";
 beforeEach(() => {
@@ -16,7 +16,7 @@ afterEach(() => rmSync(rooms, { recursive: true, force: true, maxRetries: 10 }))
 
 it("spare rooms of dead hosts are removed, and those of others stay", () => {
   const here = currentProcess();
-  const make = (mark: Partial<ProcessMark>, digits: string) => {
+  const make = (mark: Partial<ProcessIdentity>, digits: string) => {
     const name = `spare-${labelOf({ ...here, ...mark })}-${digits.repeat(8)}`;
     mkdirSync(join(rooms, name));
     return name;
@@ -30,6 +30,6 @@ it("spare rooms of dead hosts are removed, and those of others stay", () => {
   mkdirSync(join(rooms, "of-a-notebook"));
   const limits = wireLimits(resolveSettings().limits);
   const plan = { zygote: {} as Zygote, rooms, limits, keep: 0, isWanted: false };
-  new SpareRooms(plan).close();
+  new SpareSessionDirs(plan).close();
   expect(readdirSync(rooms).sort()).toEqual([own, elsewhere, "of-a-notebook"].sort());
 });

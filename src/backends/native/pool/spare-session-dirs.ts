@@ -3,8 +3,8 @@ import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path";
 import type { Limits } from "../../../protocol/messages.js";
 import { currentProcess, labelOf, livenessOfLabel } from "../../host/process-identity.js";
-import type { Family } from "../../session/session.js";
-import { furnishRoom, type Room, roomFolder } from "../session-dir.js";
+import type { Session } from "../../session/session.js";
+import { furnishRoom, roomFolder, type SessionDir } from "../session-dir.js";
 import type { Zygote } from "../zygote/zygote.js";
 
 /** A refill right behind a request would compete with the cells that follow it. */
@@ -23,14 +23,14 @@ export interface SparePlan {
 }
 
 interface Spare {
-  readonly room: Room;
-  readonly family: Family;
+  readonly room: SessionDir;
+  readonly family: Session;
 }
 
 /** A session made ahead in a room of its own, which takes the name of the room that is wanted. */
-export class SpareRooms {
+export class SpareSessionDirs {
   readonly #plan: SparePlan;
-  readonly #claimed = new Map<string, Family>();
+  readonly #claimed = new Map<string, Session>();
   #spare: Spare | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -41,7 +41,7 @@ export class SpareRooms {
   }
 
   /** Gives a room that does not exist yet the session that waits, if one does; not more. */
-  claim(room: Room): boolean {
+  claim(room: SessionDir): boolean {
     const spare = this.#spare;
     if (spare === undefined || room.hasEgress || existsSync(roomFolder(room))) return false;
     this.#spare = undefined;
@@ -63,7 +63,7 @@ export class SpareRooms {
   }
 
   /** The session in this room, or a new one. */
-  take(room: Room): Family {
+  take(room: SessionDir): Session {
     const claimed = this.#claimed.get(room.name);
     this.#claimed.delete(room.name);
     if (this.#spare === undefined) this.#refillLater();
@@ -86,7 +86,7 @@ export class SpareRooms {
     this.#timer.unref();
   }
 
-  #spawn(room: Room, rehearse: boolean): Family {
+  #spawn(room: SessionDir, rehearse: boolean): Session {
     const { zygote, limits, keep: keepCheckpoints } = this.#plan;
     return zygote.spawn({ limits, keepCheckpoints, rehearse, room });
   }

@@ -1,21 +1,21 @@
 import { CellarError, describeError } from "../../../errors.js";
 import type { Peer } from "../../../protocol/peer.js";
 import type { LargeContext } from "../../session/context/context.js";
-import type { Family } from "../../session/session.js";
+import type { Session } from "../../session/session.js";
 import type { Listener } from "../zygote/listener.js";
-import { Cradle, type SpawnOrder } from "../zygote/session-forker.js";
+import { SessionForker, type SpawnOrder } from "../zygote/session-forker.js";
 import type { Zygote } from "../zygote/zygote.js";
-import type { Porter } from "./send-descriptor.js";
+import type { DescriptorSender } from "./send-descriptor.js";
 
 /** Whatever a disk may do, so much of a context is read in a second. */
 const SLOWEST_BYTES_PER_MS = 2_000;
 const READING_MS = 60_000;
 
 /** What a template is made with. */
-export interface Workshop {
+export interface TemplateContext {
   readonly zygote: Zygote;
   readonly listener: Listener;
-  readonly porter: Porter;
+  readonly porter: DescriptorSender;
   /** Where a context is put down that has no file. */
   readonly temporary: string;
 }
@@ -23,15 +23,15 @@ export interface Workshop {
 /** The host's side of a process that holds one context and forks the sessions that share it. */
 export class Template {
   readonly #peer: Peer;
-  readonly #cradle: Cradle;
+  readonly #cradle: SessionForker;
 
   private constructor(peer: Peer, listener: Listener, supervisor: Peer) {
     this.#peer = peer;
-    this.#cradle = new Cradle(peer, listener, supervisor);
+    this.#cradle = new SessionForker(peer, listener, supervisor);
     peer.closed.then((reason) => this.#cradle.lose("process with the context", reason));
   }
 
-  static async make(context: LargeContext, workshop: Workshop): Promise<Template> {
+  static async make(context: LargeContext, workshop: TemplateContext): Promise<Template> {
     const { zygote, listener, porter, temporary } = workshop;
     await using file = await context.open(temporary);
     const peer = await zygote.template((name) => porter.carry(name, file.fd));
@@ -53,7 +53,7 @@ export class Template {
     return this.#cradle.sessions;
   }
 
-  spawn(order: SpawnOrder): Family {
+  spawn(order: SpawnOrder): Session {
     return this.#cradle.spawn(order);
   }
 

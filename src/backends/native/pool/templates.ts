@@ -1,13 +1,13 @@
 import type { LargeContext } from "../../session/context/context.js";
-import type { Family } from "../../session/session.js";
+import type { Session } from "../../session/session.js";
 import type { SpawnOrder } from "../zygote/session-forker.js";
-import { Template, type Workshop } from "./template.js";
+import { Template, type TemplateContext } from "./template.js";
 
 /** A context without sessions is kept for the next one that wants it: so long, and so many. */
 const LINGER_MS = 10_000;
 const MOST_IDLE = 2;
 
-interface Shelf {
+interface TemplateSlot {
   readonly context: LargeContext;
   readonly template: Promise<Template>;
   /** Undefined while it is being made; then whether it still lives is to be asked. */
@@ -18,11 +18,11 @@ interface Shelf {
 
 /** The templates of one zygote: sandboxes with the same context share one. */
 export class Templates {
-  readonly #workshop: Workshop;
+  readonly #workshop: TemplateContext;
   /** Those used last stand last. */
-  #shelves: Shelf[] = [];
+  #shelves: TemplateSlot[] = [];
 
-  constructor(workshop: Workshop) {
+  constructor(workshop: TemplateContext) {
     this.#workshop = workshop;
   }
 
@@ -31,7 +31,7 @@ export class Templates {
   }
 
   /** A session that is born with the context. */
-  async take(context: LargeContext, order: SpawnOrder): Promise<Family> {
+  async take(context: LargeContext, order: SpawnOrder): Promise<Session> {
     const shelf = this.#find(context) ?? this.#make(context);
     shelf.users += 1;
     clearTimeout(shelf.timer);
@@ -49,7 +49,7 @@ export class Templates {
     for (const shelf of [...this.#shelves]) this.#remove(shelf);
   }
 
-  #find(context: LargeContext): Shelf | undefined {
+  #find(context: LargeContext): TemplateSlot | undefined {
     const shelf = this.#shelves.find(
       ({ context: held, made }) => made?.isAlive !== false && held.isSame(context),
     );
@@ -59,9 +59,9 @@ export class Templates {
     return shelf;
   }
 
-  #make(context: LargeContext): Shelf {
+  #make(context: LargeContext): TemplateSlot {
     const template = Template.make(context, this.#workshop);
-    const shelf: Shelf = { context, template, made: undefined, users: 0, timer: undefined };
+    const shelf: TemplateSlot = { context, template, made: undefined, users: 0, timer: undefined };
     template.then(
       (made) => {
         shelf.made = made;
@@ -72,7 +72,7 @@ export class Templates {
     return shelf;
   }
 
-  #release(shelf: Shelf): void {
+  #release(shelf: TemplateSlot): void {
     shelf.users -= 1;
     if (shelf.users > 0 || !this.#shelves.includes(shelf)) return;
     if (shelf.made?.isAlive !== true) {
@@ -85,7 +85,7 @@ export class Templates {
     for (const old of idle.slice(0, -MOST_IDLE)) this.#remove(old);
   }
 
-  #remove(shelf: Shelf): void {
+  #remove(shelf: TemplateSlot): void {
     clearTimeout(shelf.timer);
     this.#shelves = this.#shelves.filter((other) => other !== shelf);
     shelf.template.then(

@@ -15,8 +15,8 @@ import { type DeathCause, type Limits, PROTOCOL_VERSION } from "../../../protoco
 import { Peer } from "../../../protocol/peer.js";
 import { sweep } from "../../host/run-folder.js";
 import { heard } from "../../session/hello.js";
-import { Family } from "../../session/session.js";
-import { type LoneWall, launchBehindWall } from "./single-wall.js";
+import { Session } from "../../session/session.js";
+import { launchBehindWall, type SingleWall } from "./single-wall.js";
 import { remember } from "./wall.js";
 
 const BOOT = [
@@ -47,11 +47,11 @@ export interface PlainPlan {
   /** Where the cells start, when it is not to be a folder of the session's own. */
   readonly workspace?: string | undefined;
   /** What stands around the process; nothing without it. */
-  readonly wall?: LoneWall | undefined;
+  readonly wall?: SingleWall | undefined;
 }
 
 export interface PlainSession {
-  readonly family: Family;
+  readonly family: Session;
   readonly pid: number;
   readonly facts: ProbeFacts;
 }
@@ -70,11 +70,11 @@ export async function startPlain(plan: PlainPlan): Promise<PlainSession> {
   };
   const session = randomBytes(12).toString("hex");
   const token = randomBytes(24).toString("base64url");
-  const family = new Family(session, { endProcess: end, exchange: wall?.exchange });
+  const family = new Session(session, { endProcess: end, exchange: wall?.exchange });
   family.ended.then(end);
   const over = new Promise<DeathCause>((resolve) => {
     child.once("error", (error) => {
-      family.lose(startFailure(describeError(error)));
+      family.markLost(startFailure(describeError(error)));
       resolve({ kind: "exit", code: 1 });
     });
     child.once("exit", (code, signal) => {
@@ -89,7 +89,7 @@ export async function startPlain(plan: PlainPlan): Promise<PlainSession> {
   over.then((cause) => {
     removeFolder(folder);
     const how = cause.kind === "signal" ? `signal ${cause.signal}` : cause.kind;
-    family.perish(
+    family.failAsOneProcess(
       cause,
       new CellarError("SESSION_LOST", `the plain process ended (${how})`, {
         details: { reason: STATE_LOST },

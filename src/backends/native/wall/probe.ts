@@ -8,7 +8,7 @@ import type { Cgroups } from "../../../isolation/cgroups.js";
 import type { Finding, ProbeFacts } from "../../../isolation/levels.js";
 import { remedyFor } from "../../../isolation/remedies.js";
 import { temporaryTrouble } from "../../../isolation/temporary-trouble.js";
-import type { Family } from "../../session/session.js";
+import type { Session } from "../../session/session.js";
 
 const CANARY = "canary";
 const NAMESPACES = ["pid", "mnt", "ipc", "uts", "net", "user"] as const;
@@ -81,7 +81,7 @@ export const GIVEN_ENVIRONMENT =
   /^(PATH|LANG|LC_CTYPE|HOME|PWD|MPL\w+|PYTHON\w+|IPYTHONDIR|XDG_(CACHE|CONFIG|DATA|STATE)_HOME|\w+_NUM_THREADS|KMP_\w+)$/;
 
 export interface ProbeSubject {
-  readonly family: Family;
+  readonly family: Session;
   readonly zygotePid: number;
   readonly cgroups: Cgroups;
   readonly temporary: string;

@@ -10,13 +10,13 @@ import { remedyFor } from "../../../isolation/remedies.js";
 import { sandboxIdentity } from "../../host/identity.js";
 import { hostNames, RunFolder } from "../../host/run-folder.js";
 import { fallen, unavailable } from "../../host/start-failure.js";
-import type { Family } from "../../session/session.js";
+import type { Session } from "../../session/session.js";
 import { findInterpreter, wireLimits } from "../zygote/zygote-host.js";
 import { startPlain } from "./plain.js";
 import { probeWalls } from "./probe.js";
 import { processBehind } from "./single-wall.js";
 
-export interface LonePlan {
+export interface SingleProcessPlan {
   readonly settings: Settings;
   readonly mounts: readonly Mount[];
   readonly workspace: string | undefined;
@@ -27,8 +27,8 @@ export interface LonePlan {
 
 /** One process behind a wall that shares the host's process numbers: no zygote, no checkpoints. */
 export async function startLone(
-  plan: LonePlan,
-): Promise<{ family: Family; pid: number; interpreter: Interpreter }> {
+  plan: SingleProcessPlan,
+): Promise<{ family: Session; pid: number; interpreter: Interpreter }> {
   const { settings, surroundings, folders } = plan;
   requireOwnFiles(surroundings.packageRoot, "native");
   const bwrap = locateBwrap(surroundings.path);
@@ -63,7 +63,7 @@ export async function startLone(
 }
 
 /** What such a session proves about its walls; it is used up by that. */
-export async function probeLone(plan: LonePlan): Promise<IsolationReport> {
+export async function probeLone(plan: SingleProcessPlan): Promise<IsolationReport> {
   const { family, pid } = await startLone(plan);
   try {
     const facts = await probeWalls({

@@ -9,7 +9,7 @@ import { sessionPrograms } from "../../../isolation/programs.js";
 import { seccompProgram } from "../../../isolation/seccomp.js";
 import { shownRoots } from "../../../isolation/site-folders.js";
 import type { Limits } from "../../../protocol/messages.js";
-import { Reach } from "../../host/bind-sources.js";
+import { BindSources } from "../../host/bind-sources.js";
 import type { Identity, RunFolder } from "../../host/run-folder.js";
 import { RUNNER_GUEST } from "./wall.js";
 
@@ -21,7 +21,7 @@ const EXCHANGE_FD = 7;
 const FIRST_FREE_FD = 8;
 
 /** A wall around one plain process, which has no namespace of process numbers. */
-export interface LoneWall {
+export interface SingleWall {
   readonly bwrap: string;
   readonly folder: RunFolder;
   readonly identity: Identity | undefined;
@@ -35,7 +35,7 @@ export interface LoneWall {
 
 /** The keeper stays outside: it inherits what the session leaves behind, and ends it. */
 export function launchBehindWall(
-  wall: LoneWall,
+  wall: SingleWall,
   interpreter: Interpreter,
   runner: string,
   limits: Limits,
@@ -47,7 +47,7 @@ export function launchBehindWall(
   const scripts = folder
     .keepScripts(programs.scripts)
     .map(({ host, name }) => ({ fd: openSync(host, "r"), name }));
-  const reach = new Reach(folder, identity);
+  const reach = new BindSources(folder, identity);
   const { workspace } = wall;
   const own = workspace && [{ host: workspace, guest: "/workspace", readonly: false }];
   const options = oneShotOptions({

@@ -8,7 +8,7 @@ import { systemLayout } from "../../../isolation/layout.js";
 import { sessionPrograms } from "../../../isolation/programs.js";
 import { shownRoots } from "../../../isolation/site-folders.js";
 import type { UserScope } from "../../../isolation/user-scope.js";
-import { Reach } from "../../host/bind-sources.js";
+import { BindSources } from "../../host/bind-sources.js";
 import type { Identity, RunFolder } from "../../host/run-folder.js";
 
 export const RUNNER_GUEST = "/opt/cellar/cellar_runner";
@@ -71,7 +71,7 @@ export function raiseWall(plan: WallPlan): Wall {
   const scripts = plan.folder
     .keepScripts(programs.scripts)
     .map(({ host, name }) => ({ fd: openSync(host, "r"), name }));
-  const reach = new Reach(plan.folder, plan.identity);
+  const reach = new BindSources(plan.folder, plan.identity);
   const readable = (host: string) => reach.path(host);
   const options = wallOptions({
     python: {

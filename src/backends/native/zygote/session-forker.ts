@@ -3,8 +3,8 @@ import { CellarError, describeError, isCellarError } from "../../../errors.js";
 import { remedyFor } from "../../../isolation/remedies.js";
 import type { Limits, Params } from "../../../protocol/messages.js";
 import type { Peer } from "../../../protocol/peer.js";
-import { Family } from "../../session/session.js";
-import type { Room } from "../session-dir.js";
+import { Session } from "../../session/session.js";
+import type { SessionDir } from "../session-dir.js";
 import type { Listener } from "./listener.js";
 
 export interface SpawnOrder {
@@ -12,7 +12,7 @@ export interface SpawnOrder {
   readonly keepCheckpoints: number;
   /** Runs a rehearsal first: right for a session that will wait, wrong for one that is awaited. */
   readonly rehearse: boolean;
-  readonly room?: Room | undefined;
+  readonly room?: SessionDir | undefined;
 }
 
 /** Who keeps a room writes down what a cell did before it answers, and a fork would be in its way. */
@@ -28,11 +28,11 @@ const START_MS = 90_000;
 const CROWD = 2;
 
 /** The host's side of a process that forks sessions: the zygote, or one of its templates. */
-export class Cradle {
+export class SessionForker {
   readonly #peer: Peer;
   readonly #listener: Listener;
   readonly #supervisor: Peer;
-  readonly #families = new Map<string, Family>();
+  readonly #families = new Map<string, Session>();
   /** Sessions asked for whose head has not come yet. */
   #starting = 0;
 
@@ -48,7 +48,7 @@ export class Cradle {
     this.#supervisor = supervisor;
     peer.on("exited", ({ session, reason }) => {
       const family = this.#families.get(session);
-      family?.bury(obituary(reason));
+      family?.markExited(obituary(reason));
       this.#families.delete(session);
       if (family === undefined) onExit(session);
     });
@@ -59,17 +59,17 @@ export class Cradle {
   }
 
   /** Asks for a session and returns at once; its parts arrive through the listener. */
-  spawn(order: SpawnOrder): Family {
+  spawn(order: SpawnOrder): Session {
     const { name: session, token } = newCredentials();
     const restMs = order.room === undefined ? undefined : ROOM_REST_MS;
-    const family = new Family(session, {
+    const family = new Session(session, {
       isCrowded: () => this.#starting > CROWD,
       restMs,
       forceEnd: () => this.#supervisor.notify("end_session", { session }),
     });
     this.#families.set(session, family);
     this.#starting += 1;
-    const late = setTimeout(() => family.lose(notStarted()), START_MS);
+    const late = setTimeout(() => family.markLost(notStarted()), START_MS);
     late.unref();
     const started = () => {
       clearTimeout(late);
@@ -94,10 +94,10 @@ export class Cradle {
           { cause: error },
         );
         if (!isCellarError(error, "REMOTE_ERROR")) {
-          family.lose(failure);
+          family.markLost(failure);
           return;
         }
-        family.bury(failure);
+        family.markExited(failure);
         this.#families.delete(session);
       });
     return family;
@@ -108,7 +108,7 @@ export class Cradle {
     const code = isWanted ? "SESSION_CLOSED" : "SESSION_LOST";
     for (const family of [...this.#families.values()]) {
       const how = `the ${what} ended`;
-      family.bury(new CellarError(code, how, { details: { reason: how }, cause: reason }));
+      family.markExited(new CellarError(code, how, { details: { reason: how }, cause: reason }));
     }
     this.#families.clear();
   }
@@ -131,7 +131,7 @@ function notStarted(): CellarError {
   });
 }
 
-function entry({ name, hasEgress }: Room): NonNullable<Params<"spawn">["room"]> {
+function entry({ name, hasEgress }: SessionDir): NonNullable<Params<"spawn">["room"]> {
   return { name, egress: hasEgress };
 }
 

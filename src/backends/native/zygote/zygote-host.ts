@@ -19,13 +19,13 @@ import { fallen, unavailable } from "../../host/start-failure.js";
 import { closedError } from "../../session/checks.js";
 import type { LargeContext } from "../../session/context/context.js";
 import { keepingAlive } from "../../session/keep-alive.js";
-import type { Family } from "../../session/session.js";
+import type { Session } from "../../session/session.js";
 import { Rehearsal } from "../pool/rehearsal.js";
-import { Porter } from "../pool/send-descriptor.js";
-import { Pool } from "../pool/session-pool.js";
-import { SpareRooms } from "../pool/spare-session-dirs.js";
+import { DescriptorSender } from "../pool/send-descriptor.js";
+import { SessionPool } from "../pool/session-pool.js";
+import { SpareSessionDirs } from "../pool/spare-session-dirs.js";
 import { Templates } from "../pool/templates.js";
-import type { Room } from "../session-dir.js";
+import type { SessionDir } from "../session-dir.js";
 import { raiseGroupedWall } from "../wall/grouped-wall.js";
 import { probeWalls } from "../wall/probe.js";
 import { Listener } from "./listener.js";
@@ -39,7 +39,7 @@ const SESSIONS_PER_ZYGOTE = 1000;
 /** Looking at the environment for each new session would cost as much as handing one out. */
 const STAMP_MS = 1000;
 
-export interface NurseryOptions {
+export interface ZygoteHostOptions {
   readonly settings: Settings;
   readonly mounts: readonly Mount[];
   /** The folder of the rooms that sessions may be given. */
@@ -52,8 +52,8 @@ export interface NurseryOptions {
 /** One zygote with all it stands on. */
 interface Generation {
   readonly zygote: Zygote;
-  readonly pool: Pool;
-  readonly spareRooms: SpareRooms;
+  readonly pool: SessionPool;
+  readonly spareRooms: SpareSessionDirs;
   readonly templates: Templates;
   readonly report: ZygoteReport;
   readonly isolation: IsolationReport;
@@ -69,14 +69,14 @@ interface Generation {
 }
 
 export interface Placement {
-  readonly family: Family;
+  readonly family: Session;
   readonly isolation: IsolationReport;
   readonly info: SandboxInfo;
 }
 
 /** Makes sessions of one kind: starts the zygote, repairs it, renews it when packages change. */
-export class Nursery {
-  readonly #options: NurseryOptions;
+export class ZygoteHost {
+  readonly #options: ZygoteHostOptions;
   /** Those that drain, with what looks whether they are empty. */
   readonly #retired = new Map<Generation, NodeJS.Timeout>();
   #current: Promise<Generation> | undefined;
@@ -84,7 +84,7 @@ export class Nursery {
   #isClosed = false;
   #lastUsed = 0;
 
-  constructor(options: NurseryOptions) {
+  constructor(options: ZygoteHostOptions) {
     this.#options = options;
   }
 
@@ -109,7 +109,7 @@ export class Nursery {
     limits: Limits,
     keepCheckpoints: number,
     context?: LargeContext,
-    room?: Room,
+    room?: SessionDir,
   ): Promise<Placement> {
     this.#lastUsed = performance.now();
     const order = { limits, keepCheckpoints, rehearse: false, room };
@@ -135,7 +135,7 @@ export class Nursery {
   }
 
   /** Whether a session waits already in a room that is to be made under this name. */
-  claim(room: Room): boolean {
+  claim(room: SessionDir): boolean {
     return this.#present?.zygote.isAlive === true && this.#present.spareRooms.claim(room);
   }
 
@@ -270,17 +270,23 @@ export class Nursery {
       const isolation = assess(facts);
       const info = describe(isolation, interpreter);
       const { keepCheckpoints: keep, poolSize } = settings;
-      const pool = new Pool({
+      const pool = new SessionPool({
         zygote,
         limits,
         keepCheckpoints: keep,
         size: rooms === undefined ? poolSize : 0,
         rehearsal: new Rehearsal(settings, info),
       });
-      const spareRooms = new SpareRooms({ zygote, rooms, limits, keep, isWanted: poolSize > 0 });
+      const spareRooms = new SpareSessionDirs({
+        zygote,
+        rooms,
+        limits,
+        keep,
+        isWanted: poolSize > 0,
+      });
       pool.fill();
       const { temporary } = surroundings;
-      const porter = new Porter(interpreter.executable, runner, wall.hatch);
+      const porter = new DescriptorSender(interpreter.executable, runner, wall.hatch);
       const templates = new Templates({ zygote, listener, porter, temporary });
       return {
         zygote,
@@ -310,7 +316,7 @@ export class Nursery {
   }
 }
 
-function placed({ isolation, info }: Generation, family: Family): Placement {
+function placed({ isolation, info }: Generation, family: Session): Placement {
   return { family, isolation, info };
 }
 

@@ -2,10 +2,10 @@ import { CellarError, describeError } from "../../../errors.js";
 import { seccompProgram } from "../../../isolation/seccomp.js";
 import type { Params } from "../../../protocol/messages.js";
 import { Peer } from "../../../protocol/peer.js";
-import type { Family } from "../../session/session.js";
+import type { Session } from "../../session/session.js";
 import type { Wall } from "../wall/wall.js";
 import type { Listener } from "./listener.js";
-import { Cradle, newCredentials, type SpawnOrder } from "./session-forker.js";
+import { newCredentials, SessionForker, type SpawnOrder } from "./session-forker.js";
 
 export type ZygoteReport = Params<"ready">;
 
@@ -24,7 +24,7 @@ export class Zygote {
   readonly #wall: Wall;
   readonly #peer: Peer;
   readonly #listener: Listener;
-  readonly #cradle: Cradle;
+  readonly #cradle: SessionForker;
   /** Who waits for the link of a template, by its name. */
   readonly #expectant = new Map<string, (error: CellarError) => void>();
   #closing = false;
@@ -38,7 +38,7 @@ export class Zygote {
     this.#wall = wall;
     this.#listener = listener;
     this.#peer = new Peer(wall.control);
-    this.#cradle = new Cradle(this.#peer, listener, this.#peer, (name) =>
+    this.#cradle = new SessionForker(this.#peer, listener, this.#peer, (name) =>
       this.#expectant.get(name)?.(new CellarError("START_FAILED", "the template ended at once")),
     );
     wall.process.unref();
@@ -92,7 +92,7 @@ export class Zygote {
   }
 
   /** Asks for a session and returns at once; its parts arrive through the listener. */
-  spawn(order: SpawnOrder): Family {
+  spawn(order: SpawnOrder): Session {
     return this.#cradle.spawn(order);
   }
 

@@ -16,7 +16,7 @@ const ERROR_DESCRIPTOR = 2;
 /** What may travel from Python's descriptors 1 and 2 in one piece. */
 const RAW_BYTES_BEFORE_REMINDER = 256 * 1024;
 
-export interface RoomPlan {
+export interface InterpreterPlan {
   /** The folder of pyodide.mjs and its parts. */
   readonly distribution: string;
   /** The folder of the runner's Python files. */
@@ -78,7 +78,7 @@ export interface SteppedPort extends Port {
 export type SignalPlace = Int32Array | { 0: number };
 
 /** An interpreter with the runner in it. */
-export class Room {
+export class PyodideInterpreter {
   readonly python: PyodideAPI;
   readonly #script: LargeScript | undefined;
 
@@ -88,10 +88,10 @@ export class Room {
   }
 
   static async open(
-    plan: RoomPlan,
+    plan: InterpreterPlan,
     memory: { stored?: Store | undefined; isModel?: boolean } = {},
     look?: () => void,
-  ): Promise<Room> {
+  ): Promise<PyodideInterpreter> {
     // One at a time in a thread: what is closed for one would be open for another.
     for (let busy = reopened(); busy !== undefined; busy = reopened()) await busy;
     const compiled = compileAhead(join(plan.distribution, "pyodide.asm.wasm"));
@@ -119,7 +119,7 @@ export class Room {
         ...(memory.isModel === true && { _makeSnapshot: true }),
       });
       throwFatalErrors(python);
-      const room = new Room(python, script);
+      const room = new PyodideInterpreter(python, script);
       if (remembered === undefined) {
         room.furnish(plan.runner);
         room.#importRunner();
@@ -227,7 +227,7 @@ export class Room {
 }
 
 /** Without packages of its own a session needs no list of them, which takes time to read. */
-function lockOf({ distribution, wheels }: RoomPlan): Parameters<typeof loadPyodide>[0] {
+function lockOf({ distribution, wheels }: InterpreterPlan): Parameters<typeof loadPyodide>[0] {
   const lock = readFileSync(join(wheels ?? distribution, "pyodide-lock.json"), "utf8");
   if (wheels !== null) {
     return { lockFileContents: lock, packageBaseUrl: `${wheels}/`, packageCacheDir: `${wheels}/` };

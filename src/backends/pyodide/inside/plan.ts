@@ -1,7 +1,7 @@
-import type { RoomPlan } from "./interpreter.js";
+import type { InterpreterPlan } from "./interpreter.js";
 
 /** What a process that holds a room is asked to do, as its only argument. */
-export interface ProcessPlan extends RoomPlan {
+export interface ProcessPlan extends InterpreterPlan {
   /** Whether Python's memory is read from its descriptor, written to it when loaded, or neither. */
   readonly memory: "read" | "write" | "none";
   /** Where the memory begins in what is read. */

@@ -1,7 +1,7 @@
 import { closeSync, writeSync } from "node:fs";
 import { BlockingLink } from "./blocking-link.js";
 import { closeGlobals } from "./import-guard.js";
-import { type Port, Room, type RunnerSession } from "./interpreter.js";
+import { type Port, PyodideInterpreter, type RunnerSession } from "./interpreter.js";
 import { HEAD_DESCRIPTOR, MEMORY_DESCRIPTOR, type ProcessPlan, REPORT_DESCRIPTOR } from "./plan.js";
 import { tryWalls } from "./probe.js";
 import { Signals } from "./signals.js";
@@ -17,7 +17,7 @@ async function main(plan: ProcessPlan): Promise<void> {
   const signals = new Signals();
   provideClock();
   const [room] = await Promise.all([
-    Room.open(plan, {
+    PyodideInterpreter.open(plan, {
       stored:
         plan.memory === "read"
           ? { descriptor: MEMORY_DESCRIPTOR, offset: plan.memoryOffset }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Clock } from "./pausable-timer.js";
+import { PausableTimer } from "./pausable-timer.js";
 import { Rate } from "./rate.js";
 
 describe("the clock of a cell", () => {
@@ -12,7 +12,9 @@ describe("the clock of a cell", () => {
 
   it("counts the cell's own time, and what it stands in all", () => {
     const expired: string[] = [];
-    using clock = new Clock({ timeout: 100, queryTotal: 1000 }, (limit) => expired.push(limit));
+    using clock = new PausableTimer({ timeout: 100, queryTotal: 1000 }, (limit) =>
+      expired.push(limit),
+    );
     vi.advanceTimersByTime(60);
     for (let turn = 0; turn < 9; turn += 1) {
       clock.hold();
@@ -29,7 +31,9 @@ describe("the clock of a cell", () => {
 
   it("runs out of the cell's own time however often it stood", () => {
     const expired: string[] = [];
-    using clock = new Clock({ timeout: 100, queryTotal: 1000 }, (limit) => expired.push(limit));
+    using clock = new PausableTimer({ timeout: 100, queryTotal: 1000 }, (limit) =>
+      expired.push(limit),
+    );
     for (let turn = 0; turn < 4; turn += 1) {
       vi.advanceTimersByTime(24);
       clock.hold();
@@ -43,7 +47,9 @@ describe("the clock of a cell", () => {
 
   it("never goes off once it is put away", () => {
     const expired: string[] = [];
-    const clock = new Clock({ timeout: 100, queryTotal: 1000 }, (limit) => expired.push(limit));
+    const clock = new PausableTimer({ timeout: 100, queryTotal: 1000 }, (limit) =>
+      expired.push(limit),
+    );
     clock.hold();
     clock[Symbol.dispose]();
     clock.release();

@@ -5,7 +5,7 @@ export interface Allowance {
 }
 
 /** A time limit that can be held: what the host does for a cell is not the cell's time. */
-export class Clock implements Disposable {
+export class PausableTimer implements Disposable {
   readonly #expire: (limit: keyof Allowance) => void;
   readonly #left: { -readonly [Limit in keyof Allowance]: number };
   #since = 0;

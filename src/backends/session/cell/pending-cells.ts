@@ -1,18 +1,18 @@
 import type { RunningCell } from "./running-cell.js";
 
 /** A cell from the call that wants it to its end. */
-export interface WaitingCell extends Disposable {
+export interface PendingCell extends Disposable {
   cancelled: boolean;
   running: RunningCell | undefined;
 }
 
 /** The cells of a sandbox that are wanted and not over. */
-export class WaitingCells {
-  readonly #cells = new Set<WaitingCell>();
+export class PendingCells {
+  readonly #cells = new Set<PendingCell>();
 
-  enter(signal: AbortSignal | undefined): WaitingCell {
+  enter(signal: AbortSignal | undefined): PendingCell {
     const abort = () => cancel(cell);
-    const cell: WaitingCell = {
+    const cell: PendingCell = {
       cancelled: signal?.aborted === true,
       running: undefined,
       [Symbol.dispose]: () => {
@@ -30,7 +30,7 @@ export class WaitingCells {
   }
 }
 
-function cancel(cell: WaitingCell): void {
+function cancel(cell: PendingCell): void {
   cell.cancelled = true;
   cell.running?.stop("cancelled");
 }

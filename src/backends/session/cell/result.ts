@@ -1,7 +1,7 @@
 import type { Settings } from "../../../config.js";
 import type { CodeExecution, ExecuteOptions, Isolation, SandboxInfo } from "../../backend.js";
 import { hasCheckpoints } from "../checks.js";
-import type { Line } from "../step-history.js";
+import type { StepHistory } from "../step-history.js";
 import { type CellEnd, type CellOrder, type RunningCell, stopError } from "./running-cell.js";
 
 type CellLimits = Pick<
@@ -64,7 +64,7 @@ export function extrasOf(end: CellEnd): Pick<CodeExecution, "replaced" | "agent"
 /** The result of a cell that was cancelled before its turn came. */
 export function unrun(
   cell: RunningCell,
-  { present }: Line,
+  { present }: StepHistory,
   { number, code, info }: { number: number; code: string; info: SandboxInfo },
 ): CodeExecution {
   const checkpoint = hasCheckpoints(info) ? present.id : null;

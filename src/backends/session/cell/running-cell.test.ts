@@ -3,8 +3,8 @@ import type { FarEnd } from "../../../protocol/far-end.case.test.js";
 import { open } from "../../../protocol/far-end.case.test.js";
 import { encodeFrame } from "../../../protocol/frames.js";
 import { Branch } from "../branch.js";
-import { Family } from "../session.js";
-import { Line } from "../step-history.js";
+import { Session } from "../session.js";
+import { StepHistory } from "../step-history.js";
 import { HostCalls } from "./host-calls.js";
 import { RunningCell } from "./running-cell.js";
 
@@ -15,8 +15,8 @@ function notice(method: string, params: object): Buffer {
 }
 
 /** A cell on a session whose two links the test plays. */
-function begin(): { cell: RunningCell; family: Family; init: FarEnd; head: FarEnd } {
-  const family = new Family("s", {});
+function begin(): { cell: RunningCell; family: Session; init: FarEnd; head: FarEnd } {
+  const family = new Session("s", {});
   const links = { init: open(), head: open() };
   for (const role of ["init", "head"] as const) {
     family.welcome({ ...HELLO, role, abilities: [] }, links[role].peer);
@@ -24,7 +24,7 @@ function begin(): { cell: RunningCell; family: Family; init: FarEnd; head: FarEn
   const branch = new Branch(
     family,
     0,
-    new Line(),
+    new StepHistory(),
     () => {},
     () => {},
   );

@@ -6,7 +6,7 @@ import type { ExecutionError, ExecutionStatus, REPLConfig } from "../../backend.
 import type { Branch, CellListener, Death } from "../branch.js";
 import { Collector } from "./collector.js";
 import type { HostCalls } from "./host-calls.js";
-import { type Allowance, Clock } from "./pausable-timer.js";
+import { type Allowance, PausableTimer } from "./pausable-timer.js";
 
 /** A head whose pipes were broken by the cell never reports the end of its output: then nothing comes. */
 const SETTLE_MS = 5_000;
@@ -61,7 +61,7 @@ export class RunningCell implements CellListener {
   #death: CellEnd | undefined;
   #wakeDied: (end: CellEnd) => void = () => {};
   #broken: CellarError | undefined;
-  #clock: Clock | undefined;
+  #clock: PausableTimer | undefined;
   #exceeded: keyof Allowance = "timeout";
   /** Tells the host's functions that nobody waits for them any more. */
   #calling: AbortController | undefined;
@@ -141,11 +141,11 @@ export class RunningCell implements CellListener {
       wakeLost = resolve;
     });
     const attending = this.#branch.family.onEnd((reason) => wakeLost({ kind: "lost", reason }));
-    this.#clock = new Clock(this.#order, (limit) => {
+    this.#clock = new PausableTimer(this.#order, (limit) => {
       if (this.#cause === undefined) this.#exceeded = limit;
       this.stop("timeout");
     });
-    this.#branch.family.foretell(timeout);
+    this.#branch.family.announceTimeout(timeout);
     const { restMs } = this.#branch.family;
     try {
       const answered = this.#branch

@@ -2,8 +2,8 @@ import { describeError } from "../../../errors.js";
 import type { CheckpointMode, Result } from "../../../protocol/messages.js";
 import type { StateReport } from "../../backend.js";
 import type { Branch } from "../branch.js";
-import type { Family } from "../session.js";
-import type { Line } from "../step-history.js";
+import type { Session } from "../session.js";
+import type { StepHistory } from "../step-history.js";
 
 /** Why a state is not said to have survived although a copy of it was put in place. */
 export const UNSEEN =
@@ -41,7 +41,11 @@ function whyNone(mode: CheckpointMode): string {
 }
 
 /** A checkpoint took the place of a dead head: is it the state that was there before the cell? */
-export function restoredState(line: Line, restored: number, lost: readonly string[]): StateReport {
+export function restoredState(
+  line: StepHistory,
+  restored: number,
+  lost: readonly string[],
+): StateReport {
   const gone = line.cut(restored);
   const { id, cell } = line.present;
   const base = { checkpoint: id, ...(lost.length > 0 && { lost }) };
@@ -62,7 +66,7 @@ export function withoutContext(error: unknown): StateReport {
 }
 
 /** The state of a session that is gone as a whole. */
-export async function lostState(family: Family): Promise<StateReport> {
+export async function lostState(family: Session): Promise<StateReport> {
   const { details } = await family.ended;
   return { survived: false, checkpoint: null, reason: String(details.reason ?? "session") };
 }

@@ -4,9 +4,9 @@ import { type FarEnd, open } from "../../../protocol/far-end.case.test.js";
 import { encodeBinaryFrame, encodeFrame } from "../../../protocol/frames.js";
 import type { SandboxInfo } from "../../backend.js";
 import { Branch } from "../branch.js";
-import { Family } from "../session.js";
-import { Line } from "../step-history.js";
-import { Capture, type Captured } from "./state-capture.js";
+import { Session } from "../session.js";
+import { StepHistory } from "../step-history.js";
+import { type Captured, StateCapture } from "./state-capture.js";
 
 const HELLO = { protocol: 1, session: "s", token: "t", branch: 0, python: "3.11.7", abilities: [] };
 const MANIFEST = { format: 1, python: "3.11.7", codec: "pickle+zlib", libraries: {}, omitted: 0 };
@@ -24,14 +24,14 @@ function stateOf(text: string): Buffer {
 /** A capture of a session whose links the test plays; the sink keeps the last opening alone. */
 class Stage {
   readonly init = open();
-  readonly family = new Family("s", {});
+  readonly family = new Session("s", {});
   readonly captured: Promise<Captured>;
   opened = 0;
   kept = "";
 
   constructor() {
     this.family.welcome({ ...HELLO, role: "init", generation: 0 }, this.init.peer);
-    const line = new Line();
+    const line = new StepHistory();
     line.issue(1);
     line.add({ id: 1, cell: 1 });
     line.parked(1);
@@ -49,7 +49,7 @@ class Stage {
         this.kept += Buffer.from(piece).toString("latin1");
       };
     };
-    const capture = new Capture(branch, { maxBytes: 1 << 20 }, sink, (work) => work());
+    const capture = new StateCapture(branch, { maxBytes: 1 << 20 }, sink, (work) => work());
     this.captured = capture.run(ZYGOTE);
     this.captured.catch(() => {});
   }

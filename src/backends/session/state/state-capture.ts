@@ -44,7 +44,7 @@ export type OpenSink = () => StateSink;
 type Enqueue = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** Brings the state of a branch out of its session while cells go on. */
-export class Capture {
+export class StateCapture {
   readonly #branch: Branch;
   readonly #options: CaptureOptions;
   readonly #open: OpenSink;
