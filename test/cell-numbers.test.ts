@@ -62,17 +62,17 @@ async function numbersShown(session: string): Promise<Record<string, Numbers>> {
   lists.jupyterName = json.cells.map(({ executionCount }) => executionCount);
   lists.tracebacks = json.cells.map((cell) => inTraceback(cell) ?? cell.number);
 
-  await using desk = await ground.open();
-  const overview = await call(desk, "show_notebook", { session });
+  await using service = await ground.open();
+  const overview = await call(service, "show_notebook", { session });
   const { cells } = overview.structured as { cells: Ids };
   lists.mcpText = headings(textOf(overview), HEADING);
   lists.mcpData = cells.map(({ number }) => number);
-  const resource = await desk.readResource(`notebook://session/${session}`);
+  const resource = await service.readResource(`notebook://session/${session}`);
   lists.mcpResource = headings(resource.text ?? "", HEADING);
   const single: (number | null)[] = [];
   const singleText: (number | null)[] = [];
   for (const { id, number } of cells) {
-    const one = await call(desk, "show_cell", { session, cell: number ?? id });
+    const one = await call(service, "show_cell", { session, cell: number ?? id });
     const { cell } = one.structured as { cell: { id: string; number: number | null } };
     expect(cell.id).toBe(id);
     single.push(cell.number);
@@ -134,11 +134,11 @@ describe("the number of a cell", () => {
 
     expect((await command(["fork", "book", "twin"])).code).toBe(0);
     {
-      await using desk = await ground.open();
-      const answer = await call(desk, "execute_cell", { session: "twin", code: "1 / 0" });
+      await using service = await ground.open();
+      const answer = await call(service, "execute_cell", { session: "twin", code: "1 / 0" });
       expect(textOf(answer)).toMatch(/^cell 12 · ERROR · [^<]*File "<cell 12>"/s);
       expect(answer.structured).toMatchObject({ cell: { number: 12 } });
-      const undone = await call(desk, "undo", { session: "twin" });
+      const undone = await call(service, "undo", { session: "twin" });
       expect(undone.structured).toMatchObject({ undone: [12], now: 11 });
     }
     expect((await command(["run", "twin", "-c", "y = 1"])).code).toBe(0);

@@ -17,7 +17,7 @@ import { bwrapCheck, machineChecks, nodeCheck, platformCheck } from "./machine-c
 import { dirOf } from "./notebook-place.js";
 import { tryAgent, tryCell, tryNotebook } from "./trial-runs.js";
 
-type Live = Awaited<ReturnType<ReturnType<NativeRuntime["nursery"]>["warm"]>>;
+type Live = Awaited<ReturnType<ReturnType<NativeRuntime["zygotes"]>["warm"]>>;
 type Found = Attempt<Awaited<ReturnType<typeof findInterpreter>>>;
 
 /** Not needed for L3, so their absence is no fault. */
@@ -129,7 +129,7 @@ function isReplaced(python: Found, settings: Settings): boolean {
 
 async function onPython(settings: Settings): Promise<Footing> {
   const live = await attempt(
-    sharedRuntime().then((runtime) => runtime.nursery({ ...settings, poolSize: 0 }).warm()),
+    sharedRuntime().then((runtime) => runtime.zygotes({ ...settings, poolSize: 0 }).warm()),
   );
   if ("value" in live) {
     const { isolation } = live.value;

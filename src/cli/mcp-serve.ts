@@ -1,6 +1,6 @@
 import { serveClient } from "../server/mcp/serving.js";
 import { StdoutGuard } from "../server/mcp/stdout-guard.js";
-import { Desk } from "../tools/desk.js";
+import { NotebookService } from "../tools/service.js";
 import { EXIT } from "./exit-codes.js";
 import { complain, invalidInput } from "./failures.js";
 import { inOurWords } from "./notebook-opening.js";
@@ -34,9 +34,11 @@ export async function serveNotebooks(options: McpOptions): Promise<number> {
     process.removeAllListeners(signal);
     process.once(signal, () => ending.abort());
   }
-  await using desk = await Desk.open({ ...placeOf(options), config }).catch(inOurWords);
+  await using service = await NotebookService.open({ ...placeOf(options), config }).catch(
+    inOurWords,
+  );
   await serveClient({
-    desk,
+    service: service,
     stdin: process.stdin,
     stdout: guard.out,
     signal: ending.signal,

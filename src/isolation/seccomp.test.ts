@@ -130,8 +130,10 @@ describe.each(ARCHITECTURES)("the filter for %s", (architecture) => {
   });
 
   it.each(["socket", "socketpair"])("lets %s have local and internet families only", (name) => {
-    for (let family = 0; family < 64; family += 1) {
-      expect(verdict(name, family, 1, 0)).toBe([1, 2, 10].includes(family) ? ALLOW : EAFNOSUPPORT);
+    for (let session = 0; session < 64; session += 1) {
+      expect(verdict(name, session, 1, 0)).toBe(
+        [1, 2, 10].includes(session) ? ALLOW : EAFNOSUPPORT,
+      );
     }
     expect(verdict(name, 1n | (40n << 32n), 1, 0)).toBe(ALLOW);
     expect(verdict(name, 0xffffffff, 1, 0)).toBe(EAFNOSUPPORT);

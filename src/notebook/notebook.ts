@@ -9,7 +9,7 @@ import { wrongKind } from "../config/kinds.js";
 import { CellarError } from "../errors.js";
 import { type Cell, cellName } from "./cell.js";
 import { type CellKey, cellAt } from "./document/cell-finding.js";
-import { makeTwin, newBook, newRoom } from "./document/fork.js";
+import { makeFork, newDocument, newSessionDirName } from "./document/fork.js";
 import { Journal } from "./document/journal.js";
 import { listNotebooks, type NotebookSummary, removeNotebook } from "./document/list.js";
 import { stepsBack, withoutCell } from "./document/timeline.js";
@@ -18,22 +18,18 @@ import type { NetworkReport } from "./egress/proxy.js";
 import { htmlOf } from "./interchange/html-export.js";
 import { ipynbOf } from "./interchange/ipynb.js";
 import { importNotebook } from "./interchange/notebook-import.js";
-import { type NotebookOptions, type PlaceOptions, readOptions, twinId } from "./options.js";
+import { forkId, type NotebookOptions, type PlaceOptions, readOptions } from "./options.js";
 import { resourceOf } from "./outputs/resources.js";
 import { assemble, type Foundation, type NotebookParts } from "./parts.js";
 import { flagPrivate } from "./privacy.js";
 import { undone } from "./run/cell-queue.js";
 import { type CellRun, type CellRunOptions, checkRun } from "./run/cell-result.js";
 import { LeaseWatch } from "./run/lease-watch.js";
-import { clearLeftRooms, leave, settleIn, vacate } from "./run/moving.js";
+import { clearLeftDirs, leave, settleIn, vacate } from "./run/moving.js";
 import { SessionFiles } from "./run/session-files.js";
 import { WorkspaceGuard } from "./run/workspace-guard.js";
-import {
-  type NotebookCheckpoint,
-  type NotebookInfo,
-  type NotebookState,
-  notebookClosed,
-} from "./state.js";
+import type { NotebookCheckpoint, NotebookInfo, NotebookState } from "./state.js";
+import { notebookClosed } from "./state.js";
 import { currentOwner } from "./store/owner.js";
 import { Seal } from "./store/seal.js";
 
@@ -52,9 +48,9 @@ export class Notebook implements AsyncDisposable {
 
   private constructor(foundation: Foundation) {
     this.#parts = assemble(foundation);
-    const { keeper, runner, quarters, privacy } = this.#parts;
+    const { keeper, runner, sessionFiles, privacy } = this.#parts;
     const inTurn = (work: () => Promise<void>) => this.#task(work);
-    const { workspace } = quarters;
+    const { workspace } = sessionFiles;
     this.#guard = new WorkspaceGuard({ keeper, runner, privacy, workspace, inTurn });
     this.#lease = new LeaseWatch(foundation.journal);
     foundation.journal.onFenced = () => void this.close().catch(() => {});
@@ -67,15 +63,15 @@ export class Notebook implements AsyncDisposable {
     const runtime = wishes.runtime ?? (await sharedRuntime());
     const seal = await Seal.open(dir);
     const owner = currentOwner();
-    const making = create ? () => newBook(owner) : undefined;
+    const making = create ? () => newDocument(owner) : undefined;
     const journal = await Journal.open({ store, id, owner, takeover, create: making });
-    const order = { wishes, runtime, cutReason: journal.book.private?.reason };
-    let quarters: SessionFiles | undefined;
+    const order = { wishes, runtime, cutReason: journal.document.private?.reason };
+    let sessionFiles: SessionFiles | undefined;
     try {
-      quarters = await settleIn(order, journal);
-      return await Notebook.#begin({ wishes, runtime, seal, journal, quarters });
+      sessionFiles = await settleIn(order, journal);
+      return await Notebook.#begin({ wishes, runtime, seal, journal, sessionFiles });
     } catch (error) {
-      await quarters?.[Symbol.asyncDispose]();
+      await sessionFiles?.[Symbol.asyncDispose]();
       throw await leave(dir, journal, error);
     }
   }
@@ -83,7 +79,7 @@ export class Notebook implements AsyncDisposable {
   static async #begin(foundation: Foundation): Promise<Notebook> {
     const notebook = new Notebook(foundation);
     try {
-      await notebook.#parts.privacy.survey(foundation.quarters.workspace);
+      await notebook.#parts.privacy.survey(foundation.sessionFiles.workspace);
       await notebook.#lane.run(async () => {
         await Promise.all([notebook.#parts.keeper.ready(), notebook.#parts.status.load()]);
       });
@@ -131,17 +127,17 @@ export class Notebook implements AsyncDisposable {
   }
 
   get cells(): readonly Cell[] {
-    return this.#parts.contents.cells;
+    return this.#parts.cellList.cells;
   }
 
   show(key: CellKey): Cell {
-    return this.#parts.contents.find(key);
+    return this.#parts.cellList.find(key);
   }
 
   /** A cell that has not run. */
   async add(code: string): Promise<Cell> {
     this.#check();
-    return await this.#parts.bench.save(this.#parts.bench.append(code).id);
+    return await this.#parts.cellQueue.save(this.#parts.cellQueue.append(code).id);
   }
 
   /** Runs new code, or a cell that has not run yet, and gives the cell when it is saved. */
@@ -156,9 +152,9 @@ export class Notebook implements AsyncDisposable {
     const key = typeof source === "object" ? source?.id : source;
     const known = this.cells.find(({ id }) => id === key);
     if (known === undefined && typeof source === "string") {
-      return this.#start(this.#parts.bench.append(source).id, options);
+      return this.#start(this.#parts.cellQueue.append(source).id, options);
     }
-    const cell = known ?? this.#parts.contents.find(key);
+    const cell = known ?? this.#parts.cellList.find(key);
     if (cell.state !== "IDLE") {
       throw new CellarError("INVALID_INPUT", `${cellName(cell)} has been run`, {
         remedy: "Use rerun() to run it again.",
@@ -170,12 +166,12 @@ export class Notebook implements AsyncDisposable {
   async rerun(key: CellKey, options: CellRunOptions = {}): Promise<Cell> {
     this.#check();
     checkRun(options);
-    return this.#start(this.#parts.contents.find(key).id, options).done;
+    return this.#start(this.#parts.cellList.find(key).id, options).done;
   }
 
   /** The cells after it move up. What it did to the variables stays. */
   async delete(key: CellKey): Promise<void> {
-    const { id } = this.#parts.contents.find(key);
+    const { id } = this.#parts.cellList.find(key);
     await this.#task(async () => {
       const held = new Set(this.#parts.keeper.session?.held);
       await this.#parts.journal.commit((now) => ({
@@ -183,7 +179,7 @@ export class Notebook implements AsyncDisposable {
         executions: withoutCell(now.executions, id, held),
         pages: now.pages.filter(({ cell }) => cell.id !== id),
       }));
-      this.#parts.contents.settle(id);
+      this.#parts.cellList.settle(id);
     });
   }
 
@@ -198,7 +194,7 @@ export class Notebook implements AsyncDisposable {
         isShortened: false,
         snapshots: [],
       }));
-      for (const { id } of before) this.#parts.contents.settle(id);
+      for (const { id } of before) this.#parts.cellList.settle(id);
       await this.#parts.keeper.renew(
         "the notebook was cleared: its variables are gone, its files stay",
       );
@@ -211,7 +207,8 @@ export class Notebook implements AsyncDisposable {
     return await this.#task(async () => {
       const { held } = await this.#parts.keeper.ready();
       const target = stepsBack(held, count);
-      const isKnown = target !== undefined && (target > 0 || !this.#parts.journal.book.isShortened);
+      const isKnown =
+        target !== undefined && (target > 0 || !this.#parts.journal.document.isShortened);
       if (!isKnown || !(await this.#parts.keeper.goTo(target))) {
         throw await this.#parts.status.gone(count, held);
       }
@@ -235,8 +232,8 @@ export class Notebook implements AsyncDisposable {
       const known = new Set(this.cells.map(({ id }) => id));
       const replayed: Cell[] = [];
       for (const { cell: id } of absent.filter(({ cell }) => known.has(cell))) {
-        const before = this.#parts.contents.find(id);
-        const after = await this.#parts.bench.perform(id, options);
+        const before = this.#parts.cellList.find(id);
+        const after = await this.#parts.cellQueue.perform(id, options);
         replayed.push(after);
         if (after.state !== before.state && after.state !== "COMPLETED") break;
       }
@@ -248,48 +245,48 @@ export class Notebook implements AsyncDisposable {
   async fork(session: string, options: { user?: string } = {}): Promise<Notebook> {
     const { seal, runtime } = this.#parts;
     const { id: from, store, config, ...rest } = this.#parts.wishes;
-    const to = twinId(session, options, from);
+    const to = forkId(session, options, from);
     const wishes = { ...rest, id: to, store, config: { ...config, signal: undefined } };
     return await this.#task(async () => {
       const { present } = await this.#parts.keeper.ready();
-      const room = newRoom();
-      const cutReason = this.#parts.journal.book.private?.reason;
+      const room = newSessionDirName();
+      const cutReason = this.#parts.journal.document.private?.reason;
       const order = { wishes, runtime, name: room, cutReason };
-      const quarters = await SessionFiles.openNew(order);
+      const sessionFiles = await SessionFiles.openNew(order);
       let journal: Journal | undefined;
       try {
-        quarters.prepare();
-        const copying = this.#parts.quarters.workspace.copyTo(quarters.workspace);
+        sessionFiles.prepare();
+        const copying = this.#parts.sessionFiles.workspace.copyTo(sessionFiles.workspace);
         copying.catch(() => {});
         await this.#parts.snapshots.settle();
-        const { book } = this.#parts.journal;
+        const { document: book } = this.#parts.journal;
         if (present > 0 && !book.snapshots.some(({ sequence }) => sequence === present))
           throw this.#parts.status.unkept();
         await copying;
-        journal = await makeTwin({ store, seal, from, to, book, present, room });
-        return await Notebook.#begin({ wishes, runtime, seal, journal, quarters });
+        journal = await makeFork({ store, seal, from, to, book, present, room });
+        return await Notebook.#begin({ wishes, runtime, seal, journal, sessionFiles });
       } catch (error) {
         await journal?.remove().catch(() => {});
-        await vacate(wishes, quarters);
+        await vacate(wishes, sessionFiles);
         throw error;
       }
     });
   }
 
   async resource(uri: string): Promise<{ readonly mime: string; readonly bytes: Buffer }> {
-    const { contents, journal } = this.#parts;
-    const { resources } = cellAt(contents.cells, resourceOf(uri).cell);
+    const { cellList, journal } = this.#parts;
+    const { resources } = cellAt(cellList.cells, resourceOf(uri).cell);
     const found = resources.find((one) => one.uri === uri);
     if (found === undefined) {
       throw new CellarError("NOT_FOUND", `there is nothing at ${uri}`, {
         remedy: "The resources of a cell list what it has.",
       });
     }
-    return { mime: found.mime, bytes: await buffer(journal.vault.blobs.get(found.blob)) };
+    return { mime: found.mime, bytes: await buffer(journal.blobCollector.blobs.get(found.blob)) };
   }
 
   files(): Promise<FileListing> {
-    return this.#parts.quarters.workspace.files();
+    return this.#parts.sessionFiles.workspace.files();
   }
 
   async putFile(path: string, content: FileContent): Promise<void> {
@@ -297,7 +294,7 @@ export class Notebook implements AsyncDisposable {
     const reason = this.#parts.privacy.reasonFor([normalPath(path)]);
     if (reason !== undefined) await this.markPrivate(reason);
     this.#parts.runner.forgetFiles();
-    await this.#parts.quarters.workspace.put(path, content);
+    await this.#parts.sessionFiles.workspace.put(path, content);
     // Whoever takes the notebook over from now on takes the file along.
     await this.#parts.journal.confirm();
   }
@@ -306,12 +303,12 @@ export class Notebook implements AsyncDisposable {
   async removeFile(path: string): Promise<void> {
     this.#check();
     this.#parts.runner.forgetFiles();
-    await this.#parts.quarters.workspace.remove(path);
+    await this.#parts.sessionFiles.workspace.remove(path);
     await this.#parts.journal.confirm();
   }
 
   getFile(path: string, options?: ReadOptions): Promise<Buffer> {
-    return this.#parts.quarters.workspace.get(path, options);
+    return this.#parts.sessionFiles.workspace.get(path, options);
   }
 
   /** Cuts the network at once and for good. */
@@ -324,7 +321,7 @@ export class Notebook implements AsyncDisposable {
 
   /** What was reached and refused; undefined where there is no way out at all. */
   get network(): NetworkReport | undefined {
-    return this.#parts.quarters.proxy?.report;
+    return this.#parts.sessionFiles.proxy?.report;
   }
 
   exportIpynb(): Promise<string> {
@@ -351,7 +348,7 @@ export class Notebook implements AsyncDisposable {
 
   /** Ends all that runs, whatever fails on the way. */
   async #stop(): Promise<void> {
-    const { bench, journal, keeper, quarters, snapshots, wishes } = this.#parts;
+    const { cellQueue: bench, journal, keeper, sessionFiles, snapshots, wishes } = this.#parts;
     this.#rest();
     bench.cancelAll();
     // Nothing that it does is saved any more.
@@ -361,9 +358,9 @@ export class Notebook implements AsyncDisposable {
       if (!journal.isFenced) await snapshots.settle(CLOSING_MS);
     } finally {
       await snapshots.stop();
-      await keeper.close().finally(() => quarters[Symbol.asyncDispose]());
+      await keeper.close().finally(() => sessionFiles[Symbol.asyncDispose]());
     }
-    await clearLeftRooms(wishes.dir, journal).catch(() => {});
+    await clearLeftDirs(wishes.dir, journal).catch(() => {});
   }
 
   async #release(stopping: Promise<void>): Promise<void> {
@@ -394,6 +391,6 @@ export class Notebook implements AsyncDisposable {
   }
 
   #start(id: string, options: CellRunOptions): CellRun {
-    return this.#parts.bench.start(id, options, (work) => this.#task(work));
+    return this.#parts.cellQueue.start(id, options, (work) => this.#task(work));
   }
 }

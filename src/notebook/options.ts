@@ -86,7 +86,7 @@ export function withoutSettings<T extends PlaceOptions>(options: T): T {
 }
 
 /** The id of a notebook that goes on from another. */
-export function twinId(
+export function forkId(
   session: string,
   options: { readonly user?: string | undefined },
   from: NotebookId,

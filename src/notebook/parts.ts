@@ -19,25 +19,25 @@ export interface Foundation {
   readonly runtime: NativeRuntime;
   readonly seal: Seal;
   readonly journal: Journal;
-  readonly quarters: SessionFiles;
+  readonly sessionFiles: SessionFiles;
 }
 
 /** What an open notebook consists of. */
 export interface NotebookParts extends Foundation {
-  readonly contents: CellList;
+  readonly cellList: CellList;
   readonly keeper: SessionKeeper;
   readonly snapshots: Snapshots;
   readonly runner: CellRunner;
   readonly privacy: PrivacyGuard;
   readonly status: StatusNotes;
-  readonly bench: CellQueue;
+  readonly cellQueue: CellQueue;
 }
 
 export function assemble(foundation: Foundation): NotebookParts {
-  const { wishes, seal, journal, quarters } = foundation;
+  const { wishes, seal, journal, sessionFiles } = foundation;
   const { id, settings } = wishes;
-  const contents = new CellList(() => journal.book.pages);
-  const keeper = new SessionKeeper({ id, journal, seal, quarters, contents });
+  const cellList = new CellList(() => journal.document.pages);
+  const keeper = new SessionKeeper({ id, journal, seal, sessionFiles, cellList: cellList });
   const snapshots = new Snapshots({
     id,
     journal,
@@ -46,21 +46,30 @@ export function assemble(foundation: Foundation): NotebookParts {
     keep: settings.keepSnapshots,
     session: () => keeper.session,
   });
-  const runner = new CellRunner(keeper, quarters);
-  const privacy = new PrivacyGuard(journal, quarters.proxy, settings.privateFiles);
-  const status = new StatusNotes(id, journal, keeper, snapshots, contents);
+  const runner = new CellRunner(keeper, sessionFiles);
+  const privacy = new PrivacyGuard(journal, sessionFiles.proxy, settings.privateFiles);
+  const status = new StatusNotes(id, journal, keeper, snapshots, cellList);
   const { maxCells, outputsMaxSizeMb } = settings;
-  const bench = new CellQueue({
+  const cellQueue = new CellQueue({
     journal,
     keeper,
     runner,
     snapshots,
-    contents,
+    cellList: cellList,
     status,
     privacy,
-    workspace: quarters.workspace,
+    workspace: sessionFiles.workspace,
     maxCells,
     outputsMaxSizeMb,
   });
-  return { ...foundation, contents, keeper, snapshots, runner, privacy, status, bench };
+  return {
+    ...foundation,
+    cellList: cellList,
+    keeper,
+    snapshots,
+    runner,
+    privacy,
+    status,
+    cellQueue: cellQueue,
+  };
 }

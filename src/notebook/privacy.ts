@@ -38,7 +38,7 @@ export class PrivacyGuard {
 
   /** Whether files still have to be looked for. */
   get isLooking(): boolean {
-    return this.#globs.length > 0 && this.#journal.book.private === null;
+    return this.#globs.length > 0 && this.#journal.document.private === null;
   }
 
   /** Looks at all files, whoever made them and when; tells whether the notebook is private now. */

@@ -48,7 +48,7 @@ export class StatusNotes {
     const newest = this.#newest;
     if (newest === undefined || !("sha256" in newest.manifest)) return;
     try {
-      const text = await buffer(this.#journal.vault.blobs.get(newest.manifest));
+      const text = await buffer(this.#journal.blobCollector.blobs.get(newest.manifest));
       const manifest = stateManifestSchema.parse(JSON.parse(text.toString("utf8")));
       this.#manifest = { sequence: newest.sequence, manifest };
     } catch (error) {
@@ -60,14 +60,14 @@ export class StatusNotes {
     const { session } = this.#keeper;
     if (session === undefined) throw new CellarError("SESSION_CLOSED", "the notebook is not open");
     const { isolation, python, mode } = session.info;
-    const { createdAt, epoch, private: mark } = this.#journal.book;
+    const { createdAt, epoch, private: mark } = this.#journal.document;
     return { ...this.#id, createdAt, epoch, isolation, python, mode, private: mark };
   }
 
   get state(): NotebookState {
     const newest = this.#newest;
     const { restored, report, ranAfter, session } = this.#keeper;
-    const { aside } = this.#journal.book;
+    const { aside } = this.#journal.document;
     return {
       present: session?.present ?? 0,
       snapshot: newest === undefined ? null : this.#described(newest),
@@ -81,7 +81,7 @@ export class StatusNotes {
 
   /** What the next cell is to be told: news, and that nothing is enforced where that is so. */
   takeNotes(): string[] {
-    const { private: mark } = this.#journal.book;
+    const { private: mark } = this.#journal.document;
     const level = this.#keeper.session?.info.isolation.level;
     const news = [...this.#failures(), ...this.#unsaved()];
     const reminders: string[] = [];
@@ -95,7 +95,7 @@ export class StatusNotes {
   }
 
   async checkpoints(): Promise<readonly NotebookCheckpoint[]> {
-    const { executions, snapshots, isShortened } = this.#journal.book;
+    const { executions, snapshots, isShortened } = this.#journal.document;
     const live = new Set(await this.#keeper.session?.reachable());
     const kept = snapshots
       .map(({ sequence }) => sequence)
@@ -159,13 +159,13 @@ export class StatusNotes {
   }
 
   get #newest(): SnapshotRecord | undefined {
-    const { snapshots, executions } = this.#journal.book;
+    const { snapshots, executions } = this.#journal.document;
     return newestInEffect(snapshots, executions);
   }
 
   /** Runs that the variables hold and no cell tells. */
   #unsaved(): string[] {
-    const { executions } = this.#journal.book;
+    const { executions } = this.#journal.document;
     const { held = [], unsaved = [] } = this.#keeper.session ?? {};
     const isHeld = new Set(held);
     return marked(executions, unsaved)
@@ -174,7 +174,7 @@ export class StatusNotes {
   }
 
   #unreadable(): string[] {
-    const damaged = this.#journal.book.pages.filter(({ isDamaged }) => isDamaged === true);
+    const damaged = this.#journal.document.pages.filter(({ isDamaged }) => isDamaged === true);
     const numbers = this.#contents.numbersOf(damaged.map(({ cell }) => cell.id));
     return numbers.length === 0
       ? []

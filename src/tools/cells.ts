@@ -4,7 +4,7 @@ import { type Cell, cellName } from "../notebook/cell.js";
 import type { Notebook } from "../notebook/notebook.js";
 import { anySession, cellKey, textLimit, textOffset } from "./arguments.js";
 import { answerOf, hasFailed } from "./cell-answer.js";
-import type { Desk } from "./desk.js";
+import type { NotebookService } from "./desk.js";
 import { figure, pageOf } from "./excerpt.js";
 import { wordsOf } from "./output-content.js";
 import { findCell, outputOf } from "./resource-reading.js";
@@ -38,8 +38,8 @@ export const executeCell: Tool<typeof executeInput, typeof ranSchema> = {
   input: executeInput,
   output: ranSchema,
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
-  run: (desk, { code, session }, call) =>
-    runIn(desk, desk.sessionToUse(session), call, true, (notebook) =>
+  run: (service, { code, session }, call) =>
+    runIn(service, service.sessionToUse(session), call, true, (notebook) =>
       notebook.run(code, { signal: call.signal }),
     ),
 };
@@ -56,14 +56,14 @@ export const rerunCell: Tool<typeof rerunInput, typeof ranSchema> = {
   input: rerunInput,
   output: ranSchema,
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
-  run: (desk, { session, cell }, call) =>
-    runIn(desk, desk.sessionToFind(session), call, false, (notebook) =>
+  run: (service, { session, cell }, call) =>
+    runIn(service, service.sessionToFind(session), call, false, (notebook) =>
       notebook.rerun(findCell(notebook.cells, cell).id, { signal: call.signal }),
     ),
 };
 
 async function runIn(
-  desk: Desk,
+  service: NotebookService,
   session: string,
   { signal, onText }: ToolCall,
   create: boolean,
@@ -71,16 +71,16 @@ async function runIn(
 ): Promise<ToolAnswer<Ran>> {
   const work = async (notebook: Notebook) => {
     const cell = await run(notebook);
-    return await ranAnswer(desk, session, { cell, notebook, present: notebook.state.present });
+    return await ranAnswer(service, session, { cell, notebook, present: notebook.state.present });
   };
-  const answer = await desk.turn(session, work, { create, onText, signal });
-  desk.tell({ session, kind: "cells" });
-  if (answer.structured.cell.files !== undefined) desk.tell({ session, kind: "files" });
+  const answer = await service.turn(session, work, { create, onText, signal });
+  service.tell({ session, kind: "cells" });
+  if (answer.structured.cell.files !== undefined) service.tell({ session, kind: "files" });
   return answer;
 }
 
 async function ranAnswer(
-  desk: Desk,
+  service: NotebookService,
   session: string,
   { cell, notebook, present }: { cell: Cell; notebook: Notebook; present: number },
 ): Promise<ToolAnswer<Ran>> {
@@ -89,10 +89,13 @@ async function ranAnswer(
     session,
     isolation,
     content: { cells: notebook.cells, resource: (uri) => notebook.resource(uri) },
-    cap: desk.outputCap,
+    cap: service.outputCap,
     files: cell.files === undefined ? undefined : (await notebook.files()).files,
     notes: stoppedNotes(cell, present),
-    hints: [...limitHints(cell, desk.settings), ...(await elsewhereHints(desk, session, cell))],
+    hints: [
+      ...limitHints(cell, service.settings),
+      ...(await elsewhereHints(service, session, cell)),
+    ],
   });
   return { parts, structured: { session, isolation, cell: view }, isError: hasFailed(cell) };
 }
@@ -117,12 +120,16 @@ function limitHints({ state }: Cell, { timeout }: Settings): string[] {
 }
 
 /** A name that is not there may be in another notebook: a model that changes between them forgets it. */
-async function elsewhereHints(desk: Desk, session: string, { outputs }: Cell): Promise<string[]> {
+async function elsewhereHints(
+  service: NotebookService,
+  session: string,
+  { outputs }: Cell,
+): Promise<string[]> {
   const error = outputs.findLast((output) => output.type === "ERROR");
   if (error?.name !== "NameError") return [];
   const [, name] = UNDEFINED.exec(error.message) ?? [];
   if (name === undefined) return [];
-  const [there] = await desk.sessionsWith(name, session);
+  const [there] = await service.sessionsWith(name, session);
   return there === undefined ? [] : [`${name} is in session ${there}: pass session=${there}`];
 }
 
@@ -154,12 +161,12 @@ export const showCell: Tool<typeof showInput, typeof shownSchema> = {
   input: showInput,
   output: shownSchema,
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  run: async (desk, { session: named, cell: key, output, offset = 0, limit }) => {
-    const session = desk.sessionToFind(named);
-    const content = await desk.content(session);
+  run: async (service, { session: named, cell: key, output, offset = 0, limit }) => {
+    const session = service.sessionToFind(named);
+    const content = await service.content(session);
     const cell = findCell(content.cells, key);
-    const isolation = desk.isolation.level;
-    const cap = desk.outputCap;
+    const isolation = service.isolation.level;
+    const cap = service.outputCap;
     const { view, parts } = await answerOf(cell, { session, isolation, content, cap });
     const structured = { session, isolation, cell: view };
     if (output === undefined) {
@@ -195,9 +202,9 @@ export const deleteCell: Tool<typeof deleteInput, typeof deletedSchema> = {
   input: deleteInput,
   output: deletedSchema,
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
-  run: async (desk, { session: named, cell: key }) => {
-    const session = desk.sessionToFind(named);
-    const deleted = await desk.use(
+  run: async (service, { session: named, cell: key }) => {
+    const session = service.sessionToFind(named);
+    const deleted = await service.use(
       session,
       async (notebook) => {
         const { id, number } = findCell(notebook.cells, key);
@@ -207,7 +214,7 @@ export const deleteCell: Tool<typeof deleteInput, typeof deletedSchema> = {
       },
       { create: false },
     );
-    desk.tell({ session, kind: "cells" });
+    service.tell({ session, kind: "cells" });
     const { number, cells, isolation } = deleted;
     const text = `${cellName({ number })} is deleted, ${cells} left; its effects on variables stay · session ${session} · isolation ${isolation}`;
     return {

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { NativeRuntime } from "../backends/native/runtime.js";
 import { until } from "../notebook/notebooks.case.test.js";
 import { TOOLS } from "./catalogue.js";
-import type { Desk, DeskChange } from "./desk.js";
+import type { NotebookChange, NotebookService } from "./desk.js";
 import { call, DeskGround, execute, textOf } from "./desks.case.test.js";
 import { instructionsFor } from "./instructions.js";
 
@@ -18,8 +18,8 @@ afterEach(() => {
 });
 
 /** The sessions that some process has open. */
-async function held(desk: Desk): Promise<string[]> {
-  const open = (await desk.list()).filter(({ owner }) => owner !== null);
+async function held(service: NotebookService): Promise<string[]> {
+  const open = (await service.list()).filter(({ owner }) => owner !== null);
   return open.map(({ session }) => session);
 }
 
@@ -50,11 +50,13 @@ describe("a desk", () => {
   });
 
   it("knows the isolation before any notebook is open, and tells it", async () => {
-    const desk = await ground.open();
-    expect(await held(desk)).toEqual([]);
-    expect(desk.isolation.level).toMatch(/^L[34]/);
-    const text = instructionsFor(desk);
-    expect(text).toContain(`Isolation in force: ${desk.isolation.level}. ${desk.isolation.claim}`);
+    const service = await ground.open();
+    expect(await held(service)).toEqual([]);
+    expect(service.isolation.level).toMatch(/^L[34]/);
+    const text = instructionsFor(service);
+    expect(text).toContain(
+      `Isolation in force: ${service.isolation.level}. ${service.isolation.claim}`,
+    );
     expect(text).toContain("cannot reach any network");
     const listed = { network: { allow: ["pypi.org"] } };
     expect(instructionsFor(await ground.open({ config: listed }))).toContain("only: pypi.org");
@@ -67,15 +69,15 @@ describe("a desk", () => {
 
   it("says everywhere that there are no walls, where that was accepted", async () => {
     await using runtime = new NativeRuntime({ walls: false });
-    await using desk = await ground.open({ runtime, config: { minIsolation: "L0" } });
-    const { level, claim } = desk.isolation;
+    await using service = await ground.open({ runtime, config: { minIsolation: "L0" } });
+    const { level, claim } = service.isolation;
     expect(["L0", "L1"]).toContain(level);
-    expect(instructionsFor(desk)).toContain(`${level}. ${claim} Code is not isolated`);
-    expect(instructionsFor(desk)).not.toContain("cannot reach any network");
-    const { structured, text } = await execute(desk, "open", "20 + 22");
+    expect(instructionsFor(service)).toContain(`${level}. ${claim} Code is not isolated`);
+    expect(instructionsFor(service)).not.toContain("cannot reach any network");
+    const { structured, text } = await execute(service, "open", "20 + 22");
     expect(structured).toMatchObject({ isolation: level });
     expect(text).toContain(`isolation ${level}\n[result]\n42`);
-    const marked = await call(desk, "mark_private", { session: "open" });
+    const marked = await call(service, "mark_private", { session: "open" });
     expect(textOf(marked)).toContain("nothing is enforced");
   });
 
@@ -85,45 +87,45 @@ describe("a desk", () => {
   });
 
   it("closes what nobody uses, and brings it back with its variables", async () => {
-    const desk = await ground.open({ idleMs: 50 });
-    await execute(desk, "idle", "x = 41");
-    await until(async () => !(await held(desk)).includes("idle"));
-    expect((await execute(desk, "idle", "x + 1")).text).toContain("42");
+    const service = await ground.open({ idleMs: 50 });
+    await execute(service, "idle", "x = 41");
+    await until(async () => !(await held(service)).includes("idle"));
+    expect((await execute(service, "idle", "x + 1")).text).toContain("42");
   });
 
   it("does not close a notebook that is in use, however long that takes", async () => {
-    const desk = await ground.open({ idleMs: 50 });
-    await execute(desk, "steady", "1");
+    const service = await ground.open({ idleMs: 50 });
+    await execute(service, "steady", "1");
     const code = "import time\nfor i in range(5):\n    time.sleep(0.1)\ni";
-    expect((await execute(desk, "steady", code)).text).toContain("4");
+    expect((await execute(service, "steady", code)).text).toContain("4");
   });
 
   it("closes the one that was used longest ago when there are too many", async () => {
-    const desk = await ground.open({ mostOpen: 2, user: "most" });
-    await execute(desk, "a", "x = 'a'");
-    await execute(desk, "b", "x = 'b'");
-    await execute(desk, "a", "x");
-    await execute(desk, "c", "x = 'c'");
-    await until(async () => (await held(desk)).join() === "a,c");
-    expect((await execute(desk, "b", "x")).text).toContain("'b'");
+    const service = await ground.open({ mostOpen: 2, user: "most" });
+    await execute(service, "a", "x = 'a'");
+    await execute(service, "b", "x = 'b'");
+    await execute(service, "a", "x");
+    await execute(service, "c", "x = 'c'");
+    await until(async () => (await held(service)).join() === "a,c");
+    expect((await execute(service, "b", "x")).text).toContain("'b'");
   });
 
   it("refuses one more while all are at work", async () => {
-    const desk = await ground.open({ mostOpen: 1 });
-    const refused = await desk.use("worker", () => call(desk, "execute_cell", { code: "1" }));
+    const service = await ground.open({ mostOpen: 1 });
+    const refused = await service.use("worker", () => call(service, "execute_cell", { code: "1" }));
     expect(refused.refusal).toMatchObject({ code: "LIMIT_REACHED" });
     expect(textOf(refused)).toContain("Wait");
-    expect((await call(desk, "execute_cell", { code: "1" })).isError).toBe(false);
+    expect((await call(service, "execute_cell", { code: "1" })).isError).toBe(false);
   });
 
   it("tells what changed, and not any more when nobody wants to hear it", async () => {
-    const desk = await ground.open();
-    const changes: DeskChange[] = [];
-    const stop = desk.listen((change) => changes.push(change));
+    const service = await ground.open();
+    const changes: NotebookChange[] = [];
+    const stop = service.listen((change) => changes.push(change));
     const session = "watched";
-    await execute(desk, session, "open('f', 'w').close()");
-    await call(desk, "write_file", { session, path: "g", content: "" });
-    await call(desk, "undo", { session });
+    await execute(service, session, "open('f', 'w').close()");
+    await call(service, "write_file", { session, path: "g", content: "" });
+    await call(service, "undo", { session });
     expect(changes).toEqual([
       { session, kind: "list" },
       { session, kind: "cells" },
@@ -133,35 +135,35 @@ describe("a desk", () => {
     ]);
     stop();
     const warned = once(process, "warning");
-    desk.listen(() => {
+    service.listen(() => {
       throw new Error("deaf");
     });
-    expect((await execute(desk, session, "1")).isError).toBe(false);
+    expect((await execute(service, session, "1")).isError).toBe(false);
     expect(changes).toHaveLength(5);
     expect((await warned)[0]).toMatchObject({ message: "a listener of the desk failed: deaf" });
   });
 
   it("says what to do about a notebook that another process holds, and still shows it", async () => {
     const child = await holder("taken");
-    const desk = await ground.open();
-    const refused = await call(desk, "execute_cell", { session: "taken", code: "x" });
+    const service = await ground.open();
+    const refused = await call(service, "execute_cell", { session: "taken", code: "x" });
     expect(refused).toMatchObject({ isError: true, refusal: { code: "LOCKED" } });
     expect(textOf(refused)).toContain(`process ${child.pid}`);
     expect(textOf(refused)).toContain("use another session");
-    const shown = await call(desk, "show_cell", { session: "taken", cell: 1 });
+    const shown = await call(service, "show_cell", { session: "taken", cell: 1 });
     expect(textOf(shown)).toContain("of another process");
     const gone = once(child, "exit");
     child.kill("SIGKILL");
     await gone;
-    expect((await call(desk, "execute_cell", { session: "taken", code: "1 + 1" })).isError).toBe(
+    expect((await call(service, "execute_cell", { session: "taken", code: "1 + 1" })).isError).toBe(
       false,
     );
   });
 
   it("opens a notebook anew that was taken over and given back", async () => {
-    const desk = await ground.open();
+    const service = await ground.open();
     const session = "fenced";
-    await execute(desk, session, "x = 1");
+    await execute(service, session, "x = 1");
     const { dir, runtime } = ground;
     const { Notebook } = await import("../notebook/notebook.js");
     const options = {
@@ -173,28 +175,28 @@ describe("a desk", () => {
       takeover: true,
     } as const;
     const thief = await Notebook.open(options);
-    const refused = await call(desk, "execute_cell", { session, code: "x" });
+    const refused = await call(service, "execute_cell", { session, code: "x" });
     expect(refused.refusal?.code).toBe("CONFLICT");
     await thief.run("x = 2");
-    const locked = await call(desk, "execute_cell", { session, code: "x" });
+    const locked = await call(service, "execute_cell", { session, code: "x" });
     expect(locked.refusal?.code).toBe("LOCKED");
     await thief.close();
-    expect((await execute(desk, session, "x")).text).toContain("[result]\n2");
+    expect((await execute(service, session, "x")).text).toContain("[result]\n2");
   });
 
   it("cancels what runs when it is closed, and answers nothing more", async () => {
-    const desk = await ground.open();
+    const service = await ground.open();
     let begun = () => {};
     const running = new Promise<void>((resolve) => {
       begun = resolve;
     });
-    const endless = execute(desk, "last", "print(1, flush=True)\nwhile True: pass", {
+    const endless = execute(service, "last", "print(1, flush=True)\nwhile True: pass", {
       onText: () => begun(),
     });
     await running;
-    await desk.close();
+    await service.close();
     expect((await endless).cell.state).toBe("CANCELLED");
-    const refused = await call(desk, "execute_cell", { session: "last", code: "1" });
+    const refused = await call(service, "execute_cell", { session: "last", code: "1" });
     expect(refused.refusal?.code).toBe("SESSION_CLOSED");
   });
 
@@ -262,7 +264,7 @@ describe("users", () => {
   });
 
   it.each(NAMES)("get no session called %j, whatever the tool", async (session) => {
-    const desk = await ground.open();
+    const service = await ground.open();
     for (const tool of TOOLS) {
       if (!("session" in tool.input.shape)) continue;
       const input = { session, code: "1", cell: 1, path: "x", content: "", confirm: true };
@@ -270,10 +272,10 @@ describe("users", () => {
       const fitting = Object.fromEntries(
         Object.entries(input).filter(([key]) => known.includes(key)),
       );
-      const answer = await call(desk, tool.name, fitting);
+      const answer = await call(service, tool.name, fitting);
       expect(answer.refusal?.code, tool.name).toBe("INVALID_INPUT");
     }
-    const forked = await call(desk, "fork_notebook", { session: "source", to: session });
+    const forked = await call(service, "fork_notebook", { session: "source", to: session });
     expect(forked.isError).toBe(true);
   });
 });

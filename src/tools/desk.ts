@@ -20,9 +20,9 @@ import { checkId, checkName } from "../notebook/store/names.js";
 import type { NotebookStore } from "../notebook/store/store.js";
 import { OpenNotebooks, type TurnOptions, type UseOptions } from "./open-notebooks.js";
 import { type ReadResource, readAddress } from "./resource-reading.js";
-import { Turnstile } from "./turnstile.js";
+import { Semaphore } from "./turnstile.js";
 
-export interface DeskOptions {
+export interface NotebookServiceOptions {
   /** A folder for the notebooks of all users. */
   readonly dir: string;
   /** Whose notebooks these are. No call reaches those of another name. */
@@ -38,17 +38,17 @@ export interface DeskOptions {
   readonly runtime?: NativeRuntime | undefined;
 }
 
-export interface DeskIsolation extends Isolation {
+export interface ServiceIsolation extends Isolation {
   /** All that may be said of the level, in one sentence. */
   readonly claim: string;
 }
 
-export interface DeskChange {
+export interface NotebookChange {
   readonly session: string;
   readonly kind: "cells" | "files" | "list";
 }
 
-export type DeskListener = (change: DeskChange) => void;
+export type ChangeListener = (change: NotebookChange) => void;
 
 /** Enough for a cell that prints 5 MB to be kept as a whole. */
 const KEPT_CHARACTERS = 10_000_000;
@@ -80,21 +80,21 @@ interface Foundation extends z.infer<typeof ownSchema> {
   readonly settings: Settings;
   readonly store: NotebookStore;
   readonly runtime: NativeRuntime;
-  readonly isolation: DeskIsolation;
+  readonly isolation: ServiceIsolation;
 }
 
 /** The notebooks of one user, opened when they are wanted. */
-export class Desk implements AsyncDisposable {
+export class NotebookService implements AsyncDisposable {
   readonly user: string;
-  readonly isolation: DeskIsolation;
+  readonly isolation: ServiceIsolation;
   /** Characters that an answer shows of one output. */
   readonly outputCap: number;
   readonly settings: Settings;
   readonly #dir: string;
   readonly #store: NotebookStore;
   readonly #open: OpenNotebooks;
-  readonly #listeners = new Set<DeskListener>();
-  readonly #fileReads = new Turnstile(MOST_FILES_READ);
+  readonly #listeners = new Set<ChangeListener>();
+  readonly #fileReads = new Semaphore(MOST_FILES_READ);
   /** The notebook of calls that name none. */
   #own: string | undefined;
 
@@ -120,7 +120,7 @@ export class Desk implements AsyncDisposable {
   }
 
   /** Tries the walls, so that it can be told what they are before anything runs. */
-  static async open(options: DeskOptions): Promise<Desk> {
+  static async open(options: NotebookServiceOptions): Promise<NotebookService> {
     const own = ownSchema.safeParse(options);
     if (!own.success) {
       const judged = { input: options, known: OWN_NAMES };
@@ -134,7 +134,16 @@ export class Desk implements AsyncDisposable {
     const runtime = options.runtime ?? (await sharedRuntime());
     const { level, missing } = await probe(runtime, config, settings, dir);
     const isolation = { level, missing, claim: claimOf(level) };
-    return new Desk({ ...own.data, dir, store, user, config, settings, runtime, isolation });
+    return new NotebookService({
+      ...own.data,
+      dir,
+      store,
+      user,
+      config,
+      settings,
+      runtime,
+      isolation,
+    });
   }
 
   /** A name that no notebook has yet. */
@@ -250,13 +259,13 @@ export class Desk implements AsyncDisposable {
   }
 
   /** Hears of changes that were made at this desk. Gives the way to stop it. */
-  listen(listener: DeskListener): () => void {
+  listen(listener: ChangeListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /** What a listener throws must not make a call fail that is done. */
-  tell(change: DeskChange): void {
+  tell(change: NotebookChange): void {
     for (const listener of [...this.#listeners]) {
       try {
         listener(change);

@@ -1,6 +1,6 @@
 import { WalledGround } from "../notebook/walled-ground.case.test.js";
 import { TOOLS } from "./catalogue.js";
-import { Desk, type DeskOptions } from "./desk.js";
+import { NotebookService, type NotebookServiceOptions } from "./desk.js";
 import { callTool } from "./dispatch.js";
 import type { CellView } from "./shapes.js";
 import type { ToolAnswer, ToolCall } from "./tool.js";
@@ -8,26 +8,26 @@ import type { ToolAnswer, ToolCall } from "./tool.js";
 const SETTINGS = { preload: "none", timeout: 20_000, grace: 300, poolSize: 1 } as const;
 
 /** Desks of a test file: over one folder, closed after each test. */
-export class DeskGround extends WalledGround<Desk> {
+export class DeskGround extends WalledGround<NotebookService> {
   constructor() {
     super("desks");
   }
 
-  async open({ config, ...more }: Partial<DeskOptions> = {}): Promise<Desk> {
+  async open({ config, ...more }: Partial<NotebookServiceOptions> = {}): Promise<NotebookService> {
     const { dir, runtime } = this;
     const options = { dir, user: "ann", runtime, config: { ...SETTINGS, ...config }, ...more };
-    return this.keep(await Desk.open(options));
+    return this.keep(await NotebookService.open(options));
   }
 }
 
 /** Calls a tool and holds the answer against its schema. */
 export async function call(
-  desk: Desk,
+  service: NotebookService,
   name: string,
   input: object = {},
   how: ToolCall = {},
 ): Promise<ToolAnswer> {
-  const answer = await callTool(desk, name, input, how);
+  const answer = await callTool(service, name, input, how);
   const tool = TOOLS.find((one) => one.name === name);
   if (answer.refusal === undefined) tool?.output.parse(answer.structured);
   JSON.stringify(answer);
@@ -35,12 +35,12 @@ export async function call(
 }
 
 export async function execute(
-  desk: Desk,
+  service: NotebookService,
   session: string,
   code: string,
   how: ToolCall = {},
 ): Promise<ToolAnswer & { readonly cell: CellView; readonly text: string }> {
-  const answer = await call(desk, "execute_cell", { session, code }, how);
+  const answer = await call(service, "execute_cell", { session, code }, how);
   const { cell } = answer.structured as { cell: CellView };
   return { ...answer, cell, text: textOf(answer) };
 }

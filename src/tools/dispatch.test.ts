@@ -64,7 +64,7 @@ describe("the catalogue", () => {
 
 describe("callTool", () => {
   it("answers unknown tools and bad arguments with what to change", async () => {
-    const desk = await ground.open();
+    const service = await ground.open();
     const cases: readonly (readonly [string, unknown, string])[] = [
       ["run_shell", {}, "Use one of: execute_cell"],
       ["execute_cell", {}, "code:"],
@@ -81,35 +81,35 @@ describe("callTool", () => {
       ["__proto__", {}, "Use one of"],
     ];
     for (const [name, input, told] of cases) {
-      const answer = await callTool(desk, name, input);
+      const answer = await callTool(service, name, input);
       expect(answer.isError, `${name} ${JSON.stringify(input)}`).toBe(true);
       expect(textOf(answer)).toContain(told);
-      const isolation = desk.isolation.level;
+      const isolation = service.isolation.level;
       expect(answer.structured).toEqual({ isolation, error: { ...answer.refusal } });
     }
-    expect(await desk.list()).toEqual([]);
+    expect(await service.list()).toEqual([]);
   });
 
   it("answers code that is too long, without a cell", async () => {
-    const desk = await ground.open();
-    const answer = await callTool(desk, "execute_cell", { code: "x".repeat(1_000_001) });
+    const service = await ground.open();
+    const answer = await callTool(service, "execute_cell", { code: "x".repeat(1_000_001) });
     expect(answer.refusal?.code).toBe("INVALID_INPUT");
     expect(textOf(answer).length).toBeLessThan(500);
   });
 
   it("says what to do when a notebook is full", async () => {
-    const desk = await ground.open({ config: { maxCells: 1 } });
-    const { cell } = await execute(desk, "small", "1");
+    const service = await ground.open({ config: { maxCells: 1 } });
+    const { cell } = await execute(service, "small", "1");
     expect(isOfTheLibrary(cell)).toMatchObject({ number: 1, state: "COMPLETED" });
     expect(cell.outputs.map(typeOf)).toEqual(["TEXT"]);
-    const answer = await callTool(desk, "execute_cell", { session: "small", code: "2" });
+    const answer = await callTool(service, "execute_cell", { session: "small", code: "2" });
     expect(answer.refusal?.code).toBe("LIMIT_REACHED");
     expect(textOf(answer)).toContain("delete_cell");
   });
 
   it("gives hints about limits that code cannot change", async () => {
-    const desk = await ground.open({ config: { timeout: 500 } });
-    const { cell, text } = await execute(desk, "slow", "while True: pass");
+    const service = await ground.open({ config: { timeout: 500 } });
+    const { cell, text } = await execute(service, "slow", "while True: pass");
     expect(cell.state).toBe("TIMEOUT");
     expect(cell.hints).toEqual([
       "a cell may take 0.5 s; do less in one, and write what is done to a file",

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { CellarError, describeError, isCellarError } from "../errors.js";
 import { TOOLS } from "./catalogue.js";
 import { cut } from "./cell-view.js";
-import type { Desk } from "./desk.js";
+import type { NotebookService } from "./desk.js";
 import type { Refusal, Tool, ToolAnswer, ToolCall } from "./tool.js";
 
 const LONGEST_PROBLEM = 2_000;
@@ -10,19 +10,19 @@ const MOST_PROBLEMS = 10;
 
 /** Answers one call of a model. Throws only `ABORTED`, and only for the caller's own signal. */
 export async function callTool(
-  desk: Desk,
+  service: NotebookService,
   name: string,
   input: unknown,
   call: ToolCall = {},
 ): Promise<ToolAnswer> {
-  const { isolation } = desk;
+  const { isolation } = service;
   const tool = TOOLS.find((one) => one.name === name);
   if (tool === undefined) return refused(unknownTool(name, TOOLS), isolation);
   const parsed = tool.input.safeParse(input ?? {});
   if (!parsed.success) return refused(unfit(tool, parsed.error), isolation);
   throwIfAborted(call.signal);
   try {
-    return await tool.run(desk, parsed.data, call);
+    return await tool.run(service, parsed.data, call);
   } catch (error) {
     throwIfAborted(call.signal);
     return refused(refusalOf(error), isolation);
@@ -30,7 +30,7 @@ export async function callTool(
 }
 
 /** The answer to a call that was not done. */
-export function refused(refusal: Refusal, { level }: Desk["isolation"]): ToolAnswer {
+export function refused(refusal: Refusal, { level }: NotebookService["isolation"]): ToolAnswer {
   const { code, message, remedy } = refusal;
   const told = remedy === undefined ? message : `${message}\n${remedy}`;
   return {

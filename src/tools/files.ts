@@ -41,9 +41,9 @@ export const listFiles: Tool<typeof listInput, typeof listSchema> = {
   input: listInput,
   output: listSchema,
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  run: async (desk, { session: named, folder, offset = 0 }) => {
-    const session = desk.sessionToFind(named);
-    const { listing, isolation } = await desk.use(
+  run: async (service, { session: named, folder, offset = 0 }) => {
+    const session = service.sessionToFind(named);
+    const { listing, isolation } = await service.use(
       session,
       async (notebook) => ({
         listing: await notebook.files(),
@@ -120,10 +120,10 @@ export const readFile: Tool<typeof readInput, typeof readSchema> = {
   input: readInput,
   output: readSchema,
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  run: async (desk, input) => {
-    const session = desk.sessionToFind(input.session);
-    const { outputCap } = desk;
-    return desk.readFile(session, { path: input.path, maxBytes: LARGEST_READ }, (file) =>
+  run: async (service, input) => {
+    const session = service.sessionToFind(input.session);
+    const { outputCap } = service;
+    return service.readFile(session, { path: input.path, maxBytes: LARGEST_READ }, (file) =>
       readAnswer(file, { ...input, session }, outputCap),
     );
   },
@@ -217,14 +217,14 @@ export const writeFile: Tool<typeof writeInput, typeof writtenSchema> = {
   input: writeInput,
   output: writtenSchema,
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
-  run: async (desk, { session: named, path, content, encoding = "text" }) => {
-    const session = desk.sessionToUse(named);
+  run: async (service, { session: named, path, content, encoding = "text" }) => {
+    const session = service.sessionToUse(named);
     const bytes = encoding === "text" ? Buffer.from(content) : decoded(content);
-    const isolation = await desk.use(session, async (notebook) => {
+    const isolation = await service.use(session, async (notebook) => {
       await notebook.putFile(path, bytes);
       return notebook.info.isolation.level;
     });
-    desk.tell({ session, kind: "files" });
+    service.tell({ session, kind: "files" });
     const uri = uriOf({ kind: "file", session, path });
     const text = `${shownName(path)} has ${figure(bytes.length)} bytes now · session ${session} · isolation ${isolation}`;
     return {

@@ -36,9 +36,9 @@ export const undo: Tool<typeof undoInput, typeof undoneSchema> = {
   input: undoInput,
   output: undoneSchema,
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
-  run: async (desk, { session: named, count: runs = 1 }) => {
-    const session = desk.sessionToFind(named);
-    const result = await desk.use(
+  run: async (service, { session: named, count: runs = 1 }) => {
+    const session = service.sessionToFind(named);
+    const result = await service.use(
       session,
       async (notebook) => {
         const before = undoneIds(notebook.cells);
@@ -51,7 +51,7 @@ export const undo: Tool<typeof undoInput, typeof undoneSchema> = {
       },
       { create: false },
     );
-    desk.tell({ session, kind: "cells" });
+    service.tell({ session, kind: "cells" });
     const { point, undone, isolation } = result;
     const points = result.points.map(({ cell, sequence }) => ({ cell, run: sequence }));
     const done =
@@ -98,14 +98,14 @@ export const forkNotebook: Tool<typeof forkInput, typeof forkedSchema> = {
   input: forkInput,
   output: forkedSchema,
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-  run: async (desk, { session: named, to: session = desk.newName() }) => {
-    const from = desk.sessionToFind(named);
+  run: async (service, { session: named, to: session = service.newName() }) => {
+    const from = service.sessionToFind(named);
     const copy = async (notebook: Notebook) => {
       await using twin = await notebook.fork(session);
       return { cells: twin.cells.length, notes: stateNotes(twin.state), info: twin.info };
     };
-    const { cells, notes, info } = await desk.use(from, copy, { create: false });
-    desk.tell({ session, kind: "list" });
+    const { cells, notes, info } = await service.use(from, copy, { create: false });
+    service.tell({ session, kind: "list" });
     const isolation = info.isolation.level;
     const text = [
       `${session} goes on from ${from}, with ${counted(cells, "cell")} · isolation ${isolation}`,

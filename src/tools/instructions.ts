@@ -1,11 +1,11 @@
 import type { IsolationLevel, Settings } from "../config.js";
 import { enforcesPrivacy } from "../notebook/egress/privacy.js";
-import type { Desk } from "./desk.js";
+import type { NotebookService } from "./desk.js";
 
-export type DeskFacts = Pick<Desk, "isolation" | "outputCap" | "settings">;
+export type ServiceFacts = Pick<NotebookService, "isolation" | "outputCap" | "settings">;
 
 /** Teaches a model in a few lines to use the notebooks well. */
-export function instructionsFor({ isolation, outputCap, settings }: DeskFacts): string {
+export function instructionsFor({ isolation, outputCap, settings }: ServiceFacts): string {
   const { level, claim } = isolation;
   const { timeout, limits } = settings;
   return [

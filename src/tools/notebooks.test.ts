@@ -11,105 +11,106 @@ const ipynbSchema = z.object({
 
 describe("create_notebook", () => {
   it("makes one under a given name or a new one", async () => {
-    const desk = await ground.open();
-    const named = await call(desk, "create_notebook", { session: "mine" });
-    expect(named.structured).toMatchObject({ session: "mine", isolation: desk.isolation.level });
-    const other = await call(desk, "create_notebook");
+    const service = await ground.open();
+    const named = await call(service, "create_notebook", { session: "mine" });
+    expect(named.structured).toMatchObject({ session: "mine", isolation: service.isolation.level });
+    const other = await call(service, "create_notebook");
     const { session } = other.structured as { session: string };
-    expect((await desk.list()).map((one) => one.session)).toEqual(
+    expect((await service.list()).map((one) => one.session)).toEqual(
       expect.arrayContaining(["mine", session]),
     );
   });
 
   it("refuses a name that is taken, and says how to go on", async () => {
-    const desk = await ground.open();
-    await execute(desk, "twice", "x = 1");
-    const refused = await call(desk, "create_notebook", { session: "twice" });
+    const service = await ground.open();
+    await execute(service, "twice", "x = 1");
+    const refused = await call(service, "create_notebook", { session: "twice" });
     expect(refused.refusal?.code).toBe("CONFLICT");
     expect(textOf(refused)).toContain("session=twice");
-    expect((await execute(desk, "twice", "x")).text).toContain("1");
+    expect((await execute(service, "twice", "x")).text).toContain("1");
   });
 });
 
 describe("list_notebooks and show_notebook", () => {
   it("list a hundred at a time, and tell how many more there are", async () => {
-    const desk = await ground.open({ user: "collector" });
+    const service = await ground.open({ user: "collector" });
     const { DiskStore } = await import("../notebook/store/disk-store.js");
-    const { newBook } = await import("../notebook/document/fork.js");
+    const { newDocument: newBook } = await import("../notebook/document/fork.js");
     const { currentOwner } = await import("../notebook/store/owner.js");
     const { pages: _, ...head } = { ...newBook(currentOwner()), owner: null };
     const { heads } = new DiskStore(ground.dir);
     for (let at = 0; at < 103; at++) {
       await heads.cas({ user: "collector", session: `s${at}` }, { ...head, cells: [] }, 0);
     }
-    const first = await call(desk, "list_notebooks");
+    const first = await call(service, "list_notebooks");
     expect(first.structured).toMatchObject({ more: 3 });
     expect(textOf(first)).toContain("[3 more: offset=100]");
-    const rest = await call(desk, "list_notebooks", { offset: 100 });
+    const rest = await call(service, "list_notebooks", { offset: 100 });
     expect((rest.structured as { notebooks: unknown[] }).notebooks).toHaveLength(3);
   });
 
   it("show cells in brief, and which are left out", async () => {
-    const desk = await ground.open();
-    for (const code of ["a = 1", "print('b' * 5000)", "1 / 0"]) await execute(desk, "brief", code);
-    const all = await call(desk, "show_notebook", { session: "brief" });
+    const service = await ground.open();
+    for (const code of ["a = 1", "print('b' * 5000)", "1 / 0"])
+      await execute(service, "brief", code);
+    const all = await call(service, "show_notebook", { session: "brief" });
     expect(textOf(all)).toContain("cell 3 · ERROR\n> 1 / 0\nZeroDivisionError: division by zero");
     expect(textOf(all)).toContain("4,700 characters left out");
     expect(textOf(all).length).toBeLessThan(2_000);
-    const part = await call(desk, "show_notebook", { session: "brief", offset: 1, limit: 1 });
+    const part = await call(service, "show_notebook", { session: "brief", offset: 1, limit: 1 });
     expect(part.structured).toMatchObject({ cells: [{ number: 2 }], more: 1 });
     expect(textOf(part)).toContain("[1 more cell: offset=2]");
   });
 
   it("tell how much of a very long output there is, without reading it", async () => {
-    const desk = await ground.open();
-    await execute(desk, "huge", "print('h' * 1_000_000)\nfor i in range(3): print(i)\n7");
-    const answer = await call(desk, "show_notebook", { session: "huge" });
+    const service = await ground.open();
+    await execute(service, "huge", "print('h' * 1_000_000)\nfor i in range(3): print(i)\n7");
+    const answer = await call(service, "show_notebook", { session: "huge" });
     expect(textOf(answer)).toContain("999,707 characters left out]\n[1 more output]");
     expect(textOf(answer)).not.toContain("notebook://cell/");
   });
 
   it("serve notebooks and cells as resources", async () => {
-    const desk = await ground.open();
-    const { cell } = await execute(desk, "served", "print('hello')");
-    const book = await desk.readResource("notebook://session/served");
+    const service = await ground.open();
+    const { cell } = await execute(service, "served", "print('hello')");
+    const book = await service.readResource("notebook://session/served");
     expect(book.text).toContain("> print('hello')\nhello");
-    const byId = await desk.readResource(`notebook://session/served/cell/${cell.id}`);
-    const byNumber = await desk.readResource("notebook://session/served/cell/0");
+    const byId = await service.readResource(`notebook://session/served/cell/${cell.id}`);
+    const byNumber = await service.readResource("notebook://session/served/cell/0");
     expect(byId.text).toContain("print('hello')\n\ncell 1 · COMPLETED");
     expect(byNumber.text).toBe(byId.text);
     for (const lost of ["cell/1", "cell/0/output/1", "files/none"]) {
-      const reading = desk.readResource(`notebook://session/served/${lost}`);
+      const reading = service.readResource(`notebook://session/served/${lost}`);
       await expect(reading, lost).rejects.toMatchObject({ code: "NOT_FOUND" });
     }
-    const reading = desk.readResource("notebook://session/never-made/files/x");
+    const reading = service.readResource("notebook://session/never-made/files/x");
     await expect(reading).rejects.toMatchObject({ code: "NOT_FOUND" });
-    expect(await desk.has("never-made")).toBe(false);
+    expect(await service.has("never-made")).toBe(false);
   });
 });
 
 describe("clear_notebook", () => {
   it("takes cells and variables away, and leaves files", async () => {
-    const desk = await ground.open();
-    await execute(desk, "cleared", "x = 1\nopen('f.txt', 'w').close()");
-    const cleared = await call(desk, "clear_notebook", { session: "cleared" });
+    const service = await ground.open();
+    await execute(service, "cleared", "x = 1\nopen('f.txt', 'w').close()");
+    const cleared = await call(service, "clear_notebook", { session: "cleared" });
     expect(cleared.structured).toMatchObject({ deleted: 1 });
-    const after = await execute(desk, "cleared", "x");
+    const after = await execute(service, "cleared", "x");
     expect(after.cell).toMatchObject({ number: 2, error: { type: "NameError" } });
-    const files = await call(desk, "list_files", { session: "cleared" });
+    const files = await call(service, "list_files", { session: "cleared" });
     expect(textOf(files)).toContain("f.txt");
   });
 });
 
 describe("export_ipynb", () => {
   it("links a file for Jupyter that the desk serves", async () => {
-    const desk = await ground.open();
-    await execute(desk, "exported", "print('one')\n2");
-    const answer = await call(desk, "export_ipynb", { session: "exported" });
+    const service = await ground.open();
+    await execute(service, "exported", "print('one')\n2");
+    const answer = await call(service, "export_ipynb", { session: "exported" });
     const [, link] = answer.parts;
     expect(link).toMatchObject({ type: "resource", name: "exported.ipynb" });
     const { uri, bytes } = answer.structured as { uri: string; bytes: number };
-    const { mime, text = "" } = await desk.readResource(uri);
+    const { mime, text = "" } = await service.readResource(uri);
     expect(mime).toBe("application/x-ipynb+json");
     expect(Buffer.byteLength(text)).toBe(bytes);
     expect(ipynbSchema.parse(JSON.parse(text)).cells[0]?.source.join("")).toBe("print('one')\n2");
@@ -118,9 +119,9 @@ describe("export_ipynb", () => {
 
 describe("undo", () => {
   it("tells what was undone and what can be gone back to", async () => {
-    const desk = await ground.open();
-    for (const code of ["x = 1", "x = 2", "x = 3"]) await execute(desk, "undone", code);
-    const answer = await call(desk, "undo", { session: "undone", count: 2 });
+    const service = await ground.open();
+    for (const code of ["x = 1", "x = 2", "x = 3"]) await execute(service, "undone", code);
+    const answer = await call(service, "undo", { session: "undone", count: 2 });
     expect(answer.structured).toMatchObject({
       undone: [2, 3],
       now: 1,
@@ -130,13 +131,13 @@ describe("undo", () => {
       ],
     });
     expect(textOf(answer)).toContain("undone: cells 2, 3; the variables are as after cell 1");
-    expect((await execute(desk, "undone", "x")).text).toContain("[result]\n1");
+    expect((await execute(service, "undone", "x")).text).toContain("[result]\n1");
   });
 
   it("says which counts work where one does not", async () => {
-    const desk = await ground.open();
-    await execute(desk, "unknown", "x = 1");
-    const refused = await call(desk, "undo", { session: "unknown", count: 5 });
+    const service = await ground.open();
+    await execute(service, "unknown", "x = 1");
+    const refused = await call(service, "undo", { session: "unknown", count: 5 });
     expect(refused.refusal?.code).toBe("CHECKPOINT_GONE");
     expect(textOf(refused)).toContain("These counts work now: 1.");
   });
@@ -144,34 +145,34 @@ describe("undo", () => {
 
 describe("fork_notebook", () => {
   it("gives a copy of its own, and names what did not come along", async () => {
-    const desk = await ground.open();
-    await execute(desk, "origin", "x = [1]\nhandle = open('f.txt', 'w')");
-    const answer = await call(desk, "fork_notebook", { session: "origin", to: "branch" });
+    const service = await ground.open();
+    await execute(service, "origin", "x = [1]\nhandle = open('f.txt', 'w')");
+    const answer = await call(service, "fork_notebook", { session: "origin", to: "branch" });
     expect(answer.structured).toMatchObject({ session: "branch", from: "origin", cells: 1 });
     expect(textOf(answer)).toContain("handle was lost: an open file");
-    await execute(desk, "branch", "x.append(2)");
-    expect((await execute(desk, "branch", "x")).text).toContain("[1, 2]");
-    expect((await execute(desk, "origin", "x")).text).toContain("[1]");
-    const files = await call(desk, "list_files", { session: "branch" });
+    await execute(service, "branch", "x.append(2)");
+    expect((await execute(service, "branch", "x")).text).toContain("[1, 2]");
+    expect((await execute(service, "origin", "x")).text).toContain("[1]");
+    const files = await call(service, "list_files", { session: "branch" });
     expect(textOf(files)).toContain("f.txt");
   });
 
   it("refuses a name that is taken", async () => {
-    const desk = await ground.open();
-    await execute(desk, "from", "1");
-    await execute(desk, "here", "1");
-    const refused = await call(desk, "fork_notebook", { session: "from", to: "here" });
+    const service = await ground.open();
+    await execute(service, "from", "1");
+    await execute(service, "here", "1");
+    const refused = await call(service, "fork_notebook", { session: "from", to: "here" });
     expect(refused.refusal?.code).toBe("CONFLICT");
   });
 });
 
 describe("mark_private", () => {
   it("cuts the network for good and says so", async () => {
-    const desk = await ground.open();
-    await execute(desk, "patients", "1");
-    const answer = await call(desk, "mark_private", { session: "patients", reason: "names" });
+    const service = await ground.open();
+    await execute(service, "patients", "1");
+    const answer = await call(service, "mark_private", { session: "patients", reason: "names" });
     expect(textOf(answer)).toContain("Private data (names): the network is cut and stays so.");
-    const listed = (await desk.list()).find(({ session }) => session === "patients");
+    const listed = (await service.list()).find(({ session }) => session === "patients");
     expect(listed?.isPrivate).toBe(true);
   });
 });

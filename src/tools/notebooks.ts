@@ -28,14 +28,14 @@ export const createNotebook: Tool<typeof createInput, typeof createdSchema> = {
   input: createInput,
   output: createdSchema,
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
-  run: async (desk, { session: named }) => {
-    const session = desk.sessionToMake(named);
-    if (await desk.has(session)) {
+  run: async (service, { session: named }) => {
+    const session = service.sessionToMake(named);
+    if (await service.has(session)) {
       throw new CellarError("CONFLICT", `there is a notebook ${session} already`, {
         remedy: `Pass session=${session} to go on in it, or choose another name.`,
       });
     }
-    const { python, isolation } = await desk.use(session, async ({ info }) => info);
+    const { python, isolation } = await service.use(session, async ({ info }) => info);
     const { level } = isolation;
     const text = `notebook ${session} is ready, pass session=${session} to work in it: Python ${python.version} · isolation ${level}`;
     return {
@@ -76,8 +76,8 @@ export const listNotebooks: Tool<typeof listInput, typeof listSchema> = {
   input: listInput,
   output: listSchema,
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  run: async (desk, { offset = 0 }) => {
-    const all = await desk.list();
+  run: async (service, { offset = 0 }) => {
+    const all = await service.list();
     const notebooks = all.slice(offset, offset + MOST_LISTED).map((one) => ({
       session: one.session,
       cells: one.cells,
@@ -102,7 +102,7 @@ export const listNotebooks: Tool<typeof listInput, typeof listSchema> = {
       return [session, counted(cells, "cell"), ...marks, ...damage].join(" · ");
     });
     if (more > 0) lines.push(`[${figure(more)} more: offset=${offset + notebooks.length}]`);
-    const { level } = desk.isolation;
+    const { level } = service.isolation;
     const heading = `${counted(all.length, "notebook")} · isolation ${level}`;
     return {
       parts: [{ type: "text", text: [heading, ...lines].join("\n") }],
@@ -140,13 +140,13 @@ export const showNotebook: Tool<typeof showInput, typeof overviewSchema> = {
   input: showInput,
   output: overviewSchema,
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  run: async (desk, { session: named, offset = 0, limit = 50 }) => {
-    const session = desk.sessionToFind(named);
-    const { cells: all } = await desk.content(session);
+  run: async (service, { session: named, offset = 0, limit = 50 }) => {
+    const session = service.sessionToFind(named);
+    const { cells: all } = await service.content(session);
     const { cells, more, text } = overviewOf(all, { offset, limit });
-    const state = await desk.stateOf(session);
+    const state = await service.stateOf(session);
     const notes = state === undefined ? [] : stateNotes(state);
-    const { level } = desk.isolation;
+    const { level } = service.isolation;
     const heading = `notebook ${session} · ${counted(all.length, "cell")} · isolation ${level}`;
     const told = [heading, ...notes.map((note) => `note: ${note}`)].join("\n");
     return {
@@ -169,9 +169,9 @@ export const clearNotebook: Tool<typeof clearInput, typeof clearedSchema> = {
   input: clearInput,
   output: clearedSchema,
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
-  run: async (desk, { session: named }) => {
-    const session = desk.sessionToFind(named);
-    const { deleted, isolation } = await desk.use(
+  run: async (service, { session: named }) => {
+    const session = service.sessionToFind(named);
+    const { deleted, isolation } = await service.use(
       session,
       async (notebook) => {
         const deleted = notebook.cells.length;
@@ -180,7 +180,7 @@ export const clearNotebook: Tool<typeof clearInput, typeof clearedSchema> = {
       },
       { create: false },
     );
-    desk.tell({ session, kind: "cells" });
+    service.tell({ session, kind: "cells" });
     const text = `${counted(deleted, "cell")} and all variables are gone, files stay · session ${session} · isolation ${isolation}`;
     return {
       parts: [{ type: "text", text }],
@@ -205,9 +205,9 @@ export const deleteNotebook: Tool<typeof deleteInput, typeof deletedSchema> = {
   input: deleteInput,
   output: deletedSchema,
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
-  run: async (desk, { session }) => {
-    await desk.remove(session);
-    const isolation = desk.isolation.level;
+  run: async (service, { session }) => {
+    await service.remove(session);
+    const isolation = service.isolation.level;
     const text = `notebook ${session} is deleted, with its variables and files · isolation ${isolation}`;
     return {
       parts: [{ type: "text", text }],
@@ -235,11 +235,11 @@ export const exportIpynb: Tool<typeof exportInput, typeof exportedSchema> = {
   input: exportInput,
   output: exportedSchema,
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
-  run: async (desk, { session: named }) => {
-    const session = desk.sessionToFind(named);
-    const { cells } = await desk.content(session);
-    const bytes = Buffer.byteLength(await exportOf(desk, session));
-    const isolation = desk.isolation.level;
+  run: async (service, { session: named }) => {
+    const session = service.sessionToFind(named);
+    const { cells } = await service.content(session);
+    const bytes = Buffer.byteLength(await exportOf(service, session));
+    const isolation = service.isolation.level;
     const uri = uriOf({ kind: "ipynb", session });
     const text = `${counted(cells.length, "cell")}, ${figure(bytes)} bytes: ${uri} · session ${session} · isolation ${isolation}`;
     const link: ToolPart = {

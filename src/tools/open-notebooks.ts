@@ -3,11 +3,11 @@ import { TaskQueue } from "../backends/session/task-queue.js";
 import { CellarError, isCellarError } from "../errors.js";
 import type { Notebook } from "../notebook/notebook.js";
 
-export type Ear = (text: string) => void;
+export type ChangeListener = (text: string) => void;
 
 export interface OpenNotebooksPlan {
   /** `hear` is to be told what cells of the notebook print. */
-  readonly open: (session: string, create: boolean, hear: Ear) => Promise<Notebook>;
+  readonly open: (session: string, create: boolean, hear: ChangeListener) => Promise<Notebook>;
   readonly mostOpen: number;
   readonly idleMs: number;
 }
@@ -18,12 +18,12 @@ export interface UseOptions {
 }
 
 export interface TurnOptions extends UseOptions {
-  readonly onText?: Ear | undefined;
+  readonly onText?: ChangeListener | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** An open notebook and those who are at it. */
-interface Seat {
+interface OpenNotebook {
   readonly session: string;
   readonly notebook: Promise<Notebook>;
   /** Runs of cells, one after the other, so that it is known whose output is heard. */
@@ -31,7 +31,7 @@ interface Seat {
   users: number;
   lastUsed: number;
   patience: NodeJS.Timeout | undefined;
-  ear: Ear | undefined;
+  controlThread: ChangeListener | undefined;
 }
 
 const TRIES = 10;
@@ -39,7 +39,7 @@ const TRIES = 10;
 /** Notebooks that are opened when they are wanted, and closed when nobody is at them any more. */
 export class OpenNotebooks implements AsyncDisposable {
   readonly #plan: OpenNotebooksPlan;
-  readonly #seats = new Map<string, Seat>();
+  readonly #seats = new Map<string, OpenNotebook>();
   readonly #leaving = new Map<string, Promise<void>>();
   #isClosed = false;
 
@@ -68,11 +68,11 @@ export class OpenNotebooks implements AsyncDisposable {
     return this.#at(session, create, (seat, notebook) =>
       seat.turns.run(async () => {
         refuseAborted(signal);
-        seat.ear = onText;
+        seat.controlThread = onText;
         try {
           return await work(notebook);
         } finally {
-          seat.ear = undefined;
+          seat.controlThread = undefined;
         }
       }),
     );
@@ -104,7 +104,7 @@ export class OpenNotebooks implements AsyncDisposable {
   async #at<T>(
     session: string,
     create: boolean,
-    work: (seat: Seat, notebook: Notebook) => Promise<T>,
+    work: (seat: OpenNotebook, notebook: Notebook) => Promise<T>,
   ): Promise<T> {
     const { seat, notebook } = await this.#take(session, create);
     try {
@@ -117,7 +117,10 @@ export class OpenNotebooks implements AsyncDisposable {
     }
   }
 
-  async #take(session: string, create: boolean): Promise<{ seat: Seat; notebook: Notebook }> {
+  async #take(
+    session: string,
+    create: boolean,
+  ): Promise<{ seat: OpenNotebook; notebook: Notebook }> {
     for (let tries = 1; ; tries++) {
       await this.#leaving.get(session);
       if (this.#isClosed) throw deskClosed();
@@ -136,17 +139,17 @@ export class OpenNotebooks implements AsyncDisposable {
     }
   }
 
-  #open(session: string, create: boolean): Seat {
+  #open(session: string, create: boolean): OpenNotebook {
     this.#makePlace();
-    const notebook = this.#plan.open(session, create, (text) => seat.ear?.(text));
-    const seat: Seat = {
+    const notebook = this.#plan.open(session, create, (text) => seat.controlThread?.(text));
+    const seat: OpenNotebook = {
       session,
       notebook,
       turns: new TaskQueue(),
       users: 0,
       lastUsed: performance.now(),
       patience: undefined,
-      ear: undefined,
+      controlThread: undefined,
     };
     this.#seats.set(session, seat);
     notebook.catch(() => this.#forget(seat));
@@ -168,7 +171,7 @@ export class OpenNotebooks implements AsyncDisposable {
     this.#dismiss(oldest);
   }
 
-  #leave(seat: Seat): void {
+  #leave(seat: OpenNotebook): void {
     seat.users -= 1;
     seat.lastUsed = performance.now();
     if (seat.users > 0 || this.#seats.get(seat.session) !== seat) return;
@@ -176,13 +179,13 @@ export class OpenNotebooks implements AsyncDisposable {
     seat.patience.unref();
   }
 
-  #forget(seat: Seat): void {
+  #forget(seat: OpenNotebook): void {
     clearTimeout(seat.patience);
     if (this.#seats.get(seat.session) === seat) this.#seats.delete(seat.session);
   }
 
   /** What could not be saved at the end is told by the notebook when it is opened again. */
-  #dismiss(seat: Seat): void {
+  #dismiss(seat: OpenNotebook): void {
     this.#forget(seat);
     const { session } = seat;
     const leaving = seat.notebook
@@ -195,7 +198,7 @@ export class OpenNotebooks implements AsyncDisposable {
   }
 
   /** One that was taken over or closed elsewhere is of no use any more: the next call opens it anew. */
-  async #suspect(seat: Seat, notebook: Notebook, error: unknown): Promise<void> {
+  async #suspect(seat: OpenNotebook, notebook: Notebook, error: unknown): Promise<void> {
     if (!isCellarError(error, "CONFLICT") && !isCellarError(error, "SESSION_CLOSED")) return;
     const isUsable = await isOpen(notebook);
     if (!isUsable && this.#seats.get(seat.session) === seat) this.#dismiss(seat);

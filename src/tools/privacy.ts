@@ -19,9 +19,9 @@ export const markPrivate: Tool<typeof privateInput, typeof privateSchema> = {
   input: privateInput,
   output: privateSchema,
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
-  run: async (desk, { session: named, reason }) => {
-    const session = desk.sessionToFind(named);
-    const { isolation, private: mark } = await desk.use(
+  run: async (service, { session: named, reason }) => {
+    const session = service.sessionToFind(named);
+    const { isolation, private: mark } = await service.use(
       session,
       async (notebook) => {
         await notebook.markPrivate(reason);
@@ -29,7 +29,7 @@ export const markPrivate: Tool<typeof privateInput, typeof privateSchema> = {
       },
       { create: false },
     );
-    desk.tell({ session, kind: "list" });
+    service.tell({ session, kind: "list" });
     const { level } = isolation;
     const kept = mark?.reason ?? reason ?? "";
     const note = privacyNote(level, kept);

@@ -5,7 +5,7 @@ import { ipynbOf } from "../notebook/interchange/ipynb.js";
 import type { NotebookContent } from "../notebook/interchange/notebook-content.js";
 import { type Address, addressOf, type Part, partOf } from "./addresses.js";
 import { answerOf } from "./cell-answer.js";
-import type { Desk } from "./desk.js";
+import type { NotebookService } from "./desk.js";
 import { mimeOfFile, textOf } from "./file-kind.js";
 import { mainOf, wordsOf } from "./output-content.js";
 import { overviewOf } from "./overview.js";
@@ -26,9 +26,9 @@ const MOST_CELLS = 1_000;
 const NUMBER = /^[1-9]\d{0,8}$/;
 const PLACE = /^(0|[1-9]\d{0,8})$/;
 
-export async function readAddress(desk: Desk, uri: string): Promise<ReadResource> {
+export async function readAddress(service: NotebookService, uri: string): Promise<ReadResource> {
   const { whole, part } = partOf(uri);
-  const content = await contentAt(desk, addressOf(whole));
+  const content = await contentAt(service, addressOf(whole));
   return { uri, ...(part === undefined ? content : cut(content, part)) };
 }
 
@@ -41,29 +41,32 @@ function cut(
   return { mime, ...(bytes !== undefined && { bytes: bytes.subarray(offset, end) }) };
 }
 
-async function contentAt(desk: Desk, address: Address): Promise<Omit<ReadResource, "uri">> {
+async function contentAt(
+  service: NotebookService,
+  address: Address,
+): Promise<Omit<ReadResource, "uri">> {
   const { session } = address;
   switch (address.kind) {
     case "notebook": {
-      const { cells } = await desk.content(session);
+      const { cells } = await service.content(session);
       const { text } = overviewOf(cells, { offset: 0, limit: MOST_CELLS });
       return { mime: "text/plain", text };
     }
     case "ipynb":
-      return { mime: IPYNB_MIME, text: await exportOf(desk, session) };
+      return { mime: IPYNB_MIME, text: await exportOf(service, session) };
     case "cell": {
-      const content = await desk.content(session);
-      return { mime: "text/plain", text: await cellText(desk, session, content, address.cell) };
+      const content = await service.content(session);
+      return { mime: "text/plain", text: await cellText(service, session, content, address.cell) };
     }
     case "output": {
-      const content = await desk.content(session);
+      const content = await service.content(session);
       const output = outputOf(addressedCell(content.cells, address.cell), address.output);
       if (!address.isText) return await mainOf(output, content);
       return { mime: "text/plain", text: await wordsOf(output, content) };
     }
     case "file": {
       const { path } = address;
-      return await desk.readFile(session, { path, maxBytes: LARGEST_FILE }, ({ bytes }) => {
+      return await service.readFile(session, { path, maxBytes: LARGEST_FILE }, ({ bytes }) => {
         const text = textOf(bytes);
         const mime = mimeOfFile(path, text !== undefined);
         return text === undefined || mime.startsWith("image/") ? { mime, bytes } : { mime, text };
@@ -92,8 +95,8 @@ export function outputOf(cell: Cell, index: number): Cell["outputs"][number] {
 }
 
 /** The notebook as an `.ipynb` file. */
-export async function exportOf(desk: Desk, session: string): Promise<string> {
-  const content = await desk.content(session);
+export async function exportOf(service: NotebookService, session: string): Promise<string> {
+  const content = await service.content(session);
   const bytes = content.cells
     .flatMap(({ resources }) => resources)
     .reduce((sum, { blob }) => sum + blob.bytes, 0);
@@ -107,14 +110,14 @@ export async function exportOf(desk: Desk, session: string): Promise<string> {
 }
 
 async function cellText(
-  desk: Desk,
+  service: NotebookService,
   session: string,
   content: NotebookContent,
   key: string,
 ): Promise<string> {
   const cell = addressedCell(content.cells, key);
-  const isolation = desk.isolation.level;
-  const { parts } = await answerOf(cell, { session, isolation, content, cap: desk.outputCap });
+  const isolation = service.isolation.level;
+  const { parts } = await answerOf(cell, { session, isolation, content, cap: service.outputCap });
   const [first] = parts;
   const told = first?.type === "text" ? first.text : "";
   return `${cell.code.trimEnd()}\n\n${told}`;

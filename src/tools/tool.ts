@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { ErrorCode } from "../errors.js";
-import type { Desk } from "./desk.js";
+import type { NotebookService } from "./desk.js";
 
 /** What a model is shown, in the order in which it is to be read. */
 export type ToolPart =
@@ -58,5 +58,9 @@ export interface Tool<
   readonly input: Input;
   readonly output: Output;
   readonly hints: ToolHints;
-  run(desk: Desk, input: z.output<Input>, call: ToolCall): Promise<ToolAnswer<z.input<Output>>>;
+  run(
+    service: NotebookService,
+    input: z.output<Input>,
+    call: ToolCall,
+  ): Promise<ToolAnswer<z.input<Output>>>;
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { Turnstile } from "./turnstile.js";
+import { Semaphore } from "./turnstile.js";
 
 describe("the turnstile", () => {
   it("lets two at a time, in their order, also after one has failed", async () => {
-    const turnstile = new Turnstile(2);
+    const turnstile = new Semaphore(2);
     const order: number[] = [];
     let running = 0;
     let most = 0;

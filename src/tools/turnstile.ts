@@ -1,5 +1,5 @@
 /** Lets so many tasks run at a time. The others wait, first come, first served. */
-export class Turnstile {
+export class Semaphore {
   readonly #waiting: (() => void)[] = [];
   #free: number;
 

@@ -37,7 +37,7 @@ describe("kill -9 of the host", () => {
     });
     try {
       for await (const line of createInterface(host.stdout)) if (line === "ready") break;
-      const before = census(descendants(host.pid));
+      const before = scan(descendants(host.pid));
       // A zygote, and of each session init, head, a checkpoint and two left running.
       expect(before.length).toBeGreaterThan(3 * 5);
       host.kill("SIGKILL");
@@ -58,7 +58,7 @@ describe("the end of the zygote", () => {
     const before = descendants();
     const beside = await other.createSandbox(CONFIG);
     await beside.execute("kept = 8");
-    const sessions = census(before);
+    const sessions = scan(before);
 
     const running = victim.execute("print('begun')\nwhile True: pass");
     await begun.promise;
@@ -99,7 +99,7 @@ function signalled(): { promise: Promise<void>; signal: () => void } {
 }
 
 /** Pids with their start times: a number that is used again is another process. */
-function census(pids: readonly number[]): string[] {
+function scan(pids: readonly number[]): string[] {
   return pids.flatMap((pid) => {
     const fields = statOf(pid);
     const isGone = fields === undefined || fields[0] === "Z";
@@ -114,7 +114,7 @@ async function remaining(before: readonly string[]): Promise<string[]> {
   let left = [...before];
   while (left.length > 0 && Date.now() < deadline) {
     await sleep(50);
-    left = census(pids).filter((entry) => before.includes(entry));
+    left = scan(pids).filter((entry) => before.includes(entry));
   }
   return left;
 }

@@ -5,7 +5,7 @@ import { ClientCallbacks } from "./client-callbacks.js";
 const MEBIBYTE = 1024 * 1024;
 const BIG = "x".repeat(8 * MEBIBYTE);
 
-function audience() {
+function clientCallbacks() {
   const listener = new ClientCallbacks({});
   const show = (text: string, more: Partial<Params<"session_display">> = {}) =>
     listener.display(
@@ -19,7 +19,7 @@ function audience() {
 
 describe("displays that wait for a result", () => {
   it("take no more than a cell may show and as much again, of which the last are kept", () => {
-    const { show, kept } = audience();
+    const { show, kept } = clientCallbacks();
     for (let index = 0; index < 40; index++) show(BIG, { display_id: `cleared ${index}` });
     expect(kept(40)).toEqual([...Array(16).keys()].map((index) => index + 24));
     for (let index = 0; index < 16; index++) show(BIG);
@@ -27,7 +27,7 @@ describe("displays that wait for a result", () => {
   });
 
   it("are not pushed out by updates, of themselves or of what no cell shows", () => {
-    const { show, kept } = audience();
+    const { show, kept } = clientCallbacks();
     show("first");
     show("bar", { display_id: "bar" });
     for (let index = 0; index < 2000; index++) {

@@ -168,10 +168,17 @@ export class DaemonRuntime implements AsyncDisposable {
       await link.request("session_destroy", { session });
       throw error;
     }
-    const audience = new ClientCallbacks(callbacks);
-    link.attend(session, audience);
+    const clientCallbacks = new ClientCallbacks(callbacks);
+    link.attend(session, clientCallbacks);
     const workspace = workspaceLimit({ workspaceMb: workspaceMbOf(order.settings) });
-    return { link, session, calledAs: session, info: describe(link, info), audience, workspace };
+    return {
+      link,
+      session,
+      calledAs: session,
+      info: describe(link, info),
+      clientCallbacks,
+      workspace,
+    };
   }
 }
 

@@ -38,7 +38,7 @@ export interface DaemonSession {
   /** Under this name the session and its twins call; that of the first of them. */
   readonly calledAs: string;
   readonly info: SandboxInfo;
-  readonly audience: ClientCallbacks;
+  readonly clientCallbacks: ClientCallbacks;
   readonly workspace: WorkspaceLimit;
 }
 
@@ -59,10 +59,10 @@ interface Waiting {
 /** A sandbox that lives in the user's daemon. When the daemon is lost, so is its state. */
 export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
   readonly #takeSeat: () => Promise<DaemonSession>;
-  readonly #outbox = new OrderedSender();
+  readonly #sender = new OrderedSender();
   readonly #waiting = new Set<Waiting>();
   #seat: DaemonSession;
-  #furniture: GivenContext | undefined;
+  #setup: GivenContext | undefined;
   #notice: StateReport | undefined;
   #isLossTold = false;
   #nextCell = 1;
@@ -86,14 +86,14 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
   }
 
   async initialize(context?: unknown): Promise<void> {
-    const furniture: GivenContext = { given: context, pack: packContext(context) };
+    const setup: GivenContext = { given: context, pack: packContext(context) };
     await this.#post(async () => {
       const seat = await this.#seated();
       const { session } = seat;
-      const wire = await furniture.pack(seat.link.daemon.pid);
-      return { answer: this.#furnish(seat, furniture, { session, context: wire }) };
+      const wire = await setup.pack(seat.link.daemon.pid);
+      return { answer: this.#furnish(seat, setup, { session, context: wire }) };
     });
-    this.#furniture = furniture;
+    this.#setup = setup;
   }
 
   async execute(code: string, options: ExecuteOptions = {}): Promise<CodeExecution> {
@@ -155,9 +155,13 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
   }
 
   #twin(seat: DaemonSession, session: string): DaemonClientSandbox {
-    const audience = seat.audience.join();
-    const twin = new DaemonClientSandbox(this.#takeSeat, { ...seat, session, audience });
-    twin.#furniture = this.#furniture;
+    const clientCallbacks = seat.clientCallbacks.join();
+    const twin = new DaemonClientSandbox(this.#takeSeat, {
+      ...seat,
+      session,
+      clientCallbacks,
+    });
+    twin.#setup = this.#setup;
     return twin;
   }
 
@@ -173,7 +177,7 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
     attachments?: readonly Uint8Array[],
   ) => {
     if (this.#ending !== undefined) return Promise.reject(closedError("the sandbox was destroyed"));
-    return this.#outbox.send(async () => {
+    return this.#sender.send(async () => {
       const { link, session } = await this.#seated();
       const request = { session, ...order } as unknown as Params<`session_${M}`>;
       const answer = link.request(`session_${method}`, request, attachments);
@@ -183,16 +187,16 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
 
   async #end(): Promise<void> {
     await this.cancel();
-    await this.#outbox.send(async () => ({ answer: this.#leave(this.#seat) }));
+    await this.#sender.send(async () => ({ answer: this.#leave(this.#seat) }));
   }
 
-  async #leave({ link, session, calledAs, audience }: DaemonSession): Promise<void> {
+  async #leave({ link, session, calledAs, clientCallbacks }: DaemonSession): Promise<void> {
     try {
       if (link.isOpen) await link.request("session_destroy", { session });
     } catch (error) {
       if (!isLinkLoss(error)) throw error;
     } finally {
-      if (audience.leave()) link.forget(calledAs);
+      if (clientCallbacks.leave()) link.forget(calledAs);
     }
   }
 
@@ -200,8 +204,9 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
     if (this.#ending !== undefined) return Promise.reject(closedError("the sandbox was destroyed"));
     // Functions are shared with the twins, whose cells may wait for each other.
     const isRunning = [...this.#waiting].some(({ sent }) => sent !== undefined);
-    if (isRunning && this.#seat.audience.isCalling) return Promise.reject(calledFromWithin());
-    return this.#outbox.send(prepare);
+    if (isRunning && this.#seat.clientCallbacks.isCalling)
+      return Promise.reject(calledFromWithin());
+    return this.#sender.send(prepare);
   }
 
   #ask<M extends RequestMethod>(method: M, order: Order<M>): Promise<Result<M>> {
@@ -230,27 +235,27 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
     } catch (error) {
       if (isLinkLoss(error)) throw error;
       // The session goes on without what cannot be had any more, such as a file that is gone.
-      this.#furniture = undefined;
+      this.#setup = undefined;
       this.#notice = joinReports(this.#notice, withoutContext(error));
     }
     return seat;
   }
 
   async #refurnish(seat: DaemonSession): Promise<void> {
-    const furniture = this.#furniture;
-    if (furniture === undefined) return;
-    const wire = await furniture.pack(seat.link.daemon.pid);
-    await this.#furnish(seat, furniture, { session: seat.session, context: wire });
+    const setup = this.#setup;
+    if (setup === undefined) return;
+    const wire = await setup.pack(seat.link.daemon.pid);
+    await this.#furnish(seat, setup, { session: seat.session, context: wire });
   }
 
   async #furnish(
-    { link, session, calledAs, audience }: DaemonSession,
+    { link, session, calledAs, clientCallbacks }: DaemonSession,
     { given }: GivenContext,
     order: Params<"session_initialize">,
   ): Promise<void> {
     await link.request("session_initialize", order);
     // A twin's context is its own; the daemon tells it with each query.
-    if (session === calledAs) audience.context = given;
+    if (session === calledAs) clientCallbacks.context = given;
   }
 
   async #run(
@@ -259,7 +264,7 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
     { timeout, maxOutputLength, argv }: ExecuteOptions,
     waiting: Waiting,
   ): Promise<CodeExecution> {
-    const { link, session, audience, info } = seat;
+    const { link, session, clientCallbacks, info } = seat;
     const cell = this.#nextCell++;
     waiting.sent = { seat, cell };
     const started = Date.now();
@@ -274,7 +279,7 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
         ...(argv !== undefined && { argv: [...argv] }),
         ...(this.#isMoved && { number: this.#number + 1 }),
       });
-      const execution = unpackExecution(answer, code, (index) => audience.take(index));
+      const execution = unpackExecution(answer, code, (index) => clientCallbacks.take(index));
       this.#number = execution.number;
       const notice = this.#notice;
       this.#notice = undefined;

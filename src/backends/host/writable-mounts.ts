@@ -5,16 +5,16 @@ import type { Session } from "../session/session.js";
 import { sandboxIdentity } from "./identity.js";
 
 /** Tried inside, where the host's permissions have their say whatever they are made of. */
-export async function refuseUnwritable(family: Session, mounts: readonly Mount[]): Promise<void> {
+export async function refuseUnwritable(session: Session, mounts: readonly Mount[]): Promise<void> {
   const wanted = mounts.filter(({ readonly }) => !readonly);
   if (wanted.length === 0) return;
   const paths = wanted.map(({ guest }) => guest);
   try {
-    const { refused } = await family.askInit("check_writable", { paths });
+    const { refused } = await session.askInit("check_writable", { paths });
     const mount = refused.map((place) => wanted[place]).find((found) => found !== undefined);
     if (mount !== undefined) throw unwritable(mount);
   } catch (error) {
-    family.close();
+    session.close();
     throw error;
   }
 }

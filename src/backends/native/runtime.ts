@@ -70,18 +70,18 @@ export class NativeRuntime implements AsyncDisposable {
     const { options, mounts, callbacks } = splitConfig(config);
     const settings = this.#settings(options);
     refuseAllowList(settings, room);
-    const born = this.#birthplace(settings, mounts, room);
-    const birthplace = explained(
+    const born = this.#openSession(settings, mounts, room);
+    const openSession = explained(
       room === undefined || room.isReborn === true ? born : once(born),
       chosen,
     );
     return abortable(
-      PythonSandbox.open(NativePythonSandbox, birthplace, settings, callbacks),
+      PythonSandbox.open(NativePythonSandbox, openSession, settings, callbacks),
       config.signal,
     );
   }
 
-  #birthplace(settings: Settings, mounts: readonly Mount[], room?: SessionDir): SessionFactory {
+  #openSession(settings: Settings, mounts: readonly Mount[], room?: SessionDir): SessionFactory {
     if (!this.#hasWalls) return this.#plain(settings, mounts, withoutWalls(), room);
     if (settings.pids === "own") return this.#walled(settings, mounts, room);
     return this.#lone(settings, mounts, room);
@@ -101,10 +101,10 @@ export class NativeRuntime implements AsyncDisposable {
       });
       refuseBelow(settings, isolation);
       if (this.#isClosed) throw closedError("the runtime was shut down");
-      const { family, interpreter } = await startLone({ settings, mounts, workspace, ...around });
-      this.#keep(family);
-      await refuseUnwritable(family, mounts);
-      return lodge(family, {
+      const { session, interpreter } = await startLone({ settings, mounts, workspace, ...around });
+      this.#keep(session);
+      await refuseUnwritable(session, mounts);
+      return lodge(session, {
         backend: "native",
         mode: "plain",
         isolation: { level: isolation.level, missing: isolation.missing },
@@ -126,17 +126,17 @@ export class NativeRuntime implements AsyncDisposable {
     return report;
   }
 
-  #keep(family: Session): void {
-    this.#plainFamilies.add(family);
-    family.gone.then(() => this.#plainFamilies.delete(family));
+  #keep(session: Session): void {
+    this.#plainFamilies.add(session);
+    session.gone.then(() => this.#plainFamilies.delete(session));
     if (!this.#isClosed) return;
-    family.close();
+    session.close();
     throw closedError("the runtime was shut down");
   }
 
   /** Behind walls. Only a first start that finds none may go without, where that was allowed. */
   #walled(settings: Settings, mounts: readonly Mount[], room?: SessionDir): SessionFactory {
-    const nursery = this.nursery(settings, mounts, room?.root);
+    const zygotes = this.zygotes(settings, mounts, room?.root);
     let plain: SessionFactory | undefined;
     let hadWalls = false;
     return async (context) => {
@@ -144,7 +144,7 @@ export class NativeRuntime implements AsyncDisposable {
       let placement: Placement;
       try {
         const limits = wireLimits(settings.limits);
-        placement = await nursery.acquire(limits, settings.keepCheckpoints, context, room);
+        placement = await zygotes.acquire(limits, settings.keepCheckpoints, context, room);
       } catch (error) {
         if (hadWalls || !isCellarError(error, "SANDBOX_UNAVAILABLE")) throw error;
         plain = this.#plain(settings, mounts, error, room);
@@ -152,8 +152,8 @@ export class NativeRuntime implements AsyncDisposable {
       }
       hadWalls = true;
       refuseWeak(settings, placement);
-      await refuseUnwritable(placement.family, mounts);
-      return lodge(placement.family, placement.info, { context, canHoldContexts: true });
+      await refuseUnwritable(placement.session, mounts);
+      return lodge(placement.session, placement.info, { context, canHoldContexts: true });
     };
   }
 
@@ -172,11 +172,11 @@ export class NativeRuntime implements AsyncDisposable {
       const workspace = room && furnishRoom(room);
       const plan = { interpreter, limits, workspace, surroundings: this.#surroundings };
       if (this.#isClosed) throw closedError("the runtime was shut down");
-      const { family, facts } = await startPlain(plan);
-      this.#keep(family);
+      const { session, facts } = await startPlain(plan);
+      this.#keep(session);
       const isolation = assess(facts);
-      refuseWeak(settings, { isolation, family });
-      return lodge(family, {
+      refuseWeak(settings, { isolation, session });
+      return lodge(session, {
         backend: "native",
         mode: "plain",
         isolation: { level: isolation.level, missing: isolation.missing },
@@ -190,7 +190,7 @@ export class NativeRuntime implements AsyncDisposable {
   makeRoom(config: REPLConfig, room: SessionDir): void {
     const { options, mounts } = splitConfig(config);
     const settings = this.#settings(options);
-    const isMade = this.#hasWalls && this.nursery(settings, mounts, room.root).claim(room);
+    const isMade = this.#hasWalls && this.zygotes(settings, mounts, room.root).claim(room);
     if (!isMade) furnishRoom(room);
   }
 
@@ -205,7 +205,7 @@ export class NativeRuntime implements AsyncDisposable {
   }
 
   /** The maker of sessions of this kind. */
-  nursery(settings: Settings, mounts: readonly Mount[] = [], rooms?: string): ZygoteHost {
+  zygotes(settings: Settings, mounts: readonly Mount[] = [], rooms?: string): ZygoteHost {
     if (this.#isClosed) throw closedError("the runtime was shut down");
     const isUsual = mounts.length === 0 && rooms === undefined;
     const usual = isUsual ? this.#usual.get(settings) : undefined;
@@ -233,20 +233,20 @@ export class NativeRuntime implements AsyncDisposable {
   /** Another zygote is about to start: of too many, those that served longest ago let go. */
   #makePlace(): void {
     const running = [...this.#nurseries.values()]
-      .filter((nursery) => nursery.isRunning)
+      .filter((zygotes) => zygotes.isRunning)
       .sort((a, b) => a.lastUsed - b.lastUsed);
-    for (const nursery of running.slice(0, Math.max(0, running.length - MAX_ZYGOTES + 1))) {
-      nursery.rest();
+    for (const zygotes of running.slice(0, Math.max(0, running.length - MAX_ZYGOTES + 1))) {
+      zygotes.rest();
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     const plain = [...this.#plainFamilies];
-    for (const family of plain) family.close();
-    const gone = plain.map((family) => keepingAlive(family.gone));
+    for (const session of plain) session.close();
+    const gone = plain.map((session) => keepingAlive(session.gone));
     await Promise.all([
-      ...[...this.#nurseries.values()].map((nursery) => nursery.close()),
+      ...[...this.#nurseries.values()].map((zygotes) => zygotes.close()),
       ...gone,
     ]);
     process.off("exit", this.#sweep);
@@ -254,7 +254,7 @@ export class NativeRuntime implements AsyncDisposable {
 }
 
 /** What lies in a room belongs to its keeper, who alone knows what a new session is to find there. */
-function once(birthplace: SessionFactory): SessionFactory {
+function once(openSession: SessionFactory): SessionFactory {
   let wasBorn = false;
   return (context) => {
     if (wasBorn) {
@@ -263,7 +263,7 @@ function once(birthplace: SessionFactory): SessionFactory {
       );
     }
     wasBorn = true;
-    return birthplace(context);
+    return openSession(context);
   };
 }
 
@@ -308,12 +308,12 @@ function refuseUnwalledList({ network }: Settings, why: CellarError): void {
 
 function refuseWeak(
   settings: Settings,
-  { isolation, family }: Pick<Placement, "isolation" | "family">,
+  { isolation, session }: Pick<Placement, "isolation" | "session">,
 ): void {
   try {
     refuseBelow(settings, isolation);
   } catch (error) {
-    family.close();
+    session.close();
     throw error;
   }
 }

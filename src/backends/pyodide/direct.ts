@@ -69,32 +69,32 @@ export async function openDirectSession(
   room: PyodideInterpreter,
   limits: Limits,
   deadline: Deadline,
-): Promise<{ family: Session; python: string }> {
-  const session = randomBytes(12).toString("hex");
+): Promise<{ session: Session; python: string }> {
+  const id = randomBytes(12).toString("hex");
   const token = randomBytes(24).toString("base64url");
-  const family = new Session(session, {
+  const session = new Session(id, {
     endProcess: () => tenant.end({ kind: "killed" }),
     announceTimeout: (milliseconds) => deadline.foretell(milliseconds),
   });
   const tenant = new DirectSession(deadline, (cause) => {
-    family.failAsOneProcess(
+    session.failAsOneProcess(
       cause,
       new CellarError("SESSION_LOST", "Pyodide ended in the caller's thread", {
         details: { reason: DIRECT_STATE_LOST },
       }),
     );
   });
-  family.ended.then(() => tenant.end({ kind: "killed" }));
+  session.ended.then(() => tenant.end({ kind: "killed" }));
   tenant.moveIn(room);
   const peer = new Peer(tenant.link);
   const heard = new Promise<Hello>((resolve, reject) => {
     peer.on("hello", resolve);
     peer.closed.then(reject);
   });
-  peer.notify("plain_boot", { session, token, limits });
+  peer.notify("plain_boot", { session: id, token, limits });
   const hello = await heard;
-  family.welcome(hello, peer);
-  return { family, python: hello.python };
+  session.welcome(hello, peer);
+  return { session, python: hello.python };
 }
 
 /** The other end of an in-memory link: enters Python with what comes, and again when it is time. */

@@ -20,7 +20,7 @@ const REFILL_MS = 500;
 const WALL_WORDS = /^(bwrap|setpriv|prlimit): /m;
 
 export interface ProcessLease {
-  readonly family: Session;
+  readonly session: Session;
   readonly isolation: IsolationReport;
   readonly python: string;
   /** How this session was started. */
@@ -30,7 +30,7 @@ export interface ProcessLease {
 export interface ProcessPoolOptions {
   readonly settings: Settings;
   readonly surroundings: Surroundings;
-  readonly ground: Launcher;
+  readonly launcher: Launcher;
   readonly site: Site;
   /** Undefined to start without. */
   readonly snapshots: SnapshotStore | undefined;
@@ -41,7 +41,7 @@ export class ProcessPool {
   readonly #options: ProcessPoolOptions;
   readonly #limits: Limits;
   readonly #spares = new Set<Promise<ProcessLease>>();
-  readonly #families = new Set<Session>();
+  readonly #sessions = new Set<Session>();
   #network: Finding | undefined;
   #refill: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -56,7 +56,7 @@ export class ProcessPool {
     for (const spare of this.#spares) {
       this.#spares.delete(spare);
       const tenancy = await spare.catch(() => undefined);
-      if (tenancy?.family.isAlive === true) {
+      if (tenancy?.session.isAlive === true) {
         this.#refillSoon();
         return tenancy;
       }
@@ -77,8 +77,8 @@ export class ProcessPool {
     this.#isClosed = true;
     clearTimeout(this.#refill);
     await Promise.allSettled(this.#spares);
-    for (const family of this.#families) family.close();
-    await Promise.all([...this.#families].map((family) => family.gone));
+    for (const session of this.#sessions) session.close();
+    await Promise.all([...this.#sessions].map((session) => session.gone));
   }
 
   #refillSoon(): void {
@@ -114,43 +114,45 @@ export class ProcessPool {
   }
 
   async #launch(memory: LaunchOrder["memory"], reason: string): Promise<ProcessLease> {
-    const { ground, site, settings, surroundings, snapshots } = this.#options;
+    const { launcher, site, settings, surroundings, snapshots } = this.#options;
     if (this.#isClosed) throw closedError("the runtime was shut down");
-    const session = randomBytes(12).toString("hex");
+    const id = randomBytes(12).toString("hex");
     const { packages } = settings;
     const probe = {
-      canary: ground.bait.canary,
-      port: this.#network === undefined ? ground.bait.port : null,
+      canary: launcher.bait.canary,
+      port: this.#network === undefined ? launcher.bait.port : null,
     };
     const order = { site, limits: this.#limits, packages, memory, probe };
-    const started = ground.start(order, session);
+    const started = launcher.start(order, id);
     try {
-      const room = await openSession(started.child, this.#limits, session, started.autopsy);
-      const { family } = room;
-      this.#families.add(family);
-      family.gone.then(() => {
-        this.#families.delete(family);
+      const room = await openSession(started.child, this.#limits, id, started.autopsy);
+      const { session } = room;
+      this.#sessions.add(session);
+      session.gone.then(() => {
+        this.#sessions.delete(session);
         started.clear();
       });
       room.memory.then((bytes) => keep(snapshots, bytes));
       if (this.#isClosed) {
-        family.close();
+        session.close();
         throw closedError("the runtime was shut down");
       }
       const facts = factsOf({
         report: room.report,
         pid: room.pid,
-        isWalled: ground.isWalled,
+        isWalled: launcher.isWalled,
         environmentNames: surroundings.environmentNames,
         groups: started.groupFacts(),
         network: this.#network,
       });
       this.#network = facts.network;
-      return { family, isolation: assess(facts), python: room.python, reason };
+      return { session, isolation: assess(facts), python: room.python, reason };
     } catch (error) {
       started.clear();
       const said = describeError(error);
-      throw ground.isWalled && WALL_WORDS.test(said.replace(/^.*?: /, "")) ? fallen(error) : error;
+      throw launcher.isWalled && WALL_WORDS.test(said.replace(/^.*?: /, ""))
+        ? fallen(error)
+        : error;
     }
   }
 }

@@ -54,12 +54,12 @@ export class PyodideRuntime implements AsyncDisposable {
   readonly #hasSnapshots: boolean;
   readonly #layers = settingLayers();
   readonly #rooms = new Map<string, Promise<ProcessPool>>();
-  readonly #grounds = new Map<boolean, Promise<Launcher>>();
+  readonly #launchers = new Map<boolean, Promise<Launcher>>();
   readonly #laid = new Set<Launcher>();
-  readonly #families = new Set<Session>();
+  readonly #sessions = new Set<Session>();
   readonly #loads = new TaskQueue();
   readonly #sweep = () => {
-    for (const ground of this.#laid) ground[Symbol.dispose]();
+    for (const launcher of this.#laid) launcher[Symbol.dispose]();
   };
   #isClosed = false;
 
@@ -80,13 +80,13 @@ export class PyodideRuntime implements AsyncDisposable {
     refuseMounts(wishes);
     refuseNetwork(settings);
     const { callbacks } = wishes;
-    const birthplace = explained(
+    const openSession = explained(
       settings.useWorker ? this.#inProcess(settings) : this.#direct(settings),
       chosen,
     );
     const start = settings.useWorker
-      ? PythonSandbox.open(PyodideSandbox, birthplace, settings, callbacks)
-      : PythonSandbox.open(DirectPyodideSandbox, birthplace, settings, callbacks);
+      ? PythonSandbox.open(PyodideSandbox, openSession, settings, callbacks)
+      : PythonSandbox.open(DirectPyodideSandbox, openSession, settings, callbacks);
     return abortable<PyodideSandbox | DirectPyodideSandbox>(start, config.signal);
   }
 
@@ -101,8 +101,8 @@ export class PyodideRuntime implements AsyncDisposable {
         limits: { ok: false, detail: "Pyodide runs in the caller's own process" },
       });
       refuseWithoutWalls(settings, isolation.level, inOwnThread());
-      const { family, python, reason } = await this.#loads.run(() => this.#load(settings));
-      const tenancy = { family, isolation, python, reason };
+      const { session, python, reason } = await this.#loads.run(() => this.#load(settings));
+      const tenancy = { session, isolation, python, reason };
       return moveIn(settings, tenancy, "useWorker is false", "direct");
     };
   }
@@ -127,10 +127,10 @@ export class PyodideRuntime implements AsyncDisposable {
     if (isModel) snapshots.save(room.remember());
     else room.furnish(plan.runner);
     await room.install(plan.packages);
-    const { family, python } = await openDirectSession(room, limits, deadline);
-    this.#families.add(family);
-    family.gone.then(() => this.#families.delete(family));
-    return { family, python, reason: isModel ? stored.reason : "started from a snapshot" };
+    const { session, python } = await openDirectSession(room, limits, deadline);
+    this.#sessions.add(session);
+    session.gone.then(() => this.#sessions.delete(session));
+    return { session, python, reason: isModel ? stored.reason : "started from a snapshot" };
   }
 
   async #open(
@@ -196,14 +196,14 @@ export class PyodideRuntime implements AsyncDisposable {
   }
 
   async #build(settings: Settings, hasWalls: boolean): Promise<ProcessPool> {
-    const [ground, { site, snapshots }] = await Promise.all([
-      this.#groundFor(hasWalls),
+    const [launcher, { site, snapshots }] = await Promise.all([
+      this.#launcherFor(hasWalls),
       this.#supplies(settings),
     ]);
     return new ProcessPool({
       settings,
       surroundings: this.#surroundings,
-      ground,
+      launcher,
       site,
       snapshots: this.#hasSnapshots ? snapshots : undefined,
     });
@@ -228,29 +228,29 @@ export class PyodideRuntime implements AsyncDisposable {
     return { site, snapshots, isRemote: distribution.isRemote };
   }
 
-  #groundFor(hasWalls: boolean): Promise<Launcher> {
-    const known = this.#grounds.get(hasWalls);
+  #launcherFor(hasWalls: boolean): Promise<Launcher> {
+    const known = this.#launchers.get(hasWalls);
     if (known !== undefined) return known;
     const made = Launcher.prepare(this.#surroundings, hasWalls);
-    this.#grounds.set(hasWalls, made);
+    this.#launchers.set(hasWalls, made);
     made.then(
-      (ground) => {
+      (launcher) => {
         if (this.#laid.size === 0) process.on("exit", this.#sweep);
-        this.#laid.add(ground);
+        this.#laid.add(launcher);
       },
-      () => this.#grounds.delete(hasWalls),
+      () => this.#launchers.delete(hasWalls),
     );
     return made;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    for (const family of this.#families) family.close();
+    for (const session of this.#sessions) session.close();
     const rooms = await Promise.allSettled(this.#rooms.values());
     await keepingAlive(
       Promise.all(rooms.map((each) => (each.status === "fulfilled" ? each.value.close() : null))),
     );
-    await Promise.allSettled(this.#grounds.values());
+    await Promise.allSettled(this.#launchers.values());
     this.#sweep();
     process.off("exit", this.#sweep);
   }
@@ -262,11 +262,11 @@ function moveIn(
   why: string,
   mode: SandboxInfo["mode"] = "worker",
 ): SessionLease {
-  const { family, isolation, python, reason } = tenancy;
+  const { session, isolation, python, reason } = tenancy;
   try {
     refuseBelow(settings, isolation);
   } catch (error) {
-    family.close();
+    session.close();
     throw error;
   }
   const info: SandboxInfo = {
@@ -276,7 +276,7 @@ function moveIn(
     python: { version: python, executable: "pyodide" },
     reason: `${why}; Pyodide: ${reason}`,
   };
-  return lodge(family, info);
+  return lodge(session, info);
 }
 
 function remoteCode(): CellarError {

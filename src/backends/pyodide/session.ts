@@ -22,7 +22,7 @@ export const STATE_LOST =
   "the Pyodide process ended, and its state with it: WebAssembly has no checkpoints";
 
 export interface PyodideSession {
-  readonly family: Session;
+  readonly session: Session;
   readonly pid: number;
   readonly python: string;
   /** What the process found out about its walls. */
@@ -38,7 +38,7 @@ export type ExitReport = () => DeathCause | undefined;
 export async function openSession(
   child: ChildProcess,
   limits: Limits,
-  session: string,
+  id: string,
   autopsy: ExitReport = () => undefined,
 ): Promise<PyodideSession> {
   const said = remember(child.stderr);
@@ -54,15 +54,15 @@ export async function openSession(
     else leaving ??= setTimeout(kill, LEAVING_MS).unref();
   };
   const token = randomBytes(24).toString("base64url");
-  const family = new Session(session, { endProcess: end });
-  family.ended.then(() => {
+  const session = new Session(id, { endProcess: end });
+  session.ended.then(() => {
     isKilled ||= head.isOpen;
     control.close();
     kill();
   });
   const over = new Promise<DeathCause>((resolve) => {
     child.once("error", (error) => {
-      family.markLost(startFailure(describeError(error)));
+      session.markLost(startFailure(describeError(error)));
       resolve({ kind: "exit", code: 1 });
     });
     child.once("exit", (code, signal) => {
@@ -77,29 +77,29 @@ export async function openSession(
   });
   over.then((cause) => {
     const how = cause.kind === "signal" ? `signal ${cause.signal}` : cause.kind;
-    family.failAsOneProcess(
+    session.failAsOneProcess(
       cause,
       new CellarError("SESSION_LOST", `the Pyodide process ended (${how})`, {
         details: { reason: STATE_LOST },
       }),
     );
   });
-  head.notify("plain_boot", { session, token, limits });
+  head.notify("plain_boot", { session: id, token, limits });
   const memory = gather(streamOf(child, MEMORY_DESCRIPTOR), MAX_MEMORY_BYTES);
   try {
     const [hello, report] = await Promise.all([heard(head, over), firstLine(child.stdout, over)]);
-    if (hello.token !== token || hello.session !== session || hello.role !== "plain") {
+    if (hello.token !== token || hello.session !== id || hello.role !== "plain") {
       throw new Error("it did not say hello properly");
     }
     if (hello.protocol !== PROTOCOL_VERSION) {
       throw new Error(`it speaks version ${hello.protocol} of the protocol`);
     }
     head.on("hello", () => head.close());
-    family.welcome(hello, head, control);
-    return { family, pid: child.pid ?? 0, python: hello.python, report, memory };
+    session.welcome(hello, head, control);
+    return { session, pid: child.pid ?? 0, python: hello.python, report, memory };
   } catch (error) {
-    family.close();
-    await family.gone;
+    session.close();
+    await session.gone;
     throw startFailure(said() === "" ? describeError(error) : said(), error);
   }
 }

@@ -8,7 +8,7 @@ import type { StepHistory } from "./step-history.js";
 export type Death = Params<"died">;
 
 /** Told about a death that no cell was waiting for. */
-type Bereaved = (death: Death) => void;
+type DeathListener = (death: Death) => void;
 
 /** A head that was just put in place answers at once; a loaded machine may take longer. */
 const PING_MS = 15_000;
@@ -37,7 +37,7 @@ export interface CellListener {
 
 /** One branch of a session: its present head, its line of states, and who listens to its cell. */
 export class Branch implements BranchEvents {
-  readonly family: Session;
+  readonly session: Session;
   readonly number: number;
   readonly line: StepHistory;
   /** What the newest checkpoint could not keep. */
@@ -48,21 +48,21 @@ export class Branch implements BranchEvents {
   #heirs: (() => void)[] = [];
   #listener: { readonly step: number; readonly cell: CellListener } | undefined;
   readonly #background: (event: Params<"output">) => void;
-  readonly #bereaved: Bereaved;
+  readonly #bereaved: DeathListener;
 
   constructor(
-    family: Session,
+    session: Session,
     number: number,
     line: StepHistory,
     background: (event: Params<"output">) => void,
-    bereaved: Bereaved,
+    bereaved: DeathListener,
   ) {
-    this.family = family;
+    this.session = session;
     this.number = number;
     this.line = line;
     this.#background = background;
     this.#bereaved = bereaved;
-    family.watch(number, this);
+    session.watch(number, this);
   }
 
   get generation(): number {
@@ -70,7 +70,7 @@ export class Branch implements BranchEvents {
   }
 
   head(): Promise<Peer> {
-    return this.family.head(this.number, this.#generation);
+    return this.session.head(this.number, this.#generation);
   }
 
   listen(step: number, cell: CellListener): Disposable {
@@ -105,7 +105,7 @@ export class Branch implements BranchEvents {
     const generation = this.#generation;
     this.#asked = generation;
     const timer = setTimeout(() => this.breakOff(), timeout);
-    this.family.announceTimeout(timeout);
+    this.session.announceTimeout(timeout);
     try {
       return await this.ask(method, params, attachments);
     } catch (error) {
@@ -114,7 +114,7 @@ export class Branch implements BranchEvents {
       }
       await this.#replaceHead(generation);
       throw new CellarError("SESSION_LOST", "the process ended before it could answer", {
-        remedy: this.family.isAlive
+        remedy: this.session.isAlive
           ? "A checkpoint took its place; the next result tells what was lost."
           : "The session is gone and a new one takes its place; the next result tells what was lost.",
         cause: error,
@@ -137,7 +137,7 @@ export class Branch implements BranchEvents {
 
   /** Ends the head of a question that is still open. */
   breakOff(): void {
-    if (this.#asked !== undefined) this.family.kill(this.number, this.#asked);
+    if (this.#asked !== undefined) this.session.kill(this.number, this.#asked);
   }
 
   /** Ends a head that no longer answers, dead or not, and waits until another is in its place. */
@@ -146,22 +146,29 @@ export class Branch implements BranchEvents {
       if (this.#generation === generation) this.#heirs.push(resolve);
       else resolve();
     });
-    using _ = this.family.deadline("the end of its process");
-    this.family.kill(this.number, generation);
-    await Promise.race([succession, this.family.ended]);
+    using _ = this.session.deadline("the end of its process");
+    this.session.kill(this.number, generation);
+    await Promise.race([succession, this.session.ended]);
   }
 
   /** The steps whose checkpoints live; the newest may still be in the making for so long. */
   async alive(milliseconds: number): Promise<ReadonlySet<number>> {
     const { present } = this.line;
     if (milliseconds > 0) await this.line.untilParked(present.id, milliseconds);
-    const { checkpoints } = await this.family.askInit("checkpoints", { branch: this.number });
+    const { checkpoints } = await this.session.askInit("checkpoints", { branch: this.number });
     return new Set(checkpoints.map(({ step }) => step));
   }
 
   /** Goes to a checkpoint: init ends the head and wakes the copy. */
+  /** Makes another branch, which goes on from a checkpoint of this one. */
+  async forkFrom(checkpoint: number, branch: number): Promise<void> {
+    const order = { branch: this.number, checkpoint, new_branch: branch };
+    const answer = await this.session.askInit("fork", order);
+    if (!answer.done) throw new CellarError("CHECKPOINT_GONE", answer.reason);
+  }
+
   async rollback(checkpoint: number): Promise<void> {
-    const answer = await this.family.askInit("rollback", { branch: this.number, checkpoint });
+    const answer = await this.session.askInit("rollback", { branch: this.number, checkpoint });
     if (answer.done) {
       this.#generation = answer.generation;
       this.line.cut(checkpoint);

@@ -13,7 +13,7 @@ const PIECE_MS = 60_000;
 export interface FileKeeper {
   readonly limit: WorkspaceLimit;
   /** Where it lives now. */
-  place(): { readonly lodging: SessionLease; readonly branch: Branch };
+  place(): { readonly lease: SessionLease; readonly branch: Branch };
   /** In turn with cells, in a session that lives. */
   task<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -28,11 +28,11 @@ export async function askFiles<M extends FileMethod>(
   const { bytes: max_bytes, files: max_files } = keeper.limit;
   const limits = method === "open_file" ? { max_bytes, max_files } : {};
   const params = { ...order, ...limits } as Params<M>;
-  const { info, family } = keeper.place().lodging;
+  const { info, session } = keeper.place().lease;
   if (!hasCheckpoints(info)) {
     const ask = () => keeper.place().branch.question(method, params, PIECE_MS, attachments);
     return await keeper.task(ask);
   }
-  if (!family.isAlive) await keeper.task(async () => {});
-  return await keepingAlive(keeper.place().lodging.family.askInit(method, params, attachments));
+  if (!session.isAlive) await keeper.task(async () => {});
+  return await keepingAlive(keeper.place().lease.session.askInit(method, params, attachments));
 }

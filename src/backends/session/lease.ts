@@ -4,7 +4,7 @@ import type { Session } from "./session.js";
 
 /** Where a sandbox lives: a session, and one branch of it. */
 export interface SessionLease {
-  readonly family: Session;
+  readonly session: Session;
   readonly branch: number;
   readonly info: SandboxInfo;
   /** The context that its heads are born with. */
@@ -17,7 +17,7 @@ export interface SessionLease {
   leave(milliseconds?: number): Promise<void>;
 }
 
-/** Makes a lodging, with the context in it where it can; the next one too when a session is lost. */
+/** Opens a session and leases a branch of it, with the context in it where it can; the next one too when a session is lost. */
 export type SessionFactory = (context?: LargeContext) => Promise<SessionLease>;
 
 export interface LeaseKind {
@@ -42,31 +42,31 @@ class BranchCount {
   }
 }
 
-export function lodge(family: Session, info: SandboxInfo, kind: LeaseKind = {}): SessionLease {
-  return enter(new BranchCount(), family, info, kind);
+export function lodge(session: Session, info: SandboxInfo, kind: LeaseKind = {}): SessionLease {
+  return enter(new BranchCount(), session, info, kind);
 }
 
 function enter(
   house: BranchCount,
-  family: Session,
+  session: Session,
   info: SandboxInfo,
   kind: LeaseKind,
 ): SessionLease {
   const branch = house.enter();
   return {
-    family,
+    session,
     branch,
     info,
     context: kind.context,
     canHoldContexts: kind.canHoldContexts ?? false,
-    share: () => enter(house, family, info, kind),
+    share: () => enter(house, session, info, kind),
     leave: async (milliseconds = 0) => {
       if (house.leave(branch)) {
-        family.close();
-        await withinTime(family.gone, milliseconds);
-      } else if (family.isAlive) {
-        await family.askInit("drop", { branch }).catch(() => {});
-        family.forget(branch);
+        session.close();
+        await withinTime(session.gone, milliseconds);
+      } else if (session.isAlive) {
+        await session.askInit("drop", { branch }).catch(() => {});
+        session.forget(branch);
       }
     },
   };
@@ -81,12 +81,12 @@ async function withinTime(work: Promise<void>, milliseconds: number): Promise<vo
 }
 
 /** The same lodgings, whose `info` also tells why this backend was chosen. */
-export function explained(birthplace: SessionFactory, chosen: string | undefined): SessionFactory {
-  if (chosen === undefined) return birthplace;
-  const telling = (lodging: SessionLease): SessionLease => ({
-    ...lodging,
-    info: { ...lodging.info, reason: `${chosen}; ${lodging.info.reason}` },
-    share: () => telling(lodging.share()),
+export function explained(openSession: SessionFactory, chosen: string | undefined): SessionFactory {
+  if (chosen === undefined) return openSession;
+  const telling = (lease: SessionLease): SessionLease => ({
+    ...lease,
+    info: { ...lease.info, reason: `${chosen}; ${lease.info.reason}` },
+    share: () => telling(lease.share()),
   });
-  return async (...wanted) => telling(await birthplace(...wanted));
+  return async (...wanted) => telling(await openSession(...wanted));
 }

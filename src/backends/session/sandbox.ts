@@ -1,5 +1,4 @@
 import type { Settings } from "../../config.js";
-import { CellarError } from "../../errors.js";
 import type { Params, RestoreReport, Variable } from "../../protocol/messages.js";
 import { decodeValue, encodeValue } from "../../protocol/values.js";
 import type {
@@ -17,25 +16,10 @@ import { Branch, type Death, type Question } from "./branch.js";
 import type { Callbacks } from "./cell/callbacks.js";
 import { HostCalls } from "./cell/host-calls.js";
 import { type PendingCell, PendingCells } from "./cell/pending-cells.js";
-import { cellLimits, explained, extrasOf, gathered, unrun } from "./cell/result.js";
-import {
-  answeredStatus,
-  type CellEnd,
-  describeDeath,
-  RunningCell,
-  stopError,
-} from "./cell/running-cell.js";
+import * as results from "./cell/result.js";
+import { type CellEnd, RunningCell } from "./cell/running-cell.js";
 import * as reports from "./cell/state-report.js";
-import {
-  calledFromWithin,
-  checkAbility,
-  checkLimit,
-  checkSource,
-  checkVariableName,
-  closedError,
-  hasCheckpoints,
-  unforkable,
-} from "./checks.js";
+import * as checks from "./checks.js";
 import { COMPLETION_MS, completeAt } from "./completion.js";
 import { contextOf } from "./context/context.js";
 import { askFiles, type FileKeeper } from "./file-requests.js";
@@ -51,21 +35,19 @@ import {
 import { StepHistory } from "./step-history.js";
 import { TaskQueue } from "./task-queue.js";
 
-/** A checkpoint is parked within milliseconds; a loaded machine may take longer. */
-const PARKING_MS = 5_000;
 const CLOSING_MS = 5_000;
 
 /** A Python of one's own: cells run one at a time, and their state stays. */
 export class PythonSandbox extends SandboxFiles implements ISandbox {
-  readonly #birthplace: SessionFactory;
+  readonly #openSession: SessionFactory;
   readonly #settings: Settings;
   readonly #callbacks: Callbacks;
   readonly #queue = new TaskQueue();
   readonly #waiting = new PendingCells();
-  #lodging: SessionLease;
+  #lease: SessionLease;
   #branch: Branch;
   readonly #calls: HostCalls;
-  readonly #furniture: SessionSetup;
+  readonly #setup: SessionSetup;
   /** Nothing is there yet but what a new session could have as well. */
   #isFresh: boolean;
   #nextStep: number;
@@ -77,19 +59,19 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
   #ending: Promise<void> | undefined;
 
   constructor(
-    birthplace: SessionFactory,
-    lodging: SessionLease,
+    openSession: SessionFactory,
+    lease: SessionLease,
     settings: Settings,
     callbacks: Callbacks,
     start: { branch: number; line: StepHistory; step: number; number: number },
   ) {
     super(workspaceLimit(settings.limits));
-    this.#birthplace = birthplace;
-    this.#lodging = lodging;
+    this.#openSession = openSession;
+    this.#lease = lease;
     this.#settings = settings;
     this.#callbacks = callbacks;
-    this.#furniture = new SessionSetup(callbacks, settings, () => this.#nextStep++);
-    const givenAt = (step: number) => this.#furniture.givenAt(step, this.#lodging);
+    this.#setup = new SessionSetup(callbacks, settings, () => this.#nextStep++);
+    const givenAt = (step: number) => this.#setup.givenAt(step, this.#lease);
     this.#calls = new HostCalls(callbacks, givenAt, settings);
     this.#isFresh = start.branch === 0;
     this.#nextStep = start.step;
@@ -99,40 +81,40 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
 
   static async open<T extends PythonSandbox>(
     Kind: new (...parts: ConstructorParameters<typeof PythonSandbox>) => T,
-    birthplace: SessionFactory,
+    openSession: SessionFactory,
     settings: Settings,
     callbacks: Callbacks,
     step = 1,
   ): Promise<T> {
-    const lodging = await birthplace();
+    const lease = await openSession();
     const start = { branch: 0, line: new StepHistory(), step, number: 0 };
-    const sandbox = new Kind(birthplace, lodging, settings, callbacks, start);
+    const sandbox = new Kind(openSession, lease, settings, callbacks, start);
     const ready = sandbox.#queue.run(() => sandbox.#setUp());
     await ready.catch((error: unknown) => sandbox.destroy().then(() => Promise.reject(error)));
     return sandbox;
   }
 
   get info(): SandboxInfo {
-    return this.#lodging.info;
+    return this.#lease.info;
   }
 
   async initialize(context?: unknown): Promise<void> {
     const settle = contextOf(context);
     await this.#task(async () => {
       const next = await settle();
-      if (next.kind === "large" && this.#isFresh && this.#lodging.canHoldContexts) {
-        const lodging = await this.#birthplace(next);
-        this.#furniture.context = next;
-        await this.#switchTo(lodging);
+      if (next.kind === "large" && this.#isFresh && this.#lease.canHoldContexts) {
+        const lease = await this.#openSession(next);
+        this.#setup.context = next;
+        await this.#switchTo(lease);
       } else {
-        await this.#furniture.place(this.#branch, next);
-        this.#furniture.context = next;
+        await this.#setup.place(this.#branch, next);
+        this.#setup.context = next;
       }
     });
   }
 
   async execute(code: string, options: ExecuteOptions = {}): Promise<CodeExecution> {
-    checkSource(code, options);
+    checks.checkSource(code, options);
     using waiting = this.#waiting.enter(options.signal);
     return await this.#task(() => this.#run(code, options, waiting));
   }
@@ -143,11 +125,11 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
   }
 
   async setVariable(name: string, value: unknown): Promise<void> {
-    checkVariableName(name);
+    checks.checkVariableName(name);
     const encoded = encodeValue(value);
     await this.#task(() => {
       this.#isFresh = false;
-      return this.#furniture.set(this.#branch, name, encoded, value);
+      return this.#setup.set(this.#branch, name, encoded, value);
     });
   }
 
@@ -161,7 +143,7 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
 
   /** Hands the present state piece by piece to what `open` gives, while cells go on. */
   async capture(open: OpenSink, options: CaptureOptions): Promise<Captured> {
-    if (this.#ending !== undefined) throw closedError("the sandbox was destroyed");
+    if (this.#ending !== undefined) throw checks.closedError("the sandbox was destroyed");
     const capture = new StateCapture(this.#branch, options, open, (work) => this.#task(work));
     return keepingAlive(capture.run(this.info));
   }
@@ -173,8 +155,8 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
 
   /** Puts the variables of a captured state into this new session. */
   restore(file?: string): Promise<RestoreReport> {
-    const given = hasCheckpoints(this.info) ? undefined : file;
-    return this.#task(() => keepingAlive(this.#furniture.restore(this.#branch, given)));
+    const given = checks.hasCheckpoints(this.info) ? undefined : file;
+    return this.#task(() => keepingAlive(this.#setup.restore(this.#branch, given)));
   }
 
   async cancel(): Promise<void> {
@@ -183,15 +165,15 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
 
   checkpoints(): Promise<readonly Checkpoint[]> {
     return this.#task(async () => {
-      checkAbility(this.info, "checkpoints()");
+      checks.checkAbility(this.info, "checkpoints()");
       return this.#branch.line.kept(await this.#alive());
     });
   }
 
   async undo(cells = 1): Promise<Checkpoint> {
-    checkLimit("cells", cells, 1);
+    checks.checkLimit("cells", cells, 1);
     return await this.#task(async () => {
-      checkAbility(this.info, "undo()");
+      checks.checkAbility(this.info, "undo()");
       const target = this.#branch.line.undoing(cells, await this.#alive());
       await this.#goTo(target.id);
       return target;
@@ -200,11 +182,11 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
 
   fork(): Promise<this> {
     return this.#task(async () => {
-      checkAbility(this.info, "fork()");
-      const { line, family, number } = this.#branch;
+      checks.checkAbility(this.info, "fork()");
+      const { line } = this.#branch;
       const { present } = line;
-      if (!(await line.untilParked(present.id, PARKING_MS))) throw unforkable();
-      const twin = this.#lodging.share();
+      if (!(await line.untilParked(present.id))) throw checks.unforkable();
+      const twin = this.#lease.share();
       const { branch } = twin;
       const start = {
         branch,
@@ -213,16 +195,18 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
         number: this.#number,
       };
       const Kind = this.constructor as typeof PythonSandbox;
-      const fork = new Kind(this.#birthplace, twin, this.#settings, this.#callbacks, start) as this;
-      fork.#furniture.copyFrom(this.#furniture);
+      const fork = new Kind(
+        this.#openSession,
+        twin,
+        this.#settings,
+        this.#callbacks,
+        start,
+      ) as this;
+      fork.#setup.copyFrom(this.#setup);
       this.#isFresh = false;
       // It listens before it is made, for its first checkpoint may be told with the answer.
-      const order = { branch: number, checkpoint: present.id, new_branch: branch };
-      const answer = await family.askInit("fork", order);
-      if (!answer.done) {
-        await fork.destroy();
-        throw new CellarError("CHECKPOINT_GONE", answer.reason);
-      }
+      const made = this.#branch.forkFrom(present.id, branch);
+      await made.catch((error: unknown) => fork.destroy().then(() => Promise.reject(error)));
       if (present.id === 0) await fork.#setUp();
       return fork;
     });
@@ -236,25 +220,27 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
   async #end(): Promise<void> {
     this.#waiting.cancel();
     const impatience = setInterval(() => this.#branch.breakOff(), this.#settings.grace);
-    const left = this.#queue.run(() => this.#lodging.leave(CLOSING_MS));
+    const left = this.#queue.run(() => this.#lease.leave(CLOSING_MS));
     await left.finally(() => clearInterval(impatience));
   }
 
   readonly askFiles: AskFiles = (method, order, attachments) => {
-    if (this.#ending !== undefined) return Promise.reject(closedError("the sandbox was destroyed"));
+    if (this.#ending !== undefined)
+      return Promise.reject(checks.closedError("the sandbox was destroyed"));
     // What holds a file is not to be exchanged for a new session.
     if (method === "open_file") this.#isFresh = false;
-    const place = () => ({ lodging: this.#lodging, branch: this.#branch });
+    const place = () => ({ lease: this.#lease, branch: this.#branch });
     const keeper: FileKeeper = { limit: this.workspace, place, task: (work) => this.#task(work) };
     return askFiles(keeper, method, order, attachments);
   };
 
   #task<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#ending !== undefined) return Promise.reject(closedError("the sandbox was destroyed"));
-    if (this.#calls.isCalling) return Promise.reject(calledFromWithin());
+    if (this.#ending !== undefined)
+      return Promise.reject(checks.closedError("the sandbox was destroyed"));
+    if (this.#calls.isCalling) return Promise.reject(checks.calledFromWithin());
     return this.#queue.run(async () => {
       while (this.#deaths.length > 0) await this.#tellDeaths();
-      if (!this.#lodging.family.isAlive) await this.#replaceSession();
+      if (!this.#lease.session.isAlive) await this.#replaceSession();
       return work();
     });
   }
@@ -265,7 +251,7 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
 
   #attachBranch(number: number, line: StepHistory): Branch {
     return new Branch(
-      this.#lodging.family,
+      this.#lease.session,
       number,
       line,
       ({ text, stream }) => this.#callbacks.onBackground?.(text, stream),
@@ -275,16 +261,18 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
 
   /** The session is gone as a whole: a new, empty one takes its place, and one result says so. */
   async #replaceSession(): Promise<void> {
-    const loss = this.#isLossTold ? undefined : await reports.lostState(this.#lodging.family);
-    const { context } = this.#furniture;
+    const loss = this.#isLossTold ? undefined : await reports.lostState(this.#lease.session);
+    const { context } = this.#setup;
     try {
-      await this.#switchTo(await this.#birthplace(context?.kind === "large" ? context : undefined));
+      await this.#switchTo(
+        await this.#openSession(context?.kind === "large" ? context : undefined),
+      );
     } catch (error) {
       if (context === undefined) throw error;
-      const lodging = await this.#birthplace();
+      const lease = await this.#openSession();
       // The session goes on without what cannot be had any more, such as a file that is gone.
-      this.#furniture.context = undefined;
-      await this.#switchTo(lodging);
+      this.#setup.context = undefined;
+      await this.#switchTo(lease);
       this.#notice = reports.joinReports(this.#notice, reports.withoutContext(error));
     }
     this.#isFresh = true;
@@ -292,16 +280,16 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
     if (loss !== undefined) this.#notice = reports.joinReports(this.#notice, loss);
   }
 
-  async #switchTo(lodging: SessionLease): Promise<void> {
-    const left = this.#lodging;
-    this.#lodging = lodging;
-    this.#branch = this.#attachBranch(lodging.branch, new StepHistory());
+  async #switchTo(lease: SessionLease): Promise<void> {
+    const left = this.#lease;
+    this.#lease = lease;
+    this.#branch = this.#attachBranch(lease.branch, new StepHistory());
     await left.leave();
     await this.#setUp();
   }
 
   #setUp(): Promise<void> {
-    return this.#furniture.install(this.#branch, this.#lodging);
+    return this.#setup.install(this.#branch, this.#lease);
   }
 
   #alive(): Promise<ReadonlySet<number>> {
@@ -309,12 +297,13 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
   }
 
   async #run(code: string, options: ExecuteOptions, waiting: PendingCell): Promise<CodeExecution> {
-    const limits = cellLimits(this.#settings, options);
+    const limits = results.cellLimits(this.#settings, options);
     const number = ++this.#number;
     const step = this.#nextStep++;
     const parts = { callbacks: this.#callbacks, calls: this.#calls };
     const cell = new RunningCell(this.#branch, { step, number, code, ...limits, ...parts });
-    if (waiting.cancelled) return unrun(cell, this.#branch.line, { number, code, info: this.info });
+    if (waiting.cancelled)
+      return results.unrun(cell, this.#branch.line, { number, code, info: this.info });
     this.#isFresh = false;
     waiting.running = cell;
     const started = performance.now();
@@ -323,14 +312,9 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
     waiting.running = undefined;
     const notice = this.#notice;
     this.#notice = undefined;
-    return {
-      number,
-      code,
-      ...explained(await this.#conclude(end, cell, { step, number, notice }), this.#settings),
-      ...gathered(cell, this.info.isolation, end),
-      ...extrasOf(end),
-      duration,
-    };
+    const concluded = await this.#conclude(end, cell, { step, number, notice });
+    const about = { number, code, duration, isolation: this.info.isolation };
+    return results.assemble(cell, end, { ...about, ...concluded }, this.#settings);
   }
 
   async #conclude(
@@ -340,11 +324,8 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
   ): Promise<Pick<CodeExecution, "status" | "error" | "result" | "exitCode" | "state">> {
     if (end.kind === "answered") {
       const { answer } = end;
-      const { cause } = cell;
-      const status = cause ?? answeredStatus(answer);
-      const error = cause === undefined ? answer.error : stopError(cause, cell.limit);
-      const failed = status === "timeout" || status === "oom";
-      const undone = failed ? await this.#takeBack() : undefined;
+      const { status, error } = results.describeAnswer(answer, cell);
+      const undone = ["timeout", "oom"].includes(status) ? await this.#takeBack() : undefined;
       if (undone === undefined) this.#branch.line.add({ id: run.step, cell: run.number });
       if (!answer.checkpoint.planned) this.#branch.line.unparkable(run.step);
       const state =
@@ -353,7 +334,7 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
           : reports.joinReports(run.notice, undone);
       return { status, error, result: answer.result, exitCode: answer.exit_code, state };
     }
-    const { status, error } = describeDeath(end, cell);
+    const { status, error } = results.describeDeath(end, cell);
     // It had answered and was copied before it died: what came back holds this cell's work too.
     if (end.kind === "died" && end.death.restored === run.step) {
       this.#branch.line.add({ id: run.step, cell: run.number });
@@ -364,14 +345,19 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
         ? await this.#restoredIfSeen(reports.restoredState(line, end.death.restored, lost))
         : undefined;
     this.#isLossTold = restored === undefined;
-    const state = restored ?? (await reports.lostState(this.#lodging.family));
-    const told = reports.joinReports(run.notice, state);
-    return { status, error, result: null, exitCode: null, state: told };
+    const state = restored ?? (await reports.lostState(this.#lease.session));
+    return {
+      status,
+      error,
+      result: null,
+      exitCode: null,
+      state: reports.joinReports(run.notice, state),
+    };
   }
 
   /** Time or memory ran out, but the head lives: the state before the cell comes back all the same. */
   async #takeBack(): Promise<StateReport | undefined> {
-    if (!hasCheckpoints(this.info) || this.#settings.checkpoints === "off") return undefined;
+    if (!checks.hasCheckpoints(this.info) || this.#settings.checkpoints === "off") return undefined;
     const { id } = this.#branch.line.present;
     if (id !== 0 && !(await this.#alive()).has(id)) return undefined;
     return await reports.takenBack(this.#branch, this.#goTo(id));
@@ -389,12 +375,8 @@ export class PythonSandbox extends SandboxFiles implements ISandbox {
   /** Only what was seen to be there has survived; undefined when the session is gone as a whole. */
   async #restoredIfSeen(report: StateReport): Promise<StateReport | undefined> {
     const ready = this.#branch.line.present.id === 0 ? this.#setUp() : Promise.resolve();
-    const isThere = await ready.then(() => this.#branch.isThere()).catch(() => false);
-    if (!this.#lodging.family.isAlive) return undefined;
-    const checkpoint = this.#branch.line.present.id;
-    return isThere
-      ? { ...report, checkpoint }
-      : { survived: false, checkpoint, reason: reports.UNSEEN };
+    const seen = await reports.seenState(this.#branch, report, ready);
+    return this.#lease.session.isAlive ? seen : undefined;
   }
 
   /** The head died between cells: whatever comes next goes on from what took its place. */

@@ -7,28 +7,28 @@ const SESSION = { protocol: 1, session: "one", token: "x", branch: 0, generation
 const HELLO = { ...SESSION, python: "3.11.7", abilities: [] };
 
 /** A session with its two links, and a question on each. */
-function session() {
-  const family = new Session("one", { isCrowded: () => false });
+function begin() {
+  const session = new Session("one", { isCrowded: () => false });
   const [init, head] = [open(), open()];
-  family.welcome({ ...HELLO, role: "init" }, init.peer);
-  family.welcome({ ...HELLO, role: "head" }, head.peer);
+  session.welcome({ ...HELLO, role: "init" }, init.peer);
+  session.welcome({ ...HELLO, role: "head" }, head.peer);
   const asked = Promise.allSettled([
     init.peer.request("checkpoints", { branch: 0 }),
     head.peer.request("variables", {}),
   ]);
-  return { family, asked };
+  return { session, asked };
 }
 
 describe("the end of a session", () => {
   it.each([
-    ["that was lost", (family: Session) => family.markLost(lost()), "SESSION_LOST"],
-    ["that the host closed", (family: Session) => family.close(), "SESSION_CLOSED"],
+    ["that was lost", (session: Session) => session.markLost(lost()), "SESSION_LOST"],
+    ["that the host closed", (session: Session) => session.close(), "SESSION_CLOSED"],
   ])("%s is told to whoever waits for it", async (_, end, code) => {
-    const { family, asked } = session();
-    await family.head(0, 0);
-    end(family);
+    const { session, asked } = begin();
+    await session.head(0, 0);
+    end(session);
     for (const outcome of await asked) expect(outcome).toMatchObject({ reason: { code } });
-    expect(await family.ended).toMatchObject({ code });
+    expect(await session.ended).toMatchObject({ code });
   });
 });
 

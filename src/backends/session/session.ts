@@ -61,7 +61,7 @@ interface HeadSlot {
 
 /** The host's view of one session: init, and the heads that its branches have had. */
 export class Session {
-  readonly session: string;
+  readonly id: string;
   /** Settles when the session is of no more use, with the reason. */
   readonly ended: Promise<CellarError>;
   /** Settles when none of its processes is left. */
@@ -88,8 +88,8 @@ export class Session {
   #initPeer: Peer | undefined;
 
   /** A session of a single process has no init that could end it: then `endProcess` does. */
-  constructor(session: string, around: SessionOptions) {
-    this.session = session;
+  constructor(id: string, around: SessionOptions) {
+    this.id = id;
     this.#endProcess = around.endProcess;
     this.#forceEnd = around.forceEnd;
     this.announceTimeout = around.announceTimeout ?? (() => {});

@@ -45,8 +45,8 @@ export class SessionSetup {
   }
 
   /** What a head has as context that was put there at a step; a session may be born with one. */
-  givenAt(step: number, lodging: SessionLease): unknown {
-    return step === 0 ? lodging.context?.given : this.#given.get(step);
+  givenAt(step: number, lease: SessionLease): unknown {
+    return step === 0 ? lease.context?.given : this.#given.get(step);
   }
 
   /** For a twin, which goes on from the same state. */
@@ -56,7 +56,7 @@ export class SessionSetup {
   }
 
   /** What a new head needs before the first cell. */
-  async install(branch: Branch, lodging: SessionLease): Promise<void> {
+  async install(branch: Branch, lease: SessionLease): Promise<void> {
     const order = {
       ...conductOf(this.#settings),
       ...agentOf(this.#settings),
@@ -67,7 +67,7 @@ export class SessionSetup {
       await branch.question("configure", configuration, SETUP_MS);
     }
     const context = this.#context;
-    if (context !== undefined && context !== lodging.context) await this.place(branch, context);
+    if (context !== undefined && context !== lease.context) await this.place(branch, context);
   }
 
   async place(branch: Branch, context: Context): Promise<void> {
@@ -91,7 +91,7 @@ export class SessionSetup {
     if (file === undefined) await lendState(branch);
     const { checkpoints: checkpoint, timeout } = this.#settings;
     const step = this.#nextStep();
-    const { exchange } = branch.family;
+    const { exchange } = branch.session;
     if (exchange !== undefined && file !== undefined) await fillExchange(exchange, file);
     const order = {
       step,
@@ -170,8 +170,8 @@ function record({ line }: Branch, step: number, plan: Plan): void {
   if (!plan.planned) line.unparkable(step);
 }
 
-async function lendState({ family, number }: Branch): Promise<void> {
-  const answer = await family.askInit("lend_state", { branch: number });
+async function lendState({ session, number }: Branch): Promise<void> {
+  const answer = await session.askInit("lend_state", { branch: number });
   if (!answer.done) {
     throw new CellarError("STATE_REFUSED", `the state cannot be handed in: ${answer.reason}`);
   }

@@ -3,6 +3,8 @@ import type { Checkpoint } from "../backend.js";
 
 /** More than a session can keep checkpoints of. */
 const REMEMBERED_STEPS = 200;
+/** A checkpoint is parked within milliseconds; a loaded machine may take longer. */
+const PARKING_MS = 5_000;
 
 /** The steps that led to a branch's present state, oldest first; step 0 is the empty start. */
 export class StepHistory {
@@ -102,7 +104,7 @@ export class StepHistory {
   }
 
   /** Resolves to whether the checkpoint was made within that time. */
-  async untilParked(step: number, milliseconds: number): Promise<boolean> {
+  async untilParked(step: number, milliseconds = PARKING_MS): Promise<boolean> {
     if (this.#parked.has(step)) return true;
     if (this.#unparkable.has(step)) return false;
     return new Promise((resolve) => {

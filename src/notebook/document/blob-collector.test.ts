@@ -18,49 +18,49 @@ describe("a vault", () => {
     const referred = new Set<string>();
     const doubt = { is: false };
     const blobs = new DiskBlobs(folder, { generation: "generation-1" });
-    const vault = new BlobCollector(blobs, () => (doubt.is ? undefined : referred));
-    return { vault, referred, doubt, folder };
+    const blobCollector = new BlobCollector(blobs, () => (doubt.is ? undefined : referred));
+    return { blobCollector, referred, doubt, folder };
   }
 
   it("deletes what nothing refers to any more", async () => {
-    const { vault, referred } = open();
+    const { blobCollector, referred } = open();
     const [one, two] = await Promise.all(
-      ["one", "two"].map((text) => vault.blobs.put(Buffer.from(text))),
+      ["one", "two"].map((text) => blobCollector.blobs.put(Buffer.from(text))),
     );
     referred.add(blobKey(two as BlobRef));
-    vault.discard([one as BlobRef, two as BlobRef]);
-    await vault.settle();
-    expect(await vault.blobs.has(one as BlobRef)).toBe(false);
-    expect(await vault.blobs.has(two as BlobRef)).toBe(true);
+    blobCollector.discard([one as BlobRef, two as BlobRef]);
+    await blobCollector.settle();
+    expect(await blobCollector.blobs.has(one as BlobRef)).toBe(false);
+    expect(await blobCollector.blobs.has(two as BlobRef)).toBe(true);
   });
 
   it("keeps content that comes in while it is to go", async () => {
-    const { vault, referred } = open();
-    const ref = await vault.blobs.put(Buffer.from("same"));
-    await vault.upload(async () => {
-      const again = await vault.blobs.put(Buffer.from("same"));
-      vault.discard([ref]);
+    const { blobCollector, referred } = open();
+    const ref = await blobCollector.blobs.put(Buffer.from("same"));
+    await blobCollector.upload(async () => {
+      const again = await blobCollector.blobs.put(Buffer.from("same"));
+      blobCollector.discard([ref]);
       await new Promise((resolve) => setTimeout(resolve, 20));
-      expect(await vault.blobs.has(again)).toBe(true);
+      expect(await blobCollector.blobs.has(again)).toBe(true);
       referred.add(blobKey(again));
     });
-    await vault.settle();
-    expect(await vault.blobs.has(ref)).toBe(true);
+    await blobCollector.settle();
+    expect(await blobCollector.blobs.has(ref)).toBe(true);
   });
 
   it("lets an upload wait for a deletion that has begun", async () => {
-    const { vault, referred } = open();
-    const ref = await vault.blobs.put(Buffer.from("same"));
-    vault.discard([ref]);
-    await vault.upload(async () => {
-      referred.add(blobKey(await vault.blobs.put(Buffer.from("same"))));
+    const { blobCollector, referred } = open();
+    const ref = await blobCollector.blobs.put(Buffer.from("same"));
+    blobCollector.discard([ref]);
+    await blobCollector.upload(async () => {
+      referred.add(blobKey(await blobCollector.blobs.put(Buffer.from("same"))));
     });
-    await vault.settle();
-    expect(await vault.blobs.has(ref)).toBe(true);
+    await blobCollector.settle();
+    expect(await blobCollector.blobs.has(ref)).toBe(true);
   });
 
   it("sweeps what was left under the generations that it is given, and no others", async () => {
-    const { vault, referred, folder } = open();
+    const { blobCollector, referred, folder } = open();
     const put = (generation: string, text: string) =>
       new DiskBlobs(folder, { generation }).put(Buffer.from(text));
     const kept = await put("generation-0", "kept");
@@ -68,22 +68,22 @@ describe("a vault", () => {
     const later = await put("generation-2", "left");
     const bare = await new DiskBlobs(folder).put(Buffer.from("left"));
     referred.add(blobKey(kept));
-    vault.sweep(["", "generation-0"]);
-    await vault.settle();
-    const isThere = [kept, left, later, bare].map((ref) => vault.blobs.has(ref));
+    blobCollector.sweep(["", "generation-0"]);
+    await blobCollector.settle();
+    const isThere = [kept, left, later, bare].map((ref) => blobCollector.blobs.has(ref));
     expect(await Promise.all(isThere)).toEqual([true, false, true, false]);
   });
 
   it("deletes nothing while it is not known what the head stands on", async () => {
-    const { vault, doubt } = open();
-    const ref = await vault.blobs.put(Buffer.from("maybe"));
+    const { blobCollector, doubt } = open();
+    const ref = await blobCollector.blobs.put(Buffer.from("maybe"));
     doubt.is = true;
-    vault.discard([ref]);
-    await vault.settle();
-    expect(await vault.blobs.has(ref)).toBe(true);
+    blobCollector.discard([ref]);
+    await blobCollector.settle();
+    expect(await blobCollector.blobs.has(ref)).toBe(true);
     doubt.is = false;
-    vault.discard([]);
-    await vault.settle();
-    expect(await vault.blobs.has(ref)).toBe(false);
+    blobCollector.discard([]);
+    await blobCollector.settle();
+    expect(await blobCollector.blobs.has(ref)).toBe(false);
   });
 });

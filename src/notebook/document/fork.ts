@@ -5,18 +5,18 @@ import { type BlobStore, blobKey, type NotebookId, type NotebookStore } from "..
 import { alreadyThere, blobsIn, Journal, type NotebookDocument } from "./journal.js";
 
 /** Rooms are not named after notebooks: one that is made anew finds nothing of a former one. */
-export function newRoom(): string {
+export function newSessionDirName(): string {
   return randomBytes(16).toString("hex");
 }
 
-export function newBook(owner: Owner): NotebookDocument {
+export function newDocument(owner: Owner): NotebookDocument {
   return {
     kind: "notebook",
     version: 2,
     owner,
     epoch: 1,
     createdAt: new Date().toISOString(),
-    room: newRoom(),
+    room: newSessionDirName(),
     executionCount: 0,
     executions: [],
     isShortened: false,
@@ -40,7 +40,7 @@ export interface ForkOrder {
 }
 
 /** Makes a notebook that has the cells and the present state of another one. */
-export async function makeTwin(order: ForkOrder): Promise<Journal> {
+export async function makeFork(order: ForkOrder): Promise<Journal> {
   const { store, to, from } = order;
   if ((await store.heads.get(to)) !== undefined) throw alreadyThere(to);
   const owner = currentOwner();
@@ -58,7 +58,7 @@ function twinBook({ book, to, present, room, seal }: ForkOrder, owner: Owner): N
     });
   const { pages, executions, executionCount, isShortened } = book;
   return {
-    ...newBook(owner),
+    ...newDocument(owner),
     room,
     pages,
     executions,

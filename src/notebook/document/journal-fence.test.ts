@@ -8,7 +8,7 @@ import { DiskStore } from "../store/disk-store.js";
 import { currentOwner } from "../store/owner.js";
 import type { BlobRef, BlobStore, NotebookStore } from "../store/store.js";
 import { pageOf } from "./cell-records.js";
-import { newBook } from "./fork.js";
+import { newDocument } from "./fork.js";
 import { blobsIn, Journal, readBook } from "./journal.js";
 import { removeNotebook } from "./list.js";
 
@@ -39,16 +39,16 @@ describe("a former owner of a notebook", () => {
       id: ID,
       owner,
       takeover,
-      create: () => newBook(owner),
+      create: () => newDocument(owner),
     });
   };
 
   /** A cell with this output as the last one, after those before its number. */
   const save = (journal: Journal, number: number, text: string) =>
-    journal.vault.upload(async () => {
+    journal.blobCollector.upload(async () => {
       const outputs = [{ type: "TEXT", stream: "stdout", text } as const];
       const cell = { ...cellWith(number, "show()", outputs), id: `cell-${number}` };
-      const page = await pageOf(cell, journal.vault.blobs);
+      const page = await pageOf(cell, journal.blobCollector.blobs);
       await journal.commit((now) => ({ ...now, pages: [...now.pages.slice(0, number), page] }));
     });
 
@@ -98,7 +98,7 @@ describe("a former owner of a notebook", () => {
     await save(next, 1, `${LONG}1`);
     await save(next, 2, `${LONG}2`);
     gate.open();
-    await former.vault.settle();
+    await former.blobCollector.settle();
     await expectWhole([`${LONG}0`, `${LONG}1`, `${LONG}2`]);
     await next.release();
     await expect(former.commit((now) => ({ ...now }))).rejects.toMatchObject({ code: "CONFLICT" });
@@ -114,7 +114,7 @@ describe("a former owner of a notebook", () => {
     const next = await open(store, true);
     await save(next, 0, `${LONG}same`);
     gate.open();
-    await former.vault.settle();
+    await former.blobCollector.settle();
     await expectWhole([`${LONG}same`]);
     await next.release();
     await (await open()).release();
@@ -187,7 +187,7 @@ describe("a former owner of a notebook", () => {
     const other = await open();
     await other.remove();
     const plan = { store, id: ID, owner: maker, takeover: false };
-    const book = { ...newBook(maker), pages: [page] };
+    const book = { ...newDocument(maker), pages: [page] };
     await expect(Journal.create(plan, book)).rejects.toMatchObject({ code: "CONFLICT" });
     expect(await store.heads.get(ID)).toBeUndefined();
   });
@@ -196,7 +196,7 @@ describe("a former owner of a notebook", () => {
     const former = await open();
     await save(former, 0, LONG);
     const next = await open(store, true);
-    await former.vault.blobs.put(Buffer.from("never saved"));
+    await former.blobCollector.blobs.put(Buffer.from("never saved"));
     await save(next, 0, "short");
     await next.release();
     await (await open()).release();

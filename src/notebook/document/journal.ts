@@ -31,7 +31,7 @@ const OPENING_TRIES = 10;
 
 /** Keeps the head of a notebook: every change is one compare-and-set, one after the other. */
 export class Journal {
-  readonly vault: BlobCollector;
+  readonly blobCollector: BlobCollector;
   /** Files that were found damaged and put aside. */
   readonly damaged: readonly string[];
   /** Whether this opening has made the notebook. */
@@ -49,19 +49,21 @@ export class Journal {
 
   constructor(
     plan: JournalPlan,
-    book: NotebookDocument,
+    document: NotebookDocument,
     rev: number,
     stored: StoredHead | undefined,
   ) {
     this.#plan = plan;
-    this.#book = book;
+    this.#book = document;
     this.#rev = rev;
     this.damaged = stored?.damaged ?? [];
     this.isNew = stored === undefined;
     this.former = ownerIn(stored?.head) ?? null;
     // No former owner can name what is stored from here on, and so none can delete it.
     const blobs = plan.store.blobs(plan.id, plan.owner.incarnation);
-    this.vault = new BlobCollector(blobs, () => (this.#isUncertain ? undefined : this.#keys));
+    this.blobCollector = new BlobCollector(blobs, () =>
+      this.#isUncertain ? undefined : this.#keys,
+    );
   }
 
   /** Opens the notebook for this owner alone. */
@@ -79,7 +81,7 @@ export class Journal {
         const journal = new Journal(plan, found, rev, stored);
         // What an unreadable record refers to is not known, and stays.
         const isWhole = !found.pages.some(({ isDamaged }) => isDamaged);
-        if (former !== undefined && isWhole) journal.vault.sweep(former);
+        if (former !== undefined && isWhole) journal.blobCollector.sweep(former);
         return journal;
       } catch (error) {
         // Somebody else was quicker; the next look tells who.
@@ -89,13 +91,16 @@ export class Journal {
   }
 
   /** A notebook that must not be there yet. */
-  static async create(plan: Omit<JournalPlan, "create">, book: NotebookDocument): Promise<Journal> {
+  static async create(
+    plan: Omit<JournalPlan, "create">,
+    document: NotebookDocument,
+  ): Promise<Journal> {
     const { store, id } = plan;
-    const claim = () => store.heads.cas(id, documentOf(book), 0);
+    const claim = () => store.heads.cas(id, documentOf(document), 0);
     const rev = await claimed(plan, claim).catch((error: unknown) => {
       throw isCellarError(error, "CONFLICT") ? alreadyThere(id, error) : error;
     });
-    const journal = new Journal({ ...plan, create: undefined }, book, rev, undefined);
+    const journal = new Journal({ ...plan, create: undefined }, document, rev, undefined);
     try {
       await journal.#checkContent();
       return journal;
@@ -105,7 +110,7 @@ export class Journal {
     }
   }
 
-  get book(): NotebookDocument {
+  get document(): NotebookDocument {
     return this.#book;
   }
 
@@ -169,7 +174,7 @@ export class Journal {
       if (this.#fence === undefined) throw error;
     } finally {
       heldHere().delete(this.#plan.owner.incarnation);
-      await this.vault.settle();
+      await this.blobCollector.settle();
     }
   }
 
@@ -177,7 +182,7 @@ export class Journal {
   async remove(): Promise<void> {
     const { store, id, owner } = this.#plan;
     try {
-      await this.vault.settle();
+      await this.blobCollector.settle();
       await this.#lane.run(async () => {
         this.check();
         // A revision of that number may be of another notebook of this name by now.
@@ -196,8 +201,8 @@ export class Journal {
     const { store, id } = this.#plan;
     const before = this.#book;
     if (wanted === before) return;
-    await this.vault.upload(async () => {
-      const pages = await balanced(wanted.pages, this.vault.blobs);
+    await this.blobCollector.upload(async () => {
+      const pages = await balanced(wanted.pages, this.blobCollector.blobs);
       const next = pages === wanted.pages ? wanted : { ...wanted, pages };
       try {
         this.#rev = await store.heads.cas(id, documentOf(next), this.#rev);
@@ -221,12 +226,12 @@ export class Journal {
     const { store, id } = this.#plan;
     const before = this.#book;
     const stored = await store.heads.get(id);
-    const book = stored && (await readBook(stored, this.#plan));
+    const document = stored && (await readBook(stored, this.#plan));
     const { incarnation } = this.#plan.owner;
-    if (book?.owner?.incarnation !== incarnation || book.epoch !== before.epoch) {
-      throw this.#close(book?.owner ?? undefined, conflict);
+    if (document?.owner?.incarnation !== incarnation || document.epoch !== before.epoch) {
+      throw this.#close(document?.owner ?? undefined, conflict);
     }
-    this.#book = book;
+    this.#book = document;
     this.#rev = (stored as StoredHead).rev;
     this.#isUncertain = false;
     this.#discard(before);
@@ -245,7 +250,7 @@ export class Journal {
 
   /** What was stored for it before it was made has gone with one of its name that was deleted. */
   async #checkContent(): Promise<void> {
-    const { blobs } = this.vault;
+    const { blobs } = this.blobCollector;
     const found = await Promise.all(blobsIn(this.#book).map((ref) => blobs.has(ref)));
     if (!found.includes(false)) return;
     throw new CellarError("CONFLICT", "a notebook of the same name was deleted at the same time", {
@@ -255,7 +260,7 @@ export class Journal {
 
   #discard(before: NotebookDocument): void {
     const kept = this.#keys;
-    this.vault.discard(blobsIn(before).filter((ref) => !kept.has(blobKey(ref))));
+    this.blobCollector.discard(blobsIn(before).filter((ref) => !kept.has(blobKey(ref))));
   }
 
   get #keys(): ReadonlySet<string> {
@@ -308,12 +313,12 @@ async function nextBook(
       remedy: "`cellar notebook list` and Notebook.list() tell which there are.",
     });
   }
-  const book = await readBook(stored, plan);
-  const rival = book.owner !== null && mayLive(book.owner) ? book.owner : undefined;
+  const document = await readBook(stored, plan);
+  const rival = document.owner !== null && mayLive(document.owner) ? document.owner : undefined;
   if (rival !== undefined && !takeover) throw held(id, rival);
-  const { roomSharedWith: earlier } = book;
+  const { roomSharedWith: earlier } = document;
   const roomSharedWith = earlier !== undefined && mayLive(earlier) ? earlier : rival;
-  return { ...book, owner, epoch: book.epoch + 1, roomSharedWith };
+  return { ...document, owner, epoch: document.epoch + 1, roomSharedWith };
 }
 
 function mayLive(owner: Owner): boolean {

@@ -69,7 +69,7 @@ async function deleted(
   const plan = { store, id, owner: currentOwner(), takeover: false, create: undefined };
   try {
     const journal = await Journal.open(plan);
-    const { room, leftRooms = [] } = journal.book;
+    const { room, leftRooms = [] } = journal.document;
     await journal.remove();
     return [room, ...leftRooms];
   } catch (error) {

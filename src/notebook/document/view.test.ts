@@ -6,7 +6,7 @@ import { cellWith, PNG } from "../interchange/notebook-content.case.test.js";
 import { DiskStore } from "../store/disk-store.js";
 import { currentOwner } from "../store/owner.js";
 import { pageOf } from "./cell-records.js";
-import { newBook } from "./fork.js";
+import { newDocument } from "./fork.js";
 import { Journal } from "./journal.js";
 import { NotebookView } from "./view.js";
 
@@ -41,7 +41,7 @@ describe("a notebook that is only looked at", () => {
       },
     ];
     const pages = await Promise.all(cells.map((cell) => pageOf(cell, blobs)));
-    const book = { ...newBook(owner), pages };
+    const book = { ...newDocument(owner), pages };
     await Journal.create({ store, id: ID, owner, takeover: false }, book);
   }
 

@@ -46,12 +46,12 @@ export class AddressTable {
 
   /** What is special about an address; undefined for one of the public network. */
   kindOf(address: string): string | undefined {
-    const family = isIP(address);
+    const session = isIP(address);
     // A zone names an interface of the host.
-    if ((family !== 4 && family !== 6) || address.includes("%")) return "not plain";
-    const type = family === 4 ? "ipv4" : "ipv6";
-    const kind = this.#special[family].find(([, list]) => list.check(address, type))?.[0];
-    if (kind !== undefined || family === 4) return kind;
+    if ((session !== 4 && session !== 6) || address.includes("%")) return "not plain";
+    const type = session === 4 ? "ipv4" : "ipv6";
+    const kind = this.#special[session].find(([, list]) => list.check(address, type))?.[0];
+    if (kind !== undefined || session === 4) return kind;
     return this.#public.check(address, type) ? undefined : "reserved";
   }
 }

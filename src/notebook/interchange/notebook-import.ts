@@ -1,5 +1,5 @@
 import { pageOf } from "../document/cell-records.js";
-import { newBook } from "../document/fork.js";
+import { newDocument } from "../document/fork.js";
 import { alreadyThere, Journal } from "../document/journal.js";
 import { checkId } from "../store/names.js";
 import { currentOwner } from "../store/owner.js";
@@ -43,7 +43,7 @@ export async function importNotebook(file: Uint8Array, order: ImportOrder): Prom
     const pages = await Promise.all(content.cells.map((cell) => pageOf(cell, intake)));
     // No run gets the number of a cell that came with one.
     const executionCount = Math.max(0, ...content.cells.map(({ number }) => number ?? 0));
-    const book = { ...newBook(owner), executionCount, pages };
+    const book = { ...newDocument(owner), executionCount, pages };
     const journal = await Journal.create({ store, id, owner, takeover: false }, book);
     await journal.release();
     return content;

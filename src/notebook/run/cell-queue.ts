@@ -20,7 +20,7 @@ export interface CellQueueParts {
   readonly keeper: SessionKeeper;
   readonly runner: CellRunner;
   readonly snapshots: Snapshots;
-  readonly contents: CellList;
+  readonly cellList: CellList;
   readonly status: StatusNotes;
   readonly privacy: PrivacyGuard;
   readonly workspace: Pick<Workspace, "files">;
@@ -48,12 +48,12 @@ export class CellQueue {
 
   constructor(parts: CellQueueParts) {
     this.#parts = parts;
-    this.#sequence = parts.journal.book.executionCount;
+    this.#sequence = parts.journal.document.executionCount;
   }
 
   append(code: string): Cell {
     checkSource(code, {});
-    const { contents, maxCells } = this.#parts;
+    const { cellList: contents, maxCells } = this.#parts;
     if (contents.cells.length < maxCells) return contents.append(code);
     const message = `the notebook has ${maxCells} cells, as many as it may have`;
     throw new CellarError("LIMIT_REACHED", message, {
@@ -68,10 +68,10 @@ export class CellQueue {
 
   /** The cell as it stands, or changed. */
   async save(id: string, change: Partial<Cell> = {}): Promise<Cell> {
-    const { contents, journal } = this.#parts;
+    const { cellList: contents, journal } = this.#parts;
     try {
-      await journal.vault.upload(async () => {
-        const page = await pageOf({ ...contents.find(id), ...change }, journal.vault.blobs);
+      await journal.blobCollector.upload(async () => {
+        const page = await pageOf({ ...contents.find(id), ...change }, journal.blobCollector.blobs);
         await journal.commit((now) => ({ ...now, pages: contents.withPage(now.pages, page) }));
       });
     } finally {
@@ -81,7 +81,7 @@ export class CellQueue {
   }
 
   start(id: string, options: CellRunOptions, enqueue: Enqueue): CellRun {
-    const { contents } = this.#parts;
+    const { cellList: contents } = this.#parts;
     const events = new CellEvents();
     const entry = this.#enter(options.signal);
     const done = enqueue(() => this.#run(id, options, entry.stopping, events));
@@ -114,7 +114,7 @@ export class CellQueue {
     stopping: AbortController,
     events: CellEvents,
   ): Promise<Cell> {
-    const { contents } = this.#parts;
+    const { cellList: contents } = this.#parts;
     const cell = contents.find(id);
     try {
       if (stopping.signal.aborted) await this.save(id, UNRUN);
@@ -138,7 +138,7 @@ export class CellQueue {
     this.#sequence += 1;
     const sequence = this.#sequence;
     const number = { number: sequence, executionCount: sequence };
-    this.#parts.contents.show({ ...cell, ...number, state: "RUNNING", outputs: [], resources: [] });
+    this.#parts.cellList.show({ ...cell, ...number, state: "RUNNING", outputs: [], resources: [] });
     events.push({ type: "state", state: "RUNNING" });
     const order = { code: cell.code, sequence, timeout, stopping, events };
     try {
@@ -149,7 +149,7 @@ export class CellQueue {
   }
 
   async #runAndSave(cell: Cell, order: RunOrder): Promise<void> {
-    const { journal, keeper, runner, snapshots, contents, status } = this.#parts;
+    const { journal, keeper, runner, snapshots, cellList: contents, status } = this.#parts;
     const { id } = cell;
     const { sequence } = order;
     await this.#lookForPrivateFiles();
@@ -157,12 +157,12 @@ export class CellQueue {
     const { session, execution, tookEffect, startedAt, files } = outcome;
     await this.#parts.privacy.inspect(files, session);
     const notes = [...outcome.notes, ...status.takeNotes()];
-    const { blobs } = journal.vault;
-    await journal.vault.upload(async () => {
+    const { blobs } = journal.blobCollector;
+    await journal.blobCollector.upload(async () => {
       const { index } = contents.find(id);
       const aftermath = { sequence, startedAt, files, notes };
       const { outputsMaxSizeMb } = this.#parts;
-      const quota = OutputQuota.beside(journal.book.pages, id, outputsMaxSizeMb);
+      const quota = OutputQuota.beside(journal.document.pages, id, outputsMaxSizeMb);
       const page = await pageOf(
         await cellAfter({ ...cell, index }, execution, aftermath, { blobs, quota }),
         blobs,

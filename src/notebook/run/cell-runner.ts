@@ -26,16 +26,16 @@ export interface RunOutcome extends Omit<Ran, "forgotten"> {
 /** Runs one cell in the session: watches its workspace and tells what became of both. */
 export class CellRunner {
   readonly #keeper: SessionKeeper;
-  readonly #quarters: SessionFiles;
+  readonly #sessionFiles: SessionFiles;
   /** What lay in the workspace after the last cell. */
   #census: Scan | undefined;
   #held: Usage | undefined;
   #isOutdated = false;
   #isRunning = false;
 
-  constructor(keeper: SessionKeeper, quarters: SessionFiles) {
+  constructor(keeper: SessionKeeper, sessionFiles: SessionFiles) {
     this.#keeper = keeper;
-    this.#quarters = quarters;
+    this.#sessionFiles = sessionFiles;
   }
 
   /** The host has changed files: they are not of the next cell. */
@@ -67,20 +67,20 @@ export class CellRunner {
   }
 
   async #run(order: RunOrder): Promise<RunOutcome> {
-    const { workspace } = this.#quarters;
+    const { workspace } = this.#sessionFiles;
     const before = this.#census ?? (await workspace.scan());
     const held = await this.#count(before);
     const startedAt = new Date();
     if (workspace.quota.isBeyond(held)) return this.#refuse(order, held, startedAt);
     const watched = await this.#watched(order, held);
-    const { changes, census } = await workspace.changesSince(before);
-    this.#census = census;
-    this.#held = census.usage;
-    const overrun = watched.overrun ?? workspace.quota.judge(census.usage, held);
+    const { changes, scan } = await workspace.changesSince(before);
+    this.#census = scan;
+    this.#held = scan.usage;
+    const overrun = watched.overrun ?? workspace.quota.judge(scan.usage, held);
     const { session, execution, tookEffect, forgotten } = watched;
     const lost = this.#keeper.cellsAt(forgotten);
     const notes = [...watched.notes, ...stateNotes(execution, tookEffect, lost)];
-    const excess = workspace.quota.judge(census.usage);
+    const excess = workspace.quota.judge(scan.usage);
     if (overrun === undefined && excess !== undefined) {
       const { message, hint } = describeOverrun(excess);
       notes.push(`${message}: ${hint}, as no cell may add to it`);
@@ -97,7 +97,7 @@ export class CellRunner {
 
   /** Where there was too much, another look is worth its time. */
   async #count({ usage }: Scan): Promise<Usage> {
-    const { workspace } = this.#quarters;
+    const { workspace } = this.#sessionFiles;
     const isCounted = !this.#isOutdated && workspace.quota.judge(usage) === undefined;
     this.#held = isCounted ? usage : await workspace.usage();
     this.#isOutdated = false;
@@ -105,7 +105,7 @@ export class CellRunner {
   }
 
   async #refuse(order: RunOrder, held: Usage, startedAt: Date): Promise<RunOutcome> {
-    const { limit } = this.#quarters.workspace;
+    const { limit } = this.#sessionFiles.workspace;
     const session = await this.#keeper.ready();
     return {
       session,
@@ -128,8 +128,8 @@ export class CellRunner {
       blindness = error;
       stopping.abort();
     };
-    this.#quarters.listener = events;
-    using _watch = this.#quarters.workspace.quota.watch(over, failed, held);
+    this.#sessionFiles.listener = events;
+    using _watch = this.#sessionFiles.workspace.quota.watch(over, failed, held);
     try {
       const options = { timeout, signal: stopping.signal };
       const ran = await this.#inSession((session) => session.run(code, options, sequence));
@@ -141,7 +141,7 @@ export class CellRunner {
       }
       return { ...ran, notes, overrun };
     } finally {
-      this.#quarters.listener = undefined;
+      this.#sessionFiles.listener = undefined;
     }
   }
 

@@ -1,6 +1,6 @@
 import { furnishRoom } from "../../backends/native/session-dir.js";
 import { CellarError, isCellarError } from "../../errors.js";
-import { newRoom } from "../document/fork.js";
+import { newSessionDirName } from "../document/fork.js";
 import { parseHead } from "../document/head.js";
 import { type Journal, nameOf } from "../document/journal.js";
 import type { NotebookWishes } from "../options.js";
@@ -21,23 +21,23 @@ export async function settleIn(
   order: Omit<SessionFilesOptions, "name">,
   journal: Journal,
 ): Promise<SessionFiles> {
-  const { room, roomSharedWith } = journal.book;
+  const { room, roomSharedWith } = journal.document;
   const { former } = journal;
   const place = { root: roomsIn(order.wishes.dir), name: room };
   const isFree = roomSharedWith === undefined && (former === null || (await isDeserted(place)));
   if (isFree) return await SessionFiles.open({ ...order, name: room });
-  const name = newRoom();
-  const quarters = await SessionFiles.openNew({ ...order, name });
+  const name = newSessionDirName();
+  const sessionFiles = await SessionFiles.openNew({ ...order, name });
   try {
-    await copyFiles(order, room, roomSharedWith ?? former, quarters);
+    await copyFiles(order, room, roomSharedWith ?? former, sessionFiles);
     await journal.commit(({ roomSharedWith: _, ...now }) => ({
       ...now,
       room: name,
       leftRooms: [...(now.leftRooms ?? []), room],
     }));
-    return quarters;
+    return sessionFiles;
   } catch (error) {
-    await vacate(order.wishes, quarters);
+    await vacate(order.wishes, sessionFiles);
     throw error;
   }
 }
@@ -45,22 +45,22 @@ export async function settleIn(
 /** Takes new quarters away that could not be moved into, unless the notebook has the room by now. */
 export async function vacate(
   { store, id }: Pick<NotebookWishes, "store" | "id">,
-  quarters: SessionFiles,
+  sessionFiles: SessionFiles,
 ): Promise<void> {
   try {
-    await quarters[Symbol.asyncDispose]();
+    await sessionFiles[Symbol.asyncDispose]();
     const stored = await store.heads.get(id);
     const head = stored && parseHead(stored.head, nameOf(id));
     const named = head === undefined ? [] : [head.room, ...(head.leftRooms ?? [])];
-    if (!named.includes(quarters.room.name)) await razeRoom(quarters.room);
+    if (!named.includes(sessionFiles.room.name)) await razeRoom(sessionFiles.room);
   } catch {
     // Where the head cannot be read it may name it.
   }
 }
 
 /** Removes what was left to former owners; what one of them still fills stays for the next time. */
-export async function clearLeftRooms(dir: string, journal: Journal): Promise<void> {
-  const { leftRooms = [] } = journal.book;
+export async function clearLeftDirs(dir: string, journal: Journal): Promise<void> {
+  const { leftRooms = [] } = journal.document;
   if (leftRooms.length === 0 || journal.isFenced) return;
   const root = roomsIn(dir);
   const ends = await Promise.allSettled(leftRooms.map((name) => razeRoom({ root, name })));
@@ -87,7 +87,7 @@ export async function leave(dir: string, journal: Journal, error: unknown): Prom
 async function takeBack(dir: string, journal: Journal): Promise<void> {
   if (!journal.isNew) return journal.release();
   await journal.remove();
-  await razeRoom({ root: roomsIn(dir), name: journal.book.room });
+  await razeRoom({ root: roomsIn(dir), name: journal.document.room });
 }
 
 async function copyFiles(

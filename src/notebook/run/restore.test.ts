@@ -39,7 +39,7 @@ describe("a state that is restored", () => {
       async () => ({ restore, destroy }) as unknown as NativePythonSandbox,
     );
     const room = { root: dir, name: "room", hasEgress: false };
-    const plan: RestorePlan = { id: ID, blobs, seal, quarters: { room, createSandbox } };
+    const plan: RestorePlan = { id: ID, blobs, seal, sessionFiles: { room, createSandbox } };
     return { plan, snapshot, createSandbox, destroy };
   }
 

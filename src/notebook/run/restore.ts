@@ -22,7 +22,7 @@ const PATIENCE_MS = 10_000;
 
 export interface RestorePlan {
   readonly id: NotebookId;
-  readonly quarters: Pick<SessionFiles, "room" | "createSandbox">;
+  readonly sessionFiles: Pick<SessionFiles, "room" | "createSandbox">;
   readonly blobs: BlobStore;
   readonly seal: Seal;
 }
@@ -56,7 +56,7 @@ export async function restoreFirst(
     const session = new LiveSession(sandbox, heldAt(executions, snapshot.sequence));
     return { session, snapshot, report, refused };
   }
-  const sandbox = await plan.quarters.createSandbox();
+  const sandbox = await plan.sessionFiles.createSandbox();
   return { session: new LiveSession(sandbox), snapshot: null, report: null, refused };
 }
 
@@ -80,9 +80,9 @@ async function restoreFrom(plan: RestorePlan, snapshot: SnapshotRecord): Promise
       isFinal: true,
     };
   }
-  const file = join(roomFolder(plan.quarters.room), STATE_FILE);
+  const file = join(roomFolder(plan.sessionFiles.room), STATE_FILE);
   const [started, placed] = await Promise.allSettled([
-    plan.quarters.createSandbox(),
+    plan.sessionFiles.createSandbox(),
     placeState(plan, blob, file),
   ]);
   const sandbox = started.status === "fulfilled" ? started.value : undefined;

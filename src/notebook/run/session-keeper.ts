@@ -24,8 +24,8 @@ export interface KeeperPlan {
   readonly id: NotebookId;
   readonly journal: Journal;
   readonly seal: Seal;
-  readonly quarters: SessionFiles;
-  readonly contents: Pick<CellList, "cells" | "has" | "numbersOf">;
+  readonly sessionFiles: SessionFiles;
+  readonly cellList: Pick<CellList, "cells" | "has" | "numbersOf">;
 }
 
 /** Sees to it that a notebook has a session, and that its variables are the newest that can be had. */
@@ -61,20 +61,20 @@ export class SessionKeeper {
 
   /** The numbers of cells that ran but whose effects are not in the variables. */
   get ranAfter(): readonly number[] {
-    return this.#plan.contents.numbersOf(this.missing.map(({ cell }) => cell));
+    return this.#plan.cellList.numbersOf(this.missing.map(({ cell }) => cell));
   }
 
   /** The numbers of the cells that ran then. */
   cellsAt(sequences: readonly number[]): readonly number[] {
-    const { executions } = this.#plan.journal.book;
+    const { executions } = this.#plan.journal.document;
     const ran = executions.filter(({ sequence }) => sequences.includes(sequence));
-    return this.#plan.contents.numbersOf([...new Set(ran.map(({ cell }) => cell))]);
+    return this.#plan.cellList.numbersOf([...new Set(ran.map(({ cell }) => cell))]);
   }
 
   /** What of that nothing brings back, since the cells were deleted; until a cell was told. */
   get goneForGood(): string | undefined {
     const gone = this.missing.filter(
-      ({ cell, isLost }) => !isLost && !this.#plan.contents.has(cell),
+      ({ cell, isLost }) => !isLost && !this.#plan.cellList.has(cell),
     );
     if (gone.length === 0) return undefined;
     const cells = gone.length === 1 ? "a deleted cell is" : `${gone.length} deleted cells are`;
@@ -86,7 +86,7 @@ export class SessionKeeper {
     if (this.#isClosed) throw notebookClosed();
     const former = this.#session;
     if (former !== undefined && !former.isLost) return former;
-    const { snapshots, executions } = this.#plan.journal.book;
+    const { snapshots, executions } = this.#plan.journal.document;
     const usable = snapshots.filter(({ sequence }) => isInEffect(executions, sequence));
     await this.#replace(await this.#restore(usable));
     const event = this.#ended ?? "the session ended and was opened anew";
@@ -112,7 +112,7 @@ export class SessionKeeper {
 
   /** A session that has lost more than a snapshot has is not worth keeping. */
   judge(session: LiveSession): void {
-    const { snapshots, executions } = this.#plan.journal.book;
+    const { snapshots, executions } = this.#plan.journal.document;
     const kept = newestInEffect(snapshots, executions);
     if (kept !== undefined && kept.sequence > session.present) session.abandon();
   }
@@ -120,7 +120,7 @@ export class SessionKeeper {
   /** Back to a point of the timeline; false where nothing is kept of it. */
   async goTo(sequence: number): Promise<boolean> {
     if (await this.#session?.undoTo(sequence)) return true;
-    const kept = this.#plan.journal.book.snapshots.filter((one) => one.sequence === sequence);
+    const kept = this.#plan.journal.document.snapshots.filter((one) => one.sequence === sequence);
     if (sequence !== 0 && kept.length === 0) return false;
     const restored = await this.#restore(kept);
     if (restored.snapshot === null && sequence !== 0) {
@@ -141,13 +141,13 @@ export class SessionKeeper {
   }
 
   async #restore(snapshots: readonly SnapshotRecord[]): Promise<Restored> {
-    const { id, journal, seal, quarters } = this.#plan;
-    const { blobs } = journal.vault;
-    const plan = { id, seal, blobs, quarters };
-    const restored = await restoreFirst(plan, snapshots, journal.book.executions);
+    const { id, journal, seal, sessionFiles } = this.#plan;
+    const { blobs } = journal.blobCollector;
+    const plan = { id, seal, blobs, sessionFiles };
+    const restored = await restoreFirst(plan, snapshots, journal.document.executions);
     try {
       if (restored.refused.length > 0) await this.#setAside(restored.refused);
-      if (journal.book.private !== null) await flagPrivate(restored.session);
+      if (journal.document.private !== null) await flagPrivate(restored.session);
       return restored;
     } catch (error) {
       await restored.session[Symbol.asyncDispose]();
@@ -202,10 +202,10 @@ export class SessionKeeper {
   }
 
   #placeOf({ sequence }: SnapshotRecord): string {
-    const { executions } = this.#plan.journal.book;
+    const { executions } = this.#plan.journal.document;
     const run = executions.find((one) => one.sequence === sequence);
     if (run?.isUnsaved === true) return "a run that was not saved";
-    const { contents } = this.#plan;
+    const { cellList: contents } = this.#plan;
     if (run === undefined || !contents.has(run.cell)) return "a cell that was deleted";
     const isShown = contents.cells.some(({ number }) => number === sequence);
     return isShown ? `cell ${sequence}` : `run ${sequence}`;
@@ -214,6 +214,6 @@ export class SessionKeeper {
   /** Runs whose effects are not in the variables, the last of each cell. */
   get missing(): readonly Execution[] {
     const { held, unsaved = [] } = this.#session ?? {};
-    return missing(marked(this.#plan.journal.book.executions, unsaved), new Set(held));
+    return missing(marked(this.#plan.journal.document.executions, unsaved), new Set(held));
   }
 }

@@ -100,7 +100,7 @@ export class Snapshots {
 
   #isCurrent(): boolean {
     const present = this.#plan.session()?.present ?? 0;
-    const { snapshots, executions } = this.#plan.journal.book;
+    const { snapshots, executions } = this.#plan.journal.document;
     const kept = newestInEffect(snapshots, executions)?.sequence ?? 0;
     const isHopeless = this.#failure?.sequence === present && isLasting(this.#failure.error);
     return present === 0 || present === kept || isHopeless;
@@ -116,7 +116,7 @@ export class Snapshots {
       const end = new AbortController();
       this.#taking = { sequence, end };
       try {
-        await this.#plan.journal.vault.upload(() => this.#take(session, end.signal));
+        await this.#plan.journal.blobCollector.upload(() => this.#take(session, end.signal));
         this.#failure = undefined;
       } catch (error) {
         if (!end.signal.aborted) this.#failure = { sequence, error: failureOf(error) };
@@ -144,7 +144,7 @@ export class Snapshots {
 
   async #take(session: LiveSession, signal: AbortSignal): Promise<void> {
     const { id, journal, seal, maxBytes, keep } = this.#plan;
-    const { blobs } = journal.vault;
+    const { blobs } = journal.blobCollector;
     let upload: Upload | undefined;
     const open = () => {
       // A state that is begun again begins with nothing.

@@ -42,14 +42,14 @@ export class Workspace {
   readonly quota: Quota;
   readonly limit: WorkspaceLimit;
   readonly #owner: Owner | undefined;
-  readonly #inlet: Upload;
+  readonly #upload: Upload;
 
   /** The path is that of `furnishRoom`. */
   constructor(path: string, limits: { workspaceMb: number }) {
     this.path = path;
     this.limit = workspaceLimit(limits);
     this.#owner = roomOwner();
-    this.#inlet = new Upload(path, this.#owner, this.limit);
+    this.#upload = new Upload(path, this.#owner, this.limit);
     this.quota = new Quota((signal) => this.usage(signal), this.limit);
   }
 
@@ -70,7 +70,7 @@ export class Workspace {
   /** Replaces a file as a whole, or makes it, with the folders that it needs. Durable when answered. */
   async put(path: string, content: FileContent): Promise<void> {
     const names = parseFilePath(path);
-    const put = (root: DirHandle) => this.#inlet.put(root, names, content, () => this.usage());
+    const put = (root: DirHandle) => this.#upload.put(root, names, content, () => this.usage());
     await this.#in(put, path);
   }
 
@@ -111,9 +111,9 @@ export class Workspace {
     return this.#in((root) => takeCensus(root));
   }
 
-  async changesSince(before: Scan): Promise<{ changes: FileChanges; census: Scan }> {
-    const census = await this.scan();
-    return { changes: changesBetween(before, census), census };
+  async changesSince(before: Scan): Promise<{ changes: FileChanges; scan: Scan }> {
+    const scan = await this.scan();
+    return { changes: changesBetween(before, scan), scan };
   }
 
   /** Into one that is empty. */

@@ -54,7 +54,7 @@ interface Guest {
 class ChatHttpServer implements ChatServer {
   readonly #options: ChatServerOptions;
   readonly #settings: ChatSettings;
-  readonly #gate: RequestGuard;
+  readonly #guard: RequestGuard;
   readonly #line: AdmissionQueue;
   readonly #intake: BodyIntake;
   readonly #server: Server;
@@ -63,10 +63,10 @@ class ChatHttpServer implements ChatServer {
   #isClosing = false;
   readonly #created = Math.floor(Date.now() / 1000);
 
-  constructor(options: ChatServerOptions, settings: ChatSettings, gate: RequestGuard) {
+  constructor(options: ChatServerOptions, settings: ChatSettings, guard: RequestGuard) {
     this.#options = options;
     this.#settings = settings;
-    this.#gate = gate;
+    this.#guard = guard;
     this.#line = new AdmissionQueue(settings.maxConcurrent, settings.maxWaiting);
     this.#intake = new BodyIntake({ limit: settings.maxBodyBytes });
     this.#server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) =>
@@ -143,14 +143,14 @@ class ChatHttpServer implements ChatServer {
     response: ServerResponse,
     signal: AbortSignal,
   ): Promise<void> {
-    this.#gate.checkOrigin(request);
+    this.#guard.checkOrigin(request);
     const [path = ""] = (request.url ?? "").split("?");
     if (path === "/health") {
       requireMethod(request, "GET");
       send(response, 200, { status: "ok" });
       return;
     }
-    this.#gate.checkKey(request);
+    this.#guard.checkKey(request);
     if (path === "/v1/models" || path === `/v1/models/${encodeURIComponent(this.name)}`) {
       requireMethod(request, "GET");
       const own = { id: this.name, object: "model", created: this.#created, owned_by: "cellar" };

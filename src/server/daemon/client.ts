@@ -38,7 +38,7 @@ const SPOOL_FOLDER = /^cellar-\d+-\w{6}$/;
 
 /** One connection. Its sessions are its own: no other can name them, and they end with it. */
 export class Client {
-  readonly #household: DaemonControl;
+  readonly #control: DaemonControl;
   readonly #socket: Socket;
   readonly #peer: Peer;
   readonly #tenants = new Map<string, ClientSession>();
@@ -46,8 +46,8 @@ export class Client {
   #hasSpoken = false;
   #isGreeted = false;
 
-  constructor(socket: Socket, household: DaemonControl) {
-    this.#household = household;
+  constructor(socket: Socket, control: DaemonControl) {
+    this.#control = control;
     this.#socket = socket;
     this.#peer = new Peer(socket, {
       maxFrameBytes: MAX_DAEMON_FRAME_BYTES,
@@ -90,14 +90,14 @@ export class Client {
       return { ...own, pid: process.pid };
     });
     this.#peer.serve("daemon_stop", async () => {
-      await this.#household.stop();
+      await this.#control.stop();
       return {};
     });
     this.#serve("daemon_keep", async () => {
-      this.#household.keep();
+      this.#control.keep();
       return {};
     });
-    this.#serve("daemon_status", ({ settled }) => this.#household.status(settled));
+    this.#serve("daemon_status", ({ settled }) => this.#control.status(settled));
   }
 
   #serveSessions(): void {
@@ -173,7 +173,7 @@ export class Client {
   async #create(order: Params<"session_create">): Promise<Result<"session_create">> {
     const name = newName();
     const relay = new CallbackForwarder(this.#peer, name, order);
-    const sandbox = await this.#household.create(order, relay.callbacks);
+    const sandbox = await this.#control.create(order, relay.callbacks);
     return this.#admit(name, { sandbox, relay, folders: new Set(), isFirst: true });
   }
 

@@ -136,7 +136,7 @@ export class Daemon implements DaemonControl {
 
   async #warm(): Promise<void> {
     try {
-      const { isolation, interpreter } = await this.#runtime.nursery(this.#settings).warm();
+      const { isolation, interpreter } = await this.#runtime.zygotes(this.#settings).warm();
       const { level, missing } = isolation;
       this.#warmth = {
         state: "ready",

@@ -1,5 +1,5 @@
 import type { Server } from "@modelcontextprotocol/server";
-import type { Desk, DeskChange } from "../../tools/desk.js";
+import type { NotebookChange, NotebookService } from "../../tools/desk.js";
 import type { Subscriptions } from "./subscriptions.js";
 
 /** News come at least so far apart: a client may read everything anew at each of them. */
@@ -8,16 +8,16 @@ const PACE_MS = 500;
 /** Tells a client what changed at the desk. Changes in quick succession are one piece of news. */
 export class ChangeNotifier implements Disposable {
   readonly #server: Server;
-  readonly #watchlist: Subscriptions;
+  readonly #subscriptions: Subscriptions;
   readonly #stop: () => void;
   readonly #changed = new Set<string>();
   #isListChanged = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(server: Server, desk: Desk, watchlist: Subscriptions) {
+  constructor(server: Server, service: NotebookService, subscriptions: Subscriptions) {
     this.#server = server;
-    this.#watchlist = watchlist;
-    this.#stop = desk.listen((change) => this.#hear(change));
+    this.#subscriptions = subscriptions;
+    this.#stop = service.listen((change) => this.#hear(change));
   }
 
   [Symbol.dispose](): void {
@@ -25,7 +25,7 @@ export class ChangeNotifier implements Disposable {
     clearTimeout(this.#timer);
   }
 
-  #hear({ session, kind }: DeskChange): void {
+  #hear({ session, kind }: NotebookChange): void {
     this.#changed.add(session);
     // Cells are listed beside their notebooks; files are not.
     this.#isListChanged ||= kind !== "files";
@@ -35,7 +35,7 @@ export class ChangeNotifier implements Disposable {
 
   async #tell(): Promise<void> {
     this.#timer = undefined;
-    const uris = [...this.#changed].flatMap((session) => this.#watchlist.of(session));
+    const uris = [...this.#changed].flatMap((session) => this.#subscriptions.of(session));
     const isListChanged = this.#isListChanged;
     this.#changed.clear();
     this.#isListChanged = false;

@@ -11,7 +11,7 @@ import {
 import { isCellarError } from "../../errors.js";
 import { cellName } from "../../notebook/cell.js";
 import { partOf, URI_TEMPLATES, uriOf } from "../../tools/addresses.js";
-import type { Desk } from "../../tools/desk.js";
+import type { NotebookService } from "../../tools/desk.js";
 import { refusalOf } from "../../tools/dispatch.js";
 import { LONGEST_ANSWER } from "./stdio-transport.js";
 import { ISOLATION_KEY } from "./tool-calls.js";
@@ -46,7 +46,10 @@ export function listTemplates(): ListResourceTemplatesResult {
 }
 
 /** The notebooks, each with its cells behind it. None is opened for this. */
-export async function listResources(desk: Desk, cursor?: string): Promise<ListResourcesResult> {
+export async function listResources(
+  service: NotebookService,
+  cursor?: string,
+): Promise<ListResourcesResult> {
   if (cursor !== undefined && !CURSOR.test(cursor)) {
     throw new ProtocolError(INVALID_PARAMS, "the cursor is none of this server");
   }
@@ -54,13 +57,13 @@ export async function listResources(desk: Desk, cursor?: string): Promise<ListRe
   const to = from + PAGE;
   const resources: Resource[] = [];
   let at = 0;
-  for (const { session, cells, problem } of await desk.list()) {
+  for (const { session, cells, problem } of await service.list()) {
     const first = Math.max(at, from);
     const last = Math.min(at + 1 + cells, to);
     if (at === first && first < last) resources.push(notebook(session, cells, problem));
     const start = Math.max(first - at - 1, 0);
     if (start < last - at - 1) {
-      resources.push(...(await cellsOf(desk, session)).slice(start, last - at - 1));
+      resources.push(...(await cellsOf(service, session)).slice(start, last - at - 1));
     }
     at += 1 + cells;
   }
@@ -78,8 +81,8 @@ function notebook(session: string, cells: number, problem?: string): Resource {
 }
 
 /** None of a notebook that was deleted meanwhile. */
-async function cellsOf(desk: Desk, session: string): Promise<readonly Resource[]> {
-  const { cells } = await desk.content(session).catch(() => ({ cells: [] }));
+async function cellsOf(service: NotebookService, session: string): Promise<readonly Resource[]> {
+  const { cells } = await service.content(session).catch(() => ({ cells: [] }));
   return cells.map((cell) => ({
     uri: uriOf({ kind: "cell", session, cell: String(cell.index) }),
     name: `${session}, ${cellName(cell)}`,
@@ -87,12 +90,15 @@ async function cellsOf(desk: Desk, session: string): Promise<readonly Resource[]
   }));
 }
 
-export async function readResource(desk: Desk, uri: string): Promise<ReadResourceResult> {
+export async function readResource(
+  service: NotebookService,
+  uri: string,
+): Promise<ReadResourceResult> {
   try {
-    const { mime, text, bytes } = await desk.readResource(uri);
+    const { mime, text, bytes } = await service.readResource(uri);
     const content =
       text === undefined ? { blob: (bytes ?? Buffer.alloc(0)).toString("base64") } : { text };
-    const _meta = { [ISOLATION_KEY]: desk.isolation.level };
+    const _meta = { [ISOLATION_KEY]: service.isolation.level };
     const result = { contents: [{ uri, mimeType: mime, ...content }], _meta };
     if (sizeOf(result.contents) > LARGEST_CONTENT)
       throw tooLarge(uri, (text ?? bytes)?.length ?? 0);

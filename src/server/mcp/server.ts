@@ -1,8 +1,8 @@
 import { INVALID_PARAMS, ProtocolError, Server } from "@modelcontextprotocol/server";
 import { packageVersion } from "../../config.js";
-import type { Desk } from "../../tools/desk.js";
 import { instructionsFor } from "../../tools/instructions.js";
-import { Turnstile } from "../../tools/turnstile.js";
+import type { NotebookService } from "../../tools/service.js";
+import { Semaphore } from "../../tools/turnstile.js";
 import { ChangeNotifier } from "./change-notifier.js";
 import { listResources, listTemplates, readResource } from "./resources.js";
 import type { Subscriptions } from "./subscriptions.js";
@@ -21,16 +21,16 @@ const PROMPT = {
 } as const;
 
 export interface ServerPlan {
-  readonly desk: Desk;
-  readonly watchlist: Subscriptions;
+  readonly service: NotebookService;
+  readonly subscriptions: Subscriptions;
   /** Comes when the client has taken most of what was sent. */
   readonly room: () => Promise<void>;
 }
 
-/** What one client is served from the desk. */
+/** What one client is served from the service. */
 export function makeServer(plan: ServerPlan): Server {
-  const { desk, watchlist } = plan;
-  const instructions = instructionsFor(desk);
+  const { service, subscriptions } = plan;
+  const instructions = instructionsFor(service);
   const server = new Server(
     { name: "cellar", title: "Cellar", version: packageVersion() },
     {
@@ -43,38 +43,40 @@ export function makeServer(plan: ServerPlan): Server {
       },
     },
   );
-  serveTools(server, desk);
+  serveTools(server, service);
   serveResources(server, plan);
   servePrompt(server, instructions);
-  const news = new ChangeNotifier(server, desk, watchlist);
+  const news = new ChangeNotifier(server, service, subscriptions);
   server.onclose = () => news[Symbol.dispose]();
   return server;
 }
 
-function serveTools(server: Server, desk: Desk): void {
+function serveTools(server: Server, service: NotebookService): void {
   const tools = describeTools();
-  const calls = new ToolCalls(desk);
+  const calls = new ToolCalls(service);
   server.setRequestHandler("tools/list", () => ({ tools }));
   server.setRequestHandler("tools/call", (request, context) => calls.call(request, context));
 }
 
-function serveResources(server: Server, { desk, watchlist, room }: ServerPlan): void {
-  const reads = new Turnstile(MOST_READS);
-  server.setRequestHandler("resources/list", ({ params }) => listResources(desk, params?.cursor));
+function serveResources(server: Server, { service, subscriptions, room }: ServerPlan): void {
+  const reads = new Semaphore(MOST_READS);
+  server.setRequestHandler("resources/list", ({ params }) =>
+    listResources(service, params?.cursor),
+  );
   server.setRequestHandler("resources/templates/list", listTemplates);
   server.setRequestHandler("resources/read", ({ params }, { mcpReq: { signal } }) =>
     reads.run(async () => {
       await room();
       signal.throwIfAborted();
-      return await readResource(desk, params.uri);
+      return await readResource(service, params.uri);
     }),
   );
   server.setRequestHandler("resources/subscribe", ({ params }) => {
-    watchlist.add(params.uri);
+    subscriptions.add(params.uri);
     return {};
   });
   server.setRequestHandler("resources/unsubscribe", ({ params }) => {
-    watchlist.delete(params.uri);
+    subscriptions.delete(params.uri);
     return {};
   });
 }

@@ -1,12 +1,12 @@
 import type { Readable, Writable } from "node:stream";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import type { Desk } from "../../tools/desk.js";
+import type { NotebookService } from "../../tools/service.js";
 import { makeServer } from "./server.js";
 import { StdioTransport } from "./stdio-transport.js";
 import { Subscriptions } from "./subscriptions.js";
 
 export interface ServingOptions {
-  readonly desk: Desk;
+  readonly service: NotebookService;
   readonly stdin: Readable;
   readonly stdout: Writable;
   /** Ends the connection. */
@@ -17,11 +17,11 @@ export interface ServingOptions {
 
 /** Serves one client until it goes away or the signal says so. What it had running is cancelled then. */
 export async function serveClient(options: ServingOptions): Promise<void> {
-  const { desk, stdin, stdout, signal, onError } = options;
-  const watchlist = new Subscriptions();
-  const wire = new StdioTransport({ stdin, stdout, observe: watchlist.observe });
+  const { service, stdin, stdout, signal, onError } = options;
+  const subscriptions = new Subscriptions();
+  const wire = new StdioTransport({ stdin, stdout, observe: subscriptions.observe });
   const handle = serveStdio(
-    () => makeServer({ desk, watchlist, room: () => wire.whenWritable() }),
+    () => makeServer({ service, subscriptions, room: () => wire.whenWritable() }),
     {
       transport: wire,
       onerror: onError,

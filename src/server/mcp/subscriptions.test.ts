@@ -10,7 +10,7 @@ function listen(id: number, resourceSubscriptions: unknown) {
   return { jsonrpc: "2.0" as const, id, method: "subscriptions/listen", params };
 }
 
-describe("the watchlist", () => {
+describe("the subscriptions", () => {
   it("has what was asked for one by one, and all at once", () => {
     const list = new Subscriptions();
     list.add(CELL);

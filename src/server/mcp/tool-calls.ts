@@ -9,7 +9,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { TOOLS } from "../../tools/catalogue.js";
-import type { Desk } from "../../tools/desk.js";
+import type { NotebookService } from "../../tools/desk.js";
 import { callTool, refused } from "../../tools/dispatch.js";
 import type { Refusal, ToolAnswer, ToolPart } from "../../tools/tool.js";
 import { ProgressFeed } from "./progress.js";
@@ -60,11 +60,11 @@ function schemaOf(schema: z.ZodObject): McpTool["inputSchema"] {
 
 /** The tool calls of one client. */
 export class ToolCalls {
-  readonly #desk: Desk;
+  readonly #service: NotebookService;
   #running = 0;
 
-  constructor(desk: Desk) {
-    this.#desk = desk;
+  constructor(service: NotebookService) {
+    this.#service = service;
   }
 
   async call(request: CallToolRequest, { mcpReq }: ServerContext): Promise<CallToolResult> {
@@ -74,7 +74,7 @@ export class ToolCalls {
       throw new ProtocolError(INVALID_PARAMS, `there is no such tool; there are ${known}`);
     }
     if (this.#running >= MOST_CALLS) {
-      return resultOf(refused(tooMany(), this.#desk.isolation), this.#desk.isolation.level);
+      return resultOf(refused(tooMany(), this.#service.isolation), this.#service.isolation.level);
     }
     const { signal } = mcpReq;
     const token = request.params._meta?.progressToken ?? mcpReq._meta?.progressToken;
@@ -90,7 +90,10 @@ export class ToolCalls {
     this.#running += 1;
     try {
       const call = { signal, onText: feed?.take };
-      return resultOf(await callTool(this.#desk, name, input, call), this.#desk.isolation.level);
+      return resultOf(
+        await callTool(this.#service, name, input, call),
+        this.#service.isolation.level,
+      );
     } finally {
       this.#running -= 1;
     }

@@ -9,7 +9,7 @@ import {
 } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
 import { addressOf } from "../addresses.js";
-import { Desk, type DeskIsolation, type DeskOptions } from "../desk.js";
+import { NotebookService, type NotebookServiceOptions, type ServiceIsolation } from "../desk.js";
 import { callTool, refused } from "../dispatch.js";
 import { instructionsFor } from "../instructions.js";
 import type { ReadResource } from "../resource-reading.js";
@@ -26,7 +26,7 @@ import {
 
 /** The options of a sandbox among them are for every notebook, and not for a model to choose. */
 export interface ToolsOptions
-  extends Omit<DeskOptions, "config">,
+  extends Omit<NotebookServiceOptions, "config">,
     OfferOptions,
     Omit<REPLConfig, "backend"> {
   /** The one notebook that the model works in; the tools then take no `session`. */
@@ -44,23 +44,31 @@ export async function openTools(options: ToolsOptions): Promise<NotebookTools> {
   checkRuntime(runtime);
   if (only !== undefined) requireList("only", only);
   const offer = new Offer({ session, only });
-  const desk = await Desk.open({ dir, user, config, outputCap, mostOpen, idleMs, runtime });
+  const service = await NotebookService.open({
+    dir,
+    user,
+    config,
+    outputCap,
+    mostOpen,
+    idleMs,
+    runtime,
+  });
   try {
-    if (session !== undefined) await desk.use(session, async () => {});
-    return new NotebookTools(desk, offer);
+    if (session !== undefined) await service.use(session, async () => {});
+    return new NotebookTools(service, offer);
   } catch (error) {
-    await desk.close();
+    await service.close();
     throw error;
   }
 }
 
 /** Notebooks as tools, in the shapes of several providers. */
 export class NotebookTools implements AsyncDisposable {
-  readonly #desk: Desk;
+  readonly #service: NotebookService;
   readonly #offer: Offer;
 
-  constructor(desk: Desk, offer: Offer) {
-    this.#desk = desk;
+  constructor(service: NotebookService, offer: Offer) {
+    this.#service = service;
     this.#offer = offer;
   }
 
@@ -68,8 +76,8 @@ export class NotebookTools implements AsyncDisposable {
     return this.#offer.names;
   }
 
-  get isolation(): DeskIsolation {
-    return this.#desk.isolation;
+  get isolation(): ServiceIsolation {
+    return this.#service.isolation;
   }
 
   /** For the system prompt: how to use the notebooks well, and what their walls are. */
@@ -80,7 +88,7 @@ export class NotebookTools implements AsyncDisposable {
         ? []
         : ["- Here the notebook is chosen already: the tools take no session."];
     const tools = `- You have these tools and no others: ${names.join(", ")}.`;
-    return [instructionsFor(this.#desk), ...notebook, tools].join("\n");
+    return [instructionsFor(this.#service), ...notebook, tools].join("\n");
   }
 
   /** For `generateText({ tools })` and the like. */
@@ -111,8 +119,8 @@ export class NotebookTools implements AsyncDisposable {
     checkNames("dispatch", requireOptions("the options of a call", call), CALL_OPTIONS);
     checkSignal(call.signal);
     const read = this.#offer.read(name, input);
-    if ("refusal" in read) return refused(read.refusal, this.#desk.isolation);
-    return await callTool(this.#desk, name, read.input, call);
+    if ("refusal" in read) return refused(read.refusal, this.#service.isolation);
+    return await callTool(this.#service, name, read.input, call);
   }
 
   /** The whole of what an answer names with a `notebook://` URI. */
@@ -123,12 +131,12 @@ export class NotebookTools implements AsyncDisposable {
         remedy: `Give a URI of ${session}, or open tools without a session.`,
       });
     }
-    return await this.#desk.readResource(uri);
+    return await this.#service.readResource(uri);
   }
 
   /** Cancels what runs, and waits until all is saved. */
   async close(): Promise<void> {
-    await this.#desk.close();
+    await this.#service.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -23,10 +23,10 @@ const info: SandboxInfo = {
 
 /** A session of the pool. */
 async function waiting(): Promise<Session> {
-  const nursery = runtime.nursery(settings);
-  await nursery.warm();
+  const zygotes = runtime.zygotes(settings);
+  await zygotes.warm();
   const limits = wireLimits(settings.limits);
-  return (await nursery.acquire(limits, settings.keepCheckpoints)).family;
+  return (await zygotes.acquire(limits, settings.keepCheckpoints)).session;
 }
 
 afterAll(() => runtime[Symbol.asyncDispose]());
@@ -37,25 +37,25 @@ describe("a rehearsal", () => {
   });
 
   it("goes to its end, whatever policy the first owner wished for", async () => {
-    const family = await waiting();
+    const session = await waiting();
     for (const wish of [{}, { policy: "ast", sanitise: true } as const]) {
       const rehearsal = new Rehearsal({ ...settings, ...wish }, info);
-      const stage = await rehearsal.prepare(family);
+      const stage = await rehearsal.prepare(session);
       expect(await rehearsal.play(stage)).toBe(true);
     }
-    const head = await family.head(0, 0);
+    const head = await session.head(0, 0);
     const step = { step: 1, number: 1, max_output: 1000, checkpoint: "off" } as const;
     const open = await head.request("execute", { ...step, code: "().__class__.__bases__" });
     expect(open.status).toBe("ok");
-    family.close();
+    session.close();
   });
 
   it("leaves nothing in the session", async () => {
-    const family = await waiting();
+    const session = await waiting();
     const rehearsal = new Rehearsal(settings, info);
-    const stage = await rehearsal.prepare(family);
+    const stage = await rehearsal.prepare(session);
     for (let round = 0; round < ROUNDS; round += 1) await rehearsal.play(stage);
-    const head = await family.head(0, 0);
+    const head = await session.head(0, 0);
     expect((await head.request("variables", {})).variables).toEqual([]);
     const code = "import builtins\nprint(_ == '', len(In), Out, sorted(globals()))";
     const step = { step: 1, number: 1, max_output: 1000, checkpoint: "idle" } as const;
@@ -63,38 +63,38 @@ describe("a rehearsal", () => {
     expect(answer.output?.pieces.map(({ text }) => text)).toEqual([
       "True 2 {} ['__builtins__', '__doc__', '__loader__', '__name__', '__package__', '__spec__', 'builtins']\n",
     ]);
-    family.close();
+    session.close();
   });
 
   it("is refused once the session has run a cell", async () => {
-    const family = await waiting();
+    const session = await waiting();
     const rehearsal = new Rehearsal(settings, info);
-    const stage = await rehearsal.prepare(family);
-    const head = await family.head(0, 0);
+    const stage = await rehearsal.prepare(session);
+    const head = await session.head(0, 0);
     const step = { number: 1, code: "x = 1", max_output: 1000, checkpoint: "off" } as const;
     await head.request("execute", { step: 1, ...step });
     const late = head.request("execute", { step: 0, ...step });
     await expect(late).rejects.toSatisfy((error) => isCellarError(error, "REMOTE_ERROR"));
-    family.close();
+    session.close();
     expect(await rehearsal.play(stage)).toBe(false);
   });
 
   it("cannot end the session, however it goes", async () => {
-    const family = await waiting();
-    const stage = await new Rehearsal(settings, info).prepare(family);
+    const session = await waiting();
+    const stage = await new Rehearsal(settings, info).prepare(session);
     stage.kill(0, 0);
     stage.interrupt(0, 1);
     stage.close();
-    const head = await family.head(0, 0);
+    const head = await session.head(0, 0);
     expect((await head.request("variables", {})).variables).toEqual([]);
-    expect(family.isAlive).toBe(true);
-    family.close();
+    expect(session.isAlive).toBe(true);
+    session.close();
   });
 
   it("leaves no timers, however often it is played", async () => {
-    const family = await waiting();
+    const session = await waiting();
     const rehearsal = new Rehearsal(settings, info);
-    const stage = await rehearsal.prepare(family);
+    const stage = await rehearsal.prepare(session);
     const made = vi.spyOn(globalThis, "setInterval");
     const cleared = vi.spyOn(globalThis, "clearInterval");
     for (let round = 0; round < ROUNDS; round += 1) await rehearsal.play(stage);
@@ -107,32 +107,32 @@ describe("a rehearsal", () => {
       expect(timers.filter((timer) => !ended.has(timer))).toEqual([]);
     }, 10_000);
     cleared.mockRestore();
-    family.close();
+    session.close();
   });
 
   it("is answered whole, and tells nobody what it wrote, also when it is slow", async () => {
-    const family = await waiting();
+    const session = await waiting();
     const heard: unknown[] = [];
     const hear = (event: unknown) => heard.push(event);
-    family.watch(0, { output: hear, settled() {}, parked() {}, died: hear });
-    const head = await family.head(0, 0);
+    session.watch(0, { output: hear, settled() {}, parked() {}, died: hear });
+    const head = await session.head(0, 0);
     const cell = { number: 1, max_output: 1000, checkpoint: "off" } as const;
     const code = "import time\ntime.sleep(0.1)\nprint('rehearsed', flush=True)";
     const answer = await head.request("execute", { ...cell, step: 0, code });
     expect(answer).toMatchObject({ status: "ok", output: { pieces: [] } });
     const real = await head.request("execute", { ...cell, step: 1, code: "print('real')" });
     expect(real.status).toBe("ok");
-    await family.askInit("checkpoints", { branch: 0 });
+    await session.askInit("checkpoints", { branch: 0 });
     expect(heard.filter((event) => (event as { step?: number | null }).step === null)).toEqual([]);
-    family.close();
+    session.close();
   });
 
   it("finds out a session that has lost its head, which is not handed out", async () => {
     const prepared = vi.spyOn(Rehearsal.prototype, "prepare");
     const config = { ...POOLED, timeout: 3000, keepCheckpoints: 3 };
-    const nursery = runtime.nursery(resolveSettings(config));
-    await nursery.warm();
-    const lost = prepared.mock.calls.map(([family]) => family);
+    const zygotes = runtime.zygotes(resolveSettings(config));
+    await zygotes.warm();
+    const lost = prepared.mock.calls.map(([session]) => session);
     prepared.mockRestore();
     expect(lost).toHaveLength(POOLED.poolSize);
     for (const family of lost) (await family.head(0, 0)).close();

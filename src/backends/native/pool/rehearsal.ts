@@ -50,8 +50,8 @@ export class Rehearsal {
   }
 
   /** Waits until the session could be handed out. */
-  async prepare(family: Session): Promise<Stage> {
-    const head = await family.head(0, 0);
+  async prepare(session: Session): Promise<Stage> {
+    const head = await session.head(0, 0);
     await head.request("configure", { environment: {} });
     return new Stage(head);
   }
@@ -64,10 +64,10 @@ export class Rehearsal {
     const patience = setTimeout(() => stage.close(), LONGEST_MS).unref();
     try {
       const { callbacks } = splitConfig({});
-      const birthplace = async () => lodge(stage, this.#info, { canHoldContexts: true });
+      const openSession = async () => lodge(stage, this.#info, { canHoldContexts: true });
       const opening = PythonSandbox.open(
         NativePythonSandbox,
-        birthplace,
+        openSession,
         this.#settings,
         callbacks,
         NO_STEP,

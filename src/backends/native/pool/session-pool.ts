@@ -19,7 +19,7 @@ export interface PoolPlan {
 }
 
 interface Ready {
-  readonly family: Session;
+  readonly session: Session;
   readonly stage: Stage;
 }
 
@@ -50,8 +50,8 @@ export class SessionPool {
     const warm = fits ? this.#ready.pop() : undefined;
     this.#refillLater();
     this.#stayHot();
-    if (warm?.stage.isPeopled === true && warm.family.isAlive) return warm.family;
-    warm?.family.close();
+    if (warm?.stage.isPeopled === true && warm.session.isAlive) return warm.session;
+    warm?.session.close();
     return zygote.spawn({ limits, keepCheckpoints, rehearse: false });
   }
 
@@ -67,7 +67,7 @@ export class SessionPool {
     this.#closed = true;
     clearTimeout(this.#timer);
     clearInterval(this.#pulse);
-    for (const { family } of this.#ready.splice(0)) family.close();
+    for (const { session } of this.#ready.splice(0)) session.close();
   }
 
   #missing(): number {
@@ -108,29 +108,29 @@ export class SessionPool {
   async #make(): Promise<boolean> {
     this.#making += 1;
     const { zygote, limits, keepCheckpoints, rehearsal } = this.#plan;
-    const family = zygote.spawn({ limits, keepCheckpoints, rehearse: true });
+    const session = zygote.spawn({ limits, keepCheckpoints, rehearse: true });
     let stage: Stage;
     try {
-      stage = await rehearsal.prepare(family);
+      stage = await rehearsal.prepare(session);
     } catch {
-      family.close();
+      session.close();
       return false;
     } finally {
       this.#making -= 1;
     }
     if (this.#closed) {
-      family.close();
+      session.close();
       return false;
     }
-    const ready = { family, stage };
+    const ready = { session, stage };
     this.#ready.push(ready);
     const withdraw = () => {
       const index = this.#ready.indexOf(ready);
       if (index < 0) return;
       this.#ready.splice(index, 1);
-      family.close();
+      session.close();
     };
-    family.ended.then(withdraw);
+    session.ended.then(withdraw);
     // A head that was lost while nobody had the session is no loss to anybody.
     stage.deserted.then(withdraw);
     return true;

@@ -24,7 +24,7 @@ export interface SparePlan {
 
 interface Spare {
   readonly room: SessionDir;
-  readonly family: Session;
+  readonly session: Session;
 }
 
 /** A session made ahead in a room of its own, which takes the name of the room that is wanted. */
@@ -46,7 +46,7 @@ export class SpareSessionDirs {
     if (spare === undefined || room.hasEgress || existsSync(roomFolder(room))) return false;
     this.#spare = undefined;
     this.#refillLater();
-    if (!spare.family.isAlive) {
+    if (!spare.session.isAlive) {
       discard(spare);
       return false;
     }
@@ -58,7 +58,7 @@ export class SpareSessionDirs {
       discard(spare);
       return false;
     }
-    this.#claimed.set(room.name, spare.family);
+    this.#claimed.set(room.name, spare.session);
     return true;
   }
 
@@ -74,7 +74,7 @@ export class SpareSessionDirs {
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    for (const family of this.#claimed.values()) family.close();
+    for (const session of this.#claimed.values()) session.close();
     if (this.#spare !== undefined) discard(this.#spare);
     this.#spare = undefined;
   }
@@ -98,9 +98,9 @@ export class SpareSessionDirs {
     const name = `spare-${labelOf(currentProcess())}-${randomBytes(4).toString("hex")}`;
     const room = { root: rooms, name, hasEgress: false };
     furnishRoom(room);
-    const spare = { room, family: this.#spawn(room, true) };
+    const spare = { room, session: this.#spawn(room, true) };
     try {
-      const head = await spare.family.head(0, 0);
+      const head = await spare.session.head(0, 0);
       await head.request("configure", { environment: {} });
     } catch {
       discard(spare);
@@ -111,8 +111,8 @@ export class SpareSessionDirs {
   }
 }
 
-function discard({ room, family }: Spare): void {
-  family.close();
+function discard({ room, session }: Spare): void {
+  session.close();
   rmSync(roomFolder(room), { recursive: true, force: true });
 }
 

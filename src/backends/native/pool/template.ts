@@ -15,7 +15,7 @@ const READING_MS = 60_000;
 export interface TemplateContext {
   readonly zygote: Zygote;
   readonly listener: Listener;
-  readonly porter: DescriptorSender;
+  readonly descriptorSender: DescriptorSender;
   /** Where a context is put down that has no file. */
   readonly temporary: string;
 }
@@ -23,18 +23,18 @@ export interface TemplateContext {
 /** The host's side of a process that holds one context and forks the sessions that share it. */
 export class Template {
   readonly #peer: Peer;
-  readonly #cradle: SessionForker;
+  readonly #forker: SessionForker;
 
   private constructor(peer: Peer, listener: Listener, supervisor: Peer) {
     this.#peer = peer;
-    this.#cradle = new SessionForker(peer, listener, supervisor);
-    peer.closed.then((reason) => this.#cradle.lose("process with the context", reason));
+    this.#forker = new SessionForker(peer, listener, supervisor);
+    peer.closed.then((reason) => this.#forker.lose("process with the context", reason));
   }
 
   static async make(context: LargeContext, workshop: TemplateContext): Promise<Template> {
-    const { zygote, listener, porter, temporary } = workshop;
+    const { zygote, listener, descriptorSender, temporary } = workshop;
     await using file = await context.open(temporary);
-    const peer = await zygote.template((name) => porter.carry(name, file.fd));
+    const peer = await zygote.template((name) => descriptorSender.carry(name, file.fd));
     const template = new Template(peer, listener, zygote.supervisor);
     try {
       await template.#read(context);
@@ -50,11 +50,11 @@ export class Template {
   }
 
   get sessions(): number {
-    return this.#cradle.sessions;
+    return this.#forker.sessions;
   }
 
   spawn(order: SpawnOrder): Session {
-    return this.#cradle.spawn(order);
+    return this.#forker.spawn(order);
   }
 
   close(): void {

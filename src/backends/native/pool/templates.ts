@@ -36,9 +36,9 @@ export class Templates {
     shelf.users += 1;
     clearTimeout(shelf.timer);
     try {
-      const family = (await shelf.template).spawn(order);
-      family.gone.then(() => this.#release(shelf));
-      return family;
+      const session = (await shelf.template).spawn(order);
+      session.gone.then(() => this.#release(shelf));
+      return session;
     } catch (error) {
       this.#remove(shelf);
       throw error;

@@ -51,7 +51,7 @@ export interface PlainPlan {
 }
 
 export interface PlainSession {
-  readonly family: Session;
+  readonly session: Session;
   readonly pid: number;
   readonly facts: ProbeFacts;
 }
@@ -68,13 +68,13 @@ export async function startPlain(plan: PlainPlan): Promise<PlainSession> {
     isKilled ||= peer.isOpen;
     endProcesses(child);
   };
-  const session = randomBytes(12).toString("hex");
+  const id = randomBytes(12).toString("hex");
   const token = randomBytes(24).toString("base64url");
-  const family = new Session(session, { endProcess: end, exchange: wall?.exchange });
-  family.ended.then(end);
+  const session = new Session(id, { endProcess: end, exchange: wall?.exchange });
+  session.ended.then(end);
   const over = new Promise<DeathCause>((resolve) => {
     child.once("error", (error) => {
-      family.markLost(startFailure(describeError(error)));
+      session.markLost(startFailure(describeError(error)));
       resolve({ kind: "exit", code: 1 });
     });
     child.once("exit", (code, signal) => {
@@ -89,28 +89,28 @@ export async function startPlain(plan: PlainPlan): Promise<PlainSession> {
   over.then((cause) => {
     removeFolder(folder);
     const how = cause.kind === "signal" ? `signal ${cause.signal}` : cause.kind;
-    family.failAsOneProcess(
+    session.failAsOneProcess(
       cause,
       new CellarError("SESSION_LOST", `the plain process ended (${how})`, {
         details: { reason: STATE_LOST },
       }),
     );
   });
-  peer.notify("plain_boot", { session, token, limits: plan.limits });
+  peer.notify("plain_boot", { session: id, token, limits: plan.limits });
   try {
     const hello = await heard(peer, over);
-    if (hello.token !== token || hello.session !== session || hello.role !== "plain") {
+    if (hello.token !== token || hello.session !== id || hello.role !== "plain") {
       throw new Error("it did not say hello properly");
     }
     if (hello.protocol !== PROTOCOL_VERSION) {
       throw new Error(`it speaks version ${hello.protocol} of the protocol`);
     }
     peer.on("hello", () => peer.close());
-    family.welcome(hello, peer);
-    return { family, pid: child.pid ?? 0, facts: plainFacts(hello.abilities) };
+    session.welcome(hello, peer);
+    return { session, pid: child.pid ?? 0, facts: plainFacts(hello.abilities) };
   } catch (error) {
-    family.close();
-    await family.gone;
+    session.close();
+    await session.gone;
     throw startFailure(said() === "" ? describeError(error) : said(), error);
   }
 }

@@ -81,7 +81,7 @@ export const GIVEN_ENVIRONMENT =
   /^(PATH|LANG|LC_CTYPE|HOME|PWD|MPL\w+|PYTHON\w+|IPYTHONDIR|XDG_(CACHE|CONFIG|DATA|STATE)_HOME|\w+_NUM_THREADS|KMP_\w+)$/;
 
 export interface ProbeSubject {
-  readonly family: Session;
+  readonly session: Session;
   readonly zygotePid: number;
   readonly cgroups: Cgroups;
   readonly temporary: string;
@@ -96,7 +96,7 @@ export async function probeWalls(subject: ProbeSubject): Promise<ProbeFacts> {
   const server = await listenOnLoopback();
   try {
     const { port } = server.address() as AddressInfo;
-    const head = await subject.family.head(0, 0);
+    const head = await subject.session.head(0, 0);
     await head.request("initialize", {
       step: 1,
       variables: { _canary: canary, _port: port },
@@ -194,7 +194,7 @@ function hostUid(pid: number): number {
   return Number(/^Uid:\s+(\d+)/m.exec(status)?.[1] ?? 0);
 }
 
-function groupFacts({ cgroups, family }: ProbeSubject): ProbeFacts {
+function groupFacts({ cgroups, session }: ProbeSubject): ProbeFacts {
   if (cgroups.version === undefined) {
     const missing = { ok: false, detail: cgroups.missing, fix: cgroups.remedy };
     return { "cgroup.memory": missing, "cgroup.pids": missing };
@@ -204,7 +204,7 @@ function groupFacts({ cgroups, family }: ProbeSubject): ProbeFacts {
       ? cgroups.directories
       : { memory: cgroups.directories.unified, pids: cgroups.directories.unified };
   const holds = (place: string): Finding =>
-    inhabited(join(place, family.session))
+    inhabited(join(place, session.id))
       ? { ok: true, detail: `cgroup v${cgroups.version}, one group per session` }
       : { ok: false, detail: "the session is not in its group", fix: remedyFor("cgroups") };
   return { "cgroup.memory": holds(places.memory), "cgroup.pids": holds(places.pids) };

@@ -28,7 +28,7 @@ export interface SingleProcessPlan {
 /** One process behind a wall that shares the host's process numbers: no zygote, no checkpoints. */
 export async function startLone(
   plan: SingleProcessPlan,
-): Promise<{ family: Session; pid: number; interpreter: Interpreter }> {
+): Promise<{ session: Session; pid: number; interpreter: Interpreter }> {
   const { settings, surroundings, folders } = plan;
   requireOwnFiles(surroundings.packageRoot, "native");
   const bwrap = locateBwrap(surroundings.path);
@@ -53,9 +53,9 @@ export async function startLone(
     const { mounts, workspace } = plan;
     const wall = { bwrap, folder, identity, mounts, sharesNetwork, workspace, exchange };
     const limits = wireLimits(settings.limits);
-    const { family, pid } = await startPlain({ interpreter, surroundings, limits, wall });
-    family.gone.then(tidy);
-    return { family, pid, interpreter };
+    const { session, pid } = await startPlain({ interpreter, surroundings, limits, wall });
+    session.gone.then(tidy);
+    return { session, pid, interpreter };
   } catch (error) {
     tidy();
     throw fallen(error);
@@ -64,10 +64,10 @@ export async function startLone(
 
 /** What such a session proves about its walls; it is used up by that. */
 export async function probeLone(plan: SingleProcessPlan): Promise<IsolationReport> {
-  const { family, pid } = await startLone(plan);
+  const { session, pid } = await startLone(plan);
   try {
     const facts = await probeWalls({
-      family,
+      session,
       zygotePid: processBehind(pid),
       cgroups: {
         version: undefined,
@@ -79,8 +79,8 @@ export async function probeLone(plan: SingleProcessPlan): Promise<IsolationRepor
     });
     return assess(facts);
   } finally {
-    family.close();
-    await family.gone;
+    session.close();
+    await session.gone;
   }
 }
 

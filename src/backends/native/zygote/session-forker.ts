@@ -32,7 +32,7 @@ export class SessionForker {
   readonly #peer: Peer;
   readonly #listener: Listener;
   readonly #supervisor: Peer;
-  readonly #families = new Map<string, Session>();
+  readonly #sessions = new Map<string, Session>();
   /** Sessions asked for whose head has not come yet. */
   #starting = 0;
 
@@ -46,41 +46,41 @@ export class SessionForker {
     this.#peer = peer;
     this.#listener = listener;
     this.#supervisor = supervisor;
-    peer.on("exited", ({ session, reason }) => {
-      const family = this.#families.get(session);
-      family?.markExited(obituary(reason));
-      this.#families.delete(session);
-      if (family === undefined) onExit(session);
+    peer.on("exited", ({ session: id, reason }) => {
+      const session = this.#sessions.get(id);
+      session?.markExited(obituary(reason));
+      this.#sessions.delete(id);
+      if (session === undefined) onExit(id);
     });
   }
 
   get sessions(): number {
-    return this.#families.size;
+    return this.#sessions.size;
   }
 
   /** Asks for a session and returns at once; its parts arrive through the listener. */
   spawn(order: SpawnOrder): Session {
-    const { name: session, token } = newCredentials();
+    const { name: id, token } = newCredentials();
     const restMs = order.room === undefined ? undefined : ROOM_REST_MS;
-    const family = new Session(session, {
+    const session = new Session(id, {
       isCrowded: () => this.#starting > CROWD,
       restMs,
-      forceEnd: () => this.#supervisor.notify("end_session", { session }),
+      forceEnd: () => this.#supervisor.notify("end_session", { session: id }),
     });
-    this.#families.set(session, family);
+    this.#sessions.set(id, session);
     this.#starting += 1;
-    const late = setTimeout(() => family.markLost(notStarted()), START_MS);
+    const late = setTimeout(() => session.markLost(notStarted()), START_MS);
     late.unref();
     const started = () => {
       clearTimeout(late);
       this.#starting -= 1;
     };
-    family.head(0, 0).then(started, started);
-    this.#listener.expect(session, token, (hello, peer) => family.welcome(hello, peer));
-    family.ended.then(() => this.#listener.forget(session));
+    session.head(0, 0).then(started, started);
+    this.#listener.expect(id, token, (hello, peer) => session.welcome(hello, peer));
+    session.ended.then(() => this.#listener.forget(id));
     this.#peer
       .request("spawn", {
-        session,
+        session: id,
         token,
         limits: order.limits,
         keep_checkpoints: order.keepCheckpoints,
@@ -94,23 +94,23 @@ export class SessionForker {
           { cause: error },
         );
         if (!isCellarError(error, "REMOTE_ERROR")) {
-          family.markLost(failure);
+          session.markLost(failure);
           return;
         }
-        family.markExited(failure);
-        this.#families.delete(session);
+        session.markExited(failure);
+        this.#sessions.delete(id);
       });
-    return family;
+    return session;
   }
 
   /** The process is gone, and with it what it made; `isWanted` where the host has ended it. */
   lose(what: string, reason: CellarError, isWanted = false): void {
     const code = isWanted ? "SESSION_CLOSED" : "SESSION_LOST";
-    for (const family of [...this.#families.values()]) {
+    for (const session of [...this.#sessions.values()]) {
       const how = `the ${what} ended`;
-      family.markExited(new CellarError(code, how, { details: { reason: how }, cause: reason }));
+      session.markExited(new CellarError(code, how, { details: { reason: how }, cause: reason }));
     }
-    this.#families.clear();
+    this.#sessions.clear();
   }
 }
 

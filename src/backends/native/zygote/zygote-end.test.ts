@@ -35,7 +35,7 @@ describe("sessions of a zygote", () => {
   ])("%s", async (_, falls, code) => {
     const control = new FarEnd();
     const zygote = zygoteWith(control);
-    const family = zygote.spawn(ORDER);
+    const session = zygote.spawn(ORDER);
     await expect.poll(() => control.received.some(({ method }) => method === "spawn")).toBe(true);
     const asked = control.received.find(({ method }) => method === "spawn");
     await control.send(encodeFrame({ jsonrpc: "2.0", id: asked?.id ?? 0, result: {} }));
@@ -44,6 +44,6 @@ describe("sessions of a zygote", () => {
       await expect.poll(() => zygote.isAlive).toBe(false);
     }
     await zygote.close();
-    expect(await family.ended).toMatchObject({ code });
+    expect(await session.ended).toMatchObject({ code });
   });
 });

@@ -69,7 +69,7 @@ interface Generation {
 }
 
 export interface Placement {
-  readonly family: Session;
+  readonly session: Session;
   readonly isolation: IsolationReport;
   readonly info: SandboxInfo;
 }
@@ -117,8 +117,8 @@ export class ZygoteHost {
     const generation = await this.#generation();
     generation.made += 1;
     const { pool, spareRooms } = generation;
-    const family = room === undefined ? pool.take(limits, keepCheckpoints) : spareRooms.take(room);
-    return placed(generation, family);
+    const session = room === undefined ? pool.take(limits, keepCheckpoints) : spareRooms.take(room);
+    return placed(generation, session);
   }
 
   /** A zygote may end while a context is read into it; that is no fault of the context. */
@@ -260,7 +260,7 @@ export class ZygoteHost {
       const limits = wireLimits(settings.limits);
       const probed = zygote.spawn({ limits, keepCheckpoints: 1, rehearse: false });
       const facts = await probeWalls({
-        family: probed,
+        session: probed,
         zygotePid: zygote.pid ?? 0,
         cgroups,
         temporary: surroundings.temporary,
@@ -286,8 +286,13 @@ export class ZygoteHost {
       });
       pool.fill();
       const { temporary } = surroundings;
-      const porter = new DescriptorSender(interpreter.executable, runner, wall.hatch);
-      const templates = new Templates({ zygote, listener, porter, temporary });
+      const descriptorSender = new DescriptorSender(interpreter.executable, runner, wall.hatch);
+      const templates = new Templates({
+        zygote,
+        listener,
+        descriptorSender,
+        temporary,
+      });
       return {
         zygote,
         pool,
@@ -316,8 +321,8 @@ export class ZygoteHost {
   }
 }
 
-function placed({ isolation, info }: Generation, family: Session): Placement {
-  return { family, isolation, info };
+function placed({ isolation, info }: Generation, session: Session): Placement {
+  return { session, isolation, info };
 }
 
 /** `stores` are further folders that no session may see as a whole. */

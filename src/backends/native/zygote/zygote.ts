@@ -24,7 +24,7 @@ export class Zygote {
   readonly #wall: Wall;
   readonly #peer: Peer;
   readonly #listener: Listener;
-  readonly #cradle: SessionForker;
+  readonly #forker: SessionForker;
   /** Who waits for the link of a template, by its name. */
   readonly #expectant = new Map<string, (error: CellarError) => void>();
   #closing = false;
@@ -38,7 +38,7 @@ export class Zygote {
     this.#wall = wall;
     this.#listener = listener;
     this.#peer = new Peer(wall.control);
-    this.#cradle = new SessionForker(this.#peer, listener, this.#peer, (name) =>
+    this.#forker = new SessionForker(this.#peer, listener, this.#peer, (name) =>
       this.#expectant.get(name)?.(new CellarError("START_FAILED", "the template ended at once")),
     );
     wall.process.unref();
@@ -79,7 +79,7 @@ export class Zygote {
   }
 
   get sessions(): number {
-    return this.#cradle.sessions;
+    return this.#forker.sessions;
   }
 
   get isAlive(): boolean {
@@ -93,7 +93,7 @@ export class Zygote {
 
   /** Asks for a session and returns at once; its parts arrive through the listener. */
   spawn(order: SpawnOrder): Session {
-    return this.#cradle.spawn(order);
+    return this.#forker.spawn(order);
   }
 
   /** The link of a new child for the file that `handIn` passes through the hatch under its name. */
@@ -148,7 +148,7 @@ export class Zygote {
   #lose(reason: CellarError): void {
     this.#peer.close(reason);
     for (const reject of this.#expectant.values()) reject(reason);
-    this.#cradle.lose("sandbox process", reason, this.#isWanted);
+    this.#forker.lose("sandbox process", reason, this.#isWanted);
   }
 }
 

@@ -47,12 +47,12 @@ async function report({ probe }: ProcessPlan): Promise<void> {
 /** After the greeting, which need not wait for it; what the host says meanwhile is read then. */
 async function startEar(signals: Signals, leave: Leave): Promise<void> {
   const { Worker } = await import("node:worker_threads");
-  const ear = new Worker(new URL("./control-thread.js", import.meta.url), {
+  const controlThread = new Worker(new URL("./control-thread.js", import.meta.url), {
     workerData: signals.memory,
     env: {},
     resourceLimits: { codeRangeSizeMb: EAR_CODE_MB },
   });
-  ear.on("error", () => leave(1));
+  controlThread.on("error", () => leave(1));
 }
 
 /** All that Pyodide needs of Node's, which takes some milliseconds to load. */

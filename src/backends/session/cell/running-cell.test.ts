@@ -15,14 +15,14 @@ function notice(method: string, params: object): Buffer {
 }
 
 /** A cell on a session whose two links the test plays. */
-function begin(): { cell: RunningCell; family: Session; init: FarEnd; head: FarEnd } {
-  const family = new Session("s", {});
+function begin(): { cell: RunningCell; session: Session; init: FarEnd; head: FarEnd } {
+  const session = new Session("s", {});
   const links = { init: open(), head: open() };
   for (const role of ["init", "head"] as const) {
-    family.welcome({ ...HELLO, role, abilities: [] }, links[role].peer);
+    session.welcome({ ...HELLO, role, abilities: [] }, links[role].peer);
   }
   const branch = new Branch(
-    family,
+    session,
     0,
     new StepHistory(),
     () => {},
@@ -32,7 +32,7 @@ function begin(): { cell: RunningCell; family: Session; init: FarEnd; head: FarE
   const limits = { timeout: 1000, grace: 100, maxOutputLength: 100, queryTotal: 1000 };
   const order = { ...limits, step: 1, number: 1, code: "1" };
   const cell = new RunningCell(branch, { ...order, checkpoint: "idle", callbacks: {}, calls });
-  return { cell, family, init: links.init.far, head: links.head.far };
+  return { cell, session, init: links.init.far, head: links.head.far };
 }
 
 afterEach(() => {
@@ -42,7 +42,7 @@ afterEach(() => {
 describe("a cell that is over", () => {
   it("has no timer left that could end its session, whatever its dead head's link still says", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const { cell, family, init, head } = begin();
+    const { cell, session, init, head } = begin();
     const running = cell.run();
     const cause = { kind: "signal", signal: 11 };
     const death = { branch: 0, generation: 0, step: 1, cause, restored: 0, next_generation: 1 };
@@ -53,6 +53,6 @@ describe("a cell that is over", () => {
     await init.send();
     expect(vi.getTimerCount()).toBe(0);
     await vi.advanceTimersByTimeAsync(120_000);
-    expect(family.isAlive).toBe(true);
+    expect(session.isAlive).toBe(true);
   });
 });

@@ -1,23 +1,19 @@
 import { setMaxListeners } from "node:events";
-import { constants } from "node:os";
 import { CellarError, describeError } from "../../../errors.js";
 import type { CheckpointMode, Params, Result } from "../../../protocol/messages.js";
-import type { ExecutionError, ExecutionStatus, REPLConfig } from "../../backend.js";
+import type { REPLConfig } from "../../backend.js";
 import type { Branch, CellListener, Death } from "../branch.js";
 import { Collector } from "./collector.js";
 import type { HostCalls } from "./host-calls.js";
 import { type Allowance, PausableTimer } from "./pausable-timer.js";
 
+/** A closed link is mostly a dead head, of which init tells by itself. */
+const DEATH_NOTICE_MS = 250;
+
 /** A head whose pipes were broken by the cell never reports the end of its output: then nothing comes. */
 const SETTLE_MS = 5_000;
 /** Nor may what is left running write on and on under the cell's name. */
 const LONGEST_SETTLE_MS = 15_000;
-/** How a process leaves that has no memory left to say so with. */
-const OUT_OF_MEMORY_EXIT = 86;
-/** What Python and C++ say before they abort because there is none. */
-const LAST_WORDS = /^Fatal Python error: .*MemoryError|^terminate called .*'std::bad_alloc'/m;
-/** A closed link is mostly a dead head, of which init tells by itself. */
-const DEATH_NOTICE_MS = 250;
 
 export type StopCause = "timeout" | "cancelled";
 
@@ -123,8 +119,8 @@ export class RunningCell implements CellListener {
     if (this.#answered || this.#cause !== undefined) return;
     this.#cause = cause;
     this.#calling?.abort();
-    const { family, number } = this.#branch;
-    family.interrupt(number, this.#order.step);
+    const { session, number } = this.#branch;
+    session.interrupt(number, this.#order.step);
     this.#after(this.#order.grace, () => {
       if (!this.#answered) this.#kill();
     });
@@ -140,13 +136,13 @@ export class RunningCell implements CellListener {
     const lost = new Promise<CellEnd>((resolve) => {
       wakeLost = resolve;
     });
-    const attending = this.#branch.family.onEnd((reason) => wakeLost({ kind: "lost", reason }));
+    const attending = this.#branch.session.onEnd((reason) => wakeLost({ kind: "lost", reason }));
     this.#clock = new PausableTimer(this.#order, (limit) => {
       if (this.#cause === undefined) this.#exceeded = limit;
       this.stop("timeout");
     });
-    this.#branch.family.announceTimeout(timeout);
-    const { restMs } = this.#branch.family;
+    this.#branch.session.announceTimeout(timeout);
+    const { restMs } = this.#branch.session;
     try {
       const answered = this.#branch
         .ask("execute", {
@@ -201,9 +197,9 @@ export class RunningCell implements CellListener {
 
   #kill(): void {
     if (this.#isOver) return;
-    const { family, number } = this.#branch;
-    family.kill(number, this.#generation);
-    this.#deadline ??= family.deadline("the end of its process");
+    const { session, number } = this.#branch;
+    session.kill(number, this.#generation);
+    this.#deadline ??= session.deadline("the end of its process");
   }
 
   /** The head's link ended without an answer: it died, or it spoke nonsense and must go. */
@@ -244,77 +240,10 @@ function manyListeners(controller: AbortController): AbortController {
   return controller;
 }
 
-export function answeredStatus(answer: Result<"execute">): ExecutionStatus {
-  switch (answer.status) {
-    case "ok":
-      return "ok";
-    case "error":
-      return answer.error?.type === "MemoryError" ? "oom" : "error";
-    case "interrupted":
-      return "error";
-  }
-}
-
-/** Status and error of a cell whose process died under it. */
-export function describeDeath(
-  end: Extract<CellEnd, { kind: "died" | "lost" }>,
-  { cause, limit, collector }: Pick<RunningCell, "cause" | "limit" | "collector">,
-): { status: ExecutionStatus; error: ExecutionError } {
-  if (cause !== undefined) return { status: cause, error: stopError(cause, limit) };
-  if (end.kind === "lost") {
-    return crashed("SessionLost", `The session ended during the cell: ${end.reason.message}`);
-  }
-  if (end.broken !== undefined) {
-    return crashed("ProtocolError", `The cell broke the runner's channel: ${end.broken.message}`);
-  }
-  const { cause: death } = end.death;
-  switch (death.kind) {
-    case "oom":
-      return starved();
-    case "signal":
-      if (LAST_WORDS.test(collector.whole("stderr"))) return starved();
-      return crashed("Crashed", `The process was ended by ${signalName(death.signal)}`);
-    case "exit":
-      if (death.code === OUT_OF_MEMORY_EXIT) return starved();
-      return crashed("Crashed", `The process left with exit code ${death.code}`);
-    case "killed":
-      return crashed("Crashed", "The process was ended by the host");
-  }
-}
-
-function starved(): { status: "oom"; error: ExecutionError } {
-  return {
-    status: "oom",
-    error: plain("MemoryError", "The cell exceeded the memory limit and was ended"),
-  };
-}
-
 function timeLimit(milliseconds: number): string {
   return `its time limit of ${milliseconds / 1000} s`;
 }
 
 function totalLimit(milliseconds: number): string {
   return `what its questions to the host may take in all (queryTotal, ${milliseconds / 1000} s)`;
-}
-
-export function stopError(cause: StopCause, limit: string): ExecutionError {
-  switch (cause) {
-    case "timeout":
-      return plain("TimeoutError", `The cell exceeded ${limit}`);
-    case "cancelled":
-      return plain("Cancelled", "The cell was cancelled");
-  }
-}
-
-function crashed(type: string, message: string): { status: "crashed"; error: ExecutionError } {
-  return { status: "crashed", error: plain(type, message) };
-}
-
-function plain(type: string, message: string): ExecutionError {
-  return { type, message, traceback: `${type}: ${message}` };
-}
-
-function signalName(number: number): string {
-  const name = Object.entries(constants.signals).find(([, value]) => value === number)?.[0];
-  return name === undefined ? `signal ${number}` : `${name} (signal ${number})`;
 }

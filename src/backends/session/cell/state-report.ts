@@ -66,8 +66,8 @@ export function withoutContext(error: unknown): StateReport {
 }
 
 /** The state of a session that is gone as a whole. */
-export async function lostState(family: Session): Promise<StateReport> {
-  const { details } = await family.ended;
+export async function lostState(session: Session): Promise<StateReport> {
+  const { details } = await session.ended;
   return { survived: false, checkpoint: null, reason: String(details.reason ?? "session") };
 }
 
@@ -82,4 +82,15 @@ export async function takenBack(branch: Branch, going: Promise<void>): Promise<S
   return reason === undefined
     ? { survived: true, checkpoint }
     : { survived: false, checkpoint, reason };
+}
+
+/** A restored state, as far as the process that holds it is ready and answers. */
+export async function seenState(
+  branch: Branch,
+  report: StateReport,
+  ready: Promise<void>,
+): Promise<StateReport> {
+  const isThere = await ready.then(() => branch.isThere()).catch(() => false);
+  const checkpoint = branch.line.present.id;
+  return isThere ? { ...report, checkpoint } : { survived: false, checkpoint, reason: UNSEEN };
 }

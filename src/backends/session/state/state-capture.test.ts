@@ -24,19 +24,19 @@ function stateOf(text: string): Buffer {
 /** A capture of a session whose links the test plays; the sink keeps the last opening alone. */
 class Stage {
   readonly init = open();
-  readonly family = new Session("s", {});
+  readonly session = new Session("s", {});
   readonly captured: Promise<Captured>;
   opened = 0;
   kept = "";
 
   constructor() {
-    this.family.welcome({ ...HELLO, role: "init", generation: 0 }, this.init.peer);
+    this.session.welcome({ ...HELLO, role: "init", generation: 0 }, this.init.peer);
     const line = new StepHistory();
     line.issue(1);
     line.add({ id: 1, cell: 1 });
     line.parked(1);
     const branch = new Branch(
-      this.family,
+      this.session,
       0,
       line,
       () => {},
@@ -57,7 +57,7 @@ class Stage {
   /** A copy connects to write its state. */
   writer(number: number): Writer {
     const { far, peer } = open();
-    this.family.welcome({ ...HELLO, role: "writer", generation: number }, peer);
+    this.session.welcome({ ...HELLO, role: "writer", generation: number }, peer);
     return new Writer(far);
   }
 
@@ -132,7 +132,7 @@ describe("a state on its way out", () => {
     await until(() => (first.far.destroyed ? true : undefined));
     await stage.answer("lend_writer", { done: true });
     const head = open();
-    stage.family.welcome({ ...HELLO, role: "head", generation: 0 }, head.peer);
+    stage.session.welcome({ ...HELLO, role: "head", generation: 0 }, head.peer);
     const asked = await until(() => head.far.received.find((one) => one.method === "write_state"));
     const forked = { jsonrpc: "2.0", id: asked.id ?? 0, result: { forked: true } };
     await head.far.send(encodeFrame(forked));

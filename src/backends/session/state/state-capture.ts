@@ -79,13 +79,13 @@ export class StateCapture {
 
   /** From the copy that is parked anyway: the head does not even notice. */
   async #fromCheckpoint(): Promise<Captured | undefined> {
-    const { family, number, line } = this.#branch;
+    const { session, number, line } = this.#branch;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const { id, cell } = line.present;
       if (id === 0 || !(await line.untilParked(id, PARKING_MS))) return undefined;
       const { writer, manifest, giveUp } = this.#expect();
       const order = { branch: number, checkpoint: id, writer, ...this.#scope };
-      const answer = await family.askInit("capture", order);
+      const answer = await session.askInit("capture", order);
       if (answer.done) return { manifest: await manifest, cell, blocked: false };
       // The copy may have made a writer all the same, which must not write into what comes next.
       giveUp();
@@ -97,10 +97,10 @@ export class StateCapture {
 
   /** From a copy made for this; where threads run, by the head itself. */
   async #fromHead(): Promise<Captured> {
-    const { family, number, line } = this.#branch;
+    const { session, number, line } = this.#branch;
     const begun = await this.#enqueue(async () => {
       const { writer, manifest, giveUp } = this.#expect();
-      const { done } = await family.askInit("lend_writer", { branch: number, writer });
+      const { done } = await session.askInit("lend_writer", { branch: number, writer });
       if (!done) {
         giveUp();
         throw new CellarError("SESSION_LOST", "the session cannot write its state");
@@ -119,7 +119,7 @@ export class StateCapture {
   }
 
   async #throughFile(): Promise<Captured> {
-    const { exchange } = this.#branch.family;
+    const { exchange } = this.#branch.session;
     if (exchange !== undefined) return this.#through({}, () => readExchange(exchange));
     const folder = await mkdtemp(join(tmpdir(), `cellar-${process.pid}-`)).catch(
       (error: unknown) => {
@@ -157,7 +157,7 @@ export class StateCapture {
 
   /** The number of a writer, and what it will have told at its end. */
   #expect(): { writer: number; manifest: Promise<StateManifest>; giveUp: () => void } {
-    const { family } = this.#branch;
+    const { session } = this.#branch;
     const { signal } = this.#options;
     const state = this.#begin();
     let writer = 0;
@@ -166,7 +166,7 @@ export class StateCapture {
     const abort = () => fail(signal?.reason);
     const manifest = new Promise<StateManifest>((resolve, reject) => {
       fail = reject;
-      writer = family.expectWriter({
+      writer = session.expectWriter({
         arrived: (peer) => {
           link = peer;
           this.#hear(peer, state, resolve, reject);
@@ -178,14 +178,14 @@ export class StateCapture {
     const end = () => {
       signal?.removeEventListener("abort", abort);
       state.end();
-      family.endWriter(writer);
+      session.endWriter(writer);
     };
     manifest.then(end, () => {
       end();
       link?.close();
     });
     const giveUp = () => {
-      family.forgetWriter(writer);
+      session.forgetWriter(writer);
       fail(new CellarError("SESSION_LOST", "no copy writes the state"));
     };
     return { writer, manifest, giveUp };
