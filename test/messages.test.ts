@@ -12,7 +12,7 @@ const INSIDE =
   /\b(zygotes?|frames?|links?|walls?|rooms?|lodgings?|nurser(?:y|ies)|cradles?|famil(?:y|ies)|heads?|porters?|wardens?|mend(?:s|ed|ing)?)\b/i;
 /** Where such a word is the field's own, or no part of a message. */
 const ELSEWHERE: readonly RegExp[] = [
-  /(?:symbolic|hard|resource) links?|data frames?|lz4\.frame|walls: false|from cellar_runner\.\w+ import/gi,
+  /(?:symbolic|hard|resource) links?|data frames?|lz4\.frame|walls: false|from cellar_runner\.[\w.]+ import/gi,
 ];
 
 interface Text {

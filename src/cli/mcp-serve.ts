@@ -1,6 +1,6 @@
 import { serveClient } from "../server/mcp/serving.js";
 import { StdoutGuard } from "../server/mcp/stdout-guard.js";
-import { NotebookService } from "../tools/service.js";
+import { NotebookService } from "../tools/desk.js";
 import { EXIT } from "./exit-codes.js";
 import { complain, invalidInput } from "./failures.js";
 import { inOurWords } from "./notebook-opening.js";

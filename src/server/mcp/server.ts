@@ -1,7 +1,7 @@
 import { INVALID_PARAMS, ProtocolError, Server } from "@modelcontextprotocol/server";
 import { packageVersion } from "../../config.js";
 import { instructionsFor } from "../../tools/instructions.js";
-import type { NotebookService } from "../../tools/service.js";
+import type { NotebookService } from "../../tools/desk.js";
 import { Semaphore } from "../../tools/turnstile.js";
 import { ChangeNotifier } from "./change-notifier.js";
 import { listResources, listTemplates, readResource } from "./resources.js";
