@@ -1,6 +1,6 @@
 import { Duplex } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { CellarError } from "../errors.js";
 import { open } from "./far-end.case.test.js";
 import { encodeFrame } from "./frames.js";
@@ -25,7 +25,7 @@ describe("questions of the other side", () => {
       return { output: input };
     });
     await far.send(ask(2, "two"), ask(3, "throw"), ask(4, "mute"));
-    await nextTurn();
+    await vi.waitUntil(() => far.received.length >= 4);
     expect(far.received).toEqual([
       { jsonrpc: "2.0", id: 1, error: { code: -32601, message: "nothing answers host_call" } },
       { jsonrpc: "2.0", id: 2, result: { output: "two" } },
@@ -42,7 +42,7 @@ describe("questions of the other side", () => {
     const { far, peer } = open();
     peer.serve("host_call", async () => ({ output: "x".repeat(MAX_FRAME_BYTES) }));
     await far.send(ask(1));
-    await nextTurn();
+    await vi.waitUntil(() => far.received.length >= 1);
     expect(far.received[0]).toMatchObject({ id: 1, error: { data: { code: "TOO_LARGE" } } });
     const wrong = { jsonrpc: "2.0", id: 2, method: "host_call", params: { step: "x" } };
     await far.send(encodeFrame(wrong));
