@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { loadTokenizer } from "../dist/agent/tokens.js";
+import { loadTokenizer } from "../dist/agent/observation/tokens.js";
 import { Oracle } from "./oracle.mjs";
 
 /** As OpenAI counts them: for each message and its role, and before the answer. */

@@ -31,12 +31,12 @@ export async function bundle(folder = root) {
   // What is left of an earlier build would hide that this one failed.
   rmSync(join(folder, "dist", "vendor"), { recursive: true, force: true });
   const { build } = await import("esbuild");
-  await bundleQuickWay(build, join(folder, "dist", "cli", "quick.js"));
+  await bundleFastExec(build, join(folder, "dist", "cli", "fast-exec.js"));
   await vendor(build, folder);
 }
 
-/** Puts the quick way of `cellar exec` into one file: loading many takes longer than a cell. */
-async function bundleQuickWay(build, file) {
+/** Puts the fast way of `cellar exec` into one file: loading many takes longer than a cell. */
+async function bundleFastExec(build, file) {
   await build({
     ...OPTIONS,
     entryPoints: [file],

@@ -1,22 +1,23 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /// <reference types="node" preserve="true" />
-export type { AgentRecord } from "./agent/agent-record.js";
+
 export {
   AgentRepl,
   type AgentReplOptions,
   type Turn,
   type TurnOptions,
 } from "./agent/agent-repl.js";
-export type { FinalAnswer } from "./agent/answer.js";
-export { type Calibration, calibrate } from "./agent/calibration.js";
-export type { CalibrationPair } from "./agent/calibration-pairs.js";
-export type { Embedder } from "./agent/embedder.js";
-export type { ExplorationExport, ExplorationLog } from "./agent/exploration.js";
-export { LexicalEmbedder } from "./agent/lexical-embedder.js";
-export { OpenAIEmbedder, type OpenAIEmbedderOptions } from "./agent/openai-embedder.js";
-export type { RedactionOptions } from "./agent/redaction.js";
-export { ResearchContext, type ResearchOptions } from "./agent/research.js";
-export type { SummaryWorker } from "./agent/summary.js";
+export type { FinalAnswer } from "./agent/observation/answer.js";
+export type { SummaryWorker } from "./agent/observation/summary.js";
+export type { AgentRecord } from "./agent/record.js";
+export type { RedactionOptions } from "./agent/redaction/redactor.js";
+export { type Calibration, calibrate } from "./agent/research/calibration.js";
+export type { CalibrationPair } from "./agent/research/calibration-pairs.js";
+export { ResearchContext, type ResearchOptions } from "./agent/research/context.js";
+export type { Embedder } from "./agent/research/embedder.js";
+export type { ExplorationExport, ExplorationLog } from "./agent/research/exploration.js";
+export { LexicalEmbedder } from "./agent/research/lexical-embedder.js";
+export { OpenAIEmbedder, type OpenAIEmbedderOptions } from "./agent/research/openai-embedder.js";
 export type {
   Checkpoint,
   CodeExecution,
@@ -75,13 +76,14 @@ export type {
 } from "./notebook/store/store.js";
 export type { AgentCall, Finding, MimeBundle, Variable } from "./protocol/messages.js";
 export { Opaque } from "./protocol/values.js";
-export type { Budget } from "./rlm/budget.js";
+export type { Budget } from "./rlm/budget/budget.js";
+export type { TokenUsage } from "./rlm/budget/usage.js";
 export {
   type LoadContextOptions,
   type LoadedContext,
   loadContext,
-} from "./rlm/contexts/load-context.js";
-export type { DownloadProgress } from "./rlm/contexts/web-text.js";
+} from "./rlm/context/load-context.js";
+export type { DownloadProgress } from "./rlm/context/web.js";
 export type {
   Model,
   ModelMessage,
@@ -98,12 +100,11 @@ export {
 } from "./rlm/models/function-model.js";
 export { type OpenAIChatOptions, openAIChat } from "./rlm/models/openai-chat.js";
 export { type ScriptedAnswer, type ScriptedModel, scripted } from "./rlm/models/scripted.js";
+export type { AskOptions, RLMSessionOptions } from "./rlm/options.js";
 export { type RLMOptions, rlm } from "./rlm/rlm.js";
-export type { AskOptions, RLMSessionOptions } from "./rlm/rlm-options.js";
-export { type RLMResult, RLMSession } from "./rlm/rlm-session.js";
-export type { TokenUsage } from "./rlm/tally.js";
-export { readTrace, type TraceRecord } from "./rlm/trace.js";
-export type { RunEnding, TraceEvent } from "./rlm/trace-events.js";
-export { renderTracePage } from "./rlm/trace-page.js";
+export { type RLMResult, RLMSession } from "./rlm/session.js";
+export type { RunEnding, TraceEvent } from "./rlm/trace/events.js";
+export { renderTracePage } from "./rlm/trace/page/page.js";
+export { readTrace, type TraceRecord } from "./rlm/trace/trace.js";
 export type { ChatServerOptions } from "./server/chat/chat-options.js";
 export { type ChatServer, createChatServer } from "./server/chat/chat-server.js";

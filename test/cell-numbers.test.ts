@@ -5,7 +5,7 @@ import { cellar } from "../src/cli/command-line.case.test.js";
 import type { Cell } from "../src/notebook/cell.js";
 import { Notebook } from "../src/notebook/notebook.js";
 import { shown } from "../src/notebook/notebooks.case.test.js";
-import { call, DeskGround, textOf } from "../src/tools/desks.case.test.js";
+import { call, DeskGround, textOf } from "../src/tools/service/services.case.test.js";
 
 const ground = new DeskGround();
 const USER = "ann";

@@ -7,6 +7,7 @@ const LAYERS = [
   "errors",
   "config",
   "protocol",
+  "http",
   "isolation",
   "backends",
   "notebook",
@@ -226,6 +227,7 @@ describe("the source tree", () => {
 
   it("has few files in a folder", () => {
     expect(crowdedFolders(runner)).toEqual([]);
+    expect(crowdedFolders(source)).toEqual([]);
   });
 
   it("imports files that exist", () => {

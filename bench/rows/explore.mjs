@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { loadTokenizer } from "../../dist/agent/tokens.js";
+import { loadTokenizer } from "../../dist/agent/observation/tokens.js";
 import { openAgent, warm } from "../cellar.mjs";
 import { Unavailable } from "../unavailable.mjs";
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { loadTokenizer } from "../../dist/agent/tokens.js";
+import { loadTokenizer } from "../../dist/agent/observation/tokens.js";
 import { longTasks } from "../long-tasks.mjs";
 import { Loops } from "../loop.mjs";
 import { Provider, tokensOf } from "../provider.mjs";

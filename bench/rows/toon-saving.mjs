@@ -1,5 +1,5 @@
-import { loadTokenizer } from "../../dist/agent/tokens.js";
-import { Renderer } from "../../dist/agent/toon.js";
+import { loadTokenizer } from "../../dist/agent/observation/tokens.js";
+import { Renderer } from "../../dist/agent/observation/toon.js";
 
 const ROWS = 100;
 const PEOPLE = ["Ada Lovelace", "Alan Turing", "Grace Hopper", "Edsger Dijkstra", "Barbara Liskov"];

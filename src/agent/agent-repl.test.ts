@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openWalls } from "../backends/native/walls.case.test.js";
 import { shutdown } from "../backends/select.js";
-import { AGENT_FUNCTIONS } from "./agent-record.js";
 import { AgentRepl, type AgentReplOptions } from "./agent-repl.js";
+import { AGENT_FUNCTIONS } from "./record.js";
 
 const { runtime, unavailable } = await openWalls();
 const spillDir = mkdtempSync(join(tmpdir(), "cellar-spill-test-"));

@@ -10,7 +10,12 @@ import { TaskQueue } from "../backends/session/task-queue.js";
 import { checkNames, requireOptions, requireText } from "../config/kinds.js";
 import { CellarError } from "../errors.js";
 import type { AgentCall, Finding } from "../protocol/messages.js";
-import { type AgentOptions, type AgentPlan, planAgent } from "./agent-options.js";
+import { answerOf, type FinalAnswer } from "./observation/answer.js";
+import { outputText, remarks } from "./observation/observation.js";
+import { Spill, type Spilled } from "./observation/spill.js";
+import { usualSpillDir } from "./observation/spill-folder.js";
+import { Renderer } from "./observation/toon.js";
+import { type AgentOptions, type AgentPlan, planAgent } from "./options.js";
 import {
   type AgentRecord,
   catchUp,
@@ -19,18 +24,13 @@ import {
   packVariables,
   readRecord,
   unpackVariables,
-} from "./agent-record.js";
-import { AgentSession } from "./agent-session.js";
-import { describeState } from "./agent-state.js";
-import { answerOf, type FinalAnswer } from "./answer.js";
-import { coverCalls, coverFindings, coverVariables } from "./cover.js";
-import { ExplorationLog } from "./exploration.js";
-import { outputText, remarks } from "./observation.js";
-import type { Found } from "./redaction.js";
-import { ResearchContext, type ResearchOptions } from "./research.js";
-import { Spill, type Spilled } from "./spill.js";
-import { usualSpillDir } from "./spill-folder.js";
-import { Renderer } from "./toon.js";
+} from "./record.js";
+import { coverCalls, coverFindings, coverVariables } from "./redaction/redact-report.js";
+import type { Found } from "./redaction/redactor.js";
+import { ResearchContext, type ResearchOptions } from "./research/context.js";
+import { ExplorationLog } from "./research/exploration.js";
+import { AgentSession } from "./session.js";
+import { describeState } from "./state.js";
 
 export interface AgentReplOptions extends AgentOptions {
   /** A text, a value, or `{ file }`: what the agent is to look through. */

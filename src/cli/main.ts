@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 const args = process.argv.slice(2);
 if (args[0] === "exec") {
-  const { execQuickly } = await import("./quick.js");
+  const { execQuickly } = await import("./fast-exec.js");
   await execQuickly(args.slice(1));
 }
 const { runToEnd } = await import("./program.js");

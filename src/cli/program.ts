@@ -1,11 +1,11 @@
 import { Command, CommanderError } from "commander";
 import { shutdown } from "../backends/select.js";
 import { packageVersion } from "../config/environment.js";
-import { splitWords } from "./exec-words.js";
+import { splitWords } from "./exec/words.js";
 import { EXIT } from "./exit-codes.js";
-import { invalidInput, reportFailure } from "./failures.js";
-import { commandOf, describeMisuse } from "./misuse.js";
-import { leave, watchProcess } from "./process-end.js";
+import { commandOf, describeMisuse } from "./terminal/misuse.js";
+import { invalidInput, reportFailure } from "./terminal/report-error.js";
+import { leave, watchProcess } from "./terminal/signals.js";
 
 type Register = (
   program: Command,
@@ -16,18 +16,18 @@ type Register = (
 
 /** A command's modules are loaded when it is called; loading all takes longer than many a cell. */
 const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
-  exec: async () => (await import("./exec.js")).registerExec,
-  repl: async () => (await import("./repl.js")).registerRepl,
-  notebook: async () => (await import("./notebook.js")).registerNotebook,
-  mcp: async () => (await import("./mcp.js")).registerMcp,
-  rlm: async () => (await import("./rlm.js")).registerRlm,
-  trace: async () => (await import("./trace.js")).registerTrace,
-  daemon: async () => (await import("./daemon.js")).registerDaemon,
-  doctor: async () => (await import("./doctor.js")).registerDoctor,
-  demo: async () => (await import("./demo.js")).registerDemo,
-  install: async () => (await import("./install.js")).registerInstall,
-  bench: async () => (await import("./bench.js")).registerBench,
-  completion: async () => (await import("./completion.js")).registerCompletion,
+  exec: async () => (await import("./exec/command.js")).registerExec,
+  repl: async () => (await import("./repl/command.js")).registerRepl,
+  notebook: async () => (await import("./notebook/command.js")).registerNotebook,
+  mcp: async () => (await import("./mcp/command.js")).registerMcp,
+  rlm: async () => (await import("./rlm/command.js")).registerRlm,
+  trace: async () => (await import("./rlm/trace.js")).registerTrace,
+  daemon: async () => (await import("./daemon/command.js")).registerDaemon,
+  doctor: async () => (await import("./doctor/command.js")).registerDoctor,
+  demo: async () => (await import("./demo/command.js")).registerDemo,
+  install: async () => (await import("./install/command.js")).registerInstall,
+  bench: async () => (await import("./demo/bench.js")).registerBench,
+  completion: async () => (await import("./completion/command.js")).registerCompletion,
 };
 
 /** Those whose words behind `--` are not this program's. */

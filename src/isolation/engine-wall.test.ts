@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { engineWallOptions, thisEngine } from "./engine-wall.js";
 import { locateBwrap } from "./layout.js";
-import { engineSeccompProgram } from "./seccomp.js";
+import { engineSeccompProgram } from "./seccomp/seccomp.js";
 
 const NODE = "/opt/node";
 const folder = mkdtempSync(join(tmpdir(), "cellar-engine-"));

@@ -1,13 +1,11 @@
-import type { AgentOptions } from "../agent/agent-options.js";
 import { AgentRepl, type Turn } from "../agent/agent-repl.js";
-import { plainOf } from "../agent/plain-value.js";
+import { plainOf } from "../agent/observation/plain-value.js";
+import type { AgentOptions } from "../agent/options.js";
 import type { REPLConfig, SandboxInfo } from "../backends/backend.js";
 import { Opaque } from "../protocol/values.js";
-import { BudgetExceeded } from "./budget.js";
-import type { Caller } from "./caller.js";
+import { BudgetExceeded } from "./budget/budget.js";
+import type { Caller } from "./budget/model-caller.js";
 import { Conversation } from "./conversation.js";
-import { readResponse, withoutThoughts } from "./dialect.js";
-import { isForegone } from "./foregone.js";
 import type { Model } from "./model.js";
 import {
   type Abilities,
@@ -26,8 +24,10 @@ import {
   turnMessage,
   WRITE_SUMMARY,
 } from "./prompts.js";
+import { isForegone } from "./response/premature-final.js";
+import { readResponse, withoutThoughts } from "./response/response.js";
 import { SubCalls } from "./sub-calls.js";
-import type { Span } from "./trace.js";
+import type { Span } from "./trace/trace.js";
 
 /** What all loops of a tree share. */
 export interface Tree {

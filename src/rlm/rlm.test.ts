@@ -8,7 +8,7 @@ import { openWalls } from "../backends/native/walls.case.test.js";
 import { shutdown } from "../backends/select.js";
 import { scripted } from "./models/scripted.js";
 import { type RLMOptions, rlm } from "./rlm.js";
-import { readTrace } from "./trace.js";
+import { readTrace } from "./trace/trace.js";
 
 const { runtime, unavailable } = await openWalls();
 const folder = mkdtempSync(join(tmpdir(), "cellar-rlm-"));

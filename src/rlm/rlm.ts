@@ -1,10 +1,10 @@
 import { checkNames, checkSignal, type OptionNames, requireOptions } from "../config/kinds.js";
 import { sandboxNotice } from "../config/setting-names.js";
-import { noModel } from "./recording.js";
-import { type AskOptions, type RLMSessionOptions, SESSION_OPTIONS } from "./rlm-options.js";
-import { afterwards, type RLMResult, RLMSession } from "./rlm-session.js";
+import { type AskOptions, type RLMSessionOptions, SESSION_OPTIONS } from "./options.js";
+import { noModel } from "./replay/recording.js";
+import { afterwards, type RLMResult, RLMSession } from "./session.js";
 
-export type { RLMResult } from "./rlm-session.js";
+export type { RLMResult } from "./session.js";
 
 export interface RLMOptions<T = unknown> extends RLMSessionOptions, AskOptions<T> {
   readonly query: string;

@@ -1,9 +1,9 @@
 import type { LLMQuery, RLMQuery } from "../backends/backend.js";
 import { CellarError } from "../errors.js";
-import { failureOf } from "./caller.js";
+import { failureOf } from "./budget/model-caller.js";
 import type { Loop, Task, Tree } from "./loop.js";
 import type { Model } from "./model.js";
-import type { Span } from "./trace.js";
+import type { Span } from "./trace/trace.js";
 
 /** As many sub-calls as sandboxes let through at a time, unless they are told otherwise. */
 const USUAL_WIDTH = 16;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { call, DeskGround, execute, textOf } from "./desks.case.test.js";
-import type { CellView } from "./shapes.js";
+import { call, DeskGround, execute, textOf } from "./service/services.case.test.js";
+import type { CellView } from "./view/shapes.js";
 
 const ground = new DeskGround();
 

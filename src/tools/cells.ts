@@ -3,13 +3,13 @@ import type { Settings } from "../config.js";
 import { type Cell, cellName } from "../notebook/cell.js";
 import type { Notebook } from "../notebook/notebook.js";
 import { anySession, cellKey, textLimit, textOffset } from "./arguments.js";
-import { answerOf, hasFailed } from "./cell-answer.js";
-import type { NotebookService } from "./desk.js";
-import { figure, pageOf } from "./excerpt.js";
-import { wordsOf } from "./output-content.js";
 import { findCell, outputOf } from "./resource-reading.js";
-import { answered, cellViewSchema, pageSchema } from "./shapes.js";
+import type { NotebookService } from "./service/notebook-service.js";
 import type { Tool, ToolAnswer, ToolCall } from "./tool.js";
+import { answerOf, hasFailed } from "./view/cell-answer.js";
+import { figure, pageOf } from "./view/excerpt.js";
+import { wordsOf } from "./view/output-content.js";
+import { answered, cellViewSchema, pageSchema } from "./view/shapes.js";
 
 const UNDEFINED = /^name '([^']{1,200})' is not defined/;
 

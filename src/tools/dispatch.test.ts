@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { Cell } from "../notebook/cell.js";
-import { TOOLS } from "./catalogue.js";
-import { DeskGround, execute, textOf } from "./desks.case.test.js";
 import { callTool } from "./dispatch.js";
-import type { CellView, OutputView } from "./shapes.js";
+import { DeskGround, execute, textOf } from "./service/services.case.test.js";
+import { TOOLS } from "./tool-list.js";
+import type { CellView, OutputView } from "./view/shapes.js";
 
 const ground = new DeskGround();
 

@@ -1,9 +1,9 @@
 import type { z } from "zod";
 import { CellarError, describeError, isCellarError } from "../errors.js";
-import { TOOLS } from "./catalogue.js";
-import { cut } from "./cell-view.js";
-import type { NotebookService } from "./desk.js";
+import type { NotebookService } from "./service/notebook-service.js";
 import type { Refusal, Tool, ToolAnswer, ToolCall } from "./tool.js";
+import { TOOLS } from "./tool-list.js";
+import { cut } from "./view/cell-view.js";
 
 const LONGEST_PROBLEM = 2_000;
 const MOST_PROBLEMS = 10;

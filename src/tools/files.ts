@@ -4,12 +4,12 @@ import type { FileListing, WorkspaceFile } from "../backends/files/workspace-fil
 import { CellarError } from "../errors.js";
 import { uriOf } from "./addresses.js";
 import { anySession, filePath, textLimit, textOffset } from "./arguments.js";
-import { linkTo } from "./cell-answer.js";
-import type { FileLook } from "./desk.js";
-import { figure, pageOf } from "./excerpt.js";
-import { mimeOfFile, shownName, textOf } from "./file-kind.js";
-import { answered, type FileView, fileViewSchema, pageSchema } from "./shapes.js";
+import type { FileLook } from "./service/notebook-service.js";
 import type { Tool, ToolAnswer, ToolPart } from "./tool.js";
+import { linkTo } from "./view/cell-answer.js";
+import { figure, pageOf } from "./view/excerpt.js";
+import { mimeOfFile, shownName, textOf } from "./view/file-kind.js";
+import { answered, type FileView, fileViewSchema, pageSchema } from "./view/shapes.js";
 
 const count = z.int().nonnegative();
 const MOST_LISTED = 200;

@@ -4,9 +4,9 @@ import type { Cell } from "../notebook/cell.js";
 import type { Notebook } from "../notebook/notebook.js";
 import { cellList, type NotebookCheckpoint } from "../notebook/state.js";
 import { anySession } from "./arguments.js";
-import { answered } from "./shapes.js";
-import { stateNotes } from "./state-notes.js";
 import type { Tool } from "./tool.js";
+import { answered } from "./view/shapes.js";
+import { stateNotes } from "./view/state-notes.js";
 
 const count = z.int().nonnegative();
 

@@ -18,6 +18,6 @@ export {
   toOpenAIOutput,
 } from "./adapters/openai.js";
 export type { ShownOptions } from "./adapters/shown-content.js";
-export type { ServiceIsolation as DeskIsolation } from "./desk.js";
 export type { ReadResource } from "./resource-reading.js";
+export type { ServiceIsolation as DeskIsolation } from "./service/notebook-service.js";
 export type { Refusal, ToolAnswer, ToolCall, ToolPart } from "./tool.js";

@@ -1,6 +1,6 @@
 import type { IsolationLevel, Settings } from "../config.js";
 import { enforcesPrivacy } from "../notebook/egress/privacy.js";
-import type { NotebookService } from "./desk.js";
+import type { NotebookService } from "./service/notebook-service.js";
 
 export type ServiceFacts = Pick<NotebookService, "isolation" | "outputCap" | "settings">;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { call, DeskGround, execute, textOf } from "./desks.case.test.js";
+import { call, DeskGround, execute, textOf } from "./service/services.case.test.js";
 
 const ground = new DeskGround();
 

@@ -2,13 +2,13 @@ import { z } from "zod";
 import { CellarError, counted } from "../errors.js";
 import { uriOf } from "./addresses.js";
 import { anySession, namedSession } from "./arguments.js";
-import { cut } from "./cell-view.js";
-import { figure } from "./excerpt.js";
-import { overviewOf } from "./overview.js";
 import { exportOf, IPYNB_MIME } from "./resource-reading.js";
-import { answered, cellViewSchema } from "./shapes.js";
-import { stateNotes } from "./state-notes.js";
 import type { Tool, ToolPart } from "./tool.js";
+import { cut } from "./view/cell-view.js";
+import { figure } from "./view/excerpt.js";
+import { overviewOf } from "./view/overview.js";
+import { answered, cellViewSchema } from "./view/shapes.js";
+import { stateNotes } from "./view/state-notes.js";
 
 const count = z.int().nonnegative();
 const MOST_LISTED = 100;

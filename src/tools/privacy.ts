@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { privacyNote } from "../notebook/egress/privacy.js";
 import { anySession } from "./arguments.js";
-import { answered } from "./shapes.js";
 import type { Tool } from "./tool.js";
+import { answered } from "./view/shapes.js";
 
 const privateInput = z.strictObject({
   session: anySession,

@@ -4,11 +4,11 @@ import { cellAt, findCell as cellOf } from "../notebook/document/cell-finding.js
 import { ipynbOf } from "../notebook/interchange/ipynb.js";
 import type { NotebookContent } from "../notebook/interchange/notebook-content.js";
 import { type Address, addressOf, type Part, partOf } from "./addresses.js";
-import { answerOf } from "./cell-answer.js";
-import type { NotebookService } from "./desk.js";
-import { mimeOfFile, textOf } from "./file-kind.js";
-import { mainOf, wordsOf } from "./output-content.js";
-import { overviewOf } from "./overview.js";
+import type { NotebookService } from "./service/notebook-service.js";
+import { answerOf } from "./view/cell-answer.js";
+import { mimeOfFile, textOf } from "./view/file-kind.js";
+import { mainOf, wordsOf } from "./view/output-content.js";
+import { overviewOf } from "./view/overview.js";
 
 /** What lies at a URI: a text, or bytes of anything else. */
 export interface ReadResource {

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { ErrorCode } from "../errors.js";
-import type { NotebookService } from "./desk.js";
+import type { NotebookService } from "./service/notebook-service.js";
 
 /** What a model is shown, in the order in which it is to be read. */
 export type ToolPart =

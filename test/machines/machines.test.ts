@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, type TestContext } from "vitest";
-import { diagnosisSchema, type HealthCheck } from "../../src/cli/health-check.js";
+import { diagnosisSchema, type HealthCheck } from "../../src/cli/doctor/health-check.js";
 import { locateBwrap } from "../../src/isolation/layout.js";
 import { Ground, lackOfMachines, MAIN, onMachine, program, run } from "./machines.js";
 

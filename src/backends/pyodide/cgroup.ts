@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Cgroups } from "../../isolation/cgroups.js";
+import type { Cgroups } from "../../isolation/cgroups/cgroups.js";
 import type { Finding, ProbeFacts } from "../../isolation/levels.js";
 import { remedyFor } from "../../isolation/remedies.js";
 import type { Limits } from "../../protocol/messages.js";

@@ -1,11 +1,11 @@
 import type { ChildProcess } from "node:child_process";
 import { statSync } from "node:fs";
 import type { Surroundings } from "../../config.js";
-import { type Cgroups, prepareCgroups } from "../../isolation/cgroups.js";
+import { type Cgroups, prepareCgroups } from "../../isolation/cgroups/cgroups.js";
 import { thisEngine } from "../../isolation/engine-wall.js";
 import { executablesOn, locateBwrap } from "../../isolation/layout.js";
 import type { ProbeFacts } from "../../isolation/levels.js";
-import { type Architecture, engineSeccompProgram } from "../../isolation/seccomp.js";
+import { type Architecture, engineSeccompProgram } from "../../isolation/seccomp/seccomp.js";
 import type { DeathCause } from "../../protocol/messages.js";
 import { sandboxIdentity } from "../host/identity.js";
 import { RunFolder } from "../host/run-folder.js";

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { CellarError } from "../../errors.js";
+import type { ServerEvent } from "../../http/event-stream.js";
+import { complaint, Fault } from "../../http/http-fault.js";
 import type { Model, ModelMessage, ModelReply, ModelRequest } from "../model.js";
-import type { Draft } from "./draft.js";
-import type { ServerEvent } from "./event-stream.js";
-import { complaint, Fault } from "./fault.js";
 import {
   checkModelOptions,
   type Dialect,
@@ -11,6 +10,7 @@ import {
   type HttpModelOptions,
   parse,
 } from "./http-model.js";
+import type { Draft } from "./reply-builder.js";
 
 const VERSION = "2023-06-01";
 const MAX_TOKENS = 8192;

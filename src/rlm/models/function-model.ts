@@ -1,9 +1,9 @@
 import { checkNames, requireFunction, requireOptions } from "../../config/kinds.js";
 import { CellarError, describeError } from "../../errors.js";
+import { Leash } from "../../http/abort-timer.js";
 import type { Model, ModelReply, ModelRequest, Price } from "../model.js";
-import { estimateUsage } from "./draft.js";
-import { Leash } from "./leash.js";
 import { checkedPrice } from "./prices.js";
+import { estimateUsage } from "./reply-builder.js";
 
 export type ModelFunction = (
   request: ModelRequest,

@@ -1,15 +1,15 @@
 import { LONGEST_TIMEOUT_MS } from "../../config/environment.js";
 import { checkNames, type OptionNames, requireOptions, requireText } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
+import { Leash } from "../../http/abort-timer.js";
+import { Endpoint, type EndpointOptions, type ModelKey, piecesOf } from "../../http/endpoint.js";
+import { EventStreamDecoder, type ServerEvent } from "../../http/event-stream.js";
+import { complaint, Fault } from "../../http/http-fault.js";
+import { persist } from "../../http/retry.js";
+import type { HttpAnswer } from "../../http/transport.js";
 import type { Model, ModelReply, ModelRequest, ModelUsage, Price } from "../model.js";
-import { addUsage, Draft, NO_USAGE } from "./draft.js";
-import { Endpoint, type EndpointOptions, type ModelKey, piecesOf } from "./endpoint.js";
-import { EventStreamDecoder, type ServerEvent } from "./event-stream.js";
-import { complaint, Fault } from "./fault.js";
-import { Leash } from "./leash.js";
 import { checkedPrice } from "./prices.js";
-import { persist } from "./retry.js";
-import type { HttpAnswer } from "./transport.js";
+import { addUsage, Draft, NO_USAGE } from "./reply-builder.js";
 
 const TIMEOUT_MS = 600_000;
 const IDLE_TIMEOUT_MS = 120_000;

@@ -1,8 +1,7 @@
 import { z } from "zod";
+import type { ServerEvent } from "../../http/event-stream.js";
+import { complaint, Fault } from "../../http/http-fault.js";
 import type { Model, ModelReply, ModelRequest } from "../model.js";
-import type { Draft } from "./draft.js";
-import type { ServerEvent } from "./event-stream.js";
-import { complaint, Fault } from "./fault.js";
 import {
   checkModelOptions,
   type Dialect,
@@ -10,6 +9,7 @@ import {
   type HttpModelOptions,
   parse,
 } from "./http-model.js";
+import type { Draft } from "./reply-builder.js";
 
 const OPENAI = "https://api.openai.com/v1";
 

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { checkNames, type OptionNames, requireList, requireOptions } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
 import type { Model, ModelReply, ModelRequest, ModelUsage } from "../model.js";
-import { estimateUsage } from "./draft.js";
 import { type FunctionModelOptions, functionModel } from "./function-model.js";
+import { estimateUsage } from "./reply-builder.js";
 
 const MAX_QUOTED = 80;
 

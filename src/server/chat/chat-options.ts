@@ -8,10 +8,10 @@ import {
 import { unfitOptions } from "../../config/problems.js";
 import { sandboxNotice } from "../../config/setting-names.js";
 import { CellarError } from "../../errors.js";
+import type { ModelKey } from "../../http/endpoint.js";
 import type { Model } from "../../rlm/model.js";
-import type { ModelKey } from "../../rlm/models/endpoint.js";
 import type { RLMOptions } from "../../rlm/rlm.js";
-import type { TraceEvent } from "../../rlm/trace-events.js";
+import type { TraceEvent } from "../../rlm/trace/events.js";
 
 const settingsSchema = z.object({
   host: z.string().min(1).default("127.0.0.1"),

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { CellarError, describeError } from "../../errors.js";
-import { readBudget, requirePrice } from "../../rlm/budget.js";
+import { readBudget, requirePrice } from "../../rlm/budget/budget.js";
 import { rlm } from "../../rlm/rlm.js";
 import { AdmissionQueue } from "./admission-queue.js";
 import { AnswerStream } from "./answer-stream.js";

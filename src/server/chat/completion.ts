@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { plainOf } from "../../agent/plain-value.js";
+import { plainOf } from "../../agent/observation/plain-value.js";
 import type { RLMResult } from "../../rlm/rlm.js";
 import { cancelledRun, failedRun } from "./http-error.js";
 

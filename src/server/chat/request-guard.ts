@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { callerVariable } from "../../config/environment.js";
 import { CellarError } from "../../errors.js";
-import type { ModelKey } from "../../rlm/models/endpoint.js";
+import type { ModelKey } from "../../http/endpoint.js";
 import { HttpError } from "./http-error.js";
 
 const SHORTEST_KEY = 16;

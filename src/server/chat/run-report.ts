@@ -1,4 +1,4 @@
-import type { TraceEvent } from "../../rlm/trace-events.js";
+import type { TraceEvent } from "../../rlm/trace/events.js";
 
 const LONGEST_CODE = 2_000;
 const LONGEST_OUTPUT = 600;

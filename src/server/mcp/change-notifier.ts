@@ -1,5 +1,5 @@
 import type { Server } from "@modelcontextprotocol/server";
-import type { NotebookChange, NotebookService } from "../../tools/desk.js";
+import type { NotebookChange, NotebookService } from "../../tools/service/notebook-service.js";
 import type { Subscriptions } from "./subscriptions.js";
 
 /** News come at least so far apart: a client may read everything anew at each of them. */

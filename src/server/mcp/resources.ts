@@ -11,8 +11,8 @@ import {
 import { isCellarError } from "../../errors.js";
 import { cellName } from "../../notebook/cell.js";
 import { partOf, URI_TEMPLATES, uriOf } from "../../tools/addresses.js";
-import type { NotebookService } from "../../tools/desk.js";
 import { refusalOf } from "../../tools/dispatch.js";
+import type { NotebookService } from "../../tools/service/notebook-service.js";
 import { LONGEST_ANSWER } from "./stdio-transport.js";
 import { ISOLATION_KEY } from "./tool-calls.js";
 

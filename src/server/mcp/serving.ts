@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import type { NotebookService } from "../../tools/desk.js";
+import type { NotebookService } from "../../tools/service/notebook-service.js";
 import { makeServer } from "./server.js";
 import { StdioTransport } from "./stdio-transport.js";
 import { Subscriptions } from "./subscriptions.js";

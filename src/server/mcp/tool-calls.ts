@@ -8,10 +8,10 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { TOOLS } from "../../tools/catalogue.js";
-import type { NotebookService } from "../../tools/desk.js";
 import { callTool, refused } from "../../tools/dispatch.js";
+import type { NotebookService } from "../../tools/service/notebook-service.js";
 import type { Refusal, ToolAnswer, ToolPart } from "../../tools/tool.js";
+import { TOOLS } from "../../tools/tool-list.js";
 import { ProgressFeed } from "./progress.js";
 import { LONGEST_ANSWER } from "./stdio-transport.js";
 

@@ -1,4 +1,4 @@
-import type { DeskGround } from "../desks.case.test.js";
+import type { DeskGround } from "../service/services.case.test.js";
 import type { ToolAnswer, ToolPart } from "../tool.js";
 import { type NotebookTools, openTools, type ToolsOptions } from "./notebook-tools.js";
 

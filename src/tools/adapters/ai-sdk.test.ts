@@ -1,7 +1,7 @@
 import { convertToModelMessages, generateText, stepCountIs, type ToolSet } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
 import { describe, expect, it } from "vitest";
-import { DeskGround } from "../desks.case.test.js";
+import { DeskGround } from "../service/services.case.test.js";
 import { DOT, SHOW_DOT, toolsOn } from "./adapters.case.test.js";
 import type { NotebookTools } from "./notebook-tools.js";
 

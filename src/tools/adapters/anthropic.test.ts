@@ -1,7 +1,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, it } from "vitest";
 import { FakeServer } from "../../rlm/models/fake-server.case.test.js";
-import { DeskGround } from "../desks.case.test.js";
+import { DeskGround } from "../service/services.case.test.js";
 import { answered, DOT, image, SHOW_DOT, text, toolsOn } from "./adapters.case.test.js";
 import { toAnthropicToolResult } from "./anthropic.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { TOOLS } from "../catalogue.js";
-import { DeskGround, textOf } from "../desks.case.test.js";
+import { DeskGround, textOf } from "../service/services.case.test.js";
+import { TOOLS } from "../tool-list.js";
 import { toolsOn } from "./adapters.case.test.js";
 
 const ground = new DeskGround();

@@ -9,10 +9,14 @@ import {
 } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
 import { addressOf } from "../addresses.js";
-import { NotebookService, type NotebookServiceOptions, type ServiceIsolation } from "../desk.js";
 import { callTool, refused } from "../dispatch.js";
 import { instructionsFor } from "../instructions.js";
 import type { ReadResource } from "../resource-reading.js";
+import {
+  NotebookService,
+  type NotebookServiceOptions,
+  type ServiceIsolation,
+} from "../service/notebook-service.js";
 import type { ToolAnswer, ToolCall } from "../tool.js";
 import { type AiSdkTool, aiSdkTools } from "./ai-sdk.js";
 import { type AnthropicTool, anthropicTools } from "./anthropic.js";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { CellarError } from "../../errors.js";
-import { TOOLS } from "../catalogue.js";
 import { unfit, unknownTool } from "../dispatch.js";
 import type { Refusal, Tool } from "../tool.js";
+import { TOOLS } from "../tool-list.js";
 
 /** The form of a tool's arguments, as all providers take it. */
 export interface JsonSchema {

@@ -7,7 +7,7 @@ import type {
 import type { FunctionTool, ResponseInputItem } from "openai/resources/responses/responses";
 import { describe, expect, it } from "vitest";
 import { FakeServer } from "../../rlm/models/fake-server.case.test.js";
-import { DeskGround } from "../desks.case.test.js";
+import { DeskGround } from "../service/services.case.test.js";
 import { answered, DOT, image, SHOW_DOT, text, toolsOn } from "./adapters.case.test.js";
 import { toOpenAIMessages, toOpenAIOutput } from "./openai.js";
 

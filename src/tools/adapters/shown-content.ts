@@ -1,6 +1,6 @@
 import { requireList, requireOptions } from "../../config/kinds.js";
-import { figure } from "../excerpt.js";
 import type { ToolAnswer, ToolPart } from "../tool.js";
+import { figure } from "../view/excerpt.js";
 
 const IMAGE_TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"] as const;
 

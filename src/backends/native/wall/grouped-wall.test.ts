@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { userScope } from "../../../isolation/user-scope.js";
+import { userScope } from "../../../isolation/cgroups/user-scope.js";
 import { enterScope } from "./grouped-wall.js";
 
 const SCOPE_SCRIPT = fileURLToPath(

@@ -1,6 +1,10 @@
 import { writeFileSync } from "node:fs";
-import { type Cgroups, prepareCgroups, type UnifiedCgroups } from "../../../isolation/cgroups.js";
-import { isInScope, type UserManager, userScope } from "../../../isolation/user-scope.js";
+import {
+  type Cgroups,
+  prepareCgroups,
+  type UnifiedCgroups,
+} from "../../../isolation/cgroups/cgroups.js";
+import { isInScope, type UserManager, userScope } from "../../../isolation/cgroups/user-scope.js";
 import type { Params } from "../../../protocol/messages.js";
 import type { Identity } from "../../host/run-folder.js";
 import { raiseWall, type Wall, type WallPlan } from "./wall.js";

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { z } from "zod";
 import { CellarError } from "../../../errors.js";
-import type { Cgroups } from "../../../isolation/cgroups.js";
+import type { Cgroups } from "../../../isolation/cgroups/cgroups.js";
 import type { Finding, ProbeFacts } from "../../../isolation/levels.js";
 import { remedyFor } from "../../../isolation/remedies.js";
 import { temporaryTrouble } from "../../../isolation/temporary-trouble.js";

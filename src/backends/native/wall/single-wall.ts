@@ -6,7 +6,7 @@ import { encodeOptions, type Mount, oneShotOptions } from "../../../isolation/bw
 import type { Interpreter } from "../../../isolation/interpreter.js";
 import { systemLayout } from "../../../isolation/layout.js";
 import { sessionPrograms } from "../../../isolation/programs.js";
-import { seccompProgram } from "../../../isolation/seccomp.js";
+import { seccompProgram } from "../../../isolation/seccomp/seccomp.js";
 import { shownRoots } from "../../../isolation/site-folders.js";
 import type { Limits } from "../../../protocol/messages.js";
 import { BindSources } from "../../host/bind-sources.js";

@@ -3,11 +3,11 @@ import { closeSync, openSync, writeFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import type { Duplex, Readable } from "node:stream";
 import { encodeOptions, type Mount, wallOptions } from "../../../isolation/bwrap.js";
+import type { UserScope } from "../../../isolation/cgroups/user-scope.js";
 import type { Interpreter } from "../../../isolation/interpreter.js";
 import { systemLayout } from "../../../isolation/layout.js";
 import { sessionPrograms } from "../../../isolation/programs.js";
 import { shownRoots } from "../../../isolation/site-folders.js";
-import type { UserScope } from "../../../isolation/user-scope.js";
 import { BindSources } from "../../host/bind-sources.js";
 import type { Identity, RunFolder } from "../../host/run-folder.js";
 

@@ -1,5 +1,5 @@
 import { CellarError, describeError } from "../../../errors.js";
-import { seccompProgram } from "../../../isolation/seccomp.js";
+import { seccompProgram } from "../../../isolation/seccomp/seccomp.js";
 import type { Params } from "../../../protocol/messages.js";
 import { Peer } from "../../../protocol/peer.js";
 import type { Session } from "../../session/session.js";

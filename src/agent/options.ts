@@ -1,0 +1,103 @@
+import { z } from "zod";
+import type { REPLConfig } from "../backends/backend.js";
+import { checkNames, requireFunction, requireOptions } from "../config/kinds.js";
+import { unfitOptions } from "../config/problems.js";
+import { sandboxNotice } from "../config/setting-names.js";
+import { agentSettingsSchema, settingLayers } from "../config.js";
+import type { SummaryWorker } from "./observation/summary.js";
+import type { RedactionOptions } from "./redaction/redactor.js";
+import type { Embedder } from "./research/embedder.js";
+
+/** Reading a document takes longer than a question in general. */
+const DOCUMENT_TIMEOUT_MS = 600_000;
+const GENERAL_TIMEOUT_MS = 120_000;
+
+/** What a turn may print until even the file of it is cut. */
+const LONGEST_OUTPUT = 10_000_000;
+
+const optionsSchema = z.strictObject({
+  ...agentSettingsSchema.shape,
+  /** Longer outputs are put into a file. */
+  outputCap: z.int().min(200).max(1_000_000).default(8192),
+  /** Characters that an observation of such an output has at most. */
+  maxOutputPreview: z.int().min(960).max(100_000).default(1500),
+  spillDir: z.string().min(1).optional(),
+  session: z.string().min(1).max(100).optional(),
+  useToonEncoding: z.boolean().default(true),
+  useSemantic: z.boolean().default(true),
+});
+
+const OWN_NAMES = ["context", "config", "summarise", "redact", "embedder"];
+
+/** Settings of an agent's REPL beside those of its sandbox; everything has a default. */
+export interface AgentOptions extends z.input<typeof optionsSchema> {
+  /** Brings the summary of long outputs up to date; without it their beginning and end are shown. */
+  readonly summarise?: SummaryWorker | undefined;
+  /** False: secrets are shown as they are. */
+  readonly redact?: boolean | RedactionOptions | undefined;
+  /** What finds results about the same subject. Default: a lexical one that needs no network. */
+  readonly embedder?: Embedder | undefined;
+}
+
+export interface AgentPlan extends z.output<typeof optionsSchema> {
+  readonly config: REPLConfig;
+  readonly summarise: SummaryWorker | undefined;
+  readonly redact: boolean | RedactionOptions;
+  readonly embedder: Embedder | undefined;
+}
+
+/** The whole plan of an agent's REPL: its own settings, and those of its sandbox. */
+export function planAgent(
+  { summarise, redact = true, embedder, ...settings }: AgentOptions,
+  config: REPLConfig,
+  hasContext: boolean,
+): AgentPlan {
+  requireOptions("config", config);
+  if (typeof redact !== "boolean") {
+    checkNames("redact", requireOptions("redact", redact), { except: true });
+  }
+  if (embedder !== undefined) requireFunction("embedder.embed", embedder?.embed);
+  if (summarise !== undefined) requireFunction("summarise", summarise);
+  const parsed = optionsSchema.safeParse(settings);
+  if (!parsed.success) {
+    throw unfitOptions("invalid options of AgentRepl.open", parsed.error.issues, {
+      input: settings,
+      known: [...OWN_NAMES, ...Object.keys(optionsSchema.shape)],
+      notice: sandboxNotice,
+    });
+  }
+  const { maxGrepResults, requireExplorationBeforeFinal, minExplorationCalls } = parsed.data;
+  return {
+    ...parsed.data,
+    summarise,
+    redact,
+    embedder,
+    config: {
+      ...unsettled({
+        policy: "ast",
+        sanitise: true,
+        timeout: hasContext ? DOCUMENT_TIMEOUT_MS : GENERAL_TIMEOUT_MS,
+        maxOutputLength: LONGEST_OUTPUT,
+      }),
+      ...given(config),
+      agent: { maxGrepResults, requireExplorationBeforeFinal, minExplorationCalls },
+    },
+  };
+}
+
+/** Another default for the policy than an agent's own. */
+export function withPolicy(policy: "off" | "ast" | "restricted", config: REPLConfig): REPLConfig {
+  requireOptions("config", config);
+  return { ...unsettled({ policy }), ...given(config) };
+}
+
+/** Who gives undefined wants the default. */
+function given(config: REPLConfig): REPLConfig {
+  return Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined));
+}
+
+/** An agent's own defaults, without those that a file or the environment has decided. */
+function unsettled(defaults: REPLConfig): REPLConfig {
+  const settled = settingLayers();
+  return Object.fromEntries(Object.entries(defaults).filter(([name]) => !(name in settled)));
+}

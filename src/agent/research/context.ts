@@ -1,0 +1,259 @@
+import { checkNames, type OptionNames, requireOptions } from "../../config/kinds.js";
+import { CellarError } from "../../errors.js";
+import type { Finding } from "../../protocol/messages.js";
+import type { Embedder } from "./embedder.js";
+import { LexicalEmbedder } from "./lexical-embedder.js";
+import {
+  isNodeId,
+  keyOf,
+  MAX_NAME,
+  type NodeStatus,
+  prefixOf,
+  queryOf,
+  type ResearchNode,
+  splitId,
+  summaryOf,
+  type TrackedCall,
+  textsOf,
+} from "./node.js";
+import {
+  MAX_LINKS,
+  MOST_NODES,
+  nothingCollapsed,
+  RECORD_VERSION,
+  type ResearchEntry,
+  type ResearchRecord,
+  readRecord,
+} from "./record.js";
+import { citedIn, mentionedIn } from "./references.js";
+import { Likeness, type Related } from "./similarity.js";
+import { renderTree, TREE_LIMITS, type TreeLimits } from "./tree.js";
+
+/** Prompts are words of the model, patterns and paths are not. */
+const PROMPTED = new Set(["L", "B"]);
+
+export interface ResearchOptions {
+  /** Whether calls about the same subject are found. */
+  readonly useSemantic?: boolean | undefined;
+  /** That of the embedder where nothing else is said. */
+  readonly semanticThreshold?: number | undefined;
+  /** The built-in lexical one where none is given. */
+  readonly embedder?: Embedder | undefined;
+  /** Calls that are kept. */
+  readonly maxNodes?: number | undefined;
+  /** Turns after which a result that nobody used is stale. */
+  readonly staleAfterTurns?: number | undefined;
+  readonly tree?: Partial<TreeLimits> | undefined;
+}
+
+const RESEARCH_OPTIONS: OptionNames<ResearchOptions> = {
+  useSemantic: true,
+  semanticThreshold: true,
+  embedder: true,
+  maxNodes: true,
+  staleAfterTurns: true,
+  tree: true,
+};
+
+export interface Recorded {
+  readonly added: readonly string[];
+  /** Ids of calls that were not taken: no id at all, or one that is there already. */
+  readonly refused: readonly string[];
+}
+
+/** What an agent looked at, what led to what, and what it has not looked into yet. */
+export class ResearchContext {
+  readonly #entries = new Map<string, ResearchEntry>();
+  readonly #byKey = new Map<string, string>();
+  readonly #counters = new Map<string, number>();
+  #collapsed = nothingCollapsed();
+  #turn = 0;
+  #likeness: Likeness | undefined;
+  #relating: Promise<unknown> = Promise.resolve();
+  readonly #maxNodes: number;
+  readonly #staleAfterTurns: number;
+  readonly #tree: TreeLimits;
+
+  constructor(options: ResearchOptions = {}) {
+    requireOptions("the options of a research context", options);
+    checkNames("ResearchContext", options, RESEARCH_OPTIONS);
+    if (options.useSemantic !== false) {
+      const { embedder = new LexicalEmbedder() } = options;
+      this.#likeness = new Likeness(embedder, options.semanticThreshold ?? embedder.threshold);
+    }
+    this.#maxNodes = whole("maxNodes", options.maxNodes ?? 100);
+    this.#staleAfterTurns = whole("staleAfterTurns", options.staleAfterTurns ?? 10);
+    this.#tree = { ...TREE_LIMITS, ...options.tree };
+  }
+
+  static fromJSON(value: unknown, options: ResearchOptions = {}): ResearchContext {
+    const { turn, counters, collapsed, nodes } = readRecord(value);
+    const research = new ResearchContext(options);
+    research.#turn = turn;
+    research.#collapsed = collapsed;
+    for (const [prefix, number] of Object.entries(counters)) research.#count(prefix, number);
+    for (const entry of nodes) {
+      research.#add(entry);
+      const { prefix, number } = splitId(entry.id);
+      research.#count(prefix, number);
+    }
+    research.#collapse();
+    return research;
+  }
+
+  /** Begins the next turn with what the model wrote: results that it names were looked into. */
+  beginTurn(text = ""): void {
+    this.#turn += 1;
+    for (const id of mentionedIn(text)) this.#use(id);
+  }
+
+  /** A result that a finding names as its source, or cites, was looked into. */
+  found(findings: readonly Pick<Finding, "text" | "source">[]): void {
+    for (const { text, source } of findings) {
+      for (const id of [...mentionedIn(source ?? ""), ...citedIn(text)]) this.#use(id);
+    }
+  }
+
+  /** Takes the calls of a turn, in their order. They come out of a sandbox: any may be made up. */
+  record(calls: readonly TrackedCall[]): Recorded {
+    const added: string[] = [];
+    const refused: string[] = [];
+    for (const call of calls) {
+      const id = call.id ?? this.#nextId(call.name);
+      if (!isNodeId(id) || this.#entries.has(id)) {
+        refused.push(id.slice(0, MAX_NAME));
+        continue;
+      }
+      this.#take(id, call);
+      added.push(id);
+    }
+    this.#collapse();
+    return { added, refused };
+  }
+
+  #take(id: string, call: TrackedCall): void {
+    const { prefix, number } = splitId(id);
+    this.#count(prefix, number);
+    const parents = [...new Set(call.parents)].filter(
+      (parent) => parent !== id && isNodeId(parent),
+    );
+    const given = textsOf(call.arguments).join("\n");
+    const named = PROMPTED.has(prefix) ? mentionedIn(given) : citedIn(given);
+    const refs = [...new Set([...named, ...citedIn(call.preview)])].filter((ref) =>
+      this.#entries.has(ref),
+    );
+    for (const used of [...parents, ...refs]) this.#use(used);
+    this.#add({
+      id,
+      name: call.name.slice(0, MAX_NAME),
+      query: queryOf(call),
+      summary: summaryOf(call),
+      turn: this.#turn,
+      parents: parents.slice(0, MAX_LINKS),
+      refs: refs.slice(0, MAX_LINKS),
+      semanticRefs: null,
+      key: keyOf(call) ?? null,
+      isUsed: false,
+      supersededBy: null,
+    });
+  }
+
+  #add(entry: ResearchEntry): void {
+    if (entry.key !== null) {
+      const before = this.#entries.get(this.#byKey.get(entry.key) ?? "");
+      if (before !== undefined) before.supersededBy ??= entry.id;
+      this.#byKey.set(entry.key, entry.id);
+    }
+    this.#entries.set(entry.id, entry);
+  }
+
+  #use(id: string): void {
+    const entry = this.#entries.get(id);
+    if (entry !== undefined) entry.isUsed = true;
+  }
+
+  #count(prefix: string, number: number): void {
+    this.#counters.set(prefix, Math.max(this.#counters.get(prefix) ?? 0, number));
+  }
+
+  #nextId(name: string): string {
+    const prefix = prefixOf(name);
+    return `${prefix}${(this.#counters.get(prefix) ?? 0) + 1}`;
+  }
+
+  /** The oldest stale call goes first, and where none is stale the oldest. */
+  #collapse(): void {
+    while (this.#entries.size > this.#maxNodes) {
+      const entries = [...this.#entries.values()];
+      const gone = entries.find((entry) => this.#statusOf(entry) === "stale") ?? entries[0];
+      if (gone === undefined) return;
+      this.#collapsed[this.#statusOf(gone)] += 1;
+      this.#entries.delete(gone.id);
+      if (gone.key !== null && this.#byKey.get(gone.key) === gone.id) this.#byKey.delete(gone.key);
+    }
+  }
+
+  #statusOf({ supersededBy, isUsed, turn }: ResearchEntry): NodeStatus {
+    if (supersededBy !== null) return "stale";
+    if (isUsed) return "analyzed";
+    return this.#turn - turn >= this.#staleAfterTurns ? "stale" : "pending";
+  }
+
+  /** Finds earlier calls about the same subject; may be left running while the agent goes on. */
+  async relate(signal?: AbortSignal): Promise<Related> {
+    const related = this.#relating.then(() => this.#likeness?.relate(this.#entries, signal));
+    this.#relating = related.catch(() => undefined);
+    const { added, notice } = (await related) ?? { added: 0 };
+    if (notice === undefined) return { added };
+    this.#likeness = undefined;
+    return { added, notice };
+  }
+
+  /** The last number of each prefix. */
+  get numbers(): ReadonlyMap<string, number> {
+    return this.#counters;
+  }
+
+  get nodes(): readonly ResearchNode[] {
+    return [...this.#entries.values()].map((entry) => ({
+      id: entry.id,
+      name: entry.name,
+      query: entry.query,
+      summary: entry.summary,
+      turn: entry.turn,
+      parents: entry.parents,
+      refs: entry.refs,
+      semanticRefs: entry.semanticRefs ?? [],
+      status: this.#statusOf(entry),
+    }));
+  }
+
+  /** The block for the prompt; none before the third call. */
+  render(): string | undefined {
+    return renderTree(this.nodes, this.#collapsed, this.#tree);
+  }
+
+  reset(): void {
+    this.#entries.clear();
+    this.#byKey.clear();
+    this.#counters.clear();
+    this.#collapsed = nothingCollapsed();
+    this.#turn = 0;
+  }
+
+  /** Plain data, good for `fromJSON`. Vectors are left out and made again when they are needed. */
+  toJSON(): ResearchRecord {
+    return structuredClone({
+      version: RECORD_VERSION,
+      turn: this.#turn,
+      counters: Object.fromEntries(this.#counters),
+      collapsed: this.#collapsed,
+      nodes: [...this.#entries.values()],
+    });
+  }
+}
+
+function whole(name: string, value: number): number {
+  if (Number.isInteger(value) && value >= 1 && value <= MOST_NODES) return value;
+  throw new CellarError("INVALID_CONFIG", `${name} must be a whole number from 1 to ${MOST_NODES}`);
+}

@@ -1,0 +1,160 @@
+import { z } from "zod";
+import { CellarError } from "../../errors.js";
+import { type AgentCall, agentCallSchema } from "../../protocol/agent-messages.js";
+import { loadTokenizer, type Tokenizer } from "../observation/tokens.js";
+
+const VERSION = 1;
+/** Older calls are only counted. */
+const KEPT_CALLS = 5_000;
+/** More than there are functions; names come out of a sandbox. */
+const KEPT_NAMES = 100;
+
+const countSchema = z.int().min(0);
+
+const loggedCallSchema = agentCallSchema.extend({ turn: countSchema });
+export type LoggedCall = z.infer<typeof loggedCallSchema>;
+
+const recordSchema = z.strictObject({
+  version: z.literal(VERSION),
+  calls: z.array(loggedCallSchema).max(KEPT_CALLS),
+  /** How often each function was called without failing, as far as it was reported. */
+  counts: z.record(agentCallSchema.shape.name, countSchema),
+  /** Calls that are not kept, or were never reported one by one. */
+  omitted: countSchema,
+  answer: z.string().nullable(),
+});
+export type ExplorationRecord = z.infer<typeof recordSchema>;
+
+export const STRATEGIES = ["none", "delegated", "search", "scan", "mixed"] as const;
+export type Strategy = (typeof STRATEGIES)[number];
+
+export interface MeasuredCall extends LoggedCall {
+  /** Of the whole result, as many as its beginning lets expect. */
+  readonly tokens: number;
+}
+
+/** A finished exploration with its figures, to learn from. */
+export interface ExplorationExport {
+  readonly version: typeof VERSION;
+  readonly encoding: Tokenizer["encoding"];
+  readonly strategy: Strategy;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly calls: readonly MeasuredCall[];
+  readonly omitted: number;
+  readonly explorationTokens: number;
+  /** Null while there is no answer. */
+  readonly answerTokens: number | null;
+  /** Tokens of the answer for each one explored; null where there is no answer or nothing explored. */
+  readonly tokenEfficiency: number | null;
+}
+
+/** Asking a model to read, instead of reading. */
+const DELEGATING = new Set(["llm_call", "llm_batch"]);
+/** They end the work, or look at the session's own notes, and show nothing of the context. */
+const NOT_EXPLORING = new Set([
+  "context_len",
+  "FINAL",
+  "FINAL_VAR",
+  "SUBMIT",
+  "SHOW_VARS",
+  "mark_finding",
+  "list_findings",
+]);
+
+/** What an agent called to find its answer. */
+export class ExplorationLog {
+  #calls: LoggedCall[] = [];
+  readonly #counts = new Map<string, number>();
+  #omitted = 0;
+  /** The text of the final answer, once there is one. */
+  answer: string | undefined;
+
+  /** `omitted` calls of that turn were too many to be reported one by one. */
+  add(turn: number, calls: readonly AgentCall[], omitted = 0): void {
+    for (const call of calls) {
+      this.#calls.push({ ...call, turn });
+      const isKnown = this.#counts.has(call.name) || this.#counts.size < KEPT_NAMES;
+      if (call.error === null && isKnown) {
+        this.#counts.set(call.name, (this.#counts.get(call.name) ?? 0) + 1);
+      }
+    }
+    const surplus = Math.max(0, this.#calls.length - KEPT_CALLS);
+    if (surplus > 0) this.#calls = this.#calls.slice(surplus);
+    this.#omitted += omitted + surplus;
+  }
+
+  get calls(): readonly LoggedCall[] {
+    return this.#calls;
+  }
+
+  get strategy(): Strategy {
+    return strategyOf(Object.fromEntries(this.#counts));
+  }
+
+  async export(): Promise<ExplorationExport> {
+    const tokenizer = await loadTokenizer();
+    const calls = this.#calls.map((call) => ({ ...call, tokens: tokensOf(call, tokenizer) }));
+    const explorationTokens = calls
+      .filter(({ name }) => !NOT_EXPLORING.has(name))
+      .reduce((sum, { tokens }) => sum + tokens, 0);
+    const answerTokens = this.answer === undefined ? null : tokenizer.count(this.answer).tokens;
+    return {
+      version: VERSION,
+      encoding: tokenizer.encoding,
+      strategy: this.strategy,
+      counts: Object.fromEntries(this.#counts),
+      calls,
+      omitted: this.#omitted,
+      explorationTokens,
+      answerTokens,
+      tokenEfficiency:
+        answerTokens === null || explorationTokens === 0 ? null : answerTokens / explorationTokens,
+    };
+  }
+
+  toJSON(): ExplorationRecord {
+    return {
+      version: VERSION,
+      calls: [...this.#calls],
+      counts: Object.fromEntries(this.#counts),
+      omitted: this.#omitted,
+      answer: this.answer ?? null,
+    };
+  }
+
+  static fromJSON(record: unknown): ExplorationLog {
+    const parsed = recordSchema.safeParse(record);
+    if (!parsed.success) {
+      throw new CellarError(
+        "STATE_REFUSED",
+        `This is no exploration log of version ${VERSION}: ${z.prettifyError(parsed.error)}`,
+        { remedy: "read it with the version of Cellar that wrote it" },
+      );
+    }
+    const log = new ExplorationLog();
+    log.#calls = parsed.data.calls;
+    log.#omitted = parsed.data.omitted;
+    log.answer = parsed.data.answer ?? undefined;
+    for (const [name, count] of Object.entries(parsed.data.counts)) log.#counts.set(name, count);
+    return log;
+  }
+}
+
+/** The first that fits: none, delegated, search, scan, and mixed for all that is left. */
+export function strategyOf(counts: Readonly<Record<string, number>>): Strategy {
+  const names = Object.keys(counts).filter(
+    (name) => (counts[name] ?? 0) > 0 && !NOT_EXPLORING.has(name),
+  );
+  if (names.length === 0) return "none";
+  if (names.some((name) => DELEGATING.has(name))) return "delegated";
+  const { grep = 0, peek = 0 } = counts;
+  if (grep > peek) return "search";
+  if (peek > grep) return "scan";
+  return "mixed";
+}
+
+function tokensOf({ size, preview }: LoggedCall, tokenizer: Tokenizer): number {
+  if (size === 0 || preview === "") return 0;
+  const { tokens } = tokenizer.count(preview);
+  return size <= preview.length ? tokens : Math.round((tokens / preview.length) * size);
+}

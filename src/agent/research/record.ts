@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { CellarError } from "../../errors.js";
+import { isNodeId, MAX_NAME, MAX_QUERY, MAX_SUMMARY, STATUSES } from "./node.js";
+
+export const RECORD_VERSION = 1;
+export const MOST_NODES = 10_000;
+export const MAX_LINKS = 16;
+
+const count = z.int().nonnegative();
+const id = z.string().refine(isNodeId, "is no id of a call");
+const links = z.array(id).max(MAX_LINKS);
+
+const entrySchema = z.strictObject({
+  id,
+  name: z.string().max(MAX_NAME),
+  query: z.string().max(MAX_QUERY),
+  summary: z.string().max(MAX_SUMMARY),
+  turn: count,
+  parents: links,
+  refs: links,
+  /** Null where nobody looked for them yet. */
+  semanticRefs: links.nullable(),
+  /** Tells calls that are the same. */
+  key: z.string().max(64).nullable(),
+  isUsed: z.boolean(),
+  supersededBy: id.nullable(),
+});
+
+const recordSchema = z.strictObject({
+  version: z.literal(RECORD_VERSION),
+  turn: count,
+  /** The last number of each prefix. */
+  counters: z.record(z.string().regex(/^[A-Z]{1,2}$/), count),
+  /** What was forgotten because there was too much. */
+  collapsed: z.strictObject({ analyzed: count, pending: count, stale: count }),
+  nodes: z
+    .array(entrySchema)
+    .max(MOST_NODES)
+    .refine((nodes) => new Set(nodes.map((node) => node.id)).size === nodes.length, {
+      error: "two nodes have one id",
+    }),
+});
+
+export type ResearchEntry = z.infer<typeof entrySchema>;
+export type ResearchRecord = z.infer<typeof recordSchema>;
+
+export function nothingCollapsed(): ResearchRecord["collapsed"] {
+  return Object.fromEntries(STATUSES.map((status) => [status, 0])) as ResearchRecord["collapsed"];
+}
+
+export function readRecord(value: unknown): ResearchRecord {
+  const { data: versioned } = z.object({ version: z.int().positive() }).safeParse(value);
+  if (versioned !== undefined && versioned.version > RECORD_VERSION) {
+    throw new CellarError(
+      "DAMAGED",
+      `the research context was written by a newer Cellar (version ${versioned.version})`,
+      { remedy: `Update Cellar; this one reads version ${RECORD_VERSION}.` },
+    );
+  }
+  const { data, error } = recordSchema.safeParse(value);
+  if (data !== undefined) return data;
+  const place = error.issues[0]?.path.join(".") ?? "";
+  throw new CellarError(
+    "DAMAGED",
+    `this is no research context${place === "" ? "" : `: ${place} does not fit`}`,
+    { remedy: "Give what toJSON() returned, or begin with a new one.", cause: error },
+  );
+}

@@ -1,0 +1,92 @@
+import { CellarError, describeError } from "../../errors.js";
+import { cosine, type Embedder } from "./embedder.js";
+import type { ResearchEntry } from "./record.js";
+
+/** Of many alike, the most alike are enough. */
+const MAX_REFS = 3;
+
+export interface Related {
+  /** References that were found. */
+  readonly added: number;
+  /** Told once, when the embedder failed; there are no semantic references from then on. */
+  readonly notice?: string;
+}
+
+/** Which calls are about the same subject. */
+export class Likeness {
+  /** By entry and not by id: an id may come again after a reset. */
+  readonly #vectors = new WeakMap<ResearchEntry, Float32Array>();
+  readonly #embedder: Embedder;
+  readonly #threshold: number;
+
+  constructor(embedder: Embedder, threshold: number) {
+    this.#embedder = embedder;
+    this.#threshold = threshold;
+    if (!(Math.abs(threshold) <= 1)) {
+      throw new CellarError("INVALID_CONFIG", "semanticThreshold must be between -1 and 1");
+    }
+  }
+
+  /** Looks for the references of all that have none yet, among those before them. */
+  async relate(
+    known: ReadonlyMap<string, ResearchEntry>,
+    signal: AbortSignal | undefined,
+  ): Promise<Related> {
+    const entries = [...known.values()];
+    if (entries.every(({ semanticRefs }) => semanticRefs !== null)) return { added: 0 };
+    try {
+      await this.#embed(entries, signal);
+    } catch (error) {
+      if (signal?.aborted) {
+        throw new CellarError("ABORTED", "looking for related calls was given up", {
+          cause: error,
+        });
+      }
+      const { name } = this.#embedder;
+      const notice = `semantic references are off: the embedder ${name} failed: ${describeError(error)}`;
+      return { added: 0, notice };
+    }
+    let added = 0;
+    for (const [index, entry] of entries.entries()) {
+      if (entry.semanticRefs !== null) continue;
+      entry.semanticRefs = this.#nearest(entry, entries.slice(0, index));
+      added += entry.semanticRefs.length;
+    }
+    return { added };
+  }
+
+  async #embed(entries: readonly ResearchEntry[], signal: AbortSignal | undefined): Promise<void> {
+    const missing = entries.filter((entry) => !this.#vectors.has(entry));
+    const vectors = await this.#embedder.embed(missing.map(subjectOf), signal);
+    const before = entries.map((entry) => this.#vectors.get(entry)).find(Boolean);
+    const { length } = before ?? vectors[0] ?? [];
+    if (vectors.length !== missing.length || vectors.some((vector) => vector.length !== length)) {
+      throw new CellarError("REMOTE_ERROR", "it gave vectors that do not fit together");
+    }
+    for (const [index, entry] of missing.entries()) {
+      const vector = vectors[index];
+      if (vector !== undefined) this.#vectors.set(entry, vector);
+    }
+  }
+
+  #nearest(entry: ResearchEntry, earlier: readonly ResearchEntry[]): string[] {
+    const linked = new Set([...entry.parents, ...entry.refs]);
+    return earlier
+      .filter(({ id, supersededBy }) => supersededBy === null && !linked.has(id))
+      .map((other) => ({ id: other.id, cosine: this.#cosine(entry, other) }))
+      .filter((found) => found.cosine >= this.#threshold)
+      .sort((one, other) => other.cosine - one.cosine)
+      .slice(0, MAX_REFS)
+      .map(({ id }) => id);
+  }
+
+  #cosine(one: ResearchEntry, other: ResearchEntry): number {
+    const [a, b] = [this.#vectors.get(one), this.#vectors.get(other)];
+    return a === undefined || b === undefined ? 0 : cosine(a, b);
+  }
+}
+
+/** Without the names of tools and arguments, which make all calls alike. */
+function subjectOf({ query, summary }: ResearchEntry): string {
+  return `${query.replace(/^\w+\(/, "").replace(/\b\w+=/g, "")}\n${summary}`;
+}

@@ -1,0 +1,274 @@
+import type { Isolation, REPLConfig } from "../../backends/backend.js";
+import { daemonAddress, isInhabited } from "../../backends/daemon/address.js";
+import type { NativeRuntime } from "../../backends/native/runtime.js";
+import { preloadNames } from "../../backends/native/zygote/preload.js";
+import { findInterpreter } from "../../backends/native/zygote/zygote-host.js";
+import { createSandbox, sharedRuntime } from "../../backends/select.js";
+import { type IsolationLevel, type Settings, surroundings } from "../../config.js";
+import { isCellarError } from "../../errors.js";
+import { claimOf, type IsolationCheck, meets } from "../../isolation/levels.js";
+import { osRelease } from "../../isolation/python-needed.js";
+import { isolationCause, remedyFor } from "../../isolation/remedies.js";
+import { describeReport, inspectDaemon } from "../daemon/command.js";
+import { dirOf } from "../options/notebook-place.js";
+import { describeFailure } from "../terminal/report-error.js";
+import { notebooksCheck, ownFilesCheck, socketFault, temporaryCheck } from "./folder-checks.js";
+import { type Attempt, attempt, type Diagnosis, type HealthCheck } from "./health-check.js";
+import { bwrapCheck, machineChecks, nodeCheck, platformCheck } from "./machine-checks.js";
+import { tryAgent, tryCell, tryNotebook } from "./trial-runs.js";
+
+type Live = Awaited<ReturnType<ReturnType<NativeRuntime["zygotes"]>["warm"]>>;
+type Found = Attempt<Awaited<ReturnType<typeof findInterpreter>>>;
+
+/** Not needed for L3, so their absence is no fault. */
+const BEYOND: readonly string[] = ["landlock", "guest-kernel"];
+const AGAIN = "Fix the lines above, then run cellar doctor again.";
+/** What there is no other way for. */
+const NEEDS_PYTHON = "notebooks, cellar mcp, cellar install and the daemon need CPython";
+
+/** What stands behind a session where no daemon runs, and how much it isolates. */
+interface Footing {
+  readonly isolation: Isolation | undefined;
+  readonly checks: readonly HealthCheck[];
+  /** Why there are no walls around CPython. */
+  readonly error: unknown;
+}
+
+/** Pyodide tells about its sandbox only when a cell runs in it. */
+const NOTHING: Footing = { isolation: undefined, checks: [], error: undefined };
+
+/**
+ * Tries everything that a session, an agent and a notebook stand on, in the way they do; whatever
+ * is missing becomes a line, never a throw.
+ */
+export async function diagnose(settings: Settings): Promise<Diagnosis> {
+  const { packageRoot, temporary } = surroundings();
+  const python = await attempt(findInterpreter(settings, surroundings()));
+  const fallsBack = isReplaced(python, settings);
+  const folder = dirOf({});
+  const [ownFiles, scratch, shelf] = [
+    ownFilesCheck(packageRoot),
+    temporaryCheck(temporary),
+    notebooksCheck(folder),
+  ];
+  const config: REPLConfig = {
+    poolSize: 0,
+    spares: 0,
+    ...(settings.python !== undefined && { python: settings.python }),
+  };
+  const footing = fallsBack ? NOTHING : await onPython(settings);
+  const level = footing.isolation?.level;
+  const canStart =
+    fallsBack || hasDaemon() || (level !== undefined && meets(level, settings.minIsolation));
+  const cell = canStart ? await tryCell(config) : undefined;
+  const info = cell !== undefined && "value" in cell.outcome ? cell.outcome.value : undefined;
+  const [agent, notebook] = await Promise.all([
+    info && tryAgent(config),
+    fallsBack || shelf.status === "fail" ? undefined : info && tryNotebook(config, folder),
+  ]);
+  const isolation =
+    info?.isolation ??
+    (fallsBack ? await leastOf({ ...config, backend: "pyodide" }) : footing.isolation);
+  const trials = [cell, agent, notebook].flatMap((trial) => trial?.check ?? []);
+  return {
+    ok: info !== undefined,
+    level: isolation?.level ?? null,
+    claims: isolation === undefined ? null : claimOf(isolation.level),
+    minimum: settings.minIsolation,
+    missing: [...(isolation?.missing ?? [])],
+    backend: info?.backend ?? null,
+    works: {
+      cells: info !== undefined,
+      agents: agent?.check.status === "ok",
+      notebooks: notebook?.check.status === "ok",
+    },
+    python:
+      "value" in python
+        ? {
+            executable: python.value.executable,
+            version: python.value.version,
+            reason: python.value.reason,
+          }
+        : null,
+    checks: [
+      nodeCheck(),
+      platformCheck(),
+      ownFiles,
+      pythonCheck(python, fallsBack),
+      await bwrapCheck(),
+      ...machineChecks(),
+      scratch,
+      shelf,
+      await daemonCheck(),
+      ...footing.checks,
+      ...trials,
+      isolationCheck(isolation, settings.minIsolation, footing.error),
+    ],
+    error: footing.error === undefined ? null : describeFailure(footing.error),
+  };
+}
+
+/** Whether there may be one, whose sessions can have more than this process can give. */
+function hasDaemon(): boolean {
+  try {
+    return isInhabited(daemonAddress(surroundings().home));
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a session takes Pyodide for want of a Python; not for one that was named, or an environment. */
+function isReplaced(python: Found, settings: Settings): boolean {
+  return (
+    "error" in python &&
+    isCellarError(python.error, "PYTHON_UNSUITABLE") &&
+    python.error.details.environment === undefined &&
+    settings.python === undefined
+  );
+}
+
+async function onPython(settings: Settings): Promise<Footing> {
+  const live = await attempt(
+    sharedRuntime().then((runtime) => runtime.zygotes({ ...settings, poolSize: 0 }).warm()),
+  );
+  if ("value" in live) {
+    const { isolation } = live.value;
+    const checks = [...packageChecks(live.value), ...isolation.checks.map(probeCheck)];
+    return { isolation, checks, error: undefined };
+  }
+  const isolation = await leastOf({ backend: "native", preload: "none", poolSize: 0 });
+  return { isolation, checks: [wallsCheck(live.error)], error: live.error };
+}
+
+/** What a session has that is content with any isolation. */
+async function leastOf(config: REPLConfig): Promise<Isolation | undefined> {
+  const session = await attempt(createSandbox({ ...config, minIsolation: "L0" }));
+  if ("error" in session) return undefined;
+  await session.value.destroy();
+  return session.value.info.isolation;
+}
+
+function pythonCheck(python: Found, fallsBack: boolean): HealthCheck {
+  if ("value" in python) {
+    const { version, executable, reason, hidden } = python.value;
+    const detail = `${version}, ${executable} (${reason})`;
+    const [first] = hidden;
+    if (first === undefined) return { name: "python", status: "ok", detail };
+    const others = hidden.length > 1 ? ` and ${hidden.length - 1} more` : "";
+    return {
+      name: "python",
+      status: "warn",
+      detail: `${detail}; not shown inside: ${first.path}${others}, named by a .pth file (${first.reason})`,
+      fix: "Install that package without -e, or keep its source where sessions may read it.",
+    };
+  }
+  const { message, remedy } = describeFailure(python.error);
+  return fallsBack
+    ? {
+        name: "python",
+        status: "warn",
+        detail: `${message}\nCells run on Pyodide; ${NEEDS_PYTHON}.`,
+        fix: remedyFor("python", osRelease()),
+      }
+    : { name: "python", status: "fail", detail: message, fix: remedy ?? remedyFor("python") };
+}
+
+function packageChecks({ report }: Live): HealthCheck[] {
+  const standard = new Set(preloadNames("standard"));
+  const packages = report.preloaded.filter(({ name }) => !standard.has(name));
+  const named = packages.map(({ name, version }) => `${name} ${version}`).join(", ");
+  const preloaded: HealthCheck = {
+    name: "preload",
+    status: "ok",
+    detail: `${named || "no packages"} (in ${report.seconds.toFixed(1)} s)`,
+  };
+  if (report.absent.length === 0) return [preloaded];
+  const modules = report.absent.map(({ name }) => name.split(".")[0] ?? name);
+  const names = [...new Set(modules.map(distributionOf))];
+  return [
+    preloaded,
+    {
+      name: "absent",
+      status: "warn",
+      detail: report.absent.map(describeAbsence).join(", "),
+      fix: `cellar install ${names.join(" ")}`,
+    },
+  ];
+}
+
+function describeAbsence({ name, reason }: Live["report"]["absent"][number]): string {
+  return reason.startsWith("ModuleNotFoundError") ? name : `${name} (${reason})`;
+}
+
+function distributionOf(module: string): string {
+  return module === "sklearn" ? "scikit-learn" : module;
+}
+
+async function daemonCheck(): Promise<HealthCheck> {
+  try {
+    const { path, folder } = daemonAddress(surroundings().home);
+    const report = await inspectDaemon({ path, folder });
+    const told = describeReport(report).replaceAll("\n", "; ");
+    const fault = folder === undefined || report.running ? undefined : socketFault(folder);
+    if (fault !== undefined) {
+      const fix = "Set HOME to a folder of yours, or do without cellar daemon.";
+      return { name: "daemon", status: "warn", detail: `${told}; ${fault}`, fix };
+    }
+    const detail = report.running ? `${told}; exec, repl and createSandbox() use it` : told;
+    if (!report.running || report.status !== null)
+      return { name: "daemon", status: "info", detail };
+    return { name: "daemon", status: "warn", detail, fix: "Run cellar daemon stop." };
+  } catch (error) {
+    const { message, remedy } = describeFailure(error);
+    const fix = remedy ?? "Run cellar daemon stop.";
+    return { name: "daemon", status: "warn", detail: message, fix };
+  }
+}
+
+function probeCheck({ name, ok, detail, fix }: IsolationCheck): HealthCheck {
+  if (ok) return { name, status: "ok", detail };
+  if (BEYOND.includes(name)) return { name, status: "info", detail };
+  const status = name.startsWith("cgroup.") ? "warn" : "fail";
+  return {
+    name,
+    status,
+    detail,
+    fix: fix ?? "Report this to the maintainers: the isolation should have held.",
+  };
+}
+
+function wallsCheck(error: unknown): HealthCheck {
+  const { code, message, remedy } = describeFailure(error);
+  const detail = code === "PYTHON_UNSUITABLE" ? "not tried without a Python" : message;
+  return { name: "sandbox", status: "fail", detail, fix: remedy ?? AGAIN };
+}
+
+function isolationCheck(
+  isolation: Isolation | undefined,
+  minimum: IsolationLevel,
+  error: unknown,
+): HealthCheck {
+  if (isolation === undefined) {
+    return {
+      name: "isolation",
+      status: "fail",
+      detail: "no session can be started at all",
+      fix: AGAIN,
+    };
+  }
+  const { level, missing } = isolation;
+  const without = missing.length === 0 ? "" : ` Missing: ${missing.join(", ")}.`;
+  const detail = `${level} (at least ${minimum} is asked for): ${claimOf(level)}${without}`;
+  if (meets(level, minimum)) return { name: "isolation", status: "ok", detail };
+  const isAboutIsolation =
+    error === undefined ||
+    (isCellarError(error) && isolationCause(error.details.cause) !== undefined);
+  return {
+    name: "isolation",
+    status: "fail",
+    detail,
+    fix: isAboutIsolation
+      ? `Fix the lines above, or accept less: --min-isolation ${level} of exec and repl, or the setting minIsolation.`
+      : AGAIN,
+  };
+}

@@ -1,0 +1,159 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describeMissing, missingOwnFile } from "../../isolation/own-files.js";
+import { remedyFor } from "../../isolation/remedies.js";
+import {
+  explained,
+  nearest,
+  shownBytes,
+  statfsNear,
+  writeFault,
+} from "../../isolation/temporary-trouble.js";
+import type { HealthCheck } from "./health-check.js";
+
+const MEGABYTE = 1024 * 1024;
+/** Sessions themselves need little; what they are given and print can need much. */
+const LEAST_TEMPORARY = 64 * MEGABYTE;
+const LEAST_NOTEBOOKS = 64 * MEGABYTE;
+const LEAST_FILES = 1000;
+/** Begins what is made to try a folder, and removed again. */
+const TRIAL = ".cellar-doctor-";
+
+export function ownFilesCheck(packageRoot: string): HealthCheck {
+  const missing = missingOwnFile(packageRoot);
+  return missing === undefined
+    ? { name: "own-files", status: "ok", detail: packageRoot }
+    : {
+        name: "own-files",
+        status: "fail",
+        detail: describeMissing(packageRoot, missing),
+        fix: remedyFor("own-files"),
+      };
+}
+
+/** The folder of all that does not stay. */
+export function temporaryCheck(folder: string): HealthCheck {
+  const name = "temporary";
+  const fault = faultOf(folder);
+  if (fault !== undefined) {
+    const [reason, fix] = explained(fault, folder);
+    return { name, status: "fail", detail: `${folder}: ${reason}`, fix };
+  }
+  const flags = flagsOf(folder);
+  const notes = [
+    ...scarcity(folder, LEAST_TEMPORARY),
+    ...(flags.includes("noexec")
+      ? ["mounted noexec: programs that an agent's cells write cannot be started"]
+      : []),
+  ];
+  const detail = [`${folder}: ${spaceOf(folder)}`, ...notes].join("; ");
+  return scarcity(folder, LEAST_TEMPORARY).length === 0
+    ? { name, status: "ok", detail }
+    : { name, status: "warn", detail, fix: "Set TMPDIR to a folder with more space." };
+}
+
+/** The folder of the notebooks, or where it would be made. */
+export function notebooksCheck(folder: string): HealthCheck {
+  const name = "notebooks";
+  const shown = existsSync(folder) ? folder : `${folder} (made when it is needed)`;
+  const fault = faultOf(nearest(folder));
+  if (fault !== undefined) {
+    const [reason] = explained(fault, folder);
+    return {
+      name,
+      status: "fail",
+      detail: `${folder} cannot be written: ${reason}`,
+      fix: "Name another folder with --dir FOLDER of cellar notebook and cellar mcp, or set CELLAR_HOME.",
+    };
+  }
+  const notes = scarcity(folder, LEAST_NOTEBOOKS);
+  const detail = [`${shown}: ${spaceOf(folder)}`, ...notes].join("; ");
+  return notes.length === 0
+    ? { name, status: "ok", detail }
+    : { name, status: "warn", detail, fix: "Free some space, or name another folder with --dir." };
+}
+
+/** Why a daemon could not listen there; undefined where it can. */
+export function socketFault(folder: string): string | undefined {
+  const fault = writeFault(folder);
+  return fault === undefined
+    ? undefined
+    : `${folder} cannot be used: ${explained(fault, folder)[0]}`;
+}
+
+/** Makes a folder in it, as sessions and notebooks do, and a file that is safe on the disk. */
+function faultOf(folder: string): unknown {
+  let trial: string | undefined;
+  try {
+    trial = mkdtempSync(join(folder, TRIAL));
+    const file = openSync(join(trial, "file"), "wx", 0o600);
+    try {
+      writeSync(file, "x");
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    // Notebooks are kept apart by names that only one can make.
+    linkSync(join(trial, "file"), join(trial, "other"));
+    return undefined;
+  } catch (error) {
+    return error;
+  } finally {
+    if (trial !== undefined) rmSync(trial, { recursive: true, force: true });
+  }
+}
+
+function spaceOf(folder: string): string {
+  const found = statfsNear(folder);
+  return found === undefined
+    ? "can be written"
+    : `can be written, ${shownBytes(found.bavail * found.bsize)} free`;
+}
+
+/** What there is too little of. */
+function scarcity(folder: string, least: number): string[] {
+  const found = statfsNear(folder);
+  if (found === undefined) return [];
+  const { bsize, blocks, bavail, files, ffree } = found;
+  return [
+    ...(bavail * bsize < least
+      ? [`${shownBytes(least)} should be free (it has ${shownBytes(blocks * bsize)} in all)`]
+      : []),
+    ...(files > 0 && ffree < LEAST_FILES ? [`only ${ffree} more files fit (inodes)`] : []),
+  ];
+}
+
+/** How the file system of a folder is mounted. */
+function flagsOf(folder: string): readonly string[] {
+  try {
+    const path = realpathSync(folder);
+    const mounts = readFileSync("/proc/self/mountinfo", "utf8")
+      .split("\n")
+      .map((line) => line.split(" "))
+      .map((fields) => ({ place: unescaped(fields[4] ?? ""), flags: fields[5] ?? "" }))
+      .filter(({ place }) => place === "/" || path === place || path.startsWith(`${place}/`));
+    const longest = Math.max(...mounts.map(({ place }) => place.length));
+    // Of several at one place the last one is on top.
+    return mounts.findLast(({ place }) => place.length === longest)?.flags.split(",") ?? [];
+  } catch {
+    return [];
+  }
+}
+
+/** The kernel writes blanks and their like in octal. */
+function unescaped(text: string): string {
+  return text.replace(/\\(\d{3})/g, (_, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 8)),
+  );
+}

@@ -1,0 +1,146 @@
+import type { CodeExecution, ISandbox, REPLConfig } from "../../backends/backend.js";
+import { counted } from "../../errors.js";
+import { EXIT, exitCodeOf } from "../exit-codes.js";
+import { type SandboxOptions, toConfig } from "../options/sandbox-config.js";
+import { openScreen } from "../terminal/displays.js";
+import { executionJson, showError, showOmission } from "../terminal/execution-view.js";
+import { complain, describeFailure, writeJson } from "../terminal/report-error.js";
+import { Interruption } from "../terminal/signals.js";
+import { withProgress } from "../terminal/terminal.js";
+import { readCells } from "./cell-sources.js";
+import type { Written } from "./host-files.js";
+
+export interface ExecOptions extends SandboxOptions {
+  readonly code?: readonly string[];
+  readonly json?: true;
+  readonly quiet?: true;
+  readonly images?: string;
+  /** What follows the script's name in its `sys.argv`. */
+  readonly further?: readonly string[];
+}
+
+/** Files that go in before the cells and come out after them. */
+export interface Delivery {
+  bring(sandbox: ISandbox, signal: AbortSignal): Promise<void>;
+  /** Not the copies of the scripts that ran. */
+  take(sandbox: ISandbox, scripts: readonly ScriptCell[]): Promise<readonly Written[] | undefined>;
+  tell(written: readonly Written[]): void;
+}
+
+/** Makes the sandbox for the cells. */
+export type Opening = (config: REPLConfig) => Promise<ISandbox>;
+
+/** Runs files or code as cells of one session and gives the exit code. */
+export async function execCells(
+  files: readonly string[],
+  options: ExecOptions,
+  make: Opening,
+  delivery?: Delivery,
+): Promise<number> {
+  const { further = [] } = options;
+  const isBare = files.length === 0 && options.code === undefined;
+  // Behind `--` alone, words are files whose names begin like options.
+  return isBare && further.length > 0
+    ? await runCells(further, { ...options, further: [] }, make, delivery)
+    : await runCells(files, options, make, delivery);
+}
+
+async function runCells(
+  files: readonly string[],
+  options: ExecOptions,
+  make: Opening,
+  delivery: Delivery | undefined,
+): Promise<number> {
+  const { further = [] } = options;
+  const sources = await readCells(files, options.code);
+  const unnamed = options.code === undefined ? "-" : "-c";
+  const cells = sources.map((code, at) => ({ code, argv: [files[at] ?? unnamed, ...further] }));
+  using interruption = new Interruption();
+  const { signal } = interruption;
+  // Nothing comes after a failure, so there is nothing to go back to.
+  const config: REPLConfig = { ...toConfig(options), checkpoints: "off", signal };
+  const open = async (callbacks: REPLConfig) => {
+    const sandbox = await withProgress("starting Python…", make({ ...config, ...callbacks }));
+    await delivery?.bring(sandbox, signal);
+    return sandbox;
+  };
+  return options.json === true
+    ? await runForJson(cells, open, signal, delivery)
+    : await runForPeople(cells, options, open, signal, delivery);
+}
+
+export interface ScriptCell {
+  readonly code: string;
+  /** What the script finds as `sys.argv`. */
+  readonly argv: readonly string[];
+}
+
+async function runForJson(
+  cells: readonly ScriptCell[],
+  open: Opening,
+  signal: AbortSignal,
+  delivery: Delivery | undefined,
+): Promise<number> {
+  const sandbox = await open({});
+  const executions: CodeExecution[] = [];
+  for (const { code, argv } of cells) {
+    const execution = await sandbox.execute(code, { argv, signal });
+    executions.push(execution);
+    if (exitCodeOf(execution) !== EXIT.ok) break;
+  }
+  const last = executions.at(-1);
+  const shown = executions.map(executionJson);
+  const files = await filesJson(sandbox, cells, delivery);
+  writeJson({ ...(cells.length === 1 ? shown[0] : { executions: shown }), ...files });
+  if (files.filesError !== undefined) return EXIT.cellar;
+  return last === undefined ? EXIT.ok : exitCodeOf(last);
+}
+
+/** What came out, or why it did not: the results are told in any case. */
+async function filesJson(
+  sandbox: ISandbox,
+  cells: readonly ScriptCell[],
+  delivery: Delivery | undefined,
+): Promise<{ readonly files?: readonly Written[]; readonly filesError?: object }> {
+  try {
+    const files = await delivery?.take(sandbox, cells);
+    return files === undefined ? {} : { files };
+  } catch (error) {
+    return { filesError: describeFailure(error) };
+  }
+}
+
+async function runForPeople(
+  cells: readonly ScriptCell[],
+  options: ExecOptions,
+  open: Opening,
+  signal: AbortSignal,
+  delivery: Delivery | undefined,
+): Promise<number> {
+  const { stdout, stderr, displays } = openScreen(options.images);
+  const sandbox = await open({
+    onStdout: (text) => stdout.write(text),
+    onStderr: (text) => stderr.write(text),
+    onBackground: (text, stream) => (stream === "stdout" ? stdout : stderr).write(text),
+    onDisplay: (output) => displays.show(output),
+  });
+  let code: number = EXIT.ok;
+  for (const { code: source, argv } of cells) {
+    const execution = await sandbox.execute(source, { argv, signal });
+    if (options.quiet !== true && execution.result !== null) {
+      stdout.write(`${execution.result["text/plain"] ?? ""}\n`);
+    }
+    stdout.finish();
+    showError(execution, stderr);
+    stderr.finish();
+    showOmission(execution);
+    code = exitCodeOf(execution);
+    if (code !== EXIT.ok) break;
+  }
+  if (displays.unshown > 0) {
+    complain(`not shown: ${counted(displays.unshown, "image")}`, "save them with --images FOLDER");
+  }
+  const written = await delivery?.take(sandbox, cells);
+  if (written !== undefined) delivery?.tell(written);
+  return code;
+}

@@ -1,0 +1,70 @@
+import type { Command } from "commander";
+import type { REPLConfig } from "../../backends/backend.js";
+import { openSandbox } from "../../backends/select.js";
+import { resolveSettings } from "../../config.js";
+import { addSandboxOptions } from "../options/sandbox-options.js";
+import { collectCode } from "./cell-sources.js";
+import { type ExecOptions, execCells } from "./cells.js";
+import type { ExecFiles } from "./files.js";
+
+const EXAMPLES = `
+Examples:
+  cellar exec -c "sum(range(10))"
+  cellar exec -c "x = 6" -c "x * 7"        two cells of one session
+  cellar exec load.py report.py            the second sees what the first defined
+  cellar exec < script.py                  what stdin says
+  cellar exec --mount ./data:/data --timeout 5m report.py
+  cellar exec --put sales.csv --out results report.py
+  cellar exec report.py -- --year 2024     the words behind -- are the script's sys.argv
+  cellar exec --json -c "1 / 0"
+
+Exit codes: the guest's sys.exit code, else 0 ok, 1 uncaught exception, 2 wrong usage,
+124 time limit, 125 Cellar failed, 130 cancelled, 134 crashed, 137 out of memory.`;
+
+interface WholeOptions extends ExecOptions {
+  readonly put?: readonly string[];
+  readonly out?: string;
+  readonly force?: true;
+}
+
+/** `further` are the words behind `--`, which are the script's and not this program's. */
+export function registerExec(
+  program: Command,
+  finish: (code: number) => void,
+  further: readonly string[] = [],
+): void {
+  const command = program
+    .command("exec")
+    .description("run files or code as cells of one session")
+    .argument("[files...]", "Python files, - for stdin, one cell each; -- and their arguments")
+    .option("-c, --code <code>", "run this code (repeatable)", collectCode)
+    .option("--json", "print one JSON object with the whole result and nothing else")
+    .option("-q, --quiet", "do not print the value of the last expression")
+    .option("--images <folder>", "save images there that the terminal cannot show")
+    .option("--put <file>", "copy a file into /workspace first (repeatable)", collect)
+    .option("--out <folder>", "write there what the cells left in /workspace, also after an error")
+    .option("--force", "write into an --out folder that is not empty, over what is there");
+  addSandboxOptions(command, "none for a quick start; with a daemon, what it has")
+    .addHelpText("after", EXAMPLES)
+    .action(async (files: string[], options: WholeOptions) =>
+      finish(await exec(files, { ...options, further })),
+    );
+}
+
+/** Modules that a daemon has imported already cost nothing; without one they cost a slow start. */
+async function exec(files: readonly string[], options: WholeOptions): Promise<number> {
+  const make = (config: REPLConfig) =>
+    openSandbox(config, { preload: config.preload ?? "none", poolSize: 0 });
+  return await execCells(files, options, make, await deliveryOf(options));
+}
+
+async function deliveryOf({ put, out, force }: WholeOptions): Promise<ExecFiles | undefined> {
+  if (put === undefined && out === undefined) return undefined;
+  const { workspaceMb } = resolveSettings().limits;
+  const { ExecFiles } = await import("./files.js");
+  return await ExecFiles.plan({ put, out, force, workspaceMb });
+}
+
+function collect(text: string, before: readonly string[] = []): string[] {
+  return [...before, text];
+}

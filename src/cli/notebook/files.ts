@@ -1,0 +1,161 @@
+import { existsSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { WORKSPACE_FOLDER } from "../../backends/native/session-dir.js";
+import { resolveSettings } from "../../config.js";
+import { CellarError, isCellarError } from "../../errors.js";
+import { removeNotebook } from "../../notebook/document/list.js";
+import { NotebookView } from "../../notebook/document/view.js";
+import { roomsIn } from "../../notebook/run/session-files.js";
+import { DiskStore } from "../../notebook/store/disk-store.js";
+import { Workspace } from "../../notebook/workspace/workspace.js";
+import { sizeText, tellWritten, type Written, writeHostFile } from "../exec/host-files.js";
+import { EXIT } from "../exit-codes.js";
+import { type PlaceOptions, placeOf } from "../options/notebook-place.js";
+import { complain, invalidInput, writeJson } from "../terminal/report-error.js";
+import { escapeControls, isTerminal } from "../terminal/terminal.js";
+
+export interface FilesOptions extends PlaceOptions {
+  readonly json?: true;
+}
+
+export interface GetOptions extends FilesOptions {
+  readonly to?: string;
+  readonly force?: true;
+}
+
+export interface RemoveOptions extends FilesOptions {
+  readonly yes?: true;
+}
+
+export async function listFiles(session: string, options: FilesOptions): Promise<number> {
+  const workspace = await workspaceOf(session, options);
+  const { files, isCut } = (await workspace?.files()) ?? { files: [], isCut: false };
+  if (options.json === true) {
+    writeJson({ files, isCut });
+    return EXIT.ok;
+  }
+  const rows = files.map((file) => ({ ...file, size: sizeOf(file) }));
+  const width = Math.max(0, ...rows.map(({ size }) => size.length));
+  for (const { path, size, modified } of rows) {
+    const at = modified.toISOString().slice(0, 16).replace("T", " ");
+    process.stdout.write(`${size.padStart(width)}  ${at}  ${escapeControls(path)}\n`);
+  }
+  if (isCut) complain("there are more files than these");
+  return EXIT.ok;
+}
+
+function sizeOf({ kind, bytes }: { readonly kind: string; readonly bytes: number }): string {
+  return kind === "file" ? sizeText(bytes) : kind;
+}
+
+/** Reads the files where they lie: no Python is started, and nobody who has it open is disturbed. */
+export async function getFiles(
+  session: string,
+  paths: readonly string[],
+  options: GetOptions,
+): Promise<number> {
+  const { to = ".", force } = options;
+  const targets = await targetsOf(paths, to);
+  const workspace = await workspaceOf(session, options);
+  const written: Written[] = [];
+  for (const [at, path] of paths.entries()) {
+    if (workspace === undefined) throw noFile(session, path);
+    const content = await workspace.get(path).catch((error: unknown) => {
+      throw isCellarError(error, "NOT_FOUND") ? noFile(session, path) : error;
+    });
+    const target = targets[at] ?? "";
+    if (to === "-")
+      process.stdout.write(isTerminal(process.stdout) ? escapeControls(String(content)) : content);
+    else written.push(await writeHostFile(target, content, { force }));
+  }
+  if (options.json === true) writeJson({ wrote: written });
+  else for (const one of written) tellWritten(one);
+  return EXIT.ok;
+}
+
+/** Where each goes: into a folder that is there, or by the name that was given. */
+async function targetsOf(paths: readonly string[], to: string): Promise<readonly string[]> {
+  const isFolder = (await stat(to).catch(() => undefined))?.isDirectory() === true;
+  if (isFolder) {
+    const targets = paths.map((path) => join(to, basename(path)));
+    const twice = targets.find((target, at) => targets.indexOf(target) !== at);
+    if (twice === undefined) return targets;
+    throw invalidInput(
+      `two of the files would be ${twice}`,
+      "Get them one by one, with --to FILE.",
+    );
+  }
+  if (paths.length === 1 && !to.endsWith("/")) return [to];
+  throw invalidInput(`${to} is no folder`, "Make it first, or get one file at a time.");
+}
+
+function noFile(session: string, path: string): CellarError {
+  return new CellarError("NOT_FOUND", `there is no file ${JSON.stringify(path)} in ${session}`, {
+    remedy: `cellar notebook files ${session} tells which there are.`,
+  });
+}
+
+/** Undefined where no session has run in it yet. */
+async function workspaceOf(session: string, options: PlaceOptions): Promise<Workspace | undefined> {
+  const { user, dir } = placeOf(options);
+  const { room } = await NotebookView.read(new DiskStore(dir), { user, session });
+  const path = join(roomsIn(dir), room, WORKSPACE_FOLDER);
+  return existsSync(path) ? new Workspace(path, resolveSettings().limits) : undefined;
+}
+
+/** For good: asks first where somebody can answer. */
+export async function removeBook(session: string, options: RemoveOptions): Promise<number> {
+  const { user, dir } = placeOf(options);
+  const name = `${user}/${session}`;
+  const view = await NotebookView.read(new DiskStore(dir), { user, session }).catch(
+    (error: unknown) => {
+      // One that cannot be read can be removed all the same.
+      if (isCellarError(error, "DAMAGED")) return undefined;
+      throw error;
+    },
+  );
+  const cells = view === undefined ? "" : ` (${view.cells.length} cells)`;
+  if (options.yes !== true && !(await isConfirmed(`${name}${cells}`))) {
+    complain(`${name} was not removed`);
+    return EXIT.failed;
+  }
+  await removeNotebook({ dir, user, session }).catch((error: unknown) => {
+    throw isCellarError(error, "LOCKED") ? inUse(error) : error;
+  });
+  if (options.json === true) writeJson({ removed: name });
+  else process.stderr.write(`removed ${name}\n`);
+  return EXIT.ok;
+}
+
+async function isConfirmed(what: string): Promise<boolean> {
+  if (!isTerminal(process.stdin) || !isTerminal(process.stderr)) {
+    throw invalidInput(
+      `removing ${what} cannot be undone, and nobody can be asked here`,
+      "Give --yes.",
+    );
+  }
+  const prompt = createInterface({ input: process.stdin, output: process.stderr });
+  const closed = new Promise<string>((resolveNone) => prompt.once("close", () => resolveNone("")));
+  try {
+    const question = `remove ${what} with its variables and files, for good? [y/N] `;
+    return /^y(es)?$/i.test((await Promise.race([prompt.question(question), closed])).trim());
+  } finally {
+    prompt.close();
+  }
+}
+
+function inUse({ code, message, details }: CellarError): CellarError {
+  const remedy = "Close it there, or end that process, then remove it.";
+  return new CellarError(code, message, { remedy, details });
+}
+
+/** What a file of the host is called inside, by `--as` or by its own name. */
+export function insideNames(files: readonly string[], as: string | undefined): readonly string[] {
+  const own = (file: string) => basename(resolve(file));
+  if (as === undefined) return files.map(own);
+  if (as.endsWith("/")) return files.map((file) => `${as}${own(file)}`);
+  if (files.length === 1) return [as];
+  throw invalidInput("--as names one file, and there are several", "Let it end in / for a folder.");
+}

@@ -1,0 +1,30 @@
+import type { Command } from "commander";
+import { userFolders } from "../../config.js";
+
+export interface PlaceOptions {
+  readonly user?: string;
+  readonly dir?: string;
+}
+
+/** Who works at the command line, unless another name is given. */
+const USER = "me";
+
+export function addPlaceOptions(
+  command: Command,
+  whose = `whose notebook it is (default: ${USER})`,
+): Command {
+  return command
+    .option("--user <name>", whose)
+    .option(
+      "--dir <folder>",
+      "where notebooks lie (default: ~/.local/state/cellar, or CELLAR_HOME)",
+    );
+}
+
+export function placeOf(options: PlaceOptions): { readonly user: string; readonly dir: string } {
+  return { user: options.user ?? USER, dir: dirOf(options) };
+}
+
+export function dirOf({ dir }: PlaceOptions): string {
+  return dir ?? userFolders().notebooks;
+}

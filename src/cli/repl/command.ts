@@ -1,0 +1,130 @@
+import { accessSync, constants } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Command } from "commander";
+import { planAgent, withPolicy } from "../../agent/options.js";
+import type { ISandbox, REPLConfig } from "../../backends/backend.js";
+import { createSandbox } from "../../backends/select.js";
+import { surroundings, terminalEnvironment, userFolders } from "../../config/environment.js";
+import { EXIT } from "../exit-codes.js";
+import { type SandboxOptions, toConfig } from "../options/sandbox-config.js";
+import { addSandboxOptions } from "../options/sandbox-options.js";
+import { imageProtocol } from "../terminal/images.js";
+import { Interruption } from "../terminal/signals.js";
+import { isTerminal, withProgress } from "../terminal/terminal.js";
+import { COMMAND_NAMES } from "./commands.js";
+import { History } from "./history.js";
+import { CellCutter } from "./input-rule.js";
+import { type Completer, Prompt } from "./prompt.js";
+import { Conversation } from "./session.js";
+
+const NOTES = `
+At the prompt: %help, %undo, %vars, %checkpoints, %timeout, %info, %save, %quit.
+
+Without a terminal, cells are read from stdin, separated by blank lines; once a line begins
+with #%% only such lines separate them. The exit code is 1 when a cell failed.
+
+Examples:
+  cellar repl
+  cellar repl --preload none --timeout 300
+  cellar repl --context book.txt
+  cellar repl < cells.py`;
+
+interface ReplOptions extends SandboxOptions {
+  readonly context?: string;
+}
+
+export function registerRepl(program: Command, finish: (code: number) => void): void {
+  const command = program.command("repl").description("a Python prompt in a sandbox");
+  addSandboxOptions(command, "full", { timeout: "30s; 600s with --context" })
+    .option("--context <file>", "a text to look through, with the functions of an agent")
+    .addHelpText("after", NOTES)
+    .action(async (options: ReplOptions) => finish(await repl(options)));
+}
+
+async function repl(options: ReplOptions): Promise<number> {
+  const isEditable = terminalEnvironment().TERM !== "dumb";
+  const interactive = isEditable && isTerminal(process.stdin) && isTerminal(process.stdout);
+  const conversation = new Conversation({
+    interactive,
+    protocol: imageProtocol(process.stdout),
+    imageFolder: imageFolder(),
+  });
+  const starting = openWith(options, conversation.callbacks);
+  const sandbox = await withProgress("starting Python…", starting);
+  conversation.begin(sandbox, options);
+  return interactive ? talk(conversation) : readPipe(conversation);
+}
+
+/** With a context it is what an agent has, but for outputs, of which a person sees the whole. */
+async function openWith(options: ReplOptions, callbacks: REPLConfig): Promise<ISandbox> {
+  const config = toConfig(options);
+  const { context } = options;
+  if (context === undefined) return await createSandbox({ ...config, ...callbacks, poolSize: 0 });
+  const { maxOutputLength: _, ...plan } = planAgent({}, withPolicy("off", config), true).config;
+  const sandbox = await createSandbox({ ...plan, ...config, ...callbacks, poolSize: 0 });
+  await sandbox.initialize({ file: context });
+  return sandbox;
+}
+
+async function talk(conversation: Conversation): Promise<number> {
+  const { python, isolation } = conversation.sandbox.info;
+  process.stdout.write(
+    `Python ${python.version} in Cellar, isolation ${isolation.level}. %help tells more.\n`,
+  );
+  const history = new History(join(userFolders().state, "history"));
+  const prompt = new Prompt(history, completerOf(conversation.sandbox));
+  conversation.aroundOutput = (write) => prompt.interject(write);
+  try {
+    for (;;) {
+      const text = await prompt.read(conversation.nextNumber);
+      if (text === undefined) break;
+      const goesOn = await prompt.duringRun(
+        () => conversation.cancel(),
+        () => conversation.take(text),
+      );
+      if (!goesOn) break;
+    }
+  } finally {
+    prompt.close();
+  }
+  return EXIT.ok;
+}
+
+/** The prompt's own commands are completed too. */
+function completerOf(sandbox: ISandbox): Completer {
+  return async (text, cursor) => {
+    const found = await sandbox.complete(text, cursor);
+    if (!/^\s*%\w*$/.test(text.slice(0, cursor))) return found;
+    const typed = text.slice(found.start, found.end);
+    const own = COMMAND_NAMES.filter((name) => name.startsWith(typed));
+    return { ...found, matches: [...new Set([...own, ...found.matches])].sort() };
+  };
+}
+
+async function readPipe(conversation: Conversation): Promise<number> {
+  using interruption = new Interruption();
+  interruption.signal.addEventListener("abort", () => conversation.cancel());
+  const cutter = new CellCutter();
+  const lines = createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY });
+  const run = async (cell: string | undefined) =>
+    cell === undefined || (await conversation.take(cell));
+  let goesOn = true;
+  for await (const line of lines) {
+    goesOn = await run(cutter.feed(line));
+    if (!goesOn || interruption.signal.aborted) break;
+  }
+  if (goesOn && !interruption.signal.aborted) await run(cutter.flush());
+  if (interruption.signal.aborted) return EXIT.cancelled;
+  return conversation.failures > 0 ? EXIT.failed : EXIT.ok;
+}
+
+/** Images that the terminal cannot show lie where the user works, if that can be written. */
+function imageFolder(): string {
+  try {
+    accessSync(process.cwd(), constants.W_OK);
+    return "cellar-images";
+  } catch {
+    return join(surroundings().temporary, "cellar-images");
+  }
+}

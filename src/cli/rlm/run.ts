@@ -1,0 +1,153 @@
+import { plainOf } from "../../agent/observation/plain-value.js";
+import { type LoadedContext, loadContext } from "../../rlm/context/load-context.js";
+import { type RLMOptions, type RLMResult, rlm } from "../../rlm/rlm.js";
+import { openSpanExport } from "../../rlm/telemetry/otlp.js";
+import { makeWay, tellFile } from "../exec/host-files.js";
+import { EXIT, exitCodeFor } from "../exit-codes.js";
+import { budgetOf, modelsOf, requirePrices } from "../options/model-choice.js";
+import type { BudgetOptions, ModelOptions } from "../options/model-options.js";
+import { type SandboxOptions, toConfig } from "../options/sandbox-config.js";
+import { complain, describeFailure, invalidInput, writeJson } from "../terminal/report-error.js";
+import { Interruption } from "../terminal/signals.js";
+import { GuestText } from "../terminal/terminal.js";
+import { readOutputSchema } from "./output-schema.js";
+import { RunProgress } from "./progress.js";
+
+export interface RunOptions extends SandboxOptions, ModelOptions, BudgetOptions {
+  readonly context?: readonly string[];
+  readonly outputSchema?: string;
+  readonly record?: string;
+  readonly force?: true;
+  readonly replay?: string;
+  readonly trace?: string;
+  readonly json?: true;
+}
+
+/** Lets a model answer, shows the answer, and gives the exit code. */
+export async function answerQuestion(question: string, options: RunOptions): Promise<number> {
+  if (question.trim() === "") throw invalidInput("the question is empty", "Ask something.");
+  const models = castOf(options);
+  const { outputSchema } = options;
+  const output = outputSchema === undefined ? undefined : await readOutputSchema(outputSchema);
+  using interruption = new Interruption();
+  const { signal } = interruption;
+  // Before the progress, so that it warns after that line is gone.
+  await using spans = openSpanExport(complain);
+  using progress = new RunProgress(process.stderr);
+  await using loaded = await contextOf(options.context, signal, progress);
+  if (options.record !== undefined) await makeWay(options.record, options.force);
+  const result = await rlm({
+    query: question,
+    ...(loaded !== undefined && { context: loaded.context, about: loaded.description }),
+    ...models,
+    budget: budgetOf(options),
+    output,
+    config: { ...toConfig(options), poolSize: 0, signal },
+    record: options.record,
+    trace: options.trace,
+    signal,
+    onEvent: (event) => {
+      progress.hear(event);
+      spans?.hear(event);
+    },
+  });
+  progress.clear();
+  if (options.json === true) {
+    writeJson(resultJson(result));
+    // Where a replay went astray is to be read, not parsed.
+    if (result.error?.code === "CONFLICT") complain(result.error.message, result.error.remedy);
+  } else showResult(result, output !== undefined);
+  progress.sum(result);
+  if (options.record !== undefined) await tellFile(options.record);
+  return exitCodeOfRun(result);
+}
+
+/** The models, or the recording that has them. */
+function castOf(options: RunOptions): Pick<RLMOptions, "model" | "subModel" | "replay"> {
+  const { replay, record, model, subModel, subBaseUrl } = options;
+  if (replay === undefined) {
+    const models = modelsOf(options);
+    requirePrices(options, models);
+    return models;
+  }
+  const given = Object.entries({
+    "--record": record,
+    "--model": model,
+    "--sub-model": subModel,
+    "--sub-base-url": subBaseUrl,
+  }).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  if (given.length === 0) return { replay };
+  throw invalidInput(
+    `--replay has its models from the recording, and cannot go with ${given.join(", ")}`,
+    "Leave out the one or the other.",
+  );
+}
+
+async function contextOf(
+  sources: readonly string[] | undefined,
+  signal: AbortSignal,
+  progress: RunProgress,
+): Promise<LoadedContext | undefined> {
+  if (sources === undefined) return undefined;
+  const loaded = await loadContext(sources, {
+    signal,
+    onNote: (note) => progress.note(note),
+    onProgress: (told) => progress.fetch(told),
+  });
+  progress.begin();
+  return loaded;
+}
+
+function showResult({ how, answer, output, error, turns }: RLMResult, isData: boolean): void {
+  if (answer !== null) {
+    const stdout = new GuestText(process.stdout);
+    const isInForm = isData && output !== undefined;
+    stdout.write(`${isInForm ? JSON.stringify(plainOf(output).value) : answer}\n`);
+    stdout.finish();
+  }
+  switch (how) {
+    case "answered":
+      return;
+    case "out-of-turns":
+      complain(
+        `the turns are over (${turns}); this is the best answer by then`,
+        "allow more with --max-turns N",
+      );
+      return;
+    case "out-of-budget":
+      complain(
+        "the budget is used up, and there is no answer yet",
+        "allow more with --max-calls, --max-tokens, --max-seconds or --max-dollars",
+      );
+      return;
+    case "cancelled":
+      complain("the run was cancelled");
+      return;
+    case "failed":
+      complain(error?.message ?? "the run failed", error?.remedy);
+      return;
+    default:
+      how satisfies never;
+  }
+}
+
+function resultJson(result: RLMResult): object {
+  const { how, answer, output, turns, usage, usageByDepth, error } = result;
+  return {
+    how,
+    answer,
+    output: plainOf(output ?? null).value,
+    turns,
+    usage,
+    usageByDepth: Object.fromEntries(usageByDepth),
+    error: error === undefined ? null : describeFailure(error),
+  };
+}
+
+/** What a model or its endpoint did wrong is no fault of Cellar's, nor is a replay that goes astray. */
+function exitCodeOfRun({ how, error }: RLMResult): number {
+  if (how === "answered") return EXIT.ok;
+  if (how === "cancelled") return EXIT.cancelled;
+  const isTheirs = error?.code === "REMOTE_ERROR" || error?.code === "CONFLICT";
+  return how === "failed" && error !== undefined && !isTheirs ? exitCodeFor(error) : EXIT.failed;
+}

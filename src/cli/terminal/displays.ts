@@ -1,0 +1,79 @@
+import { describeError } from "../../errors.js";
+import {
+  type Display,
+  type ImageProtocol,
+  imageOf,
+  imageProtocol,
+  inlineImage,
+  saveImage,
+} from "./images.js";
+import { complain } from "./report-error.js";
+import { GuestText } from "./terminal.js";
+
+export interface DisplayPlace {
+  readonly stdout: GuestText;
+  readonly stream: NodeJS.WritableStream;
+  readonly protocol: ImageProtocol | undefined;
+  /** Where images go that the terminal cannot show. */
+  readonly folder: string | undefined;
+  readonly onSaved: (path: string) => void;
+}
+
+/** Shows rich results: images in the terminal or as files, everything else as text. */
+export class Displays {
+  readonly #place: DisplayPlace;
+  #unshown = 0;
+
+  constructor(place: DisplayPlace) {
+    this.#place = place;
+  }
+
+  /** Images that could neither be shown nor saved. */
+  get unshown(): number {
+    return this.#unshown;
+  }
+
+  show(display: Display): void {
+    const { stdout, stream, protocol, folder, onSaved } = this.#place;
+    const image = imageOf(display);
+    if (image !== undefined) {
+      const inline = protocol === undefined ? undefined : inlineImage(protocol, image);
+      if (inline !== undefined) {
+        stdout.finish(true);
+        stream.write(inline);
+        return;
+      }
+      if (folder !== undefined) {
+        try {
+          onSaved(saveImage(folder, image));
+          return;
+        } catch (error) {
+          complain(describeError(error));
+        }
+      }
+      this.#unshown += 1;
+    }
+    const text = display.data["text/plain"];
+    if (text !== undefined) stdout.write(`${text}\n`);
+  }
+}
+
+/** Where a command shows what its cells write and draw. */
+export interface Screen {
+  readonly stdout: GuestText;
+  readonly stderr: GuestText;
+  readonly displays: Displays;
+}
+
+/** The standard streams; images that the terminal cannot show go to the folder, if one is given. */
+export function openScreen(folder: string | undefined): Screen {
+  const stdout = new GuestText(process.stdout);
+  const displays = new Displays({
+    stdout,
+    stream: process.stdout,
+    protocol: imageProtocol(process.stdout),
+    folder,
+    onSaved: (path) => process.stderr.write(`cellar: saved ${path}\n`),
+  });
+  return { stdout, stderr: new GuestText(process.stderr), displays };
+}

@@ -1,0 +1,61 @@
+import type { CodeExecution, Output } from "../../backends/backend.js";
+import { complain } from "./report-error.js";
+import type { GuestText } from "./terminal.js";
+
+/** An execution as JSON can carry it: binary displays in base64. */
+export function executionJson(execution: CodeExecution): object {
+  return { ...execution, outputs: execution.outputs.map(outputJson) };
+}
+
+function outputJson(output: Output): object {
+  if (output.type !== "display") return output;
+  const encoded = Object.entries(output.binary).map(([mime, bytes]) => [
+    mime,
+    Buffer.from(bytes).toString("base64"),
+  ]);
+  return { ...output, binary: Object.fromEntries(encoded) };
+}
+
+/** Tells on stderr how a cell failed, as Python would, or in Cellar's own words where it ended it. */
+export function showError(execution: CodeExecution, stderr: GuestText): void {
+  const { error, status } = execution;
+  if (error === null) return;
+  switch (status) {
+    case "ok":
+      return;
+    case "error":
+      stderr.write(pythonWords(execution));
+      break;
+    case "oom":
+      if (error.traceback.includes("\n")) stderr.write(`${error.traceback.trimEnd()}\n`);
+      complain("the memory limit was reached");
+      break;
+    case "timeout":
+    case "cancelled":
+    case "crashed":
+      complain(error.message);
+      break;
+  }
+  if (error.hint !== undefined) stderr.write(`hint: ${error.hint}\n`);
+}
+
+/** `sys.exit("text")` prints its text and `sys.exit(3)` nothing. */
+function pythonWords({ error, exitCode }: CodeExecution): string {
+  if (error === null) return "";
+  if (exitCode === null) return `${error.traceback.trimEnd()}\n`;
+  return error.message === String(exitCode) || error.message === "" ? "" : `${error.message}\n`;
+}
+
+export function showOmission({
+  omitted,
+}: {
+  readonly omitted?: CodeExecution["omitted"] | undefined;
+}): void {
+  for (const stream of ["stdout", "stderr"] as const) {
+    if (omitted === undefined || omitted[stream] === 0) continue;
+    complain(
+      `${omitted[stream]} bytes of ${stream} were left out`,
+      "keep more with --max-output N, or write to a file in a mounted folder",
+    );
+  }
+}

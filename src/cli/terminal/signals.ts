@@ -1,0 +1,85 @@
+import { EXIT } from "../exit-codes.js";
+import { reportFailure } from "./report-error.js";
+
+/** The sessions end with this process anyway; this long it waits to see them tidy up. */
+const SHUTDOWN_MS = 3_000;
+
+/** Ends what there is to end. */
+export type Tidy = () => Promise<void>;
+
+/** Ends the sessions, lets written output out, and leaves. The first cause decides the code. */
+export async function leave(code: number, tidy: Tidy): Promise<never> {
+  // Ending the sessions makes a running cell fail, which is no cause of its own.
+  process.exitCode ??= code;
+  await atMost(tidy().catch(() => {}));
+  await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
+  process.exit();
+}
+
+/** The same without a word: what fails from now on fails because of the end. */
+async function leaveSilently(code: number, tidy: Tidy): Promise<never> {
+  process.exitCode ??= code;
+  const { stdout, stderr } = process;
+  const written = Promise.all([flushed(stdout), flushed(stderr)]);
+  for (const stream of [stdout, stderr]) stream.write = unwritten;
+  await atMost(written);
+  return await leave(code, tidy);
+}
+
+/** Takes the place of `write`, whose caller may wait for its end. */
+function unwritten(_chunk: unknown, encoding?: unknown, done = encoding): boolean {
+  if (typeof done === "function") queueMicrotask(() => done());
+  return true;
+}
+
+async function atMost(work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise((resolve) => {
+    timer = setTimeout(resolve, SHUTDOWN_MS);
+  });
+  await Promise.race([work, over]);
+  clearTimeout(timer);
+}
+
+/** A reader that goes away and a request to end both end everything in order. */
+export function watchProcess(tidy: Tidy): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      // What was to be read got lost, whatever else was well.
+      const isLost = stream === process.stdout && error.code !== "EPIPE";
+      if (isLost && process.exitCode !== EXIT.cellar) process.exitCode = reportFailure(error);
+      void leaveSilently(EXIT.brokenPipe, tidy);
+    });
+  }
+  for (const signal of ["SIGTERM", "SIGHUP"] as const) {
+    process.once(signal, () => void leaveSilently(EXIT.terminated, tidy));
+  }
+  // Node would leave with 1, which is the code of the guest's exceptions.
+  process.on("uncaughtException", (error) => void leave(reportFailure(error), tidy));
+}
+
+function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  if (stream.destroyed || !stream.writable) return Promise.resolve();
+  return new Promise((resolve) => stream.write("", () => resolve()));
+}
+
+/** The first Ctrl-C asks for an end, the second one does not wait for it. */
+export class Interruption implements Disposable {
+  readonly #controller = new AbortController();
+  readonly #onSignal = () => {
+    if (this.#controller.signal.aborted) process.exit(EXIT.cancelled);
+    this.#controller.abort();
+  };
+
+  constructor() {
+    process.on("SIGINT", this.#onSignal);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  [Symbol.dispose](): void {
+    process.off("SIGINT", this.#onSignal);
+  }
+}

@@ -1,0 +1,122 @@
+import { loadTokenizer, type Tokenizer } from "../../agent/observation/tokens.js";
+import { CellarError, describeError, isCellarError } from "../../errors.js";
+import type { Model, ModelMessage, ModelReply } from "../model.js";
+import { costOf } from "../models/prices.js";
+import type { Span } from "../trace/trace.js";
+import type { Ledger, Spare } from "./ledger.js";
+import { lostUsageOf } from "./lost-usage.js";
+import { Measures, usualMost } from "./token-estimates.js";
+import type { CallKind } from "./usage.js";
+
+const NO_TOKENS = { inputTokens: 0, outputTokens: 0 };
+
+/** What a message costs beside its text, and a conversation beside its messages. */
+const MESSAGE_TOKENS = 4;
+const CONVERSATION_TOKENS = 3;
+/** Of what is left, a prompt that no model has counted yet may take so much by its bytes. */
+const MOST_UNKNOWN = 1 / 2;
+/** By which the conversation of the first loop grows until it asks again. */
+const GROWTH_TOKENS = 1_500;
+
+export interface Question {
+  readonly model: Model;
+  readonly messages: readonly ModelMessage[];
+  readonly kind: CallKind;
+  readonly depth: number;
+  readonly span: Span;
+  /** How many such questions may be asked at the same time. */
+  readonly among?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Asks models for a whole tree of loops: within its budget, and told in its trace. */
+export class Caller {
+  readonly ledger: Ledger;
+  readonly #tokenizer: Tokenizer;
+  /** A message is counted once, however often it is sent. */
+  readonly #counts = new WeakMap<ModelMessage, number>();
+  readonly #measures = new Measures();
+  /** What the first loop needs to go on: its code must not use that up. */
+  #spare: Spare | undefined;
+  #calls = 0;
+
+  private constructor(ledger: Ledger, tokenizer: Tokenizer) {
+    this.ledger = ledger;
+    this.#tokenizer = tokenizer;
+  }
+
+  static async open(ledger: Ledger): Promise<Caller> {
+    return new Caller(ledger, await loadTokenizer());
+  }
+
+  tokensIn(messages: readonly ModelMessage[]): number {
+    return messages.reduce((sum, message) => sum + this.#tokensOf(message), CONVERSATION_TOKENS);
+  }
+
+  #tokensOf(message: ModelMessage): number {
+    const known = this.#counts.get(message);
+    if (known !== undefined) return known;
+    const tokens = this.#tokenizer.count(message.content).tokens + MESSAGE_TOKENS;
+    this.#counts.set(message, tokens);
+    return tokens;
+  }
+
+  /** Whether there will not be enough to ask once more after this time. */
+  isLast(model: Model, messages: readonly ModelMessage[]): boolean {
+    const promptTokens = this.#measures.guess(model, this.tokensIn(messages));
+    return this.ledger.isLast({ promptTokens, price: model.price });
+  }
+
+  /** What a prompt may cost by the model's own count. No model counts more tokens than bytes. */
+  #mostOf(model: Model, messages: readonly ModelMessage[], promptTokens: number): number {
+    const known = this.#measures.most(model, promptTokens);
+    if (known !== undefined || !this.ledger.isCounting) return known ?? promptTokens;
+    const usual = usualMost(promptTokens);
+    const bytes = messages.reduce((sum, { content }) => sum + Buffer.byteLength(content), usual);
+    const share = this.ledger.shareOf({ promptTokens: bytes, price: model.price });
+    return share <= MOST_UNKNOWN ? bytes : usual;
+  }
+
+  async ask({ model, messages, kind, depth, span, among, signal }: Question): Promise<ModelReply> {
+    const promptTokens = this.tokensIn(messages);
+    const isFirstLoop = kind === "root" && depth === 0;
+    const spare = isFirstLoop ? undefined : this.#spare;
+    using _turn = this.ledger.isCounting
+      ? await this.#measures.turn(model, promptTokens, signal)
+      : undefined;
+    const most = this.#mostOf(model, messages, promptTokens);
+    const plan = { promptTokens: most, price: model.price, depth, among, spare };
+    using held = await this.ledger.acquire(plan, signal);
+    const part = span.child();
+    const call = String(++this.#calls);
+    const bound = held.maxTokens === undefined ? {} : { maxTokens: held.maxTokens };
+    part.emit({ type: "model.request", call, model: model.name, promptTokens, ...bound });
+    const began = performance.now();
+    try {
+      const reply = await model.complete({ messages, ...bound, signal });
+      const ms = performance.now() - began;
+      held.settle(reply.usage);
+      this.#measures.learn(model, promptTokens, reply.usage);
+      if (isFirstLoop) {
+        // The next one is longer, and may be of a length that nothing is known of.
+        const prompt = Math.max(this.#measures.guess(model, promptTokens), usualMost(promptTokens));
+        const tokens = prompt + reply.usage.outputTokens + GROWTH_TOKENS;
+        this.#spare = { tokens, price: model.price };
+      }
+      const { text, finish, usage } = reply;
+      const cost = model.price === undefined ? null : costOf(usage, model.price);
+      part.emit({ type: "model.reply", call, text, finish, usage, cost, ms });
+      return reply;
+    } catch (error) {
+      const ms = performance.now() - began;
+      // A request that failed was made all the same, else code could ask a broken model for ever.
+      held.settle(lostUsageOf(error) ?? NO_TOKENS);
+      part.emit({ type: "model.failed", call, error: failureOf(error), ms });
+      throw signal?.aborted === true ? new CellarError("ABORTED", "the run was cancelled") : error;
+    }
+  }
+}
+
+export function failureOf(error: unknown): { code: string; message: string } {
+  return { code: isCellarError(error) ? error.code : "ERROR", message: describeError(error) };
+}

@@ -1,0 +1,157 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { open, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGunzip } from "node:zlib";
+import { surroundings } from "../../config/environment.js";
+import { CellarError, describeError } from "../../errors.js";
+import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
+import { lookAt, piecesOf, type TextFile } from "./file.js";
+
+/** As much as a context may have. */
+export const MOST_BYTES = 4 * 1024 ** 3;
+
+/** A folder for texts that have to be written down before they can be used. */
+export class TextRoom implements AsyncDisposable {
+  readonly #signal: AbortSignal | undefined;
+  readonly #atExit = () => {
+    if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true });
+  };
+  #folder: string | undefined;
+  #files = 0;
+  #bytes = 0;
+
+  constructor(signal?: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  /** Writes a text down. What is too much is refused while it comes. */
+  async put(
+    name: string,
+    pieces: AsyncIterable<Uint8Array>,
+    { most = MOST_BYTES }: { readonly most?: number } = {},
+  ): Promise<{ readonly path: string; readonly bytes: number }> {
+    const path = join(this.#open(), `text-${this.#files}`);
+    this.#files += 1;
+    let bytes = 0;
+    try {
+      await using file = await open(path, "wx", 0o600);
+      for await (const piece of abortable(pieces, this.#signal)) {
+        bytes += piece.byteLength;
+        this.#bytes += piece.byteLength;
+        if (bytes > most) throw tooMuch(name, most);
+        if (this.#bytes > MOST_BYTES) throw tooMuch(name, MOST_BYTES);
+        await file.appendFile(piece).catch((error: unknown) => {
+          throw temporaryTrouble(name, path, error);
+        });
+      }
+    } catch (error) {
+      await rm(path, { force: true });
+      throw error;
+    }
+    return { path, bytes };
+  }
+
+  /** The same text as UTF-8; undefined where it is no text after all. */
+  async plain(text: TextFile): Promise<TextFile | undefined> {
+    let current = text;
+    // A packed text may be of another encoding; what is packed twice is taken for no text.
+    for (const steps of [["gzip"], ["utf-16le", "utf-16be"]]) {
+      if (!steps.includes(current.kind)) continue;
+      const { path, bytes } = await this.put(text.name, converted(current));
+      const looked = await lookAt(path);
+      current = { ...text, path, bytes, kind: "kind" in looked ? looked.kind : "binary" };
+    }
+    return current.kind === "utf-8" ? current : undefined;
+  }
+
+  #open(): string {
+    if (this.#folder === undefined) {
+      const { temporary } = surroundings();
+      try {
+        this.#folder = mkdtempSync(join(temporary, `cellar-${process.pid}-`));
+      } catch (error) {
+        throw temporaryTrouble("the context", temporary, error);
+      }
+      process.on("exit", this.#atExit);
+    }
+    return this.#folder;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#folder === undefined) return;
+    await rm(this.#folder, { recursive: true, force: true });
+    process.off("exit", this.#atExit);
+    this.#folder = undefined;
+  }
+}
+
+/** Does not wait for a source that says nothing more. */
+async function* abortable<T>(
+  source: AsyncIterable<T>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<T> {
+  signal?.throwIfAborted();
+  const items = source[Symbol.asyncIterator]();
+  let abort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal?.reason);
+  });
+  aborted.catch(() => {});
+  signal?.addEventListener("abort", abort, { once: true });
+  try {
+    for (;;) {
+      const next = await Promise.race([items.next(), aborted]);
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    signal?.removeEventListener("abort", abort);
+    // It may be waiting itself, and then ends when what it waits for does.
+    void items.return?.()?.catch(() => {});
+  }
+}
+
+function converted({ path, kind, name }: TextFile): AsyncIterable<Uint8Array> {
+  if (kind === "gzip") return unpacked(path, name);
+  return recoded(piecesOf(path), kind);
+}
+
+async function* unpacked(path: string, name: string): AsyncGenerator<Uint8Array> {
+  const gunzip = createGunzip();
+  const reading = pipeline(copiesOf(piecesOf(path)), gunzip).catch(() => {});
+  try {
+    for await (const piece of gunzip) yield piece as Uint8Array;
+  } catch (error) {
+    throw new CellarError("INVALID_INPUT", `${name} cannot be unpacked: ${describeError(error)}`, {
+      remedy: "See whether the file is whole: gzip -t FILE.",
+      cause: error,
+    });
+  } finally {
+    gunzip.destroy();
+    await reading;
+  }
+}
+
+/** For one who reads ahead. */
+async function* copiesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) yield Buffer.from(piece);
+}
+
+/** Text of another encoding as UTF-8, without its mark. */
+export async function* recoded(
+  pieces: AsyncIterable<Uint8Array>,
+  encoding: string,
+): AsyncGenerator<Uint8Array> {
+  const decoder = new TextDecoder(encoding);
+  for await (const piece of pieces) yield Buffer.from(decoder.decode(piece, { stream: true }));
+  yield Buffer.from(decoder.decode());
+}
+
+export function tooMuch(name: string, most: number): CellarError {
+  const size = most >= 1024 ** 3 ? `${most / 1024 ** 3} GB` : `${most / 1024 ** 2} MB`;
+  return new CellarError("TOO_LARGE", `${name} has more than ${size}`, {
+    remedy: "Give a part of it, or mount its folder and let the cells read what they need.",
+    details: { limit: most },
+  });
+}

@@ -1,0 +1,326 @@
+import { z } from "zod";
+import { withPolicy } from "../agent/options.js";
+import { describeTools } from "../backends/host-tools/prepared-tools.js";
+import { TaskQueue } from "../backends/session/task-queue.js";
+import { checkNames, checkSignal, requireOptions } from "../config/kinds.js";
+import { CellarError, isCellarError } from "../errors.js";
+import { type Budget, readBudget, requirePrice } from "./budget/budget.js";
+import { Deadline } from "./budget/deadline.js";
+import { Ledger } from "./budget/ledger.js";
+import { Caller, failureOf } from "./budget/model-caller.js";
+import { Stopwatch } from "./budget/stopwatch.js";
+import { type TokenUsage, usageSince } from "./budget/usage.js";
+import { type Answer, type Ended, Loop, type Tree } from "./loop.js";
+import {
+  type AskOptions,
+  checkSessionOptions,
+  type RLMSessionOptions,
+  shareOf,
+} from "./options.js";
+import { Recording } from "./replay/recording.js";
+import { telemetryListener } from "./telemetry/telemetry.js";
+import { type RunEnding, TRACE_VERSION, type TraceEvent } from "./trace/events.js";
+import { type Span, Trace } from "./trace/trace.js";
+
+const DEFAULT_TURNS = 30;
+const DEFAULT_DEPTH = 1;
+/** A longer schema is not shown; what is wrong with an answer still is. */
+const LONGEST_FORM = 20_000;
+
+export interface RLMResult<T = unknown> {
+  readonly how: RunEnding;
+  /** Null where there is none. */
+  readonly answer: string | null;
+  /** The answer as data, in the form of the schema when one was given. */
+  readonly output: T | undefined;
+  readonly turns: number;
+  readonly usage: TokenUsage;
+  readonly usageByDepth: ReadonlyMap<number, TokenUsage>;
+  readonly trace: readonly TraceEvent[];
+  /** Why it failed, was cancelled, or which budget ended it. */
+  readonly error: CellarError | undefined;
+}
+
+type Ending =
+  | Ended
+  | {
+      readonly how: "cancelled" | "failed";
+      readonly answer?: undefined;
+      readonly error: CellarError;
+      readonly turns: number;
+    };
+
+/** Several questions about one context: variables, conversation and budget go on from one to the next. */
+export class RLMSession implements AsyncDisposable {
+  readonly #options: RLMSessionOptions;
+  readonly #recording: Recording;
+  readonly #tree: Tree;
+  readonly #watch: Stopwatch;
+  readonly #queue = new TaskQueue();
+  #loop: Loop | undefined;
+  #ending: Promise<void> | undefined;
+
+  private constructor(
+    options: RLMSessionOptions,
+    parts: { recording: Recording; tree: Tree; watch: Stopwatch },
+  ) {
+    this.#options = options;
+    this.#recording = parts.recording;
+    this.#tree = parts.tree;
+    this.#watch = parts.watch;
+  }
+
+  /** Its sandbox is opened by the first question. */
+  static async open(options: RLMSessionOptions): Promise<RLMSession> {
+    checkSessionOptions(options);
+    const given = readBudget({ depth: options.depth, ...present(options.budget) });
+    const { turns = DEFAULT_TURNS, depth = DEFAULT_DEPTH } = given;
+    const budget = { ...given, turns, depth };
+    const compactAt = shareOf(options.compactAt);
+    const recording = await Recording.open(options);
+    const { cast } = recording;
+    try {
+      for (const each of [cast.model, cast.subModel, ...Object.values(cast.models)])
+        requirePrice(budget, each);
+      const watch = new Stopwatch();
+      const caller = await Caller.open(new Ledger(budget, watch.now));
+      const { tools = options.config?.tools, agent = {} } = options;
+      // The walls keep code in; each refusal of a policy would cost the model a turn.
+      const config = { ...withPolicy("off", options.config ?? {}), tools };
+      const told = describeTools(tools);
+      const tree = { caller, ...cast, turns, compactAt, tools: told, config, agent };
+      return new RLMSession(options, { recording, tree, watch });
+    } catch (error) {
+      await recording[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Of all questions so far. */
+  get usage(): TokenUsage {
+    return this.#tree.caller.ledger.usage;
+  }
+
+  /** Answers one question after the other, in the order in which they are asked. */
+  ask<T = unknown>(query: string, options: AskOptions<T> = {}): Promise<RLMResult<T>> {
+    try {
+      const given = requireOptions("the options of a question", options, "{ output, signal }");
+      checkNames("ask", given, { output: true, signal: true });
+      checkSignal(options.signal);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    if (typeof query !== "string" || query.trim() === "") {
+      const remedy = "Ask something, as text.";
+      return Promise.reject(new CellarError("INVALID_INPUT", "the question is empty", { remedy }));
+    }
+    if (options.output !== undefined && typeof options.output?.safeParse !== "function") {
+      const remedy = "Give one such as z.object({ host: z.string() }).";
+      return Promise.reject(
+        new CellarError("INVALID_INPUT", "output is no schema of zod", { remedy }),
+      );
+    }
+    return this.#queue.run(async () => {
+      if (this.#ending !== undefined) throw closed();
+      return await this.#answer(query, options);
+    });
+  }
+
+  async #answer<T>(query: string, { output, signal }: AskOptions<T>): Promise<RLMResult<T>> {
+    const { trace: file, onEvent } = this.#options;
+    const { caller } = this.#tree;
+    const { ledger } = caller;
+    const before = { total: ledger.usage, byDepth: ledger.usageByDepth };
+    await using trace = await Trace.open({ file, onEvent, secrets: this.#secrets() });
+    const telemetry = await telemetryListener();
+    if (telemetry !== undefined) trace.listen(telemetry);
+    const { root } = trace;
+    let parsed: T | undefined;
+    const judge = (answer: Answer) => {
+      if (output === undefined) return undefined;
+      const told = output.safeParse(dataOf(answer));
+      // A text that looks like JSON, such as a year, may be wanted as text.
+      const judged = told.success ? told : output.safeParse(answer.value);
+      if (judged.success) parsed = judged.data;
+      return judged.success ? undefined : objection(told.error ?? judged.error);
+    };
+    const form = output === undefined ? undefined : formOf(output);
+    const ended = await this.#run({ query, form, judge, root, signal });
+    const answer = ended.answer ?? null;
+    const usage = usageSince(before.total, ledger.usage);
+    root.emit({
+      type: "run.ended",
+      how: ended.how,
+      answer: answer?.text ?? null,
+      ...(ended.error !== undefined && { error: failureOf(ended.error) }),
+      usage: {
+        calls: usage.calls,
+        inputTokens: usage.inputTokens,
+        outputTokens: usage.outputTokens,
+        isEstimate: false,
+        cost: usage.unpriced > 0 ? null : usage.cost,
+      },
+    });
+    const depths = [...ledger.usageByDepth].map(
+      ([depth, sum]) => [depth, usageSince(before.byDepth.get(depth), sum)] as const,
+    );
+    const result: RLMResult<T> = {
+      how: ended.how,
+      answer: answer?.text ?? null,
+      output: output === undefined ? (answer?.value as T | undefined) : parsed,
+      turns: ended.turns,
+      usage,
+      usageByDepth: new Map(depths.filter(([, { calls }]) => calls > 0)),
+      trace: trace.events,
+      error: ended.error,
+    };
+    return await afterwards(result, () => trace.close());
+  }
+
+  async #run(order: {
+    query: string;
+    form: string | undefined;
+    judge: (answer: Answer) => string | undefined;
+    root: Span;
+    signal: AbortSignal | undefined;
+  }): Promise<Ending> {
+    using _ = this.#watch.run();
+    using deadline = new Deadline(this.#tree.caller.ledger, order.signal);
+    const { query, form, judge, root: span } = order;
+    const { about } = this.#options;
+    const { signal } = deadline;
+    let turns = 0;
+    try {
+      const loop = await this.#open(query, span, signal);
+      try {
+        const ended = await loop.ask({ query, about, form, judge, span, signal });
+        if (this.#recording.divergence !== undefined) throw this.#recording.divergence;
+        return ended;
+      } finally {
+        turns = loop.turns;
+      }
+    } catch (error) {
+      if (order.signal?.aborted === true)
+        return { how: "cancelled", error: cancelled(error), turns };
+      const { exceeded } = deadline;
+      if (exceeded === undefined) return { how: "failed", error: asCellarError(error), turns };
+      return { how: "out-of-budget", answer: undefined, error: exceeded, turns };
+    }
+  }
+
+  /** The first question waits for the sandbox; all find it as the one before left it. */
+  async #open(query: string, span: Span, signal: AbortSignal): Promise<Loop> {
+    const { model, subModel } = this.#tree;
+    const started = {
+      type: "run.started",
+      version: TRACE_VERSION,
+      query,
+      model: model.name,
+      subModel: subModel.name,
+    } as const;
+    try {
+      signal.throwIfAborted();
+      this.#loop ??= await Loop.open(this.#tree, 0, this.#options.context);
+    } catch (error) {
+      span.emit(started);
+      throw error;
+    }
+    const { backend, isolation, python } = this.#loop.info;
+    const sandbox = { backend, isolation: isolation.level, python: python.version };
+    span.emit({ ...started, sandbox, ...contextFacts(this.#options.context) });
+    return this.#loop;
+  }
+
+  #secrets(): readonly string[] {
+    const { model, subModel, models } = this.#tree;
+    return [model, subModel, ...Object.values(models)].flatMap((one) => one.secrets?.() ?? []);
+  }
+
+  /** Fails when a replay was not played to its end, or a recording is not complete. */
+  close(): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  async #end(): Promise<void> {
+    await this.#queue.run(async () => {
+      await this.#loop?.[Symbol.asyncDispose]();
+    });
+    await this.#recording.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+/** An answer that was paid for outlives what could not be written down about it. */
+export async function afterwards<T>(
+  result: RLMResult<T>,
+  close: () => Promise<void>,
+): Promise<RLMResult<T>> {
+  try {
+    await close();
+    return result;
+  } catch (error) {
+    if (!isCellarError(error)) throw error;
+    // A run that failed says why by itself.
+    return result.error === undefined ? { ...result, how: "failed", error } : result;
+  }
+}
+
+function contextFacts(context: unknown) {
+  if (typeof context !== "string") return {};
+  return { context: { type: "text", characters: context.length } };
+}
+
+/** Who gives undefined wants the default. */
+function present(budget: Budget | undefined): Budget {
+  const entries = Object.entries(budget ?? {}).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries);
+}
+
+/** A text may be JSON that was meant as data. */
+function dataOf({ value }: Answer): unknown {
+  if (typeof value !== "string") return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
+/** The schema as the model reads it; none where JSON has no words for it. */
+function formOf(output: z.ZodType): string | undefined {
+  try {
+    const { $schema: _, ...schema } = z.toJSONSchema(output, {
+      io: "input",
+      unrepresentable: "any",
+    });
+    const text = JSON.stringify(schema);
+    return text.length <= LONGEST_FORM ? text : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function objection(error: z.ZodError): string {
+  return `The answer has another form than wanted: ${z.prettifyError(error)}\nGive it again in that form.`;
+}
+
+function cancelled(error: unknown): CellarError {
+  if (isCellarError(error, "ABORTED")) return error;
+  return new CellarError("ABORTED", "the run was cancelled", { cause: error });
+}
+
+function asCellarError(error: unknown): CellarError {
+  if (isCellarError(error)) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new CellarError("REMOTE_ERROR", message, { cause: error });
+}
+
+function closed(): CellarError {
+  return new CellarError("SESSION_CLOSED", "the session of questions was closed", {
+    remedy: "Open another one with rlm.session().",
+  });
+}

@@ -1,0 +1,188 @@
+import type { TraceEvent, TraceEventType } from "../events.js";
+import type { Spending, TraceNode } from "../tree.js";
+import { escapeHtml, gistOf, spellCount, spellDollars, spellNumber, spellTime } from "./text.js";
+
+/** What begins has an end; where that is missing, the trace was cut off or goes on. */
+const ENDINGS: Partial<Record<TraceEventType, readonly TraceEventType[]>> = {
+  "run.started": ["run.ended"],
+  "model.request": ["model.reply", "model.failed"],
+  "code.started": ["code.output"],
+  "sub.started": ["sub.ended"],
+};
+
+/** How time is laid out, and how much of a text is shown. */
+export interface Scale {
+  readonly from: number;
+  readonly to: number;
+  readonly longest: number;
+}
+
+/** A node without its parts, and without the end of its element. */
+export function openNode(node: TraceNode, isOpen: boolean, scale: Scale): string {
+  const [first] = node.events;
+  if (first === undefined) return "<details class='node'><summary></summary>";
+  const { kind, name, gist } = headingOf(first, node.events);
+  const summary = [
+    `<span class="what"><b>${escapeHtml(name)}</b>${stateOf(node)}${escapeHtml(gist)}</span>`,
+    `<span>${spellTokens(node.spent)}</span>`,
+    `<span>${spellCost(node.spent)}</span>`,
+    `<span>${spellTime(node.to - node.from)}</span>`,
+    barOf(node, scale),
+  ];
+  const blocks = node.events.map((event) => blocksOf(event, scale.longest)).join("");
+  const own = blocks === "" ? "" : `<div class="own">${blocks}</div>`;
+  const open = isOpen ? " open" : "";
+  return `<details class="node ${kind}"${open}><summary>${summary.join("")}</summary>${own}`;
+}
+
+interface Heading {
+  readonly kind: string;
+  readonly name: string;
+  readonly gist: string;
+}
+
+function headingOf(event: TraceEvent, events: readonly TraceEvent[]): Heading {
+  switch (event.type) {
+    case "run.started":
+      return { kind: "run", name: `run of ${event.model}`, gist: gistOf(event.query) };
+    case "turn.started": {
+      const of = event.turns === undefined ? "" : ` of ${event.turns}`;
+      return { kind: "turn", name: `turn ${event.turn}${of}`, gist: "" };
+    }
+    case "model.request": {
+      const reply = events.find(({ type }) => type === "model.reply");
+      const gist = reply?.type === "model.reply" ? reply.text : (event.prompt ?? "");
+      return { kind: "model", name: event.model, gist: gistOf(gist) };
+    }
+    case "model.reply":
+      return { kind: "model", name: "model", gist: gistOf(event.text) };
+    case "model.failed":
+      return { kind: "model", name: "model", gist: gistOf(event.error.message) };
+    case "code.started":
+      return { kind: "cell", name: "code", gist: gistOf(event.code) };
+    case "code.output":
+      return { kind: "cell", name: "code", gist: gistOf(event.observation) };
+    case "sub.started":
+      return { kind: "sub", name: `${event.kind}_query`, gist: gistOf(event.prompt) };
+    case "sub.ended":
+      return { kind: "sub", name: `${event.kind}_query`, gist: gistOf(event.text ?? "") };
+    case "budget":
+    case "compaction":
+      return { kind: "part", name: event.type, gist: "" };
+    case "run.ended":
+      return { kind: "run", name: "run", gist: gistOf(event.answer ?? "") };
+  }
+}
+
+/** What went wrong, or never ended. */
+function stateOf({ events }: TraceNode): string {
+  const types = new Set(events.map(({ type }) => type));
+  const isUnfinished = events.some(({ type }) => {
+    const endings = ENDINGS[type];
+    return endings !== undefined && !endings.some((ending) => types.has(ending));
+  });
+  const faults = events.map(faultOf).filter((fault) => fault !== undefined);
+  const words = [...faults, ...(isUnfinished ? ["not ended"] : [])];
+  return words.map((word) => `<i class="badge bad">${escapeHtml(word)}</i>`).join("");
+}
+
+function faultOf(event: TraceEvent): string | undefined {
+  if (event.type === "code.output") return event.status === "ok" ? undefined : event.status;
+  if (event.type === "run.ended") return event.how === "answered" ? undefined : event.how;
+  return "error" in event ? event.error?.code : undefined;
+}
+
+function blocksOf(event: TraceEvent, longest: number): string {
+  const text = (title: string, content: string | null | undefined, isBad = false) =>
+    blockOf(title, content, { isBad, longest });
+  switch (event.type) {
+    case "run.started":
+      return text("question", event.query) + factsOf(event);
+    case "turn.started":
+      return "";
+    case "model.request": {
+      const most =
+        event.maxTokens === undefined ? "" : `, at most ${event.maxTokens} for the reply`;
+      const asked = `about ${spellNumber(event.promptTokens, "token")} asked${most}`;
+      return `${text("prompt", event.prompt)}<p>${escapeHtml(asked)}</p>`;
+    }
+    case "model.reply":
+      return text(
+        event.finish === "stop" ? "reply" : `reply, ended by ${event.finish}`,
+        event.text,
+      );
+    case "model.failed":
+      return text(event.error.code, event.error.message, true);
+    case "code.started":
+      return text("code", event.code);
+    case "code.output":
+      return text(`output: ${event.status}`, event.observation, event.status !== "ok");
+    case "sub.started":
+      return text("prompt", event.prompt);
+    case "sub.ended":
+      return event.error === undefined
+        ? text("answer", event.text)
+        : text(event.error.code, event.error.message, true);
+    case "budget":
+      return `<p>left: ${escapeHtml(leftIn(event.left))}</p>`;
+    case "compaction": {
+      const shrunk = `${spellCount(event.tokensBefore)} to ${spellCount(event.tokensAfter)} tokens`;
+      return `<p>${spellNumber(event.messages, "message")} compacted from ${shrunk}</p>`;
+    }
+    case "run.ended":
+      return event.error === undefined
+        ? text(`ended: ${event.how}`, event.answer)
+        : text(`ended: ${event.how}, ${event.error.code}`, event.error.message, true);
+  }
+}
+
+function blockOf(
+  title: string,
+  content: string | null | undefined,
+  { isBad, longest }: { readonly isBad: boolean; readonly longest: number },
+): string {
+  if (content === undefined || content === null) return "";
+  const left = content.length - longest;
+  const shown = left > 0 ? content.slice(0, longest) : content;
+  const note = left > 0 ? `<p>${spellNumber(left, "more character")} in the trace</p>` : "";
+  // The line feed after the tag is not shown; one that begins the text would not be either.
+  return `<h2>${escapeHtml(title)}</h2><pre${isBad ? ' class="bad"' : ""}>\n${escapeHtml(shown)}</pre>${note}`;
+}
+
+function factsOf({ context, sandbox, subModel }: Extract<TraceEvent, { type: "run.started" }>) {
+  const facts = [
+    ...(context === undefined
+      ? []
+      : [`context: ${context.type} of ${spellNumber(context.characters, "character")}`]),
+    ...(subModel === undefined ? [] : [`sub-calls: ${subModel}`]),
+    ...Object.entries(sandbox ?? {}).map(([name, value]) => `${name}: ${value}`),
+  ];
+  return facts.length === 0 ? "" : `<p>${escapeHtml(facts.join(" · "))}</p>`;
+}
+
+function leftIn(left: Extract<TraceEvent, { type: "budget" }>["left"]): string {
+  const { dollars, ...others } = left;
+  return [
+    ...(dollars === undefined ? [] : [`$${dollars.toFixed(4)}`]),
+    ...Object.entries(others).map(([name, amount]) => `${spellCount(amount ?? 0)} ${name}`),
+  ].join(", ");
+}
+
+function barOf(node: TraceNode, { from, to }: Scale): string {
+  const whole = Math.max(to - from, 0.001);
+  const left = ((node.from - from) / whole) * 100;
+  const width = ((node.to - node.from) / whole) * 100;
+  return `<span class="track"><i style="left:${left.toFixed(2)}%;width:${width.toFixed(2)}%"></i></span>`;
+}
+
+export function spellTokens({ calls, inputTokens, outputTokens, isEstimate }: Spending): string {
+  if (calls === 0) return "";
+  return `${isEstimate ? "~" : ""}${spellCount(inputTokens)} → ${spellCount(outputTokens)}`;
+}
+
+/** A sum with unknown parts is at least that much. */
+export function spellCost({ calls, cost, unpriced }: Spending): string {
+  if (calls === 0) return "";
+  if (unpriced === calls) return "–";
+  return `${unpriced > 0 ? "≥" : ""}${spellDollars(cost)}`;
+}

@@ -1,0 +1,147 @@
+import { createHash } from "node:crypto";
+import { requireList, requireOptions } from "../../../config/kinds.js";
+import type { TraceEvent } from "../events.js";
+import { type Spending, spendingByDepth, sum, type TraceNode, traceTree } from "../tree.js";
+import { openNode, type Scale, spellCost, spellTokens } from "./node.js";
+import { PAGE_SCRIPT } from "./script.js";
+import { PAGE_STYLE } from "./style.js";
+import { escapeHtml, gistOf, spellNumber, spellTime } from "./text.js";
+
+/** Browsers put what is nested deeper beside its parent anyway. */
+const DEEPEST_NESTING = 100;
+/** Runs, their turns and what is in these are to be seen at once. */
+const OPEN_LEVELS = 2;
+const TEXT_OF_A_PAGE = 40_000_000;
+const LONGEST_BLOCK = 200_000;
+const SHORTEST_BLOCK = 2_000;
+
+/** One page that needs nothing but itself: the tree of calls, when they ran, and what they cost. */
+export function renderTracePage(events: readonly TraceEvent[]): string {
+  for (const event of requireList("events", events)) requireOptions("an event", event);
+  const runs = runsIn(events);
+  const longest = Math.floor(TEXT_OF_A_PAGE / Math.max(events.length, 1));
+  const block = Math.max(SHORTEST_BLOCK, Math.min(LONGEST_BLOCK, longest));
+  const sections = runs.map((run) => renderRun(run, block));
+  const title = gistOf(questionIn(events) ?? "", 60);
+  return [
+    "<!doctype html>",
+    '<html lang="en">',
+    "<head>",
+    '<meta charset="utf-8">',
+    `<meta http-equiv="Content-Security-Policy" content="${policy()}">`,
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    '<meta name="referrer" content="no-referrer">',
+    `<title>${title === "" ? "Trace" : `Trace: ${escapeHtml(title)}`}</title>`,
+    `<style>${PAGE_STYLE}</style>`,
+    "</head>",
+    "<body>",
+    "<header><b>Trace</b>",
+    '<span id="found" role="status"></span>',
+    '<input id="search" type="search" placeholder="Search" aria-label="Search" autocomplete="off">',
+    '<button id="open-all" type="button">Open all</button>',
+    '<button id="close-all" type="button">Close all</button>',
+    "</header>",
+    `<main>${sections.length === 0 ? "<p>This trace is empty.</p>" : sections.join("\n")}</main>`,
+    `<script>${PAGE_SCRIPT}</script>`,
+    "</body>",
+    "</html>",
+    "",
+  ].join("\n");
+}
+
+function policy(): string {
+  const hash = createHash("sha256").update(PAGE_SCRIPT).digest("base64");
+  return [
+    "default-src 'none'",
+    "style-src 'unsafe-inline'",
+    `script-src 'sha256-${hash}'`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+}
+
+function renderRun(events: readonly TraceEvent[], longest: number): string {
+  const roots = traceTree(events);
+  const from = roots.reduce((least, node) => Math.min(least, node.from), Number.POSITIVE_INFINITY);
+  const to = roots.reduce((most, node) => Math.max(most, node.to), 0);
+  const whole = roots.map(({ spent }) => spent).reduce(sum);
+  const facts = [
+    endingIn(events),
+    spellTime(to - from),
+    spellNumber(whole.calls, "model call"),
+    ...(whole.calls === 0 ? [] : [`${spellTokens(whole)} tokens`, costOf(whole)]),
+  ];
+  return [
+    "<section>",
+    `<h1>${escapeHtml(gistOf(questionIn(events) ?? "A run whose beginning is not here", 300))}</h1>`,
+    `<p class="facts">${facts.map((fact) => `<span>${fact}</span>`).join("")}</p>`,
+    renderDepths(events),
+    renderNodes(roots, { from, to, longest }),
+    "</section>",
+  ].join("\n");
+}
+
+function runsIn(events: readonly TraceEvent[]): readonly (readonly TraceEvent[])[] {
+  const runs = new Map<string, TraceEvent[]>();
+  for (const event of events) {
+    const run = runs.get(event.run);
+    if (run === undefined) runs.set(event.run, [event]);
+    else run.push(event);
+  }
+  return [...runs.values()];
+}
+
+function questionIn(events: readonly TraceEvent[]): string | undefined {
+  const start = events.find(({ type }) => type === "run.started");
+  return start?.type === "run.started" ? start.query : undefined;
+}
+
+function endingIn(events: readonly TraceEvent[]): string {
+  const end = events.findLast(({ type, parent }) => type === "run.ended" && parent === null);
+  if (end?.type !== "run.ended") return '<b class="badge bad">not ended</b>';
+  const tone = end.how === "answered" ? "good" : "bad";
+  return `<b class="badge ${tone}">${escapeHtml(end.how)}</b>`;
+}
+
+function costOf(whole: Spending): string {
+  const unknown = whole.unpriced === 0 ? "" : ` (${whole.unpriced} without a known price)`;
+  return `${spellCost(whole)}${unknown}`;
+}
+
+function renderDepths(events: readonly TraceEvent[]): string {
+  const depths = spendingByDepth(events);
+  if (depths.length < 2) return "";
+  const rows = depths.map(([depth, spent]) => {
+    const cells = [String(depth), String(spent.calls), spellTokens(spent), spellCost(spent)];
+    return `<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
+  });
+  const heads = ["depth", "calls", "tokens", "cost"].map((head) => `<th>${head}</th>`);
+  return `<table><tr>${heads.join("")}</tr>${rows.join("")}</table>`;
+}
+
+/** Without recursion: a trace may be nested deeper than calls can be. */
+function renderNodes(roots: readonly TraceNode[], scale: Scale): string {
+  const html: string[] = [];
+  const left: (string | { readonly node: TraceNode; readonly level: number })[] = [];
+  const postpone = (nodes: readonly TraceNode[], level: number) => {
+    for (const node of nodes.toReversed()) left.push({ node, level });
+  };
+  postpone(roots, 0);
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if (typeof next === "string") {
+      html.push(next);
+      continue;
+    }
+    const { node, level } = next;
+    html.push(openNode(node, level < OPEN_LEVELS, scale));
+    if (level < DEEPEST_NESTING && node.children.length > 0) {
+      html.push('<div class="parts">');
+      left.push("</div></details>\n");
+      postpone(node.children, level + 1);
+    } else {
+      html.push("</details>\n");
+      postpone(node.children, level);
+    }
+  }
+  return html.join("");
+}

@@ -1,0 +1,194 @@
+import { randomBytes } from "node:crypto";
+import { requireText } from "../../config/kinds.js";
+import { CellarError, describeError } from "../../errors.js";
+import { withoutSecrets } from "../secrets.js";
+import { type TraceBody, type TraceEvent, traceEventSchema } from "./events.js";
+import { LineWriter, readJsonLines } from "./json-lines.js";
+
+/** A longer text is cut in the trace, which says so. */
+const LONGEST_TEXT = 1_000_000;
+const KEPT_EVENTS = 10_000;
+const KEPT_CHARACTERS = 64_000_000;
+
+export type TraceListener = (event: TraceEvent) => unknown;
+
+export interface TraceOptions {
+  /** Appended to, one line of JSON per event. */
+  readonly file?: string | undefined;
+  readonly onEvent?: TraceListener | undefined;
+  /** How many of the last events are kept in memory. */
+  readonly keep?: number | undefined;
+  /** Texts that no event may show, such as keys. Short ones, "none" or "EMPTY", are no secrets. */
+  readonly secrets?: readonly string[] | undefined;
+  readonly run?: string | undefined;
+  /** Milliseconds that never run backwards. */
+  readonly clock?: (() => number) | undefined;
+}
+
+/** A part of a run: the run itself, a turn, a call of a model, a cell, a sub-call. */
+export interface Span {
+  readonly id: string;
+  readonly depth: number;
+  emit(body: TraceBody): TraceEvent;
+  /** A part of this one; a step `deeper` where another model's run begins. */
+  child(options?: { readonly deeper?: boolean }): Span;
+}
+
+/** What happens in a run, told while it happens, kept for a while and written down if asked. */
+export class Trace implements AsyncDisposable {
+  readonly run: string;
+  /** The run itself. */
+  readonly root: Span;
+  readonly #listeners = new Set<TraceListener>();
+  readonly #writer: LineWriter | undefined;
+  readonly #keep: number;
+  readonly #secrets: readonly string[];
+  readonly #clock: () => number;
+  readonly #began: number;
+  #kept: { readonly event: TraceEvent; readonly size: number }[] = [];
+  #size = 0;
+  #omitted = 0;
+  #spans = 0;
+  #isWarned = false;
+
+  private constructor(options: TraceOptions, writer: LineWriter | undefined) {
+    this.run = options.run ?? randomBytes(8).toString("hex");
+    this.#writer = writer;
+    this.#keep = options.keep ?? KEPT_EVENTS;
+    this.#secrets = options.secrets ?? [];
+    this.#clock = options.clock ?? (() => performance.now());
+    this.#began = this.#clock();
+    if (options.onEvent !== undefined) this.#listeners.add(options.onEvent);
+    this.root = this.#span(null, 0);
+  }
+
+  static async open(options: TraceOptions = {}): Promise<Trace> {
+    const { file } = options;
+    return new Trace(options, file === undefined ? undefined : await LineWriter.open(file));
+  }
+
+  /** The last ones; `omitted` tells how many there were before them. */
+  get events(): readonly TraceEvent[] {
+    return this.#kept.map(({ event }) => event);
+  }
+
+  get omitted(): number {
+    return this.#omitted;
+  }
+
+  /** Calls back with each event from now on; gives what ends that. */
+  listen(listener: TraceListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #span(parent: Span | null, depth: number): Span {
+    this.#spans += 1;
+    const span: Span = {
+      id: String(this.#spans),
+      depth,
+      emit: (body) => this.#emit(span, parent, body),
+      child: ({ deeper = false } = {}) => this.#span(span, deeper ? depth + 1 : depth),
+    };
+    return span;
+  }
+
+  #emit(span: Span, parent: Span | null, body: TraceBody): TraceEvent {
+    const at = Math.max(0, Math.round((this.#clock() - this.#began) * 1_000) / 1_000);
+    const place = { run: this.run, span: span.id, parent: parent?.id ?? null, depth: span.depth };
+    const { data, error } = traceEventSchema.safeParse({ ...body, ...place, at });
+    if (data === undefined) {
+      throw new CellarError("INVALID_INPUT", `this is no event of a trace: ${error.message}`, {
+        cause: error,
+      });
+    }
+    const event = this.#presentable(data);
+    this.#writer?.append(event);
+    this.#remember(event);
+    for (const listener of [...this.#listeners]) this.#tell(listener, event);
+    return event;
+  }
+
+  #presentable(event: TraceEvent): TraceEvent {
+    return mapTexts(event, (text) => clip(withoutSecrets(text, this.#secrets)));
+  }
+
+  #remember(event: TraceEvent): void {
+    const size = sizeOf(event);
+    this.#kept.push({ event, size });
+    this.#size += size;
+    if (this.#kept.length <= this.#keep && this.#size <= KEPT_CHARACTERS) return;
+    // More than must go does, so that not every event moves all the others.
+    const most = Math.ceil(this.#keep * 0.9);
+    let gone = 0;
+    while (this.#kept.length - gone > most || this.#size > KEPT_CHARACTERS) {
+      this.#size -= this.#kept[gone]?.size ?? 0;
+      gone += 1;
+    }
+    this.#kept = this.#kept.slice(gone);
+    this.#omitted += gone;
+  }
+
+  /** A listener is told in the middle of a run; what it throws must not end it. */
+  #tell(listener: TraceListener, event: TraceEvent): void {
+    try {
+      const outcome = listener(event);
+      if (outcome instanceof Promise) outcome.catch((error: unknown) => this.#warn(error));
+    } catch (error) {
+      this.#warn(error);
+    }
+  }
+
+  #warn(error: unknown): void {
+    if (this.#isWarned) return;
+    this.#isWarned = true;
+    process.emitWarning(`a listener of the trace failed: ${describeError(error)}`, {
+      type: "CellarWarning",
+      detail: error instanceof Error ? (error.stack ?? "") : "",
+    });
+  }
+
+  /** Fails when the file is not complete. */
+  async close(): Promise<void> {
+    this.#listeners.clear();
+    await this.#writer?.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+export interface TraceRecord {
+  readonly events: readonly TraceEvent[];
+  /** Numbers of lines that a dying writer left incomplete. */
+  readonly torn: readonly number[];
+}
+
+export async function readTrace(path: string): Promise<TraceRecord> {
+  const { lines, torn } = await readJsonLines(requireText("path", path), traceEventSchema, {
+    what: "a trace",
+    isBeginning: ({ type, parent }) => type === "run.started" && parent === null,
+  });
+  return { events: lines.map(({ value }) => value), torn };
+}
+
+function mapTexts<T>(value: T, change: (text: string) => string): T;
+function mapTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === "string") return change(value);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, mapTexts(item, change)]),
+  );
+}
+
+function clip(text: string): string {
+  if (text.length <= LONGEST_TEXT) return text;
+  return `${text.slice(0, LONGEST_TEXT)}… [${text.length - LONGEST_TEXT} more characters]`;
+}
+
+function sizeOf(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 8;
+  return Object.values(value).reduce((sum: number, item) => sum + sizeOf(item), 0);
+}

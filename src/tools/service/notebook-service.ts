@@ -1,0 +1,343 @@
+import { randomBytes } from "node:crypto";
+import { z } from "zod";
+import type { Isolation, REPLConfig } from "../../backends/backend.js";
+import type { NativeRuntime } from "../../backends/native/runtime.js";
+import { splitConfig } from "../../backends/options.js";
+import { sharedRuntime } from "../../backends/select.js";
+import { unfitOptions } from "../../config/problems.js";
+import {
+  type IsolationLevel,
+  resolveSettings,
+  type Settings,
+  settingLayers,
+} from "../../config.js";
+import { CellarError, describeError } from "../../errors.js";
+import { claimOf } from "../../isolation/levels.js";
+import { needingPython } from "../../isolation/python-needed.js";
+import type { NotebookSummary } from "../../notebook/document/list.js";
+import { NotebookView } from "../../notebook/document/view.js";
+import type { NotebookContent } from "../../notebook/interchange/notebook-content.js";
+import { Notebook } from "../../notebook/notebook.js";
+import { placeOf } from "../../notebook/options.js";
+import { razeRoom, roomsIn } from "../../notebook/run/session-files.js";
+import type { NotebookState } from "../../notebook/state.js";
+import { checkId, checkName } from "../../notebook/store/names.js";
+import type { NotebookStore } from "../../notebook/store/store.js";
+import { type ReadResource, readAddress } from "../resource-reading.js";
+import { OpenNotebooks, type TurnOptions, type UseOptions } from "./open-notebooks.js";
+import { Semaphore } from "./semaphore.js";
+
+export interface NotebookServiceOptions {
+  /** A folder for the notebooks of all users. */
+  readonly dir: string;
+  /** Whose notebooks these are. No call reaches those of another name. */
+  readonly user: string;
+  /** Limits, network and folders: for every notebook of the desk, and not for a model to choose. */
+  readonly config?: Omit<REPLConfig, "backend"> | undefined;
+  /** Characters that an answer shows of one output; the whole is kept and named. Default: 8000. */
+  readonly outputCap?: number | undefined;
+  /** Notebooks that are open at the same time. Default: 8. */
+  readonly mostOpen?: number | undefined;
+  /** Milliseconds after which a notebook that nobody uses is closed. Default: 15 minutes. */
+  readonly idleMs?: number | undefined;
+  readonly runtime?: NativeRuntime | undefined;
+}
+
+export interface ServiceIsolation extends Isolation {
+  /** All that may be said of the level, in one sentence. */
+  readonly claim: string;
+}
+
+export interface NotebookChange {
+  readonly session: string;
+  readonly kind: "cells" | "files" | "list";
+}
+
+export type ChangeListener = (change: NotebookChange) => void;
+
+/** Enough for a cell that prints 5 MB to be kept as a whole. */
+const KEPT_CHARACTERS = 10_000_000;
+
+/** Whole files in memory at the same time, however many are asked for. */
+const MOST_FILES_READ = 2;
+
+export interface FileLook {
+  readonly bytes: Buffer;
+  readonly isolation: IsolationLevel;
+}
+
+const ownSchema = z.object({
+  outputCap: z.int().min(500).max(1_000_000).default(8_000),
+  mostOpen: z.int().min(1).max(1_000).default(8),
+  idleMs: z
+    .int()
+    .positive()
+    .max(2 ** 31 - 1)
+    .default(900_000),
+});
+
+const OWN_NAMES = ["dir", "user", "session", "only", ...Object.keys(ownSchema.shape), "runtime"];
+
+interface Foundation extends z.infer<typeof ownSchema> {
+  readonly dir: string;
+  readonly user: string;
+  readonly config: Omit<REPLConfig, "backend">;
+  readonly settings: Settings;
+  readonly store: NotebookStore;
+  readonly runtime: NativeRuntime;
+  readonly isolation: ServiceIsolation;
+}
+
+/** The notebooks of one user, opened when they are wanted. */
+export class NotebookService implements AsyncDisposable {
+  readonly user: string;
+  readonly isolation: ServiceIsolation;
+  /** Characters that an answer shows of one output. */
+  readonly outputCap: number;
+  readonly settings: Settings;
+  readonly #dir: string;
+  readonly #store: NotebookStore;
+  readonly #open: OpenNotebooks;
+  readonly #listeners = new Set<ChangeListener>();
+  readonly #fileReads = new Semaphore(MOST_FILES_READ);
+  /** The notebook of calls that name none. */
+  #own: string | undefined;
+
+  private constructor(foundation: Foundation) {
+    const { dir, user, config, runtime, mostOpen, idleMs } = foundation;
+    this.user = user;
+    this.isolation = foundation.isolation;
+    this.outputCap = foundation.outputCap;
+    this.settings = foundation.settings;
+    this.#dir = dir;
+    this.#store = foundation.store;
+    const open = async (session: string, create: boolean, hear: (text: string) => void) => {
+      const hearing = {
+        ...config,
+        onStdout: both(config.onStdout, hear),
+        onStderr: both(config.onStderr, hear),
+      };
+      const notebook = await Notebook.open({ ...hearing, dir, user, session, create, runtime });
+      if (notebook.info.epoch === 1) this.tell({ session, kind: "list" });
+      return notebook;
+    };
+    this.#open = new OpenNotebooks({ open, mostOpen, idleMs });
+  }
+
+  /** Tries the walls, so that it can be told what they are before anything runs. */
+  static async open(options: NotebookServiceOptions): Promise<NotebookService> {
+    const own = ownSchema.safeParse(options);
+    if (!own.success) {
+      const judged = { input: options, known: OWN_NAMES };
+      throw unfitOptions("invalid options of the notebooks", own.error.issues, judged);
+    }
+    const { dir, store } = placeOf({ dir: options.dir });
+    const user = checkName("user", options.user);
+    const config = keepingOutput(options.config ?? {});
+    const { options: wishes } = splitConfig(config);
+    const settings = resolveSettings(wishes, undefined, undefined, OWN_NAMES);
+    const runtime = options.runtime ?? (await sharedRuntime());
+    const { level, missing } = await probe(runtime, config, settings, dir);
+    const isolation = { level, missing, claim: claimOf(level) };
+    return new NotebookService({
+      ...own.data,
+      dir,
+      store,
+      user,
+      config,
+      settings,
+      runtime,
+      isolation,
+    });
+  }
+
+  /** A name that no notebook has yet. */
+  newName(): string {
+    return `nb-${randomBytes(5).toString("hex")}`;
+  }
+
+  /** Where a call works that may make its notebook: without a name, in the one of this connection. */
+  sessionToUse(named: string | undefined): string {
+    if (named !== undefined) return named;
+    this.#own ??= this.newName();
+    return this.#own;
+  }
+
+  /** Where a call works that looks at what is there. */
+  sessionToFind(named: string | undefined): string {
+    const session = named ?? this.#own;
+    if (session !== undefined) return session;
+    throw new CellarError(
+      "NOT_FOUND",
+      "no session was named, and nothing has run here without one",
+      {
+        remedy: "Pass a session; list_notebooks tells which there are. execute_cell makes one.",
+      },
+    );
+  }
+
+  /** For one that is made without a name: that of this connection, where it has none yet. */
+  sessionToMake(named: string | undefined): string {
+    return named ?? (this.#own === undefined ? this.sessionToUse(undefined) : this.newName());
+  }
+
+  /** Other open notebooks whose saved variables have this name. */
+  async sessionsWith(variable: string, except: string): Promise<readonly string[]> {
+    const found: string[] = [];
+    for (const session of this.#open.sessions.filter((one) => one !== except)) {
+      const manifest = (await this.#open.peek(session))?.state.snapshot?.manifest;
+      if (manifest?.variables.some(({ name }) => name === variable)) found.push(session);
+    }
+    return found;
+  }
+
+  /** Deletes a notebook with its files. */
+  async remove(session: string): Promise<void> {
+    const id = checkId({ user: this.user, session });
+    await this.#open.release(id.session);
+    await Notebook.remove({ dir: this.#dir, ...id });
+    if (this.#own === id.session) this.#own = undefined;
+    this.tell({ session: id.session, kind: "list" });
+  }
+
+  /** Opens the notebook where it is not open yet, and keeps it open during the work. */
+  async use<T>(
+    session: string,
+    work: (notebook: Notebook) => Promise<T>,
+    options?: UseOptions,
+  ): Promise<T> {
+    return await this.#open.use(checkName("session", session), work, options);
+  }
+
+  /** As `use`, for work that runs a cell: `onText` hears what it prints. */
+  async turn<T>(
+    session: string,
+    work: (notebook: Notebook) => Promise<T>,
+    options?: TurnOptions,
+  ): Promise<T> {
+    return await this.#open.turn(checkName("session", session), work, options);
+  }
+
+  /** Reads a whole file of a notebook. What `look` makes of it should be less. */
+  async readFile<T>(
+    session: string,
+    { path, maxBytes }: { readonly path: string; readonly maxBytes: number },
+    look: (file: FileLook) => T,
+  ): Promise<T> {
+    const read = async (notebook: Notebook) => {
+      const bytes = await notebook.getFile(path, { maxBytes });
+      return look({ bytes, isolation: notebook.info.isolation.level });
+    };
+    return await this.use(session, (notebook) => this.#fileReads.run(() => read(notebook)), {
+      create: false,
+    });
+  }
+
+  /** What the notebook holds. One that is not open is read as it lies there, and starts no Python. */
+  async content(session: string): Promise<NotebookContent> {
+    const id = checkId({ user: this.user, session });
+    const notebook = await this.#open.peek(id.session);
+    if (notebook === undefined) return await NotebookView.read(this.#store, id);
+    const { cells, info } = notebook;
+    const resource = (uri: string) => notebook.resource(uri);
+    const title = `${id.user}/${id.session}`;
+    return { cells, resource, python: info.python.version, title };
+  }
+
+  /** Of the variables, where the notebook is open. */
+  async stateOf(session: string): Promise<NotebookState | undefined> {
+    return (await this.#open.peek(checkName("session", session)))?.state;
+  }
+
+  async has(session: string): Promise<boolean> {
+    const id = checkId({ user: this.user, session });
+    return (await this.#store.heads.get(id)) !== undefined;
+  }
+
+  list(): Promise<readonly NotebookSummary[]> {
+    return Notebook.list({ dir: this.#dir, user: this.user });
+  }
+
+  /** Cells, outputs and files, by the URIs that tools return. */
+  readResource(uri: string): Promise<ReadResource> {
+    return readAddress(this, uri);
+  }
+
+  /** Hears of changes that were made at this desk. Gives the way to stop it. */
+  listen(listener: ChangeListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** What a listener throws must not make a call fail that is done. */
+  tell(change: NotebookChange): void {
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(change);
+      } catch (error) {
+        const problem = `a listener of the desk failed: ${describeError(error)}`;
+        process.emitWarning(problem, { type: "CellarWarning" });
+      }
+    }
+  }
+
+  /** Cancels what runs, and waits until all is saved. A notebook without a name stays if it holds anything. */
+  async close(): Promise<void> {
+    const own = this.#own;
+    this.#own = undefined;
+    const isEmpty = own !== undefined && (await this.#isEmpty(own));
+    await this.#open[Symbol.asyncDispose]();
+    if (isEmpty) await this.remove(own).catch(() => {});
+  }
+
+  async #isEmpty(session: string): Promise<boolean> {
+    const notebook = await this.#open.peek(session);
+    if (notebook === undefined || notebook.cells.length > 0) return false;
+    return await notebook.files().then(
+      ({ files }) => files.length === 0,
+      () => false,
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+function keepingOutput(config: Omit<REPLConfig, "backend">): Omit<REPLConfig, "backend"> {
+  const isSet = "maxOutputLength" in config || "maxOutputLength" in settingLayers();
+  return isSet ? config : { ...config, maxOutputLength: KEPT_CHARACTERS };
+}
+
+function both(one: ((text: string) => void) | undefined, other: (text: string) => void) {
+  return (text: string) => {
+    other(text);
+    one?.(text);
+  };
+}
+
+/** Starts a session of the kind that notebooks have; the next ones come from the same zygote. */
+async function probe(
+  runtime: NativeRuntime,
+  config: Omit<REPLConfig, "backend">,
+  { network }: Settings,
+  dir: string,
+): Promise<Isolation> {
+  const name = `probe-${randomBytes(12).toString("hex")}`;
+  const room = { root: roomsIn(dir), name, hasEgress: false };
+  const isListed = typeof network === "object";
+  // An allow-list needs a proxy, which is the notebook's own; its walls are those of no network.
+  const wishes: REPLConfig = {
+    ...config,
+    backend: "native",
+    ...(isListed && { network: "none" as const }),
+  };
+  try {
+    runtime.makeRoom(wishes, room);
+    const started = runtime.createSandbox(wishes, "notebooks need CPython in a sandbox", room);
+    await using sandbox = await needingPython("Notebooks need", started);
+    return sandbox.info.isolation;
+  } finally {
+    await razeRoom(room);
+  }
+}

@@ -1,0 +1,75 @@
+import { z } from "zod";
+import { isolationLevelSchema } from "../../config.js";
+import { cellOutputSchema, cellSchema, fileChangesSchema } from "../../notebook/cell.js";
+
+const count = z.int().nonnegative();
+const uri = z.string().describe("A resource; where resources cannot be read, show_cell pages it.");
+
+/** What every answer tells. */
+export const answered = {
+  session: z
+    .string()
+    .describe(
+      "The notebook. Pass it to go on there from another connection, or after a call with another session.",
+    ),
+  isolation: isolationLevelSchema.describe("What stands between the code and the machine."),
+} as const;
+
+const OUTPUT_TYPES = cellOutputSchema.def.options.map((option) => option.shape.type.value);
+
+export const pageSchema = z.strictObject({
+  text: z.string(),
+  offset: count.describe("Where this piece begins, in characters."),
+  length: count.describe("Characters of the whole."),
+  next: count.nullable().describe("The offset of the next piece; null after the last."),
+});
+
+/** One output of a cell, with its start and end where it is long. */
+export const outputViewSchema = z.strictObject({
+  index: count,
+  type: z.enum(OUTPUT_TYPES),
+  stream: z.enum(["stdout", "stderr", "result", "display"]),
+  mime: z.string(),
+  text: z.string(),
+  length: count.describe("Characters of the whole text."),
+  omitted: count.describe("Characters of it that are not shown here."),
+  uri,
+  width: count.optional(),
+  height: count.optional(),
+  table: z
+    .strictObject({
+      columns: z.array(z.string()),
+      dtypes: z.array(z.string()),
+      shape: z.tuple([count, count]),
+    })
+    .optional(),
+});
+
+/** A cell as a model sees it: the library's, without what is too long. */
+export const cellViewSchema = cellSchema
+  .pick({ id: true, number: true, state: true, executionCount: true, isUndone: true })
+  .extend({
+    code: z.string(),
+    durationMs: cellSchema.shape.executionTime,
+    exitCode: cellSchema.shape.exitCode,
+    outputs: z.array(outputViewSchema),
+    moreOutputs: count.describe("Outputs between them that are not listed."),
+    error: z
+      .strictObject({ type: z.string(), message: z.string(), traceback: z.string() })
+      .optional(),
+    hints: z.array(z.string()).describe("What to do about an error."),
+    notes: z.array(z.string()).describe("What became of variables, and what else is to be known."),
+    files: fileChangesSchema.optional(),
+  });
+
+export const fileViewSchema = z.strictObject({
+  path: z.string().describe("Below /workspace."),
+  bytes: count,
+  kind: z.enum(["file", "folder", "link", "other"]),
+  modified: z.string(),
+  uri: z.string().optional(),
+});
+
+export type CellView = z.infer<typeof cellViewSchema>;
+export type OutputView = z.infer<typeof outputViewSchema>;
+export type FileView = z.infer<typeof fileViewSchema>;

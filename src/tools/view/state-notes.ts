@@ -1,0 +1,19 @@
+import { cellList, type NotebookState } from "../../notebook/state.js";
+import { cut } from "./cell-view.js";
+
+const LONGEST_NOTE = 1_000;
+const MOST_NOTES = 50;
+
+/** What is missing of the variables of an open notebook, for a model that builds on them. */
+export function stateNotes({ lost, ranAfter, warnings }: NotebookState): string[] {
+  const missing =
+    ranAfter.length === 0
+      ? []
+      : [
+          `${cellList(ranAfter)} ran, but what they did is not in the variables: rerun_cell does it`,
+        ];
+  const names = lost.map(({ name, reason, advice }) => `${name} was lost: ${reason}; ${advice}`);
+  return [...missing, ...names, ...warnings]
+    .slice(0, MOST_NOTES)
+    .map((note) => cut(note, LONGEST_NOTE));
+}
