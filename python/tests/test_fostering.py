@@ -9,7 +9,7 @@ from unittest import mock
 
 if sys.platform == "linux":
     from cellar_runner.linux import syscalls
-    from cellar_runner.linux.reparented_fork import Fostering
+    from cellar_runner.linux.reparented_fork import ReparentedFork
 
 PATIENCE_SECONDS = 20
 
@@ -36,7 +36,7 @@ def _told_by(fork, tell):
 @unittest.skipUnless(sys.platform == "linux", "sessions with an init need Linux")
 class FosteringTest(unittest.TestCase):
     def ways(self):
-        quick, plain = Fostering(), Fostering()
+        quick, plain = ReparentedFork(), ReparentedFork()
         plain._code = None
         return {"with machine code": quick, "by plain forks": plain}
 
@@ -59,10 +59,10 @@ class FosteringTest(unittest.TestCase):
     def test_machine_code_is_there_for_this_processor(self):
         if os.uname().machine != "x86_64":
             self.skipTest("there is none for %s: plain forks do it" % os.uname().machine)
-        self.assertIsNotNone(Fostering()._code)
+        self.assertIsNotNone(ReparentedFork()._code)
 
     def test_what_cannot_be_made_is_told(self):
-        fostering = Fostering()
+        fostering = ReparentedFork()
         fostering._code = fostering._code and (None, lambda *_: -11)
         # With threads of other tests it would take a plain fork.
         with mock.patch.object(syscalls, "has_threads", lambda: False):
@@ -98,7 +98,7 @@ class CopyTest(unittest.TestCase):
         busy = threading.Thread(target=work)
         busy.start()
         try:
-            for fork in (syscalls.fork, Fostering().fork):
+            for fork in (syscalls.fork, ReparentedFork().fork):
                 told = _told_by(fork, lambda: (sum(range(100_000)), threading.active_count()))
                 self.assertEqual(told, (4999950000, 1))
         finally:

@@ -16,7 +16,7 @@ class Branch:
 
     pid = 7
     parked = ()
-    starved = False
+    out_of_memory = False
 
 
 class MemoryWatchTest(unittest.TestCase):
@@ -28,7 +28,7 @@ class MemoryWatchTest(unittest.TestCase):
         branch, ended = Branch(), []
         watch = MemoryWatch({"memory_mb": 100}, None, {0: branch}, shared * MEBIBYTE)
         watch.look(0.0, ended.append)
-        self.assertEqual(branch.starved, bool(ended))
+        self.assertEqual(branch.out_of_memory, bool(ended))
         return bool(ended)
 
     def test_what_exceeds_the_limit_is_ended(self):

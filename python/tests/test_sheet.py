@@ -22,10 +22,10 @@ class SheetFileTest(unittest.TestCase):
         self.addCleanup(setattr, mapped_text, "SMALLEST", mapped_text.SMALLEST)
         mapped_text.SMALLEST = 33 << 20
         limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if limits[1] != resource.RLIM_INFINITY and limits[1] <= fds.SHEET:
+        if limits[1] != resource.RLIM_INFINITY and limits[1] <= fds.CONTEXT_FILE:
             self.skipTest("this process may not open so many files")
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
-        self.addCleanup(os.closerange, fds.SHEET, fds.SHEET + 1)
+        self.addCleanup(os.closerange, fds.CONTEXT_FILE, fds.CONTEXT_FILE + 1)
 
     def laid(self, text):
         """(the text on a sheet, its Backing)."""
@@ -63,7 +63,7 @@ class SheetFileTest(unittest.TestCase):
     def test_nobody_can_write_there(self):
         _value, _backing = self.laid(LINE * 1_600_000)
         for flags in (os.O_RDWR, os.O_RDONLY):
-            descriptor = os.open("/proc/self/fd/{}".format(fds.SHEET), flags)
+            descriptor = os.open("/proc/self/fd/{}".format(fds.CONTEXT_FILE), flags)
             for change in (lambda: os.pwrite(descriptor, b"x", 100), lambda: os.ftruncate(descriptor, 5)):
                 with self.assertRaises(OSError):
                     change()
@@ -73,9 +73,9 @@ class SheetFileTest(unittest.TestCase):
         value, backing = self.laid(LINE * 1_600_000)
         self.assertIsNone(backing.descriptor_for(value + "x"))
         self.assertIsNone(backing.descriptor_for(None))
-        os.close(fds.SHEET)
+        os.close(fds.CONTEXT_FILE)
         self.assertIsNone(backing.descriptor_for(value))
-        os.dup2(os.open(os.devnull, os.O_RDONLY), fds.SHEET)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), fds.CONTEXT_FILE)
         self.assertIsNone(backing.descriptor_for(value))
 
     def test_texts_without_one(self):
@@ -102,7 +102,7 @@ class SheetFileTest(unittest.TestCase):
             self.assertEqual((found.total, len(found), found[0].line), (1_600_003, 2, 1))
             self.assertEqual(grep(r"^\x00").total, 0)
             self.assertEqual(grep("needle(?!s)", context_lines=0), ["the needle"])
-            os.closerange(fds.SHEET, fds.SHEET + 1)
+            os.closerange(fds.CONTEXT_FILE, fds.CONTEXT_FILE + 1)
 
 
 def _target(name):

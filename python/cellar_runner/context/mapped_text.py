@@ -99,7 +99,7 @@ class Sheets:
             self._let_go()
             return None
         fds.open_descriptor_range()
-        fds.place(sheet.file, fds.SHEET)
+        fds.place(sheet.file, fds.CONTEXT_FILE)
         return Backing(text, sheet.lead)
 
     def _let_go(self):
@@ -120,13 +120,13 @@ class Backing:
         """The open file, as long as it is this string's and no cell has closed it."""
         if value is not self._text or _identity() != self._identity:
             return None
-        return fds.SHEET
+        return fds.CONTEXT_FILE
 
     def open_anew(self):
         """With an offset of its own: what one session does to a shared one, the others see."""
         fds.open_descriptor_range()
-        path = "/proc/self/fd/%d" % fds.SHEET
-        fds.place(os.open(path, os.O_RDONLY | os.O_CLOEXEC), fds.SHEET)
+        path = "/proc/self/fd/%d" % fds.CONTEXT_FILE
+        fds.place(os.open(path, os.O_RDONLY | os.O_CLOEXEC), fds.CONTEXT_FILE)
 
 
 def collapse():
@@ -134,17 +134,17 @@ def collapse():
 
     It takes a while, so it is for a process of its own; a kernel that does not know how does nothing.
     """
-    size = os.fstat(fds.SHEET).st_size // HUGE_PAGE * HUGE_PAGE
+    size = os.fstat(fds.CONTEXT_FILE).st_size // HUGE_PAGE * HUGE_PAGE
     room = _mmap(None, size + HUGE_PAGE, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
     place = -(-room // HUGE_PAGE) * HUGE_PAGE
     flags = mmap.MAP_PRIVATE | MAP_FIXED
-    if _mmap(place, size, mmap.PROT_READ, flags, fds.SHEET, 0) == place:
+    if _mmap(place, size, mmap.PROT_READ, flags, fds.CONTEXT_FILE, 0) == place:
         _madvise(place, size, MADV_COLLAPSE)
 
 
 def _identity():
     try:
-        status = os.fstat(fds.SHEET)
+        status = os.fstat(fds.CONTEXT_FILE)
     except OSError:
         return None
     return status.st_dev, status.st_ino, status.st_size

@@ -9,7 +9,7 @@ SOCKET_MEBIBYTES = 32
 
 
 class SessionGroup:
-    """One session's group; made by its first process, removed by the warden."""
+    """One session's group; made by its first process, removed by the supervisor."""
 
     def __init__(self, parents, name, limits):
         self._parents = parents
@@ -24,28 +24,28 @@ class SessionGroup:
         memory = (limits["memory_mb"] + limits["workspace_mb"] + 2 * limits["tmp_mb"]) * MEBIBYTE
         if self._parents["version"] == 2:
             directory = self._make(self._parents["unified_fd"])
-            syscalls.put(directory, "memory.max", str(memory))
+            syscalls.write_kernel_file(directory, "memory.max", str(memory))
             self._try(directory, "memory.swap.max", "0")
-            syscalls.put(directory, "pids.max", str(limits["processes"]))
-            syscalls.put(directory, "cgroup.procs", "0")
+            syscalls.write_kernel_file(directory, "pids.max", str(limits["processes"]))
+            syscalls.write_kernel_file(directory, "cgroup.procs", "0")
             self._usage = os.open("memory.current", os.O_RDONLY, dir_fd=directory)
             self._events = os.open("memory.events", os.O_RDONLY, dir_fd=directory)
             os.close(directory)
             return
         if self._parents.get("cpu_fd") is not None:
             directory = self._make(self._parents["cpu_fd"])
-            syscalls.put(directory, "cgroup.procs", "0")
+            syscalls.write_kernel_file(directory, "cgroup.procs", "0")
             os.close(directory)
         directory = self._make(self._parents["pids_fd"])
-        syscalls.put(directory, "pids.max", str(limits["processes"]))
-        syscalls.put(directory, "cgroup.procs", "0")
+        syscalls.write_kernel_file(directory, "pids.max", str(limits["processes"]))
+        syscalls.write_kernel_file(directory, "cgroup.procs", "0")
         os.close(directory)
         directory = self._make(self._parents["memory_fd"])
-        syscalls.put(directory, "memory.limit_in_bytes", str(memory))
+        syscalls.write_kernel_file(directory, "memory.limit_in_bytes", str(memory))
         self._try(directory, "memory.memsw.limit_in_bytes", str(memory))
         # Version 1 counts what lies in sockets apart from the rest, and only when told to.
         self._try(directory, "memory.kmem.tcp.limit_in_bytes", str(SOCKET_MEBIBYTES * MEBIBYTE))
-        syscalls.put(directory, "cgroup.procs", "0")
+        syscalls.write_kernel_file(directory, "cgroup.procs", "0")
         self._usage = os.open("memory.usage_in_bytes", os.O_RDONLY, dir_fd=directory)
         self._events = os.open("memory.oom_control", os.O_RDONLY, dir_fd=directory)
         os.close(directory)
@@ -57,7 +57,7 @@ class SessionGroup:
     @staticmethod
     def _try(directory, name, text):
         try:
-            syscalls.put(directory, name, text)
+            syscalls.write_kernel_file(directory, name, text)
         except OSError:
             # Kernels without swap accounting lack the file; then there is no swap to bound.
             pass
@@ -94,7 +94,7 @@ def _descriptors(parents):
 def enter(parents, name):
     """Moves this process into the group that a session has made."""
     for parent in _descriptors(parents):
-        syscalls.put(parent, name + "/cgroup.procs", "0")
+        syscalls.write_kernel_file(parent, name + "/cgroup.procs", "0")
 
 
 def kill(parents, name):
@@ -102,7 +102,7 @@ def kill(parents, name):
     if parents["version"] != 2:
         return False
     try:
-        syscalls.put(parents["unified_fd"], name + "/cgroup.kill", "1")
+        syscalls.write_kernel_file(parents["unified_fd"], name + "/cgroup.kill", "1")
     except OSError:
         return False
     return True

@@ -1,4 +1,4 @@
-"""What a process does for those that it forks: their work, and the news of their end."""
+"""Running work in forked children, and learning of their end."""
 
 import os
 import signal
@@ -7,11 +7,11 @@ import signal
 MAX_PID = 1 << 22
 
 
-def become(work, orders):
-    """What a new child does with its life."""
+def run_child(work, argument):
+    """Does the work of a new child and exits; an error is printed to stderr."""
     try:
         signal.set_wakeup_fd(-1)
-        work(orders)
+        work(argument)
     except BaseException:
         import traceback
 

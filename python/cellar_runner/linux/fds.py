@@ -9,7 +9,7 @@ import socket
 CHANNEL, LINK, OUT, ERR, SPARE, ALARM, OUT_READER, ERR_READER = range(1100, 1108)
 WAKE, LAST_PID = 1108, 1109
 # The file of a large context; unlike the others it goes with every copy.
-SHEET = CHANNEL - 1
+CONTEXT_FILE = CHANNEL - 1
 DESCRIPTOR_CEILING = 1110
 
 MAX_DESCRIPTORS_PER_MESSAGE = 20

@@ -138,7 +138,7 @@ def _own_id(outer_proc, room, number):
 def _map_user(outer_proc, limits, own):
     """Becomes an ordinary user; the old /proc is used since the new one is read-only."""
     if own:
-        _become(own)
+        _switch_user(own)
         # The change has made this process unreadable, its own files in /proc too.
         syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
     syscalls.unshare(syscalls.CLONE_NEWUSER)
@@ -147,7 +147,7 @@ def _map_user(outer_proc, limits, own):
         ("self/uid_map", "%d %d 1" % (GUEST_UID, own)),
         ("self/gid_map", "%d %d 1" % (GUEST_UID, own)),
     ):
-        syscalls.put(outer_proc, name, text)
+        syscalls.write_kernel_file(outer_proc, name, text)
     # The files of the host that are bound in have their own inodes: whoever watches them sees the host.
     watches = limits["inotify_watches"]
     shares = (
@@ -159,14 +159,14 @@ def _map_user(outer_proc, limits, own):
         _try(outer_proc, "sys/user/max_" + name, str(most))
 
 
-def _become(number):
+def _switch_user(number):
     os.setresgid(number, number, number)
     os.setresuid(number, number, number)
 
 
 def _try(directory, name, text):
     try:
-        syscalls.put(directory, name, text)
+        syscalls.write_kernel_file(directory, name, text)
     except OSError:
         # An older kernel, or one without the feature: then the host's own bound stands.
         pass
@@ -234,8 +234,8 @@ class Namespaces:
                 syscalls.enter(descriptor, kind)
 
 
-def go_first():
-    """When memory runs out the kernel ends this process before the one that made it."""
+def raise_oom_score():
+    """Makes the kernel kill this process before its parent when memory runs out."""
     try:
         with open("/proc/self/oom_score_adj", "r+") as score:
             own = int(score.read())
@@ -262,21 +262,21 @@ def build(limits, seccomp, group, room, shares_network, number):
     _map_user(outer_proc, limits, own)
     namespaces = Namespaces.own(outer_proc)
     os.close(outer_proc)
-    _shut(limits, seccomp)
+    _drop_privileges(limits, seccomp)
     return namespaces
 
 
-def move_in(limits, seccomp, namespaces, shares_network):
-    """By a head, which was forked outside: behind the wall that the first process has built."""
+def enter(limits, seccomp, namespaces, shares_network):
+    """Puts a head, which was forked outside, behind the wall that the first process has built."""
     # What a cell has left running is there too, and may look at whatever lets itself be looked at.
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
-    go_first()
+    raise_oom_score()
     namespaces.enter(shares_network)
-    _become(GUEST_UID)
-    _shut(limits, seccomp)
+    _switch_user(GUEST_UID)
+    _drop_privileges(limits, seccomp)
 
 
-def _shut(limits, seccomp):
+def _drop_privileges(limits, seccomp):
     _limit_resources(limits)
     syscalls.drop_capabilities()
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)

@@ -21,8 +21,8 @@ def kill(pid):
         pass
 
 
-def end(head, spared, heads, shared):
-    """Kills until none is left. Where branches share a session, only what descends from `head`."""
+def kill_until_gone(head, spared, heads, shared):
+    """Kills all but the spared until none is left. Where branches share a session, only what descends from `head`."""
     for _ in range(ROUNDS):
         victims = [pid for pid in listed() if pid not in spared]
         if shared:
@@ -61,8 +61,8 @@ def descendants(ancestor):
     return found
 
 
-def end_below(ancestor):
-    """Ends those, each only if it still is one when it cannot be taken for another any more."""
+def kill_descendants(ancestor):
+    """Kills every process below one. Each is checked again once a descriptor holds it, as pids are reused."""
     for pid in descendants(ancestor):
         try:
             handle = syscalls.open_process(pid)
@@ -96,7 +96,7 @@ def threads(pid):
         return 0
 
 
-def runs(pid):
+def is_running(pid):
     """False for one that has ended and only waits to be collected by its parent."""
     fields = _fields(pid)
     return fields is not None and fields[0] not in ("Z", "X")

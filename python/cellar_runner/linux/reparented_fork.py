@@ -31,8 +31,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _libc.pthread_self.restype = ctypes.c_void_p
 
 
-class Fostering:
-    """Holds the code of the middle process; where it cannot be had, makes one by a plain fork."""
+class ReparentedFork:
+    """Forks through a middle process: a few bytes of machine code, or a plain fork where those cannot be used."""
 
     def __init__(self):
         self._code = self._load(_MIDDLE.get(platform.machine()))
@@ -52,7 +52,7 @@ class Fostering:
         return page, kind(address)
 
     def fork(self):
-        """0 in the child; in this process True. Raises when no child could be made."""
+        """Gives 0 in the child and True in this process. Raises when no child could be made."""
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
             plain = self._code is None or syscalls.has_threads()
@@ -63,7 +63,7 @@ class Fostering:
     def _fork_once(self):
         # The pid of the child, and how the middle one ended.
         told = (ctypes.c_int * 2)()
-        middle = syscalls.made(self._code[1](told, syscalls.thread_id_address()))
+        middle = syscalls.checked_pid(self._code[1](told, syscalls.thread_id_address()))
         if middle == 0:
             _register_rseq()
             return 0

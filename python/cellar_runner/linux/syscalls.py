@@ -186,7 +186,7 @@ def raw_clone(flags):
         api.PyOS_AfterFork_Child()
     elif threaded:
         api.PyOS_AfterFork_Parent()
-    return made(pid)
+    return checked_pid(pid)
 
 
 def has_threads():
@@ -194,7 +194,7 @@ def has_threads():
     return len(_running_frames()) > 1
 
 
-def made(pid):
+def checked_pid(pid):
     if pid < 0:
         raise BlockingIOError("clone failed: too many processes or too little memory")
     return pid
@@ -245,7 +245,7 @@ def kill_process(descriptor):
     _checked(_libc.syscall(_SYS_PIDFD_SEND_SIGNAL, *arguments), "pidfd_send_signal")
 
 
-def put(directory, name, text):
+def write_kernel_file(directory, name, text):
     """Writes to one of the kernel's files, which must be there."""
     descriptor = os.open(name, os.O_WRONLY, dir_fd=directory)
     try:

@@ -1,4 +1,4 @@
-"""Output of cells that are over within milliseconds: taken by the head itself, with its answer.
+"""Output of short cells, which the head reads itself and sends with its answer.
 
 Waking init for it would cost more than the cell. Init takes over when the alarm goes off, when
 the head dies, and as long as a thread or a process is left that could write too.
@@ -29,7 +29,7 @@ def _last_pid():
         return None
 
 
-class ShortCells:
+class InlineOutput:
     """`is_alone` tells after a cell whether nothing but the head's main thread can run on."""
 
     def __init__(self, board, slot, nonce):
@@ -45,7 +45,7 @@ class ShortCells:
         self._newest = None
         self.is_alone = False
 
-    def look(self):
+    def note_newest_pid(self):
         """Between cells: notes which process is the newest, of those that are known."""
         self._newest = _last_pid()
 
@@ -55,10 +55,10 @@ class ShortCells:
         self._cell = None
         # What was handed over and init has not taken yet would otherwise be taken for this cell's output.
         is_taken = self._board.cell(self._slot)[0] == 0
-        if self._newest is None or not is_taken or not self._board.is_quiet(self._slot):
+        if self._newest is None or not is_taken or not self._board.allows_inline(self._slot):
             self._alarm.set(AT_ONCE)
             return False
-        known = b"%d" % self._board.known(self._slot)
+        known = b"%d" % self._board.own_pid(self._slot)
         if known == _last_pid():
             self._newest = known
         self._cell = step, max_output

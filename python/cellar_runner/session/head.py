@@ -10,7 +10,7 @@ from .. import module_finder
 from ..errors import HostError
 from ..linux import fds, jail, syscalls
 from ..output import streams
-from ..output.inline import ShortCells
+from ..output.inline import InlineOutput
 from ..protocol import channel
 from ..state import writer
 from . import checkpoint, warmup
@@ -40,7 +40,7 @@ class Head(Service):
         self._board = None
         self._soft_files = 0
         self._slot = 0
-        self._short_cells = None
+        self._inline_output = None
         self._checkpointer = checkpoint.Checkpointer()
         self._obstacles = None
         self._is_busy = False
@@ -79,8 +79,8 @@ class Head(Service):
         self._inbox.clear()
         nonce = bytes.fromhex(orders["nonce"])
         pipes = streams.OutputPipes((fds.OUT, fds.ERR), nonce)
-        self._short_cells = ShortCells(self._board, self._slot, nonce)
-        self._short_cells.look()
+        self._inline_output = InlineOutput(self._board, self._slot, nonce)
+        self._inline_output.note_newest_pid()
         self._connect(channel.SharedChannel(fds.CHANNEL), pipes)
 
     def prepare(self, rehearse):
@@ -220,7 +220,7 @@ class Head(Service):
             arrived = checkpoint.rest(self._channel, patience)
             if not arrived or params["checkpoint"] == "always":
                 self.park(params["step"])
-        self._short_cells.look()
+        self._inline_output.note_newest_pid()
 
     def park(self, step):
         """Parks a copy; in a copy that was woken, goes on as the new head."""
@@ -244,24 +244,24 @@ class Head(Service):
     def _plan(self, mode):
         if mode == "off":
             return NO_PLAN
-        reason = self._obstacles.find(self._short_cells.is_alone)
+        reason = self._obstacles.find(self._inline_output.is_alone)
         return {"planned": True} if reason is None else {"planned": False, "reason": reason}
 
     def _interrupted_step(self):
         return self._board.interrupted(self._slot)
 
     def _begin_output(self, step, max_output):
-        if self._short_cells.begin(step, max_output):
+        if self._inline_output.begin(step, max_output):
             self._pipes.begin(NO_THREADS)
         else:
             self._pipes.begin(streams.background_threads())
             self._pipes.mark_begin(step, max_output)
 
     def _end_output(self, step):
-        output = self._short_cells.end()
+        output = self._inline_output.end()
         if output is None:
             # In this order: the end of the cell lets init rest again, the alarm must not come after it.
-            self._short_cells.hand_over()
+            self._inline_output.hand_over()
             self._pipes.mark_end(step)
         return output
 

@@ -52,7 +52,7 @@ class MemoryWatch:
     def _end_heads(self, end):
         for branch in self._branches.values():
             if branch.pid is not None:
-                branch.starved = True
+                branch.out_of_memory = True
                 end(branch)
 
     def kernel_killed(self):

@@ -226,7 +226,7 @@ def main_walled(exchange, has_network):
 
 def _main(channel, exchange, has_network, walled):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    scheduling.be_ordinary()
+    scheduling.use_ordinary_priority()
     if sys.platform == "linux":
         from ..linux import syscalls
 
