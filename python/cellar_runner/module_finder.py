@@ -146,8 +146,8 @@ def leave_work_out():
         sys.path.remove(HERE)
 
 
-class Reaching:
-    """For a restored state: its modules may lie in the workspace while its folder is another one."""
+class WorkspaceReachable:
+    """Adds the workspace to the search path while a state is restored: its modules may lie there."""
 
     def __enter__(self):
         self._added = None

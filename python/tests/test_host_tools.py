@@ -6,7 +6,7 @@ import pickle
 import unittest
 
 from cellar_runner.host import bridge
-from cellar_runner.host import tools as host_tools
+from cellar_runner.host import tools
 
 
 class Host:
@@ -34,7 +34,7 @@ def made(*parameters, **options):
     listed = [{"name": name.rstrip("?"), "required": name[-1] != "?"} for name in parameters]
     spec = {"name": "tool", "doc": "What it does.", "parameters": listed}
     spec["open"] = options.get("open", False)
-    return host_tools.functions(host, [spec])["tool"], host
+    return tools.functions(host, [spec])["tool"], host
 
 
 class ArgumentsTest(unittest.TestCase):

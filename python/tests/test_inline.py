@@ -9,7 +9,7 @@ from cellar_runner.session import board
 NONCE = b"n" * 16
 
 
-class HandedOverTest(unittest.TestCase):
+class InlineOutputTest(unittest.TestCase):
     """Init is played by the test: it does nothing until it is told to."""
 
     def setUp(self):

@@ -35,7 +35,7 @@ class SealedMemory:
     def new(self):
         return os.memfd_create("context", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
 
-    def closed(self, file):
+    def read_only(self, file):
         """A descriptor of the same file that is only for reading."""
         fcntl.fcntl(file, _ADD_SEALS, _SEALS)
         return file
@@ -62,7 +62,7 @@ class ReadOnlyMount:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         return os.open(os.path.join(self._inside, "context"), flags, 0o444)
 
-    def closed(self, file):
+    def read_only(self, file):
         os.close(file)
         name = os.path.join(self._outside, "context")
         file = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
@@ -70,39 +70,39 @@ class ReadOnlyMount:
         return file
 
 
-class Sheets:
-    """Makes sheets and remembers the last one, whose file can be kept open for programs to read."""
+class MappedTexts:
+    """Maps strings onto files and remembers the last one, whose file can be kept open for programs to read."""
 
     def __init__(self, new_store=SealedMemory):
         self._new_store = new_store
         self._store = None
         self._last = None
 
-    def under(self, text, address, size):
-        """A sheet for the characters of a new string; None where it cannot lie on one."""
-        self._let_go()
+    def create(self, text, address, size):
+        """A MappedText for the characters of a new string; None where it cannot be mapped."""
+        self._close_last()
         if size < SMALLEST or not _has_own_mapping(text):
             return None
         try:
             if self._store is None:
                 self._store = self._new_store()
-            self._last = Sheet(address, size, self._store)
+            self._last = MappedText(address, size, self._store)
         except (OSError, AttributeError):
             # A kernel or an interpreter that has no such files.
             return None
         return self._last
 
     def keep_file(self, text):
-        """The Backing of a string of ASCII that lies on the last sheet; None for another."""
-        sheet = self._last
-        if sheet is None or type(text) is not str or not text.isascii() or not sheet.lies_under(text):
-            self._let_go()
+        """The Backing of the string that was mapped last, if it is ASCII; None for another one."""
+        mapped_text = self._last
+        if mapped_text is None or type(text) is not str or not text.isascii() or not mapped_text.is_under(text):
+            self._close_last()
             return None
         fds.open_descriptor_range()
-        fds.place(sheet.file, fds.CONTEXT_FILE)
-        return Backing(text, sheet.lead)
+        fds.place(mapped_text.file, fds.CONTEXT_FILE)
+        return Backing(text, mapped_text.lead)
 
-    def _let_go(self):
+    def _close_last(self):
         if self._last is not None:
             os.close(self._last.file)
             self._last = None
@@ -158,8 +158,8 @@ def _has_own_mapping(text):
     return bool(note.value & _OWN_MAPPING)
 
 
-class Sheet:
-    """Takes the bytes of a string in order, and puts them in place in the end.
+class MappedText:
+    """Writes the bytes of a string to a file in order, and maps the file under the string in the end.
 
     The file begins with a page of which only the end is the string's, and goes on to its last byte.
     """
@@ -174,7 +174,7 @@ class Sheet:
         # How many bytes stand before the string, the last of them a line break.
         self.lead = mmap.PAGESIZE - (self._first - address)
 
-    def lies_under(self, text):
+    def is_under(self, text):
         return id(text) < self._start < id(text) + mmap.PAGESIZE
 
     def put(self, data):
@@ -190,12 +190,12 @@ class Sheet:
             self._at += len(part)
             view = view[len(part) :]
 
-    def lay(self):
-        """Replaces the memory under the string; what was not put is zero."""
+    def finish(self):
+        """Maps the file under the string; what was not put is zero."""
         size = self._last - self._first
         os.pwrite(self.file, b"\0" * (self.lead - 1) + b"\n", 0)
         os.ftruncate(self.file, self._end - self._start + self.lead)
-        self.file = self._store.closed(self.file)
+        self.file = self._store.read_only(self.file)
         flags = mmap.MAP_PRIVATE | MAP_FIXED
         place = _mmap(self._first, size, mmap.PROT_READ, flags, self.file, mmap.PAGESIZE)
         if place != self._first:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import _ast
 import sys
 
-from ..cells import compiler as cells
+from ..cells import compiler
 from ..cells.magics.rewriter import BUILTIN as MAGIC
 from ..pristine import BUILTINS as __builtins__
 from . import rules, strings
@@ -27,7 +27,7 @@ _Name, _Attribute, _Constant, _Call = _ast.Name, _ast.Attribute, _ast.Constant, 
 def check(source, filename="<cell>", names=None):
     """Every violation of a cell; `names` maps those bound by earlier cells to their values."""
     try:
-        _shown, text, tree, _around = cells.read(source, filename, 0)
+        _shown, text, tree, _around = compiler.read(source, filename, 0)
     except (RecursionError, MemoryError):
         return [_syntax(1, 1, "the code is too deeply nested", rules.NESTING_HINT)]
     except (SyntaxError, ValueError) as error:
@@ -296,7 +296,7 @@ class Inspection:
         if self._is_nested:
             return
         try:
-            tree = cells.read(text, "<text>", 0)[2]
+            tree = compiler.read(text, "<text>", 0)[2]
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return
         for one in Inspection(text, self._names, True).violations(tree):

@@ -112,7 +112,7 @@ class Guards:
             report.add_at(1, 1, "syntax", "the code is too deeply nested", rules.NESTING_HINT)
         return tree, report.violations()
 
-    def furnish(self, namespace, given):
+    def restrict_builtins(self, namespace, given):
         """Lets the cells of a namespace see the safe builtins alone."""
         self._printer.forget()
         # A file that a cell wrote, under a name of the list, would run without guards.

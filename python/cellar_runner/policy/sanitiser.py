@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 
-from ..cells import compiler as cells
+from ..cells import compiler
 from ..pristine import BUILTINS as __builtins__
 
 LISTED = 50
@@ -129,7 +129,7 @@ def sanitise(source):
 
 def _is_python(source):
     try:
-        cells.parse(source, "<cell>")
+        compiler.parse(source, "<cell>")
         return True
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False

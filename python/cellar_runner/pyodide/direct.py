@@ -7,7 +7,7 @@ works; the host's answers come then. Calls of what the host answers get their `a
 import os
 import time
 
-from ..cells.event_loop import EventLoop, adopt, noting_context
+from ..cells.event_loop import EventLoop, copy_variables, noting_context
 from ..cells.interpreter import Interpreter
 from ..pristine import BUILTINS as __builtins__
 from ..protocol import channel
@@ -41,7 +41,7 @@ class SteppedLoop(EventLoop):
             raise
         finally:
             for context in contexts:
-                adopt(context)
+                copy_variables(context)
 
 
 class SteppedInterpreter(Interpreter):
@@ -54,12 +54,12 @@ class SteppedInterpreter(Interpreter):
         self._look = look
 
     @property
-    def conduct(self):
+    def admission(self):
         return self._awaiting
 
-    @conduct.setter
-    def conduct(self, conduct):
-        self._awaiting = awaiting.Awaiting(conduct, self._answered)
+    @admission.setter
+    def admission(self, admission):
+        self._awaiting = awaiting.AwaitingAdmission(admission, self._answered)
 
     def pieces(self, number, code):
         """Yields while it waits; gives what `run` would give."""
@@ -102,7 +102,7 @@ class Direct(Wasm):
 
     def _make_interpreter(self):
         self._builtins[awaiting.HELPER] = awaiting.settled
-        return SteppedInterpreter(self._display, self._strike, self._answered_names)
+        return SteppedInterpreter(self._display, self._raise_if_interrupted, self._answered_names)
 
     def take(self, body):
         """Handles one frame; gives the seconds until `resume`, or None when nothing is open."""

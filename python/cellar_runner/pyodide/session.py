@@ -14,7 +14,7 @@ from .. import module_finder
 from ..output import marks, streams
 from ..output.capture import Capture
 from ..pristine import BUILTINS as __builtins__
-from ..protocol import channel as wire
+from ..protocol.channel import Broken, Channel
 from ..session import workspace_files
 from ..session.service import Service
 from . import sever_js, single_thread_loop
@@ -25,7 +25,7 @@ NO_CHECKPOINTS = {"planned": False, "reason": "no checkpoints: WebAssembly canno
 _now, _signal, _SIGPROF = time.monotonic, _signals.signal, int(signal.SIGPROF)
 
 
-class PortChannel(wire.Channel):
+class PortChannel(Channel):
     """Frames that JavaScript reads and writes."""
 
     def __init__(self, port):
@@ -44,13 +44,13 @@ class PortChannel(wire.Channel):
         self._give(data)
 
 
-class Spout(streams.OutputPipes):
+class PortOutput(streams.OutputPipes):
     """Output goes to the host where it is written; raw output is taken from JavaScript first."""
 
-    def __init__(self, channel, nonce, undisturbed, port):
+    def __init__(self, channel, nonce, without_interrupts, port):
         super().__init__((os.dup(1), os.dup(2)), nonce)
         self._channel = channel
-        self._undisturbed = undisturbed
+        self._without_interrupts = without_interrupts
         self._take_raw, self._set_partial = port.takeRaw, port.setPartialLine
         self._capture = Capture(nonce, self._emit, self._settle)
         self._is_inside = False
@@ -82,7 +82,7 @@ class Spout(streams.OutputPipes):
         self._capture.tick(_now())
 
     def _enter(self, work, *arguments):
-        return self._undisturbed(self._work, work, *arguments)
+        return self._without_interrupts(self._work, work, *arguments)
 
     def _work(self, work, *arguments):
         self._is_inside = True
@@ -123,10 +123,10 @@ class Wasm(Service):
     def __init__(self, port):
         super().__init__()
         self._wanted_step, self._see = port.wantedStep, port.see
-        self.shelf = workspace_files.Files(os.getcwd())
+        self.files = workspace_files.Files(os.getcwd())
         channel = PortChannel(port)
-        spout = Spout(channel, marks.new_nonce(), self._undisturbed, port)
-        self._connect(channel, spout)
+        output = PortOutput(channel, marks.new_nonce(), self._without_interrupts, port)
+        self._connect(channel, output)
         self._new_interpreter()
 
     def take(self, body):
@@ -139,7 +139,7 @@ class Wasm(Service):
         """Answers the first frame."""
         message = self._channel.parsed(body)
         if message.get("method") != "plain_boot":
-            raise wire.Broken("the first message must be plain_boot")
+            raise Broken("the first message must be plain_boot")
         self.say_hello(message["params"], ABILITIES)
 
     def _begin_cell(self, params):

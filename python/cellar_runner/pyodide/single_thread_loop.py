@@ -13,7 +13,7 @@ _now, _raise_signal = time.monotonic, signal.raise_signal
 
 
 class _Rest:
-    """In the place of a selector: there are no descriptors to wait for, only time."""
+    """Stands in for a selector: there are no descriptors to wait for, only time."""
 
     def __init__(self, pause):
         self._pause = pause

@@ -8,7 +8,7 @@ import time
 
 from ..linux import children, fds, jail, syscalls
 from ..output import marks
-from ..protocol import channel as wire
+from ..protocol.channel import METHOD_NOT_FOUND, Channel
 from ..protocol.connection import open_link
 from . import board, workspace_files
 from .branch import Branch
@@ -47,7 +47,7 @@ class Init:
         files = workspace_files.Files(jail.WORKSPACE)
         self._file_methods = {name: getattr(files, name) for name in workspace_files.METHODS}
         self._watch = MemoryWatch(params["limits"], group, self._branches, params["shared_bytes"])
-        self._channel = wire.Channel(self._connect("init", 0, 0))
+        self._channel = Channel(self._connect("init", 0, 0))
         self._wake = children.wake_descriptor()
         self._relay = Relay(None if room is None else room.egress)
         self._own_processes.writers, self._own_processes.relay = writers, self._relay
@@ -112,7 +112,7 @@ class Init:
             return
         if handler is None:
             if identifier is not None:
-                self._channel.refuse(identifier, wire.METHOD_NOT_FOUND, "unknown method")
+                self._channel.refuse(identifier, METHOD_NOT_FOUND, "unknown method")
             return
         result = handler(self._branches.get(params.get("branch")), params)
         if identifier is not None:

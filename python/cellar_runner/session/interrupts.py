@@ -25,7 +25,7 @@ class CellInterrupts:
         self._handler = self._on_signal
 
     def close(self):
-        """No user code runs from now on; a SIGINT that comes late strikes nothing."""
+        """No user code runs from now on; a SIGINT that comes late interrupts nothing."""
         if _getsignal(_SIGINT) is not self._handler:
             _signal(_SIGINT, self._handler)
 

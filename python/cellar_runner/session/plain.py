@@ -12,11 +12,11 @@ import sys
 from .. import module_finder
 from ..linux import memory_reserve, scheduling
 from ..output import marks
-from ..output.pump import Outlet
+from ..output.pump import OutputPump
 from ..pristine import BUILTINS as __builtins__
-from ..protocol import channel as wire
+from ..protocol.channel import SharedChannel
 from ..state import snapshot
-from ..state.writer import Sum
+from ..state.writer import Checksum
 from . import workspace_files
 from .interrupts import HOST_SIGNAL
 from .service import Service
@@ -42,11 +42,11 @@ class Plain(Service):
         # A file that the host has open too; without a wall its name is enough.
         self._exchange = exchange
         self._has_network = has_network
-        self.shelf = workspace_files.Files(os.getcwd())
+        self.files = workspace_files.Files(os.getcwd())
         self._requests = queue.SimpleQueue()
         self._posted = 0
-        outlet = Outlet(channel, marks.new_nonce(), self._undisturbed, _place)
-        self._connect(channel, outlet)
+        pump = OutputPump(channel, marks.new_nonce(), self._without_interrupts, _place)
+        self._connect(channel, pump)
         self._new_interpreter()
 
     def _make_interpreter(self):
@@ -72,7 +72,7 @@ class Plain(Service):
                 _exit(0)
             if message.get("method") is None:
                 self.questions.settle(message)
-                self.news.tell()
+                self.wakeup.notify()
             elif message.get("method") == "interrupt":
                 self._interrupt(message["params"]["step"])
             else:
@@ -80,7 +80,7 @@ class Plain(Service):
 
     def await_answers(self, are_there):
         while not are_there():
-            self._undisturbed(self.news.wait, are_there)
+            self._without_interrupts(self.wakeup.wait, are_there)
 
     def _interrupt(self, step):
         self._posted = step
@@ -100,7 +100,7 @@ class Plain(Service):
         scope = {name: params[name] for name in ("max_bytes", "private", "strict")}
         with open(self._state(params, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
             file.truncate(0)
-            state = Sum(file.write)
+            state = Checksum(file.write)
             manifest = snapshot.write(self._interpreter, state.write, **scope)
         return {"forked": False, "manifest": manifest, "written": state.written}
 
@@ -141,7 +141,7 @@ def _open_channel(kept=2):
     for number in (0, 1):
         os.dup2(null, number)
     os.close(null)
-    return wire.SharedChannel(incoming, outgoing)
+    return SharedChannel(incoming, outgoing)
 
 
 def _raise_ceiling():

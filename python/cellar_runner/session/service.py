@@ -1,4 +1,4 @@
-"""What a process that runs cells does for the host, whatever stands around it."""
+"""Serves the host's requests in a process that runs cells; the base of head, plain and Pyodide sessions."""
 
 import _signal as _signals
 import errno
@@ -14,21 +14,21 @@ from ..cells import aliases
 from ..cells.completion import request
 from ..cells.interpreter import Interpreter
 from ..cells.script import become_script
-from ..context import incoming as context
+from ..context.incoming import Incoming
 from ..context.spilled import keep_spilled, spilled_folder
 from ..context.toolbox import toolbox
 from ..host import bridge
 from ..linux import memory_reserve
 from ..output import streams
 from ..output.displays import as_message
-from ..policy.admission import Conduct
+from ..policy.admission import Admission
 from ..pristine import BUILTINS as __builtins__
-from ..protocol import channel as wire
+from ..protocol.channel import INTERNAL_ERROR, METHOD_NOT_FOUND, Broken
 from ..protocol.constants import PROTOCOL_VERSION
 from ..state import snapshot
 from ..values import encoding
 from . import interrupts
-from .wakeup import News
+from .wakeup import Wakeup
 
 _clock, _get_ident, _exit, _getpid = time.perf_counter, threading.get_ident, os._exit, os.getpid
 _NOTHING = object()
@@ -67,7 +67,7 @@ class Service:
         self._incoming = None
         self._agent = None
         self.questions = bridge.Questions()
-        self.news = News()
+        self.wakeup = Wakeup()
         self.pid = _getpid()
         self._builtins = dict(toolbox(self.current_context), **bridge.functions(self))
         bridge.publish(self._builtins)
@@ -135,7 +135,7 @@ class Service:
         """Sends a question to the host."""
         params = {"step": self._step, "name": name, "input": content}
         message = {"jsonrpc": "2.0", "id": number, "method": "host_call", "params": params}
-        self._undisturbed(self._channel.send, message)
+        self._without_interrupts(self._channel.send, message)
 
     def await_answers(self, are_there):
         """Waits until `are_there()`. A service with one thread reads the channel itself."""
@@ -168,7 +168,7 @@ class Service:
         if identifier is None:
             return
         if handler is None:
-            self._channel.refuse(identifier, wire.METHOD_NOT_FOUND, "unknown method %r" % method)
+            self._channel.refuse(identifier, METHOD_NOT_FOUND, "unknown method %r" % method)
             return
         try:
             try:
@@ -178,15 +178,15 @@ class Service:
                 if _getpid() != self.pid:
                     _exit(0)
             self._channel.answer(identifier, result)
-        except (OSError, wire.Broken) as error:
+        except (OSError, Broken) as error:
             _exit(memory_reserve.EXIT_CODE if getattr(error, "errno", 0) == errno.ENOMEM else 1)
         except MemoryError:
             self._reserve.open()
             if method == "execute":
                 _exit(memory_reserve.EXIT_CODE)
-            self._channel.refuse(identifier, wire.INTERNAL_ERROR, "MemoryError")
+            self._channel.refuse(identifier, INTERNAL_ERROR, "MemoryError")
         except BaseException as error:
-            self._channel.refuse(identifier, wire.INTERNAL_ERROR, ("%s: %s" % (type(error).__name__, error))[:4000])
+            self._channel.refuse(identifier, INTERNAL_ERROR, ("%s: %s" % (type(error).__name__, error))[:4000])
         else:
             self._answered(params, result)
 
@@ -257,7 +257,7 @@ class Service:
         """Takes the next bytes of a large context; those at its start begin it anew."""
         incoming, self._incoming = self._incoming, None
         if params["offset"] == 0:
-            incoming = context.Incoming(params["format"], params["total"])
+            incoming = Incoming(params["format"], params["total"])
         if incoming is None or incoming.received != params["offset"]:
             raise ValueError("this part of the context does not follow on the one before")
         for piece in params["attachments"]:
@@ -286,9 +286,9 @@ class Service:
         os.environ.update(params["environment"])
         aliases.bind(os.environ)
         if "conduct" in params:
-            self._interpreter.conduct = Conduct(params["conduct"]["policy"], params["conduct"]["sanitise"])
+            self._interpreter.admission = Admission(params["conduct"]["policy"], params["conduct"]["sanitise"])
         if "agent" in params:
-            self._equip(params["agent"])
+            self._add_agent_tools(params["agent"])
         if "tools" in params:
             from ..host import tools
 
@@ -296,7 +296,7 @@ class Service:
         bridge.publish(self._builtins)
         return {}
 
-    def _equip(self, options):
+    def _add_agent_tools(self, options):
         bridges, variables = self._builtins, lambda: self._interpreter.namespace
         reserved = ReservedNames(self._builtins, self._host_context)
         self._agent = AgentTools(
@@ -338,17 +338,17 @@ class Service:
 
     def _clear_output(self, wait):
         params = {"step": self._step, "seq": self._pipes.sync(), "wait": wait}
-        self._undisturbed(self._channel.notify, "clear_output", params)
+        self._without_interrupts(self._channel.notify, "clear_output", params)
 
     def _display(self, data, metadata, about=None):
         seq = self._pipes.sync()
         shown, bodies = as_message(data)
         params = dict(shown, step=self._step, seq=seq, metadata=metadata)
         params.update(about or {})
-        self._undisturbed(self._channel.notify, "display", params, bodies)
+        self._without_interrupts(self._channel.notify, "display", params, bodies)
 
-    def _undisturbed(self, work, *arguments):
-        """Does what must not be broken off; an interrupt that comes meanwhile strikes after it."""
+    def _without_interrupts(self, work, *arguments):
+        """Does what must not be interrupted; an interrupt that comes meanwhile is raised after it."""
         if not self._armed or _get_ident() != self._main:
             return work(*arguments)
         self._armed = False
@@ -381,7 +381,7 @@ class Service:
     def _arm(self):
         self._armed = True
         self._missed = False
-        self._strike()
+        self._raise_if_interrupted()
         self._own_interrupts.deliver()
 
     def _disarm(self):
@@ -389,10 +389,10 @@ class Service:
 
     def _on_interrupt(self, _number, _frame):
         if self._armed:
-            self._strike()
+            self._raise_if_interrupted()
         else:
             self._missed = True
 
-    def _strike(self):
+    def _raise_if_interrupted(self):
         if self._step and self._interrupted_step() == self._step:
             raise KeyboardInterrupt

@@ -293,10 +293,10 @@ class Files:
 
 
 def _served(name):
-    return lambda service, params: getattr(service.shelf, name)(params)
+    return lambda service, params: getattr(service.files, name)(params)
 
 
-# For a service that has its Files as `shelf`.
+# For a service that has its Files as `files`.
 SERVED = {name: _served(name) for name in METHODS}
 
 

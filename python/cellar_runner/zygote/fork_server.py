@@ -12,7 +12,7 @@ import socket
 
 from ..linux import cgroups, children, fds, jail, syscalls
 from ..linux.reparented_fork import ReparentedFork
-from ..protocol import channel as wire
+from ..protocol.channel import INTERNAL_ERROR
 from ..session import board, head_request
 
 # The method by which the end of a session is reported to the host.
@@ -98,10 +98,10 @@ class ForkServer:
         gc.enable()
         request.announce()
         counted = self._parents is not None
-        head.move_in(board.Board(request.board), request.limits["open_files"], hides_copies=counted)
+        head.join_session(board.Board(request.board), request.limits["open_files"], hides_copies=counted)
         os.close(request.board)
-        head.adopt(request.orders, request.descriptors)
-        head.prepare(request.rehearse)
+        head.attach(request.orders, request.descriptors)
+        head.prepare(request.warm_up)
         head.serve()
 
 
@@ -116,6 +116,6 @@ def answer_request(channel, message, handler):
         result = handler(message["params"])
     except Exception as error:
         text = "%s: %s" % (type(error).__name__, error)
-        channel.refuse(message["id"], wire.INTERNAL_ERROR, text[:4000])
+        channel.refuse(message["id"], INTERNAL_ERROR, text[:4000])
         return
     channel.answer(message["id"], result)

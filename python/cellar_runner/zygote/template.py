@@ -35,12 +35,12 @@ class Template(ForkServer):
 
     def _read_context(self, params):
         before = jail.data_in_use()
-        sheets = mapped_text.Sheets(mapped_text.ReadOnlyMount)
+        mapped_texts = mapped_text.MappedTexts(mapped_text.ReadOnlyMount)
         with _Bounded(before):
-            value = incoming.read(self._file, params["format"], params["bytes"], sheets)
+            value = incoming.read(self._file, params["format"], params["bytes"], mapped_texts)
         os.close(self._file)
         self._head.give_context(value)
-        self._head.backing = sheets.keep_file(value)
+        self._head.backing = mapped_texts.keep_file(value)
         if self._head.backing is not None:
             _collapse_aside()
         # A collection in a session would otherwise write to every object of the context.

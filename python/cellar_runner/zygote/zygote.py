@@ -9,7 +9,7 @@ import sys
 from ..linux import children, fds, filtered_calls, fork_memory, jail, syscalls
 from ..protocol.constants import PROTOCOL_VERSION
 from ..session.head import Head
-from ..session.warmup import rehearse
+from ..session.warmup import warm_up
 from .fork_server import SESSION_EXITED, ForkServer
 from .preload import preload
 from .template import Template
@@ -79,7 +79,7 @@ def serve(channel, requests, orders, boot):
     os.environ["PWD"] = jail.WORKSPACE
     fork_memory.gather_arenas()
     loaded, absent, seconds = preload(boot["preload"])
-    rehearse()
+    warm_up()
     zygote = Zygote(channel, requests, orders, boot)
     fork_memory.merge_mappings()
     gc.collect()

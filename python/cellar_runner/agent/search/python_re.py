@@ -30,10 +30,10 @@ class OutOfTime(Exception):
     """The search was ended because it took too long."""
 
 
-def search(haystack, pattern, ignore_case, most, seconds):
+def search(source, pattern, ignore_case, most, seconds):
     """([(part, line, position)] of up to `most` lines, how many there are)."""
     expression = _compile(pattern, _IGNORE_CASE if ignore_case else 0)
-    parts = haystack.parts
+    parts = source.parts
     if not CAN_STOP:
         return _looked_through(parts, expression.search, most)
     reader, writer = _pipe()

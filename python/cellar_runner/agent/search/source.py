@@ -1,4 +1,4 @@
-"""What a search looks through: the texts of a context or one file, as bytes in order."""
+"""What grep() searches: the texts of a context, or one file, as bytes in order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _pread = getattr(os, "pread", None)
 _after = bisect.bisect_right
 
 
-class Texts:
+class TextSource:
     """One text, or every text and number in lists and dicts."""
 
     descriptor = None
@@ -120,7 +120,7 @@ class Texts:
         return None if at < 0 else at + 1
 
 
-class File:
+class FileSource:
     """A regular file that is open, searched where it is."""
 
     has_torn_lines = False
@@ -177,22 +177,22 @@ class File:
         while at - self.skipped_bytes <= most:
             piece = _pread(self.descriptor, 1 << 20, at)
             if not piece:
-                return Texts(_decoded(b"".join(data)), self.name)
+                return TextSource(_decoded(b"".join(data)), self.name)
             data.append(piece)
             at += len(piece)
         message = "{} has more than {:,} bytes, too many for a search with Python's re: read it in parts"
         raise ValueError(message.format(self.name, most))
 
 
-class Backed(File):
-    """A context of ASCII and the file that it lies on, which has one line before it."""
+class FileBackedSource(FileSource):
+    """A context of ASCII that is mapped from a file, which has one line before it."""
 
     def __init__(self, text, descriptor, lead):
         super().__init__(descriptor, "context", lead, 1)
         self._text = text
 
     def as_texts(self, _most):
-        return Texts(self._text, self.name)
+        return TextSource(self._text, self.name)
 
 
 def _characters_in(data):
