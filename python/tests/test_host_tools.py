@@ -5,8 +5,7 @@ import json
 import pickle
 import unittest
 
-from cellar_runner.host import bridge
-from cellar_runner.host import tools
+from cellar_runner.host import bridge, tools
 
 
 class Host:

@@ -5,8 +5,7 @@ import subprocess
 import sys
 import unittest
 
-from cellar_runner.protocol.channel import Channel
-from cellar_runner.protocol.channel import SharedChannel
+from cellar_runner.protocol.channel import Channel, SharedChannel
 
 PYTHON = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SUBREAPER = os.path.join(PYTHON, "cellar_runner", "bootstrap", "subreaper.py")

@@ -13,8 +13,7 @@ from ..output.displays import Displays
 from ..pristine import BUILTINS as __builtins__
 from ..state.keeping import Keeping
 from ..values.reprs import is_a
-from . import compiler
-from . import interactive
+from . import compiler, interactive
 from .event_loop import EventLoop
 from .history import History
 from .ipython import loader

@@ -10,6 +10,7 @@ import os
 import resource
 
 SHARED_MEMORY = "/dev/shm"
+_CLOSE_ON_EXEC = getattr(os, "MFD_CLOEXEC", 1)
 
 _getpid = os.getpid
 
@@ -46,7 +47,7 @@ def _as_own(function, place):
     return call
 
 
-def _memory_file(name, flags=getattr(os, "MFD_CLOEXEC", 1)):
+def _memory_file(name, flags=_CLOSE_ON_EXEC):
     """A file without a name in /dev/shm, whose size is bounded, in the place of one outside of it."""
     file = _nameless()
     os.set_inheritable(file, not flags & 1)

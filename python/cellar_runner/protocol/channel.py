@@ -111,7 +111,7 @@ class Channel:
         try:
             message = _decode(_str(body, "utf-8"))
         except (ValueError, RecursionError) as error:
-            raise Broken("a message is not JSON: %s" % error)
+            raise Broken("a message is not JSON: %s" % error) from None
         if not isinstance(message, dict):
             raise Broken("a message is not an object")
         return message

@@ -69,7 +69,7 @@ class Init:
                 poll.register(descriptor, select.POLLIN)
         ready = dict(poll.poll(self._poll_timeout()))
         # Output first: what a head wrote before it died must not be lost.
-        for descriptor, (branch, handler) in owners.items():
+        for descriptor, (_branch, handler) in owners.items():
             if descriptor in ready:
                 handler()
         if self._wake in ready:

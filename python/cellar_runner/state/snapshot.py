@@ -10,7 +10,7 @@ from ..values.reprs import exact, guarded_str, is_a, qualified_name, type_name
 from . import ambient, file_writer, libraries, losses
 from .file_writer import FORMAT, Refused
 from .keeping import Postponed
-from .pickling import Reader, Writer, anchors, cloud_pickler, plain_pickler
+from .pickling import Writer, anchors, cloud_pickler, plain_pickler
 from .reducers import Reducers
 from .restoration import RECURSION, Quiet, read
 

@@ -57,7 +57,7 @@ class ForkServer:
                 return False
             handler = self._methods.get(message.get("method"))
             if handler is not None:
-                answer_request(self._channel, message, lambda params: handler(self, params))
+                answer_request(self._channel, message, lambda params, handler=handler: handler(self, params))
             if not self._channel.has_input:
                 return True
 

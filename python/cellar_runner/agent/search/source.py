@@ -65,18 +65,18 @@ class TextSource:
         """(part, position in it, whether a line is torn behind it, its bytes) of each piece."""
         for part in range(first, len(self.parts)):
             text, unbroken = self.parts[part], 0
-            for start in range(start, len(text), PIECE):
-                piece = text[start : start + PIECE]
+            for at in range(start, len(text), PIECE):
+                piece = text[at : at + PIECE]
                 end = piece.rfind("\n") + 1
                 unbroken = len(piece) - end + (0 if end else unbroken)
-                is_last = start + PIECE >= len(text)
+                is_last = at + PIECE >= len(text)
                 is_torn = unbroken > LONGEST_LINE and not is_last
                 data = piece.encode("utf-8", "surrogatepass")
                 if is_torn or (is_last and end < len(piece)):
                     data += b"\n"
                 if is_torn:
                     unbroken = 0
-                yield part, start, is_torn, data
+                yield part, at, is_torn, data
             start = 0
 
     @property

@@ -12,8 +12,7 @@ from ...output import displays, formatters
 from ...pristine import BUILTINS as __builtins__
 from ...values.pretty import text_of
 from ..magics.dispatch import UsageError
-from . import display
-from . import loader, magic, media, parts, shell
+from . import display, loader, magic, media, parts, shell
 
 VERSION = ".".join(map(str, loader.VERSION_INFO[:3]))
 
