@@ -30,7 +30,7 @@ _PACKAGES = ("site-packages", "dist-packages")
 
 
 class Finder:
-    """Stands before the finder of Python's own that goes through the search path."""
+    """A finder on sys.meta_path, before Python's own that goes through the search path."""
 
     def __init__(self):
         # The search path before any cell, and the part of it that is the standard library.
@@ -57,7 +57,7 @@ class Finder:
         if self._owners and get_ident() in self._owners:
             return self._find_own(name, path)
         if path is not None:
-            _look_anew(path)
+            _refresh_young_folders(path)
             return None
         search = sys.path
         if HERE not in search:
@@ -66,7 +66,7 @@ class Finder:
         spec = _find(name, search[: search.index(HERE)] + self._library)
         if spec is not None and spec.loader is not None:
             return spec
-        _look_anew((HERE,))
+        _refresh_young_folders((HERE,))
         return None
 
     def _find_own(self, name, path):
@@ -75,8 +75,8 @@ class Finder:
             raise ModuleNotFoundError("No module named {!r}".format(name), name=name)
         return spec
 
-    def own(self, name):
-        """A module for the runner, from where it was before any cell; else an ImportError."""
+    def import_own(self, name):
+        """Imports a module for the runner itself, by the search path that was there before any cell."""
         thread = get_ident()
         is_inner = thread in self._owners
         self._owners.add(thread)
@@ -96,8 +96,8 @@ class Finder:
         return not any(file.startswith(entry + os.sep) for entry in self._first)
 
 
-def _look_anew(path):
-    """A file that was written just now may be too young for the time of its folder to tell."""
+def _refresh_young_folders(path):
+    """Clears caches of folders that changed just now: their times may not show a file that came since."""
     for entry in path if type(path) in (list, tuple) else ():
         try:
             folder = entry or _getcwd()
@@ -115,7 +115,7 @@ def _within(path):
 
 
 finder = Finder()
-own = finder.own
+import_own = finder.import_own
 
 
 def search_path():
@@ -140,8 +140,8 @@ def install():
         processes.ORIGINAL_DIR = finder.folder
 
 
-def leave_work_out():
-    """No module of the folder of work is found from now on."""
+def exclude_workspace():
+    """From now on no module in the working folder is found."""
     while HERE in sys.path:
         sys.path.remove(HERE)
 
@@ -160,7 +160,7 @@ class WorkspaceReachable:
             sys.path.remove(self._added)
 
 
-def beside(name):
+def folder_with_module(name):
     """The folder of the workspace in which a module of this name lies unseen, or None."""
     waiting, seen = [finder.folder or _getcwd()], 0
     while waiting:

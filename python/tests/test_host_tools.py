@@ -14,14 +14,14 @@ class Host:
     can_wait = True
 
     def __init__(self, answer=lambda content: content):
-        self.questions = bridge.Questions()
+        self.host_calls = bridge.HostCalls()
         self.pid = bridge._getpid()
         self.asked = []
         self._answer = answer
 
     def ask(self, number, name, content):
         self.asked.append((name, json.loads(content)))
-        self.questions.settle({"id": number, "result": {"output": self._answer(json.loads(content))}})
+        self.host_calls.settle({"id": number, "result": {"output": self._answer(json.loads(content))}})
 
     def await_answers(self, are_there):
         assert are_there()

@@ -1,4 +1,4 @@
-"""Runs cells in one lasting namespace and tells truthfully how each of them ended."""
+"""Runs cells in one namespace that stays, and reports how each of them ended."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ def wake_descriptor():
     return reader
 
 
-def owns(pid):
-    """Whether the kernel knows it as a child of this process that was not collected yet; pid 1 never is."""
+def is_child(pid):
+    """Whether it is a child of this process that was not waited for yet; pid 1 never is."""
     if type(pid) is not int or not 1 < pid <= MAX_PID:
         return False
     try:

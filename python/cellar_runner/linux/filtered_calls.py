@@ -1,4 +1,4 @@
-"""Standard functions that the system call filter would refuse for the form of the call, in one that passes.
+"""Replaces standard functions whose system calls the filter refuses by others that it allows.
 
 This is for ordinary code, and no part of the boundary: the filter holds whatever is called.
 """

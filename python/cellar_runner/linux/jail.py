@@ -203,7 +203,7 @@ def _limit_resources(limits):
 
 
 class Namespaces:
-    """Descriptors of the namespaces of a session, through which its heads come in."""
+    """Descriptors of the namespaces of a session, which its heads enter."""
 
     _kinds = (
         ("pid", syscalls.CLONE_NEWPID),
@@ -224,8 +224,8 @@ class Namespaces:
         names = ("self/ns/" + name for name, _ in cls._kinds)
         return cls([os.open(name, os.O_RDONLY, dir_fd=proc) for name in names])
 
-    def take_children(self):
-        """From now on what this process forks is in the session's pid namespace."""
+    def enter_pid_namespace(self):
+        """Makes what this process forks from now on part of the session's pid namespace."""
         syscalls.enter(self.descriptors[0], syscalls.CLONE_NEWPID)
 
     def enter(self, shares_network):

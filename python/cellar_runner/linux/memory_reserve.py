@@ -1,4 +1,4 @@
-"""Memory kept back from cells, so that one that used up all of its own can still be told so."""
+"""Memory kept back from cells, so that a MemoryError can still be reported when a cell has used up its own."""
 
 try:
     import resource
@@ -22,15 +22,15 @@ def limits(allowed):
 
 
 class Reserve:
-    """The room between the soft limit, which cells meet, and the hard one."""
+    """The memory between the soft limit, which cells meet, and the hard one."""
 
     def __init__(self):
         self._usual = None
         self._whole = None
         self.is_open = False
 
-    def look(self):
-        """Once the limits of this process are set. What `open` needs is made now."""
+    def read_limits(self):
+        """Called once the limits of this process are set; prepares all that `open` needs."""
         if resource is None:
             return
         soft, hard = resource.getrlimit(_DATA)
@@ -38,7 +38,7 @@ class Reserve:
             self._usual, self._whole = (soft, hard), (hard, hard)
 
     def open(self):
-        """Must get by without memory."""
+        """Raises the soft limit to the hard one; must work without free memory."""
         if self._whole is None:
             return
         try:
@@ -49,7 +49,7 @@ class Reserve:
         self.is_open = True
 
     def close(self):
-        """When enough was freed; before that nothing could run, not even what frees it."""
+        """Restores the soft limit once enough was freed; before that nothing could run."""
         if _data_in_use() > self._usual[0] - RESERVED_BYTES:
             return
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import _ast
 import re
 
-from ..module_finder import own
+from ..module_finder import import_own
 from ..pristine import BUILTINS as __builtins__
 from .rules import ATTRIBUTES, CARRIED, DATA_KEYS, FIXED_NAMES, SYSTEM_FOLDERS
 
@@ -27,7 +27,7 @@ def normalised(text):
     """The text as Python would read it as a name."""
     if text.isascii():
         return text
-    return own("unicodedata").normalize("NFKC", text)
+    return import_own("unicodedata").normalize("NFKC", text)
 
 
 def text_of(node, depth=0, known=None):

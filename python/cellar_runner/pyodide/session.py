@@ -72,7 +72,7 @@ class PortOutput(streams.OutputPipes):
     def sync(self):
         return self._order if self._is_inside else self._enter(super().sync)
 
-    def look(self):
+    def pass_on(self):
         """Passes on raw output, and lines that stay unfinished."""
         if not self._is_inside:
             self._enter(self._tick)
@@ -147,7 +147,7 @@ class Wasm(Service):
         super()._begin_cell(params)
 
     def _on_reminder(self, _number, _frame):
-        self._pipes.look()
+        self._pipes.pass_on()
 
     def _on_interrupt(self, number, frame):
         self._see()

@@ -1,4 +1,4 @@
-"""One line of a session's history: its head, its output and its parked checkpoints."""
+"""A branch of a session, as init keeps it: its head, its output and its parked checkpoints."""
 
 import json
 import os

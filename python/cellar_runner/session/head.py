@@ -96,7 +96,7 @@ class Head(Service):
         _reseed()
         module_finder.install()
         self._obstacles = checkpoint.Obstacles()
-        self._reserve.look()
+        self._reserve.read_limits()
 
     def serve(self):
         self._take_signals()
@@ -156,7 +156,7 @@ class Head(Service):
         if message is None:
             _exit(0)
         if message.get("method") is None:
-            self.questions.settle(message)
+            self.host_calls.settle(message)
         else:
             self._inbox.append(message)
 

@@ -82,7 +82,7 @@ class Init:
         for branch in self._branches.values():
             branch.tick(now)
         if now >= self._watch.due:
-            self._watch.look(now, self._own_processes.end_branch)
+            self._watch.check(now, self._own_processes.end_branch)
 
     def _poll_timeout(self):
         """Milliseconds until something is due."""

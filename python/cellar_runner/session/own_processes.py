@@ -23,7 +23,7 @@ class OwnProcesses:
 
     def is_new_child(self, pid):
         """Whether it is a child of init that has no part in the session yet."""
-        return children.owns(pid) and pid not in self._own()
+        return children.is_child(pid) and pid not in self._own()
 
     def count(self):
         """How many processes there are beside the runner's own."""

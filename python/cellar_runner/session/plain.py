@@ -56,7 +56,7 @@ class Plain(Service):
 
     def serve(self):
         self._take_signals()
-        self._reserve.look()
+        self._reserve.read_limits()
         # Full stacks would count toward the memory limit.
         usual = _thread.stack_size(STACK_BYTES)
         _start(self._pipes.watch)
@@ -71,7 +71,7 @@ class Plain(Service):
             if message is None:
                 _exit(0)
             if message.get("method") is None:
-                self.questions.settle(message)
+                self.host_calls.settle(message)
                 self.wakeup.notify()
             elif message.get("method") == "interrupt":
                 self._interrupt(message["params"]["step"])
@@ -210,12 +210,12 @@ def _limit(limits, walled):
 
 
 def main():
-    """A session that nothing stands around."""
+    """Runs a session without any wall."""
     _main(_open_channel(), None, True, False)
 
 
 def main_walled(exchange, has_network):
-    """A session behind a wall of its own, which handed over a file as the descriptor `exchange`."""
+    """Runs a session behind a wall of its own, which handed over a file as the descriptor `exchange`."""
     # The wall has a filter, which this process does not get by without.
     from ..linux import filtered_calls
 

@@ -66,7 +66,7 @@ class Service:
         self._given_step = 0
         self._incoming = None
         self._agent = None
-        self.questions = bridge.Questions()
+        self.host_calls = bridge.HostCalls()
         self.wakeup = Wakeup()
         self.pid = _getpid()
         self._builtins = dict(toolbox(self.current_context), **bridge.functions(self))
@@ -118,7 +118,7 @@ class Service:
         """Called after an answer is out."""
 
     def say_hello(self, boot, abilities):
-        """The first word of a service that is a session by itself."""
+        """Sends the hello of a service that is a session by itself."""
         params = {
             "protocol": PROTOCOL_VERSION,
             "role": "plain",
@@ -143,7 +143,7 @@ class Service:
             message = self._channel.receive()
             if message is None:
                 _exit(0)
-            self.questions.settle(message)
+            self.host_calls.settle(message)
 
     def given_step(self):
         """When the host gave what `context` still is, or None."""
@@ -162,7 +162,7 @@ class Service:
     def _handle(self, message):
         identifier, method = message.get("id"), message.get("method")
         if method is None:
-            self.questions.settle(message)
+            self.host_calls.settle(message)
             return
         handler, params = self._methods.get(method), message.get("params")
         if identifier is None:

@@ -8,11 +8,11 @@ import os
 import zlib
 from bisect import bisect_right
 
-from ..module_finder import own
+from ..module_finder import import_own
 from ..pristine import BUILTINS as __builtins__
 from .file_writer import END, FORMAT, HEAD, LZ4, MAGIC, RAW, TAIL, ZLIB, Refused, lz4_block
 
-# From here on a mapping of its own costs less than memory that has to be filled with zeros first.
+# From this size on a mapping costs less than memory that has to be filled with zeros first.
 MAPPED = 1 << 19
 HUGE_PAGES = 14
 # No codec makes more than this of one byte.
@@ -135,7 +135,7 @@ def _memory(size):
     if size < MAPPED:
         return bytearray(size)
     try:
-        mmap = own("mmap")
+        mmap = import_own("mmap")
 
         # Private: a shared one would be changed by every fork of this process.
         memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

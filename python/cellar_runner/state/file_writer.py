@@ -6,7 +6,7 @@ import json
 import struct
 import zlib
 
-from ..module_finder import own
+from ..module_finder import import_own
 from ..pristine import BUILTINS as __builtins__
 
 MAGIC = b"\x89CELLAR\n"
@@ -35,7 +35,7 @@ class LimitExceeded(Exception):
 def lz4_block():
     """The module lz4.block, or None."""
     try:
-        return own("lz4.block")
+        return import_own("lz4.block")
     except KeyboardInterrupt:
         raise
     except BaseException:

@@ -7,7 +7,7 @@ import dataclasses
 import pickle
 import struct
 
-from ..module_finder import own
+from ..module_finder import import_own
 from ..pristine import BUILTINS as __builtins__
 from . import builders, handlers, keeping
 from .file_writer import LimitExceeded
@@ -33,7 +33,7 @@ _number = struct.Struct("<I").pack
 def cloud_pickler():
     """The pickler of cloudpickle, or None."""
     try:
-        Pickler = own("cloudpickle").Pickler
+        Pickler = import_own("cloudpickle").Pickler
         return Pickler if issubclass(Pickler, _Pickler) else None
     except KeyboardInterrupt:
         raise

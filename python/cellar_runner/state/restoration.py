@@ -103,7 +103,7 @@ class _Restore:
     def run(self):
         index = self._index
         self._interpreter.flags |= index["flags"]
-        notes = ambient.go_back(index["places"])
+        notes = ambient.restore_places(index["places"])
         for number, text in index["sources"]:
             if number not in self._interpreter.sources.texts:
                 self._interpreter.sources.add(number, text)

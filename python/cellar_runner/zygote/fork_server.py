@@ -80,7 +80,7 @@ class ForkServer:
                 os.close(descriptor)
 
     def _fork_head(self, request):
-        request.namespaces.take_children()
+        request.namespaces.enter_pid_namespace()
         try:
             if self._reparented_fork.fork() == 0:
                 children.run_child(self._run_head, request)
