@@ -15,6 +15,11 @@ from importlib.machinery import PathFinder
 
 from .pristine import BUILTINS as __builtins__
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
 HERE = ""
 # The folder of the runner itself.
 RUNNER = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -24,8 +29,8 @@ YOUNG_SECONDS = 2
 
 _find, _import_module = PathFinder.find_spec, importlib.import_module
 _getcwd, _stat, _now = os.getcwd, os.stat, time.time
-_cached = sys.path_importer_cache
-_modules = sys.modules
+_cached: dict[str, Any] = sys.path_importer_cache
+_modules: dict[str, Any] = sys.modules
 _PACKAGES = ("site-packages", "dist-packages")
 
 
@@ -44,13 +49,13 @@ class Finder:
     def __repr__(self):
         return "<finder of modules in the folder of work>"
 
-    def remember(self, path):
+    def remember(self, path: list[str]) -> None:
         self._first = [entry for entry in path if entry]
         ends = [place for place, entry in enumerate(path) if entry.endswith(_PACKAGES)]
         self._library = [entry for entry in path[: ends[0] if ends else len(path)] if entry]
 
     @property
-    def first(self):
+    def first(self) -> list[str]:
         return list(self._first)
 
     def find_spec(self, name, path=None, target=None):
@@ -75,7 +80,7 @@ class Finder:
             raise ModuleNotFoundError("No module named {!r}".format(name), name=name)
         return spec
 
-    def import_own(self, name):
+    def import_own(self, name: str) -> ModuleType:
         """Imports a module for the runner itself, by the search path that was there before any cell."""
         thread = get_ident()
         is_inner = thread in self._owners
@@ -118,12 +123,12 @@ finder = Finder()
 import_own = finder.import_own
 
 
-def search_path():
+def search_path() -> list[str]:
     """The search path as it was before any cell."""
     return finder.first or sys.path
 
 
-def install():
+def install() -> None:
     """Before the first cell, in the folder of work."""
     finder.folder = _getcwd()
     finder.remember(list(sys.path))
@@ -140,7 +145,7 @@ def install():
         processes.ORIGINAL_DIR = finder.folder
 
 
-def exclude_workspace():
+def exclude_workspace() -> None:
     """From now on no module in the working folder is found."""
     while HERE in sys.path:
         sys.path.remove(HERE)
@@ -160,7 +165,7 @@ class WorkspaceReachable:
             sys.path.remove(self._added)
 
 
-def folder_with_module(name):
+def folder_with_module(name: str) -> str | None:
     """The folder of the workspace in which a module of this name lies unseen, or None."""
     waiting, seen = [finder.folder or _getcwd()], 0
     while waiting:

@@ -1,5 +1,7 @@
 """Control groups of sessions, below the group the host prepared."""
 
+from __future__ import annotations
+
 import os
 
 from . import syscalls
@@ -11,14 +13,14 @@ SOCKET_MEBIBYTES = 32
 class SessionGroup:
     """One session's group; made by its first process, removed by the supervisor."""
 
-    def __init__(self, parents, name, limits):
+    def __init__(self, parents: dict, name: str, limits: dict[str, int]) -> None:
         self._parents = parents
         self._name = name
         self._limits = limits
-        self._usage = None
-        self._events = None
+        self._usage: int | None = None
+        self._events: int | None = None
 
-    def join(self):
+    def join(self) -> None:
         limits = self._limits
         # What lies in the session's file systems is charged to the same group.
         memory = (limits["memory_mb"] + limits["workspace_mb"] + 2 * limits["tmp_mb"]) * MEBIBYTE
@@ -63,26 +65,28 @@ class SessionGroup:
             pass
 
     @property
-    def descriptors(self):
+    def descriptors(self) -> list[int]:
         return [fd for fd in (self._usage, self._events) if fd is not None]
 
-    def kills(self):
+    def kills(self) -> int:
         """How often the kernel ended a process of this group for memory."""
+        assert self._events is not None
         for line in os.pread(self._events, 4096, 0).splitlines():
             name, _, value = line.partition(b" ")
             if name == b"oom_kill":
                 return int(value)
         return 0
 
-    def usage(self):
+    def usage(self) -> int:
+        assert self._usage is not None
         return int(os.pread(self._usage, 64, 0))
 
     @property
-    def counts_sockets(self):
+    def counts_sockets(self) -> bool:
         return self._parents["version"] == 2
 
     @property
-    def limit(self):
+    def limit(self) -> int:
         return (self._limits["memory_mb"] + self._limits["workspace_mb"]) * MEBIBYTE
 
 
@@ -91,13 +95,13 @@ def _descriptors(parents):
     return [parents[key] for key in keys if parents.get(key) is not None]
 
 
-def enter(parents, name):
+def enter(parents: dict, name: str) -> None:
     """Moves this process into the group that a session has made."""
     for parent in _descriptors(parents):
         syscalls.write_kernel_file(parent, name + "/cgroup.procs", "0")
 
 
-def kill(parents, name):
+def kill(parents: dict, name: str) -> bool:
     """Ends all that is in a session's group at once; False where the kernel offers no such thing."""
     if parents["version"] != 2:
         return False
@@ -108,7 +112,7 @@ def kill(parents, name):
     return True
 
 
-def remove(parents, name):
+def remove(parents: dict, name: str) -> None:
     for parent in _descriptors(parents):
         try:
             os.rmdir(name, dir_fd=parent)

@@ -3,6 +3,8 @@
 This is for ordinary code, and no part of the boundary: the filter holds whatever is called.
 """
 
+from __future__ import annotations
+
 import errno
 import functools
 import mmap
@@ -15,7 +17,7 @@ _CLOSE_ON_EXEC = getattr(os, "MFD_CLOEXEC", 1)
 _getpid = os.getpid
 
 
-def install(counts_memory):
+def install(counts_memory: bool) -> None:
     """Before other modules bind these names; `counts_memory` tells whether a control group does."""
     for name in ("sched_setaffinity", "sched_setparam", "sched_setscheduler"):
         if hasattr(os, name):
@@ -24,7 +26,7 @@ def install(counts_memory):
     if hasattr(resource, "prlimit"):
         resource.prlimit = _as_own(resource.prlimit, 0)
     if not counts_memory:
-        mmap.mmap = _mapping_files(mmap.mmap)
+        mmap.mmap = _mapping_files(mmap.mmap)  # type: ignore[misc]
         if hasattr(os, "memfd_create"):
             os.memfd_create = _memory_file
 
@@ -59,7 +61,7 @@ def _nameless():
 
 
 def _mapping_files(original):
-    class Mapping(original):
+    class Mapping(original):  # type: ignore[misc, valid-type]
         """Memory that is shared with forks lies in /dev/shm, where its size is bounded."""
 
         def __new__(cls, fileno, length, *args, **kwargs):

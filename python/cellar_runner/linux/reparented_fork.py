@@ -7,6 +7,8 @@ What a cell has left running in that namespace may signal the middle one. It hea
 that nobody can shut out, and when it is stopped it is ended: all sessions would wait with it.
 """
 
+from __future__ import annotations
+
 import ctypes
 import mmap
 import os
@@ -34,7 +36,7 @@ _libc.pthread_self.restype = ctypes.c_void_p
 class ReparentedFork:
     """Forks through a middle process: a few bytes of machine code, or a plain fork where those cannot be used."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._code = self._load(_MIDDLE.get(platform.machine()))
 
     @staticmethod
@@ -51,7 +53,7 @@ class ReparentedFork:
         kind = ctypes.PYFUNCTYPE(ctypes.c_long, ctypes.POINTER(ctypes.c_int), ctypes.c_void_p)
         return page, kind(address)
 
-    def fork(self):
+    def fork(self) -> int:
         """Gives 0 in the child and True in this process. Raises when no child could be made."""
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:

@@ -1,11 +1,13 @@
 """Sessions run at an ordinary priority, whatever the host was started with."""
 
+from __future__ import annotations
+
 import os
 
 SCHED_DEADLINE = 6
 
 
-def use_ordinary_priority():
+def use_ordinary_priority() -> None:
     """Gives up real-time scheduling and raised priorities, with which a cell could stall the machine.
 
     It is also needed to start at all: a control group without real-time shares takes no such process.
