@@ -1,5 +1,7 @@
 """Large contexts: text and values that come as bytes, made without a second copy of the whole."""
 
+from __future__ import annotations
+
 import codecs
 import ctypes
 import json
@@ -8,6 +10,12 @@ import sys
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.encoding import decode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from . import mapped_text
 
 PIECE_BYTES = 1 << 18
 HUGE_PAGE = 2 << 20
@@ -33,11 +41,13 @@ _WIDTHS = (
 
 _decode_json = json.JSONDecoder().decode
 _decoder_of = codecs.getincrementaldecoder
-_preadv = getattr(os, "preadv", None)
+_preadv: Any = getattr(os, "preadv", None)
 _size_of = sys.getsizeof
 _WIDE_HEADER = _size_of("\xe9" * 3) - 4
 
 
+_new: Any = None
+_madvise: Any = None
 try:
     _new = ctypes.pythonapi["PyUnicode_New"]
     _new.restype, _new.argtypes = ctypes.py_object, [ctypes.c_ssize_t, ctypes.c_uint32]
@@ -52,7 +62,7 @@ class StringMemory:
     """Fills the memory of a new string in order; it is kept in huge pages, which forks copy quickly."""
 
     def __init__(self, address, size):
-        self._view = memoryview((ctypes.c_char * size).from_address(address)).cast("B")
+        self._view: Any = memoryview((ctypes.c_char * size).from_address(address)).cast("B")
         low = -(-address // HUGE_PAGE) * HUGE_PAGE
         high = (address + size) // HUGE_PAGE * HUGE_PAGE
         if _madvise is not None and high > low:
@@ -168,7 +178,7 @@ class Incoming:
         return decode(_decode_json(text))
 
 
-def read(descriptor, form, size, mapped_texts=None):
+def read(descriptor: int, form: str, size: int, mapped_texts: mapped_text.MappedTexts | None = None) -> object:
     """The context in the first `size` bytes of a file; what is cut off meanwhile is not waited for."""
     incoming = Incoming(form, size, mapped_texts)
     buffer = bytearray(PIECE_BYTES)

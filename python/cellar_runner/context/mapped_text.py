@@ -4,6 +4,8 @@ The pages come from a file that nobody can write to any more, mapped privately a
 string. Who writes there anyway ends only itself.
 """
 
+from __future__ import annotations
+
 import ctypes
 import fcntl
 import mmap
@@ -78,7 +80,7 @@ class MappedTexts:
         self._store = None
         self._last = None
 
-    def create(self, text, address, size):
+    def create(self, text: str, address: int, size: int) -> MappedText | None:
         """A MappedText for the characters of a new string; None where it cannot be mapped."""
         self._close_last()
         if size < SMALLEST or not _has_own_mapping(text):
@@ -92,7 +94,7 @@ class MappedTexts:
             return None
         return self._last
 
-    def keep_file(self, text):
+    def keep_file(self, text: object) -> Backing | None:
         """The Backing of the string that was mapped last, if it is ASCII; None for another one."""
         mapped_text = self._last
         if mapped_text is None or type(text) is not str or not text.isascii() or not mapped_text.is_under(text):
@@ -116,20 +118,20 @@ class Backing:
         self.lead = lead
         self._identity = _identity()
 
-    def descriptor_for(self, value):
+    def descriptor_for(self, value: object) -> int | None:
         """The open file, as long as it is this string's and no cell has closed it."""
         if value is not self._text or _identity() != self._identity:
             return None
         return fds.CONTEXT_FILE
 
-    def open_anew(self):
+    def open_anew(self) -> None:
         """With an offset of its own: what one session does to a shared one, the others see."""
         fds.open_descriptor_range()
         path = "/proc/self/fd/%d" % fds.CONTEXT_FILE
         fds.place(os.open(path, os.O_RDONLY | os.O_CLOEXEC), fds.CONTEXT_FILE)
 
 
-def collapse():
+def collapse() -> None:
     """Gathers the pages of the file into huge ones, which programs can read about twice as fast.
 
     It takes a while, so it is for a process of its own; a kernel that does not know how does nothing.
@@ -174,7 +176,7 @@ class MappedText:
         # How many bytes stand before the string, the last of them a line break.
         self.lead = mmap.PAGESIZE - (self._first - address)
 
-    def is_under(self, text):
+    def is_under(self, text: str) -> bool:
         return id(text) < self._start < id(text) + mmap.PAGESIZE
 
     def put(self, data):
@@ -190,7 +192,7 @@ class MappedText:
             self._at += len(part)
             view = view[len(part) :]
 
-    def finish(self):
+    def finish(self) -> None:
         """Maps the file under the string; what was not put is zero."""
         size = self._last - self._first
         os.pwrite(self.file, b"\0" * (self.lead - 1) + b"\n", 0)

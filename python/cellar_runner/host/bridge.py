@@ -47,7 +47,7 @@ class Answers(list):
     __slots__ = ()
     __module__ = MODULE
     # asyncio.gather keeps what it waits for as the keys of a dict.
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
     def __await__(self):
         return self
@@ -111,7 +111,8 @@ class Bridge:
             raise HostError(name + " works only in the session's own process, not in a copy of it")
         if not service.can_wait:
             return self._ask_later(name, inputs)
-        outcomes, under_way, position = [None] * len(inputs), {}, 0
+        outcomes, position = [None] * len(inputs), 0
+        under_way: dict[int, int] = {}
         host_calls = self._host_calls
 
         def any_settled():
@@ -138,7 +139,7 @@ class Bridge:
         async def one(content):
             async with places:
                 answered = loop.create_future()
-                number = self._host_calls.open(lambda: answered.done() or answered.set_result(None))
+                number = self._host_calls.open(lambda: answered.done() or answered.set_result(None))  # type: ignore[func-returns-value]
                 try:
                     self._send(number, name, content)
                     await answered
@@ -315,7 +316,7 @@ def _together(name, outcomes, return_exceptions):
         len(failed), len(outcomes), failed[0], outcomes[failed[0]]
     )
     error = HostError(text)
-    error.answers = answers
+    error.answers = answers  # type: ignore[attr-defined]
     raise error
 
 
