@@ -9,6 +9,10 @@ from importlib.machinery import PathFinder
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import is_a
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 FIGURE_LIMIT = 50
 PYPLOT = "matplotlib.pyplot"
 _PYLAB = "matplotlib._pylab_helpers"
@@ -36,7 +40,7 @@ class Figures:
 
     def __init__(self, displays):
         self._displays = displays
-        self._patched = None
+        self._patched: Any = None
         # Figures that were made in interactive mode since the last were shown.
         self._to_draw = []
         self._import_watcher = ImportWatcher(PYPLOT, self.watch)
@@ -199,7 +203,7 @@ class ImportWatcher:
         """Finds the module as usual, and adds the call to its loader."""
         if name != self._name:
             return None
-        spec = PathFinder.find_spec(name, path, target)
+        spec: Any = PathFinder.find_spec(name, path, target)
         run = getattr(getattr(spec, "loader", None), "exec_module", None)
         if run is None:
             return None

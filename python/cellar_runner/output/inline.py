@@ -4,6 +4,8 @@ Waking init for it would cost more than the cell. Init takes over when the alarm
 the head dies, and as long as a thread or a process is left that could write too.
 """
 
+from __future__ import annotations
+
 import os
 
 from ..linux import fds, syscalls
@@ -39,8 +41,8 @@ class InlineOutput:
         self._alarm = syscalls.Alarm(fds.ALARM)
         self._capture = Capture(nonce, self._emit, self._settle)
         self._inodes = [_fstat(descriptor).st_ino for descriptor in _PIPES]
-        self._cell = None
-        self._pieces = []
+        self._cell: tuple[int, int] | None = None
+        self._pieces: list[dict] = []
         self._omitted = _NOTHING_OMITTED
         self._newest = None
         self.is_alone = False
@@ -73,7 +75,7 @@ class InlineOutput:
             return None
         if [_fstat(descriptor).st_ino for descriptor in _PIPES] != self._inodes:
             raise channel.Broken("the cell has replaced its output pipes")
-        output = self._collect(*self._cell)
+        output = self._collect(*self._cell)  # type: ignore[misc]
         self._board.set_cell(self._slot, 0, 0)
         return output
 

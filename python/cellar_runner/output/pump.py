@@ -73,7 +73,7 @@ class OutputPump(streams.OutputPipes):
         finally:
             self._inside.discard(thread)
 
-    def _push(self, descriptor, data):
+    def _push(self, descriptor, data):  # type: ignore[override]
         with self._drain_lock:
             self._drain()
             self._or_exit(self._capture.feed, self.descriptors.index(descriptor), data)
@@ -172,8 +172,9 @@ def _waiting_bytes(descriptor):
     import msvcrt
 
     waiting = ctypes.c_ulong(0)
-    handle = ctypes.c_void_p(msvcrt.get_osfhandle(descriptor))
-    ctypes.windll.kernel32.PeekNamedPipe(handle, None, 0, None, ctypes.byref(waiting), None)
+    handle = ctypes.c_void_p(msvcrt.get_osfhandle(descriptor))  # type: ignore[attr-defined]
+    peek = ctypes.windll.kernel32.PeekNamedPipe  # type: ignore[attr-defined]
+    peek(handle, None, 0, None, ctypes.byref(waiting), None)
     return waiting.value
 
 

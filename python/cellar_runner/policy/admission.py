@@ -36,7 +36,7 @@ class Admission:
         """The tree to run instead of a parsed cell; PolicyViolation if it must not run."""
         if self.policy == "ast":
             violations = checker.check_tree(tree, text, self._names)
-        elif self.policy == "restricted":
+        elif self._guards is not None:
             tree, violations = self._guards.guarded(tree, text, self._names)
         else:
             return tree

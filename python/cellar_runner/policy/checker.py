@@ -171,7 +171,7 @@ class Inspection:
                 continue
             given = _NOT_GIVEN if self._names is None else self._names.get(name, _NOT_GIVEN)
             if name in rules.CALLS:
-                if given is _NOT_GIVEN or given is __builtins__.get(name):
+                if given is _NOT_GIVEN or given is __builtins__.get(name):  # type: ignore[attr-defined]
                     self._refuse_name(node)
             elif type(given) is _Module:
                 if rules.refused_import(str(given.__dict__.get("__name__"))) is not None:
@@ -305,7 +305,7 @@ class Inspection:
 
     def _look_at_magic(self, node):
         method = node.func.attr
-        texts = [argument.value for argument in node.args if type(argument) is _Constant]
+        texts: list = [argument.value for argument in node.args if type(argument) is _Constant]
         name = texts[0] if texts and type(texts[0]) is str else ""
         if method in ("timed", "timing", "clock", "help"):
             self._allow_magic(node)

@@ -279,7 +279,7 @@ class Printer:
 def _transformer(base):
     """A transformer that tells its violations with their place, and knows what cells need."""
 
-    class Transformer(base.RestrictingNodeTransformer):
+    class Transformer(base.RestrictingNodeTransformer):  # type: ignore[name-defined]
         def __init__(self, report):
             super().__init__()
             self._report = report

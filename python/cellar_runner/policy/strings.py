@@ -88,7 +88,7 @@ def _slice(node, depth, known):
     text = text_of(node.value, depth, known)
     if text is None or type(bounds) is not _ast.Slice:
         return None
-    numbers = []
+    numbers: list[int | None] = []
     for part in (bounds.lower, bounds.upper, bounds.step):
         sign = 1
         if type(part) is _ast.UnaryOp and type(part.op) is _ast.USub:

@@ -18,7 +18,8 @@ _getcwd, _chdir = os.getcwd, os.chdir
 
 def places(first_path):
     """The search path's additions, those in front apart, and the folder inside the workspace."""
-    before, after = [], []
+    before: list[str] = []
+    after: list[str] = []
     added = before
     for entry in [exact(entry) for entry in list(sys.path) if is_a(entry, str)]:
         if entry in first_path:

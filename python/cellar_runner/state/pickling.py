@@ -74,7 +74,7 @@ def anchors(interpreter):
 def _pickler_of(base):
     """With a dictionary for its instances, where the reducer is found without one more call."""
 
-    class StatePickler(base):
+    class StatePickler(base):  # type: ignore[misc, valid-type]
         pass
 
     return StatePickler
@@ -174,10 +174,10 @@ _MOVED = {
 }
 
 
-class _StateUnpickler(_Unpickler):
+class _StateUnpickler(_Unpickler):  # type: ignore[misc, valid-type]
     """The usual one; the notes it begins with come as persistent values."""
 
-    seeds = {}
+    seeds: dict = {}
 
     def find_class(self, module, name):
         return super().find_class(_MOVED.get(module, module), name)

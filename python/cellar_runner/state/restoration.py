@@ -55,7 +55,7 @@ class Quiet:
 
     def __enter__(self):
         try:
-            self._kept = warnings.catch_warnings()
+            self._kept: warnings.catch_warnings | None = warnings.catch_warnings()
             self._kept.__enter__()
             warnings.simplefilter("ignore")
         except Exception:

@@ -57,7 +57,7 @@ def write(interpreter, sink, max_bytes, private=True, strict=False, codec=None):
         with Quiet():
             return snapshot.write(private, strict)
     finally:
-        _modules["__main__"] = main
+        _modules["__main__"] = main  # type: ignore[assignment]
         _setlimit(limit)
 
 
@@ -191,7 +191,7 @@ class _Snapshot:
             "libraries": libraries.versions(self._modules),
             "anchors": self._writer.anchors,
             "variables": self._kept,
-            "order": sorted((name for name, _ in self._kept), key=order.get),
+            "order": sorted((name for name, _ in self._kept), key=order.get),  # type: ignore[arg-type]
             "handlers": handlers,
             "without": without,
             "states": states,
@@ -244,7 +244,7 @@ class _Snapshot:
                 sizes[name] = _estimate(self._namespace.get(name))
         if current is not None:
             sizes[current] = max(sizes[current], self._pickle_writer.length - self._start)
-        largest = sorted(sizes, key=sizes.get, reverse=True)[:SHOWN_LARGEST]
+        largest = sorted(sizes, key=sizes.__getitem__, reverse=True)[:SHOWN_LARGEST]
         shown = ", ".join("{} ({})".format(name, _megabytes(sizes[name])) for name in largest)
         text = (
             "the state is larger than the {} allowed (about {} before compression); the largest "
