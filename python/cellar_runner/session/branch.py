@@ -7,7 +7,7 @@ import signal
 import socket
 import time
 
-from ..linux import fds, processes
+from ..linux import fds, processes, syscalls
 from ..output.capture import Capture
 from . import checkpoint
 
@@ -67,22 +67,23 @@ class Branch:
         self.number = number
         self.slot = slot
         self.generation = 0
-        self.pid = None
+        self.pid: int | None = None
         self.killed = False
         self.out_of_memory = False
-        self.parked = []
-        self.capture = None
+        self.parked: list[Parked] = []
+        self.capture: Capture = None  # type: ignore[assignment]
         self._keep = keep
         self._host = host
         self._board = board
         self._own_processes = own_processes
         self._writers = writers
-        self._pipes = []
-        self._ended = set()
-        self.link = None
-        self._spare = None
+        self._pipes: list[int] = []
+        self._ended: set[int] = set()
+        # None while there is no head, or once it has closed its end.
+        self.link: socket.socket | None = None
+        self._spare: socket.socket | None = None
         self._reads_output = False
-        self.alarm = None
+        self.alarm: syscalls.Alarm | None = None
         self._opened = 0.0
         self._early_deaths = 0
 
@@ -133,7 +134,7 @@ class Branch:
         return self._early_deaths >= BRANCH_EARLY_DEATHS
 
     def _start_reading(self):
-        self.alarm.acknowledge()
+        self.alarm.acknowledge()  # type: ignore[union-attr]
         self._reads_output = True
         self._board.allow_inline(self.slot, False)
         self._open_inline_cell()
@@ -200,13 +201,13 @@ class Branch:
 
     def _accept_parked(self):
         try:
-            data = self.link.recv(checkpoint.WRITING.size + 1, socket.MSG_DONTWAIT)
+            data = self.link.recv(checkpoint.WRITING.size + 1, socket.MSG_DONTWAIT)  # type: ignore[union-attr]
         except BlockingIOError:
             return
         except OSError:
             data = b""
         if not data:
-            self.link.close()
+            self.link.close()  # type: ignore[union-attr]
             self.link = None
         elif len(data) == checkpoint.PARKED.size:
             self._park(*checkpoint.PARKED.unpack(data))
@@ -226,8 +227,8 @@ class Branch:
             self.forget(self.parked[0])
         with self.new_spare() as theirs:
             try:
-                descriptors = [theirs.fileno()]
-                fds.send_with_descriptors(self.link, checkpoint.SPARE_LINK, descriptors, socket.MSG_DONTWAIT)
+                link, descriptors = self.link, [theirs.fileno()]
+                fds.send_with_descriptors(link, checkpoint.SPARE_LINK, descriptors, socket.MSG_DONTWAIT)  # type: ignore[arg-type]
             except OSError:
                 # A head that does not take them gets no more checkpoints.
                 pass
@@ -235,7 +236,7 @@ class Branch:
     def lend(self, kind, descriptor):
         """Passes a link or a file on to the head; False when it does not take it."""
         try:
-            fds.send_with_descriptors(self.link, kind, [descriptor], socket.MSG_DONTWAIT)
+            fds.send_with_descriptors(self.link, kind, [descriptor], socket.MSG_DONTWAIT)  # type: ignore[arg-type]
         except (OSError, AttributeError):
             return False
         finally:

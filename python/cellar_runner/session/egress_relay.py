@@ -17,10 +17,10 @@ class Relay:
     """Starts and restarts the relaying process, in init; without a way out there is none."""
 
     def __init__(self, egress):
-        self.pid = None
+        self.pid: int | None = None
         self._egress = egress
         self._left = MOST_RESTARTS
-        self._listener = None
+        self._listener: socket.socket | None = None
         if egress is not None:
             self._listen()
             self.ensure()
@@ -61,7 +61,7 @@ class Relay:
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            syscalls.close_all_except([self._listener.fileno(), self._egress])
+            syscalls.close_all_except([self._listener.fileno(), self._egress])  # type: ignore[union-attr]
             os.setsid()
             ProxyRelay(self._listener, "/proc/self/fd/%d" % self._egress).run()
         finally:

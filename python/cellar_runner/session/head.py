@@ -16,8 +16,14 @@ from ..state import writer
 from . import checkpoint, warmup
 from .service import Service
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..cells.interpreter import Interpreter
+    from ..context.mapped_text import Backing
+    from .board import Board
+
 NO_PLAN = {"planned": False}
-NO_THREADS = frozenset()
+NO_THREADS: frozenset = frozenset()
 
 WARMUP_CELL = {"step": 0, "number": 0, "code": warmup.CODE, "max_output": 0, "checkpoint": "off"}
 # The step of warm-up cells: should init have to pass on what they write, it belongs to no cell.
@@ -37,19 +43,19 @@ class Head(Service):
         super().__init__()
         # Whether the host's network is the session's own.
         self.has_network = has_network
-        self._board = None
+        self._board: Board = None  # type: ignore[assignment]
         self._soft_files = 0
         self._slot = 0
-        self._inline_output = None
+        self._inline_output: InlineOutput = None  # type: ignore[assignment]
         self._checkpointer = checkpoint.Checkpointer()
-        self._obstacles = None
+        self._obstacles: checkpoint.Obstacles = None  # type: ignore[assignment]
         self._is_busy = False
-        self._inbox = []
+        self._inbox: list[dict] = []
         self._reading = threading.Lock()
-        self._reader = None
-        self._warmup_interpreter = None
+        self._reader: int | None = None
+        self._warmup_interpreter: Interpreter | None = None
         # The file that a large context lies on.
-        self.backing = None
+        self.backing: Backing | None = None
         # Made in the zygote, so that sessions share its pages.
         self._new_interpreter()
 
@@ -76,7 +82,7 @@ class Head(Service):
         self._slot = orders["slot"]
         self.pid = os.getpid()
         # What `threading` would do itself after a fork that it knows of.
-        _main_thread._native_id = _native_id()
+        _main_thread._native_id = _native_id()  # type: ignore[attr-defined]
         self._inbox.clear()
         nonce = bytes.fromhex(orders["nonce"])
         pipes = streams.OutputPipes((fds.OUT, fds.ERR), nonce)
@@ -185,7 +191,7 @@ class Head(Service):
     def context_file(self, value):
         """(descriptor, how many bytes of a first line stand before it) of the file of a context."""
         descriptor = None if self.backing is None else self.backing.descriptor_for(value)
-        return None if descriptor is None else (descriptor, self.backing.lead)
+        return None if descriptor is None else (descriptor, self.backing.lead)  # type: ignore[union-attr]
 
     def give_context(self, value, step=0):
         super().give_context(value, step)

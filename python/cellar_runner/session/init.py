@@ -39,7 +39,7 @@ class Init:
         self._board = board.Board()
         order = {name: params[name] for name in ("session", "limits", "rehearse")}
         self._head_requests = HeadRequests(request_socket, namespaces, self._board, order)
-        self._branches = {}
+        self._branches: dict[int, Branch] = {}
         self._own_processes = OwnProcesses(self._branches)
         self._writers = writers = Writers(self._connect, room, self._board, self._own_processes)
         self._on_capture, self._on_end_writer = writers.capture, writers.end

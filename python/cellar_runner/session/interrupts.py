@@ -1,6 +1,6 @@
 """Interrupts: SIGINT belongs to the cells, as in plain Python; the host has a signal of its own."""
 
-import _signal as _signals
+import _signal as _signals  # type: ignore[import-not-found]
 import signal
 
 from ..pristine import BUILTINS as __builtins__

@@ -2,6 +2,11 @@
 
 from ..linux import children, processes
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .egress_relay import Relay
+    from .state_writers import Writers
+
 PARKING_MILLISECONDS = 20
 
 
@@ -10,9 +15,10 @@ class OwnProcesses:
 
     def __init__(self, branches):
         self._branches = branches
-        self.writers = None
-        self.relay = None
-        self.known_user_processes = set()
+        # Set once they are there.
+        self.writers: Writers = None  # type: ignore[assignment]
+        self.relay: Relay = None  # type: ignore[assignment]
+        self.known_user_processes: set[int] = set()
 
     def _own(self):
         own = {1, self.relay.pid, *self.writers.pids}

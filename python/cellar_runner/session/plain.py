@@ -43,10 +43,10 @@ class Plain(Service):
         self._exchange = exchange
         self._has_network = has_network
         self.files = workspace_files.Files(os.getcwd())
-        self._requests = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue = queue.SimpleQueue()
         self._posted = 0
-        pump = OutputPump(channel, marks.new_nonce(), self._without_interrupts, _place)
-        self._connect(channel, pump)
+        self._pump = OutputPump(channel, marks.new_nonce(), self._without_interrupts, _place)
+        self._connect(channel, self._pump)
         self._new_interpreter()
 
     def _make_interpreter(self):
@@ -59,7 +59,7 @@ class Plain(Service):
         self._reserve.read_limits()
         # Full stacks would count toward the memory limit.
         usual = _thread.stack_size(STACK_BYTES)
-        _start(self._pipes.watch)
+        _start(self._pump.watch)
         _start(self._listen)
         _thread.stack_size(usual)
         while True:
@@ -160,7 +160,7 @@ def _place(descriptor):
     if os.name == "nt":
         import msvcrt
 
-        msvcrt.setmode(descriptor, os.O_BINARY)
+        msvcrt.setmode(descriptor, os.O_BINARY)  # type: ignore[attr-defined]
         return descriptor
     import fcntl
 

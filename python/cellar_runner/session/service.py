@@ -1,6 +1,6 @@
 """Serves the host's requests in a process that runs cells; the base of head, plain and Pyodide sessions."""
 
-import _signal as _signals
+import _signal as _signals  # type: ignore[import-not-found]
 import errno
 import os
 import signal
@@ -23,7 +23,7 @@ from ..output import streams
 from ..output.displays import as_message
 from ..policy.admission import Admission
 from ..pristine import BUILTINS as __builtins__
-from ..protocol.channel import INTERNAL_ERROR, METHOD_NOT_FOUND, Broken
+from ..protocol.channel import INTERNAL_ERROR, METHOD_NOT_FOUND, Broken, Channel
 from ..protocol.constants import PROTOCOL_VERSION
 from ..state import snapshot
 from ..values import encoding
@@ -57,15 +57,15 @@ class Service:
         self._missed = False
         self._own_interrupts = interrupts.CellInterrupts(lambda: self._armed)
         self._reserve = memory_reserve.Reserve()
-        self._channel = None
-        self._pipes = None
-        self._stdout = None
-        self._stderr = None
-        self._interpreter = None
-        self._given_context = _NOTHING
+        self._channel: Channel = None  # type: ignore[assignment]
+        self._pipes: streams.OutputPipes = None  # type: ignore[assignment]
+        self._stdout: streams.CellStream = None  # type: ignore[assignment]
+        self._stderr: streams.CellStream = None  # type: ignore[assignment]
+        self._interpreter: Interpreter = None  # type: ignore[assignment]
+        self._given_context: object = _NOTHING
         self._given_step = 0
-        self._incoming = None
-        self._agent = None
+        self._incoming: Incoming | None = None
+        self._agent: AgentTools | None = None
         self.host_calls = bridge.HostCalls()
         self.wakeup = Wakeup()
         self.pid = _getpid()

@@ -37,7 +37,7 @@ def warm_up():
             os.close(descriptor)
         sys.modules["__main__"] = modules
         (sys.stdin, sys.stdout, sys.stderr) = standard[:3]
-        (sys.__stdin__, sys.__stdout__, sys.__stderr__) = standard[3:]
+        (sys.__stdin__, sys.__stdout__, sys.__stderr__) = standard[3:]  # type: ignore[misc]
 
 
 def _run_cells(null, pipes):

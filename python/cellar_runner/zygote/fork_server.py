@@ -61,7 +61,7 @@ class ForkServer:
             if not self._channel.has_input:
                 return True
 
-    _methods = {}
+    _methods: dict = {}
 
     def _receive_request(self):
         """Takes a request for a head, or the supervisor's message that a session has ended."""

@@ -56,8 +56,8 @@ class Supervisor:
         if self._zygote_pid == 0:
             mine.close()
             children.run_child(self._run_zygote, (theirs, requests, orders, boot))
-        for end in (theirs, requests, orders):
-            end.close()
+        for theirs_only in (theirs, requests, orders):
+            theirs_only.close()
         os.close(boot["hatch_fd"])
         self._zygote = channel.Channel(mine.detach())
 

@@ -31,8 +31,10 @@ class Zygote(ForkServer):
         self._file_socket = socket.socket(fileno=boot["hatch_fd"])
         self._file_socket.set_inheritable(False)
         self._file_socket.setblocking(False)
-        self._files = {}
-        self._templates = {}
+        self._files: dict[str, int] = {}
+        self._templates: dict[int, str] = {}
+        # What fills the holes of the heap, and must be kept.
+        self.plugs: list[bytes] = []
 
     def _template(self, params):
         file = self._receive_file(params["template"])
