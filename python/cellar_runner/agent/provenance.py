@@ -67,7 +67,9 @@ class Provenance:
         """The identifiers of the results that these arguments come from, the newest first."""
         origins, texts = _contents(arguments)
         found = dict.fromkeys(origins)
-        words, probes, lines = [], [], set()
+        words: list[str] = []
+        probes: list[str] = []
+        lines: set[str] = set()
         each = max(1, MOST_PROBES // max(1, len(texts)))
         for text in texts:
             if len(text) <= SHORT:

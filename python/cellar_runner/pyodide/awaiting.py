@@ -118,7 +118,7 @@ class _AwaitRewriter:
 
     def _lists(self, node, fields, can_wait):
         for field in fields:
-            parts = getattr(node, field, None) or ()
+            parts = getattr(node, field, None) or []
             for at, part in enumerate(parts):
                 if isinstance(part, _ast.AST):
                     parts[at] = self.visit(part, can_wait)

@@ -14,6 +14,8 @@ from ..protocol import channel
 from . import awaiting
 from .session import Wasm, open_session
 
+TYPE_CHECKING = False
+
 # So that timers and frames of the host are served in good time.
 LONGEST_SECONDS = 1.0
 
@@ -25,7 +27,7 @@ class SteppedLoop(EventLoop):
 
     def pieces(self, coroutine, look):
         """Yields the seconds until something is due; `look` may raise an interrupt."""
-        contexts = []
+        contexts: list = []
         loop = self.attach()
         task = loop.create_task(noting_context(coroutine, contexts))
         try:
@@ -46,6 +48,9 @@ class SteppedLoop(EventLoop):
 
 class SteppedInterpreter(Interpreter):
     """Runs one cell as a generator."""
+
+    if TYPE_CHECKING:
+        _loop: SteppedLoop
 
     def __init__(self, display, look, answered):
         self._answered = answered
@@ -94,6 +99,8 @@ class Direct(Wasm):
     """Cannot wait for the host: a cell awaits its answers, and JavaScript brings them."""
 
     can_wait = False
+    if TYPE_CHECKING:
+        _interpreter: SteppedInterpreter
 
     def __init__(self, port):
         self._is_overdue, self._posted, self._pieces, self._is_asked = port.isOverdue, 0, None, False

@@ -4,7 +4,7 @@ Nothing here may be imported outside Pyodide. The port is an object of JavaScrip
 writes frames, gives what C code wrote, and carries the signals of the host.
 """
 
-import _signal as _signals
+import _signal as _signals  # type: ignore[import-not-found]
 import os
 import signal
 import sys
@@ -18,6 +18,8 @@ from ..protocol.channel import Broken, Channel
 from ..session import workspace_files
 from ..session.service import Service
 from . import sever_js, single_thread_loop
+
+TYPE_CHECKING = False
 
 ABILITIES = ["interrupt", "display"]
 NO_CHECKPOINTS = {"planned": False, "reason": "no checkpoints: WebAssembly cannot be forked"}
@@ -95,7 +97,7 @@ class PortOutput(streams.OutputPipes):
                 self._has_partial = has_partial
                 self._set_partial(has_partial)
 
-    def _push(self, descriptor, data):
+    def _push(self, descriptor, data):  # type: ignore[override]
         self._drain()
         self._capture.feed(self.descriptors.index(descriptor), data)
 
@@ -120,6 +122,10 @@ _push_raw = streams.OutputPipes._push
 class Wasm(Service):
     """Cells run in the only thread there is; another one of JavaScript hears the host meanwhile."""
 
+    if TYPE_CHECKING:
+        _channel: PortChannel
+        _pipes: PortOutput
+
     def __init__(self, port):
         super().__init__()
         self._wanted_step, self._see = port.wantedStep, port.see
@@ -138,7 +144,7 @@ class Wasm(Service):
     def greet(self, body):
         """Answers the first frame."""
         message = self._channel.parsed(body)
-        if message.get("method") != "plain_boot":
+        if message is None or message.get("method") != "plain_boot":
             raise Broken("the first message must be plain_boot")
         self.say_hello(message["params"], ABILITIES)
 

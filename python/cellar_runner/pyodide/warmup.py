@@ -44,7 +44,7 @@ class _WarmupSession(Wasm):
         # Their numbers mean other files in a process that starts from this memory.
         for descriptor in self._pipes.descriptors:
             os.close(descriptor)
-        self._interpreter.streams[0].close()
+        self._interpreter.streams[0].close()  # type: ignore[index]
 
 
 def rehearse():

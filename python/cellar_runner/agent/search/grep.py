@@ -15,6 +15,10 @@ from .hits import Hits, hit_at
 from .ripgrep import LONGEST_PATTERN, Failed, Rejected, Ripgrep
 from .source import FileSource, TextSource
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 SLOW_SECONDS = 10
 MOST_CONTEXT_LINES = 20
 # Larger files are not read whole where ripgrep cannot read them itself.
@@ -49,7 +53,7 @@ class Search:
 
     def __init__(self, ripgrep, most, seconds=SLOW_SECONDS):
         path = ripgrep or shutil.which("rg")
-        self._ripgrep = Ripgrep(path) if path and hasattr(os, "posix_spawn") else None
+        self._ripgrep: Any = Ripgrep(path) if path and hasattr(os, "posix_spawn") else None
         self._most = most
         self._seconds = seconds
 
@@ -94,7 +98,7 @@ class Search:
             raise RuntimeError("the search failed: {}".format(error)) from None
         if source.has_torn_lines:
             note = note + "; " + _TORN if note else _TORN
-        hits = [hit_at(source, *place, context_lines) for place in found]
+        hits = [hit_at(source, part, line, position, context_lines) for part, line, position in found]
         return Hits(hits, pattern, source.name, total, note)
 
     def _quickly(self, source, pattern, ignore_case):

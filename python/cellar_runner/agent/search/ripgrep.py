@@ -9,13 +9,18 @@ import signal
 
 from ...pristine import BUILTINS as __builtins__
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 LONGEST_PATTERN = 100_000
 PIPE_BYTES = 1 << 20
 _SET_PIPE_SIZE = 1031
 
 _open, _close, _read, _write, _pipe = os.open, os.close, os.read, os.write, os.pipe
-_spawn, _kill = getattr(os, "posix_spawn", None), getattr(os, "kill", None)
-_wait = getattr(os, "waitpid", None)
+_spawn: Any = getattr(os, "posix_spawn", None)
+_kill: Any = getattr(os, "kill", None)
+_wait: Any = getattr(os, "waitpid", None)
 _lseek, _new_file = os.lseek, getattr(os, "memfd_create", None)
 _SIGKILL = getattr(signal, "SIGKILL", 9)
 _RESET = [one for one in (getattr(signal, "SIGPIPE", None), signal.SIGINT) if one is not None]
@@ -28,7 +33,7 @@ _FOREIGN = ("(?P=", "(?(", "(?>")
 try:
     from fcntl import fcntl as _control
 except ImportError:
-    _control = None
+    _control = None  # type: ignore[assignment]
 
 
 class Rejected(Exception):
@@ -186,7 +191,7 @@ def _scratch():
 
 def _whole(descriptor):
     _lseek(descriptor, 0, os.SEEK_SET)
-    parts = []
+    parts: list[bytes] = []
     while True:
         part = _read(descriptor, 1 << 20)
         if not part:

@@ -8,11 +8,15 @@ import os
 from ...context.texts import leaves, place_of
 from ...pristine import BUILTINS as __builtins__
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 PIECE = 1 << 18
 # A search that is fed must hold a whole line; a longer one is searched in parts of this length.
 LONGEST_LINE = 8 << 20
 
-_pread = getattr(os, "pread", None)
+_pread: Any = getattr(os, "pread", None)
 _after = bisect.bisect_right
 
 
@@ -172,7 +176,7 @@ class FileSource:
 
     def as_texts(self, most):
         """Its text, for an engine that needs all of it; ValueError where that is too much."""
-        data = []
+        data: list[bytes] = []
         at = self.skipped_bytes
         while at - self.skipped_bytes <= most:
             piece = _pread(self.descriptor, 1 << 20, at)
