@@ -34,19 +34,19 @@ class _Ending:
 _ENDING = _Ending()
 
 
-def ending():
+def ending() -> SystemExit:
     """What ends a cell: `except Exception` lets it pass, and a thread that it ends says nothing."""
     return SystemExit(_ENDING)
 
 
-def is_ending(error):
+def is_ending(error: BaseException) -> bool:
     return type(error) is SystemExit and _code_of(error) is _ENDING
 
 
 class PolicyViolation(Exception):
     """A cell that was not run, with everything that was wrong about it."""
 
-    def __init__(self, violations):
+    def __init__(self, violations: list[dict]) -> None:
         lines = ["{line}:{column} {message} [{rule}]".format(**one) for one in violations]
         head = "the cell was not run, the policy refuses {} in it:".format(
             "one thing" if len(lines) == 1 else "{} things".format(len(lines))
@@ -61,7 +61,7 @@ class PolicyViolation(Exception):
 
 def _advice(violations):
     """Each hint once, with the names that it is for."""
-    names = {}
+    names: dict[str, list[str]] = {}
     for one in violations:
         kind, _, name = one["rule"].partition(".")
         names.setdefault(one["hint"], []).append(kind if kind == "format" else name or kind)

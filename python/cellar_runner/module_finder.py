@@ -15,6 +15,11 @@ from importlib.machinery import PathFinder
 
 from .pristine import BUILTINS as __builtins__
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
 HERE = ""
 # The folder of the runner itself.
 RUNNER = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -24,13 +29,13 @@ YOUNG_SECONDS = 2
 
 _find, _import_module = PathFinder.find_spec, importlib.import_module
 _getcwd, _stat, _now = os.getcwd, os.stat, time.time
-_cached = sys.path_importer_cache
-_modules = sys.modules
+_cached: dict[str, Any] = sys.path_importer_cache
+_modules: dict[str, Any] = sys.modules
 _PACKAGES = ("site-packages", "dist-packages")
 
 
 class Finder:
-    """Stands before the finder of Python's own that goes through the search path."""
+    """A finder on sys.meta_path, before Python's own that goes through the search path."""
 
     def __init__(self):
         # The search path before any cell, and the part of it that is the standard library.
@@ -44,20 +49,20 @@ class Finder:
     def __repr__(self):
         return "<finder of modules in the folder of work>"
 
-    def remember(self, path):
+    def remember(self, path: list[str]) -> None:
         self._first = [entry for entry in path if entry]
         ends = [place for place, entry in enumerate(path) if entry.endswith(_PACKAGES)]
         self._library = [entry for entry in path[: ends[0] if ends else len(path)] if entry]
 
     @property
-    def first(self):
+    def first(self) -> list[str]:
         return list(self._first)
 
     def find_spec(self, name, path=None, target=None):
         if self._owners and get_ident() in self._owners:
             return self._find_own(name, path)
         if path is not None:
-            _look_anew(path)
+            _refresh_young_folders(path)
             return None
         search = sys.path
         if HERE not in search:
@@ -66,7 +71,7 @@ class Finder:
         spec = _find(name, search[: search.index(HERE)] + self._library)
         if spec is not None and spec.loader is not None:
             return spec
-        _look_anew((HERE,))
+        _refresh_young_folders((HERE,))
         return None
 
     def _find_own(self, name, path):
@@ -75,8 +80,8 @@ class Finder:
             raise ModuleNotFoundError("No module named {!r}".format(name), name=name)
         return spec
 
-    def own(self, name):
-        """A module for the runner, from where it was before any cell; else an ImportError."""
+    def import_own(self, name: str) -> ModuleType:
+        """Imports a module for the runner itself, by the search path that was there before any cell."""
         thread = get_ident()
         is_inner = thread in self._owners
         self._owners.add(thread)
@@ -96,8 +101,8 @@ class Finder:
         return not any(file.startswith(entry + os.sep) for entry in self._first)
 
 
-def _look_anew(path):
-    """A file that was written just now may be too young for the time of its folder to tell."""
+def _refresh_young_folders(path):
+    """Clears caches of folders that changed just now: their times may not show a file that came since."""
     for entry in path if type(path) in (list, tuple) else ():
         try:
             folder = entry or _getcwd()
@@ -115,15 +120,15 @@ def _within(path):
 
 
 finder = Finder()
-own = finder.own
+import_own = finder.import_own
 
 
-def search_path():
+def search_path() -> list[str]:
     """The search path as it was before any cell."""
     return finder.first or sys.path
 
 
-def install():
+def install() -> None:
     """Before the first cell, in the folder of work."""
     finder.folder = _getcwd()
     finder.remember(list(sys.path))
@@ -140,14 +145,14 @@ def install():
         processes.ORIGINAL_DIR = finder.folder
 
 
-def leave_work_out():
-    """No module of the folder of work is found from now on."""
+def exclude_workspace() -> None:
+    """From now on no module in the working folder is found."""
     while HERE in sys.path:
         sys.path.remove(HERE)
 
 
-class Reaching:
-    """For a restored state: its modules may lie in the workspace while its folder is another one."""
+class WorkspaceReachable:
+    """Adds the workspace to the search path while a state is restored: its modules may lie there."""
 
     def __enter__(self):
         self._added = None
@@ -160,7 +165,7 @@ class Reaching:
             sys.path.remove(self._added)
 
 
-def beside(name):
+def folder_with_module(name: str) -> str | None:
     """The folder of the workspace in which a module of this name lies unseen, or None."""
     waiting, seen = [finder.folder or _getcwd()], 0
     while waiting:

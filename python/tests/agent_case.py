@@ -33,9 +33,9 @@ class AgentCase(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
-        self.equip()
+        self.add_tools()
 
-    def equip(self, **options):
+    def add_tools(self, **options):
         """Starts anew with these options."""
         options = dict(self.options, workspace=self.folder, **options)
         self.agent = AgentTools(

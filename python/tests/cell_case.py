@@ -105,7 +105,7 @@ class CellCase(unittest.TestCase):
 
         def interrupt(_number, _frame):
             if armed[0]:
-                Service._strike(Interrupted())
+                Service._raise_if_interrupted(Interrupted())
 
         def enter():
             armed[0] = True

@@ -10,7 +10,7 @@ from cell_case import CellCase
 
 from cellar_runner.agent.agent import AgentTools
 from cellar_runner.errors import ExplorationRequired
-from cellar_runner.host import bridge as bridges
+from cellar_runner.host.bridge import HostError, Pending
 
 NAMES = (
     "peek grep FINAL FINAL_VAR list_dir file_info context_len chunk_context mark_finding "
@@ -24,9 +24,9 @@ class AgentCellCase(CellCase):
 
     def setUp(self):
         super().setUp()
-        self.equip()
+        self.add_tools()
 
-    def equip(self, **options):
+    def add_tools(self, **options):
         namespace = self.interpreter.namespace
         options = dict(options, workspace=self.folder.name)
         self.agent = AgentTools(lambda: namespace["context"], options, bridge([]), lambda: namespace)
@@ -144,7 +144,7 @@ class FinalTest(AgentCellCase):
         self.error("f = print\nFINAL_VAR('f')", "TypeError")
 
     def test_exploration_first(self):
-        self.equip(require_exploration_before_final=True, min_exploration_calls=2)
+        self.add_tools(require_exploration_before_final=True, min_exploration_calls=2)
         self.value("context = 'abc'")
         message = self.error("FINAL(1)", "ExplorationRequired")["message"]
         self.assertIn("2 more calls of peek(), grep()", message)
@@ -246,7 +246,7 @@ class ReportTest(AgentCase):
         self.peek()
         self.mark_finding("one")
         state = json.loads(json.dumps(self.agent.state()))
-        self.equip()
+        self.add_tools()
         self.agent.restore(state)
         self.peek()
         self.grep("Ishmael")
@@ -264,12 +264,12 @@ class ReportTest(AgentCase):
             return ["late"]
 
         self.agent._bridge = {
-            "llm_query": lambda prompt, model: bridges.Pending("llm_query", answered(), lambda found: found[0])
+            "llm_query": lambda prompt, model: Pending("llm_query", answered(), lambda found: found[0])
         }
 
         async def ask():
             pending = self.llm_call("x")
-            with self.assertRaises(bridges.HostError):
+            with self.assertRaises(HostError):
                 str(pending)
             self.assertEqual(self.calls(), [])
             return await pending
@@ -290,7 +290,7 @@ class PresentationTest(AgentCellCase):
     def test_names_and_signatures(self):
         functions = self.agent.functions()
         self.assertEqual(list(functions), NAMES)
-        self.equip()
+        self.add_tools()
         signatures = {
             "peek": "(n=500, file=None, *, start=0)",
             "grep": "(pattern, file=None, context_lines=2, *, ignore_case=True)",

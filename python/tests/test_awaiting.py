@@ -40,7 +40,7 @@ class AwaitingTest(unittest.TestCase):
         """The names that a cell leaves behind."""
         names = {"llm_query": self.llm_query, awaiting.HELPER: awaiting.settled, "asyncio": asyncio}
         tree = compiler.parse(text, "<cell 1>")
-        tree = awaiting.Awaiting(None, awaiting.ANSWERED).admit(tree, text)
+        tree = awaiting.AwaitingAdmission(None, awaiting.ANSWERED).admit(tree, text)
         code = compile(tree, "<cell 1>", "exec", FLAGS)
 
         async def work():
@@ -115,7 +115,7 @@ class AwaitingTest(unittest.TestCase):
     def test_other_cells_are_left_alone(self):
         text = "x = [n for n in range(3)]\ndef f(): return x"
         tree = compiler.parse(text, "<cell 1>")
-        awaiting.Awaiting(None, awaiting.ANSWERED).admit(tree, text)
+        awaiting.AwaitingAdmission(None, awaiting.ANSWERED).admit(tree, text)
         self.assertFalse(compile(tree, "<cell 1>", "exec", FLAGS).co_flags & compiler.COROUTINE)
 
 

@@ -17,11 +17,11 @@ class BoardTest(unittest.TestCase):
         self.assertEqual(len(set(taken)), len(taken))
         for step, slot in enumerate(taken, 1):
             board.interrupt(slot, step)
-            board.set_quiet(slot, step % 2)
+            board.allow_inline(slot, step % 2)
             board.set_cell(slot, step, 2 * step)
         for step, slot in enumerate(taken, 1):
             self.assertEqual(board.interrupted(slot), step)
-            self.assertEqual(board.is_quiet(slot), bool(step % 2))
+            self.assertEqual(board.allows_inline(slot), bool(step % 2))
             self.assertEqual(board.cell(slot), (step, 2 * step))
 
     def test_a_slot_that_comes_back_is_empty_and_used_again(self):

@@ -14,7 +14,7 @@ class Host:
     """A service whose host answers by a function of the test."""
 
     def __init__(self, answer, can_wait=True):
-        self.questions = bridge.Questions()
+        self.host_calls = bridge.HostCalls()
         self.pid = bridge._getpid()
         self.can_wait = can_wait
         self.asked = []
@@ -41,7 +41,7 @@ class Host:
             message = {"id": number, "error": {"message": str(answer), "data": {"remedy": "rest"}}}
         else:
             message = {"id": number, "result": {"output": answer}}
-        self.questions.settle(message)
+        self.host_calls.settle(message)
 
     def given_step(self):
         return 3 if self.given else None
@@ -101,7 +101,7 @@ class WaitingTest(unittest.TestCase):
         query = bridge.functions(host)["llm_query"]
         with self.assertRaises(bridge.HostError):
             query("x" * 2000)
-        self.assertEqual(host.questions._answers, {})
+        self.assertEqual(host.host_calls._answers, {})
 
     def test_an_interrupt_forgets_what_was_asked(self):
         host = Host(echo)
@@ -112,9 +112,9 @@ class WaitingTest(unittest.TestCase):
         host.await_answers = interrupt
         with self.assertRaises(KeyboardInterrupt):
             bridge.functions(host)["llm_query_batched"](["a", "b"])
-        self.assertEqual(host.questions._answers, {})
-        host.questions.settle({"id": 1, "result": {"output": "late"}})
-        self.assertEqual(host.questions._answers, {})
+        self.assertEqual(host.host_calls._answers, {})
+        host.host_calls.settle({"id": 1, "result": {"output": "late"}})
+        self.assertEqual(host.host_calls._answers, {})
 
     def test_answers_are_plain_where_it_counts(self):
         answer = bridge.functions(Host(echo))["llm_query"]("x")
@@ -162,7 +162,7 @@ class AwaitedTest(unittest.TestCase):
             return await asyncio.gather(query("a"), query("b")), await self.made["llm_query_batched"](["c"])
 
         self.assertEqual(self.run_cell(cell), (["A", "B"], ["C"]))
-        self.assertEqual(self.host.questions._answers, {})
+        self.assertEqual(self.host.host_calls._answers, {})
 
     def test_a_plain_call_says_what_to_write(self):
         with self.assertRaisesRegex(bridge.HostError, "await llm_query"):

@@ -68,10 +68,10 @@ class EventLoopTest(CellCase):
             code = 1
             try:
                 os.closerange(3, 64)
-                strangers = [os.open(os.devnull, os.O_RDONLY) for _ in range(8)]
+                user_processes = [os.open(os.devnull, os.O_RDONLY) for _ in range(8)]
                 self.interpreter.rebuild_event_loop()
                 gc.collect()
-                for descriptor in strangers:
+                for descriptor in user_processes:
                     os.fstat(descriptor)
                 outcome = self.run_cell(
                     "before = ticks\n"

@@ -5,8 +5,7 @@ import json
 import pickle
 import unittest
 
-from cellar_runner.host import bridge
-from cellar_runner.host import tools as host_tools
+from cellar_runner.host import bridge, tools
 
 
 class Host:
@@ -15,14 +14,14 @@ class Host:
     can_wait = True
 
     def __init__(self, answer=lambda content: content):
-        self.questions = bridge.Questions()
+        self.host_calls = bridge.HostCalls()
         self.pid = bridge._getpid()
         self.asked = []
         self._answer = answer
 
     def ask(self, number, name, content):
         self.asked.append((name, json.loads(content)))
-        self.questions.settle({"id": number, "result": {"output": self._answer(json.loads(content))}})
+        self.host_calls.settle({"id": number, "result": {"output": self._answer(json.loads(content))}})
 
     def await_answers(self, are_there):
         assert are_there()
@@ -34,7 +33,7 @@ def made(*parameters, **options):
     listed = [{"name": name.rstrip("?"), "required": name[-1] != "?"} for name in parameters]
     spec = {"name": "tool", "doc": "What it does.", "parameters": listed}
     spec["open"] = options.get("open", False)
-    return host_tools.functions(host, [spec])["tool"], host
+    return tools.functions(host, [spec])["tool"], host
 
 
 class ArgumentsTest(unittest.TestCase):

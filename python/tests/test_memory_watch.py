@@ -16,7 +16,7 @@ class Branch:
 
     pid = 7
     parked = ()
-    starved = False
+    out_of_memory = False
 
 
 class MemoryWatchTest(unittest.TestCase):
@@ -27,8 +27,8 @@ class MemoryWatchTest(unittest.TestCase):
         memory_watch._proportional_bytes = lambda: held * MEBIBYTE
         branch, ended = Branch(), []
         watch = MemoryWatch({"memory_mb": 100}, None, {0: branch}, shared * MEBIBYTE)
-        watch.look(0.0, ended.append)
-        self.assertEqual(branch.starved, bool(ended))
+        watch.check(0.0, ended.append)
+        self.assertEqual(branch.out_of_memory, bool(ended))
         return bool(ended)
 
     def test_what_exceeds_the_limit_is_ended(self):
@@ -53,12 +53,12 @@ class MemoryWatchTest(unittest.TestCase):
             branch.parked = list(range(10))
             branch.forget = branch.parked.remove
             watch = MemoryWatch({"memory_mb": 100}, None, {0: branch}, 0)
-            watch.look(0.0, ended.append)
+            watch.check(0.0, ended.append)
             self.assertEqual((len(branch.parked), ended), (left, []))
             self.assertLess(watch.due, 0.1)
             while len(branch.parked) > 1:
-                watch.look(0.0, ended.append)
-            watch.look(0.0, ended.append)
+                watch.check(0.0, ended.append)
+            watch.check(0.0, ended.append)
             self.assertEqual(ended, [branch])
 
     def test_a_context_of_the_template_is_not_counted(self):
@@ -84,7 +84,7 @@ class GroupTest(unittest.TestCase):
             self.addCleanup(setattr, memory_watch, name, getattr(memory_watch, name))
             setattr(memory_watch, name, lambda value=value: value)
         branch, ended = Branch(), []
-        MemoryWatch({"memory_mb": 100}, Group(counts_sockets), {0: branch}, 0).look(0.0, ended.append)
+        MemoryWatch({"memory_mb": 100}, Group(counts_sockets), {0: branch}, 0).check(0.0, ended.append)
         return bool(ended)
 
     def test_sockets_that_the_group_does_not_count_are_bounded_by_number(self):

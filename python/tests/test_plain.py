@@ -5,8 +5,7 @@ import subprocess
 import sys
 import unittest
 
-from cellar_runner.protocol import channel as wire
-from cellar_runner.protocol.channel import SharedChannel
+from cellar_runner.protocol.channel import Channel, SharedChannel
 
 PYTHON = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SUBREAPER = os.path.join(PYTHON, "cellar_runner", "bootstrap", "subreaper.py")
@@ -46,18 +45,18 @@ class ChannelTest(unittest.TestCase):
         self.addCleanup(os.close, reader)
         self.addCleanup(os.close, writer)
         channel = SharedChannel(reader, writer)
-        parent = wire.Channel._write_all
+        parent = Channel._write_all
 
         def interrupted(self, data):
             if b"outer" in data:
                 channel.notify("inner", {})
             parent(self, data)
 
-        wire.Channel._write_all = interrupted
+        Channel._write_all = interrupted
         try:
             channel.notify("outer", {})
         finally:
-            wire.Channel._write_all = parent
+            Channel._write_all = parent
         self.assertEqual([channel.receive()["method"] for _ in range(2)], ["outer", "inner"])
 
 
@@ -86,7 +85,7 @@ class KeptSessionTest(unittest.TestCase):
 
     def open_session(self):
         process, end = self.start([sys.executable, "-I", "-c", BOOT])
-        channel = wire.Channel(process.stdout.fileno(), process.stdin.fileno())
+        channel = Channel(process.stdout.fileno(), process.stdin.fileno())
         channel.notify("plain_boot", {"session": "s", "token": "t", "limits": LIMITS})
         self.hello = channel.receive()["params"]
         self.addCleanup(os.close, end)

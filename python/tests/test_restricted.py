@@ -8,7 +8,7 @@ from unittest import mock
 from cell_case import CellCase
 
 from cellar_runner.policy import restricted
-from cellar_runner.policy.admission import Conduct
+from cellar_runner.policy.admission import Admission
 
 
 def is_there():
@@ -23,14 +23,14 @@ class AbsentTest(unittest.TestCase):
     def test_without_the_package(self):
         with mock.patch.dict("sys.modules", {"RestrictedPython": None}):
             with self.assertRaisesRegex(RuntimeError, "cellar install RestrictedPython"):
-                Conduct("restricted")
+                Admission("restricted")
 
     def test_an_old_release_is_refused(self):
         if not is_there():
             self.skipTest("RestrictedPython is not installed for this Python")
         with mock.patch.object(restricted, "_version", return_value=(8, 2)):
             with self.assertRaisesRegex(restricted.RestrictionUnavailable, "RestrictedPython>=8.3"):
-                Conduct("restricted")
+                Admission("restricted")
 
 
 class RestrictedCase(CellCase):
@@ -39,7 +39,7 @@ class RestrictedCase(CellCase):
             self.skipTest("RestrictedPython is not installed for this Python")
         super().setUp()
         self.interpreter.builtins = {"peek": lambda n=500: "x" * n}
-        self.interpreter.conduct = Conduct("restricted", sanitises=False)
+        self.interpreter.admission = Admission("restricted", sanitises=False)
 
 
 class ModulesTest(RestrictedCase):

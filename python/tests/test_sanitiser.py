@@ -10,7 +10,7 @@ import unittest
 from cell_case import CellCase
 
 from cellar_runner.policy import sanitiser
-from cellar_runner.policy.admission import Conduct
+from cellar_runner.policy.admission import Admission
 from cellar_runner.policy.sanitiser import POWERS, QUOTES, TABLE, sanitise
 
 PYTHON = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -194,7 +194,7 @@ class PropertyTest(unittest.TestCase):
 class CellTest(CellCase):
     def setUp(self):
         super().setUp()
-        self.interpreter.conduct = Conduct("ast")
+        self.interpreter.admission = Admission("ast")
 
     def test_the_outcome_tells_what_was_replaced(self):
         outcome = self.run_cell("x = 5 × 3\nx")

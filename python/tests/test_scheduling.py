@@ -4,7 +4,7 @@ import sys
 import unittest
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TOLD = "from cellar_runner.linux import scheduling; scheduling.be_ordinary(); import os; "
+TOLD = "from cellar_runner.linux import scheduling; scheduling.use_ordinary_priority(); import os; "
 TOLD += "print(os.sched_getscheduler(0), os.getpriority(os.PRIO_PROCESS, 0))"
 
 

@@ -96,7 +96,7 @@ class InterruptTest(unittest.TestCase):
         self.service = Small()
         self.service.posted = 7
 
-    def test_strikes_only_the_step_it_names_and_only_inside_it(self):
+    def test_interrupts_only_the_step_it_names_and_only_inside_it(self):
         self.service.signal()
         self.service.begin(6)
         self.service.signal()
@@ -121,7 +121,7 @@ class InterruptTest(unittest.TestCase):
             self.service._display({"text/plain": "x"}, {})
         self.assertEqual(self.service.sent, ["display"])
 
-    def test_strikes_once(self):
+    def test_interrupts_once(self):
         self.service.posted = 0
         self.service.begin(7)
         self.service.posted = 7
@@ -154,7 +154,7 @@ class OwnInterruptTest(unittest.TestCase):
     def send(self):
         signal.raise_signal(signal.SIGINT)
 
-    def test_strikes_user_code_and_nothing_else(self):
+    def test_interrupts_user_code_and_nothing_else(self):
         self.send()
         self.service._enter()
         with self.assertRaises(KeyboardInterrupt):
@@ -196,7 +196,7 @@ class OwnInterruptTest(unittest.TestCase):
             self.service._disarm()
 
         with self.assertRaises(KeyboardInterrupt):
-            self.service._undisturbed(wait)
+            self.service._without_interrupts(wait)
 
     def test_a_cell_may_ignore_it(self):
         self.service._enter()

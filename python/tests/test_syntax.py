@@ -43,6 +43,25 @@ def foreign_imports(tree, standard):
     return found
 
 
+def exported(tree):
+    """Return the names in a module's `__all__`."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__":
+            return set(ast.literal_eval(node.value))
+    return set()
+
+
+def unused_imports(tree):
+    """List "line: name" for each import that nothing uses; `__builtins__` is used by the interpreter."""
+    bound = {}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and getattr(node, "module", None) != "__future__":
+            for alias in node.names:
+                bound[alias.asname or alias.name.split(".")[0]] = node.lineno
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} | {"__builtins__"} | exported(tree)
+    return ["%d: %s" % (line, name) for name, line in bound.items() if name not in used]
+
+
 def runner_files():
     """Return every Python file of the runner."""
     return sorted(
@@ -96,6 +115,23 @@ class ImportTest(unittest.TestCase):
             with self.subTest(file=os.path.basename(path)):
                 with open(path, encoding="utf-8") as file:
                     self.assertEqual(foreign_imports(parse(file.read()), self.standard), [])
+
+    def test_unused_imports_are_found(self):
+        source = (
+            "from __future__ import annotations\n"
+            "from ..pristine import BUILTINS as __builtins__\n"
+            "import os.path, sys\n"
+            "from . import one as two, three, four\n"
+            "__all__ = ('four',)\n"
+            "os.getcwd(two)\n"
+        )
+        self.assertEqual(unused_imports(parse(source)), ["3: sys", "4: three"])
+
+    def test_runner_uses_what_it_imports(self):
+        for path in runner_files():
+            with self.subTest(file=os.path.basename(path)):
+                with open(path, encoding="utf-8") as file:
+                    self.assertEqual(unused_imports(parse(file.read())), [])
 
 
 if __name__ == "__main__":

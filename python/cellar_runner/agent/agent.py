@@ -1,4 +1,4 @@
-"""What an agent finds in its session: it looks through its context, asks models and answers."""
+"""The built-in functions of an agent: they look through its context, ask models and give its answer."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from ..errors import ExplorationRequired, ending
 from ..host.bridge import Pending
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import exact, is_a
-from . import final, looking
-from . import functions as vocabulary
-from .call_log import Journal
+from . import final, functions, looking
+from .call_log import CallLog
 from .findings import Findings
 from .search.grep import SLOW_SECONDS, Search
-from .search.source import Backed, Texts
+from .search.source import FileBackedSource, TextSource
 from .variables import Variables
 
 VERSION = 1
@@ -43,7 +42,7 @@ class AgentTools:
         self.workspace = options.get("workspace", "/workspace")
         most = int(options.get("max_grep_results", 100))
         self._search = Search(options.get("ripgrep"), most, options.get("slow_seconds", SLOW_SECONDS))
-        self._journal = Journal()
+        self._call_log = CallLog()
         self.findings = Findings()
         self._answers = []
         self._refused = []
@@ -55,19 +54,19 @@ class AgentTools:
         if self._reserved is not None:
             # What the host or a thread of an earlier cell did since.
             self._reserved.uncover(self._variables())
-        self._journal.begin()
+        self._call_log.begin()
         self.findings.begin()
         self._answers = []
         self._refused = []
 
     def report(self):
         """What the agent did in this cell; the names that it took mean what they meant again."""
-        calls, omitted = self._journal.report()
+        calls, omitted = self._call_log.report()
         reserved = self._reserved
         return {
             "calls": calls,
             "omitted": omitted,
-            "explored": self._journal.explored,
+            "explored": self._call_log.explored,
             "final": self._answers[0] if self._answers else None,
             "findings": self.findings.new(),
             "refused": list(self._refused),
@@ -76,19 +75,19 @@ class AgentTools:
 
     def state(self):
         """What a session needs to go on where this one is, for restore()."""
-        return dict(self._journal.state(), version=VERSION, findings=self.findings.state())
+        return dict(self._call_log.state(), version=VERSION, findings=self.findings.state())
 
     def restore(self, data):
         if not is_a(data, dict) or data.get("version") != VERSION:
             raise ValueError("this is no state of an agent's functions")
         try:
-            self._journal.restore(data)
+            self._call_log.restore(data)
             self.findings.restore(data["findings"])
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError("this state is damaged: {}".format(error)) from None
 
     def record(self, name, arguments, work):
-        return self._journal.record(name, arguments, work)
+        return self._call_log.record(name, arguments, work)
 
     def context(self, function):
         """The context, or an error that names the function."""
@@ -98,18 +97,18 @@ class AgentTools:
         return looking.peek(lambda: self.context("peek"), n, file, start)
 
     def grep(self, pattern, file, context_lines, ignore_case):
-        return self._search.grep(self._haystack, pattern, file, context_lines, ignore_case)
+        return self._search.grep(self._context_source, pattern, file, context_lines, ignore_case)
 
-    def _haystack(self):
+    def _context_source(self):
         value = self.context("grep")
         found = None if self._context_file is None else self._context_file(value)
-        return Texts(value) if found is None else Backed(value, *found)
+        return TextSource(value) if found is None else FileBackedSource(value, *found)
 
     def finish(self, via, value, name=None):
         """Keeps the first answer of a cell and ends the cell."""
         if _getpid() != self._pid:
             raise RuntimeError(via + "() works only in the session's own process, not in a copy of it")
-        explored = self._journal.explored
+        explored = self._call_log.explored
         if self._requires_exploration and explored < self._least_calls:
             left = self._least_calls - explored
             message = "look at the context before you answer: {} more {} of peek(), grep() or the like"
@@ -144,28 +143,28 @@ class AgentTools:
 
     def ask(self, name, arguments, query, *given):
         """Asks through the bridge; where nothing can wait, the answer is noted when it comes."""
-        journal = self._journal
-        started, parents = journal.arrive(arguments)
+        call_log = self._call_log
+        started, parents = call_log.start_call(arguments)
         try:
             answer = self._bridge[query](*given)
         except BaseException as error:
-            journal.note(name, arguments, parents, started, "", error)
+            call_log.note(name, arguments, parents, started, "", error)
             raise
         if not is_a(answer, Pending):
-            journal.note(name, arguments, parents, started, answer)
+            call_log.note(name, arguments, parents, started, answer)
             return answer
 
         async def later():
             try:
                 arrived = await answer
             except BaseException as error:
-                journal.note(name, arguments, parents, started, "", error)
+                call_log.note(name, arguments, parents, started, "", error)
                 raise
-            journal.note(name, arguments, parents, started, arrived)
+            call_log.note(name, arguments, parents, started, arrived)
             return arrived
 
         return Pending(name, later(), lambda arrived: arrived)
 
     def functions(self):
         """The built-ins by name."""
-        return vocabulary.functions(self)
+        return functions.functions(self)

@@ -7,7 +7,7 @@ import time
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import exact, guarded_str, is_a, type_name
-from .provenance import Lineage
+from .provenance import Provenance
 from .results import Result
 
 REPORTED_CALLS = 200
@@ -31,13 +31,13 @@ EXPLORING = frozenset(PREFIXES) - {"context_len"}
 _clock = time.perf_counter
 
 
-class Journal:
+class CallLog:
     """Keeps the calls of the current cell, and through the session what later ones need of them."""
 
     def __init__(self):
         self._lock = threading.RLock()
         self._counters = {}
-        self._lineage = Lineage()
+        self._provenance = Provenance()
         self._calls = []
         self._omitted = 0
         self.explored = 0
@@ -48,8 +48,8 @@ class Journal:
             self._omitted = 0
 
     def record(self, name, arguments, work):
-        """Does the work of a call and notes it; what it raises passes."""
-        started, parents = self.arrive(arguments)
+        """Does the work of a call and logs it; what it raises is raised."""
+        started, parents = self.start_call(arguments)
         try:
             result = work()
         except BaseException as error:
@@ -58,10 +58,10 @@ class Journal:
         self.note(name, arguments, parents, started, result)
         return result
 
-    def arrive(self, arguments):
-        """(when a call began, what it was made from)."""
+    def start_call(self, arguments):
+        """Notes the start of a call: (the time, the results that it was made from)."""
         with self._lock:
-            return _clock(), self._lineage.parents(arguments.values())
+            return _clock(), self._provenance.parents(arguments.values())
 
     def note(self, name, arguments, parents, started, result, error=None):
         text = _shown(result)
@@ -72,7 +72,7 @@ class Journal:
             identifier = "{}{}".format(PREFIXES[name], number)
             if error is None:
                 self.explored += name in EXPLORING
-                self._lineage.remember(identifier, exact(text[:REMEMBERED]), _asked(arguments), held)
+                self._provenance.remember(identifier, exact(text[:REMEMBERED]), _asked(arguments), held)
                 if is_a(result, Result):
                     result.mark(identifier)
             if len(self._calls) >= REPORTED_CALLS:
@@ -101,14 +101,14 @@ class Journal:
             return {
                 "counters": dict(self._counters),
                 "explored": self.explored,
-                "results": self._lineage.state(),
+                "results": self._provenance.state(),
             }
 
     def restore(self, data):
         with self._lock:
             self._counters = {str(key): int(value) for key, value in data["counters"].items()}
             self.explored = int(data["explored"])
-            self._lineage.restore(data["results"])
+            self._provenance.restore(data["results"])
 
 
 def _shown(result):

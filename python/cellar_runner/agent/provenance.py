@@ -1,4 +1,4 @@
-"""Which earlier results a call was made from, told by what its arguments have from them."""
+"""Which earlier results a call was made from, found by the words and lines that its arguments share with them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _COMMON = frozenset(
 )
 
 
-class Lineage:
+class Provenance:
     """Remembers the texts of results, the newest last."""
 
     def __init__(self):
@@ -67,7 +67,9 @@ class Lineage:
         """The identifiers of the results that these arguments come from, the newest first."""
         origins, texts = _contents(arguments)
         found = dict.fromkeys(origins)
-        words, probes, lines = [], [], set()
+        words: list[str] = []
+        probes: list[str] = []
+        lines: set[str] = set()
         each = max(1, MOST_PROBES // max(1, len(texts)))
         for text in texts:
             if len(text) <= SHORT:

@@ -27,7 +27,7 @@ def main(command):
     with open(os.devnull, "r+b") as null:
         for number in (0, 1):
             os.dup2(null.fileno(), number)
-    statuses = {}
+    statuses: dict = {}
     while runner not in statuses:
         ready, _, _ = select.select([LIFELINE, wake], [], [])
         if LIFELINE in ready:

@@ -51,12 +51,12 @@ def read(text, filename, flags, is_magic=None):
         return _mend(text, filename, flags, error, is_magic)
 
 
-def build(number, text, flags, sources, conduct=None, commands=None, shown_by=None):
-    """Parse, repair where needed, and compile what the conduct admits; `commands` know the magics."""
+def build(number, text, flags, sources, admission=None, commands=None, shown_by=None):
+    """Parse, repair where needed, check by `admission`, and compile; `commands` know the magics."""
     filename = "<cell {}>".format(number)
     given = _as_lines(text)
     sources.add(number, given)
-    if conduct is None and shown_by is None:
+    if admission is None and shown_by is None:
         code = _expression(given, filename, flags | _AWAIT)
         if code is not None:
             names = code.co_names
@@ -68,8 +68,8 @@ def build(number, text, flags, sources, conduct=None, commands=None, shown_by=No
     flags |= _AWAIT
     if shown is not given:
         sources.add(number, shown)
-    if conduct is not None:
-        tree = conduct.admit(tree, text)
+    if admission is not None:
+        tree = admission.admit(tree, text)
     codes = []
     body = tree.body
     if shown_by is not None:

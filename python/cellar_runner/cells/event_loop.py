@@ -45,7 +45,7 @@ class EventLoop:
             raise
         finally:
             for context in contexts:
-                adopt(context)
+                copy_variables(context)
 
     def _give_up(self, loop, task, coroutine):
         if not task.done():
@@ -104,7 +104,7 @@ async def noting_context(coroutine, contexts):
         contexts.append(copy_context())
 
 
-def adopt(context):
+def copy_variables(context):
     """Makes the variables of another context those of this one."""
     for variable, value in context.items():
         if variable.get(None) is not value:

@@ -8,7 +8,7 @@ import re
 import sys
 
 from ..errors import HostError, PolicyViolation
-from ..module_finder import beside
+from ..module_finder import folder_with_module
 from ..pristine import BUILTINS as __builtins__
 from ..state.libraries import distribution_of
 from .magics.usage import UsageError
@@ -132,7 +132,7 @@ def _missing_module(error):
     top = name.partition(".")[0]
     if top in sys.modules or top in getattr(sys, "stdlib_module_names", ()):
         return None
-    place = beside(top)
+    place = folder_with_module(top)
     if place is not None:
         return "{} is in {}, where imports do not look: sys.path.append({!r})".format(top, *[place] * 2)
     return "packages are added from outside: cellar install {}".format(distribution_of(top))

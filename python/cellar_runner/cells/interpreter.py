@@ -1,4 +1,4 @@
-"""Runs cells in one lasting namespace and tells truthfully how each of them ended."""
+"""Runs cells in one namespace that stays, and reports how each of them ended."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from ..output.displays import Displays
 from ..pristine import BUILTINS as __builtins__
 from ..state.keeping import Keeping
 from ..values.reprs import is_a
-from . import compiler as cells
-from . import interactive
+from . import compiler, interactive
 from .event_loop import EventLoop
 from .history import History
 from .ipython import loader
@@ -73,7 +72,7 @@ class Interpreter:
         # What every cell finds by name, whatever the one before it did.
         self.builtins = {}
         # What is asked of every cell before it runs; nothing by default.
-        self.conduct = None
+        self.admission = None
         self.flags = 0
         self.sources = Sources()
         self.first_path = tuple(sys.path)
@@ -156,9 +155,9 @@ class Interpreter:
             late = None
         return outcome
 
-    def is_struck(self, error):
+    def is_host_interrupt(self, error):
         """Whether an exception is the interrupt of the host."""
-        return is_a(error, KeyboardInterrupt) and self._tracebacks.struck_by_host(error)
+        return is_a(error, KeyboardInterrupt) and self._tracebacks.interrupted_by_host(error)
 
     def rebuild_event_loop(self):
         """For a fork-restored copy: the event loop's own descriptors were closed."""
@@ -179,8 +178,8 @@ class Interpreter:
         self._unshown = None
         self._reset()
         self.enter()
-        if self.conduct is not None:
-            code = self.conduct.prepare(code, self)
+        if self.admission is not None:
+            code = self.admission.prepare(code, self)
         self._commands.begin(code)
         if self._ipython is not None:
             self._ipython.before_cell(code)
@@ -189,8 +188,8 @@ class Interpreter:
     def _finish_output(self, outcome):
         """What is shown after the value or the error: figures, and by the functions called then."""
         self._commands.end()
-        if self.conduct is not None:
-            self.conduct.report(outcome)
+        if self.admission is not None:
+            self.admission.report(outcome)
         shell = self._ipython
         if self._unshown is not None and outcome["status"] == "ok":
             outcome["end_seq"] = self._unshown_at
@@ -270,9 +269,9 @@ class Interpreter:
 
     def _build(self, number, code):
         self.history.begin(number, code)
-        asked = self.flags, self.sources, self.conduct
+        asked = self.flags, self.sources, self.admission
         shown_by = None if self._ipython is None else self._ipython.interactivity()
-        cell = cells.build(number, code, *asked, commands=self._commands, shown_by=shown_by)
+        cell = compiler.build(number, code, *asked, commands=self._commands, shown_by=shown_by)
         self.flags = cell.flags
         return cell
 
@@ -323,7 +322,7 @@ class Interpreter:
         try:
             for code in cell.codes:
                 value = _eval(code, self.namespace)
-                if code.co_flags & cells.COROUTINE:
+                if code.co_flags & compiler.COROUTINE:
                     value = await value
             return value
         except MemoryError:
@@ -381,7 +380,7 @@ class Interpreter:
         self._commands.last_error = described["traceback"]
         if starved:
             described["type"] = "MemoryError"
-        if self.is_struck(error):
+        if self.is_host_interrupt(error):
             status = "interrupted"
             described["type"] = "KeyboardInterrupt"
         elif is_a(error, SystemExit):
@@ -390,7 +389,7 @@ class Interpreter:
         return {"status": status, "error": described, "result": None, "exit_code": exit_code}
 
     def _late_outcome(self, error):
-        """An interrupt struck while the outcome was made: no more user code is called."""
+        """The outcome when an interrupt came while it was made: no more user code is called."""
         if is_a(error, MemoryError):
             self.make_room()
         described = self._tracebacks.bare(error)

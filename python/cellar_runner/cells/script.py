@@ -1,4 +1,4 @@
-"""What a script finds of itself, and with what it ends."""
+"""Makes a cell look like a script to itself (sys.argv, __file__), and gives its exit code."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ CHAIN_LIMIT = 10
 GROUP_LIMIT = 15
 WORKSPACE = "/workspace"
 # The method of the service that raises the host's interrupt.
-STRIKE = "_strike"
+# The name of Service's method that raises the host's interrupts.
+INTERRUPT_FRAME = "_raise_if_interrupted"
 
 _RUNNER_PACKAGE = __name__.partition(".")[0] + "."
 _HEADER = "Traceback (most recent call last):\n"
@@ -81,12 +82,12 @@ class Tracebacks:
             return "<{}; its __str__ failed>".format(type_name(type(error)))
         return cap(text, MESSAGE_LIMIT)
 
-    def struck_by_host(self, error):
+    def interrupted_by_host(self, error):
         """Whether the innermost frame is that of the runner's handler for the host's interrupts."""
         step = _traceback_of(error)
         while step is not None and step.tb_next is not None:
             step = step.tb_next
-        return step is not None and step.tb_frame.f_code.co_name == STRIKE and (
+        return step is not None and step.tb_frame.f_code.co_name == INTERRUPT_FRAME and (
             step.tb_frame.f_code.co_filename.startswith(RUNNER)
         )
 

@@ -46,7 +46,7 @@ def extract_json(text):
     """
     text = one_text(text, "extract_json")
     try:
-        value, end = _read(text, _BLANK.match(text).end())
+        value, end = _read(text, _BLANK.match(text).end())  # type: ignore[union-attr]
         if _BLANK_TO_THE_END.match(text, end):
             return value
     except _Unreadable:

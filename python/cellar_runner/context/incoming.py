@@ -1,5 +1,7 @@
 """Large contexts: text and values that come as bytes, made without a second copy of the whole."""
 
+from __future__ import annotations
+
 import codecs
 import ctypes
 import json
@@ -7,7 +9,13 @@ import os
 import sys
 
 from ..pristine import BUILTINS as __builtins__
-from ..values import encoding as values
+from ..values.encoding import decode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from . import mapped_text
 
 PIECE_BYTES = 1 << 18
 HUGE_PAGE = 2 << 20
@@ -33,11 +41,13 @@ _WIDTHS = (
 
 _decode_json = json.JSONDecoder().decode
 _decoder_of = codecs.getincrementaldecoder
-_preadv = getattr(os, "preadv", None)
+_preadv: Any = getattr(os, "preadv", None)
 _size_of = sys.getsizeof
 _WIDE_HEADER = _size_of("\xe9" * 3) - 4
 
 
+_new: Any = None
+_madvise: Any = None
 try:
     _new = ctypes.pythonapi["PyUnicode_New"]
     _new.restype, _new.argtypes = ctypes.py_object, [ctypes.c_ssize_t, ctypes.c_uint32]
@@ -48,11 +58,11 @@ if _madvise is not None:
     _madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
-class Memory:
-    """The memory of a new string as it is, filled in order; in huge pages forks copy it quickly."""
+class StringMemory:
+    """Fills the memory of a new string in order; it is kept in huge pages, which forks copy quickly."""
 
     def __init__(self, address, size):
-        self._view = memoryview((ctypes.c_char * size).from_address(address)).cast("B")
+        self._view: Any = memoryview((ctypes.c_char * size).from_address(address)).cast("B")
         low = -(-address // HUGE_PAGE) * HUGE_PAGE
         high = (address + size) // HUGE_PAGE * HUGE_PAGE
         if _madvise is not None and high > low:
@@ -62,34 +72,34 @@ class Memory:
         self._view[: len(data)] = data
         self._view = self._view[len(data) :]
 
-    def lay(self):
+    def finish(self):
         self._view = None
 
 
-def _blank(length, width, highest, sheets):
+def _blank(length, width, highest, mapped_texts):
     """(a new string, what fills it)."""
     text = _new(length, highest)
     size = length * width
     address = id(text) + _size_of(text) - (length + 1) * width
-    sheet = None if sheets is None else sheets.under(text, address, size)
-    return text, sheet or Memory(address, size)
+    mapped_text = None if mapped_texts is None else mapped_texts.create(text, address, size)
+    return text, mapped_text or StringMemory(address, size)
 
 
 class Text:
     """Makes one string of pieces of bytes. As long as they are ASCII, they go straight to their place.
 
-    `sheets` is a Sheets of that module, where the string is to be shared by many processes.
+    `mapped_texts` is a mapped_text.MappedTexts, where the string is to be shared by many processes.
     """
 
-    def __init__(self, size, encoding, errors, sheets=None):
-        self._sheets = sheets
+    def __init__(self, size, encoding, errors, mapped_texts=None):
+        self._mapped_texts = mapped_texts
         self._decoder = _decoder_of(encoding)(errors)
         self._pieces = []
         self._size = size
         self._plain = self._filler = None
         self._filled = 0
         if encoding == "utf-8" and _new is not None and size >= SMALL_CHARACTERS:
-            self._plain, self._filler = _blank(size, 1, 0x7F, sheets)
+            self._plain, self._filler = _blank(size, 1, 0x7F, mapped_texts)
 
     def feed(self, piece):
         if self._filler is not None:
@@ -98,42 +108,42 @@ class Text:
                 self._filler.put(piece)
                 self._filled = end
                 return
-            self._lay()
+            self._finish_filler()
         self._pieces.append(self._decoder.decode(piece))
 
-    def _lay(self):
+    def _finish_filler(self):
         if self._filler is not None:
-            self._filler.lay()
+            self._filler.finish()
             self._filler = None
 
     def finish(self):
-        self._lay()
+        self._finish_filler()
         plain, self._plain = self._plain, None
         pieces, self._pieces = self._pieces, []
         rest = self._decoder.decode(b"", True)
         if rest:
             pieces.append(rest)
         if pieces:
-            return _joined(plain, self._filled, pieces, self._sheets)
+            return _joined(plain, self._filled, pieces, self._mapped_texts)
         if plain is None:
             return ""
         return plain if self._filled == self._size else plain[: self._filled]
 
 
-def _joined(plain, filled, pieces, sheets):
+def _joined(plain, filled, pieces, mapped_texts):
     """The first `filled` characters of `plain` and the pieces, each let go as soon as it is written."""
     total = filled + sum(map(len, pieces))
     if _new is None or total < SMALL_CHARACTERS:
         return "".join(([plain[:filled]] if filled else []) + pieces)
     highest, width, encoding = max(map(_width, pieces))
-    text, filler = _blank(total, width, highest, sheets)
+    text, filler = _blank(total, width, highest, mapped_texts)
     for start in range(0, filled, PIECE_BYTES):
         part = plain[start : min(filled, start + PIECE_BYTES)]
         filler.put(part.encode(encoding))
     pieces.reverse()
     while pieces:
         filler.put(pieces.pop().encode(encoding, "surrogatepass"))
-    filler.lay()
+    filler.finish()
     return text
 
 
@@ -152,9 +162,9 @@ def _width(piece):
 class Incoming:
     """A context on its way in, fed with its bytes in order."""
 
-    def __init__(self, form, size, sheets=None):
+    def __init__(self, form, size, mapped_texts=None):
         self._form = form
-        self._text = Text(size, *_CODECS[form], sheets)
+        self._text = Text(size, *_CODECS[form], mapped_texts)
         self.received = 0
 
     def feed(self, piece):
@@ -165,12 +175,12 @@ class Incoming:
         text = self._text.finish()
         if self._form != "json":
             return text
-        return values.decode(_decode_json(text))
+        return decode(_decode_json(text))
 
 
-def read(descriptor, form, size, sheets=None):
+def read(descriptor: int, form: str, size: int, mapped_texts: mapped_text.MappedTexts | None = None) -> object:
     """The context in the first `size` bytes of a file; what is cut off meanwhile is not waited for."""
-    incoming = Incoming(form, size, sheets)
+    incoming = Incoming(form, size, mapped_texts)
     buffer = bytearray(PIECE_BYTES)
     view = memoryview(buffer)
     while incoming.received < size:

@@ -4,6 +4,8 @@ The pages come from a file that nobody can write to any more, mapped privately a
 string. Who writes there anyway ends only itself.
 """
 
+from __future__ import annotations
+
 import ctypes
 import fcntl
 import mmap
@@ -24,7 +26,7 @@ _FLAGS = syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC
 _libc = ctypes.CDLL(None, use_errno=True)
 _mmap = _libc.mmap
 _mmap.restype = ctypes.c_void_p
-_mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+_mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
 _madvise = _libc.madvise
 _madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
@@ -35,7 +37,7 @@ class SealedMemory:
     def new(self):
         return os.memfd_create("context", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
 
-    def closed(self, file):
+    def read_only(self, file):
         """A descriptor of the same file that is only for reading."""
         fcntl.fcntl(file, _ADD_SEALS, _SEALS)
         return file
@@ -62,7 +64,7 @@ class ReadOnlyMount:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         return os.open(os.path.join(self._inside, "context"), flags, 0o444)
 
-    def closed(self, file):
+    def read_only(self, file):
         os.close(file)
         name = os.path.join(self._outside, "context")
         file = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
@@ -70,39 +72,39 @@ class ReadOnlyMount:
         return file
 
 
-class Sheets:
-    """Makes sheets and remembers the last one, whose file can be kept open for programs to read."""
+class MappedTexts:
+    """Maps strings onto files and remembers the last one, whose file can be kept open for programs to read."""
 
     def __init__(self, new_store=SealedMemory):
         self._new_store = new_store
         self._store = None
         self._last = None
 
-    def under(self, text, address, size):
-        """A sheet for the characters of a new string; None where it cannot lie on one."""
-        self._let_go()
+    def create(self, text: str, address: int, size: int) -> MappedText | None:
+        """A MappedText for the characters of a new string; None where it cannot be mapped."""
+        self._close_last()
         if size < SMALLEST or not _has_own_mapping(text):
             return None
         try:
             if self._store is None:
                 self._store = self._new_store()
-            self._last = Sheet(address, size, self._store)
+            self._last = MappedText(address, size, self._store)
         except (OSError, AttributeError):
             # A kernel or an interpreter that has no such files.
             return None
         return self._last
 
-    def keep_file(self, text):
-        """The Backing of a string of ASCII that lies on the last sheet; None for another."""
-        sheet = self._last
-        if sheet is None or type(text) is not str or not text.isascii() or not sheet.lies_under(text):
-            self._let_go()
+    def keep_file(self, text: object) -> Backing | None:
+        """The Backing of the string that was mapped last, if it is ASCII; None for another one."""
+        mapped_text = self._last
+        if mapped_text is None or type(text) is not str or not text.isascii() or not mapped_text.is_under(text):
+            self._close_last()
             return None
         fds.open_descriptor_range()
-        fds.place(sheet.file, fds.SHEET)
-        return Backing(text, sheet.lead)
+        fds.place(mapped_text.file, fds.CONTEXT_FILE)
+        return Backing(text, mapped_text.lead)
 
-    def _let_go(self):
+    def _close_last(self):
         if self._last is not None:
             os.close(self._last.file)
             self._last = None
@@ -116,35 +118,35 @@ class Backing:
         self.lead = lead
         self._identity = _identity()
 
-    def descriptor_for(self, value):
+    def descriptor_for(self, value: object) -> int | None:
         """The open file, as long as it is this string's and no cell has closed it."""
         if value is not self._text or _identity() != self._identity:
             return None
-        return fds.SHEET
+        return fds.CONTEXT_FILE
 
-    def open_anew(self):
+    def open_anew(self) -> None:
         """With an offset of its own: what one session does to a shared one, the others see."""
         fds.open_descriptor_range()
-        path = "/proc/self/fd/%d" % fds.SHEET
-        fds.place(os.open(path, os.O_RDONLY | os.O_CLOEXEC), fds.SHEET)
+        path = "/proc/self/fd/%d" % fds.CONTEXT_FILE
+        fds.place(os.open(path, os.O_RDONLY | os.O_CLOEXEC), fds.CONTEXT_FILE)
 
 
-def collapse():
+def collapse() -> None:
     """Gathers the pages of the file into huge ones, which programs can read about twice as fast.
 
     It takes a while, so it is for a process of its own; a kernel that does not know how does nothing.
     """
-    size = os.fstat(fds.SHEET).st_size // HUGE_PAGE * HUGE_PAGE
+    size = os.fstat(fds.CONTEXT_FILE).st_size // HUGE_PAGE * HUGE_PAGE
     room = _mmap(None, size + HUGE_PAGE, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
     place = -(-room // HUGE_PAGE) * HUGE_PAGE
     flags = mmap.MAP_PRIVATE | MAP_FIXED
-    if _mmap(place, size, mmap.PROT_READ, flags, fds.SHEET, 0) == place:
+    if _mmap(place, size, mmap.PROT_READ, flags, fds.CONTEXT_FILE, 0) == place:
         _madvise(place, size, MADV_COLLAPSE)
 
 
 def _identity():
     try:
-        status = os.fstat(fds.SHEET)
+        status = os.fstat(fds.CONTEXT_FILE)
     except OSError:
         return None
     return status.st_dev, status.st_ino, status.st_size
@@ -158,8 +160,8 @@ def _has_own_mapping(text):
     return bool(note.value & _OWN_MAPPING)
 
 
-class Sheet:
-    """Takes the bytes of a string in order, and puts them in place in the end.
+class MappedText:
+    """Writes the bytes of a string to a file in order, and maps the file under the string in the end.
 
     The file begins with a page of which only the end is the string's, and goes on to its last byte.
     """
@@ -174,7 +176,7 @@ class Sheet:
         # How many bytes stand before the string, the last of them a line break.
         self.lead = mmap.PAGESIZE - (self._first - address)
 
-    def lies_under(self, text):
+    def is_under(self, text: str) -> bool:
         return id(text) < self._start < id(text) + mmap.PAGESIZE
 
     def put(self, data):
@@ -190,12 +192,12 @@ class Sheet:
             self._at += len(part)
             view = view[len(part) :]
 
-    def lay(self):
-        """Replaces the memory under the string; what was not put is zero."""
+    def finish(self) -> None:
+        """Maps the file under the string; what was not put is zero."""
         size = self._last - self._first
         os.pwrite(self.file, b"\0" * (self.lead - 1) + b"\n", 0)
         os.ftruncate(self.file, self._end - self._start + self.lead)
-        self.file = self._store.closed(self.file)
+        self.file = self._store.read_only(self.file)
         flags = mmap.MAP_PRIVATE | MAP_FIXED
         place = _mmap(self._first, size, mmap.PROT_READ, flags, self.file, mmap.PAGESIZE)
         if place != self._first:

@@ -60,7 +60,7 @@ def leaves(value):
     if not is_a(value, _CONTAINERS):
         yield [], _leaf(value, [])
         return
-    path = []
+    path: list = []
     opened = [value]
     identities = {id(value)}
     entries = [_entries(value)]

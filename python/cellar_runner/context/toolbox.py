@@ -121,9 +121,9 @@ def toolbox(context):
         extract_sections,
         chunk_by_headers,
     )
-    for function in functions:
-        function.__qualname__ = function.__name__
-    return {function.__name__: function for function in functions}
+    for each in functions:
+        each.__qualname__ = each.__name__
+    return {each.__name__: each for each in functions}
 
 
 def chunk_text(text, size=10_000, overlap=0):

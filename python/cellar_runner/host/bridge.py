@@ -47,7 +47,7 @@ class Answers(list):
     __slots__ = ()
     __module__ = MODULE
     # asyncio.gather keeps what it waits for as the keys of a dict.
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
     def __await__(self):
         return self
@@ -57,8 +57,8 @@ class Answers(list):
         return list, (list(self),)
 
 
-class Questions:
-    """What the host was asked and has not answered yet, by number."""
+class HostCalls:
+    """The calls that the host has not answered yet, by number."""
 
     def __init__(self):
         self._numbers = itertools.count(1)
@@ -98,11 +98,11 @@ class Questions:
 
 
 class Bridge:
-    """Puts questions to the host on behalf of user code, from whichever thread it runs in."""
+    """Calls the host on behalf of user code, from whichever thread that runs in."""
 
     def __init__(self, service):
         self._service = service
-        self._questions = service.questions
+        self._host_calls = service.host_calls
 
     def ask(self, name, inputs):
         """The outcomes in the order of the inputs; where the service cannot wait, to be awaited."""
@@ -111,25 +111,26 @@ class Bridge:
             raise HostError(name + " works only in the session's own process, not in a copy of it")
         if not service.can_wait:
             return self._ask_later(name, inputs)
-        outcomes, under_way, position = [None] * len(inputs), {}, 0
-        questions = self._questions
+        outcomes, position = [None] * len(inputs), 0
+        under_way: dict[int, int] = {}
+        host_calls = self._host_calls
 
         def any_settled():
-            return any(map(questions.is_settled, list(under_way)))
+            return any(map(host_calls.is_settled, list(under_way)))
 
         try:
             while position < len(inputs) or under_way:
                 while position < len(inputs) and len(under_way) < WINDOW:
-                    number = questions.open()
+                    number = host_calls.open()
                     under_way[number] = position
                     self._send(number, name, inputs[position])
                     position += 1
                 service.await_answers(any_settled)
-                for number in [one for one in under_way if questions.is_settled(one)]:
-                    outcomes[under_way.pop(number)] = questions.close(number)
+                for number in [one for one in under_way if host_calls.is_settled(one)]:
+                    outcomes[under_way.pop(number)] = host_calls.close(number)
         finally:
             for number in under_way:
-                questions.close(number)
+                host_calls.close(number)
         return outcomes
 
     async def _ask_later(self, name, inputs):
@@ -138,12 +139,12 @@ class Bridge:
         async def one(content):
             async with places:
                 answered = loop.create_future()
-                number = self._questions.open(lambda: answered.done() or answered.set_result(None))
+                number = self._host_calls.open(lambda: answered.done() or answered.set_result(None))  # type: ignore[func-returns-value]
                 try:
                     self._send(number, name, content)
                     await answered
                 finally:
-                    outcome = self._questions.close(number)
+                    outcome = self._host_calls.close(number)
                 return outcome
 
         return list(await asyncio.gather(*map(one, inputs)))
@@ -315,7 +316,7 @@ def _together(name, outcomes, return_exceptions):
         len(failed), len(outcomes), failed[0], outcomes[failed[0]]
     )
     error = HostError(text)
-    error.answers = answers
+    error.answers = answers  # type: ignore[attr-defined]
     raise error
 
 

@@ -1,11 +1,17 @@
 """Functions of the host's own, which cells call by their names. Loaded where a session has some."""
 
+from __future__ import annotations
+
 import inspect
 
 from ..errors import MODULE
 from ..pristine import BUILTINS as __builtins__
 from ..values import encoding
 from .bridge import Answer, Answers, Bridge, single
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable
 
 _Parameter = inspect.Parameter
 
@@ -15,7 +21,7 @@ class Fields(dict):
 
     __slots__ = ()
     __module__ = MODULE
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
     def __await__(self):
         return self
@@ -25,7 +31,7 @@ class Fields(dict):
         return dict, (dict(self),)
 
 
-_SHAPES = {str: Answer, list: Answers, dict: Fields}
+_SHAPES: dict[type, Callable] = {str: Answer, list: Answers, dict: Fields}
 
 
 def functions(service, specs):
@@ -49,7 +55,7 @@ def _function(bridge, spec):
     tool.__name__ = tool.__qualname__ = name
     tool.__module__ = MODULE
     tool.__doc__ = spec["doc"]
-    tool.__signature__ = _signature(parameters, is_open)
+    tool.__signature__ = _signature(parameters, is_open)  # type: ignore[attr-defined]
     return tool
 
 
@@ -82,7 +88,8 @@ def _shaped(value):
 
 def _signature(parameters, is_open):
     """For help(); names that Python does not take can be given all the same, as `**{name: value}`."""
-    listed, kind, has_default = [], _Parameter.POSITIONAL_OR_KEYWORD, False
+    listed, has_default = [], False
+    kind: inspect._ParameterKind = _Parameter.POSITIONAL_OR_KEYWORD
     for name, required in parameters:
         if required and has_default:
             kind = _Parameter.KEYWORD_ONLY

@@ -1,17 +1,23 @@
-"""What a process does for those that it forks: their work, and the news of their end."""
+"""Running work in forked children, and learning of their end."""
+
+from __future__ import annotations
 
 import os
 import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Iterator, NoReturn
 
 # What the kernel can count to; a number beyond it is no pid.
 MAX_PID = 1 << 22
 
 
-def become(work, orders):
-    """What a new child does with its life."""
+def run_child(work: Callable[[Any], object], argument: object) -> NoReturn:
+    """Does the work of a new child and exits; an error is printed to stderr."""
     try:
         signal.set_wakeup_fd(-1)
-        work(orders)
+        work(argument)
     except BaseException:
         import traceback
 
@@ -20,7 +26,7 @@ def become(work, orders):
         os._exit(1)
 
 
-def how_ended(status):
+def how_ended(status: int) -> str:
     """How a child ended, in words that follow its name."""
     if os.WIFSIGNALED(status):
         return "was ended by signal %d" % os.WTERMSIG(status)
@@ -28,7 +34,7 @@ def how_ended(status):
     return "ended" if code == 0 else "ended with exit code %d" % code
 
 
-def wake_descriptor():
+def wake_descriptor() -> int:
     """A descriptor that becomes readable when a child ends."""
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
@@ -38,8 +44,8 @@ def wake_descriptor():
     return reader
 
 
-def owns(pid):
-    """Whether the kernel knows it as a child of this process that was not collected yet; pid 1 never is."""
+def is_child(pid: object) -> bool:
+    """Whether it is a child of this process that was not waited for yet; pid 1 never is."""
     if type(pid) is not int or not 1 < pid <= MAX_PID:
         return False
     try:
@@ -49,7 +55,7 @@ def owns(pid):
     return True
 
 
-def ended():
+def ended() -> Iterator[tuple[int, int]]:
     """(pid, status) of each that has ended and was not collected yet."""
     while True:
         try:

@@ -1,5 +1,7 @@
 """The descriptor numbers of a session's processes, and how descriptors pass between processes."""
 
+from __future__ import annotations
+
 import array
 import os
 import resource
@@ -9,23 +11,23 @@ import socket
 CHANNEL, LINK, OUT, ERR, SPARE, ALARM, OUT_READER, ERR_READER = range(1100, 1108)
 WAKE, LAST_PID = 1108, 1109
 # The file of a large context; unlike the others it goes with every copy.
-SHEET = CHANNEL - 1
+CONTEXT_FILE = CHANNEL - 1
 DESCRIPTOR_CEILING = 1110
 
 MAX_DESCRIPTORS_PER_MESSAGE = 20
 MAX_MESSAGE_BYTES = 16384
 
 
-def socket_pair():
+def socket_pair() -> tuple[socket.socket, socket.socket]:
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
-def send_with_descriptors(connection, data, descriptors, flags=0):
+def send_with_descriptors(connection: socket.socket, data: bytes, descriptors: list[int], flags: int = 0) -> None:
     rights = array.array("i", descriptors)
     connection.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)], flags)
 
 
-def receive_with_descriptors(connection, most=MAX_MESSAGE_BYTES):
+def receive_with_descriptors(connection: socket.socket, most: int = MAX_MESSAGE_BYTES) -> tuple[bytes, list[int]]:
     """(data, descriptors); empty data at the end of the stream."""
     space = socket.CMSG_LEN(MAX_DESCRIPTORS_PER_MESSAGE * array.array("i").itemsize)
     data, ancillary, _, _ = connection.recvmsg(most, space, socket.MSG_CMSG_CLOEXEC)
@@ -37,19 +39,19 @@ def receive_with_descriptors(connection, most=MAX_MESSAGE_BYTES):
     return data, list(descriptors)
 
 
-def open_descriptor_range():
+def open_descriptor_range() -> None:
     """Lets this process place descriptors at the runner's high numbers."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def close_descriptor_range(soft):
+def close_descriptor_range(soft: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     ceiling = min(hard, max(soft, DESCRIPTOR_CEILING))
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, ceiling), ceiling))
 
 
-def place(descriptor, number):
+def place(descriptor: int, number: int) -> None:
     """Moves a descriptor to a fixed number, not inherited by programs."""
     os.dup2(descriptor, number, inheritable=False)
     os.close(descriptor)

@@ -1,7 +1,9 @@
-"""Standard functions that the system call filter would refuse for the form of the call, in one that passes.
+"""Replaces standard functions whose system calls the filter refuses by others that it allows.
 
 This is for ordinary code, and no part of the boundary: the filter holds whatever is called.
 """
+
+from __future__ import annotations
 
 import errno
 import functools
@@ -10,11 +12,12 @@ import os
 import resource
 
 SHARED_MEMORY = "/dev/shm"
+_CLOSE_ON_EXEC = getattr(os, "MFD_CLOEXEC", 1)
 
 _getpid = os.getpid
 
 
-def install(counts_memory):
+def install(counts_memory: bool) -> None:
     """Before other modules bind these names; `counts_memory` tells whether a control group does."""
     for name in ("sched_setaffinity", "sched_setparam", "sched_setscheduler"):
         if hasattr(os, name):
@@ -23,7 +26,7 @@ def install(counts_memory):
     if hasattr(resource, "prlimit"):
         resource.prlimit = _as_own(resource.prlimit, 0)
     if not counts_memory:
-        mmap.mmap = _mapping_files(mmap.mmap)
+        mmap.mmap = _mapping_files(mmap.mmap)  # type: ignore[misc]
         if hasattr(os, "memfd_create"):
             os.memfd_create = _memory_file
 
@@ -46,7 +49,7 @@ def _as_own(function, place):
     return call
 
 
-def _memory_file(name, flags=getattr(os, "MFD_CLOEXEC", 1)):
+def _memory_file(name, flags=_CLOSE_ON_EXEC):
     """A file without a name in /dev/shm, whose size is bounded, in the place of one outside of it."""
     file = _nameless()
     os.set_inheritable(file, not flags & 1)
@@ -58,7 +61,7 @@ def _nameless():
 
 
 def _mapping_files(original):
-    class Mapping(original):
+    class Mapping(original):  # type: ignore[misc, valid-type]
         """Memory that is shared with forks lies in /dev/shm, where its size is bounded."""
 
         def __new__(cls, fileno, length, *args, **kwargs):

@@ -1,5 +1,7 @@
 """What makes a fork cheap: fewer mappings, huge pages, and the pages a cell writes copied ahead."""
 
+from __future__ import annotations
+
 import ctypes
 import os
 import re
@@ -54,7 +56,7 @@ class _ArenaAllocator(ctypes.Structure):
     _fields_ = [(name, ctypes.c_void_p) for name in ("context", "alloc", "free")]
 
 
-def gather_arenas():
+def gather_arenas() -> None:
     """Lets Python take its arenas from the C heap: in one piece they fit into huge pages.
 
     Arenas of before this call hold what lives as long as the interpreter, and are never freed.
@@ -67,7 +69,7 @@ def gather_arenas():
     ctypes.pythonapi.PyObject_SetArenaAllocator(ctypes.byref(arenas))
 
 
-def merge_mappings():
+def merge_mappings() -> None:
     """Gives the pieces of each shared library equal rights, so that the kernel joins them.
 
     Five mappings of a library become two. Its read-only data becomes executable and its
@@ -86,13 +88,13 @@ def merge_mappings():
             and before[1] == low
             and before[3] + before[1] - before[0] == offset
         )
-        if joins_after and after[2] == b"rw-p":
+        if after and joins_after and after[2] == b"rw-p":
             _libc.mprotect(low, high - low, PROT_READ_WRITE)
-        elif (joins_after and after[2] == b"r-xp") or (joins_before and before[2] == b"r-xp"):
+        elif (after and joins_after and after[2] == b"r-xp") or (before and joins_before and before[2] == b"r-xp"):
             _libc.mprotect(low, high - low, PROT_READ_EXEC)
 
 
-def collapse_heap():
+def collapse_heap() -> None:
     """Puts the preloaded heap into huge pages: a fork then copies hundreds of entries less."""
     for low, high, rights, _, name in list(_mappings()):
         if not rights.startswith(b"rw") or name not in (b"", b"[heap]"):
@@ -102,19 +104,19 @@ def collapse_heap():
             _libc.madvise(address, HUGE_PAGE, MADV_COLLAPSE)
 
 
-def trim():
+def trim() -> None:
     """Gives freed memory back to the kernel, or every later copy would hold it too."""
     if _trim is not None:
         _trim(0)
 
 
-def fill_holes():
+def fill_holes() -> list[bytes]:
     """Takes the free blocks that lie between preloaded objects, for good.
 
     New objects of a session then lie close together instead of touching a page each all over
     the heap, so that copies share more. Returns what must be kept.
     """
-    plugs = []
+    plugs: list[bytes] = []
     for size, free in _free_blocks():
         content = size - sys.getsizeof(b"")
         if content > 0:
@@ -156,14 +158,14 @@ def _free_blocks():
                 yield int(fields[1]), int(fields[4])
 
 
-def anonymous_bytes():
+def anonymous_bytes() -> int:
     """Private memory of this process, by the kernel's cheapest count."""
     with open("/proc/self/statm", "rb") as statm:
         fields = statm.read().split()
     return (int(fields[1]) - int(fields[2])) * PAGE
 
 
-def available_bytes():
+def available_bytes() -> int:
     """What the machine could give without taking it from anyone, as the kernel guesses."""
     with open("/proc/meminfo", "rb") as report:
         for line in report:
@@ -180,14 +182,14 @@ class WrittenPages:
         self._forks = 0
         self._learning = False
 
-    def before_fork(self):
+    def before_fork(self) -> None:
         if self._learning:
             self._learn()
         self._forks += 1
         # Before the first fork the pages of the start are written too, and no cell writes most of them again.
         self._learning = self._forks == 1 or self._forks % LEARN_EVERY == 0
 
-    def after_fork(self):
+    def after_fork(self) -> None:
         if self._learning:
             return
         for address, size in self._runs:

@@ -1,9 +1,15 @@
 """The inner wall: what a session's first process does to itself before any user code."""
 
+from __future__ import annotations
+
 import os
 import resource
 
 from . import memory_reserve, syscalls
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import cgroups
 
 GUEST_UID = 1000
 SOCKET_FOLDER = "/run/cellar"
@@ -34,7 +40,7 @@ WALL_STRIDE = 2039
 _FLAGS = syscalls.MS_NOSUID | syscalls.MS_NODEV
 
 
-def namespaces(shares_network):
+def namespaces(shares_network: bool) -> int:
     return NAMESPACES if shares_network else NAMESPACES | syscalls.CLONE_NEWNET
 
 
@@ -61,7 +67,7 @@ def _flags_there(target):
 class Room:
     """A folder of the host for this session, held by descriptors after it is out of sight."""
 
-    def __init__(self, order):
+    def __init__(self, order: dict) -> None:
         path = os.path.join(ROOMS, order["name"])
         self.folder = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
         self.workspace = os.path.join(path, "workspace")
@@ -71,10 +77,10 @@ class Room:
             self.egress = os.open("egress.sock", os.O_PATH | os.O_NOFOLLOW, dir_fd=self.folder)
 
     @property
-    def descriptors(self):
+    def descriptors(self) -> list[int]:
         return [number for number in (self.folder, self.egress) if number is not None]
 
-    def open_state(self):
+    def open_state(self) -> int:
         return os.open("state", os.O_RDONLY | os.O_NOFOLLOW, dir_fd=self.folder)
 
 
@@ -138,7 +144,7 @@ def _own_id(outer_proc, room, number):
 def _map_user(outer_proc, limits, own):
     """Becomes an ordinary user; the old /proc is used since the new one is read-only."""
     if own:
-        _become(own)
+        _switch_user(own)
         # The change has made this process unreadable, its own files in /proc too.
         syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
     syscalls.unshare(syscalls.CLONE_NEWUSER)
@@ -147,7 +153,7 @@ def _map_user(outer_proc, limits, own):
         ("self/uid_map", "%d %d 1" % (GUEST_UID, own)),
         ("self/gid_map", "%d %d 1" % (GUEST_UID, own)),
     ):
-        syscalls.put(outer_proc, name, text)
+        syscalls.write_kernel_file(outer_proc, name, text)
     # The files of the host that are bound in have their own inodes: whoever watches them sees the host.
     watches = limits["inotify_watches"]
     shares = (
@@ -159,20 +165,20 @@ def _map_user(outer_proc, limits, own):
         _try(outer_proc, "sys/user/max_" + name, str(most))
 
 
-def _become(number):
+def _switch_user(number):
     os.setresgid(number, number, number)
     os.setresuid(number, number, number)
 
 
 def _try(directory, name, text):
     try:
-        syscalls.put(directory, name, text)
+        syscalls.write_kernel_file(directory, name, text)
     except OSError:
         # An older kernel, or one without the feature: then the host's own bound stands.
         pass
 
 
-def data_in_use():
+def data_in_use() -> int:
     with open("/proc/self/status") as status:
         for line in status:
             if line.startswith("VmData:"):
@@ -203,7 +209,7 @@ def _limit_resources(limits):
 
 
 class Namespaces:
-    """Descriptors of the namespaces of a session, through which its heads come in."""
+    """Descriptors of the namespaces of a session, which its heads enter."""
 
     _kinds = (
         ("pid", syscalls.CLONE_NEWPID),
@@ -216,26 +222,26 @@ class Namespaces:
     )
     COUNT = len(_kinds)
 
-    def __init__(self, descriptors):
+    def __init__(self, descriptors: list[int]) -> None:
         self.descriptors = descriptors
 
     @classmethod
-    def own(cls, proc):
+    def own(cls, proc: int) -> Namespaces:
         names = ("self/ns/" + name for name, _ in cls._kinds)
         return cls([os.open(name, os.O_RDONLY, dir_fd=proc) for name in names])
 
-    def take_children(self):
-        """From now on what this process forks is in the session's pid namespace."""
+    def enter_pid_namespace(self) -> None:
+        """Makes what this process forks from now on part of the session's pid namespace."""
         syscalls.enter(self.descriptors[0], syscalls.CLONE_NEWPID)
 
-    def enter(self, shares_network):
+    def enter(self, shares_network: bool) -> None:
         for descriptor, (name, kind) in zip(self.descriptors[1:], self._kinds[1:]):
             if not (shares_network and name == "net"):
                 syscalls.enter(descriptor, kind)
 
 
-def go_first():
-    """When memory runs out the kernel ends this process before the one that made it."""
+def raise_oom_score() -> None:
+    """Makes the kernel kill this process before its parent when memory runs out."""
     try:
         with open("/proc/self/oom_score_adj", "r+") as score:
             own = int(score.read())
@@ -245,7 +251,14 @@ def go_first():
         pass
 
 
-def build(limits, seccomp, group, room, shares_network, number):
+def build(
+    limits: dict,
+    seccomp: syscalls.SeccompFilter,
+    group: cgroups.SessionGroup | None,
+    room: Room | None,
+    shares_network: bool,
+    number: int,
+) -> Namespaces:
     """Everything that needs privileges, in the only order that works; by a session's first process.
 
     `number` is one that no other living session behind this wall has.
@@ -262,21 +275,21 @@ def build(limits, seccomp, group, room, shares_network, number):
     _map_user(outer_proc, limits, own)
     namespaces = Namespaces.own(outer_proc)
     os.close(outer_proc)
-    _shut(limits, seccomp)
+    _drop_privileges(limits, seccomp)
     return namespaces
 
 
-def move_in(limits, seccomp, namespaces, shares_network):
-    """By a head, which was forked outside: behind the wall that the first process has built."""
+def enter(limits: dict, seccomp: syscalls.SeccompFilter, namespaces: Namespaces, shares_network: bool) -> None:
+    """Puts a head, which was forked outside, behind the wall that the first process has built."""
     # What a cell has left running is there too, and may look at whatever lets itself be looked at.
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
-    go_first()
+    raise_oom_score()
     namespaces.enter(shares_network)
-    _become(GUEST_UID)
-    _shut(limits, seccomp)
+    _switch_user(GUEST_UID)
+    _drop_privileges(limits, seccomp)
 
 
-def _shut(limits, seccomp):
+def _drop_privileges(limits, seccomp):
     _limit_resources(limits)
     syscalls.drop_capabilities()
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)

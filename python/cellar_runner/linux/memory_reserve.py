@@ -1,44 +1,52 @@
-"""Memory kept back from cells, so that one that used up all of its own can still be told so."""
+"""Memory kept back from cells, so that a MemoryError can still be reported when a cell has used up its own."""
+
+from __future__ import annotations
 
 try:
     import resource
 except ImportError:
-    resource = None
+    resource = None  # type: ignore[assignment]
 
 from ..pristine import BUILTINS as __builtins__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 RESERVED_BYTES = 16 << 20
 # How a process leaves that has no memory left to say so with.
 EXIT_CODE = 86
 
 _open = open
-_setrlimit = getattr(resource, "setrlimit", None)
-_DATA = getattr(resource, "RLIMIT_DATA", None)
+# Only used where `resource` is there.
+_setrlimit: Any = getattr(resource, "setrlimit", None)
+_DATA: Any = getattr(resource, "RLIMIT_DATA", None)
 
 
-def limits(allowed):
+def limits(allowed: int) -> tuple[int, int]:
     """(soft, hard) limit of a process that may have so many bytes of data."""
     return allowed, allowed + RESERVED_BYTES
 
 
 class Reserve:
-    """The room between the soft limit, which cells meet, and the hard one."""
+    """The memory between the soft limit, which cells meet, and the hard one."""
 
-    def __init__(self):
-        self._usual = None
-        self._whole = None
+    def __init__(self) -> None:
+        # (soft, hard): with the reserve closed, and with it open.
+        self._usual: Any = None
+        self._whole: Any = None
         self.is_open = False
 
-    def look(self):
-        """Once the limits of this process are set. What `open` needs is made now."""
+    def read_limits(self) -> None:
+        """Called once the limits of this process are set; prepares all that `open` needs."""
         if resource is None:
             return
         soft, hard = resource.getrlimit(_DATA)
         if 0 <= soft < hard:
             self._usual, self._whole = (soft, hard), (hard, hard)
 
-    def open(self):
-        """Must get by without memory."""
+    def open(self) -> None:
+        """Raises the soft limit to the hard one; must work without free memory."""
         if self._whole is None:
             return
         try:
@@ -48,8 +56,8 @@ class Reserve:
             return
         self.is_open = True
 
-    def close(self):
-        """When enough was freed; before that nothing could run, not even what frees it."""
+    def close(self) -> None:
+        """Restores the soft limit once enough was freed; before that nothing could run."""
         if _data_in_use() > self._usual[0] - RESERVED_BYTES:
             return
         try:

@@ -1,5 +1,7 @@
 """The processes of a session, as its pid namespace shows them."""
 
+from __future__ import annotations
+
 import os
 import signal
 import time
@@ -9,11 +11,11 @@ from . import syscalls
 ROUNDS = 200
 
 
-def listed():
+def listed() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
-def kill(pid):
+def kill(pid: int) -> None:
     try:
         os.kill(pid, signal.SIGKILL)
     except OSError:
@@ -21,8 +23,8 @@ def kill(pid):
         pass
 
 
-def end(head, spared, heads, shared):
-    """Kills until none is left. Where branches share a session, only what descends from `head`."""
+def kill_until_gone(head: int | None, spared: set, heads: set, shared: bool) -> None:
+    """Kills all but the spared until none is left. Where branches share a session, only what descends from `head`."""
     for _ in range(ROUNDS):
         victims = [pid for pid in listed() if pid not in spared]
         if shared:
@@ -47,22 +49,23 @@ def _reap(victims, heads):
                 pass
 
 
-def descendants(ancestor):
+def descendants(ancestor: int) -> list[int]:
     """Every process below one that is the first of a pid namespace, and so adopts all orphans there."""
     parents = {}
     for pid in listed():
         fields = _fields(pid)
         if fields is not None:
             parents[pid] = int(fields[1])
-    below, found = {ancestor}, []
+    found: list[int] = []
+    below = {ancestor}
     while below:
         below = {pid for pid, parent in parents.items() if parent in below}
         found.extend(below)
     return found
 
 
-def end_below(ancestor):
-    """Ends those, each only if it still is one when it cannot be taken for another any more."""
+def kill_descendants(ancestor: int) -> None:
+    """Kills every process below one. Each is checked again once a descriptor holds it, as pids are reused."""
     for pid in descendants(ancestor):
         try:
             handle = syscalls.open_process(pid)
@@ -89,14 +92,17 @@ def _is_below(pid, ancestor):
     return False
 
 
-def threads(pid):
+def threads(pid: int | None) -> int:
+    """How many threads a process has; 0 when there is none."""
+    if pid is None:
+        return 0
     try:
         return len(os.listdir("/proc/%d/task" % pid))
-    except (OSError, TypeError):
+    except OSError:
         return 0
 
 
-def runs(pid):
+def is_running(pid: int) -> bool:
     """False for one that has ended and only waits to be collected by its parent."""
     fields = _fields(pid)
     return fields is not None and fields[0] not in ("Z", "X")

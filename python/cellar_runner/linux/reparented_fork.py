@@ -7,6 +7,8 @@ What a cell has left running in that namespace may signal the middle one. It hea
 that nobody can shut out, and when it is stopped it is ended: all sessions would wait with it.
 """
 
+from __future__ import annotations
+
 import ctypes
 import mmap
 import os
@@ -31,10 +33,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _libc.pthread_self.restype = ctypes.c_void_p
 
 
-class Fostering:
-    """Holds the code of the middle process; where it cannot be had, makes one by a plain fork."""
+class ReparentedFork:
+    """Forks through a middle process: a few bytes of machine code, or a plain fork where those cannot be used."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._code = self._load(_MIDDLE.get(platform.machine()))
 
     @staticmethod
@@ -51,8 +53,8 @@ class Fostering:
         kind = ctypes.PYFUNCTYPE(ctypes.c_long, ctypes.POINTER(ctypes.c_int), ctypes.c_void_p)
         return page, kind(address)
 
-    def fork(self):
-        """0 in the child; in this process True. Raises when no child could be made."""
+    def fork(self) -> int:
+        """Gives 0 in the child and True in this process. Raises when no child could be made."""
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
             plain = self._code is None or syscalls.has_threads()
@@ -63,7 +65,7 @@ class Fostering:
     def _fork_once(self):
         # The pid of the child, and how the middle one ended.
         told = (ctypes.c_int * 2)()
-        middle = syscalls.made(self._code[1](told, syscalls.thread_id_address()))
+        middle = syscalls.checked_pid(self._code[1](told, syscalls.thread_id_address()))
         if middle == 0:
             _register_rseq()
             return 0

@@ -1,12 +1,14 @@
 """Sessions run at an ordinary priority, whatever the host was started with."""
 
+from __future__ import annotations
+
 import os
 
 SCHED_DEADLINE = 6
 
 
-def be_ordinary():
-    """A cell that ran before everything else could keep the whole machine waiting.
+def use_ordinary_priority() -> None:
+    """Gives up real-time scheduling and raised priorities, with which a cell could stall the machine.
 
     It is also needed to start at all: a control group without real-time shares takes no such process.
     What runs later or less than others (batch, idle, a positive nice value) stays so.

@@ -1,5 +1,7 @@
 """The system calls that Python does not offer, through ctypes."""
 
+from __future__ import annotations
+
 import ctypes
 import fcntl
 import mmap
@@ -65,7 +67,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
 _libc.mount.argtypes = [ctypes.c_char_p] * 3 + [ctypes.c_ulong, ctypes.c_char_p]
 _libc.mmap.restype = ctypes.c_void_p
-_libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+_libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
 _libc.umount2.argtypes = [ctypes.c_char_p, ctypes.c_int]
 _libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
 # PyDLL keeps the interpreter lock, which a raw clone must hold for the child to own it.
@@ -86,16 +88,16 @@ def _bytes(text):
     return None if text is None else os.fsencode(text)
 
 
-def unshare(flags):
+def unshare(flags: int) -> None:
     _checked(_libc.unshare(flags), "unshare")
 
 
-def enter(namespace, kind):
+def enter(namespace: int, kind: int) -> None:
     """Moves this process, or for a pid namespace its children to come, into a namespace."""
     _checked(_libc.setns(namespace, kind), "setns")
 
 
-def shared_page():
+def shared_page() -> int:
     """A nameless file of one page, to be mapped by several processes; its size cannot change."""
     flags = ctypes.c_uint(_MFD_CLOEXEC | _MFD_ALLOW_SEALING)
     file = _libc.syscall(_SYS_MEMFD_CREATE, b"cellar", flags)
@@ -118,20 +120,20 @@ def map_page(file):
     return (ctypes.c_char * mmap.PAGESIZE).from_address(address)
 
 
-def mount(source, target, kind=None, flags=0, data=None):
+def mount(source: str | None, target: str, kind: str | None = None, flags: int = 0, data: str | None = None) -> None:
     result = _libc.mount(_bytes(source), _bytes(target), _bytes(kind), flags, _bytes(data))
     _checked(result, "mount " + target)
 
 
-def unmount(target, flags=MNT_DETACH):
+def unmount(target: str, flags: int = MNT_DETACH) -> None:
     _checked(_libc.umount2(_bytes(target), flags), "umount " + target)
 
 
-def prctl(option, first=0, second=0):
+def prctl(option: int, first: int = 0, second: int = 0) -> None:
     return _checked(_libc.prctl(option, first, second, 0, 0), "prctl %d" % option)
 
 
-def drop_capabilities():
+def drop_capabilities() -> None:
     """Empties the bounding, ambient, permitted, effective and inheritable sets."""
     for capability in range(LAST_CAPABILITY + 1):
         if _libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
@@ -144,20 +146,20 @@ def drop_capabilities():
 class SeccompFilter:
     """A BPF program kept ready, so that installing it is one call."""
 
-    def __init__(self, program):
+    def __init__(self, program: bytes) -> None:
         self._program = ctypes.create_string_buffer(program, len(program))
         self._header = ctypes.create_string_buffer(
             struct.pack("@HP", len(program) // 8, ctypes.addressof(self._program))
         )
 
-    def install(self):
+    def install(self) -> None:
         prctl(PR_SET_NO_NEW_PRIVS, 1)
         header = ctypes.c_void_p(ctypes.addressof(self._header))
         result = _libc.syscall(_SYS_SECCOMP, SECCOMP_SET_MODE_FILTER, 0, header)
         _checked(result, "seccomp")
 
 
-def thread_id_address():
+def thread_id_address() -> int:
     """Where the C library keeps the thread's id; 0 when the kernel does not tell."""
     address = ctypes.c_void_p(0)
     if _libc.prctl(PR_GET_TID_ADDRESS, ctypes.addressof(address), 0, 0, 0) < 0:
@@ -165,7 +167,7 @@ def thread_id_address():
     return address.value or 0
 
 
-def raw_clone(flags):
+def raw_clone(flags: int) -> int:
     """fork() with clone flags; the child's thread id is kept right for the C library.
 
     In a process with one thread nothing that the interpreter renews after a fork is in use, and the
@@ -186,21 +188,21 @@ def raw_clone(flags):
         api.PyOS_AfterFork_Child()
     elif threaded:
         api.PyOS_AfterFork_Parent()
-    return made(pid)
+    return checked_pid(pid)
 
 
-def has_threads():
+def has_threads() -> bool:
     """A preloaded library may have started some. A copy without them would wait for them."""
     return len(_running_frames()) > 1
 
 
-def made(pid):
+def checked_pid(pid: int) -> int:
     if pid < 0:
         raise BlockingIOError("clone failed: too many processes or too little memory")
     return pid
 
 
-def fork():
+def fork() -> int:
     # With threads only a fork of the interpreter's own lets none of them be waited for in the copy.
     return raw_clone(0) if thread_id_address() and not has_threads() else _plain_fork()
 
@@ -214,7 +216,7 @@ def _plain_fork():
     return pid
 
 
-def sibling_fork():
+def sibling_fork() -> int:
     """A fork whose child belongs to our parent, so that user code never waits for it."""
     if thread_id_address():
         return raw_clone(CLONE_PARENT)
@@ -235,23 +237,23 @@ def sibling_fork():
     return pid
 
 
-def open_process(pid):
+def open_process(pid: int) -> int:
     """A descriptor of a process, which never means another one, as its number may."""
     return _checked(_libc.syscall(_SYS_PIDFD_OPEN, ctypes.c_int(pid), ctypes.c_uint(0)), "pidfd_open")
 
 
-def kill_process(descriptor):
+def kill_process(descriptor: int) -> None:
     arguments = ctypes.c_int(descriptor), ctypes.c_int(signal.SIGKILL), ctypes.c_void_p(0), ctypes.c_uint(0)
     _checked(_libc.syscall(_SYS_PIDFD_SEND_SIGNAL, *arguments), "pidfd_send_signal")
 
 
-def put(directory, name, text):
+def write_kernel_file(directory: int, name: str, text: str) -> None:
     """Writes to one of the kernel's files, which must be there."""
     descriptor = os.open(name, os.O_WRONLY, dir_fd=directory)
     try:
         os.write(descriptor, text.encode())
     except OSError as error:
-        raise type(error)(error.errno, "%s: %s" % (name, os.strerror(error.errno))) from None
+        raise type(error)(error.errno, "%s: %s" % (name, os.strerror(error.errno or 0))) from None
     finally:
         os.close(descriptor)
 
@@ -262,21 +264,21 @@ class Alarm:
     _CLOCK_MONOTONIC = 1
     _never = (ctypes.c_long * 4)()
 
-    def __init__(self, descriptor):
+    def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
         self._moment = (ctypes.c_long * 4)()
         self._left = (ctypes.c_long * 4)()
 
     @classmethod
-    def create(cls):
+    def create(cls) -> Alarm:
         flags = os.O_NONBLOCK | os.O_CLOEXEC
         return cls(_checked(_libc.timerfd_create(cls._CLOCK_MONOTONIC, flags), "timerfd"))
 
-    def set(self, nanoseconds):
+    def set(self, nanoseconds: int) -> None:
         self._moment[3] = nanoseconds
         _libc.timerfd_settime(self.descriptor, 0, self._moment, None)
 
-    def cancel(self):
+    def cancel(self) -> bool:
         """True when it had been set and had not gone off."""
         self._left[2] = self._left[3] = 0
         _libc.timerfd_settime(self.descriptor, 0, self._never, self._left)
@@ -287,7 +289,7 @@ class Alarm:
         _libc.timerfd_settime(self.descriptor, 0, self._never, None)
 
 
-def raise_loopback():
+def raise_loopback() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         up_and_running = 0x1 | 0x40
         fcntl.ioctl(probe, 0x8914, struct.pack("16sh14x", b"lo", up_and_running))

@@ -1,5 +1,7 @@
 """Turns the bytes of a head's two pipes into attributed, ordered, bounded text."""
 
+from __future__ import annotations
+
 import codecs
 import time
 from collections import deque
@@ -26,7 +28,7 @@ class Window:
     def __init__(self, size):
         self.head_left = size - size // 2
         self._tail_size = size // 2
-        self._tail = deque()
+        self._tail: deque = deque()
         self._tail_bytes = 0
         self._tail_characters = 0
         self.omitted = 0

@@ -30,8 +30,8 @@ _urandom = os.urandom
 
 def mime_bundle(content):
     """A bundle from a dict of mime types that user code made itself."""
-    notes = []
-    data = {}
+    notes: list[str] = []
+    data: dict = {}
     for name, item in content.items():
         _add(data, name, item, notes)
     if notes:

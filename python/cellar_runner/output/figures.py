@@ -9,6 +9,10 @@ from importlib.machinery import PathFinder
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import is_a
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 FIGURE_LIMIT = 50
 PYPLOT = "matplotlib.pyplot"
 _PYLAB = "matplotlib._pylab_helpers"
@@ -36,10 +40,10 @@ class Figures:
 
     def __init__(self, displays):
         self._displays = displays
-        self._patched = None
+        self._patched: Any = None
         # Figures that were made in interactive mode since the last were shown.
         self._to_draw = []
-        self._arrival = Arrival(PYPLOT, self.watch)
+        self._import_watcher = ImportWatcher(PYPLOT, self.watch)
         self.close_figures = True
         self._formats = ["png"]
         self._options = {"bbox_inches": "tight"}
@@ -48,11 +52,11 @@ class Figures:
         """Make plt.show() show; without this a figure waits for the end of the cell."""
         pyplot = _modules.get(PYPLOT)
         if pyplot is None:
-            if self._arrival not in sys.meta_path:
-                sys.meta_path.insert(0, self._arrival)
+            if self._import_watcher not in sys.meta_path:
+                sys.meta_path.insert(0, self._import_watcher)
         elif pyplot is not self._patched:
             self._patched = pyplot
-            self._adopt(pyplot)
+            self._patch(pyplot)
 
     def are_open(self):
         """Whether the end of the cell has figures to show."""
@@ -125,7 +129,7 @@ class Figures:
                 return
             self._displays.display(figure)
 
-    def _adopt(self, pyplot):
+    def _patch(self, pyplot):
         pyplot.show = self._showing_function()
         make = pyplot.new_figure_manager
 
@@ -188,25 +192,25 @@ def _printer(name, options):
     return print_figure
 
 
-class Arrival:
-    """Among the finders of modules; tells when a cell has imported one, in the middle of it."""
+class ImportWatcher:
+    """A finder on sys.meta_path that calls a function as soon as a cell has imported a module."""
 
-    def __init__(self, name, tell):
+    def __init__(self, name, notify):
         self._name = name
-        self._tell = tell
+        self._notify = notify
 
     def find_spec(self, name, path=None, target=None):
-        """Knows no module, and lends its ear to the loader of one."""
+        """Finds the module as usual, and adds the call to its loader."""
         if name != self._name:
             return None
-        spec = PathFinder.find_spec(name, path, target)
+        spec: Any = PathFinder.find_spec(name, path, target)
         run = getattr(getattr(spec, "loader", None), "exec_module", None)
         if run is None:
             return None
 
         def exec_module(module):
             run(module)
-            self._tell()
+            self._notify()
 
         spec.loader.exec_module = exec_module
         return spec

@@ -119,7 +119,7 @@ class Formatter:
     def for_type(self, kind, func=None):
         """Register a function for a type, or for its name; gives the one before."""
         if is_a(kind, str):
-            return self.for_type_by_name(*_split(kind), func=func)
+            return self.for_type_by_name(*_split(kind), func=func)  # type: ignore[misc]
         before = self._of_type(kind)
         if func is not None:
             self.type_printers[kind] = func
@@ -319,7 +319,7 @@ def _is_wanted(mime, include, exclude):
 def _is_registered(formatter, value):
     lookup = getattr(formatter, "lookup", None)
     try:
-        lookup(value)
+        lookup(value)  # type: ignore[misc]
         return True
     except Exception:
         return False

@@ -1,8 +1,10 @@
-"""Output of cells that are over within milliseconds: taken by the head itself, with its answer.
+"""Output of short cells, which the head reads itself and sends with its answer.
 
 Waking init for it would cost more than the cell. Init takes over when the alarm goes off, when
 the head dies, and as long as a thread or a process is left that could write too.
 """
+
+from __future__ import annotations
 
 import os
 
@@ -29,7 +31,7 @@ def _last_pid():
         return None
 
 
-class ShortCells:
+class InlineOutput:
     """`is_alone` tells after a cell whether nothing but the head's main thread can run on."""
 
     def __init__(self, board, slot, nonce):
@@ -39,13 +41,13 @@ class ShortCells:
         self._alarm = syscalls.Alarm(fds.ALARM)
         self._capture = Capture(nonce, self._emit, self._settle)
         self._inodes = [_fstat(descriptor).st_ino for descriptor in _PIPES]
-        self._cell = None
-        self._pieces = []
+        self._cell: tuple[int, int] | None = None
+        self._pieces: list[dict] = []
         self._omitted = _NOTHING_OMITTED
         self._newest = None
         self.is_alone = False
 
-    def look(self):
+    def note_newest_pid(self):
         """Between cells: notes which process is the newest, of those that are known."""
         self._newest = _last_pid()
 
@@ -55,10 +57,10 @@ class ShortCells:
         self._cell = None
         # What was handed over and init has not taken yet would otherwise be taken for this cell's output.
         is_taken = self._board.cell(self._slot)[0] == 0
-        if self._newest is None or not is_taken or not self._board.is_quiet(self._slot):
+        if self._newest is None or not is_taken or not self._board.allows_inline(self._slot):
             self._alarm.set(AT_ONCE)
             return False
-        known = b"%d" % self._board.known(self._slot)
+        known = b"%d" % self._board.own_pid(self._slot)
         if known == _last_pid():
             self._newest = known
         self._cell = step, max_output
@@ -73,7 +75,7 @@ class ShortCells:
             return None
         if [_fstat(descriptor).st_ino for descriptor in _PIPES] != self._inodes:
             raise channel.Broken("the cell has replaced its output pipes")
-        output = self._collect(*self._cell)
+        output = self._collect(*self._cell)  # type: ignore[misc]
         self._board.set_cell(self._slot, 0, 0)
         return output
 

@@ -1,4 +1,4 @@
-"""Output of a session that is one process: taken from cells and passed on where it is written."""
+"""Output of a session in a single process: sent to the host by the thread that writes it."""
 
 import os
 import select
@@ -20,30 +20,30 @@ _exit, _now, _sleep, _get_ident = os._exit, time.monotonic, time.sleep, threadin
 _read, _write, _listdir = os.read, os.write, os.listdir
 
 
-class Outlet(streams.OutputPipes):
+class OutputPump(streams.OutputPipes):
     """What Python prints goes to the host at once, so that a crash loses nothing of it.
 
     Only what C code and programs write comes through the pipes behind descriptors 1 and 2.
     """
 
-    def __init__(self, channel, nonce, undisturbed, place):
+    def __init__(self, channel, nonce, without_interrupts, place):
         pipes = [os.pipe(), os.pipe()]
         self._readers = tuple(place(reader) for reader, _ in pipes)
         super().__init__(tuple(place(writer) for _, writer in pipes), nonce)
         self._channel = channel
-        self._undisturbed = undisturbed
+        self._without_interrupts = without_interrupts
         self._inside = set()
         self._capture = Capture(nonce, self._emit, self._settle)
-        self._taking = threading.Lock()
+        self._drain_lock = threading.Lock()
         self._watcher = _Watcher(self._readers, place)
         for writer in self.descriptors:
             _enlarge(writer)
         self._is_copy = False
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._become_copy)
+            os.register_at_fork(after_in_child=self._mark_as_copy)
 
-    def _become_copy(self):
-        """A child that user code forked has no part in the link: its output takes the pipes."""
+    def _mark_as_copy(self):
+        """A child that user code forked must not use the channel: its output goes into the pipes."""
         self._is_copy = True
 
     def mark_begin(self, step, max_output):
@@ -53,31 +53,31 @@ class Outlet(streams.OutputPipes):
         self._enter(super().mark_end, step)
 
     def write(self, which, data):
-        if self._is_shut():
+        if self._bypasses_capture():
             super()._push(self.descriptors[which], data)
         else:
             self._enter(super().write, which, data)
 
     def sync(self):
-        return self._order if self._is_shut() else self._enter(super().sync)
+        return self._order if self._bypasses_capture() else self._enter(super().sync)
 
-    def _is_shut(self):
-        """A finaliser or a signal handler may print in the middle of all this, in any thread."""
+    def _bypasses_capture(self):
+        """Whether to write straight to the pipes: a finaliser or signal handler may print in the middle of this."""
         return self._is_copy or _get_ident() in self._inside
 
     def _enter(self, work, *arguments):
         thread = _get_ident()
         self._inside.add(thread)
         try:
-            return self._undisturbed(work, *arguments)
+            return self._without_interrupts(work, *arguments)
         finally:
             self._inside.discard(thread)
 
-    def _push(self, descriptor, data):
-        with self._taking:
+    def _push(self, descriptor, data):  # type: ignore[override]
+        with self._drain_lock:
             self._drain()
-            self._pass_on(self._capture.feed, self.descriptors.index(descriptor), data)
-            if self._watcher.rests and self._capture.next_deadline() is not None:
+            self._or_exit(self._capture.feed, self.descriptors.index(descriptor), data)
+            if self._watcher.is_idle and self._capture.next_deadline() is not None:
                 self._watcher.wake()
 
     def watch(self):
@@ -86,20 +86,20 @@ class Outlet(streams.OutputPipes):
         while True:
             came = self._watcher.wait(seconds)
             try:
-                seconds = self._enter(self._look, came)
+                seconds = self._enter(self._pass_on_due, came)
             except MemoryError:
                 # The cell has taken all there is: later, or with the next cell, there is more.
                 seconds = PARTIAL_LINE_SECONDS
 
-    def _look(self, came):
+    def _pass_on_due(self, came):
         """Passes on what has come or is due; gives the seconds until the next look."""
-        with self._taking:
+        with self._drain_lock:
             self._drain()
-            self._pass_on(self._capture.tick, _now())
+            self._or_exit(self._capture.tick, _now())
             due = self._capture.next_deadline()
             if due is not None:
                 return max(0, due - _now())
-            self._watcher.rests = not came
+            self._watcher.is_idle = not came
             return PARTIAL_LINE_SECONDS if came else None
 
     def _drain(self):
@@ -109,10 +109,10 @@ class Outlet(streams.OutputPipes):
                 return
             for which, descriptor in enumerate(self._readers):
                 if descriptor in ready:
-                    self._pass_on(self._capture.feed, which, _read(descriptor, READ_BYTES))
+                    self._or_exit(self._capture.feed, which, _read(descriptor, READ_BYTES))
 
     @staticmethod
-    def _pass_on(work, *arguments):
+    def _or_exit(work, *arguments):
         try:
             work(*arguments)
         except OSError:
@@ -129,41 +129,41 @@ class Outlet(streams.OutputPipes):
 
 
 class _Watcher:
-    """Waits for the reading ends of pipes, as this system lets one."""
+    """Waits until pipes can be read, in the way that this system offers."""
 
     def __init__(self, readers, place):
-        self.rests = True
+        self.is_idle = True
         self._readers = readers
-        self._bell = None
+        self._wake_reader = None
         if os.name == "nt":
             return
-        self._bell, self._button = (place(end) for end in os.pipe())
-        self._glance, self._gaze = select.poll(), select.poll()
-        for poll in (self._glance, self._gaze):
+        self._wake_reader, self._wake_writer = (place(end) for end in os.pipe())
+        self._pipe_poll, self._full_poll = select.poll(), select.poll()
+        for poll in (self._pipe_poll, self._full_poll):
             for reader in readers:
                 poll.register(reader, select.POLLIN)
-        self._gaze.register(self._bell, select.POLLIN)
+        self._full_poll.register(self._wake_reader, select.POLLIN)
 
     def ready(self):
         """The pipes that can be read now."""
-        if self._bell is None:
+        if self._wake_reader is None:
             return [reader for reader in self._readers if _waiting_bytes(reader)]
-        return [descriptor for descriptor, _ in self._glance.poll(0)]
+        return [descriptor for descriptor, _ in self._pipe_poll.poll(0)]
 
     def wait(self, seconds):
         """Returns when there may be something to do; False when only time has passed."""
-        if self._bell is None:
+        if self._wake_reader is None:
             _sleep(WINDOWS_SECONDS)
             return False
-        came = self._gaze.poll(None if seconds is None else seconds * 1000 + 1)
-        if any(descriptor == self._bell for descriptor, _ in came):
-            _read(self._bell, 64)
+        came = self._full_poll.poll(None if seconds is None else seconds * 1000 + 1)
+        if any(descriptor == self._wake_reader for descriptor, _ in came):
+            _read(self._wake_reader, 64)
         return bool(came)
 
     def wake(self):
-        self.rests = False
-        if self._bell is not None:
-            _write(self._button, b"!")
+        self.is_idle = False
+        if self._wake_reader is not None:
+            _write(self._wake_writer, b"!")
 
 
 def _waiting_bytes(descriptor):
@@ -172,8 +172,9 @@ def _waiting_bytes(descriptor):
     import msvcrt
 
     waiting = ctypes.c_ulong(0)
-    handle = ctypes.c_void_p(msvcrt.get_osfhandle(descriptor))
-    ctypes.windll.kernel32.PeekNamedPipe(handle, None, 0, None, ctypes.byref(waiting), None)
+    handle = ctypes.c_void_p(msvcrt.get_osfhandle(descriptor))  # type: ignore[attr-defined]
+    peek = ctypes.windll.kernel32.PeekNamedPipe  # type: ignore[attr-defined]
+    peek(handle, None, 0, None, ctypes.byref(waiting), None)
     return waiting.value
 
 

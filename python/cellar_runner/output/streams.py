@@ -1,5 +1,7 @@
 """sys.stdout and sys.stderr of a cell: bytes into the head's pipes, in one order."""
 
+from __future__ import annotations
+
 import ctypes
 import io
 import os
@@ -43,7 +45,7 @@ class OutputPipes:
         self._nonce = nonce
         self._order = 0
         self._last = 0
-        self._aside = frozenset()
+        self._aside: frozenset = frozenset()
         self._lock = threading.Lock()
 
     def _mark_both(self, kind, step=0, argument=0):

@@ -1,18 +1,17 @@
-"""What a session asks of its cells: which policy they keep, and whether they are sanitised."""
+"""Checks before a cell runs: sanitises its text and refuses what the session's policy does not allow."""
 
 from __future__ import annotations
 
 from ..errors import PolicyViolation
 from ..pristine import BUILTINS as __builtins__
-from . import checker as policies
-from . import restricted
+from . import checker, restricted
 from .sanitiser import LISTED, sanitise
 
 POLICIES = ("off", "ast", "restricted")
 
 
-class Conduct:
-    """Set as an interpreter's `conduct`; None there asks nothing and costs nothing."""
+class Admission:
+    """Set as an interpreter's `admission`; with None there every cell runs as it is."""
 
     def __init__(self, policy="ast", sanitises=True):
         if policy not in POLICIES:
@@ -28,7 +27,7 @@ class Conduct:
         self._replaced = []
         self._names = interpreter.namespace
         if self._guards is not None:
-            self._guards.furnish(interpreter.namespace, interpreter.builtins)
+            self._guards.restrict_builtins(interpreter.namespace, interpreter.builtins)
         if self.sanitises and not code.isascii():
             code, self._replaced = sanitise(code)
         return code
@@ -36,8 +35,8 @@ class Conduct:
     def admit(self, tree, text):
         """The tree to run instead of a parsed cell; PolicyViolation if it must not run."""
         if self.policy == "ast":
-            violations = policies.check_tree(tree, text, self._names)
-        elif self.policy == "restricted":
+            violations = checker.check_tree(tree, text, self._names)
+        elif self._guards is not None:
             tree, violations = self._guards.guarded(tree, text, self._names)
         else:
             return tree

@@ -31,7 +31,8 @@ class Calls:
     def remember(self, node):
         """Takes an assignment, in the order of the cell: c = 'a' + 'b' makes a text of c."""
         if type(node) is _ast.AugAssign:
-            targets, before = [node.target], self._texts.get(getattr(node.target, "id", None))
+            targets: list = [node.target]
+            before = self._texts.get(getattr(node.target, "id", None))
         else:
             targets = node.targets if type(node) is _ast.Assign else [node.target]
             before = ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import _ast
 import sys
 
-from ..cells import compiler as cells
+from ..cells import compiler
 from ..cells.magics.rewriter import BUILTIN as MAGIC
 from ..pristine import BUILTINS as __builtins__
 from . import rules, strings
@@ -27,7 +27,7 @@ _Name, _Attribute, _Constant, _Call = _ast.Name, _ast.Attribute, _ast.Constant, 
 def check(source, filename="<cell>", names=None):
     """Every violation of a cell; `names` maps those bound by earlier cells to their values."""
     try:
-        _shown, text, tree, _around = cells.read(source, filename, 0)
+        _shown, text, tree, _around = compiler.read(source, filename, 0)
     except (RecursionError, MemoryError):
         return [_syntax(1, 1, "the code is too deeply nested", rules.NESTING_HINT)]
     except (SyntaxError, ValueError) as error:
@@ -171,7 +171,7 @@ class Inspection:
                 continue
             given = _NOT_GIVEN if self._names is None else self._names.get(name, _NOT_GIVEN)
             if name in rules.CALLS:
-                if given is _NOT_GIVEN or given is __builtins__.get(name):
+                if given is _NOT_GIVEN or given is __builtins__.get(name):  # type: ignore[attr-defined]
                     self._refuse_name(node)
             elif type(given) is _Module:
                 if rules.refused_import(str(given.__dict__.get("__name__"))) is not None:
@@ -296,7 +296,7 @@ class Inspection:
         if self._is_nested:
             return
         try:
-            tree = cells.read(text, "<text>", 0)[2]
+            tree = compiler.read(text, "<text>", 0)[2]
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return
         for one in Inspection(text, self._names, True).violations(tree):
@@ -305,7 +305,7 @@ class Inspection:
 
     def _look_at_magic(self, node):
         method = node.func.attr
-        texts = [argument.value for argument in node.args if type(argument) is _Constant]
+        texts: list = [argument.value for argument in node.args if type(argument) is _Constant]
         name = texts[0] if texts and type(texts[0]) is str else ""
         if method in ("timed", "timing", "clock", "help"):
             self._allow_magic(node)

@@ -46,7 +46,7 @@ class Modules:
 
     def path(self, node):
         """The dotted path of an expression that starts at a module, or None."""
-        steps = []
+        steps: list[str] = []
         while type(node) is _ast.Attribute and len(steps) < LONGEST_CHAIN:
             steps.append(node.attr)
             node = node.value

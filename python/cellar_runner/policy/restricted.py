@@ -8,7 +8,7 @@ import operator
 import sys
 import types
 
-from ..module_finder import leave_work_out, own, search_path
+from ..module_finder import exclude_workspace, import_own, search_path
 from ..pristine import BUILTINS as __builtins__
 from . import checker, rules
 from .report import Report
@@ -58,8 +58,8 @@ class RestrictionUnavailable(RuntimeError):
 def library():
     """The parts of RestrictedPython; an error that tells what to do where there is none."""
     try:
-        package = own("RestrictedPython")
-        guards, transformer = own("RestrictedPython.Guards"), own("RestrictedPython.transformer")
+        package = import_own("RestrictedPython")
+        guards, transformer = import_own("RestrictedPython.Guards"), import_own("RestrictedPython.transformer")
     except ImportError:
         raise RestrictionUnavailable(
             "the policy 'restricted' needs RestrictedPython: cellar install RestrictedPython, "
@@ -76,7 +76,7 @@ def library():
 
 def _version(package):
     try:
-        metadata = own("importlib.metadata")
+        metadata = import_own("importlib.metadata")
         # Not by its name alone: files in the folder of work can pretend to be of any version.
         found = metadata.distributions(name=package.__name__, path=search_path())
         parts = next(iter(found)).version.split(".")[:2]
@@ -112,11 +112,11 @@ class Guards:
             report.add_at(1, 1, "syntax", "the code is too deeply nested", rules.NESTING_HINT)
         return tree, report.violations()
 
-    def furnish(self, namespace, given):
+    def restrict_builtins(self, namespace, given):
         """Lets the cells of a namespace see the safe builtins alone."""
         self._printer.forget()
         # A file that a cell wrote, under a name of the list, would run without guards.
-        leave_work_out()
+        exclude_workspace()
         present = vars(builtins)
         safe = self._builtins
         for name in _PLAIN:
@@ -279,7 +279,7 @@ class Printer:
 def _transformer(base):
     """A transformer that tells its violations with their place, and knows what cells need."""
 
-    class Transformer(base.RestrictingNodeTransformer):
+    class Transformer(base.RestrictingNodeTransformer):  # type: ignore[name-defined]
         def __init__(self, report):
             super().__init__()
             self._report = report

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 
-from ..cells import compiler as cells
+from ..cells import compiler
 from ..pristine import BUILTINS as __builtins__
 
 LISTED = 50
@@ -129,7 +129,7 @@ def sanitise(source):
 
 def _is_python(source):
     try:
-        cells.parse(source, "<cell>")
+        compiler.parse(source, "<cell>")
         return True
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
@@ -206,7 +206,7 @@ class _Cleaning:
         if found.group("prefix"):
             end = self._formatted_end(start, quote)
         else:
-            end = _ENDS[quote].match(self._source, start).end()
+            end = _ENDS[quote].match(self._source, start).end()  # type: ignore[union-attr]
         if len(quote) == 1 and not (end > start and self._source[end - 1] == quote):
             curly = _CURLY[quote].search(self._source, start, end)
             if curly is not None:
@@ -234,7 +234,7 @@ class _Cleaning:
             elif text == "}":
                 depth -= 1
             elif depth and text[0] in "\"'":
-                position = _ENDS[text].match(source, position).end()
+                position = _ENDS[text].match(source, position).end()  # type: ignore[union-attr]
             elif text[0] in "\"'" and text.startswith(quote):
                 return found.start() + len(quote)
 
@@ -246,7 +246,7 @@ class _Cleaning:
         if source[start : start + 3] == source[start] * 3:
             return self._quoted_lines(start, plain)
         closed = _CLOSES[plain].match(source, after)
-        end = closed.end() if closed else _ENDS[plain].match(source, after).end()
+        end = closed.end() if closed else _ENDS[plain].match(source, after).end()  # type: ignore[union-attr]
         self._replace(start, after, plain)
         if closed:
             self._escape(end - 1, plain)

@@ -6,6 +6,10 @@ import _ast
 
 from ..pristine import BUILTINS as __builtins__
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _FUNCTIONS = (_ast.FunctionDef, _ast.AsyncFunctionDef)
 _COMPREHENSIONS = (_ast.ListComp, _ast.SetComp, _ast.DictComp, _ast.GeneratorExp)
 _LOOPS = (_ast.For, _ast.AsyncFor)
@@ -38,7 +42,7 @@ class Bindings:
     def __init__(self, tree):
         self.anywhere = set()
         self._deleted = set()
-        self._certain = {}
+        self._certain: dict[str, tuple[int, int]] = {}
         self._scope_of = {}
         for statement in tree.body:
             for name in _bound_by(statement):
@@ -57,7 +61,7 @@ class Bindings:
         return place is not None and place < at and node.id not in self._deleted
 
     def _walk(self, tree):
-        waiting = [(tree, None)]
+        waiting: list[tuple[Any, _Scope | None]] = [(tree, None)]
         while waiting:
             node, scope = waiting.pop()
             kind = type(node)

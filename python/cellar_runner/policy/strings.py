@@ -5,7 +5,7 @@ from __future__ import annotations
 import _ast
 import re
 
-from ..module_finder import own
+from ..module_finder import import_own
 from ..pristine import BUILTINS as __builtins__
 from .rules import ATTRIBUTES, CARRIED, DATA_KEYS, FIXED_NAMES, SYSTEM_FOLDERS
 
@@ -27,7 +27,7 @@ def normalised(text):
     """The text as Python would read it as a name."""
     if text.isascii():
         return text
-    return own("unicodedata").normalize("NFKC", text)
+    return import_own("unicodedata").normalize("NFKC", text)
 
 
 def text_of(node, depth=0, known=None):
@@ -88,7 +88,7 @@ def _slice(node, depth, known):
     text = text_of(node.value, depth, known)
     if text is None or type(bounds) is not _ast.Slice:
         return None
-    numbers = []
+    numbers: list[int | None] = []
     for part in (bounds.lower, bounds.upper, bounds.step):
         sign = 1
         if type(part) is _ast.UnaryOp and type(part.op) is _ast.USub:

@@ -1,5 +1,7 @@
 """Frames and JSON-RPC 2.0 on one descriptor; protocol/README.md is the contract."""
 
+from __future__ import annotations
+
 import json
 import os
 import struct
@@ -7,6 +9,10 @@ import threading
 
 from ..pristine import BUILTINS as __builtins__
 from .constants import MAX_FRAME_BYTES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Iterable
 
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 _decode = json.JSONDecoder().decode
@@ -32,18 +38,19 @@ def _frame(body):
 class Channel:
     """One end of a link. Sending and receiving block; no state is shared with user code."""
 
-    def __init__(self, descriptor, out=None):
+    def __init__(self, descriptor: int, out: int | None = None) -> None:
         self.descriptor = descriptor
         self._out = descriptor if out is None else out
         self._held = b""
-        self._unfinished = None
-        self._announced = ()
+        # A message whose attachments are still to come, and what it says of them.
+        self._unfinished: dict | None = None
+        self._announced: list[dict] = []
 
     @property
-    def has_input(self):
+    def has_input(self) -> bool:
         return bool(self._held)
 
-    def receive(self):
+    def receive(self) -> dict | None:
         """The next message, or None at the end of the stream."""
         while True:
             body = self._receive_frame()
@@ -53,7 +60,7 @@ class Channel:
             if message is not None:
                 return message
 
-    def assemble(self, body):
+    def assemble(self, body: bytes) -> dict | None:
         """The message that a frame completes; None while attachments are still to come.
 
         Attachments stand in `params` in the place of their announcements.
@@ -111,12 +118,12 @@ class Channel:
         try:
             message = _decode(_str(body, "utf-8"))
         except (ValueError, RecursionError) as error:
-            raise Broken("a message is not JSON: %s" % error)
+            raise Broken("a message is not JSON: %s" % error) from None
         if not isinstance(message, dict):
             raise Broken("a message is not an object")
         return message
 
-    def send(self, message, attachments=()):
+    def send(self, message: dict, attachments: Iterable[bytes] = ()) -> None:
         frames = _frame(_encode(message).encode("ascii"))
         for attachment in attachments:
             frames += _frame(b"\0" + attachment)
@@ -127,24 +134,25 @@ class Channel:
         while written < _len(data):
             written += _write(self._out, data[written:])
 
-    def notify(self, method, params, attachments=()):
+    def notify(self, method: str, params: dict, attachments: Iterable[bytes] = ()) -> None:
         self.send({"jsonrpc": "2.0", "method": method, "params": params}, attachments)
 
-    def answer(self, identifier, result):
+    def answer(self, identifier: int, result: object) -> None:
         self.send({"jsonrpc": "2.0", "id": identifier, "result": result})
 
-    def refuse(self, identifier, code, text):
+    def refuse(self, identifier: int, code: int, text: str) -> None:
         self.send({"jsonrpc": "2.0", "id": identifier, "error": {"code": code, "message": text}})
 
 
 class SharedChannel(Channel):
     """A channel on which several threads send, and what interrupts one of them may too."""
 
-    def __init__(self, descriptor, out=None):
+    def __init__(self, descriptor: int, out: int | None = None) -> None:
         super().__init__(descriptor, out)
         self._sending = threading.Lock()
-        self._inside = set()
-        self._late = []
+        # Threads that are sending, and what they were interrupted to send.
+        self._inside: set[int] = set()
+        self._late: list[bytes] = []
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._renew)
 

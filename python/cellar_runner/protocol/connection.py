@@ -1,5 +1,7 @@
 """How a process of the sandbox opens a link to the host."""
 
+from __future__ import annotations
+
 import os
 import socket
 import sys
@@ -11,7 +13,7 @@ SOCKET_NAME = "host.sock"
 ABILITIES = ["checkpoints", "fork", "interrupt", "display"]
 
 
-def open_link(folder, role, session, token, branch=0, generation=0):
+def open_link(folder: int, role: str, session: str, token: str, branch: int = 0, generation: int = 0) -> int:
     """The descriptor of a new link on which the hello is already sent."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     os.fchdir(folder)

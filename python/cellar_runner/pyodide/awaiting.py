@@ -1,4 +1,4 @@
-"""Lets plain calls of what the host answers wait, where nothing but `await` can: at the top of a cell."""
+"""Puts `await` before calls that the host answers, at the top of a cell, where nothing else can wait."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ async def settled(value):
     return await value if type(value) is Pending else value
 
 
-class Awaiting:
-    """Stands before the conduct of a session, and rewrites the tree that it admits."""
+class AwaitingAdmission:
+    """Wraps the admission of a session, and rewrites the tree that it admits."""
 
-    def __init__(self, conduct, names):
-        self._conduct = conduct
+    def __init__(self, admission, names):
+        self._admission = admission
         self._names = names
 
     def prepare(self, code, interpreter):
-        return code if self._conduct is None else self._conduct.prepare(code, interpreter)
+        return code if self._admission is None else self._admission.prepare(code, interpreter)
 
     def admit(self, tree, text):
-        if self._conduct is not None:
-            tree = self._conduct.admit(tree, text)
+        if self._admission is not None:
+            tree = self._admission.admit(tree, text)
         if any(name in text for name in self._names):
             try:
-                _Rewriting(self._names).visit(tree, True)
+                _AwaitRewriter(self._names).visit(tree, True)
             except RecursionError:
                 # Too deeply nested: its calls say that they must be awaited.
                 return tree
         return tree
 
     def report(self, outcome):
-        if self._conduct is not None:
-            self._conduct.report(outcome)
+        if self._admission is not None:
+            self._admission.report(outcome)
 
 
-class _Rewriting:
+class _AwaitRewriter:
     """Puts `await` before the calls of some names, where one may stand."""
 
     def __init__(self, names):
@@ -118,7 +118,7 @@ class _Rewriting:
 
     def _lists(self, node, fields, can_wait):
         for field in fields:
-            parts = getattr(node, field, None) or ()
+            parts = getattr(node, field, None) or []
             for at, part in enumerate(parts):
                 if isinstance(part, _ast.AST):
                     parts[at] = self.visit(part, can_wait)

@@ -7,12 +7,14 @@ works; the host's answers come then. Calls of what the host answers get their `a
 import os
 import time
 
-from ..cells.event_loop import EventLoop, adopt, noting_context
+from ..cells.event_loop import EventLoop, copy_variables, noting_context
 from ..cells.interpreter import Interpreter
 from ..pristine import BUILTINS as __builtins__
 from ..protocol import channel
 from . import awaiting
 from .session import Wasm, open_session
+
+TYPE_CHECKING = False
 
 # So that timers and frames of the host are served in good time.
 LONGEST_SECONDS = 1.0
@@ -25,7 +27,7 @@ class SteppedLoop(EventLoop):
 
     def pieces(self, coroutine, look):
         """Yields the seconds until something is due; `look` may raise an interrupt."""
-        contexts = []
+        contexts: list = []
         loop = self.attach()
         task = loop.create_task(noting_context(coroutine, contexts))
         try:
@@ -41,11 +43,14 @@ class SteppedLoop(EventLoop):
             raise
         finally:
             for context in contexts:
-                adopt(context)
+                copy_variables(context)
 
 
 class SteppedInterpreter(Interpreter):
     """Runs one cell as a generator."""
+
+    if TYPE_CHECKING:
+        _loop: SteppedLoop
 
     def __init__(self, display, look, answered):
         self._answered = answered
@@ -54,12 +59,12 @@ class SteppedInterpreter(Interpreter):
         self._look = look
 
     @property
-    def conduct(self):
+    def admission(self):
         return self._awaiting
 
-    @conduct.setter
-    def conduct(self, conduct):
-        self._awaiting = awaiting.Awaiting(conduct, self._answered)
+    @admission.setter
+    def admission(self, admission):
+        self._awaiting = awaiting.AwaitingAdmission(admission, self._answered)
 
     def pieces(self, number, code):
         """Yields while it waits; gives what `run` would give."""
@@ -94,6 +99,8 @@ class Direct(Wasm):
     """Cannot wait for the host: a cell awaits its answers, and JavaScript brings them."""
 
     can_wait = False
+    if TYPE_CHECKING:
+        _interpreter: SteppedInterpreter
 
     def __init__(self, port):
         self._is_overdue, self._posted, self._pieces, self._is_asked = port.isOverdue, 0, None, False
@@ -102,7 +109,7 @@ class Direct(Wasm):
 
     def _make_interpreter(self):
         self._builtins[awaiting.HELPER] = awaiting.settled
-        return SteppedInterpreter(self._display, self._strike, self._answered_names)
+        return SteppedInterpreter(self._display, self._raise_if_interrupted, self._answered_names)
 
     def take(self, body):
         """Handles one frame; gives the seconds until `resume`, or None when nothing is open."""

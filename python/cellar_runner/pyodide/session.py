@@ -4,7 +4,7 @@ Nothing here may be imported outside Pyodide. The port is an object of JavaScrip
 writes frames, gives what C code wrote, and carries the signals of the host.
 """
 
-import _signal as _signals
+import _signal as _signals  # type: ignore[import-not-found]
 import os
 import signal
 import sys
@@ -14,10 +14,12 @@ from .. import module_finder
 from ..output import marks, streams
 from ..output.capture import Capture
 from ..pristine import BUILTINS as __builtins__
-from ..protocol import channel as wire
+from ..protocol.channel import Broken, Channel
 from ..session import workspace_files
 from ..session.service import Service
 from . import sever_js, single_thread_loop
+
+TYPE_CHECKING = False
 
 ABILITIES = ["interrupt", "display"]
 NO_CHECKPOINTS = {"planned": False, "reason": "no checkpoints: WebAssembly cannot be forked"}
@@ -25,7 +27,7 @@ NO_CHECKPOINTS = {"planned": False, "reason": "no checkpoints: WebAssembly canno
 _now, _signal, _SIGPROF = time.monotonic, _signals.signal, int(signal.SIGPROF)
 
 
-class PortChannel(wire.Channel):
+class PortChannel(Channel):
     """Frames that JavaScript reads and writes."""
 
     def __init__(self, port):
@@ -44,13 +46,13 @@ class PortChannel(wire.Channel):
         self._give(data)
 
 
-class Spout(streams.OutputPipes):
+class PortOutput(streams.OutputPipes):
     """Output goes to the host where it is written; raw output is taken from JavaScript first."""
 
-    def __init__(self, channel, nonce, undisturbed, port):
+    def __init__(self, channel, nonce, without_interrupts, port):
         super().__init__((os.dup(1), os.dup(2)), nonce)
         self._channel = channel
-        self._undisturbed = undisturbed
+        self._without_interrupts = without_interrupts
         self._take_raw, self._set_partial = port.takeRaw, port.setPartialLine
         self._capture = Capture(nonce, self._emit, self._settle)
         self._is_inside = False
@@ -72,7 +74,7 @@ class Spout(streams.OutputPipes):
     def sync(self):
         return self._order if self._is_inside else self._enter(super().sync)
 
-    def look(self):
+    def pass_on(self):
         """Passes on raw output, and lines that stay unfinished."""
         if not self._is_inside:
             self._enter(self._tick)
@@ -82,7 +84,7 @@ class Spout(streams.OutputPipes):
         self._capture.tick(_now())
 
     def _enter(self, work, *arguments):
-        return self._undisturbed(self._work, work, *arguments)
+        return self._without_interrupts(self._work, work, *arguments)
 
     def _work(self, work, *arguments):
         self._is_inside = True
@@ -95,7 +97,7 @@ class Spout(streams.OutputPipes):
                 self._has_partial = has_partial
                 self._set_partial(has_partial)
 
-    def _push(self, descriptor, data):
+    def _push(self, descriptor, data):  # type: ignore[override]
         self._drain()
         self._capture.feed(self.descriptors.index(descriptor), data)
 
@@ -120,13 +122,17 @@ _push_raw = streams.OutputPipes._push
 class Wasm(Service):
     """Cells run in the only thread there is; another one of JavaScript hears the host meanwhile."""
 
+    if TYPE_CHECKING:
+        _channel: PortChannel
+        _pipes: PortOutput
+
     def __init__(self, port):
         super().__init__()
         self._wanted_step, self._see = port.wantedStep, port.see
-        self.shelf = workspace_files.Files(os.getcwd())
+        self.files = workspace_files.Files(os.getcwd())
         channel = PortChannel(port)
-        spout = Spout(channel, marks.new_nonce(), self._undisturbed, port)
-        self._connect(channel, spout)
+        output = PortOutput(channel, marks.new_nonce(), self._without_interrupts, port)
+        self._connect(channel, output)
         self._new_interpreter()
 
     def take(self, body):
@@ -138,8 +144,8 @@ class Wasm(Service):
     def greet(self, body):
         """Answers the first frame."""
         message = self._channel.parsed(body)
-        if message.get("method") != "plain_boot":
-            raise wire.Broken("the first message must be plain_boot")
+        if message is None or message.get("method") != "plain_boot":
+            raise Broken("the first message must be plain_boot")
         self.say_hello(message["params"], ABILITIES)
 
     def _begin_cell(self, params):
@@ -147,7 +153,7 @@ class Wasm(Service):
         super()._begin_cell(params)
 
     def _on_reminder(self, _number, _frame):
-        self._pipes.look()
+        self._pipes.pass_on()
 
     def _on_interrupt(self, number, frame):
         self._see()

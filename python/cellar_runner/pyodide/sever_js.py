@@ -1,4 +1,4 @@
-"""Closes the ways from Python to JavaScript. Behind a wall this is tidiness; without, all there is."""
+"""Removes Python's access to JavaScript objects: one more layer behind a wall, the only one without."""
 
 import sys
 

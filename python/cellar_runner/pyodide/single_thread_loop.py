@@ -6,6 +6,10 @@ import time
 
 from ..pristine import BUILTINS as __builtins__
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections import deque
+
 # So that a clock that was set, or a lost wake-up, delays nothing for long.
 LONGEST_MILLISECONDS = 1000
 
@@ -13,7 +17,7 @@ _now, _raise_signal = time.monotonic, signal.raise_signal
 
 
 class _Rest:
-    """In the place of a selector: there are no descriptors to wait for, only time."""
+    """Stands in for a selector: there are no descriptors to wait for, only time."""
 
     def __init__(self, pause):
         self._pause = pause
@@ -28,6 +32,11 @@ class _Rest:
 
 class Loop(asyncio.BaseEventLoop):
     """An event loop of timers and callbacks. It runs wherever it is told to, to the end."""
+
+    if TYPE_CHECKING:
+        # Of the base class, which the types of asyncio do not tell.
+        _ready: deque
+        _scheduled: list
 
     def __init__(self, pause):
         super().__init__()
@@ -48,7 +57,7 @@ class Loop(asyncio.BaseEventLoop):
         """There is no other thread that could wake this one."""
 
 
-class _Policy(asyncio.events._BaseDefaultEventLoopPolicy):
+class _Policy(asyncio.events._BaseDefaultEventLoopPolicy):  # type: ignore[name-defined]
     """Gives every caller of asyncio such a loop."""
 
     def __init__(self, pause):
@@ -85,5 +94,5 @@ def install(wait):
     sleep.__module__, sleep.__qualname__ = "time", "sleep"
     time.sleep = sleep
     asyncio._set_running_loop(None)
-    asyncio.events._set_event_loop_policy(_Policy(pause))
+    asyncio.events._set_event_loop_policy(_Policy(pause))  # type: ignore[attr-defined]
     asyncio.set_event_loop(None)

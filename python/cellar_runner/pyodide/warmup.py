@@ -1,4 +1,4 @@
-"""Plays cells through before Python's memory is kept: sessions that start from it find all that warm."""
+"""Imports modules and runs cells before Python's memory is saved, so that sessions start with them loaded."""
 
 import gc
 import importlib
@@ -20,7 +20,7 @@ CELLS = (warmup.CODE, "import asyncio\nawait asyncio.sleep(0)", "1 / 0")
 
 
 class _Port:
-    """A host that hears everything and says nothing."""
+    """A port whose host sends nothing and ignores what it gets."""
 
     def read(self):
         return None
@@ -37,14 +37,14 @@ class _Port:
         """Nobody waits for it."""
 
 
-class _Rehearsal(Wasm):
-    def play(self):
+class _WarmupSession(Wasm):
+    def run_cells(self):
         for number, code in enumerate(CELLS, 1):
             self._run({"step": number, "number": number, "code": code, "max_output": 1000})
         # Their numbers mean other files in a process that starts from this memory.
         for descriptor in self._pipes.descriptors:
             os.close(descriptor)
-        self._interpreter.streams[0].close()
+        self._interpreter.streams[0].close()  # type: ignore[index]
 
 
 def rehearse():
@@ -52,5 +52,5 @@ def rehearse():
         importlib.import_module(name)
     port = _Port()
     single_thread_loop.install(port.wait)
-    _Rehearsal(port).play()
+    _WarmupSession(port).run_cells()
     gc.collect()

@@ -10,8 +10,8 @@ class Board:
     """A page shared by init and the heads, with a slot of a few words for each branch.
 
     The step that was interrupted; whether nothing but the head can write to the output pipes, so
-    that a short cell's output need not pass through init; the cell that runs under that rule; and
-    the newest process that init has made itself, which is no stranger.
+    that it may send a short cell's output inline with its answer; the cell that runs so; and the pid
+    of the newest process that init has made itself, which is none of a cell's.
     """
 
     _slot = struct.Struct("=QQQQQ")
@@ -41,16 +41,16 @@ class Board:
     def interrupted(self, slot):
         return self._word.unpack_from(self._page, slot)[0]
 
-    def set_quiet(self, slot, quiet):
-        self._word.pack_into(self._page, slot + 8, int(quiet))
+    def allow_inline(self, slot, allowed):
+        self._word.pack_into(self._page, slot + 8, int(allowed))
 
-    def is_quiet(self, slot):
+    def allows_inline(self, slot):
         return bool(self._word.unpack_from(self._page, slot + 8)[0])
 
-    def set_known(self, slot, pid):
+    def set_own_pid(self, slot, pid):
         self._word.pack_into(self._page, slot + 32, pid)
 
-    def known(self, slot):
+    def own_pid(self, slot):
         return self._word.unpack_from(self._page, slot + 32)[0]
 
     def set_cell(self, slot, step, max_output):

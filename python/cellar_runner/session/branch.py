@@ -1,4 +1,4 @@
-"""One line of a session's history: its head, its output and its parked checkpoints."""
+"""A branch of a session, as init keeps it: its head, its output and its parked checkpoints."""
 
 import json
 import os
@@ -7,15 +7,15 @@ import signal
 import socket
 import time
 
-from ..linux import fds, processes
+from ..linux import fds, processes, syscalls
 from ..output.capture import Capture
 from . import checkpoint
 
 READ_BYTES = 1 << 16
-# A head that ends so soon, before a cell has begun, was not fit to live.
-FRAIL_SECONDS = 5
-# So many of one checkpoint, and of a branch one after the other, before it is given up.
-FRAIL_HEADS, FRAIL_GENERATIONS = 3, 12
+# A head that ends within this time, before a cell has begun, counts as an early death.
+EARLY_DEATH_SECONDS = 5
+# After so many, one after the other, a checkpoint is forgotten, or the branch given up.
+CHECKPOINT_EARLY_DEATHS, BRANCH_EARLY_DEATHS = 3, 12
 
 
 class Parked:
@@ -25,20 +25,20 @@ class Parked:
         self.step = step
         self.pid = pid
         self.link = link
-        self.frail = 0
+        self.early_deaths = 0
 
-    def wake(self, orders, descriptors, deadline, hear):
-        """The pid that it gives for what it forked, or -1. A cell may have stopped or replaced the copy."""
+    def wake(self, orders, descriptors, deadline, on_message):
+        """Has the copy fork; gives the pid that it reports, or -1. A cell may have stopped or replaced the copy."""
         try:
             os.kill(self.pid, signal.SIGCONT)
             data = json.dumps(orders).encode()
             fds.send_with_descriptors(self.link, data, descriptors, socket.MSG_DONTWAIT)
-            return self._await_pid(deadline, hear)
+            return self._await_pid(deadline, on_message)
         except OSError:
             return -1
 
-    def _await_pid(self, deadline, hear):
-        """`hear` gets what the copy still had to say before."""
+    def _await_pid(self, deadline, on_message):
+        """`on_message` gets what the copy still had to say before."""
         poll = select.poll()
         poll.register(self.link, select.POLLIN)
         while poll.poll(max(0, deadline - time.monotonic()) * 1000):
@@ -48,7 +48,7 @@ class Parked:
             pid = _member(data, "pid")
             if type(pid) is int:
                 return pid
-            hear(self, data)
+            on_message(self, data)
         return -1
 
 
@@ -63,33 +63,34 @@ def _member(data, name):
 class Branch:
     """`generation` counts the heads: each has its own pipes, link and channel."""
 
-    def __init__(self, number, slot, keep, host, board, census, writers):
+    def __init__(self, number, slot, keep, host, board, own_processes, writers):
         self.number = number
         self.slot = slot
         self.generation = 0
-        self.pid = None
+        self.pid: int | None = None
         self.killed = False
-        self.starved = False
-        self.parked = []
-        self.capture = None
+        self.out_of_memory = False
+        self.parked: list[Parked] = []
+        self.capture: Capture = None  # type: ignore[assignment]
         self._keep = keep
         self._host = host
         self._board = board
-        self._census = census
+        self._own_processes = own_processes
         self._writers = writers
-        self._pipes = []
-        self._ended = set()
-        self.link = None
-        self._spare = None
-        self._listens = False
-        self.alarm = None
+        self._pipes: list[int] = []
+        self._ended: set[int] = set()
+        # None while there is no head, or once it has closed its end.
+        self.link: socket.socket | None = None
+        self._spare: socket.socket | None = None
+        self._reads_output = False
+        self.alarm: syscalls.Alarm | None = None
         self._opened = 0.0
-        self._frail = 0
+        self._early_deaths = 0
 
     def open(self, pipes, link, alarm, nonce):
         self._pipes = pipes
         self.alarm = alarm
-        self._rest()
+        self._stop_reading()
         self._ended = set()
         self._opened = time.monotonic()
         self.link = link
@@ -107,39 +108,39 @@ class Branch:
             self.alarm = None
         self._drop_spare()
 
-    def _rest(self):
-        """The head is alone: it delivers what short cells write, and calls when one is not short."""
-        self._listens = False
+    def _stop_reading(self):
+        """Leaves output to the head, as nothing else can write: it sets off the alarm when a cell is not short."""
+        self._reads_output = False
         self._board.set_cell(self.slot, 0, 0)
-        self._board.set_quiet(self.slot, True)
+        self._board.allow_inline(self.slot, True)
 
-    def watch_unless_alone(self):
-        """What earlier heads have left running may write too, and is to be counted."""
-        if self._census.count():
-            self._listens = True
-            self._board.set_quiet(self.slot, False)
+    def read_output_unless_alone(self):
+        """Reads the pipes if processes that earlier heads left running may write to them too."""
+        if self._own_processes.count():
+            self._reads_output = True
+            self._board.allow_inline(self.slot, False)
 
     def note_death(self, step):
-        """Forgets a checkpoint whose heads do not live; True when no head of this branch does."""
-        if step is not None or time.monotonic() - self._opened > FRAIL_SECONDS:
-            self._frail = 0
+        """Counts early deaths: forgets a checkpoint whose heads keep dying; True when the branch is to be given up."""
+        if step is not None or time.monotonic() - self._opened > EARLY_DEATH_SECONDS:
+            self._early_deaths = 0
             return False
-        self._frail += 1
+        self._early_deaths += 1
         if self.parked:
             newest = self.parked[-1]
-            newest.frail += 1
-            if newest.frail >= FRAIL_HEADS:
+            newest.early_deaths += 1
+            if newest.early_deaths >= CHECKPOINT_EARLY_DEATHS:
                 self.forget(newest)
-        return self._frail >= FRAIL_GENERATIONS
+        return self._early_deaths >= BRANCH_EARLY_DEATHS
 
-    def _wake_up(self):
-        self.alarm.acknowledge()
-        self._listens = True
-        self._board.set_quiet(self.slot, False)
-        self._learn_cell()
+    def _start_reading(self):
+        self.alarm.acknowledge()  # type: ignore[union-attr]
+        self._reads_output = True
+        self._board.allow_inline(self.slot, False)
+        self._open_inline_cell()
 
-    def _learn_cell(self):
-        """A cell that was begun as a short one told its step on the board only."""
+    def _open_inline_cell(self):
+        """Opens the capture of a cell that began with inline output: only the board has its step."""
         step, max_output = self._board.cell(self.slot)
         if step:
             self.capture.open(step, max_output)
@@ -150,12 +151,12 @@ class Branch:
         if self.link is not None:
             yield self.link.fileno(), self._accept_parked
         if self.alarm is not None:
-            yield self.alarm.descriptor, self._wake_up
-        for which, descriptor in enumerate(self._pipes if self._listens else ()):
+            yield self.alarm.descriptor, self._start_reading
+        for which, descriptor in enumerate(self._pipes if self._reads_output else ()):
             if which not in self._ended and self.capture.wants(which):
                 yield descriptor, lambda which=which: self._read(which)
         for parked in self.parked:
-            yield parked.link.fileno(), lambda parked=parked: self._hear(parked)
+            yield parked.link.fileno(), lambda parked=parked: self._read_checkpoint(parked)
 
     def _read(self, which):
         try:
@@ -181,7 +182,7 @@ class Branch:
 
     def read_rest(self):
         """Everything still in the pipes of a dead head, bounded by what a pipe holds."""
-        self._learn_cell()
+        self._open_inline_cell()
         for which in range(len(self._pipes)):
             for _ in range(64):
                 if not self._read(which):
@@ -200,34 +201,34 @@ class Branch:
 
     def _accept_parked(self):
         try:
-            data = self.link.recv(checkpoint.WRITING.size + 1, socket.MSG_DONTWAIT)
+            data = self.link.recv(checkpoint.WRITING.size + 1, socket.MSG_DONTWAIT)  # type: ignore[union-attr]
         except BlockingIOError:
             return
         except OSError:
             data = b""
         if not data:
-            self.link.close()
+            self.link.close()  # type: ignore[union-attr]
             self.link = None
         elif len(data) == checkpoint.PARKED.size:
             self._park(*checkpoint.PARKED.unpack(data))
         elif len(data) == checkpoint.WRITING.size:
             writer, pid, _ = checkpoint.WRITING.unpack(data)
-            if self._census.is_new_child(pid):
+            if self._own_processes.is_new_child(pid):
                 self._writers.note(writer, pid)
 
     def _park(self, step, pid):
         # A cell can say anything here; only what the kernel confirms is a checkpoint.
-        if self._spare is not None and self._census.is_new_child(pid):
+        if self._spare is not None and self._own_processes.is_new_child(pid):
             self.parked.append(Parked(step, pid, self._spare))
             self._spare = None
             # This head has come as far as the end of a cell.
-            self._frail = 0
+            self._early_deaths = 0
         while len(self.parked) > self._keep:
             self.forget(self.parked[0])
         with self.new_spare() as theirs:
             try:
-                descriptors = [theirs.fileno()]
-                fds.send_with_descriptors(self.link, checkpoint.SPARE_LINK, descriptors, socket.MSG_DONTWAIT)
+                link, descriptors = self.link, [theirs.fileno()]
+                fds.send_with_descriptors(link, checkpoint.SPARE_LINK, descriptors, socket.MSG_DONTWAIT)  # type: ignore[arg-type]
             except OSError:
                 # A head that does not take them gets no more checkpoints.
                 pass
@@ -235,7 +236,7 @@ class Branch:
     def lend(self, kind, descriptor):
         """Passes a link or a file on to the head; False when it does not take it."""
         try:
-            fds.send_with_descriptors(self.link, kind, [descriptor], socket.MSG_DONTWAIT)
+            fds.send_with_descriptors(self.link, kind, [descriptor], socket.MSG_DONTWAIT)  # type: ignore[arg-type]
         except (OSError, AttributeError):
             return False
         finally:
@@ -243,15 +244,15 @@ class Branch:
         return True
 
     def expect_parked(self, milliseconds):
-        """Waits a moment for the word of a checkpoint that is being made."""
+        """Waits a moment for the message of a checkpoint that is being made."""
         if self.link is not None:
             poll = select.poll()
             poll.register(self.link, select.POLLIN)
             if poll.poll(milliseconds):
                 self._accept_parked()
 
-    def _hear(self, parked):
-        """The first word of a checkpoint says what it had to let go; its end says it is dead."""
+    def _read_checkpoint(self, parked):
+        """Reads from a checkpoint: first what it could not keep open; the end of the link means it is dead."""
         try:
             data = parked.link.recv(fds.MAX_MESSAGE_BYTES, socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -328,9 +329,9 @@ class Branch:
         )
 
     def _settle(self, step, order, omitted):
-        strangers = self._census.count()
-        if not strangers and processes.threads(self.pid) == 1:
-            self._rest()
+        user_processes = self._own_processes.count()
+        if not user_processes and processes.threads(self.pid) == 1:
+            self._stop_reading()
         self._host.notify(
             "settled",
             {
@@ -339,6 +340,6 @@ class Branch:
                 "step": step,
                 "seq": order,
                 "omitted": omitted,
-                "processes": strangers,
+                "processes": user_processes,
             },
         )

@@ -13,7 +13,7 @@ import time
 
 from ..linux import fds, fork_memory, syscalls
 
-REST_MILLISECONDS = 1
+REQUEST_WAIT_MILLISECONDS = 1
 SPARE_SECONDS = 0.2
 MAX_GROWTH_BYTES = 256 << 20
 LEAVING_MILLISECONDS = 5
@@ -88,8 +88,8 @@ def _uses_cuda():
         return False
 
 
-def rest(channel, milliseconds):
-    """Lets others use the processor first; True when a request is already there."""
+def wait_for_request(channel, milliseconds):
+    """Lets others use the processor for a moment; True when a request has come."""
     if channel.has_input:
         return True
     poll = select.poll()
@@ -113,19 +113,19 @@ class Checkpointer:
             self._held = fork_memory.anonymous_bytes()
         self._pages.before_fork()
         # What can be found out before the fork is: whatever the copy does costs it pages.
-        holdings = _Holdings()
+        open_descriptors = _OpenDescriptors()
         with socket.socket(fileno=os.dup(fds.LINK)) as link:
             if not self._has_spare:
                 self._receive(link, SPARE_LINK)
             # Before the fork: no cell that comes meanwhile finds the copy open.
-            self._let_be_seen(False)
+            self._set_visible(False)
             try:
-                pid = fork_deaf()
+                pid = fork_without_signals()
             except OSError:
-                self._let_be_seen(True)
+                self._set_visible(True)
                 raise
             if pid:
-                self._let_be_seen(True)
+                self._set_visible(True)
                 link.send(PARKED.pack(step, pid))
         if pid:
             os.close(fds.SPARE)
@@ -134,12 +134,12 @@ class Checkpointer:
             return None
         self._has_spare = True
         try:
-            return _wait(holdings, self._let_be_seen)
+            return _wait_parked(open_descriptors, self._set_visible)
         except BaseException:
             # Nothing but a new head may go on from here.
             os._exit(1)
 
-    def _let_be_seen(self, seen):
+    def _set_visible(self, seen):
         if self.hides_copies:
             syscalls.prctl(syscalls.PR_SET_DUMPABLE, int(seen))
 
@@ -169,8 +169,8 @@ class Checkpointer:
         raise OSError("no connection from init")
 
 
-def fork_deaf():
-    """A copy without signals: a cell's handlers must not run in what outlives the cell."""
+def fork_without_signals():
+    """Forks with all signals blocked: a cell's handlers must not run in a copy that outlives the cell."""
     mask, pid = _set_signal_mask(signal.SIG_BLOCK, _SIGNALS), None
     try:
         pid = syscalls.sibling_fork()
@@ -189,13 +189,13 @@ def _place_high(descriptor, number):
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def _wait(holdings, let_be_seen):
-    """The parked copy. Returns only in a new head, with its orders and descriptors."""
+def _wait_parked(open_descriptors, set_visible):
+    """Waits in the parked copy. Returns only in a new head, with its orders and descriptors."""
     fds.open_descriptor_range()
     fds.place(fds.SPARE, fds.WAKE)
-    holdings.let_go()
+    open_descriptors.close_shared()
     wake = socket.socket(fileno=fds.WAKE)
-    wake.send(holdings.farewell)
+    wake.send(open_descriptors.lost_message)
     while True:
         data, descriptors = fds.receive_with_descriptors(wake)
         if not data:
@@ -206,17 +206,17 @@ def _wait(holdings, let_be_seen):
             pid = -1
         if pid == 0:
             wake.close()
-            let_be_seen(True)
+            set_visible(True)
             os.setsid()
-            holdings.take_up()
+            open_descriptors.reopen_files()
             return _decode(data.decode()), descriptors
         for descriptor in descriptors:
             os.close(descriptor)
         wake.send(_encode({"pid": pid}).encode())
 
 
-class _Holdings:
-    """The descriptors that a copy must change, by their kind."""
+class _OpenDescriptors:
+    """The descriptors of a cell that a copy must close or reopen."""
 
     def __init__(self):
         self._files = []
@@ -239,9 +239,9 @@ class _Holdings:
                     self._files.append((number, flags, os.lseek(number, 0, os.SEEK_CUR)))
                 except OSError:
                     continue
-        self.farewell = _encode({"lost": lost[:64]}).encode()
+        self.lost_message = _encode({"lost": lost[:64]}).encode()
 
-    def let_go(self):
+    def close_shared(self):
         """Closes what cannot be shared with the head."""
         null = os.open(os.devnull, os.O_RDONLY)
         for number in (0, 1, 2):
@@ -257,7 +257,7 @@ class _Holdings:
                 os.dup2(dead, number, inheritable)
             os.close(dead)
 
-    def take_up(self):
+    def reopen_files(self):
         """In a new head: offsets of its own, as they were at the checkpoint."""
         for number, flags, offset in self._files:
             try:

@@ -14,13 +14,13 @@ MOST_RESTARTS = 100
 
 
 class Relay:
-    """Init's view of the process that relays; without a way out there is none."""
+    """Starts and restarts the relaying process, in init; without a way out there is none."""
 
     def __init__(self, egress):
-        self.pid = None
+        self.pid: int | None = None
         self._egress = egress
         self._left = MOST_RESTARTS
-        self._listener = None
+        self._listener: socket.socket | None = None
         if egress is not None:
             self._listen()
             self.ensure()
@@ -53,23 +53,23 @@ class Relay:
             # Cells hold every place; with the end of one of them this is tried again.
             return
         if pid == 0:
-            self._become()
+            self._run_relay()
         self._left -= 1
         self.pid = pid
 
-    def _become(self):
+    def _run_relay(self):
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            syscalls.close_all_except([self._listener.fileno(), self._egress])
+            syscalls.close_all_except([self._listener.fileno(), self._egress])  # type: ignore[union-attr]
             os.setsid()
-            Carrier(self._listener, "/proc/self/fd/%d" % self._egress).run()
+            ProxyRelay(self._listener, "/proc/self/fd/%d" % self._egress).run()
         finally:
             os._exit(1)
 
 
-class Carrier:
-    """Accepts connections and gives each a partner at the proxy."""
+class ProxyRelay:
+    """Accepts connections and connects each to the proxy."""
 
     def __init__(self, listener, proxy):
         self._listener = listener
@@ -84,7 +84,7 @@ class Carrier:
             self.turn(None)
 
     def turn(self, timeout):
-        self._open_door(self._pairs < MOST_PAIRS)
+        self._set_accepting(self._pairs < MOST_PAIRS)
         for key, events in self._selector.select(timeout):
             if key.data is None:
                 self._accept()
@@ -95,7 +95,7 @@ class Carrier:
                 if flow.is_over:
                     self._pairs -= 1
 
-    def _open_door(self, accepts):
+    def _set_accepting(self, accepts):
         if accepts and not self._accepts:
             self._selector.register(self._listener, selectors.EVENT_READ)
         elif self._accepts and not accepts:

@@ -10,21 +10,27 @@ from .. import module_finder
 from ..errors import HostError
 from ..linux import fds, jail, syscalls
 from ..output import streams
-from ..output.inline import ShortCells
+from ..output.inline import InlineOutput
 from ..protocol import channel
 from ..state import writer
 from . import checkpoint, warmup
 from .service import Service
 
-NO_PLAN = {"planned": False}
-NO_THREADS = frozenset()
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..cells.interpreter import Interpreter
+    from ..context.mapped_text import Backing
+    from .board import Board
 
-REHEARSED = {"step": 0, "number": 0, "code": warmup.CODE, "max_output": 0, "checkpoint": "off"}
-# Under this step what a rehearsal writes is nobody's, should init have to pass it on.
-REHEARSAL_STEP = 0xFFFFFFFF
+NO_PLAN = {"planned": False}
+NO_THREADS: frozenset = frozenset()
+
+WARMUP_CELL = {"step": 0, "number": 0, "code": warmup.CODE, "max_output": 0, "checkpoint": "off"}
+# The step of warm-up cells: should init have to pass on what they write, it belongs to no cell.
+WARMUP_STEP = 0xFFFFFFFF
 NOTHING_WRITTEN = {"pieces": [], "omitted": {"stdout": 0, "stderr": 0}}
 
-AWAKE_NANOSECONDS = 400_000
+SPIN_NANOSECONDS = 400_000
 
 _exit, _now = os._exit, time.monotonic_ns
 _main_thread, _native_id = threading.main_thread(), threading.get_native_id
@@ -37,19 +43,19 @@ class Head(Service):
         super().__init__()
         # Whether the host's network is the session's own.
         self.has_network = has_network
-        self._board = None
+        self._board: Board = None  # type: ignore[assignment]
         self._soft_files = 0
         self._slot = 0
-        self._short_cells = None
+        self._inline_output: InlineOutput = None  # type: ignore[assignment]
         self._checkpointer = checkpoint.Checkpointer()
-        self._obstacles = None
+        self._obstacles: checkpoint.Obstacles = None  # type: ignore[assignment]
         self._is_busy = False
-        self._inbox = []
+        self._inbox: list[dict] = []
         self._reading = threading.Lock()
-        self._reader = None
-        self._understudy = None
+        self._reader: int | None = None
+        self._warmup_interpreter: Interpreter | None = None
         # The file that a large context lies on.
-        self.backing = None
+        self.backing: Backing | None = None
         # Made in the zygote, so that sessions share its pages.
         self._new_interpreter()
 
@@ -58,14 +64,15 @@ class Head(Service):
         interpreter.network = self.has_network
         return interpreter
 
-    def move_in(self, board, soft_files, hides_copies):
+    def join_session(self, board, soft_files, hides_copies):
+        """Takes over what all heads of the session have in common."""
         self._board = board
         self._soft_files = soft_files
         self._checkpointer.hides_copies = hides_copies
         if self.backing is not None:
             self.backing.open_anew()
 
-    def adopt(self, orders, descriptors):
+    def attach(self, orders, descriptors):
         """Takes over the channel, the link to init and the output pipes of a generation."""
         fds.open_descriptor_range()
         for number, descriptor in enumerate(descriptors, fds.CHANNEL):
@@ -75,27 +82,27 @@ class Head(Service):
         self._slot = orders["slot"]
         self.pid = os.getpid()
         # What `threading` would do itself after a fork that it knows of.
-        _main_thread._native_id = _native_id()
+        _main_thread._native_id = _native_id()  # type: ignore[attr-defined]
         self._inbox.clear()
         nonce = bytes.fromhex(orders["nonce"])
         pipes = streams.OutputPipes((fds.OUT, fds.ERR), nonce)
-        self._short_cells = ShortCells(self._board, self._slot, nonce)
-        self._short_cells.look()
+        self._inline_output = InlineOutput(self._board, self._slot, nonce)
+        self._inline_output.note_newest_pid()
         self._connect(channel.SharedChannel(fds.CHANNEL), pipes)
 
-    def prepare(self, rehearse):
-        """Makes ready for user code; a rehearsal lets the first real cell find everything warm."""
+    def prepare(self, warm_up):
+        """Makes ready for user code; warm-up cells make the first real cell faster."""
         syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
         os.chdir(jail.WORKSPACE)
-        if rehearse:
-            self._understudy = self._interpreter
+        if warm_up:
+            self._warmup_interpreter = self._interpreter
             self._new_interpreter()
             for _ in range(2):
-                self._rehearse(REHEARSED)
+                self._run_warmup(WARMUP_CELL)
         _reseed()
         module_finder.install()
         self._obstacles = checkpoint.Obstacles()
-        self._reserve.look()
+        self._reserve.read_limits()
 
     def serve(self):
         self._take_signals()
@@ -105,25 +112,25 @@ class Head(Service):
             with self._reading:
                 if not self._inbox:
                     if self._is_busy and not self._channel.has_input:
-                        self._look_out(began + AWAKE_NANOSECONDS)
+                        self._spin_for_input(began + SPIN_NANOSECONDS)
                     self._receive()
-            self._is_busy = _now() - began < AWAKE_NANOSECONDS
+            self._is_busy = _now() - began < SPIN_NANOSECONDS
             if self._inbox:
                 self._handle(self._inbox.pop(0))
             else:
-                self.news.tell()
+                self.wakeup.notify()
 
     def await_answers(self, are_there):
         """One of the threads that wait reads for all of them."""
         while not are_there():
-            self._undisturbed(self._read_or_wait, are_there)
+            self._without_interrupts(self._read_or_wait, are_there)
 
     def _read_or_wait(self, are_there):
         thread = threading.get_ident()
         if not self._reading.acquire(False):
             if self._reader == thread:
                 raise HostError("a signal handler cannot ask while the cell waits for an answer")
-            self.news.wait(are_there)
+            self.wakeup.wait(are_there)
             return
         self._reader = thread
         try:
@@ -133,7 +140,7 @@ class Head(Service):
         finally:
             self._reader = None
             self._reading.release()
-            self.news.tell()
+            self.wakeup.notify()
 
     def _await_input(self):
         """The one place in which a reader may be interrupted: nothing of a message is lost here."""
@@ -155,27 +162,27 @@ class Head(Service):
         if message is None:
             _exit(0)
         if message.get("method") is None:
-            self.questions.settle(message)
+            self.host_calls.settle(message)
         else:
             self._inbox.append(message)
 
-    def _look_out(self, until):
-        """Where requests follow each other at once, being awake spares the next a wake-up."""
+    def _spin_for_input(self, until):
+        """Polls without sleeping: where requests follow each other at once, that saves a wake-up."""
         poll = select.poll()
         poll.register(fds.CHANNEL, select.POLLIN)
         while not poll.poll(0) and _now() < until:
             pass
 
     def _execute(self, params):
-        return super()._execute(params) if params["step"] else self._rehearse(params)
+        return super()._execute(params) if params["step"] else self._run_warmup(params)
 
-    def _rehearse(self, params):
-        """Plays a cell through in a namespace of its own, before the first real one."""
-        if self._understudy is None or self._step:
+    def _run_warmup(self, params):
+        """Runs a cell in a namespace of its own, before the first real one."""
+        if self._warmup_interpreter is None or self._step:
             raise ValueError("only a session that waits can be rehearsed")
-        interpreter, self._interpreter = self._interpreter, self._understudy
+        interpreter, self._interpreter = self._interpreter, self._warmup_interpreter
         try:
-            outcome = super()._execute(dict(params, step=REHEARSAL_STEP, number=0))
+            outcome = super()._execute(dict(params, step=WARMUP_STEP, number=0))
         finally:
             self._interpreter = interpreter
             self._step = 0
@@ -184,7 +191,7 @@ class Head(Service):
     def context_file(self, value):
         """(descriptor, how many bytes of a first line stand before it) of the file of a context."""
         descriptor = None if self.backing is None else self.backing.descriptor_for(value)
-        return None if descriptor is None else (descriptor, self.backing.lead)
+        return None if descriptor is None else (descriptor, self.backing.lead)  # type: ignore[union-attr]
 
     def give_context(self, value, step=0):
         super().give_context(value, step)
@@ -197,7 +204,7 @@ class Head(Service):
         try:
             forked = checkpoint.count_threads() == 1
             if forked:
-                pid = checkpoint.fork_deaf()
+                pid = checkpoint.fork_without_signals()
                 if pid == 0:
                     writer.write_as_copy(self._interpreter, descriptor, params)
                 self._checkpointer.tell_writer(params["writer"], pid)
@@ -216,11 +223,11 @@ class Head(Service):
 
     def _answered(self, params, result):
         if result.get("checkpoint", NO_PLAN)["planned"]:
-            patience = params.get("rest_ms", checkpoint.REST_MILLISECONDS)
-            arrived = checkpoint.rest(self._channel, patience)
+            patience = params.get("rest_ms", checkpoint.REQUEST_WAIT_MILLISECONDS)
+            arrived = checkpoint.wait_for_request(self._channel, patience)
             if not arrived or params["checkpoint"] == "always":
                 self.park(params["step"])
-        self._short_cells.look()
+        self._inline_output.note_newest_pid()
 
     def park(self, step):
         """Parks a copy; in a copy that was woken, goes on as the new head."""
@@ -236,7 +243,7 @@ class Head(Service):
             if "write" in orders:
                 writer.write_as_copy(self._interpreter, descriptors[0], orders["write"])
             self._interpreter.rebuild_event_loop()
-            self.adopt(orders, descriptors)
+            self.attach(orders, descriptors)
             self._take_signals()
             if not orders["park"]:
                 return
@@ -244,24 +251,24 @@ class Head(Service):
     def _plan(self, mode):
         if mode == "off":
             return NO_PLAN
-        reason = self._obstacles.find(self._short_cells.is_alone)
+        reason = self._obstacles.find(self._inline_output.is_alone)
         return {"planned": True} if reason is None else {"planned": False, "reason": reason}
 
     def _interrupted_step(self):
         return self._board.interrupted(self._slot)
 
     def _begin_output(self, step, max_output):
-        if self._short_cells.begin(step, max_output):
+        if self._inline_output.begin(step, max_output):
             self._pipes.begin(NO_THREADS)
         else:
             self._pipes.begin(streams.background_threads())
             self._pipes.mark_begin(step, max_output)
 
     def _end_output(self, step):
-        output = self._short_cells.end()
+        output = self._inline_output.end()
         if output is None:
-            # In this order: the end of the cell lets init rest again, the alarm must not come after it.
-            self._short_cells.hand_over()
+            # In this order: at the end of the cell init stops reading, and the alarm must not come after that.
+            self._inline_output.hand_over()
             self._pipes.mark_end(step)
         return output
 

@@ -1,7 +1,7 @@
-"""How the first process of a session gets a head from the preloaded interpreter.
+"""How the init of a session gets a head from the zygote or from a template.
 
-The request carries the namespaces to enter and what the head is to have; the head says its pid on
-its link when it is behind the wall. When the link ends without that, there is none.
+The request carries the namespaces to enter and the descriptors of the head. The head sends its pid on its
+link once it is behind the wall. When the link ends without that, no head was made.
 """
 
 import errno
@@ -14,28 +14,28 @@ import time
 
 from ..linux import fds, jail
 
-BORN = struct.Struct("=i")
-PATIENCE_SECONDS = 60
+HEAD_PID = struct.Struct("=i")
+TIMEOUT_SECONDS = 60
 RETRY_SECONDS = 0.005
 YIELD_SECONDS = 0.0001
-MAX_ORDER_BYTES = 16384
-# The descriptors of a generation, and which of them the head says on that it is there.
-BELONGINGS, LINK = 8, 1
+MAX_REQUEST_BYTES = 16384
+# How many descriptors a head gets, and which of them is the link on which it sends its pid.
+HEAD_DESCRIPTORS, LINK = 8, 1
 
 
-class Births:
-    """The asking side."""
+class HeadRequests:
+    """Makes requests, in init."""
 
-    def __init__(self, descriptor, namespaces, board, order):
+    def __init__(self, descriptor, namespaces, board, request):
         self._descriptor = descriptor
         self._namespaces = namespaces
         self._board = board
-        self._order = order
+        self._template = request
 
     def ask(self, orders, descriptors, link, host):
-        """The pid of a new head, which has the descriptors. When the host goes meanwhile, so does this."""
-        data = json.dumps(dict(self._order, orders=orders)).encode()
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        """The pid of a new head, which has the descriptors. Exits when the host goes away meanwhile."""
+        data = json.dumps(dict(self._template, orders=orders)).encode()
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         self._send(data, [self._board.file, *self._namespaces.descriptors, *descriptors], deadline)
         for descriptor in descriptors:
             os.close(descriptor)
@@ -46,18 +46,18 @@ class Births:
         ready = dict(poll.poll(max(0, deadline - time.monotonic()) * 1000))
         if host in ready:
             os._exit(0)
-        word = b""
+        reply = b""
         if ready:
-            word = link.recv(BORN.size, socket.MSG_DONTWAIT)
-        if len(word) != BORN.size:
+            reply = link.recv(HEAD_PID.size, socket.MSG_DONTWAIT)
+        if len(reply) != HEAD_PID.size:
             raise OSError("no process could be started for the session")
-        return BORN.unpack(word)[0]
+        return HEAD_PID.unpack(reply)[0]
 
     def _send(self, data, descriptors, deadline):
-        with socket.socket(fileno=os.dup(self._descriptor)) as door:
+        with socket.socket(fileno=os.dup(self._descriptor)) as connection:
             while True:
                 try:
-                    fds.send_with_descriptors(door, data, descriptors)
+                    fds.send_with_descriptors(connection, data, descriptors)
                     return
                 except OSError as error:
                     # Many sessions at once: what is under way to the other side is bounded.
@@ -66,22 +66,22 @@ class Births:
                     time.sleep(RETRY_SECONDS)
 
 
-class Order:
-    """One request, on the other side."""
+class HeadRequest:
+    """One request, as the process that forks the head reads it."""
 
-    def __init__(self, order, descriptors):
-        self.session = order["session"]
-        self.limits = order["limits"]
-        self.rehearse = order["rehearse"]
-        self.orders = order["orders"]
+    def __init__(self, request, descriptors):
+        self.session = request["session"]
+        self.limits = request["limits"]
+        self.warm_up = request["rehearse"]
+        self.orders = request["orders"]
         after = 1 + jail.Namespaces.COUNT
-        if len(descriptors) != after + BELONGINGS:
+        if len(descriptors) != after + HEAD_DESCRIPTORS:
             raise OSError("not all descriptors have come")
-        self.board, self.belongings = descriptors[0], descriptors[after:]
+        self.board, self.descriptors = descriptors[0], descriptors[after:]
         self.namespaces = jail.Namespaces(descriptors[1:after])
 
     def announce(self):
-        """When the middle process is gone, and the first process of the session is the parent."""
+        """Sends the pid, once the middle process is gone and init is the parent."""
         while os.getppid() != 1:
             time.sleep(YIELD_SECONDS)
-        os.write(self.belongings[LINK], BORN.pack(os.getpid()))
+        os.write(self.descriptors[LINK], HEAD_PID.pack(os.getpid()))

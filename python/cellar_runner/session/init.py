@@ -8,21 +8,21 @@ import time
 
 from ..linux import children, fds, jail, syscalls
 from ..output import marks
-from ..protocol import channel as wire
+from ..protocol.channel import METHOD_NOT_FOUND, Channel
 from ..protocol.connection import open_link
 from . import board, workspace_files
 from .branch import Branch
 from .egress_relay import Relay
-from .head_request import Births
+from .head_request import HeadRequests
 from .interrupts import HOST_SIGNAL
 from .memory_watch import MemoryWatch
-from .own_processes import Census
+from .own_processes import OwnProcesses
 from .state_writers import Writers
 
-PROMOTION_SECONDS = 4
+WAKE_SECONDS = 4
 RESTORATION_SECONDS = 10
-BIRTH_ATTEMPTS = 10
-BIRTH_PAUSE_SECONDS = 0.01
+START_ATTEMPTS = 10
+START_PAUSE_SECONDS = 0.01
 PIPE_BYTES = 1 << 20
 ENDING_SECONDS = 10
 ENDING_PAUSE_SECONDS = 0.002
@@ -31,29 +31,29 @@ ENDING_PAUSE_SECONDS = 0.002
 class Init:
     """Owns the branches of one session and speaks for them to the host."""
 
-    def __init__(self, params, folder, group, namespaces, asking, room):
+    def __init__(self, params, folder, group, namespaces, request_socket, room):
         self._session = params["session"]
         self._token = params["token"]
         self._keep = params["keep_checkpoints"]
         self._folder = folder
         self._board = board.Board()
         order = {name: params[name] for name in ("session", "limits", "rehearse")}
-        self._births = Births(asking, namespaces, self._board, order)
-        self._branches = {}
-        self._census = Census(self._branches)
-        self._writers = writers = Writers(self._connect, room, self._board, self._census)
+        self._head_requests = HeadRequests(request_socket, namespaces, self._board, order)
+        self._branches: dict[int, Branch] = {}
+        self._own_processes = OwnProcesses(self._branches)
+        self._writers = writers = Writers(self._connect, room, self._board, self._own_processes)
         self._on_capture, self._on_end_writer = writers.capture, writers.end
         self._on_lend_writer, self._on_lend_state = writers.lend_writer, writers.lend_state
-        shelf = workspace_files.Files(jail.WORKSPACE)
-        self._file_methods = {name: getattr(shelf, name) for name in workspace_files.METHODS}
+        files = workspace_files.Files(jail.WORKSPACE)
+        self._file_methods = {name: getattr(files, name) for name in workspace_files.METHODS}
         self._watch = MemoryWatch(params["limits"], group, self._branches, params["shared_bytes"])
-        self._channel = wire.Channel(self._connect("init", 0, 0))
+        self._channel = Channel(self._connect("init", 0, 0))
         self._wake = children.wake_descriptor()
         self._relay = Relay(None if room is None else room.egress)
-        self._census.writers, self._census.relay = writers, self._relay
+        self._own_processes.writers, self._own_processes.relay = writers, self._relay
 
     def run(self):
-        self._start_pristine(self._new_branch(0))
+        self._start_new_head(self._new_branch(0))
         while self._branches:
             self._turn()
         os._exit(0)
@@ -67,9 +67,9 @@ class Init:
             for descriptor, handler in branch.inputs():
                 owners[descriptor] = (branch, handler)
                 poll.register(descriptor, select.POLLIN)
-        ready = dict(poll.poll(self._patience()))
+        ready = dict(poll.poll(self._poll_timeout()))
         # Output first: what a head wrote before it died must not be lost.
-        for descriptor, (branch, handler) in owners.items():
+        for descriptor, (_branch, handler) in owners.items():
             if descriptor in ready:
                 handler()
         if self._wake in ready:
@@ -82,14 +82,14 @@ class Init:
         for branch in self._branches.values():
             branch.tick(now)
         if now >= self._watch.due:
-            self._watch.look(now, self._census.sweep)
+            self._watch.check(now, self._own_processes.end_branch)
 
-    def _patience(self):
+    def _poll_timeout(self):
         """Milliseconds until something is due."""
         now = time.monotonic()
         times = [branch.capture.next_deadline() for branch in self._branches.values()]
         running = any(branch.capture.step is not None for branch in self._branches.values())
-        if running or self._census.known_strangers:
+        if running or self._own_processes.known_user_processes:
             times.append(self._watch.due)
         times = [moment for moment in times if moment is not None]
         return None if not times else max(0, (min(times) - now) * 1000 + 1)
@@ -99,11 +99,11 @@ class Init:
             message = self._channel.receive()
             if message is None:
                 os._exit(0)
-            self._obey(message)
+            self._handle(message)
             if not self._channel.has_input:
                 return
 
-    def _obey(self, message):
+    def _handle(self, message):
         method, params = message.get("method"), message.get("params", {})
         handler = getattr(self, "_on_" + str(method), None)
         identifier = message.get("id")
@@ -112,7 +112,7 @@ class Init:
             return
         if handler is None:
             if identifier is not None:
-                self._channel.refuse(identifier, wire.METHOD_NOT_FOUND, "unknown method")
+                self._channel.refuse(identifier, METHOD_NOT_FOUND, "unknown method")
             return
         result = handler(self._branches.get(params.get("branch")), params)
         if identifier is not None:
@@ -127,7 +127,7 @@ class Init:
         if branch is None or branch.pid is None or branch.generation != params["generation"]:
             return
         branch.killed = True
-        self._census.sweep(branch)
+        self._own_processes.end_branch(branch)
 
     def _on_rollback(self, branch, params):
         if branch is None or params["checkpoint"] not in branch.known():
@@ -149,8 +149,8 @@ class Init:
         if twin is None:
             return {"done": False, "reason": "the session has too many branches"}
         if parked is None:
-            self._start_pristine(twin)
-        elif not self._promote(twin, parked, True):
+            self._start_new_head(twin)
+        elif not self._wake_checkpoint(twin, parked, True):
             self._remove_branch(twin)
             return {"done": False, "reason": "the checkpoint could not be woken"}
         return {"done": True, "generation": twin.generation}
@@ -171,7 +171,7 @@ class Init:
         slot = self._board.take()
         if slot is None:
             return None
-        branch = Branch(number, slot, self._keep, self._channel, self._board, self._census, self._writers)
+        branch = Branch(number, slot, self._keep, self._channel, self._board, self._own_processes, self._writers)
         self._branches[number] = branch
         return branch
 
@@ -200,26 +200,26 @@ class Init:
         branch.open(readers, mine, syscalls.Alarm.create(), nonce)
         channel = self._connect("head", branch.number, branch.generation)
         spare = branch.new_spare().detach()
-        shared = [os.dup(branch.alarm.descriptor), *map(_opened_anew, readers)]
+        shared = [os.dup(branch.alarm.descriptor), *map(_reopened, readers)]
         descriptors = [channel, theirs.detach(), pipes[0][1], pipes[1][1], spare, *shared]
         return {"slot": branch.slot, "nonce": nonce.hex(), "park": False}, descriptors
 
-    def _start_pristine(self, branch):
+    def _start_new_head(self, branch):
         orders, descriptors = self._open_generation(branch)
-        pid = self._births.ask(orders, descriptors, branch.link, self._channel.descriptor)
-        if not self._census.is_new_child(pid):
+        pid = self._head_requests.ask(orders, descriptors, branch.link, self._channel.descriptor)
+        if not self._own_processes.is_new_child(pid):
             raise OSError("what came as a process of the session is none")
         branch.pid = pid
 
-    def _promote(self, branch, parked, park_again):
+    def _wake_checkpoint(self, branch, parked, park_again):
         """Asks a parked copy to fork the next head; False when it is dead."""
         orders, descriptors = self._open_generation(branch)
         orders["park"] = park_again
-        deadline = time.monotonic() + PROMOTION_SECONDS
+        deadline = time.monotonic() + WAKE_SECONDS
         pid = parked.wake(orders, descriptors, deadline, branch.tell_lost)
         for descriptor in descriptors:
             os.close(descriptor)
-        if not self._census.is_new_child(pid):
+        if not self._own_processes.is_new_child(pid):
             branch.close()
             return False
         branch.pid = pid
@@ -231,27 +231,27 @@ class Init:
         while branch.parked and time.monotonic() < deadline:
             parked = branch.parked[-1]
             branch.generation += 1
-            if self._promote(branch, parked, False):
-                branch.watch_unless_alone()
+            if self._wake_checkpoint(branch, parked, False):
+                branch.read_output_unless_alone()
                 return parked.step
             branch.forget(parked)
         branch.forget_all()
-        for _ in range(BIRTH_ATTEMPTS):
+        for _ in range(START_ATTEMPTS):
             branch.generation += 1
             try:
-                self._start_pristine(branch)
-                branch.watch_unless_alone()
+                self._start_new_head(branch)
+                branch.read_output_unless_alone()
                 return 0
             except OSError:
                 # What a cell left running may have ended the head on its way; it has to give way.
                 branch.close()
-                self._census.sweep(branch)
-                time.sleep(BIRTH_PAUSE_SECONDS)
+                self._own_processes.end_branch(branch)
+                time.sleep(START_PAUSE_SECONDS)
         raise OSError("no process could be started for the session")
 
     def _end_head(self, branch):
         branch.killed = True
-        self._census.sweep(branch)
+        self._own_processes.end_branch(branch)
         deadline = time.monotonic() + ENDING_SECONDS
         while branch.pid is not None:
             try:
@@ -285,17 +285,17 @@ class Init:
             for branch in list(self._branches.values()):
                 if pid == branch.pid:
                     branch.pid = None
-                    self._mourn(branch, pid, status)
+                    self._head_died(branch, pid, status)
                 else:
                     branch.forget_pid(pid)
 
-    def _mourn(self, branch, pid, status):
-        """A head died: tell why, and put the newest checkpoint in its place."""
+    def _head_died(self, branch, pid, status):
+        """Puts the newest checkpoint in the place of a dead head, and tells the host why it died."""
         branch.read_rest()
         step = branch.capture.finish()
-        cause = self._cause(branch, status)
+        cause = self._death_cause(branch, status)
         was_killed, branch.killed = branch.killed, False
-        self._census.sweep(branch, pid)
+        self._own_processes.end_branch(branch, pid)
         if not was_killed and branch.note_death(step):
             raise OSError("no process of this session stays alive")
         generation = branch.generation
@@ -313,17 +313,17 @@ class Init:
             },
         )
 
-    def _cause(self, branch, status):
-        starved = self._watch.kernel_killed() or branch.starved
-        branch.starved = False
+    def _death_cause(self, branch, status):
+        out_of_memory = self._watch.kernel_killed() or branch.out_of_memory
+        branch.out_of_memory = False
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
-            if number == signal.SIGKILL and (starved or branch.killed):
+            if number == signal.SIGKILL and (out_of_memory or branch.killed):
                 return {"kind": "killed" if branch.killed else "oom"}
             return {"kind": "signal", "signal": number}
         return {"kind": "exit", "code": os.WEXITSTATUS(status)}
 
 
-def _opened_anew(reader):
-    """The same pipe, opened apart: a cell that lets its own reads wait must not make init's wait."""
+def _reopened(reader):
+    """The same pipe, opened again: a cell that makes its own reads blocking must not make init's so."""
     return os.open("/proc/self/fd/%d" % reader, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -1,6 +1,6 @@
 """Interrupts: SIGINT belongs to the cells, as in plain Python; the host has a signal of its own."""
 
-import _signal as _signals
+import _signal as _signals  # type: ignore[import-not-found]
 import signal
 
 from ..pristine import BUILTINS as __builtins__
@@ -25,7 +25,7 @@ class CellInterrupts:
         self._handler = self._on_signal
 
     def close(self):
-        """No user code runs from now on; a SIGINT that comes late strikes nothing."""
+        """No user code runs from now on; a SIGINT that comes late interrupts nothing."""
         if _getsignal(_SIGINT) is not self._handler:
             _signal(_SIGINT, self._handler)
 

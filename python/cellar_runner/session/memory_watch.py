@@ -28,8 +28,8 @@ class MemoryWatch:
         self._owns_network = _has_loopback_only()
         self.due = 0.0
 
-    def look(self, now, end):
-        """`end(branch)` kills a head that holds too much."""
+    def check(self, now, end):
+        """Drops checkpoints and ends heads that hold too much; `end(branch)` kills a head."""
         self.due = now + WATCH_SECONDS
         if self._group is not None:
             if self._group.usage() > PRESSURE * self._group.limit:
@@ -52,7 +52,7 @@ class MemoryWatch:
     def _end_heads(self, end):
         for branch in self._branches.values():
             if branch.pid is not None:
-                branch.starved = True
+                branch.out_of_memory = True
                 end(branch)
 
     def kernel_killed(self):

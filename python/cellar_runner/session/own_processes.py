@@ -1,18 +1,24 @@
-"""Which processes of a session are ours: its heads, their checkpoints, the writers and the relay."""
+"""Tells the runner's own processes of a session (heads, checkpoints, writers, relay) from those of cells."""
 
 from ..linux import children, processes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .egress_relay import Relay
+    from .state_writers import Writers
 
 PARKING_MILLISECONDS = 20
 
 
-class Census:
-    """Asks the kernel. What a head or a copy says about pids is never believed."""
+class OwnProcesses:
+    """Asks the kernel: what a head or a copy of it says about pids is never believed."""
 
     def __init__(self, branches):
         self._branches = branches
-        self.writers = None
-        self.relay = None
-        self.known_strangers = set()
+        # Set once they are there.
+        self.writers: Writers = None  # type: ignore[assignment]
+        self.relay: Relay = None  # type: ignore[assignment]
+        self.known_user_processes: set[int] = set()
 
     def _own(self):
         own = {1, self.relay.pid, *self.writers.pids}
@@ -23,25 +29,25 @@ class Census:
 
     def is_new_child(self, pid):
         """Whether it is a child of init that has no part in the session yet."""
-        return children.owns(pid) and pid not in self._own()
+        return children.is_child(pid) and pid not in self._own()
 
     def count(self):
-        """Processes beside init, the heads and their checkpoints."""
-        strangers = self._strangers()
-        if strangers - self.known_strangers:
+        """How many processes there are beside the runner's own."""
+        user_processes = self._user_processes()
+        if user_processes - self.known_user_processes:
             # One of them may be a checkpoint in the making: its head tells at once.
             for branch in self._branches.values():
                 branch.expect_parked(PARKING_MILLISECONDS)
-            strangers = self._strangers()
-        self.known_strangers = strangers
-        return len(strangers)
+            user_processes = self._user_processes()
+        self.known_user_processes = user_processes
+        return len(user_processes)
 
-    def _strangers(self):
+    def _user_processes(self):
         own = self._own()
-        return {pid for pid in processes.listed() if pid not in own and processes.runs(pid)}
+        return {pid for pid in processes.listed() if pid not in own and processes.is_running(pid)}
 
-    def sweep(self, branch, dead=None):
+    def end_branch(self, branch, dead=None):
         """Ends every process of a branch, also of its `dead` head; the checkpoints and other heads are spared."""
         others = [other for other in self._branches.values() if other is not branch]
         heads = {other.pid for other in self._branches.values()}
-        processes.end(branch.pid or dead, self._own() - {branch.pid}, heads, bool(others))
+        processes.kill_until_gone(branch.pid or dead, self._own() - {branch.pid}, heads, bool(others))

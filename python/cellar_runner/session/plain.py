@@ -12,11 +12,11 @@ import sys
 from .. import module_finder
 from ..linux import memory_reserve, scheduling
 from ..output import marks
-from ..output.pump import Outlet
+from ..output.pump import OutputPump
 from ..pristine import BUILTINS as __builtins__
-from ..protocol import channel as wire
+from ..protocol.channel import SharedChannel
 from ..state import snapshot
-from ..state.writer import Sum
+from ..state.writer import Checksum
 from . import workspace_files
 from .interrupts import HOST_SIGNAL
 from .service import Service
@@ -42,11 +42,11 @@ class Plain(Service):
         # A file that the host has open too; without a wall its name is enough.
         self._exchange = exchange
         self._has_network = has_network
-        self.shelf = workspace_files.Files(os.getcwd())
-        self._requests = queue.SimpleQueue()
+        self.files = workspace_files.Files(os.getcwd())
+        self._requests: queue.SimpleQueue = queue.SimpleQueue()
         self._posted = 0
-        outlet = Outlet(channel, marks.new_nonce(), self._undisturbed, _place)
-        self._connect(channel, outlet)
+        self._pump = OutputPump(channel, marks.new_nonce(), self._without_interrupts, _place)
+        self._connect(channel, self._pump)
         self._new_interpreter()
 
     def _make_interpreter(self):
@@ -56,10 +56,10 @@ class Plain(Service):
 
     def serve(self):
         self._take_signals()
-        self._reserve.look()
+        self._reserve.read_limits()
         # Full stacks would count toward the memory limit.
         usual = _thread.stack_size(STACK_BYTES)
-        _start(self._pipes.watch)
+        _start(self._pump.watch)
         _start(self._listen)
         _thread.stack_size(usual)
         while True:
@@ -71,8 +71,8 @@ class Plain(Service):
             if message is None:
                 _exit(0)
             if message.get("method") is None:
-                self.questions.settle(message)
-                self.news.tell()
+                self.host_calls.settle(message)
+                self.wakeup.notify()
             elif message.get("method") == "interrupt":
                 self._interrupt(message["params"]["step"])
             else:
@@ -80,7 +80,7 @@ class Plain(Service):
 
     def await_answers(self, are_there):
         while not are_there():
-            self._undisturbed(self.news.wait, are_there)
+            self._without_interrupts(self.wakeup.wait, are_there)
 
     def _interrupt(self, step):
         self._posted = step
@@ -100,7 +100,7 @@ class Plain(Service):
         scope = {name: params[name] for name in ("max_bytes", "private", "strict")}
         with open(self._state(params, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
             file.truncate(0)
-            state = Sum(file.write)
+            state = Checksum(file.write)
             manifest = snapshot.write(self._interpreter, state.write, **scope)
         return {"forked": False, "manifest": manifest, "written": state.written}
 
@@ -141,7 +141,7 @@ def _open_channel(kept=2):
     for number in (0, 1):
         os.dup2(null, number)
     os.close(null)
-    return wire.SharedChannel(incoming, outgoing)
+    return SharedChannel(incoming, outgoing)
 
 
 def _raise_ceiling():
@@ -160,7 +160,7 @@ def _place(descriptor):
     if os.name == "nt":
         import msvcrt
 
-        msvcrt.setmode(descriptor, os.O_BINARY)
+        msvcrt.setmode(descriptor, os.O_BINARY)  # type: ignore[attr-defined]
         return descriptor
     import fcntl
 
@@ -210,12 +210,12 @@ def _limit(limits, walled):
 
 
 def main():
-    """A session that nothing stands around."""
+    """Runs a session without any wall."""
     _main(_open_channel(), None, True, False)
 
 
 def main_walled(exchange, has_network):
-    """A session behind a wall of its own, which handed over a file as the descriptor `exchange`."""
+    """Runs a session behind a wall of its own, which handed over a file as the descriptor `exchange`."""
     # The wall has a filter, which this process does not get by without.
     from ..linux import filtered_calls
 
@@ -226,7 +226,7 @@ def main_walled(exchange, has_network):
 
 def _main(channel, exchange, has_network, walled):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    scheduling.be_ordinary()
+    scheduling.use_ordinary_priority()
     if sys.platform == "linux":
         from ..linux import syscalls
 

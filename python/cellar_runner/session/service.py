@@ -1,6 +1,6 @@
-"""What a process that runs cells does for the host, whatever stands around it."""
+"""Serves the host's requests in a process that runs cells; the base of head, plain and Pyodide sessions."""
 
-import _signal as _signals
+import _signal as _signals  # type: ignore[import-not-found]
 import errno
 import os
 import signal
@@ -14,21 +14,21 @@ from ..cells import aliases
 from ..cells.completion import request
 from ..cells.interpreter import Interpreter
 from ..cells.script import become_script
-from ..context import incoming as context
+from ..context.incoming import Incoming
 from ..context.spilled import keep_spilled, spilled_folder
 from ..context.toolbox import toolbox
 from ..host import bridge
 from ..linux import memory_reserve
 from ..output import streams
 from ..output.displays import as_message
-from ..policy.admission import Conduct
+from ..policy.admission import Admission
 from ..pristine import BUILTINS as __builtins__
-from ..protocol import channel as wire
+from ..protocol.channel import INTERNAL_ERROR, METHOD_NOT_FOUND, Broken, Channel
 from ..protocol.constants import PROTOCOL_VERSION
 from ..state import snapshot
 from ..values import encoding
 from . import interrupts
-from .wakeup import News
+from .wakeup import Wakeup
 
 _clock, _get_ident, _exit, _getpid = time.perf_counter, threading.get_ident, os._exit, os.getpid
 _NOTHING = object()
@@ -57,17 +57,17 @@ class Service:
         self._missed = False
         self._own_interrupts = interrupts.CellInterrupts(lambda: self._armed)
         self._reserve = memory_reserve.Reserve()
-        self._channel = None
-        self._pipes = None
-        self._stdout = None
-        self._stderr = None
-        self._interpreter = None
-        self._given_context = _NOTHING
+        self._channel: Channel = None  # type: ignore[assignment]
+        self._pipes: streams.OutputPipes = None  # type: ignore[assignment]
+        self._stdout: streams.CellStream = None  # type: ignore[assignment]
+        self._stderr: streams.CellStream = None  # type: ignore[assignment]
+        self._interpreter: Interpreter = None  # type: ignore[assignment]
+        self._given_context: object = _NOTHING
         self._given_step = 0
-        self._incoming = None
-        self._agent = None
-        self.questions = bridge.Questions()
-        self.news = News()
+        self._incoming: Incoming | None = None
+        self._agent: AgentTools | None = None
+        self.host_calls = bridge.HostCalls()
+        self.wakeup = Wakeup()
         self.pid = _getpid()
         self._builtins = dict(toolbox(self.current_context), **bridge.functions(self))
         bridge.publish(self._builtins)
@@ -118,7 +118,7 @@ class Service:
         """Called after an answer is out."""
 
     def say_hello(self, boot, abilities):
-        """The first word of a service that is a session by itself."""
+        """Sends the hello of a service that is a session by itself."""
         params = {
             "protocol": PROTOCOL_VERSION,
             "role": "plain",
@@ -135,7 +135,7 @@ class Service:
         """Sends a question to the host."""
         params = {"step": self._step, "name": name, "input": content}
         message = {"jsonrpc": "2.0", "id": number, "method": "host_call", "params": params}
-        self._undisturbed(self._channel.send, message)
+        self._without_interrupts(self._channel.send, message)
 
     def await_answers(self, are_there):
         """Waits until `are_there()`. A service with one thread reads the channel itself."""
@@ -143,7 +143,7 @@ class Service:
             message = self._channel.receive()
             if message is None:
                 _exit(0)
-            self.questions.settle(message)
+            self.host_calls.settle(message)
 
     def given_step(self):
         """When the host gave what `context` still is, or None."""
@@ -162,13 +162,13 @@ class Service:
     def _handle(self, message):
         identifier, method = message.get("id"), message.get("method")
         if method is None:
-            self.questions.settle(message)
+            self.host_calls.settle(message)
             return
         handler, params = self._methods.get(method), message.get("params")
         if identifier is None:
             return
         if handler is None:
-            self._channel.refuse(identifier, wire.METHOD_NOT_FOUND, "unknown method %r" % method)
+            self._channel.refuse(identifier, METHOD_NOT_FOUND, "unknown method %r" % method)
             return
         try:
             try:
@@ -178,15 +178,15 @@ class Service:
                 if _getpid() != self.pid:
                     _exit(0)
             self._channel.answer(identifier, result)
-        except (OSError, wire.Broken) as error:
+        except (OSError, Broken) as error:
             _exit(memory_reserve.EXIT_CODE if getattr(error, "errno", 0) == errno.ENOMEM else 1)
         except MemoryError:
             self._reserve.open()
             if method == "execute":
                 _exit(memory_reserve.EXIT_CODE)
-            self._channel.refuse(identifier, wire.INTERNAL_ERROR, "MemoryError")
+            self._channel.refuse(identifier, INTERNAL_ERROR, "MemoryError")
         except BaseException as error:
-            self._channel.refuse(identifier, wire.INTERNAL_ERROR, ("%s: %s" % (type(error).__name__, error))[:4000])
+            self._channel.refuse(identifier, INTERNAL_ERROR, ("%s: %s" % (type(error).__name__, error))[:4000])
         else:
             self._answered(params, result)
 
@@ -257,7 +257,7 @@ class Service:
         """Takes the next bytes of a large context; those at its start begin it anew."""
         incoming, self._incoming = self._incoming, None
         if params["offset"] == 0:
-            incoming = context.Incoming(params["format"], params["total"])
+            incoming = Incoming(params["format"], params["total"])
         if incoming is None or incoming.received != params["offset"]:
             raise ValueError("this part of the context does not follow on the one before")
         for piece in params["attachments"]:
@@ -286,9 +286,9 @@ class Service:
         os.environ.update(params["environment"])
         aliases.bind(os.environ)
         if "conduct" in params:
-            self._interpreter.conduct = Conduct(params["conduct"]["policy"], params["conduct"]["sanitise"])
+            self._interpreter.admission = Admission(params["conduct"]["policy"], params["conduct"]["sanitise"])
         if "agent" in params:
-            self._equip(params["agent"])
+            self._add_agent_tools(params["agent"])
         if "tools" in params:
             from ..host import tools
 
@@ -296,7 +296,7 @@ class Service:
         bridge.publish(self._builtins)
         return {}
 
-    def _equip(self, options):
+    def _add_agent_tools(self, options):
         bridges, variables = self._builtins, lambda: self._interpreter.namespace
         reserved = ReservedNames(self._builtins, self._host_context)
         self._agent = AgentTools(
@@ -338,17 +338,17 @@ class Service:
 
     def _clear_output(self, wait):
         params = {"step": self._step, "seq": self._pipes.sync(), "wait": wait}
-        self._undisturbed(self._channel.notify, "clear_output", params)
+        self._without_interrupts(self._channel.notify, "clear_output", params)
 
     def _display(self, data, metadata, about=None):
         seq = self._pipes.sync()
         shown, bodies = as_message(data)
         params = dict(shown, step=self._step, seq=seq, metadata=metadata)
         params.update(about or {})
-        self._undisturbed(self._channel.notify, "display", params, bodies)
+        self._without_interrupts(self._channel.notify, "display", params, bodies)
 
-    def _undisturbed(self, work, *arguments):
-        """Does what must not be broken off; an interrupt that comes meanwhile strikes after it."""
+    def _without_interrupts(self, work, *arguments):
+        """Does what must not be interrupted; an interrupt that comes meanwhile is raised after it."""
         if not self._armed or _get_ident() != self._main:
             return work(*arguments)
         self._armed = False
@@ -381,7 +381,7 @@ class Service:
     def _arm(self):
         self._armed = True
         self._missed = False
-        self._strike()
+        self._raise_if_interrupted()
         self._own_interrupts.deliver()
 
     def _disarm(self):
@@ -389,10 +389,10 @@ class Service:
 
     def _on_interrupt(self, _number, _frame):
         if self._armed:
-            self._strike()
+            self._raise_if_interrupted()
         else:
             self._missed = True
 
-    def _strike(self):
+    def _raise_if_interrupted(self):
         if self._step and self._interrupted_step() == self._step:
             raise KeyboardInterrupt

@@ -13,9 +13,9 @@ SCOPE = ("max_bytes", "private", "strict")
 class Writers:
     """`connect` opens a link to the host; `room` is where a state to restore lies, or None."""
 
-    def __init__(self, connect, room, board, census):
+    def __init__(self, connect, room, board, own_processes):
         self._connect = connect
-        self._census = census
+        self._own_processes = own_processes
         self._board = board
         self._room = room
         self._pids = {}
@@ -44,9 +44,9 @@ class Writers:
         orders = {"write": {name: params[name] for name in SCOPE}}
         pid = parked.wake(orders, [link], time.monotonic() + WAKING_SECONDS, branch.tell_lost)
         os.close(link)
-        if not self._census.is_new_child(pid):
+        if not self._own_processes.is_new_child(pid):
             return {"done": False, "reason": "the checkpoint could not be woken"}
-        self._board.set_known(branch.slot, pid)
+        self._board.set_own_pid(branch.slot, pid)
         self._pids[params["writer"]] = pid
         return {"done": True}
 

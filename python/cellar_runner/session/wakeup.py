@@ -1,24 +1,24 @@
-"""Tells threads that something came which they may be waiting for."""
+"""Wakes threads that wait for something which another thread reads."""
 
 import threading
 
 from ..pristine import BUILTINS as __builtins__
 
-NEWS_SECONDS = 0.1
+WAKEUP_SECONDS = 0.1
 
 
-class News:
-    """Wakes the threads that wait for something another thread reads."""
+class Wakeup:
+    """A condition: the thread that reads notifies, the others wait."""
 
     def __init__(self):
         self._condition = threading.Condition()
 
     def wait(self, is_there):
-        """Waits for news, but not long: an interrupt has to wait as long as this."""
+        """Waits to be notified, but not long: an interrupt has to wait as long as this."""
         with self._condition:
             if not is_there():
-                self._condition.wait(NEWS_SECONDS)
+                self._condition.wait(WAKEUP_SECONDS)
 
-    def tell(self):
+    def notify(self):
         with self._condition:
             self._condition.notify_all()

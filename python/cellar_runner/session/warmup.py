@@ -1,11 +1,11 @@
-"""A cell run in the zygote, so that sessions inherit warm code instead of warming their own."""
+"""Runs cells in the zygote, so that sessions inherit specialised code and filled caches."""
 
 import os
 import sys
 
 from ..output import streams
 from ..output.capture import Capture
-from ..protocol import channel as wire
+from ..protocol.channel import Channel
 from .service import Service
 
 ROUNDS = 40
@@ -13,7 +13,7 @@ CODE = "print(1 + 1)"
 _NONCE = bytes(16)
 
 
-class _Rehearsal(Service):
+class _WarmupService(Service):
     def _interrupted_step(self):
         return 0
 
@@ -21,15 +21,15 @@ class _Rehearsal(Service):
         return {"planned": False}
 
 
-def rehearse():
-    """Runs our own code only, and leaves nothing of it in sight."""
+def warm_up():
+    """Runs the runner's own cell only, and leaves no trace of it."""
     modules = sys.modules["__main__"]
     standard = sys.stdin, sys.stdout, sys.stderr, sys.__stdin__, sys.__stdout__, sys.__stderr__
     saved = [os.dup(number) for number in (1, 2)]
     null = os.open(os.devnull, os.O_WRONLY)
     pipes = [os.pipe(), os.pipe()]
     try:
-        _play(null, pipes)
+        _run_cells(null, pipes)
     finally:
         for number, descriptor in enumerate(saved, 1):
             os.dup2(descriptor, number)
@@ -37,12 +37,12 @@ def rehearse():
             os.close(descriptor)
         sys.modules["__main__"] = modules
         (sys.stdin, sys.stdout, sys.stderr) = standard[:3]
-        (sys.__stdin__, sys.__stdout__, sys.__stderr__) = standard[3:]
+        (sys.__stdin__, sys.__stdout__, sys.__stderr__) = standard[3:]  # type: ignore[misc]
 
 
-def _play(null, pipes):
-    channel = wire.Channel(null)
-    service = _Rehearsal()
+def _run_cells(null, pipes):
+    channel = Channel(null)
+    service = _WarmupService()
     writers = tuple(writer for _, writer in pipes)
     service._connect(channel, streams.OutputPipes(writers, _NONCE))
     service._new_interpreter()

@@ -12,6 +12,10 @@ from base64 import b64encode
 
 from ..pristine import BUILTINS as __builtins__
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 MAX_LISTED = 10_000
 MAX_ENTRIES = 40_000
 MAX_DEPTH = 64
@@ -42,7 +46,7 @@ class Folder:
 
     def __init__(self, name, parent=None):
         if _BY_DESCRIPTOR:
-            self._place = os.open(name, _FOLDER, dir_fd=None if parent is None else parent._place)
+            self._place: Any = os.open(name, _FOLDER, dir_fd=None if parent is None else parent._place)
             return
         self._place = name if parent is None else os.path.join(parent._place, name)
         mode = os.lstat(self._place).st_mode
@@ -111,7 +115,8 @@ class Files:
         self._next = 1
 
     def list_files(self, _params):
-        found, length, is_whole = [], 0, True
+        found: list[dict] = []
+        length, is_whole = 0, True
         for path, about in self._walk():
             length += len(path.encode("utf-16-le", "surrogatepass")) // 2
             if about is None:
@@ -150,7 +155,7 @@ class Files:
         try:
             return dict(work(params), done=True)
         except OSError as error:
-            return _failed(errno.errorcode.get(error.errno, "EIO"))
+            return _failed(errno.errorcode.get(error.errno or 0, "EIO"))
         except (MemoryError, ValueError):
             return _failed("EIO")
 
@@ -293,10 +298,10 @@ class Files:
 
 
 def _served(name):
-    return lambda service, params: getattr(service.shelf, name)(params)
+    return lambda service, params: getattr(service.files, name)(params)
 
 
-# For a service that has its Files as `shelf`.
+# For a service that has its Files as `files`.
 SERVED = {name: _served(name) for name in METHODS}
 
 

@@ -1,4 +1,4 @@
-"""What a session stands on beside its variables: search path, folder, random numbers."""
+"""The state of a session outside its variables: search path, working folder, random numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _getcwd, _chdir = os.getcwd, os.chdir
 
 def places(first_path):
     """The search path's additions, those in front apart, and the folder inside the workspace."""
-    before, after = [], []
+    before: list[str] = []
+    after: list[str] = []
     added = before
     for entry in [exact(entry) for entry in list(sys.path) if is_a(entry, str)]:
         if entry in first_path:
@@ -36,7 +37,7 @@ def _folder():
     return folder if folder.startswith(WORKSPACE + os.sep) else None
 
 
-def go_back(kept):
+def restore_places(kept):
     """Restores them; gives warnings about what was not possible."""
     known = [entry for entry in sys.path if is_a(entry, str)]
     sys.path[:0] = [entry for entry in kept["before"] if entry not in known]

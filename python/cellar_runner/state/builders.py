@@ -118,7 +118,7 @@ def make_weak(kind, items):
 
 
 def make_type_variable(name, constraints, bound, covariant, contravariant):
-    made = typing.TypeVar(
+    made = typing.TypeVar(  # type: ignore[misc]
         name, *constraints, bound=bound, covariant=covariant, contravariant=contravariant
     )
     made.__module__ = "__main__"

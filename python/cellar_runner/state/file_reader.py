@@ -8,11 +8,11 @@ import os
 import zlib
 from bisect import bisect_right
 
-from ..module_finder import own
+from ..module_finder import import_own
 from ..pristine import BUILTINS as __builtins__
 from .file_writer import END, FORMAT, HEAD, LZ4, MAGIC, RAW, TAIL, ZLIB, Refused, lz4_block
 
-# From here on a mapping of its own costs less than memory that has to be filled with zeros first.
+# From this size on a mapping costs less than memory that has to be filled with zeros first.
 MAPPED = 1 << 19
 HUGE_PAGES = 14
 # No codec makes more than this of one byte.
@@ -23,8 +23,8 @@ _decode_json = json.JSONDecoder().decode
 _FileIO, _fstat = io.FileIO, os.fstat
 
 
-class Unpacker:
-    """Reads such a file; every block is checked when it is read."""
+class FileReader:
+    """Reads a snapshot's file; every block is checked when it is read."""
 
     def __init__(self, descriptor):
         self._file = _FileIO(descriptor, "rb", closefd=False)
@@ -135,7 +135,7 @@ def _memory(size):
     if size < MAPPED:
         return bytearray(size)
     try:
-        mmap = own("mmap")
+        mmap = import_own("mmap")
 
         # Private: a shared one would be changed by every fork of this process.
         memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -149,15 +149,15 @@ def _memory(size):
     return memory
 
 
-class Reel:
-    """A tape played back: the file that an unpickler reads."""
+class PickleReader:
+    """The file that an unpickler reads: what a PickleWriter wrote, block by block."""
 
-    def __init__(self, unpacker, entries):
-        self._unpacker = unpacker
+    def __init__(self, file_reader, entries):
+        self._file_reader = file_reader
         self._entries = entries
         self._starts = [0]
         for entry in entries:
-            self._starts.append(self._starts[-1] + unpacker.checked(entry)[2])
+            self._starts.append(self._starts[-1] + file_reader.checked(entry)[2])
         self._number = -1
         self._block = memoryview(b"")
         self.position = 0
@@ -168,7 +168,7 @@ class Reel:
         if number >= len(self._entries):
             return memoryview(b"")
         if number != self._number:
-            self._block = memoryview(self._unpacker.block(self._entries[number]))
+            self._block = memoryview(self._file_reader.block(self._entries[number]))
             self._number = number
         return self._block[self.position - self._starts[number] :]
 

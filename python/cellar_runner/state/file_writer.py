@@ -6,7 +6,7 @@ import json
 import struct
 import zlib
 
-from ..module_finder import own
+from ..module_finder import import_own
 from ..pristine import BUILTINS as __builtins__
 
 MAGIC = b"\x89CELLAR\n"
@@ -28,14 +28,14 @@ class Refused(Exception):
     """A snapshot that cannot be read here."""
 
 
-class Passed(Exception):
+class LimitExceeded(Exception):
     """More bytes than allowed."""
 
 
 def lz4_block():
     """The module lz4.block, or None."""
     try:
-        return own("lz4.block")
+        return import_own("lz4.block")
     except KeyboardInterrupt:
         raise
     except BaseException:
@@ -57,34 +57,34 @@ def compressor(name):
     return LZ4, lambda data: pack(data, store_size=False)
 
 
-class Packer:
-    """Hands blocks to a sink, compressed where that pays."""
+class FileWriter:
+    """Writes blocks to a sink, compressed where that pays."""
 
     def __init__(self, sink, limit, compression):
         self._sink = sink
         self._limit = limit
-        self._code, self._squeeze = compressor(compression)
+        self._code, self._compress = compressor(compression)
         self.sent = 0
         self.is_broken = False
         self._send(HEAD.pack(MAGIC, FORMAT))
 
-    def squeeze(self, view):
+    def compress(self, view):
         """(code, stored bytes, raw length) of one block."""
         size = len(view)
         if size > 2 * SAMPLE:
             middle = size // 2
             for start in (0, middle, size - SAMPLE):
-                if len(self._squeeze(view[start : start + SAMPLE])) < SAMPLE * WORTHWHILE:
+                if len(self._compress(view[start : start + SAMPLE])) < SAMPLE * WORTHWHILE:
                     break
             else:
                 return RAW, view, size
-        stored = self._squeeze(view)
+        stored = self._compress(view)
         return (self._code, stored, size) if len(stored) < size else (RAW, view, size)
 
     def allow(self, more):
         """Raises when so many more bytes would be too many."""
         if self.sent + more > self._limit:
-            raise Passed
+            raise LimitExceeded
 
     def _send(self, data):
         self.sent += len(data)
@@ -105,7 +105,7 @@ class Packer:
     def send_view(self, view):
         """The entries of a long view, which is not copied."""
         starts = range(0, len(view), BLOCK)
-        return [self.send(self.squeeze(view[start : start + BLOCK])) for start in starts]
+        return [self.send(self.compress(view[start : start + BLOCK])) for start in starts]
 
     def finish(self, index):
         """Writes the index and the end of the file."""
@@ -116,11 +116,11 @@ class Packer:
         self._send(TAIL.pack(place, len(stored), len(text), _crc(stored), END))
 
 
-class Tape:
-    """What a pickler writes. The part since `begin` is held until it is kept or taken back."""
+class PickleWriter:
+    """The file that a pickler writes. The part since `begin` is held until it is kept or rolled back."""
 
-    def __init__(self, packer):
-        self._packer = packer
+    def __init__(self, file_writer):
+        self._file_writer = file_writer
         self._open = bytearray()
         self._held = []
         self._held_bytes = 0
@@ -145,7 +145,7 @@ class Tape:
         self._close_block()
         for start in range(0, size, BLOCK):
             part = view[start : start + BLOCK]
-            code, stored, length = self._packer.squeeze(part)
+            code, stored, length = self._file_writer.compress(part)
             if code == RAW and type(data) is not bytes:
                 stored = bytes(part)
             self._hold((code, stored, length))
@@ -155,12 +155,12 @@ class Tape:
             self._before = bytes(self._open[: self._mark[0]])
         if self._open:
             block, self._open = self._open, bytearray()
-            self._hold(self._packer.squeeze(memoryview(block)))
+            self._hold(self._file_writer.compress(memoryview(block)))
 
     def _hold(self, block):
         self._held.append(block)
         self._held_bytes += len(block[1])
-        self._packer.allow(self._held_bytes)
+        self._file_writer.allow(self._held_bytes)
 
     def begin(self):
         self._mark = (len(self._open), self.length)
@@ -168,18 +168,18 @@ class Tape:
 
     def keep(self):
         for block in self._held:
-            self.entries.append(self._packer.send(block))
-        self._let_go()
+            self.entries.append(self._file_writer.send(block))
+        self._clear_held()
 
-    def take_back(self):
+    def roll_back(self):
         if self._before is not None:
             self._open = bytearray(self._before)
         else:
             del self._open[self._mark[0] :]
-        self._let_go()
+        self._clear_held()
         self.length = self._mark[1]
 
-    def _let_go(self):
+    def _clear_held(self):
         self._held = []
         self._held_bytes = 0
         self._before = None
@@ -189,7 +189,7 @@ class Tape:
         self._close_block()
         self.keep()
 
-    def listen(self, action):
+    def capture(self, action):
         """What `action` writes, which goes nowhere else."""
         self._probe = bytearray()
         try:

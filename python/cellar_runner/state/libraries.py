@@ -35,7 +35,7 @@ _NUMBERS = re.compile(r"(\d+)(?:\.(\d+))?")
 
 def versions(modules):
     """Name and version of each library among these modules."""
-    found = {}
+    found: dict[str, str | None] = {}
     for top in sorted({name.partition(".")[0] for name in modules}):
         if top in _OWN or len(found) >= KEPT:
             continue

@@ -180,7 +180,7 @@ def guess(value):
 
 def _search(value, error):
     """Where inside a container the loss is, such as "item 'conn' of the dict"."""
-    seen = set()
+    seen: set[int] = set()
     waiting = [(value, "", 0)]
     while waiting and len(seen) < SEARCHED:
         item, path, depth = waiting.pop(0)

@@ -7,10 +7,10 @@ import dataclasses
 import pickle
 import struct
 
-from ..module_finder import own
+from ..module_finder import import_own
 from ..pristine import BUILTINS as __builtins__
 from . import builders, handlers, keeping
-from .file_writer import Passed
+from .file_writer import LimitExceeded
 
 PROTOCOL = 5
 # Smaller buffers go with the rest: an entry in the index would cost more than a copy.
@@ -33,7 +33,7 @@ _number = struct.Struct("<I").pack
 def cloud_pickler():
     """The pickler of cloudpickle, or None."""
     try:
-        Pickler = own("cloudpickle").Pickler
+        Pickler = import_own("cloudpickle").Pickler
         return Pickler if issubclass(Pickler, _Pickler) else None
     except KeyboardInterrupt:
         raise
@@ -74,7 +74,7 @@ def anchors(interpreter):
 def _pickler_of(base):
     """With a dictionary for its instances, where the reducer is found without one more call."""
 
-    class StatePickler(base):
+    class StatePickler(base):  # type: ignore[misc, valid-type]
         pass
 
     return StatePickler
@@ -83,12 +83,12 @@ def _pickler_of(base):
 class Writer:
     """Dumps values one after the other; a value that fails leaves no trace."""
 
-    def __init__(self, base, packer, tape, anchored, reduce):
-        self._packer = packer
-        self._tape = tape
+    def __init__(self, base, file_writer, pickle_writer, anchored, reduce):
+        self._file_writer = file_writer
+        self._pickle_writer = pickle_writer
         self._taken = []
         self.buffers = []
-        self._pickler = _pickler_of(base)(tape, PROTOCOL, buffer_callback=self._take_buffer)
+        self._pickler = _pickler_of(base)(pickle_writer, PROTOCOL, buffer_callback=self._take_buffer)
         self._pickler.reducer_override = reduce
         distinct = {id(value): name for name, value in reversed(list(anchored.items()))}
         self.anchors = list(distinct.values())
@@ -109,28 +109,28 @@ class Writer:
     def dump(self, value):
         """(where the value starts, objects noted before it, buffers before it), and its size."""
         wrapper = [value]
-        start, first = self._tape.length, len(self.buffers)
-        self._tape.begin()
+        start, first = self._pickle_writer.length, len(self.buffers)
+        self._pickle_writer.begin()
         self._taken = []
         try:
             self._pickler.dump(wrapper)
             noted = self._number_of(wrapper)
-        except Passed:
+        except LimitExceeded:
             raise
         except BaseException:
-            self._tape.take_back()
+            self._pickle_writer.roll_back()
             self._forget(wrapper)
             raise
-        self._tape.keep()
+        self._pickle_writer.keep()
         for view in self._taken:
-            self.buffers.append(self._packer.send_view(view))
-        size = self._tape.length - start + sum(view.nbytes for view in self._taken)
+            self.buffers.append(self._file_writer.send_view(view))
+        size = self._pickle_writer.length - start + sum(view.nbytes for view in self._taken)
         self._taken = []
         return [start, noted, first], size
 
     def _number_of(self, wrapper):
         """Under which number the pickler has noted it; said when it is dumped once more."""
-        said = self._tape.listen(lambda: self._pickler.dump(wrapper))
+        said = self._pickle_writer.capture(lambda: self._pickler.dump(wrapper))
         place = 11 if said[2] == _FRAME else 2
         if said[place] == _GET:
             return said[place + 1]
@@ -147,8 +147,8 @@ class Writer:
 class _Buffers:
     """The buffers of a snapshot in order, each made when it is asked for."""
 
-    def __init__(self, unpacker, entries):
-        self._unpacker = unpacker
+    def __init__(self, file_reader, entries):
+        self._file_reader = file_reader
         self._entries = entries
         self.position = 0
 
@@ -159,7 +159,7 @@ class _Buffers:
         if self.position >= len(self._entries):
             raise StopIteration
         self.position += 1
-        return self._unpacker.buffer(self._entries[self.position - 1])
+        return self._file_reader.buffer(self._entries[self.position - 1])
 
 
 # Snapshots of earlier versions name these modules as they were.
@@ -174,10 +174,10 @@ _MOVED = {
 }
 
 
-class _StateUnpickler(_Unpickler):
+class _StateUnpickler(_Unpickler):  # type: ignore[misc, valid-type]
     """The usual one; the notes it begins with come as persistent values."""
 
-    seeds = {}
+    seeds: dict = {}
 
     def find_class(self, module, name):
         return super().find_class(_MOVED.get(module, module), name)
@@ -188,39 +188,39 @@ class _StateUnpickler(_Unpickler):
         return self.seeds[number]
 
 
-class _Beginning:
-    """A file in front of another one."""
+class _PrefixedReader:
+    """Reads some bytes first, then another file."""
 
-    def __init__(self, reel):
-        self._reel = reel
+    def __init__(self, pickle_reader):
+        self._pickle_reader = pickle_reader
         self.rest = b""
 
     def read(self, size):
         if not self.rest:
-            return self._reel.read(size)
+            return self._pickle_reader.read(size)
         part, self.rest = self.rest[:size], self.rest[size:]
         return part
 
     def readinto(self, target):
-        return self._reel.readinto(target)
+        return self._pickle_reader.readinto(target)
 
     def readline(self):
-        return self._reel.readline()
+        return self._pickle_reader.readline()
 
 
 class Reader:
     """Loads values one after the other; one that fails costs only those that share its parts."""
 
-    def __init__(self, unpacker, reel, entries, names, anchored, total):
-        self._reel = reel
-        self._buffers = _Buffers(unpacker, entries)
+    def __init__(self, file_reader, pickle_reader, entries, names, anchored, total):
+        self._pickle_reader = pickle_reader
+        self._buffers = _Buffers(file_reader, entries)
         self._total = total
         known = {number: anchored[name] for number, name in enumerate(names) if name in anchored}
         self._begin(known, len(names))
 
     def _begin(self, known, noted):
         """A new unpickler that has these objects under their numbers, and goes on with `noted`."""
-        file = _Beginning(self._reel)
+        file = _PrefixedReader(self._pickle_reader)
         self._unpickler = _StateUnpickler(file, buffers=self._buffers)
         parts = [b"J%bQr%b0" % (_number(number), _number(number)) for number in known]
         parts.append(b"N")
@@ -236,7 +236,7 @@ class Reader:
 
     def load(self, record, noted_after):
         """The value of a record."""
-        self._reel.position, noted, self._buffers.position = record
+        self._pickle_reader.position, noted, self._buffers.position = record
         try:
             return self._unpickler.load()[0]
         except BaseException:

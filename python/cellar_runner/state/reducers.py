@@ -149,7 +149,7 @@ class Reducers:
 
     def _module(self, module):
         name = module.__name__
-        if type(name) is str and _modules.get(name) is module and module.__spec__ is not None:
+        if type(name) is str and _modules.get(name) is module and module.__spec__ is not None:  # type: ignore[union-attr]
             self._note(name, None)
             return builders.import_module, (name,)
         advice = "import it from a file in /workspace instead"
@@ -195,7 +195,7 @@ def _body(cls, members):
 
 
 def _registered(cls):
-    found = [reference() for reference in abc._get_dump(cls)[0]]
+    found = [reference() for reference in abc._get_dump(cls)[0]]  # type: ignore[attr-defined]
     return [kind for kind in found if kind is not None]
 
 

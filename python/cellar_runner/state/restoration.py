@@ -10,7 +10,7 @@ from .. import module_finder
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import guarded_str, is_a, type_name
 from . import ambient, file_writer, libraries, losses
-from .file_reader import Reel, Unpacker
+from .file_reader import FileReader, PickleReader
 from .file_writer import Refused
 from .pickling import Reader, anchors, cloud_pickler
 
@@ -26,7 +26,7 @@ _MISTAKES = (KeyError, TypeError, ValueError, AttributeError, IndexError, Overfl
 
 def read(descriptor, interpreter):
     """Brings the variables of a snapshot into a session; gives a report of what is there."""
-    unpacker = Unpacker(descriptor)
+    file_reader = FileReader(descriptor)
     namespace = interpreter.namespace
     before = dict(namespace)
     limit, collects = _getlimit(), gc.isenabled()
@@ -34,9 +34,9 @@ def read(descriptor, interpreter):
     # Nothing of what is made now is garbage.
     gc.disable()
     try:
-        _check(unpacker.index)
+        _check(file_reader.index)
         with Quiet():
-            return _Restore(unpacker, interpreter).run()
+            return _Restore(file_reader, interpreter).run()
     except BaseException as error:
         namespace.clear()
         namespace.update(before)
@@ -55,7 +55,7 @@ class Quiet:
 
     def __enter__(self):
         try:
-            self._kept = warnings.catch_warnings()
+            self._kept: warnings.catch_warnings | None = warnings.catch_warnings()
             self._kept.__enter__()
             warnings.simplefilter("ignore")
         except Exception:
@@ -89,21 +89,21 @@ def _check(index):
 class _Restore:
     """One snapshot on its way in."""
 
-    def __init__(self, unpacker, interpreter):
-        self._unpacker = unpacker
+    def __init__(self, file_reader, interpreter):
+        self._file_reader = file_reader
         self._interpreter = interpreter
         self._namespace = interpreter.namespace
-        index = self._index = unpacker.index
+        index = self._index = file_reader.index
         self._lost = {}
-        reel = Reel(unpacker, index["stream"])
+        pickle_reader = PickleReader(file_reader, index["stream"])
         anchored = anchors(interpreter)
         names, buffers, total = index["anchors"], index["buffers"], index["end"][1]
-        self._reader = Reader(unpacker, reel, buffers, names, anchored, total)
+        self._reader = Reader(file_reader, pickle_reader, buffers, names, anchored, total)
 
     def run(self):
         index = self._index
         self._interpreter.flags |= index["flags"]
-        notes = ambient.go_back(index["places"])
+        notes = ambient.restore_places(index["places"])
         for number, text in index["sources"]:
             if number not in self._interpreter.sources.texts:
                 self._interpreter.sources.add(number, text)
@@ -111,7 +111,7 @@ class _Restore:
         records = variables + handlers + states
         bounds = [record[1] for _, record in records][1:] + [index["end"][1]]
         without = dict(index.get("without", {}))
-        with module_finder.Reaching():
+        with module_finder.WorkspaceReachable():
             for (name, record), noted in zip(variables, bounds):
                 self._bring(name, record, noted)
             for (name, record), noted in zip(handlers, bounds[len(variables) :]):
@@ -161,8 +161,8 @@ class _Restore:
             self._stop_if_damaged()
 
     def _stop_if_damaged(self):
-        if self._unpacker.damage is not None:
-            raise self._unpacker.damage
+        if self._file_reader.damage is not None:
+            raise self._file_reader.damage
 
     def _in_order(self):
         """Names as they were made, not as they were written."""

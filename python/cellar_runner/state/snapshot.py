@@ -10,7 +10,7 @@ from ..values.reprs import exact, guarded_str, is_a, qualified_name, type_name
 from . import ambient, file_writer, libraries, losses
 from .file_writer import FORMAT, Refused
 from .keeping import Postponed
-from .pickling import Reader, Writer, anchors, cloud_pickler, plain_pickler
+from .pickling import Writer, anchors, cloud_pickler, plain_pickler
 from .reducers import Reducers
 from .restoration import RECURSION, Quiet, read
 
@@ -57,7 +57,7 @@ def write(interpreter, sink, max_bytes, private=True, strict=False, codec=None):
         with Quiet():
             return snapshot.write(private, strict)
     finally:
-        _modules["__main__"] = main
+        _modules["__main__"] = main  # type: ignore[assignment]
         _setlimit(limit)
 
 
@@ -71,14 +71,14 @@ class _Snapshot:
         self._codec = codec
         pickler, _, compression = codec.partition("+")
         base = cloud_pickler() if pickler == "cloudpickle" else plain_pickler()
-        self._packer = file_writer.Packer(sink, max_bytes, compression)
-        self._tape = file_writer.Tape(self._packer)
+        self._file_writer = file_writer.FileWriter(sink, max_bytes, compression)
+        self._pickle_writer = file_writer.PickleWriter(self._file_writer)
         self._modules = set()
         self._definitions = {}
         self._keeping = interpreter.keeping
         self._reduce = Reducers(self._namespace, self._note, self._keeping)
         anchored = anchors(interpreter)
-        self._writer = Writer(base, self._packer, self._tape, anchored, self._reduce)
+        self._writer = Writer(base, self._file_writer, self._pickle_writer, anchored, self._reduce)
         self._variables = []
         self._kept = []
         self._lost = {}
@@ -109,9 +109,9 @@ class _Snapshot:
             handlers, without = self._write_handlers()
             states = self._write_states()
             end, _ = self._writer.dump(None)
-            self._tape.finish()
-            self._packer.finish(self._index(states, end, handlers, without))
-        except file_writer.Passed:
+            self._pickle_writer.finish()
+            self._file_writer.finish(self._index(states, end, handlers, without))
+        except file_writer.LimitExceeded:
             raise TooLarge(self._too_large(names, current)) from None
         return self._manifest(names)
 
@@ -132,7 +132,7 @@ class _Snapshot:
 
     def _write_variable(self, name, strict):
         value = self._namespace.get(name)
-        self._start = self._tape.length
+        self._start = self._pickle_writer.length
         entry = {"name": name, "type": _type_of(value), "kept": True}
         try:
             if name == "context" and type(value) is str and _size_of(value) >= LARGE_CONTEXT:
@@ -140,10 +140,10 @@ class _Snapshot:
                 raise losses.Lost(value, "a context this large belongs to the host", advice)
             record, entry["size"] = self._writer.dump(value)
             self._kept.append([name, record])
-        except (file_writer.Passed, Postponed):
+        except (file_writer.LimitExceeded, Postponed):
             raise
         except BaseException as error:
-            if self._packer.is_broken:
+            if self._file_writer.is_broken:
                 raise
             loss = _loss(value, error)
             if strict:
@@ -159,10 +159,10 @@ class _Snapshot:
             try:
                 parts = (kept.kind, kept.save, kept.load)
                 records.append([kept.name, self._writer.dump(parts)[0]])
-            except file_writer.Passed:
+            except file_writer.LimitExceeded:
                 raise
             except BaseException as error:
-                if self._packer.is_broken:
+                if self._file_writer.is_broken:
                     raise
                 without[kept.name] = _loss(None, error).reason
         return records, without
@@ -172,10 +172,10 @@ class _Snapshot:
         for name, state in ambient.random_states():
             try:
                 states.append([name, self._writer.dump(state)[0]])
-            except file_writer.Passed:
+            except file_writer.LimitExceeded:
                 raise
             except BaseException:
-                if self._packer.is_broken:
+                if self._file_writer.is_broken:
                     raise
                 # A generator that a cell replaced by something else: the new session has its own.
                 continue
@@ -191,12 +191,12 @@ class _Snapshot:
             "libraries": libraries.versions(self._modules),
             "anchors": self._writer.anchors,
             "variables": self._kept,
-            "order": sorted((name for name, _ in self._kept), key=order.get),
+            "order": sorted((name for name, _ in self._kept), key=order.get),  # type: ignore[arg-type]
             "handlers": handlers,
             "without": without,
             "states": states,
             "end": end,
-            "stream": self._tape.entries,
+            "stream": self._pickle_writer.entries,
             "buffers": self._writer.buffers,
             "lost": self._lost,
             "lost_before": {
@@ -243,8 +243,8 @@ class _Snapshot:
             if name not in sizes:
                 sizes[name] = _estimate(self._namespace.get(name))
         if current is not None:
-            sizes[current] = max(sizes[current], self._tape.length - self._start)
-        largest = sorted(sizes, key=sizes.get, reverse=True)[:SHOWN_LARGEST]
+            sizes[current] = max(sizes[current], self._pickle_writer.length - self._start)
+        largest = sorted(sizes, key=sizes.__getitem__, reverse=True)[:SHOWN_LARGEST]
         shown = ", ".join("{} ({})".format(name, _megabytes(sizes[name])) for name in largest)
         text = (
             "the state is larger than the {} allowed (about {} before compression); the largest "

@@ -17,7 +17,7 @@ class Refusal(Exception):
 _crc = zlib.crc32
 
 
-class Sum:
+class Checksum:
     """Counts and checks what passes, so that the host can tell whether all of it has arrived."""
 
     def __init__(self, sink):
@@ -79,7 +79,7 @@ class StateLink:
 def write_state(interpreter, descriptor, scope):
     """Writes the state with its manifest, or the reason why there is none."""
     link = StateLink(descriptor)
-    state = Sum(link.write)
+    state = Checksum(link.write)
     try:
         manifest = snapshot.write(
             interpreter,
@@ -97,7 +97,7 @@ def write_state(interpreter, descriptor, scope):
 
 
 def write_as_copy(interpreter, descriptor, scope):
-    """The whole life of a copy that was made to write. It gives way to cells."""
+    """Writes the state in a copy that was forked for it, at a lower priority than cells, and exits."""
     try:
         os.nice(NICENESS)
         write_state(interpreter, descriptor, scope)

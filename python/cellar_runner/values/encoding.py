@@ -290,7 +290,7 @@ _DECODERS = {
 
 def describe(namespace):
     """Name, type, short text and size of the user's variables."""
-    described = []
+    described: list[dict] = []
     for name, value in list(namespace.items()):
         if type(name) is not str or name.startswith("_") or len(name) > NAME_LIMIT:
             continue
@@ -321,9 +321,9 @@ def _short(value):
 
 def _size(value):
     """len() of the kinds whose len() is known to be cheap and honest."""
-    for kind in (str, bytes, bytearray, list, tuple, dict, set, frozenset, range):
-        if is_a(value, kind):
-            return kind.__len__(value)
+    for plain in (str, bytes, bytearray, list, tuple, dict, set, frozenset, range):
+        if is_a(value, plain):
+            return plain.__len__(value)
     for module, name in (("numpy", "ndarray"), ("pandas", "DataFrame"), ("pandas", "Series")):
         kind = getattr(_modules.get(module), name, None)
         if is_a(kind, type) and is_a(value, kind):

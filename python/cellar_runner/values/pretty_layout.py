@@ -53,7 +53,7 @@ class Layout:
         self.room = room
         self._written = []
         # Waiting for the decision: a text with its width, or [separator, width, indentation, group].
-        self._waiting = deque()
+        self._waiting: deque = deque()
         outermost = _Group(0)
         self._open = [outermost]
         # For each depth, the groups that may still be broken.

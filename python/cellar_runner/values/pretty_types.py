@@ -301,5 +301,4 @@ PRINTERS = {
 }
 for _kind in (int, float, str, bytes, types.MethodType, slice, range):
     PRINTERS[_kind] = as_repr
-for _kind in (datetime.datetime, datetime.timedelta):
-    PRINTERS[_kind] = as_repr
+PRINTERS[datetime.datetime] = PRINTERS[datetime.timedelta] = as_repr

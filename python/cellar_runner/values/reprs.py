@@ -6,6 +6,10 @@ from collections import OrderedDict, defaultdict, deque
 
 from ..pristine import BUILTINS as __builtins__
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 TEXT_LIMIT = 50_000
 ELEMENT_LIMIT = 10_000
 SHOWN_ELEMENTS = 1_000
@@ -19,10 +23,10 @@ _type_qualname = type.__dict__["__qualname__"].__get__
 _type_module = type.__dict__["__module__"].__get__
 _ATOMS = frozenset((float, bool, complex, type(None)))
 _TEXTS = frozenset((str, bytes, bytearray))
-_DICT_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+_DICT_VIEWS: tuple = (type({}.keys()), type({}.values()), type({}.items()))
 
 # keyed by the __repr__ in force: a subclass with its own __repr__ is not one of these
-_BRACKETS = {
+_BRACKETS: dict[Any, Any] = {
     list.__repr__: ("[", "]", list.__iter__, list.__len__),
     tuple.__repr__: ("(", ")", tuple.__iter__, tuple.__len__),
     set.__repr__: ("{", "}", set.__iter__, set.__len__),
@@ -114,7 +118,7 @@ def text_of(value, limit=TEXT_LIMIT):
     if kind in _ATOMS:
         return repr(value)
     if (kind in _TEXTS or kind.__repr__ in _BRACKETS) and _oversized(value):
-        parts = []
+        parts: list[str] = []
         _write(value, parts, [limit], 0)
         return cap("".join(parts), limit)
     return cap(guarded_repr(value), limit)

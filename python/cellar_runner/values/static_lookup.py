@@ -10,7 +10,7 @@ from .reprs import is_a
 
 _mro = type.__dict__["__mro__"].__get__
 _class_dict = type.__dict__["__dict__"].__get__
-_module_dict = types.ModuleType.__dict__["__dict__"].__get__
+_module_dict = vars(types.ModuleType)["__dict__"].__get__
 _MISSING = object()
 # What C code reads out of an object; everything else with a __get__ may run Python.
 _READ_BY_C = (types.MemberDescriptorType, types.GetSetDescriptorType)

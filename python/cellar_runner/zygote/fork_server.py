@@ -1,4 +1,7 @@
-"""Makes heads for the first processes of sessions. What does so is preloaded and never runs user code."""
+"""A preloaded process that forks heads for sessions on request. It never runs user code.
+
+The zygote and the templates are such processes; the first process of a session asks one for its head.
+"""
 
 import gc
 import json
@@ -8,43 +11,44 @@ import signal
 import socket
 
 from ..linux import cgroups, children, fds, jail, syscalls
-from ..linux.reparented_fork import Fostering
-from ..protocol import channel as wire
+from ..linux.reparented_fork import ReparentedFork
+from ..protocol.channel import INTERNAL_ERROR
 from ..session import board, head_request
 
-EXITED = "exited"
+# The method by which the end of a session is reported to the host.
+SESSION_EXITED = "exited"
 
 
-class Cradle:
-    """Serves one channel, and whoever asks for a head, until the channel ends."""
+class ForkServer:
+    """Serves a channel to the host and a socket for requests of heads, until the channel ends."""
 
-    def __init__(self, channel, asked, parents, seccomp, head):
+    def __init__(self, channel, requests, parents, seccomp, head):
         self._channel = channel
-        self._asked = asked
+        self._requests = requests
         self._parents = parents
         self._seccomp = seccomp
         self._head = head
-        self._fostering = Fostering()
+        self._reparented_fork = ReparentedFork()
         self._home = os.open("/proc/self/ns/pid", os.O_RDONLY)
 
     def serve(self):
         wake = children.wake_descriptor()
         poll = select.poll()
-        for descriptor in (self._channel.descriptor, self._asked.fileno(), wake):
+        for descriptor in (self._channel.descriptor, self._requests.fileno(), wake):
             poll.register(descriptor, select.POLLIN)
         while True:
             for descriptor, _ in poll.poll():
                 if descriptor == wake:
                     os.read(wake, 4096)
                     for pid, status in children.ended():
-                        self._mourn(pid, status)
-                elif descriptor == self._asked.fileno():
-                    self._hear()
+                        self._child_ended(pid, status)
+                elif descriptor == self._requests.fileno():
+                    self._receive_request()
                 elif not self._listen():
                     return
 
-    def _mourn(self, pid, status):
-        """A child that is no head has ended."""
+    def _child_ended(self, pid, status):
+        """Called when a child that is no head has ended."""
 
     def _listen(self):
         while True:
@@ -53,64 +57,65 @@ class Cradle:
                 return False
             handler = self._methods.get(message.get("method"))
             if handler is not None:
-                obey(self._channel, message, lambda params: handler(self, params))
+                answer_request(self._channel, message, lambda params, handler=handler: handler(self, params))
             if not self._channel.has_input:
                 return True
 
-    _methods = {}
+    _methods: dict = {}
 
-    def _hear(self):
-        """A request for a head, or the warden's word that a session has ended."""
-        data, descriptors = fds.receive_with_descriptors(self._asked, head_request.MAX_ORDER_BYTES)
+    def _receive_request(self):
+        """Takes a request for a head, or the supervisor's message that a session has ended."""
+        data, descriptors = fds.receive_with_descriptors(self._requests, head_request.MAX_REQUEST_BYTES)
         message = json.loads(data.decode())
-        if EXITED in message:
-            self._channel.notify(EXITED, message[EXITED])
+        if SESSION_EXITED in message:
+            self._channel.notify(SESSION_EXITED, message[SESSION_EXITED])
             return
         try:
-            self._bear(head_request.Order(message, descriptors))
+            self._fork_head(head_request.HeadRequest(message, descriptors))
         except OSError as error:
-            # Who asked sees it by the end of its link.
+            # The init that asked sees it by the end of its link.
             os.write(2, ("no process could be started for the session: %s\n" % error).encode())
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
 
-    def _bear(self, order):
-        order.namespaces.take_children()
+    def _fork_head(self, request):
+        request.namespaces.enter_pid_namespace()
         try:
-            if self._fostering.fork() == 0:
-                children.become(self._run_head, order)
+            if self._reparented_fork.fork() == 0:
+                children.run_child(self._run_head, request)
         finally:
             syscalls.enter(self._home, syscalls.CLONE_NEWPID)
 
-    def _run_head(self, order):
+    def _run_head(self, request):
         head = self._head
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         if self._parents is not None:
-            cgroups.enter(self._parents, order.session)
-        jail.move_in(order.limits, self._seccomp, order.namespaces, head.has_network)
-        syscalls.close_all_except([fds.SHEET, order.board, *order.belongings])
+            cgroups.enter(self._parents, request.session)
+        jail.enter(request.limits, self._seccomp, request.namespaces, head.has_network)
+        syscalls.close_all_except([fds.CONTEXT_FILE, request.board, *request.descriptors])
         os.setsid()
         gc.enable()
-        order.announce()
+        request.announce()
         counted = self._parents is not None
-        head.move_in(board.Board(order.board), order.limits["open_files"], hides_copies=counted)
-        os.close(order.board)
-        head.adopt(order.orders, order.belongings)
-        head.prepare(order.rehearse)
+        head.join_session(board.Board(request.board), request.limits["open_files"], hides_copies=counted)
+        os.close(request.board)
+        head.attach(request.orders, request.descriptors)
+        head.prepare(request.warm_up)
         head.serve()
 
 
-def asking_pair():
-    """(where requests for heads are heard, where they are made)."""
+def request_socket_pair():
+    """(receiving end, sending end) of a socket for requests of heads."""
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
 
 
-def obey(channel, message, handler):
+def answer_request(channel, message, handler):
+    """Answers a message with what the handler returns, or refuses it with what it raises."""
     try:
         result = handler(message["params"])
     except Exception as error:
         text = "%s: %s" % (type(error).__name__, error)
-        channel.refuse(message["id"], wire.INTERNAL_ERROR, text[:4000])
+        channel.refuse(message["id"], INTERNAL_ERROR, text[:4000])
         return
     channel.answer(message["id"], result)

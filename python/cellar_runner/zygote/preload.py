@@ -26,10 +26,10 @@ class _Kernel:
     kernel = None
 
     def __enter__(self):
-        builtins.get_ipython = lambda: self
+        builtins.get_ipython = lambda: self  # type: ignore[attr-defined]
 
     def __exit__(self, *_error):
-        del builtins.get_ipython
+        del builtins.get_ipython  # type: ignore[attr-defined]
 
 
 def preload(names):
@@ -39,7 +39,7 @@ def preload(names):
     # Imported by others on the side, these start threads, which a fork does not survive.
     hidden = [name for name in THREADED if name not in names and name not in sys.modules]
     for name in hidden:
-        sys.modules[name] = None
+        sys.modules[name] = None  # type: ignore[assignment]
     for name in names:
         top = name.partition(".")[0]
         if top in absent:
@@ -79,6 +79,6 @@ def _warm_up():
 
 def _let_go_of_fonts():
     """They hold open files, which no copy of this process has."""
-    cache = getattr(sys.modules["matplotlib.font_manager"], "_get_font", None)
-    if hasattr(cache, "cache_clear"):
-        cache.cache_clear()
+    clear = getattr(getattr(sys.modules["matplotlib.font_manager"], "_get_font", None), "cache_clear", None)
+    if clear is not None:
+        clear()

@@ -1,7 +1,7 @@
-"""The first process behind the outer wall. It is small, so that the first process of each session is.
+"""The first process behind the outer wall: starts the zygote and forks the init of each session.
 
-The preloaded interpreter is a child of it, whose messages it passes on. What it forks itself are
-the first processes of sessions, and they ask the preloaded one for heads.
+It imports little, since each init is a copy of it and must be small. It passes the zygote's messages on to the
+host; the inits ask the zygote for heads.
 """
 
 import base64
@@ -16,9 +16,9 @@ import sys
 
 from ..linux import cgroups, children, fds, jail, processes, scheduling, syscalls
 from ..protocol import channel
-from ..session.head_request import MAX_ORDER_BYTES
+from ..session.head_request import MAX_REQUEST_BYTES
 from ..session.init import Init
-from .fork_server import EXITED, asking_pair, obey
+from .fork_server import SESSION_EXITED, answer_request, request_socket_pair
 
 CONTROL = 3
 RETRY_MILLISECONDS = 5
@@ -27,7 +27,7 @@ ENDING_MILLISECONDS = 20
 MAX_FAILURE = 400
 
 
-class Warden:
+class Supervisor:
     """Serves the host until it goes away."""
 
     def __init__(self, host, boot):
@@ -36,9 +36,9 @@ class Warden:
         self._shares_network = boot.get("shares_network", False)
         self._seccomp = syscalls.SeccompFilter(base64.b64decode(boot["seccomp"]))
         self._folder = os.open(jail.SOCKET_FOLDER, os.O_RDONLY | os.O_DIRECTORY)
-        # By pid: the name of a session, and whom to tell of its end when that is not the host.
+        # By pid: the name of a session, and the template's socket if its end is to be reported there, not to the host.
         self._sessions = {}
-        self._untold = []
+        self._unsent_exits = []
         # By pid: which of the wall's ids the session has.
         self._numbers = {}
         self._last_number = 0
@@ -46,29 +46,30 @@ class Warden:
         self._ending = {}
         # By number: why a session could not be prepared, as its first process said.
         self._failures = {}
-        self._saying = os.pipe()
-        for end in self._saying:
+        self._failure_pipe = os.pipe()
+        for end in self._failure_pipe:
             os.set_blocking(end, False)
         mine, theirs = socket.socketpair()
-        asked, self._asking = asking_pair()
-        self._orders, orders = fds.socket_pair()
+        requests, self._request_socket = request_socket_pair()
+        self._session_requests, orders = fds.socket_pair()
         self._zygote_pid = syscalls.fork()
         if self._zygote_pid == 0:
             mine.close()
-            children.become(self._run_zygote, (theirs, asked, orders, boot))
-        for end in (theirs, asked, orders):
-            end.close()
+            children.run_child(self._run_zygote, (theirs, requests, orders, boot))
+        for theirs_only in (theirs, requests, orders):
+            theirs_only.close()
         os.close(boot["hatch_fd"])
         self._zygote = channel.Channel(mine.detach())
 
     def _run_zygote(self, work):
-        theirs, asked, orders, boot = work
-        for descriptor in (CONTROL, self._folder, self._asking.detach(), self._orders.detach(), *self._saying):
+        theirs, requests, orders, boot = work
+        sockets = self._request_socket.detach(), self._session_requests.detach()
+        for descriptor in (CONTROL, self._folder, *sockets, *self._failure_pipe):
             os.close(descriptor)
         # Only here: none of this is to be a part of the first processes of sessions.
         from . import zygote
 
-        zygote.serve(channel.Channel(theirs.detach()), asked, orders, boot)
+        zygote.serve(channel.Channel(theirs.detach()), requests, orders, boot)
 
     def serve(self):
         wake = children.wake_descriptor()
@@ -76,19 +77,19 @@ class Warden:
             wake: lambda: self._reap(wake),
             self._host.descriptor: self._listen,
             self._zygote.descriptor: self._relay,
-            self._orders.fileno(): self._hear,
+            self._session_requests.fileno(): self._receive_request,
         }
         poll = select.poll()
         for descriptor in handlers:
             poll.register(descriptor, select.POLLIN)
         while True:
-            for descriptor, _ in poll.poll(self._patience()):
+            for descriptor, _ in poll.poll(self._poll_timeout()):
                 handlers[descriptor]()
-            self._tell()
-            self._end_all()
+            self._send_exits()
+            self._kill_ending()
 
-    def _patience(self):
-        if self._untold:
+    def _poll_timeout(self):
+        if self._unsent_exits:
             return RETRY_MILLISECONDS
         return ENDING_MILLISECONDS if self._ending else None
 
@@ -99,7 +100,7 @@ class Warden:
                 os._exit(0)
             method = message.get("method")
             if method == "spawn":
-                obey(self._host, message, self._spawn)
+                answer_request(self._host, message, self._spawn)
             elif method == "end_session":
                 self._end_session(message["params"]["session"])
             else:
@@ -108,11 +109,11 @@ class Warden:
                 return
 
     def _relay(self):
-        """What the preloaded interpreter says is meant for the host."""
+        """Passes messages of the zygote on to the host."""
         while True:
             message = self._zygote.receive()
             if message is None:
-                # Why, it has said itself; its status tells how.
+                # It has written the reason to stderr itself; its status tells how it ended.
                 _, status = os.waitpid(self._zygote_pid, 0)
                 self._leave(status)
             self._host.send(message)
@@ -120,31 +121,31 @@ class Warden:
                 return
 
     def _spawn(self, params):
-        self._make_session(dict(params, shared_bytes=0), self._asking.fileno(), None)
+        self._make_session(dict(params, shared_bytes=0), self._request_socket.fileno(), None)
         return {}
 
-    def _hear(self):
-        """A template asks for a session whose heads it will make."""
-        data, descriptors = fds.receive_with_descriptors(self._orders, MAX_ORDER_BYTES)
+    def _receive_request(self):
+        """Makes a session for a template, which will fork its heads."""
+        data, descriptors = fds.receive_with_descriptors(self._session_requests, MAX_REQUEST_BYTES)
         if not descriptors:
             return
-        params, teller = json.loads(data.decode()), socket.socket(fileno=descriptors[0])
+        params, owner = json.loads(data.decode()), socket.socket(fileno=descriptors[0])
         try:
-            self._make_session(params, teller.fileno(), teller)
+            self._make_session(params, owner.fileno(), owner)
         except Exception as error:
             reason = "could not be made: %s: %s" % (type(error).__name__, error)
-            self._untold.append((teller, {"session": params["session"], "reason": reason[:4000]}))
+            self._unsent_exits.append((owner, {"session": params["session"], "reason": reason[:4000]}))
 
-    def _make_session(self, params, asking, teller):
+    def _make_session(self, params, request_socket, owner):
         params["number"] = self._free_number()
         pid = syscalls.raw_clone(jail.namespaces(self._shares_network))
         if pid == 0:
-            children.become(self._run_session, (params, asking))
-        self._sessions[pid] = params["session"], teller
+            children.run_child(self._run_session, (params, request_socket))
+        self._sessions[pid] = params["session"], owner
         self._numbers[pid] = params["number"]
 
     def _free_number(self):
-        """One that no living session has; those that were used last come last."""
+        """A number that no living session has; those used most recently come last."""
         taken = set(self._numbers.values())
         for _ in range(jail.IDS):
             self._last_number = (self._last_number + 1) % (jail.IDS - 1)
@@ -155,7 +156,7 @@ class Warden:
     def _run_session(self, work):
         # A group of its own: no signal that is meant for one session reaches another.
         os.setsid()
-        params, asking = work
+        params, request_socket = work
         limits, group = params["limits"], None
         if self._parents is not None:
             group = cgroups.SessionGroup(self._parents, params["session"], limits)
@@ -165,85 +166,85 @@ class Warden:
                 limits, self._seccomp, group, room, self._shares_network, params["number"]
             )
         except OSError as error:
-            self._say_failure(params["number"], error)
+            self._report_failure(params["number"], error)
             raise
-        kept = [self._folder, asking, *namespaces.descriptors]
+        kept = [self._folder, request_socket, *namespaces.descriptors]
         for holder in (room, group):
             kept.extend(holder.descriptors if holder is not None else ())
         syscalls.close_all_except(kept)
-        Init(params, self._folder, group, namespaces, asking, room).run()
+        Init(params, self._folder, group, namespaces, request_socket, room).run()
 
-    def _say_failure(self, number, error):
+    def _report_failure(self, number, error):
         said = "could not be prepared: %s" % (error.strerror or error)
-        os.write(self._saying[1], json.dumps([number, said[:MAX_FAILURE]]).encode() + b"\n")
+        os.write(self._failure_pipe[1], json.dumps([number, said[:MAX_FAILURE]]).encode() + b"\n")
 
-    def _hear_failures(self):
+    def _read_failures(self):
         try:
-            said = os.read(self._saying[0], 1 << 16)
+            said = os.read(self._failure_pipe[0], 1 << 16)
         except BlockingIOError:
             return
         self._failures.update(json.loads(line.decode()) for line in said.splitlines())
 
     def _end_session(self, name):
-        """Needs nothing of the session's first process, which a cell may have starved or stopped."""
+        """Ends a session without the help of its init, which a cell may have starved or stopped."""
         for pid, (session, _) in self._sessions.items():
             if session == name:
                 self._ending[pid] = session
 
-    def _end_all(self):
-        """Again until the kernel says they are gone: what forks meanwhile is met in a later round."""
+    def _kill_ending(self):
+        """Kills what is to end, each turn until the kernel reports it gone: forks made meanwhile are met later."""
         for pid, session in self._ending.items():
             processes.kill(pid)
             if self._parents is None or not cgroups.kill(self._parents, session):
                 # Busy processes could keep the first one from ever running to its end.
-                processes.end_below(pid)
+                processes.kill_descendants(pid)
 
     def _reap(self, wake):
         os.read(wake, 4096)
         ended = list(children.ended())
-        # After that: who has ended has said why.
-        self._hear_failures()
+        # Only now: an init writes why it failed before it ends.
+        self._read_failures()
         for pid, status in ended:
             if pid == self._zygote_pid:
                 self._leave(status)
             self._ending.pop(pid, None)
             number = self._numbers.pop(pid, None)
-            session, teller = self._sessions.pop(pid, (None, None))
+            session, owner = self._sessions.pop(pid, (None, None))
             if session is None:
                 continue
             if self._parents is not None:
                 cgroups.remove(self._parents, session)
             reason = self._failures.pop(number, None) or children.how_ended(status)
-            self._untold.append((teller, {"session": session, "reason": reason}))
+            self._unsent_exits.append((owner, {"session": session, "reason": reason}))
 
     @staticmethod
     def _leave(status):
-        """Nothing here can go on without the preloaded interpreter: leaves as it did."""
+        """Exits as the zygote did, since nothing here can go on without it."""
         if os.WIFSIGNALED(status):
             os.write(2, b"the preloaded interpreter was ended by signal %d\n" % os.WTERMSIG(status))
         os._exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 1)
 
-    def _tell(self):
-        """Never waits for a template, which may be waiting for this process."""
-        obituaries, self._untold = self._untold, []
-        for teller, obituary in obituaries:
-            if teller is None:
-                self._host.notify(EXITED, obituary)
+    def _send_exits(self):
+        """Reports ended sessions. Never waits for a template, which may be waiting for this process."""
+        notices, self._unsent_exits = self._unsent_exits, []
+        for owner, notice in notices:
+            if owner is None:
+                self._host.notify(SESSION_EXITED, notice)
                 continue
             try:
-                teller.send(json.dumps({EXITED: obituary}).encode(), socket.MSG_DONTWAIT)
+                owner.send(json.dumps({SESSION_EXITED: notice}).encode(), socket.MSG_DONTWAIT)
             except BlockingIOError:
-                self._untold.append((teller, obituary))
+                self._unsent_exits.append((owner, notice))
                 continue
             except OSError:
                 # The template is gone, as the host knows.
                 pass
-            teller.close()
+            owner.close()
 
 
 def main():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    scheduling.be_ordinary()
+    scheduling.use_ordinary_priority()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     os.set_inheritable(CONTROL, False)
@@ -251,8 +252,8 @@ def main():
     message = host.receive()
     if message is None or message.get("method") != "boot":
         sys.exit("the first message must be boot")
-    warden = Warden(host, message["params"])
+    supervisor = Supervisor(host, message["params"])
     gc.collect()
     gc.disable()
     gc.freeze()
-    warden.serve()
+    supervisor.serve()

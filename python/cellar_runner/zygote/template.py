@@ -12,35 +12,35 @@ from ..context import incoming, mapped_text
 from ..linux import fds, fork_memory, jail, syscalls
 from ..protocol import channel
 from ..protocol.connection import open_link
-from .fork_server import Cradle, asking_pair
+from .fork_server import ForkServer, request_socket_pair
 
 # Of what the machine could still give, so much is left to others.
 SPARED = 8
 
 
-class Template(Cradle):
+class Template(ForkServer):
     """Reads its context once, then makes heads that are born with it."""
 
     def __init__(self, params, file, folder, orders, parents, seccomp, head):
         link = open_link(folder, "template", params["template"], params["token"])
         os.close(folder)
-        asked, self._asking = asking_pair()
-        super().__init__(channel.Channel(link), asked, parents, seccomp, head)
-        self._orders = socket.socket(fileno=orders)
+        requests, self._request_socket = request_socket_pair()
+        super().__init__(channel.Channel(link), requests, parents, seccomp, head)
+        self._session_requests = socket.socket(fileno=orders)
         self._file = file
         # What sessions share with this process and must not be charged for.
         self._shared_bytes = 0
         # When memory runs out all the same, this and not the zygote or the host has to go.
-        jail.go_first()
+        jail.raise_oom_score()
 
     def _read_context(self, params):
         before = jail.data_in_use()
-        sheets = mapped_text.Sheets(mapped_text.ReadOnlyMount)
+        mapped_texts = mapped_text.MappedTexts(mapped_text.ReadOnlyMount)
         with _Bounded(before):
-            value = incoming.read(self._file, params["format"], params["bytes"], sheets)
+            value = incoming.read(self._file, params["format"], params["bytes"], mapped_texts)
         os.close(self._file)
         self._head.give_context(value)
-        self._head.backing = sheets.keep_file(value)
+        self._head.backing = mapped_texts.keep_file(value)
         if self._head.backing is not None:
             _collapse_aside()
         # A collection in a session would otherwise write to every object of the context.
@@ -51,8 +51,8 @@ class Template(Cradle):
         return {"memory": self._shared_bytes}
 
     def _spawn(self, params):
-        order = json.dumps(dict(params, shared_bytes=self._shared_bytes)).encode()
-        fds.send_with_descriptors(self._orders, order, [self._asking.fileno()])
+        request = json.dumps(dict(params, shared_bytes=self._shared_bytes)).encode()
+        fds.send_with_descriptors(self._session_requests, request, [self._request_socket.fileno()])
         return {}
 
     _methods = {"read_context": _read_context, "spawn": _spawn}
@@ -85,7 +85,7 @@ def _collapse_aside():
     try:
         signal.set_wakeup_fd(-1)
         syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
-        syscalls.close_all_except([fds.SHEET])
+        syscalls.close_all_except([fds.CONTEXT_FILE])
         os.nice(19)
         mapped_text.collapse()
     finally:

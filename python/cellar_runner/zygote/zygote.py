@@ -9,37 +9,39 @@ import sys
 from ..linux import children, fds, filtered_calls, fork_memory, jail, syscalls
 from ..protocol.constants import PROTOCOL_VERSION
 from ..session.head import Head
-from ..session.warmup import rehearse
-from .fork_server import EXITED, Cradle
+from ..session.warmup import warm_up
+from .fork_server import SESSION_EXITED, ForkServer
 from .preload import preload
 from .template import Template
 
 NAME_BYTES = 24
 
 
-class Zygote(Cradle):
+class Zygote(ForkServer):
     """Makes heads, and templates of heads with a large context."""
 
-    def __init__(self, channel, asked, orders, boot):
+    def __init__(self, channel, requests, orders, boot):
         self._main_module = sys.modules["__main__"]
         seccomp = syscalls.SeccompFilter(base64.b64decode(boot["seccomp"]))
         head = Head(boot.get("shares_network", False))
-        super().__init__(channel, asked, boot["group"], seccomp, head)
+        super().__init__(channel, requests, boot["group"], seccomp, head)
         self._folder = os.open(jail.SOCKET_FOLDER, os.O_RDONLY | os.O_DIRECTORY)
-        # To the warden, for the sessions of templates.
-        self._orders = orders
-        self._hatch = socket.socket(fileno=boot["hatch_fd"])
-        self._hatch.set_inheritable(False)
-        self._hatch.setblocking(False)
-        self._files = {}
-        self._templates = {}
+        # To the supervisor, for the sessions of templates.
+        self._session_requests = orders
+        self._file_socket = socket.socket(fileno=boot["hatch_fd"])
+        self._file_socket.set_inheritable(False)
+        self._file_socket.setblocking(False)
+        self._files: dict[str, int] = {}
+        self._templates: dict[int, str] = {}
+        # What fills the holes of the heap, and must be kept.
+        self.plugs: list[bytes] = []
 
     def _template(self, params):
-        file = self._claim(params["template"])
+        file = self._receive_file(params["template"])
         try:
             pid = syscalls.fork()
             if pid == 0:
-                children.become(self._run_template, (params, file))
+                children.run_child(self._run_template, (params, file))
         finally:
             os.close(file)
         self._templates[pid] = params["template"]
@@ -47,10 +49,10 @@ class Zygote(Cradle):
 
     _methods = {"template": _template}
 
-    def _claim(self, name):
-        """The file that the host's porter handed in under this name."""
+    def _receive_file(self, name):
+        """The file that the host passed under this name (bootstrap/send_descriptor.py)."""
         while name not in self._files:
-            received, files = fds.receive_with_descriptors(self._hatch, NAME_BYTES)
+            received, files = fds.receive_with_descriptors(self._file_socket, NAME_BYTES)
             if not received:
                 raise OSError("the socket for files is closed")
             for file in files:
@@ -60,27 +62,27 @@ class Zygote(Cradle):
     def _run_template(self, work):
         params, file = work
         groups = [number for key, number in (self._parents or {}).items() if key.endswith("_fd")]
-        orders = self._orders.detach()
+        orders = self._session_requests.detach()
         syscalls.close_all_except([self._folder, file, orders] + groups)
         Template(params, file, self._folder, orders, self._parents, self._seccomp, self._head).serve()
         os._exit(0)
 
-    def _mourn(self, pid, status):
+    def _child_ended(self, pid, status):
         template = self._templates.pop(pid, None)
         if template is not None:
-            obituary = {"session": template, "reason": children.how_ended(status)}
-            self._channel.notify(EXITED, obituary)
+            notice = {"session": template, "reason": children.how_ended(status)}
+            self._channel.notify(SESSION_EXITED, notice)
 
 
-def serve(channel, asked, orders, boot):
-    """In a child of the warden, through which its messages pass to the host."""
+def serve(channel, requests, orders, boot):
+    """Runs the zygote in a child of the supervisor, which passes its messages on to the host."""
     filtered_calls.install(counts_memory=boot["group"] is not None)
     # Where heads will work; bubblewrap tells its own folder here.
     os.environ["PWD"] = jail.WORKSPACE
     fork_memory.gather_arenas()
     loaded, absent, seconds = preload(boot["preload"])
-    rehearse()
-    zygote = Zygote(channel, asked, orders, boot)
+    warm_up()
+    zygote = Zygote(channel, requests, orders, boot)
     fork_memory.merge_mappings()
     gc.collect()
     fork_memory.trim()
@@ -100,5 +102,5 @@ def serve(channel, asked, orders, boot):
         },
     )
     zygote.serve()
-    # Not by returning: the end of the interpreter would free arenas in the way of other ones.
+    # Not by returning: at its end the interpreter would free arenas with a function of another allocator.
     os._exit(0)

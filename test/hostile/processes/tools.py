@@ -166,7 +166,7 @@ def page():
 
 def nonce():
     """What begins a mark in the output pipes."""
-    return service()._short_cells._nonce
+    return service()._inline_output._nonce
 
 
 def mark(kind, order, step, argument):

@@ -13,7 +13,11 @@ from ..files import Document
 from . import python_re, regex_syntax
 from .hits import Hits, hit_at
 from .ripgrep import LONGEST_PATTERN, Failed, Rejected, Ripgrep
-from .source import File, Texts
+from .source import FileSource, TextSource
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 SLOW_SECONDS = 10
 MOST_CONTEXT_LINES = 20
@@ -49,7 +53,7 @@ class Search:
 
     def __init__(self, ripgrep, most, seconds=SLOW_SECONDS):
         path = ripgrep or shutil.which("rg")
-        self._ripgrep = Ripgrep(path) if path and hasattr(os, "posix_spawn") else None
+        self._ripgrep: Any = Ripgrep(path) if path and hasattr(os, "posix_spawn") else None
         self._most = most
         self._seconds = seconds
 
@@ -69,50 +73,50 @@ class Search:
     def _of(self, document):
         in_place = self._ripgrep is not None and _is_folder("/proc/self/fd")
         if in_place and document.encoding != "utf-16" and document.status.st_size:
-            return File(document.descriptor, document.path)
+            return FileSource(document.descriptor, document.path)
         if document.status.st_size > READ_BYTES:
             message = "{} has {:,} bytes, more than can be searched here: read it in parts"
             raise ValueError(message.format(guarded_repr(document.path), document.status.st_size))
-        return Texts(document.text(0, READ_BYTES), document.path)
+        return TextSource(document.text(0, READ_BYTES), document.path)
 
-    def _through(self, haystack, pattern, context_lines, ignore_case):
+    def _through(self, source, pattern, context_lines, ignore_case):
         note = ""
         try:
             if self._ripgrep is None:
                 raise Rejected(_NO_RIPGREP, None, True)
-            haystack, rows, total = self._quickly(haystack, pattern, ignore_case)
-            found = [haystack.locate(*row) for row in rows]
+            source, rows, total = self._quickly(source, pattern, ignore_case)
+            found = [source.locate(*row) for row in rows]
         except Rejected as error:
             if not error.is_backtracking:
                 raise _bad(pattern, str(error), error.position) from None
             note = _NO_RIPGREP if self._ripgrep is None else _BACKTRACKING_NOTE
-            haystack = haystack.as_texts(READ_BYTES)
-            found, total = self._slowly(haystack, pattern, ignore_case)
+            source = source.as_texts(READ_BYTES)
+            found, total = self._slowly(source, pattern, ignore_case)
             if not python_re.CAN_STOP:
                 note += _UNSTOPPABLE
         except Failed as error:
             raise RuntimeError("the search failed: {}".format(error)) from None
-        if haystack.has_torn_lines:
+        if source.has_torn_lines:
             note = note + "; " + _TORN if note else _TORN
-        hits = [hit_at(haystack, *place, context_lines) for place in found]
-        return Hits(hits, pattern, haystack.name, total, note)
+        hits = [hit_at(source, part, line, position, context_lines) for part, line, position in found]
+        return Hits(hits, pattern, source.name, total, note)
 
-    def _quickly(self, haystack, pattern, ignore_case):
+    def _quickly(self, source, pattern, ignore_case):
         """(what was searched, lines and offsets, how many there are)."""
         try:
-            return (haystack,) + self._ripgrep.search(haystack, pattern, ignore_case, self._most)
+            return (source,) + self._ripgrep.search(source, pattern, ignore_case, self._most)
         except Failed:
-            if haystack.descriptor is None:
+            if source.descriptor is None:
                 raise
         # The program could not read the file: it can still be given what stands there.
-        haystack = haystack.as_texts(READ_BYTES)
-        return (haystack,) + self._ripgrep.search(haystack, pattern, ignore_case, self._most)
+        source = source.as_texts(READ_BYTES)
+        return (source,) + self._ripgrep.search(source, pattern, ignore_case, self._most)
 
-    def _slowly(self, haystack, pattern, ignore_case):
+    def _slowly(self, source, pattern, ignore_case):
         translated = None
         try:
             translated = regex_syntax.translated(pattern)
-            return python_re.search(haystack, translated, ignore_case, self._most, self._seconds)
+            return python_re.search(source, translated, ignore_case, self._most, self._seconds)
         except regex_syntax.Untranslatable as error:
             raise _bad(pattern, str(error), error.position) from None
         except (_RegexError, OverflowError, RecursionError) as error:

@@ -6,6 +6,8 @@ from ...pristine import BUILTINS as __builtins__
 from ...values.reprs import cap, guarded_repr, is_a
 from ..results import Piece, Result
 
+TYPE_CHECKING = False
+
 LONGEST_LINE = 500
 SHOWN_CHARACTERS = 40_000
 SHOWN_PATTERN = 120
@@ -14,6 +16,12 @@ CUT = "\u2026"
 
 class Hit(Piece):
     """A matching line; a long one is cut around its match."""
+
+    if TYPE_CHECKING:
+        line: int
+        before: list[str]
+        after: list[str]
+        where: str
 
     def __new__(cls, text, line=0, before=(), after=(), where=""):
         self = super().__new__(cls, text)
@@ -107,22 +115,22 @@ def _shown_to(previous, hit):
     return min(previous.line + len(previous.after), hit.line - 1)
 
 
-def hit_at(haystack, part, line, position, context_lines):
+def hit_at(source, part, line, position, context_lines):
     """The Hit of a match that begins at a position."""
     reach = 2 * LONGEST_LINE * (context_lines + 1)
-    before, after, begins, ends = haystack.around(part, position, reach)
+    before, after, begins, ends = source.around(part, position, reach)
     left, right = before.rpartition("\n")[2], after.partition("\n")[0]
     earlier, later = _split(before, begins, after, ends)
     if context_lines and len(earlier) == 1 and not begins:
-        earlier = _far_lines_before(haystack, part, position, reach)
+        earlier = _far_lines_before(source, part, position, reach)
     if context_lines and len(later) == 1 and not ends:
-        later = _far_lines_after(haystack, part, position, reach)
+        later = _far_lines_after(source, part, position, reach)
     return Hit(
         _cut_around(left, _without_return(right), "\n" in before or begins, "\n" in after or ends),
         line,
         [_cut(row) for row in earlier[:-1][-context_lines:]] if context_lines else (),
         [_cut(row) for row in later[1 : context_lines + 1]],
-        haystack.place(part),
+        source.place(part),
     )
 
 
@@ -139,19 +147,19 @@ def _split(before, begins, after, ends):
     return list(map(_without_return, earlier)), list(map(_without_return, later))
 
 
-def _far_lines_before(haystack, part, position, reach):
-    at = haystack.line_before(part, position)
+def _far_lines_before(source, part, position, reach):
+    at = source.line_before(part, position)
     if at is None:
         return []
-    before, _, begins, _ = haystack.around(part, at, reach)
+    before, _, begins, _ = source.around(part, at, reach)
     return _split(before, begins, "", True)[0] + [""]
 
 
-def _far_lines_after(haystack, part, position, reach):
-    at = haystack.line_after(part, position)
+def _far_lines_after(source, part, position, reach):
+    at = source.line_after(part, position)
     if at is None:
         return []
-    _, after, _, ends = haystack.around(part, at, reach)
+    _, after, _, ends = source.around(part, at, reach)
     return [""] + ([] if ends and not after else _split("", True, after, ends)[1])
 
 

@@ -14,12 +14,19 @@ import time
 from ...context.texts import lines
 from ...pristine import BUILTINS as __builtins__
 
-_fork, _exit, _wait = getattr(os, "fork", None), os._exit, getattr(os, "waitpid", None)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_fork: Any = getattr(os, "fork", None)
+_wait: Any = getattr(os, "waitpid", None)
+_kill: Any = getattr(os, "kill", None)
+_timer: Any = getattr(signal, "setitimer", None)
+_poll: Any = getattr(select, "poll", None)
+_exit, _getpid, _clock = os._exit, os.getpid, time.monotonic
 _pipe, _read, _write, _close = os.pipe, os.read, os.write, os.close
-_kill, _getpid, _clock = getattr(os, "kill", None), os.getpid, time.monotonic
 _signal, _SIGKILL = signal.signal, getattr(signal, "SIGKILL", 9)
-_timer, _REAL = getattr(signal, "setitimer", None), getattr(signal, "ITIMER_REAL", 0)
-_poll = getattr(select, "poll", None)
+_REAL = getattr(signal, "ITIMER_REAL", 0)
 _compile, _IGNORE_CASE = re.compile, re.IGNORECASE
 _encode, _decode = json.JSONEncoder().encode, json.JSONDecoder().decode
 _CAN_FORK = _fork is not None and sys.platform not in ("emscripten", "wasi")
@@ -30,34 +37,35 @@ class OutOfTime(Exception):
     """The search was ended because it took too long."""
 
 
-def search(haystack, pattern, ignore_case, most, seconds):
+def search(source, pattern, ignore_case, most, seconds):
     """([(part, line, position)] of up to `most` lines, how many there are)."""
     expression = _compile(pattern, _IGNORE_CASE if ignore_case else 0)
-    parts = haystack.parts
+    parts = source.parts
     if not CAN_STOP:
         return _looked_through(parts, expression.search, most)
     reader, writer = _pipe()
-    pid = 0
+    pid, is_writer_open = 0, True
     try:
         pid = _fork()
         if pid == 0:
             _answer(parts, expression.search, most, writer, seconds)
         _close(writer)
-        writer = None
+        is_writer_open = False
         answer = _decode(_received(reader, seconds).decode("ascii"))
     finally:
         if pid:
             _end(pid)
-        for descriptor in (reader, writer):
-            if descriptor is not None:
-                _close(descriptor)
+        _close(reader)
+        if is_writer_open:
+            _close(writer)
     if "failed" in answer:
         raise RuntimeError("the search failed: " + answer["failed"])
     return [tuple(hit) for hit in answer["hits"]], answer["total"]
 
 
 def _looked_through(parts, search_line, most):
-    hits, total = [], 0
+    hits: list[tuple[int, int, int]] = []
+    total = 0
     for part, text in enumerate(parts):
         for number, start, end in lines(text):
             # A slice, not bounds: lookarounds and anchors must not see beyond the line.

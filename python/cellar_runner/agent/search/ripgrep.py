@@ -1,4 +1,4 @@
-"""The ripgrep program: finds the matching lines of a haystack in linear time."""
+"""Runs ripgrep, which finds the matching lines of a source in linear time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ import signal
 
 from ...pristine import BUILTINS as __builtins__
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 LONGEST_PATTERN = 100_000
 PIPE_BYTES = 1 << 20
 _SET_PIPE_SIZE = 1031
 
 _open, _close, _read, _write, _pipe = os.open, os.close, os.read, os.write, os.pipe
-_spawn, _kill = getattr(os, "posix_spawn", None), getattr(os, "kill", None)
-_wait = getattr(os, "waitpid", None)
+_spawn: Any = getattr(os, "posix_spawn", None)
+_kill: Any = getattr(os, "kill", None)
+_wait: Any = getattr(os, "waitpid", None)
 _lseek, _new_file = os.lseek, getattr(os, "memfd_create", None)
 _SIGKILL = getattr(signal, "SIGKILL", 9)
 _RESET = [one for one in (getattr(signal, "SIGPIPE", None), signal.SIGINT) if one is not None]
@@ -28,7 +33,7 @@ _FOREIGN = ("(?P=", "(?(", "(?>")
 try:
     from fcntl import fcntl as _control
 except ImportError:
-    _control = None
+    _control = None  # type: ignore[assignment]
 
 
 class Rejected(Exception):
@@ -51,43 +56,43 @@ class Ripgrep:
     def __init__(self, path):
         self._path = path
 
-    def search(self, haystack, pattern, ignore_case, most):
+    def search(self, source, pattern, ignore_case, most):
         """([(line, offset of the first match in it)] of up to `most` lines, how many there are)."""
         # A byte order mark counts: offsets without it would be those of other places.
         shared = ["-a", "--crlf", "--encoding=none", "-I"]
         shared += ["-i" if ignore_case else "-s", "-e", pattern]
-        limit = most + 1 + haystack.skipped_lines
+        limit = most + 1 + source.skipped_lines
         wanted = ["-n", "-b", "--column", "-M1", "-m%d" % limit, "--no-heading"]
         try:
-            rows = self._run(wanted + shared, haystack, 0).splitlines()
+            rows = self._run(wanted + shared, source, 0).splitlines()
         except Rejected as error:
             group = -1 if error.position is None else error.position - 2
             if group >= 0 and pattern.startswith("(?<", group):
                 # Before release 14 it knows named groups only with a P.
                 named = pattern[: group + 2] + "P" + pattern[group + 2 :]
-                return self.search(haystack, named, ignore_case, most)
+                return self.search(source, named, ignore_case, most)
             if group >= 0 and pattern.startswith(_FOREIGN, group):
                 error.is_backtracking = True
             raise
-        found = [row for row in map(_place, rows) if row[0] > haystack.skipped_lines]
+        found = [row for row in map(_place, rows) if row[0] > source.skipped_lines]
         if len(found) <= most:
             return [row[:2] for row in found], len(found)
-        rest = self._run(["-c"] + shared, haystack, found[most][2]).strip()
+        rest = self._run(["-c"] + shared, source, found[most][2]).strip()
         return [row[:2] for row in found[:most]], most + int(rest or b"1")
 
-    def _run(self, options, haystack, start):
+    def _run(self, options, source, start):
         argv = [self._path, "--no-config", "--color=never"] + options + ["--"]
         ends, pid = [_scratch(), _scratch()], 0
         out, err = ends
         try:
             actions = [(os.POSIX_SPAWN_DUP2, out, 1), (os.POSIX_SPAWN_DUP2, err, 2)]
             feed = None
-            if haystack.descriptor is None:
+            if source.descriptor is None:
                 reader, feed = _pipe()
                 ends += [reader, feed]
                 _widen(feed)
             else:
-                reader = _opened_again(haystack.descriptor)
+                reader = _opened_again(source.descriptor)
                 ends.append(reader)
                 _lseek(reader, start, os.SEEK_SET)
             actions.append((os.POSIX_SPAWN_DUP2, reader, 0))
@@ -99,7 +104,7 @@ class Ripgrep:
                 raise Failed("ripgrep cannot be started: {}".format(error.strerror)) from None
             if feed is not None:
                 _close(ends.pop(2))
-                _give(feed, haystack.pieces(start))
+                _give(feed, source.pieces(start))
                 _close(ends.pop())
             status, pid = _status(pid), 0
             return _outcome(status, _whole(out), _whole(err))
@@ -186,7 +191,7 @@ def _scratch():
 
 def _whole(descriptor):
     _lseek(descriptor, 0, os.SEEK_SET)
-    parts = []
+    parts: list[bytes] = []
     while True:
         part = _read(descriptor, 1 << 20)
         if not part:

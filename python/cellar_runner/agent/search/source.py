@@ -1,4 +1,4 @@
-"""What a search looks through: the texts of a context or one file, as bytes in order."""
+"""What grep() searches: the texts of a context, or one file, as bytes in order."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ import os
 from ...context.texts import leaves, place_of
 from ...pristine import BUILTINS as __builtins__
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 PIECE = 1 << 18
 # A search that is fed must hold a whole line; a longer one is searched in parts of this length.
 LONGEST_LINE = 8 << 20
 
-_pread = getattr(os, "pread", None)
+_pread: Any = getattr(os, "pread", None)
 _after = bisect.bisect_right
 
 
-class Texts:
+class TextSource:
     """One text, or every text and number in lists and dicts."""
 
     descriptor = None
@@ -65,18 +69,18 @@ class Texts:
         """(part, position in it, whether a line is torn behind it, its bytes) of each piece."""
         for part in range(first, len(self.parts)):
             text, unbroken = self.parts[part], 0
-            for start in range(start, len(text), PIECE):
-                piece = text[start : start + PIECE]
+            for at in range(start, len(text), PIECE):
+                piece = text[at : at + PIECE]
                 end = piece.rfind("\n") + 1
                 unbroken = len(piece) - end + (0 if end else unbroken)
-                is_last = start + PIECE >= len(text)
+                is_last = at + PIECE >= len(text)
                 is_torn = unbroken > LONGEST_LINE and not is_last
                 data = piece.encode("utf-8", "surrogatepass")
                 if is_torn or (is_last and end < len(piece)):
                     data += b"\n"
                 if is_torn:
                     unbroken = 0
-                yield part, start, is_torn, data
+                yield part, at, is_torn, data
             start = 0
 
     @property
@@ -120,7 +124,7 @@ class Texts:
         return None if at < 0 else at + 1
 
 
-class File:
+class FileSource:
     """A regular file that is open, searched where it is."""
 
     has_torn_lines = False
@@ -172,27 +176,27 @@ class File:
 
     def as_texts(self, most):
         """Its text, for an engine that needs all of it; ValueError where that is too much."""
-        data = []
+        data: list[bytes] = []
         at = self.skipped_bytes
         while at - self.skipped_bytes <= most:
             piece = _pread(self.descriptor, 1 << 20, at)
             if not piece:
-                return Texts(_decoded(b"".join(data)), self.name)
+                return TextSource(_decoded(b"".join(data)), self.name)
             data.append(piece)
             at += len(piece)
         message = "{} has more than {:,} bytes, too many for a search with Python's re: read it in parts"
         raise ValueError(message.format(self.name, most))
 
 
-class Backed(File):
-    """A context of ASCII and the file that it lies on, which has one line before it."""
+class FileBackedSource(FileSource):
+    """A context of ASCII that is mapped from a file, which has one line before it."""
 
     def __init__(self, text, descriptor, lead):
         super().__init__(descriptor, "context", lead, 1)
         self._text = text
 
     def as_texts(self, _most):
-        return Texts(self._text, self.name)
+        return TextSource(self._text, self.name)
 
 
 def _characters_in(data):

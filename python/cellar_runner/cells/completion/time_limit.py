@@ -19,7 +19,7 @@ class Overdue(BaseException):
     """The time is over."""
 
 
-def _strike(_number, _frame):
+def _raise_overdue(_number, _frame):
     raise Overdue
 
 
@@ -37,14 +37,14 @@ def within(seconds, work):
     """Does the work; raises Overdue when it takes longer. The timer of the cells goes on after it."""
     handler, timer = _getsignal(_SIGALRM), _getitimer(_REAL)
     try:
-        _signal(_SIGALRM, _strike)
+        _signal(_SIGALRM, _raise_overdue)
         _setitimer(_REAL, seconds, _AGAIN_SECONDS)
         try:
             return work()
         finally:
             _setitimer(_REAL, 0)
     finally:
-        # Again: the first may have been struck before it was done.
+        # Again: the first call may have been interrupted before it was done.
         _setitimer(_REAL, 0)
         _signal(_SIGALRM, handler)
         if timer[0] > 0:

@@ -8,7 +8,6 @@ from base64 import b64encode
 from html import escape
 from json import dumps, loads
 
-from ...output.displays import DisplayHandle
 from ...pristine import BUILTINS as __builtins__
 
 _MODULE = "IPython.core.display"

@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
-from ...output.figures import Arrival
+from ...output.figures import ImportWatcher
 from ...pristine import BUILTINS as __builtins__
 
 NAME = "IPython"
@@ -71,13 +71,13 @@ def _watch_widgets(interpreter):
     from . import widgets
 
     if widgets.MODULE in _modules:
-        widgets.adopt(interpreter)
+        widgets.connect(interpreter)
         return
 
     def tell():
-        widgets.adopt(interpreter)
+        widgets.connect(interpreter)
 
-    sys.meta_path.insert(0, Arrival(widgets.MODULE, tell))
+    sys.meta_path.insert(0, ImportWatcher(widgets.MODULE, tell))
 
 
 def _placeholder(get_ipython, interpreter):
@@ -110,7 +110,7 @@ def _loaded(placeholder):
         if not any(type(finder) is Finder for finder in sys.meta_path):
             sys.meta_path.append(Finder())
     else:
-        sys.meta_path.insert(0, Arrival(INTERACTIVE_SHELL, _adopt))
+        sys.meta_path.insert(0, ImportWatcher(INTERACTIVE_SHELL, _connect_shell))
     del _modules[NAME]
     try:
         return import_module(NAME)
@@ -119,7 +119,7 @@ def _loaded(placeholder):
         raise
 
 
-def _adopt():
+def _connect_shell():
     """The installed IPython finds the session's shell running."""
     _lead_to_current()
     introduce(current())

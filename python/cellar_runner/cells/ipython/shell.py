@@ -9,7 +9,7 @@ import types
 from ...output.figures import PYPLOT
 from ...pristine import BUILTINS as __builtins__
 from ...values.reprs import is_a
-from . import loader as ipython
+from . import loader
 from .parts import (
     SHOW,
     Config,
@@ -65,14 +65,14 @@ class ZMQInteractiveShell:
 
     @classmethod
     def instance(cls, *_arguments, **_options):
-        return ipython.current()
+        return loader.current()
 
     @property
     def __class__(self):
         return self._face or type(self)
 
     def __reduce__(self):
-        return ipython.current, ()
+        return loader.current, ()
 
     def __repr__(self):
         return "<ipykernel.zmqshell.ZMQInteractiveShell object at 0x{:x}>".format(id(self))
@@ -81,9 +81,9 @@ class ZMQInteractiveShell:
         """Names the installed IPython's class, an instance of which this claims to be."""
         names = {"__module__": "ipykernel.zmqshell"}
         self._face = type(kind)("ZMQInteractiveShell", (kind,), names)
-        loader = sys.modules.get("traitlets.config.loader")
-        if loader is not None:
-            self.config = loader.Config(self.config)
+        traitlets_loader = sys.modules.get("traitlets.config.loader")
+        if traitlets_loader is not None:
+            self.config = traitlets_loader.Config(self.config)
 
     def _find_my_config(self, config):
         return config
@@ -285,7 +285,7 @@ class ZMQInteractiveShell:
 
     def is_stopped_by(self, error):
         """Whether the host has interrupted the cell; a function may raise all else by itself."""
-        return self._interpreter.is_struck(error)
+        return self._interpreter.is_host_interrupt(error)
 
     def before_cell(self, code):
         waiting, self.before_next = self.before_next, []

@@ -12,8 +12,7 @@ from ...output import displays, formatters
 from ...pristine import BUILTINS as __builtins__
 from ...values.pretty import text_of
 from ..magics.dispatch import UsageError
-from . import display as ipython_display
-from . import loader, magic, media, parts, shell
+from . import display, loader, magic, media, parts, shell
 
 VERSION = ".".join(map(str, loader.VERSION_INFO[:3]))
 
@@ -87,13 +86,13 @@ def _public(*sources):
 
 def _display_functions():
     names = "display update_display clear_output publish_display_data"
-    found = {name: getattr(ipython_display, name) for name in names.split()}
+    found = {name: getattr(display, name) for name in names.split()}
     return dict(found, DisplayHandle=displays.DisplayHandle)
 
 
 def _everything():
     kinds = {}
-    for source in (ipython_display, media):
+    for source in (display, media):
         for name, value in vars(source).items():
             is_class = isinstance(value, type) and value.__module__.startswith("IPython.")
             if is_class or name.startswith("display_"):

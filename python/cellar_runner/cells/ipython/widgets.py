@@ -12,7 +12,7 @@ MODULE = "ipywidgets.widgets.widget_output"
 _modules = sys.modules
 
 
-def adopt(interpreter):
+def connect(interpreter):
     """Let Output keep what a kernel would send to it."""
     kind = _modules[MODULE].Output
     enter, leave = kind.__enter__, kind.__exit__

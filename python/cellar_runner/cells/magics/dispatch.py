@@ -326,17 +326,17 @@ class Commands:
 
     @property
     def _has_policy(self):
-        conduct = self._interpreter.conduct
-        return conduct is not None and conduct.policy != "off"
+        admission = self._interpreter.admission
+        return admission is not None and admission.policy != "off"
 
     def check(self, text):
         """PolicyViolation if the policy of the session does not admit this code."""
         if not self._has_policy:
             return
-        conduct = self._interpreter.conduct
-        if conduct.policy == "restricted":
+        admission = self._interpreter.admission
+        if admission.policy == "restricted":
             raise MagicUnavailable("magics are not available with the policy 'restricted'")
-        conduct.admit(compiler.read(text, "<magic>", 0)[2], text)
+        admission.admit(compiler.read(text, "<magic>", 0)[2], text)
 
     def code_of(self, source, filename, mode="exec"):
         """The code of a text that a magic runs, as the policy of the session admits it."""
@@ -350,7 +350,7 @@ class Commands:
     def run_text(self, label, text):
         """The value of a text that is run as a cell of the session."""
         interpreter = self._interpreter
-        known = interpreter.flags, interpreter.sources, interpreter.conduct
+        known = interpreter.flags, interpreter.sources, interpreter.admission
         cell = compiler.build(label, text, *known, commands=self)
         interpreter.flags = cell.flags
         return interpreter.value_of(cell)

@@ -6,10 +6,10 @@ import sys
 import tempfile
 import unittest
 
-from cellar_runner.context import incoming as context
+from cellar_runner.context import incoming
 from cellar_runner.session.service import Service
 
-LONG = 3 * context.SMALL_CHARACTERS
+LONG = 3 * incoming.SMALL_CHARACTERS
 
 TEXTS = {
     "nothing": "",
@@ -23,16 +23,16 @@ TEXTS = {
 }
 
 
-def gathered(form, data, sizes, sheets=None):
+def gathered(form, data, sizes, mapped_texts=None):
     """The context made of `data`, fed in pieces of the given sizes over and over."""
-    incoming = context.Incoming(form, len(data), sheets)
+    made = incoming.Incoming(form, len(data), mapped_texts)
     at = turn = 0
     while at < len(data):
         size = sizes[turn % len(sizes)]
-        incoming.feed(data[at : at + size])
+        made.feed(data[at : at + size])
         at += size
         turn += 1
-    return incoming.finish()
+    return made.finish()
 
 
 def mapping_at(address):
@@ -80,12 +80,12 @@ class TextTest(unittest.TestCase):
 
     def test_more_or_less_than_announced(self):
         for size in (0, 5, LONG - 1, LONG + 1, 2 * LONG):
-            incoming = context.Incoming("utf-8", size)
-            incoming.feed(b"z" * LONG)
-            self.assert_same(incoming.finish(), "z" * LONG)
+            made = incoming.Incoming("utf-8", size)
+            made.feed(b"z" * LONG)
+            self.assert_same(made.finish(), "z" * LONG)
 
     @unittest.skipUnless(hasattr(os, "memfd_create"), "this system has no files without a name")
-    def test_on_sheets(self):
+    def test_mapped(self):
         from cellar_runner.context import mapped_text
 
         usual, mapped_text.SMALLEST = mapped_text.SMALLEST, 33 << 20
@@ -95,18 +95,18 @@ class TextTest(unittest.TestCase):
             text = "first \u00e9" * (unit != "ab\r\n\0cde") + unit * many
             data = text.encode("utf-8")
             for sizes in ([1 << 20], [99_991, 1]):
-                sheets = mapped_text.Sheets()
-                found = gathered("utf-8", data, sizes, sheets)
+                mapped_texts = mapped_text.MappedTexts()
+                found = gathered("utf-8", data, sizes, mapped_texts)
                 # Lets the file go.
-                sheets.keep_file(None)
+                mapped_texts.keep_file(None)
                 with self.subTest(unit=unit, sizes=sizes):
                     self.assert_same(found, text)
                     self.assertEqual(mapping_at(id(found) + 100_000), ("r--p", "/memfd:context"))
                     self.assertTrue(found[-10:] + found[:10] == text[-10:] + text[:10])
 
     def test_without_the_interpreters_own_functions(self):
-        usual, context._new = context._new, None
-        self.addCleanup(setattr, context, "_new", usual)
+        usual, incoming._new = incoming._new, None
+        self.addCleanup(setattr, incoming, "_new", usual)
         self.test_utf_8()
 
     def test_random_texts(self):
@@ -114,7 +114,7 @@ class TextTest(unittest.TestCase):
         alphabet = "ab\r\n\0\u00e9\u0416\u65e5\U0001f600"
         for _ in range(20):
             some = dice.sample(alphabet, dice.randint(1, len(alphabet)))
-            text = "".join(dice.choice(some) for _ in range(dice.randint(0, 2 * context.SMALL_CHARACTERS)))
+            text = "".join(dice.choice(some) for _ in range(dice.randint(0, 2 * incoming.SMALL_CHARACTERS)))
             sizes = [dice.randint(1, 50_000) for _ in range(5)]
             self.assert_same(gathered("utf-8", text.encode("utf-8"), sizes), text)
             self.assert_same(gathered("utf-16-le", text.encode("utf-16-le"), sizes), text)
@@ -141,7 +141,7 @@ class FileTest(unittest.TestCase):
         self.file.write(data)
         self.file.flush()
         size = len(data) if size is None else size
-        return context.read(self.file.fileno(), "utf-8", size)
+        return incoming.read(self.file.fileno(), "utf-8", size)
 
     def test_from_the_start_wherever_the_file_stands(self):
         self.assertEqual(self.read(b"0123456789" * LONG), "0123456789" * LONG)
@@ -149,7 +149,7 @@ class FileTest(unittest.TestCase):
 
     def test_no_more_than_it_had_and_no_less_than_is_there(self):
         self.assertEqual(self.read(b"abcdef" * LONG, 6), "abcdef")
-        self.assertEqual(context.read(self.file.fileno(), "utf-8", 9 * LONG), "abcdef" * LONG)
+        self.assertEqual(incoming.read(self.file.fileno(), "utf-8", 9 * LONG), "abcdef" * LONG)
 
 
 class Answers(list):

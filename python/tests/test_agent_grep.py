@@ -46,7 +46,7 @@ class SharedCases:
         self.assertEqual(self.grep("(?-i)whale"), ["whale"])
 
     def test_the_rest_is_counted(self):
-        self.equip(max_grep_results=3)
+        self.add_tools(max_grep_results=3)
         for count in (0, 2, 3, 4, 250):
             self.give("hit\nmiss\n" * count)
             found = self.grep("hit", context_lines=0)
@@ -129,7 +129,7 @@ class SharedCases:
         self.assertEqual(self.grep("^VmRSS", "/proc/self/status").total, 1)
 
     def test_a_file_with_many_matches(self):
-        self.equip(max_grep_results=5)
+        self.add_tools(max_grep_results=5)
         path = self.write("many", "".join("line {} é\n".format(number) for number in range(1000)))
         found = self.grep("line", path)
         self.assertEqual((found.total, len(found), found[4].line), (1000, 5, 5))
@@ -199,7 +199,7 @@ class SharedCases:
 
     @unittest.skipUnless(python_re.CAN_STOP, "a search cannot be ended here")
     def test_a_pattern_that_takes_too_long_is_ended(self):
-        self.equip(slow_seconds=0.3)
+        self.add_tools(slow_seconds=0.3)
         self.give("a" * 60 + "b")
         with self.refused(TimeoutError, "ended after 0.3 seconds", "without"):
             self.grep(r"(?=a)(a+)+$")
@@ -265,7 +265,7 @@ class RipgrepTest(SharedCases, AgentCase):
         self.addCleanup(setattr, source, "PIECE", usual)
         lines = ["{} é😀 {}".format(number, "x" * (number % 90)) for number in range(3000)]
         self.give("\n".join(lines))
-        self.equip(max_grep_results=50)
+        self.add_tools(max_grep_results=50)
         found = self.grep("7 é", context_lines=1)
         expected = [number for number in range(3000) if number % 10 == 7]
         self.assertEqual((found.total, len(found)), (300, 50))
@@ -284,7 +284,7 @@ class RipgrepTest(SharedCases, AgentCase):
         self.assertIn("searched in parts", found.note)
 
     def test_a_program_that_is_gone(self):
-        self.equip(ripgrep=self.folder + "/rg")
+        self.add_tools(ripgrep=self.folder + "/rg")
         self.give("a")
         with self.refused(RuntimeError, "cannot be started"):
             self.grep("a")
@@ -292,7 +292,7 @@ class RipgrepTest(SharedCases, AgentCase):
     def test_a_program_that_is_killed(self):
         path = self.write("rg", "#!/bin/sh\nkill -9 $$\n")
         os.chmod(path, 0o755)
-        self.equip(ripgrep=path)
+        self.add_tools(ripgrep=path)
         self.give("a")
         with self.refused(RuntimeError, "ended by signal 9"):
             self.grep("a")
@@ -308,11 +308,11 @@ class RipgrepTest(SharedCases, AgentCase):
 
 
 @NEEDS_RIPGREP
-class BackedTest(SharedCases, AgentCase):
+class FileBackedTest(SharedCases, AgentCase):
     """A context of ASCII whose bytes are in a file too, after a line that does not count."""
 
-    def equip(self, **options):
-        super().equip(**options)
+    def add_tools(self, **options):
+        super().add_tools(**options)
         self.descriptors = []
         self.agent._context_file = self.file_of
 
@@ -340,8 +340,8 @@ class BackedTest(SharedCases, AgentCase):
 
 
 class WithoutRipgrepTest(SharedCases, AgentCase):
-    def equip(self, **options):
-        super().equip(**options)
+    def add_tools(self, **options):
+        super().add_tools(**options)
         self.agent._search._ripgrep = None
 
     def test_it_says_so(self):

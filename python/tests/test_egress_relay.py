@@ -9,24 +9,24 @@ TURNS = 2000
 
 
 @unittest.skipUnless(hasattr(os, "O_PATH"), "sessions with a relay need Linux")
-class CarrierTest(unittest.TestCase):
+class ProxyRelayTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.path = os.path.join(folder.name, "proxy")
         self.proxy = self.listening(socket.AF_UNIX, self.path)
         self.port = self.listening(socket.AF_INET, ("127.0.0.1", 0))
-        # As in a session: the carrier has the socket's descriptor only.
+        # As in a session: the relay has the socket's descriptor only.
         self.egress = os.open(self.path, os.O_PATH)
         self.addCleanup(os.close, self.egress)
-        self.carrier = egress_relay.Carrier(self.port, "/proc/self/fd/%d" % self.egress)
+        self.relay = egress_relay.ProxyRelay(self.port, "/proc/self/fd/%d" % self.egress)
         self.addCleanup(self.end_flows)
 
     def end_flows(self):
-        flows = {key.data for key in self.carrier._selector.get_map().values() if key.data}
+        flows = {key.data for key in self.relay._selector.get_map().values() if key.data}
         for flow in flows:
             flow._end()
-        self.carrier._selector.close()
+        self.relay._selector.close()
 
     def listening(self, family, address):
         listener = socket.socket(family)
@@ -54,7 +54,7 @@ class CarrierTest(unittest.TestCase):
             try:
                 return attempt()
             except BlockingIOError:
-                self.carrier.turn(0.01)
+                self.relay.turn(0.01)
         self.fail("it never came")
 
     def read(self, connection, size):
@@ -82,7 +82,7 @@ class CarrierTest(unittest.TestCase):
         self.assertEqual(self.read(client, 10), b"still here")
         partner.close()
         self.assertEqual(self.until(lambda: client.recv(1)), b"")
-        self.assertEqual(self.carrier._pairs, 0)
+        self.assertEqual(self.relay._pairs, 0)
 
     def test_a_broken_side_ends_the_other(self):
         client = self.dial()
@@ -102,8 +102,8 @@ class CarrierTest(unittest.TestCase):
                 idle += 1
             if idle == 20:
                 break
-            self.carrier.turn(0.001)
-        flow = next(key.data for key in self.carrier._selector.get_map().values() if key.data)
+            self.relay.turn(0.001)
+        flow = next(key.data for key in self.relay._selector.get_map().values() if key.data)
         self.assertLessEqual(max(map(len, flow._outgoing.values())), egress_relay.BUFFER_BYTES)
         self.assertEqual(len(self.read(partner, sent)), sent)
 
@@ -111,18 +111,18 @@ class CarrierTest(unittest.TestCase):
         clients = [self.dial() for _ in range(egress_relay.MOST_PAIRS + 3)]
         partners = [self.answer() for _ in range(egress_relay.MOST_PAIRS)]
         for _ in range(20):
-            self.carrier.turn(0.001)
-        self.assertEqual(self.carrier._pairs, egress_relay.MOST_PAIRS)
+            self.relay.turn(0.001)
+        self.assertEqual(self.relay._pairs, egress_relay.MOST_PAIRS)
         partners[0].close()
         clients[0].close()
         self.answer()
-        self.assertEqual(self.carrier._pairs, egress_relay.MOST_PAIRS)
+        self.assertEqual(self.relay._pairs, egress_relay.MOST_PAIRS)
 
     def test_without_a_proxy_the_client_is_not_left_waiting(self):
         self.proxy.close()
         client = self.dial()
         self.assertEqual(self.until(lambda: client.recv(1)), b"")
-        self.assertEqual(self.carrier._pairs, 0)
+        self.assertEqual(self.relay._pairs, 0)
 
 
 if __name__ == "__main__":

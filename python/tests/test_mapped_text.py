@@ -6,7 +6,7 @@ import unittest
 from agent_case import RIPGREP
 
 from cellar_runner.agent.agent import AgentTools
-from cellar_runner.context import incoming as context
+from cellar_runner.context import incoming
 from cellar_runner.linux import fds
 
 HAS_SHEETS = hasattr(os, "memfd_create")
@@ -14,39 +14,39 @@ LINE = "some line of a long text\n"
 
 
 @unittest.skipUnless(HAS_SHEETS, "this system has no files without a name")
-class SheetFileTest(unittest.TestCase):
+class ContextFileTest(unittest.TestCase):
     def setUp(self):
         from cellar_runner.context import mapped_text
 
-        self.sheet = mapped_text
+        self.module = mapped_text
         self.addCleanup(setattr, mapped_text, "SMALLEST", mapped_text.SMALLEST)
         mapped_text.SMALLEST = 33 << 20
         limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if limits[1] != resource.RLIM_INFINITY and limits[1] <= fds.SHEET:
+        if limits[1] != resource.RLIM_INFINITY and limits[1] <= fds.CONTEXT_FILE:
             self.skipTest("this process may not open so many files")
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
-        self.addCleanup(os.closerange, fds.SHEET, fds.SHEET + 1)
+        self.addCleanup(os.closerange, fds.CONTEXT_FILE, fds.CONTEXT_FILE + 1)
 
-    def laid(self, text):
-        """(the text on a sheet, its Backing)."""
+    def mapped(self, text):
+        """(the mapped text, its Backing)."""
         data = text.encode("utf-8")
-        sheets = self.sheet.Sheets()
-        incoming = context.Incoming("utf-8", len(data), sheets)
+        mapped_texts = self.module.MappedTexts()
+        made = incoming.Incoming("utf-8", len(data), mapped_texts)
         for start in range(0, len(data), 99_991):
-            incoming.feed(data[start : start + 99_991])
-        value = incoming.finish()
-        backing = sheets.keep_file(value)
-        if backing is None and text.isascii() and len(data) >= self.sheet.SMALLEST:
-            self.skipTest("strings cannot lie on sheets with this C library")
+            made.feed(data[start : start + 99_991])
+        value = made.finish()
+        backing = mapped_texts.keep_file(value)
+        if backing is None and text.isascii() and len(data) >= self.module.SMALLEST:
+            self.skipTest("strings cannot be mapped with this C library")
         return value, backing
 
-    def open_sheets(self):
+    def open_context_files(self):
         names = os.listdir("/proc/self/fd")
         return sum(_target(name).startswith("/memfd:context") for name in names)
 
     def test_its_bytes_are_those_of_the_text(self):
         text = "first\n" + LINE * 1_600_000 + "last"
-        value, backing = self.laid(text)
+        value, backing = self.mapped(text)
         self.assertTrue(value == text)
         descriptor = backing.descriptor_for(value)
         self.assertTrue(0 < backing.lead <= 4096)
@@ -56,36 +56,36 @@ class SheetFileTest(unittest.TestCase):
         self.assertEqual(size, backing.lead + len(text))
         self.assertEqual(os.pread(descriptor, 9, size - 9), b"text\nlast")
         self.assertEqual(os.pread(descriptor, 50, backing.lead + 20_000_000).decode(), text[20_000_000:20_000_050])
-        self.assertEqual(self.open_sheets(), 1)
-        self.sheet.collapse()
+        self.assertEqual(self.open_context_files(), 1)
+        self.module.collapse()
         self.assertTrue(value == text)
 
     def test_nobody_can_write_there(self):
-        _value, _backing = self.laid(LINE * 1_600_000)
+        _value, _backing = self.mapped(LINE * 1_600_000)
         for flags in (os.O_RDWR, os.O_RDONLY):
-            descriptor = os.open("/proc/self/fd/{}".format(fds.SHEET), flags)
+            descriptor = os.open("/proc/self/fd/{}".format(fds.CONTEXT_FILE), flags)
             for change in (lambda: os.pwrite(descriptor, b"x", 100), lambda: os.ftruncate(descriptor, 5)):
                 with self.assertRaises(OSError):
                     change()
             os.close(descriptor)
 
     def test_it_is_for_one_text_alone(self):
-        value, backing = self.laid(LINE * 1_600_000)
+        value, backing = self.mapped(LINE * 1_600_000)
         self.assertIsNone(backing.descriptor_for(value + "x"))
         self.assertIsNone(backing.descriptor_for(None))
-        os.close(fds.SHEET)
+        os.close(fds.CONTEXT_FILE)
         self.assertIsNone(backing.descriptor_for(value))
-        os.dup2(os.open(os.devnull, os.O_RDONLY), fds.SHEET)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), fds.CONTEXT_FILE)
         self.assertIsNone(backing.descriptor_for(value))
 
     def test_texts_without_one(self):
         for text in ("short", LINE * 1_600_000 + "\u00e9", "\u65e5" + LINE * 1_600_000):
-            self.assertIsNone(self.laid(text)[1])
-            self.assertEqual(self.open_sheets(), 0)
+            self.assertIsNone(self.mapped(text)[1])
+            self.assertEqual(self.open_context_files(), 0)
 
     @unittest.skipUnless(RIPGREP, "ripgrep is not installed")
     def test_it_is_searched(self):
-        value, backing = self.laid("first\n" + LINE * 1_600_000 + "the needle\nlast")
+        value, backing = self.mapped("first\n" + LINE * 1_600_000 + "the needle\nlast")
 
         def file(text):
             descriptor = backing.descriptor_for(text)
@@ -102,7 +102,7 @@ class SheetFileTest(unittest.TestCase):
             self.assertEqual((found.total, len(found), found[0].line), (1_600_003, 2, 1))
             self.assertEqual(grep(r"^\x00").total, 0)
             self.assertEqual(grep("needle(?!s)", context_lines=0), ["the needle"])
-            os.closerange(fds.SHEET, fds.SHEET + 1)
+            os.closerange(fds.CONTEXT_FILE, fds.CONTEXT_FILE + 1)
 
 
 def _target(name):

@@ -3,13 +3,13 @@ import time
 import unittest
 
 from cellar_runner.linux import fds, syscalls
-from cellar_runner.output.inline import ShortCells
+from cellar_runner.output.inline import InlineOutput
 from cellar_runner.session import board
 
 NONCE = b"n" * 16
 
 
-class HandedOverTest(unittest.TestCase):
+class InlineOutputTest(unittest.TestCase):
     """Init is played by the test: it does nothing until it is told to."""
 
     def setUp(self):
@@ -31,31 +31,31 @@ class HandedOverTest(unittest.TestCase):
         self.board = board.Board()
         self.addCleanup(os.close, self.board.file)
         self.slot = self.board.take()
-        self.board.set_quiet(self.slot, True)
-        self.cells = ShortCells(self.board, self.slot, NONCE)
-        self.cells.look()
+        self.board.allow_inline(self.slot, True)
+        self.output = InlineOutput(self.board, self.slot, NONCE)
+        self.output.note_newest_pid()
 
     def hand_over(self, step):
         """A cell that takes longer than a short one."""
-        self.assertTrue(self.cells.begin(step, 100))
+        self.assertTrue(self.output.begin(step, 100))
         os.write(fds.OUT, b"earlier\n")
         alarm = syscalls.Alarm(fds.ALARM)
         alarm.set(1)
         time.sleep(0.01)
-        self.assertIsNone(self.cells.end())
-        self.cells.hand_over()
+        self.assertIsNone(self.output.end())
+        self.output.hand_over()
 
     def test_output_that_init_has_not_taken_is_never_the_next_cells(self):
         self.hand_over(1)
-        self.assertFalse(self.cells.begin(2, 100))
+        self.assertFalse(self.output.begin(2, 100))
         self.assertEqual(self.board.cell(self.slot)[0], 1)
 
     def test_when_init_has_taken_it_cells_may_be_short_again(self):
         self.hand_over(1)
         os.read(fds.OUT_READER, 100)
         self.board.set_cell(self.slot, 0, 0)
-        self.cells.look()
-        self.assertTrue(self.cells.begin(2, 100))
+        self.output.note_newest_pid()
+        self.assertTrue(self.output.begin(2, 100))
 
 
 if __name__ == "__main__":

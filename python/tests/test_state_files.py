@@ -18,70 +18,70 @@ ROUNDS = 400
 
 def pack(compression, limit=1 << 30):
     pieces = []
-    return pieces, file_writer.Packer(lambda piece: pieces.append(bytes(piece)), limit, compression)
+    return pieces, file_writer.FileWriter(lambda piece: pieces.append(bytes(piece)), limit, compression)
 
 
 def unpack(pieces):
     file = tempfile.TemporaryFile()
     file.write(b"".join(pieces))
     file.flush()
-    return file, file_reader.Unpacker(file.fileno())
+    return file, file_reader.FileReader(file.fileno())
 
 
 class BlockTest(unittest.TestCase):
     compression = "zlib"
 
     def test_views_and_tapes_come_back(self):
-        pieces, packer = pack(self.compression)
-        tape = file_writer.Tape(packer)
+        pieces, writer = pack(self.compression)
+        pickle_writer = file_writer.PickleWriter(writer)
         noise = os.urandom(2_500_000)
         views = [b"", b"x", b"ab" * 3_000_000, noise]
-        entries = [packer.send_view(memoryview(view)) for view in views]
-        tape.begin()
-        tape.write(b"first ")
-        tape.keep()
-        tape.begin()
-        tape.write(b"gone " * 400_000)
-        tape.write(noise)
-        tape.take_back()
-        tape.begin()
-        tape.write(bytearray(noise))
-        tape.write(b" last")
-        tape.keep()
-        tape.finish()
-        packer.finish({"views": entries, "tape": tape.entries})
-        file, unpacker = unpack(pieces)
+        entries = [writer.send_view(memoryview(view)) for view in views]
+        pickle_writer.begin()
+        pickle_writer.write(b"first ")
+        pickle_writer.keep()
+        pickle_writer.begin()
+        pickle_writer.write(b"gone " * 400_000)
+        pickle_writer.write(noise)
+        pickle_writer.roll_back()
+        pickle_writer.begin()
+        pickle_writer.write(bytearray(noise))
+        pickle_writer.write(b" last")
+        pickle_writer.keep()
+        pickle_writer.finish()
+        writer.finish({"views": entries, "pickle_writer": pickle_writer.entries})
+        file, reader = unpack(pieces)
         with file:
-            for view, entry in zip(views, unpacker.index["views"]):
-                self.assertEqual(bytes(unpacker.buffer(entry)), view)
-            reel = file_reader.Reel(unpacker, unpacker.index["tape"])
-            self.assertEqual(reel.read(1 << 40), b"first " + noise + b" last")
-            self.assertEqual(reel.read(5), b"")
-            reel.position = 4
+            for view, entry in zip(views, reader.index["views"]):
+                self.assertEqual(bytes(reader.buffer(entry)), view)
+            pickle_reader = file_reader.PickleReader(reader, reader.index["pickle_writer"])
+            self.assertEqual(pickle_reader.read(1 << 40), b"first " + noise + b" last")
+            self.assertEqual(pickle_reader.read(5), b"")
+            pickle_reader.position = 4
             target = bytearray(4)
-            self.assertEqual(reel.readinto(target), 4)
+            self.assertEqual(pickle_reader.readinto(target), 4)
             self.assertEqual(bytes(target), b"t " + noise[:2])
 
     def test_what_does_not_shrink_is_not_copied(self):
         handed = []
-        packer = file_writer.Packer(handed.append, 1 << 30, self.compression)
+        writer = file_writer.FileWriter(handed.append, 1 << 30, self.compression)
         noise = os.urandom(3_000_000)
-        packer.send_view(memoryview(noise))
+        writer.send_view(memoryview(noise))
         self.assertEqual([type(piece) for piece in handed[1:]], [memoryview] * 3)
         self.assertTrue(all(piece.obj is noise for piece in handed[1:]))
-        before = packer.sent
-        packer.send_view(memoryview(bytes(3_000_000)))
-        self.assertLess(packer.sent - before, 50_000)
+        before = writer.sent
+        writer.send_view(memoryview(bytes(3_000_000)))
+        self.assertLess(writer.sent - before, 50_000)
 
     def test_the_limit(self):
-        pieces, packer = pack(self.compression, 1_000_000)
-        with self.assertRaises(file_writer.Passed):
-            packer.send_view(memoryview(os.urandom(5_000_000)))
+        pieces, writer = pack(self.compression, 1_000_000)
+        with self.assertRaises(file_writer.LimitExceeded):
+            writer.send_view(memoryview(os.urandom(5_000_000)))
         self.assertLessEqual(len(b"".join(pieces)), 1_000_000)
-        tape = file_writer.Tape(packer)
-        tape.begin()
-        with self.assertRaises(file_writer.Passed):
-            tape.write(os.urandom(5_000_000))
+        pickle_writer = file_writer.PickleWriter(writer)
+        pickle_writer.begin()
+        with self.assertRaises(file_writer.LimitExceeded):
+            pickle_writer.write(os.urandom(5_000_000))
 
 
 @unittest.skipIf(missing("lz4"), missing("lz4"))
@@ -132,9 +132,9 @@ class RefusalTest(SnapshotCase):
         data[2_000_000] ^= 1
         namespace = {}
 
-        def remember(unpacker, interpreter):
+        def remember(reader, interpreter):
             namespace.update(interpreter=interpreter)
-            return original(unpacker, interpreter)
+            return original(reader, interpreter)
 
         original = restoration._Restore
         with mock.patch.object(restoration, "_Restore", remember):
@@ -150,16 +150,16 @@ class RefusalTest(SnapshotCase):
     def forged(self, change):
         """A snapshot whose index was changed, with checksums that fit."""
         data = self.sample()
-        file, unpacker = unpack([data])
+        file, reader = unpack([data])
         with file:
-            index = unpacker.index
+            index = reader.index
         place = file_writer.TAIL.unpack(data[-file_writer.TAIL.size :])[0]
         change(index)
         pieces = [data[:place]]
-        packer = file_writer.Packer(lambda piece: None, 1 << 30, "zlib")
-        packer.sent = place
-        packer._sink = lambda piece: pieces.append(bytes(piece))
-        packer.finish(index)
+        writer = file_writer.FileWriter(lambda piece: None, 1 << 30, "zlib")
+        writer.sent = place
+        writer._sink = lambda piece: pieces.append(bytes(piece))
+        writer.finish(index)
         return b"".join(pieces)
 
     def test_another_python(self):
@@ -205,10 +205,10 @@ class RefusalTest(SnapshotCase):
             "c = {'b': b, 'd': b'bytes'}"
         )
         data = self.save()[0]
-        file, unpacker = unpack([data])
+        file, reader = unpack([data])
         with file:
-            index = unpacker.index
-            stream = file_reader.Reel(unpacker, index["stream"]).read(1 << 30)
+            index = reader.index
+            stream = file_reader.PickleReader(reader, index["stream"]).read(1 << 30)
         # Of its own: restoring puts the state of the random module back each time.
         chance = random.Random(7)
         outcomes = set()
@@ -217,9 +217,9 @@ class RefusalTest(SnapshotCase):
             changed = bytearray(stream)
             for _ in range(chance.randrange(1, 4)):
                 changed[chance.randrange(end)] = chance.choice(b"(0123NT.)}]abchqJKU\x80\x85\x88\x94\x95")
-            pieces, packer = pack("zlib")
-            index["stream"] = [packer.send((file_writer.RAW, bytes(changed), len(changed)))]
-            packer.finish(index)
+            pieces, writer = pack("zlib")
+            index["stream"] = [writer.send((file_writer.RAW, bytes(changed), len(changed)))]
+            writer.finish(index)
             try:
                 report = self.restore(b"".join(pieces))
                 outcomes.add("lost" if report["lost"] else "whole")
@@ -286,8 +286,8 @@ class CodecTest(SnapshotCase):
         self.assertEqual(pickling.anchors(self.interpreter)["namespace"], self.interpreter.namespace)
 
     def test_checksums_are_those_of_zlib(self):
-        pieces, packer = pack("zlib")
-        entry = packer.send((file_writer.RAW, b"abc", 3))
+        pieces, writer = pack("zlib")
+        entry = writer.send((file_writer.RAW, b"abc", 3))
         self.assertEqual(entry[4], zlib.crc32(b"abc"))
 
 

@@ -6,7 +6,7 @@ from contextlib import redirect_stdout
 from cell_case import CellCase
 from snapshot_case import SnapshotCase
 
-from cellar_runner.policy.admission import Conduct
+from cellar_runner.policy.admission import Admission
 
 
 class VariablesTest(CellCase):
@@ -36,7 +36,7 @@ class VariablesTest(CellCase):
         self.assertEqual(self.value("%store -r three\nthree"), "3")
 
 
-class SurroundingsTest(CellCase):
+class EnvironmentTest(CellCase):
     def test_folders(self):
         here = os.path.realpath(self.folder.name)
         inner = os.path.join(here, "in ner")
@@ -105,7 +105,7 @@ class PolicyTest(CellCase):
 
     def setUp(self):
         super().setUp()
-        self.interpreter.conduct = Conduct("ast", False)
+        self.interpreter.admission = Admission("ast", False)
         self.refused = "PolicyViolation"
 
     def test_refused_before_the_cell_runs(self):

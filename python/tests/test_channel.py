@@ -25,7 +25,7 @@ def encoded(number):
     return frame(json.dumps(message(number), ensure_ascii=False).encode("utf-8"))
 
 
-class WireTest(unittest.TestCase):
+class ChannelTest(unittest.TestCase):
     def setUp(self):
         near, self.far = socket.socketpair()
         self.near = near
@@ -57,7 +57,7 @@ class WireTest(unittest.TestCase):
             found.append(received)
 
 
-class ReceiveTest(WireTest):
+class ReceiveTest(ChannelTest):
     def test_several_frames_in_one_chunk(self):
         self.far.sendall(encoded(1) + encoded(2) + encoded(3))
         self.assertEqual(self.channel.receive(), message(1))
@@ -183,7 +183,7 @@ class ReceiveTest(WireTest):
         self.assertTrue(all(outcomes.values()), (seed, outcomes))
 
 
-class SendTest(WireTest):
+class SendTest(ChannelTest):
     def sent(self):
         """Everything the channel wrote, as frames."""
         self.near.shutdown(socket.SHUT_WR)

@@ -9,7 +9,7 @@ from snapshot_case import PLAIN, SnapshotCase, missing
 from cellar_runner.state import ambient
 
 
-class SurroundingsTest(SnapshotCase):
+class AmbientTest(SnapshotCase):
     def test_futures_stay_in_force(self):
         self.travel("from __future__ import annotations")
         self.assertEqual(self.value("def f(a: nowhere): pass\nf.__annotations__"), "{'a': 'nowhere'}")
@@ -127,7 +127,7 @@ class LibraryTest(SnapshotCase):
             self.assertIn("numpy is 99.1.0 now", self.restore(data)["warnings"][0])
 
 
-class PlainSurroundingsTest(SurroundingsTest):
+class PlainAmbientTest(AmbientTest):
     codec = PLAIN
 
 

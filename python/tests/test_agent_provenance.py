@@ -6,7 +6,7 @@ from agent_case import AgentCase
 from cellar_runner.agent import provenance
 
 
-class LineageTest(AgentCase):
+class ProvenanceTest(AgentCase):
     def parents(self, work):
         """What the last call of this work was made from."""
         work()
@@ -71,7 +71,7 @@ class LineageTest(AgentCase):
         self.assertEqual(self.parents(lambda: self.grep("Tashtego")), ["L2"])
 
     def test_there_are_bounds(self):
-        kept = provenance.Lineage()
+        kept = provenance.Provenance()
         for number in range(200):
             kept.remember("P{}".format(number), "marker{:04} ".format(number) * 3000, "")
         self.assertLessEqual(sum(len(text) for _, text, _, _ in kept.state()), provenance.ALL_CHARACTERS)

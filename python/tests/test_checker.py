@@ -9,7 +9,7 @@ from cell_case import CellCase
 from ordinary_cells import ordinary_cells
 
 from cellar_runner.policy import checker, rules
-from cellar_runner.policy.admission import Conduct
+from cellar_runner.policy.admission import Admission
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HOSTILE = os.path.join(ROOT, "test", "hostile", "cells.json")
@@ -314,7 +314,7 @@ class OrdinaryTest(unittest.TestCase):
 class PolicyTest(CellCase):
     def setUp(self):
         super().setUp()
-        self.interpreter.conduct = Conduct("ast", sanitises=False)
+        self.interpreter.admission = Admission("ast", sanitises=False)
 
     def test_a_refused_cell_does_not_run(self):
         error = self.error("print('began')\nx = 1\nimport os\nopen('f')", "PolicyViolation")
@@ -338,14 +338,14 @@ class PolicyTest(CellCase):
         self.error("r._os", "PolicyViolation")
 
     def test_off_asks_nothing(self):
-        self.interpreter.conduct = Conduct("off", sanitises=False)
+        self.interpreter.admission = Admission("off", sanitises=False)
         self.assertEqual(self.value("eval('1 + 1')"), "2")
-        self.interpreter.conduct = None
+        self.interpreter.admission = None
         self.assertEqual(self.value("import os\nos.sep"), "'/'")
 
     def test_an_unknown_policy(self):
         with self.assertRaisesRegex(ValueError, "off, ast, restricted"):
-            Conduct("strict")
+            Admission("strict")
 
 
 if __name__ == "__main__":

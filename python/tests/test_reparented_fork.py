@@ -9,7 +9,7 @@ from unittest import mock
 
 if sys.platform == "linux":
     from cellar_runner.linux import syscalls
-    from cellar_runner.linux.reparented_fork import Fostering
+    from cellar_runner.linux.reparented_fork import ReparentedFork
 
 PATIENCE_SECONDS = 20
 
@@ -34,41 +34,41 @@ def _told_by(fork, tell):
 
 
 @unittest.skipUnless(sys.platform == "linux", "sessions with an init need Linux")
-class FosteringTest(unittest.TestCase):
+class ReparentedForkTest(unittest.TestCase):
     def ways(self):
-        quick, plain = Fostering(), Fostering()
+        quick, plain = ReparentedFork(), ReparentedFork()
         plain._code = None
         return {"with machine code": quick, "by plain forks": plain}
 
     def test_the_child_has_another_parent_and_the_middle_is_gone(self):
-        for name, fostering in self.ways().items():
+        for name, way in self.ways().items():
             with self.subTest(name):
-                told = _told_by(fostering.fork, lambda: (os.getppid(), sum(range(1000))))
+                told = _told_by(way.fork, lambda: (os.getppid(), sum(range(1000))))
                 self.assertNotEqual(told[0], os.getpid())
                 self.assertEqual(told[1], 499500)
                 with self.assertRaises(ChildProcessError):
                     os.waitpid(-1, os.WNOHANG)
 
     def test_this_process_goes_on_as_before(self):
-        for name, fostering in self.ways().items():
+        for name, way in self.ways().items():
             with self.subTest(name):
                 kept = list(range(100))
-                self.assertEqual([_told_by(fostering.fork, os.getpid) > 0 for _ in range(20)], [True] * 20)
+                self.assertEqual([_told_by(way.fork, os.getpid) > 0 for _ in range(20)], [True] * 20)
                 self.assertEqual(kept, list(range(100)))
 
     def test_machine_code_is_there_for_this_processor(self):
         if os.uname().machine != "x86_64":
             self.skipTest("there is none for %s: plain forks do it" % os.uname().machine)
-        self.assertIsNotNone(Fostering()._code)
+        self.assertIsNotNone(ReparentedFork()._code)
 
     def test_what_cannot_be_made_is_told(self):
-        fostering = Fostering()
-        fostering._code = fostering._code and (None, lambda *_: -11)
+        way = ReparentedFork()
+        way._code = way._code and (None, lambda *_: -11)
         # With threads of other tests it would take a plain fork.
         with mock.patch.object(syscalls, "has_threads", lambda: False):
-            if fostering._code is not None:
+            if way._code is not None:
                 with self.assertRaises(BlockingIOError):
-                    fostering.fork()
+                    way.fork()
 
 
 @unittest.skipUnless(sys.platform == "linux", "sessions with an init need Linux")
@@ -98,7 +98,7 @@ class CopyTest(unittest.TestCase):
         busy = threading.Thread(target=work)
         busy.start()
         try:
-            for fork in (syscalls.fork, Fostering().fork):
+            for fork in (syscalls.fork, ReparentedFork().fork):
                 told = _told_by(fork, lambda: (sum(range(100_000)), threading.active_count()))
                 self.assertEqual(told, (4999950000, 1))
         finally:
