@@ -75,6 +75,7 @@ function release(wanted, { isDry, skipTests }) {
   check(tag);
 
   const changes = changedTexts(version);
+  tellOldNames(current, version);
   const step = (text, act) => {
     console.log(`${isDry ? "would" : "now"}: ${text}`);
     if (!isDry) act();
@@ -103,7 +104,6 @@ function release(wanted, { isDry, skipTests }) {
     if (!isCommitted) writeTexts(before);
     throw error;
   }
-  tellOldNames(current, version);
   console.log(`
 Nothing was sent anywhere. To publish, run:
 
