@@ -1,0 +1,16 @@
+// Variables stay from cell to cell, also when one of them takes the whole process down.
+import { createSandbox, shutdown } from "cellar";
+
+const sandbox = await createSandbox();
+await sandbox.execute("numbers = iter(range(100))\nfirst = next(numbers)");
+
+const crash = await sandbox.execute("first = 'lost'\nimport ctypes; ctypes.string_at(0)");
+console.log(crash.status, "survived:", crash.state.survived);
+
+// Even the half-read iterator goes on where it was.
+const after = await sandbox.execute("first, next(numbers)");
+console.log(after.status, after.result?.["text/plain"]);
+
+const wrong = await sandbox.execute("first / 0");
+console.log(wrong.status, wrong.error?.type, wrong.error?.message);
+await shutdown();
