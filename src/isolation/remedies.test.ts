@@ -129,7 +129,7 @@ describe("remedies", () => {
       .filter((name) =>
         /lower (the option )?minIsolation/i.test(readFileSync(new URL(name, root), "utf8")),
       );
-    expect(advising.sort()).toEqual(["backends/native/probe.ts", "isolation/remedies.ts"]);
+    expect(advising.sort()).toEqual(["backends/native/wall/probe.ts", "isolation/remedies.ts"]);
   });
 
   it.each([...ISOLATION_CAUSES])("name the real fix for %s first", (cause) => {
