@@ -13,7 +13,7 @@ export function openRuntime() {
 
 /** Starts the zygote of that kind and fills its pool; tells what stands there. */
 export function warm(runtime, config) {
-  return runtime.nursery(resolveSettings({ ...AS_FOUND, ...config })).warm();
+  return runtime.zygotes(resolveSettings({ ...AS_FOUND, ...config })).warm();
 }
 
 export function open(runtime, config) {
