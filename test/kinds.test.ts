@@ -144,7 +144,6 @@ describe("an option of a wrong kind", () => {
       openAIChat: loose.openAIChat ?? fail,
       anthropicMessages: loose.anthropicMessages ?? fail,
       scripted: loose.scripted ?? fail,
-      calibrate: loose.calibrate ?? fail,
       loadContext: loose.loadContext ?? fail,
       renderTracePage: loose.renderTracePage ?? fail,
       readTrace: loose.readTrace ?? fail,

@@ -19,5 +19,5 @@ export {
 } from "./adapters/openai.js";
 export type { ShownOptions } from "./adapters/shown-content.js";
 export type { ReadResource } from "./resource-reading.js";
-export type { ServiceIsolation as DeskIsolation } from "./service/notebook-service.js";
+export type { ServiceIsolation } from "./service/notebook-service.js";
 export type { Refusal, ToolAnswer, ToolCall, ToolPart } from "./tool.js";

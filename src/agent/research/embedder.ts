@@ -1,7 +1,7 @@
 /** Turns texts into vectors whose angles tell how much the texts have in common. */
 export interface Embedder {
   readonly name: string;
-  /** Two texts belong together from this cosine on. It differs from model to model: `calibrate`. */
+  /** Two texts belong together from this cosine on. It differs from model to model. */
   readonly threshold: number;
   /** One vector for each text, in their order and all of one length. */
   embed(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]>;

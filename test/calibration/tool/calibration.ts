@@ -1,7 +1,5 @@
-import { requireFunction, requireList } from "../../config/kinds.js";
-import { CellarError } from "../../errors.js";
-import { CALIBRATION_PAIRS, type CalibrationPair } from "./calibration-pairs.js";
-import { cosine, type Embedder } from "./embedder.js";
+import { cosine, type Embedder } from "../../../src/agent/research/embedder.js";
+import { CALIBRATION_PAIRS, type CalibrationPair } from "./pairs.js";
 
 export interface Calibration {
   readonly threshold: number;
@@ -23,9 +21,7 @@ export async function calibrate(
 ): Promise<Calibration> {
   const measured = await measure(embedder, pairs, signal);
   if (!measured.some(({ isRelated }) => isRelated)) {
-    throw new CellarError("INVALID_INPUT", "no pair to calibrate with is a related one", {
-      remedy: "Give pairs of both kinds, some dozens of each.",
-    });
+    throw new Error("no pair to calibrate with is a related one");
   }
   const marks = measured.map(({ similarity }) => similarity).sort((one, other) => one - other);
   let best = scoreAt(-1, measured);
@@ -52,8 +48,6 @@ async function measure(
   pairs: readonly CalibrationPair[],
   signal?: AbortSignal,
 ): Promise<Measured[]> {
-  requireFunction("embedder.embed", embedder?.embed);
-  for (const pair of requireList("pairs", pairs)) requireList("a pair", pair);
   const texts = [...new Set([...pairs.map(([one]) => one), ...pairs.map(([, other]) => other)])];
   const vectors = await embedder.embed(texts, signal);
   const vectorOf = new Map(texts.map((text, index) => [text, vectors[index]]));
