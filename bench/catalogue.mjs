@@ -10,7 +10,7 @@ import { forkNotebook } from "./rows/fork-notebook.mjs";
 import { grep } from "./rows/grep.mjs";
 import { liveCell } from "./rows/live-cell.mjs";
 import { mcpCell } from "./rows/mcp.mjs";
-import { newSession } from "./rows/new-session.mjs";
+import { isolatedSession, newSession } from "./rows/new-session.mjs";
 import { notebookCell } from "./rows/notebook-cell.mjs";
 import { pyodideLoop } from "./rows/pyodide-loop.mjs";
 import { pyodideStart } from "./rows/pyodide-start.mjs";
@@ -28,6 +28,7 @@ import { turn } from "./rows/turn.mjs";
 /** In the order of a run: what needs a calm machine comes first. Those with a target have a ratio. */
 export const BENCHMARKS = [
   newSession,
+  isolatedSession,
   liveCell,
   checkpointedCell,
   checkpointCost,

@@ -12,6 +12,7 @@ const REPORT = new URL("../bench/report.mjs", import.meta.url).href;
 const MEASURED = ["live_cell_vs_ipykernel", "checkpointed_vs_live"];
 const RATIOS = [
   "new_session_vs_bwrap_pickle",
+  "new_session_isolated_vs_bwrap_pickle",
   ...MEASURED,
   "burst_64_p95_vs_bwrap_python",
   "session_mb",

@@ -6,6 +6,7 @@ import { interleave, time } from "../stopwatch.mjs";
 const POOLED = { preload: "full", poolSize: 4 };
 const UNPOOLED = { preload: "full", poolSize: 0 };
 const PAUSE_MS = 100;
+const LONG_PAUSE_MS = 2_000;
 
 /** A new session and its first cell, against a fresh process for each cell. */
 export const newSession = {
@@ -32,6 +33,32 @@ export const newSession = {
         { name: "Cellar, pool full: new session + first cell", samples: samples.pooled },
         { name: "bwrap python3, pickle files in and out, no libraries", samples: samples.pickled },
         { name: "Cellar, no pool: forked on demand + first cell", samples: demanded },
+      ],
+    };
+  },
+};
+
+/** The same for sessions that come one at a time, with nothing in between. */
+export const isolatedSession = {
+  key: "new_session_isolated_vs_bwrap_pickle",
+  target: { at_least: 10 },
+  async run({ runtime, count, observe, use }) {
+    const cells = use(new PickleCells());
+    observe(await warm(runtime, POOLED));
+    const rounds = count(20, 2);
+    const { pooled } = await interleave(
+      { pooled: () => timeSession(runtime, POOLED) },
+      { rounds, pause: LONG_PAUSE_MS },
+    );
+    const { pickled } = await interleave(
+      { pickled: () => time(() => runPickled(cells)) },
+      { rounds, pause: LONG_PAUSE_MS },
+    );
+    return {
+      ratio: median(pickled) / median(pooled),
+      rows: [
+        { name: "Cellar, 2 s apart: new session + first cell", samples: pooled },
+        { name: "bwrap python3, 2 s apart, pickle files", samples: pickled },
       ],
     };
   },

@@ -18,17 +18,15 @@ from .service import Service
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..cells.interpreter import Interpreter
     from ..context.mapped_text import Backing
     from .board import Board
 
 NO_PLAN = {"planned": False}
 NO_THREADS: frozenset = frozenset()
 
-WARMUP_CELL = {"step": 0, "number": 0, "code": warmup.CODE, "max_output": 0, "checkpoint": "off"}
 # The step of warm-up cells: should init have to pass on what they write, it belongs to no cell.
 WARMUP_STEP = 0xFFFFFFFF
-NOTHING_WRITTEN = {"pieces": [], "omitted": {"stdout": 0, "stderr": 0}}
+WARMUP_CELL = {"step": WARMUP_STEP, "number": 0, "code": warmup.CODE, "max_output": 0, "checkpoint": "off"}
 
 SPIN_NANOSECONDS = 400_000
 
@@ -53,7 +51,6 @@ class Head(Service):
         self._inbox: list[dict] = []
         self._reading = threading.Lock()
         self._reader: int | None = None
-        self._warmup_interpreter: Interpreter | None = None
         # The file that a large context lies on.
         self.backing: Backing | None = None
         # Made in the zygote, so that sessions share its pages.
@@ -95,10 +92,10 @@ class Head(Service):
         syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
         os.chdir(jail.WORKSPACE)
         if warm_up:
-            self._warmup_interpreter = self._interpreter
-            self._new_interpreter()
             for _ in range(2):
-                self._run_warmup(WARMUP_CELL)
+                self._execute(WARMUP_CELL)
+            self._step = 0
+            self._new_interpreter()
         _reseed()
         module_finder.install()
         self._obstacles = checkpoint.Obstacles()
@@ -173,21 +170,6 @@ class Head(Service):
         while not poll.poll(0) and _now() < until:
             pass
 
-    def _execute(self, params):
-        return super()._execute(params) if params["step"] else self._run_warmup(params)
-
-    def _run_warmup(self, params):
-        """Runs a cell in a namespace of its own, before the first real one."""
-        if self._warmup_interpreter is None or self._step:
-            raise ValueError("only a session that waits can be rehearsed")
-        interpreter, self._interpreter = self._interpreter, self._warmup_interpreter
-        try:
-            outcome = super()._execute(dict(params, step=WARMUP_STEP, number=0))
-        finally:
-            self._interpreter = interpreter
-            self._step = 0
-        return dict(outcome, checkpoint=NO_PLAN, output=outcome.get("output", NOTHING_WRITTEN))
-
     def context_file(self, value):
         """(descriptor, how many bytes of a first line stand before it) of the file of a context."""
         descriptor = None if self.backing is None else self.backing.descriptor_for(value)
@@ -217,9 +199,7 @@ class Head(Service):
     def _restore(self, params):
         return self._restore_from(self._checkpointer.borrow(checkpoint.STATE), params)
 
-    _methods = dict(
-        Service._methods, execute=_execute, write_state=_write_state, restore=_restore
-    )
+    _methods = dict(Service._methods, write_state=_write_state, restore=_restore)
 
     def _answered(self, params, result):
         if result.get("checkpoint", NO_PLAN)["planned"]:

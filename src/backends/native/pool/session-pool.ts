@@ -1,26 +1,21 @@
 import type { Limits } from "../../../protocol/messages.js";
+import type { Peer } from "../../../protocol/peer.js";
 import type { Session } from "../../session/session.js";
 import type { Zygote } from "../zygote/zygote.js";
-import type { Rehearsal, Stage } from "./rehearsal.js";
 
 /** A refill right behind a request would compete with it for the processor. */
 const REFILL_DELAY_MS = 20;
-
-/** Two sessions within this time are mostly followed by a third: so long it is kept in the caches. */
-const HOT_MS = 500;
-const BEAT_MS = 3;
 
 export interface PoolPlan {
   readonly zygote: Zygote;
   readonly limits: Limits;
   readonly keepCheckpoints: number;
   readonly size: number;
-  readonly rehearsal: Rehearsal;
 }
 
 interface Ready {
   readonly session: Session;
-  readonly stage: Stage;
+  readonly head: Peer;
 }
 
 /** Sessions made ahead. One that was handed out is never taken back. */
@@ -29,9 +24,6 @@ export class SessionPool {
   readonly #ready: Ready[] = [];
   #making = 0;
   #timer: NodeJS.Timeout | undefined;
-  #pulse: NodeJS.Timeout | undefined;
-  #lastTaken = Number.NEGATIVE_INFINITY;
-  #lastBeat = 0;
   #closed = false;
 
   constructor(plan: PoolPlan) {
@@ -49,8 +41,7 @@ export class SessionPool {
     // The newest first: more of it is still in the caches.
     const warm = fits ? this.#ready.pop() : undefined;
     this.#refillLater();
-    this.#stayHot();
-    if (warm?.stage.isPeopled === true && warm.session.isAlive) return warm.session;
+    if (warm?.head.isOpen === true && warm.session.isAlive) return warm.session;
     warm?.session.close();
     return zygote.spawn({ limits, keepCheckpoints, rehearse: false });
   }
@@ -66,7 +57,6 @@ export class SessionPool {
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
-    clearInterval(this.#pulse);
     for (const { session } of this.#ready.splice(0)) session.close();
   }
 
@@ -81,37 +71,14 @@ export class SessionPool {
     this.#timer.unref();
   }
 
-  #stayHot(): void {
-    const now = performance.now();
-    const isSoon = now - this.#lastTaken < HOT_MS;
-    this.#lastTaken = now;
-    if (!isSoon || this.#pulse !== undefined || this.#closed || this.#plan.size === 0) return;
-    this.#lastBeat = now;
-    this.#pulse = setInterval(() => this.#beat(), BEAT_MS);
-    this.#pulse.unref();
-  }
-
-  #beat(): void {
-    const now = performance.now();
-    const isLate = now - this.#lastBeat > 2 * BEAT_MS;
-    this.#lastBeat = now;
-    if (now - this.#lastTaken > HOT_MS) {
-      clearInterval(this.#pulse);
-      this.#pulse = undefined;
-      return;
-    }
-    const next = this.#ready.at(-1);
-    // A late beat tells that somebody else needs the processor.
-    if (next !== undefined && !isLate) this.#plan.rehearsal.play(next.stage);
-  }
-
   async #make(): Promise<boolean> {
     this.#making += 1;
-    const { zygote, limits, keepCheckpoints, rehearsal } = this.#plan;
+    const { zygote, limits, keepCheckpoints } = this.#plan;
     const session = zygote.spawn({ limits, keepCheckpoints, rehearse: true });
-    let stage: Stage;
+    let head: Peer;
     try {
-      stage = await rehearsal.prepare(session);
+      head = await session.head(0, 0);
+      await head.request("configure", { environment: {} });
     } catch {
       session.close();
       return false;
@@ -122,7 +89,7 @@ export class SessionPool {
       session.close();
       return false;
     }
-    const ready = { session, stage };
+    const ready = { session, head };
     this.#ready.push(ready);
     const withdraw = () => {
       const index = this.#ready.indexOf(ready);
@@ -131,8 +98,8 @@ export class SessionPool {
       session.close();
     };
     session.ended.then(withdraw);
-    // A head that was lost while nobody had the session is no loss to anybody.
-    stage.deserted.then(withdraw);
+    // A pooled session without its head is of no use.
+    head.closed.then(withdraw);
     return true;
   }
 }

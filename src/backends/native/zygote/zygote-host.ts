@@ -20,7 +20,6 @@ import { closedError } from "../../session/checks.js";
 import type { LargeContext } from "../../session/context/context.js";
 import { keepingAlive } from "../../session/keep-alive.js";
 import type { Session } from "../../session/session.js";
-import { Rehearsal } from "../pool/rehearsal.js";
 import { DescriptorSender } from "../pool/send-descriptor.js";
 import { SessionPool } from "../pool/session-pool.js";
 import { SpareSessionDirs } from "../pool/spare-session-dirs.js";
@@ -275,7 +274,6 @@ export class ZygoteHost {
         limits,
         keepCheckpoints: keep,
         size: rooms === undefined ? poolSize : 0,
-        rehearsal: new Rehearsal(settings, info),
       });
       const spareRooms = new SpareSessionDirs({
         zygote,
