@@ -25,8 +25,8 @@ class FrameTest(CellCase):
         with open("mine.py", "w") as file:
             file.write("def f():\n    return {}['k']\n")
         self.addCleanup(sys.modules.pop, "mine", None)
-        self.value("import sys; sys.path.insert(0, '.')")
-        self.addCleanup(sys.path.remove, ".")
+        sys.path.insert(0, os.getcwd())
+        self.addCleanup(sys.path.remove, os.getcwd())
         self.assertIn("return {}['k']", self.error("import mine; mine.f()")["traceback"])
 
     def test_an_older_cell_keeps_its_source(self):
