@@ -10,7 +10,7 @@ const grounds = new Grounds();
 const SERVICE = [
   "cells = [cell.cell_contents for cell in llm_query.__closure__]",
   "bridge = next(cell for cell in cells if hasattr(cell, '_service'))",
-  "service, questions = bridge._service, bridge._questions",
+  "service, questions = bridge._service, bridge._host_calls",
 ].join("\n");
 
 interface Forgery {
