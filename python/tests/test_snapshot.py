@@ -1,11 +1,12 @@
 """Variables, functions and classes live on in a new session."""
+import importlib.util
 import io
 import unittest
 from unittest import mock
 
 from snapshot_case import PLAIN, SnapshotCase
 
-from cellar_runner.state import pickling, snapshot
+from cellar_runner.state import moved_modules, pickling, snapshot
 
 
 class ValueTest(SnapshotCase):
@@ -284,12 +285,21 @@ class PlainClassTest(ClassTest):
 class EarlierVersionTest(unittest.TestCase):
     """Snapshots name classes by the modules that they were in."""
 
+    def load(self, module, name):
+        written = "ccellar_runner.{}\n{}\n.".format(module, name).encode()
+        return pickling._StateUnpickler(io.BytesIO(written), buffers=None).load()
+
     def test_values_of_moved_classes_are_found(self):
-        for module, name in (("matches", "Match"), ("sections", "Section"), ("displays", "DisplayHandle")):
-            written = "ccellar_runner.{}\n{}\n.".format(module, name).encode()
+        names = "matches.Match sections.Section displays.DisplayHandle inputs.Macro shell.SList timing.TimeitResult"
+        names += " texts.Record usage.UsageError policy_report.PolicyViolation hits.Hits findings.FindingList"
+        for name in names.split():
             with self.subTest(name=name):
-                found = pickling._StateUnpickler(io.BytesIO(written), buffers=None).load()
-                self.assertEqual(found.__name__, name)
+                self.assertEqual(self.load(*name.split(".")).__name__, name.partition(".")[2])
+
+    def test_every_module_is_where_the_table_says(self):
+        for path in moved_modules.MOVED_MODULES.values():
+            with self.subTest(path=path):
+                self.assertIsNotNone(importlib.util.find_spec(path))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from ..module_finder import import_own
 from ..pristine import BUILTINS as __builtins__
 from . import builders, handlers, keeping
 from .file_writer import LimitExceeded
+from .moved_modules import MOVED_MODULES
 
 PROTOCOL = 5
 # Smaller buffers go with the rest: an entry in the index would cost more than a copy.
@@ -162,25 +163,13 @@ class _Buffers:
         return self._file_reader.buffer(self._entries[self.position - 1])
 
 
-# Snapshots of earlier versions name these modules as they were.
-_MOVED = {
-    "cellar_runner." + old: "cellar_runner." + new
-    for old, new in (
-        ("displays", "output.displays"),
-        ("inputs", "cells.magics.commands.inputs"),
-        ("matches", "context.matches"),
-        ("sections", "context.sections"),
-    )
-}
-
-
 class _StateUnpickler(_Unpickler):  # type: ignore[misc, valid-type]
     """The usual one; the notes it begins with come as persistent values."""
 
     seeds: dict = {}
 
     def find_class(self, module, name):
-        return super().find_class(_MOVED.get(module, module), name)
+        return super().find_class(MOVED_MODULES.get(module, module), name)
 
     def persistent_load(self, number):
         if number not in self.seeds:

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { LexicalEmbedder } from "../../../src/agent/research/lexical-embedder.js";
 import { OpenAIEmbedder } from "../../../src/agent/research/openai-embedder.js";
-import { describeError } from "../../../src/errors.js";
+import { describeError, isCellarError } from "../../../src/errors.js";
 import { calibrate } from "./calibration.js";
 
 const HELP = `Finds the threshold from which on two texts belong together, for an embedder.
@@ -42,6 +42,7 @@ async function main(argv: readonly string[]): Promise<number> {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  console.error(`calibrate: ${describeError(error)}\nfix: npm run calibrate -- --help`);
+  const remedy = (isCellarError(error) && error.remedy) || "npm run calibrate -- --help";
+  console.error(`calibrate: ${describeError(error)}\nfix: ${remedy}`);
   process.exitCode = 2;
 }
