@@ -4,7 +4,7 @@ import unittest
 
 from cellar_runner.linux import fds, syscalls
 from cellar_runner.output.inline import InlineOutput
-from cellar_runner.session import board
+from cellar_runner.session import shared_page
 
 NONCE = b"n" * 16
 
@@ -28,7 +28,7 @@ class InlineOutputTest(unittest.TestCase):
         for number, descriptor in placed.items():
             fds.place(descriptor, number)
             self.addCleanup(os.close, number)
-        self.board = board.Board()
+        self.board = shared_page.SharedPage()
         self.addCleanup(os.close, self.board.file)
         self.slot = self.board.take()
         self.board.allow_inline(self.slot, True)

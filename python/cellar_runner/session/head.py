@@ -19,7 +19,7 @@ from .service import Service
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..context.mapped_text import Backing
-    from .board import Board
+    from .shared_page import SharedPage
 
 NO_PLAN = {"planned": False}
 NO_THREADS: frozenset = frozenset()
@@ -41,7 +41,7 @@ class Head(Service):
         super().__init__()
         # Whether the host's network is the session's own.
         self.has_network = has_network
-        self._board: Board = None  # type: ignore[assignment]
+        self._board: SharedPage = None  # type: ignore[assignment]
         self._soft_files = 0
         self._slot = 0
         self._inline_output: InlineOutput = None  # type: ignore[assignment]

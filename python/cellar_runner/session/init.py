@@ -10,7 +10,7 @@ from ..linux import children, fds, jail, syscalls
 from ..output import marks
 from ..protocol.channel import METHOD_NOT_FOUND, Channel
 from ..protocol.connection import open_link
-from . import board, workspace_files
+from . import shared_page, workspace_files
 from .branch import Branch
 from .egress_relay import Relay
 from .head_request import HeadRequests
@@ -36,7 +36,7 @@ class Init:
         self._token = params["token"]
         self._keep = params["keep_checkpoints"]
         self._folder = folder
-        self._board = board.Board()
+        self._board = shared_page.SharedPage()
         order = {name: params[name] for name in ("session", "limits", "rehearse")}
         self._head_requests = HeadRequests(request_socket, namespaces, self._board, order)
         self._branches: dict[int, Branch] = {}

@@ -13,7 +13,7 @@ import socket
 from ..linux import cgroups, children, fds, jail, syscalls
 from ..linux.reparented_fork import ReparentedFork
 from ..protocol.channel import INTERNAL_ERROR
-from ..session import board, head_request
+from ..session import head_request, shared_page
 
 # The method by which the end of a session is reported to the host.
 SESSION_EXITED = "exited"
@@ -98,7 +98,7 @@ class ForkServer:
         gc.enable()
         request.announce()
         counted = self._parents is not None
-        head.join_session(board.Board(request.board), request.limits["open_files"], hides_copies=counted)
+        head.join_session(shared_page.SharedPage(request.board), request.limits["open_files"], hides_copies=counted)
         os.close(request.board)
         head.attach(request.orders, request.descriptors)
         head.prepare(request.warm_up)

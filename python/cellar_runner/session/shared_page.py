@@ -6,7 +6,7 @@ import struct
 from ..linux import syscalls
 
 
-class Board:
+class SharedPage:
     """A page shared by init and the heads, with a slot of a few words for each branch.
 
     The step that was interrupted; whether nothing but the head can write to the output pipes, so

@@ -3,13 +3,13 @@ import sys
 import unittest
 
 if sys.platform == "linux":
-    from cellar_runner.session.board import Board
+    from cellar_runner.session.shared_page import SharedPage
 
 
 @unittest.skipUnless(sys.platform == "linux", "sessions with an init need Linux")
 class BoardTest(unittest.TestCase):
     def test_living_branches_never_share_a_slot(self):
-        board, taken = Board(), []
+        board, taken = SharedPage(), []
         slot = board.take()
         while slot is not None:
             taken.append(slot)
@@ -25,7 +25,7 @@ class BoardTest(unittest.TestCase):
             self.assertEqual(board.cell(slot), (step, 2 * step))
 
     def test_a_slot_that_comes_back_is_empty_and_used_again(self):
-        board = Board()
+        board = SharedPage()
         for step in range(1, 1000):
             slot = board.take()
             self.assertEqual((board.interrupted(slot), board.cell(slot)), (0, (0, 0)))
