@@ -1,11 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { cellar } from "../src/cli/command-line.case.test.js";
 import type { Cell } from "../src/notebook/cell.js";
 import { Notebook } from "../src/notebook/notebook.js";
-import { shown } from "../src/notebook/notebooks.case.test.js";
-import { call, DeskGround, textOf } from "../src/tools/service/services.case.test.js";
+import { cellar } from "./support/command-line.js";
+import { shown } from "./support/notebook/notebook-fixture.js";
+import { call, DeskGround, textOf } from "./support/notebook/service-fixture.js";
 
 const ground = new DeskGround();
 const USER = "ann";

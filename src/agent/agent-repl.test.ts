@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openWalls } from "../backends/native/walls.case.test.js";
+import { openWalls } from "../../test/support/native-runtime.js";
 import { shutdown } from "../backends/select.js";
 import { AgentRepl, type AgentReplOptions } from "./agent-repl.js";
 import { AGENT_FUNCTIONS } from "./record.js";

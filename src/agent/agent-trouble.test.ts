@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { agents } from "./agent.case.test.js";
+import { agents } from "../../test/support/agents.js";
 
 const { start, spillDir } = await agents();
 const KEY = "AKIAIOSFODNN7EXAMPLE";

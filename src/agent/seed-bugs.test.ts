@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { agents } from "./agent.case.test.js";
+import { agents } from "../../test/support/agents.js";
 
 const { start } = await agents();
 

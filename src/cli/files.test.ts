@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { cellar, Screen, sandboxAbsence } from "./command-line.case.test.js";
+import { cellar, Screen, sandboxAbsence } from "../../test/support/command-line.js";
 
 let folder = "";
 let unavailable: string | undefined;

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { cellar, MAIN, sandboxAbsence } from "./command-line.case.test.js";
+import { cellar, MAIN, sandboxAbsence } from "../../test/support/command-line.js";
 
 const COMMANDS = [
   "exec",

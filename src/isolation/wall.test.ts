@@ -6,8 +6,8 @@ import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { findJail } from "../../test/support/jail.js";
 import { bwrapArguments } from "./bwrap.js";
-import { findJail } from "./jail.case.test.js";
 import { systemLayout } from "./layout.js";
 
 const NOBODY = 65534;

@@ -1,11 +1,11 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { FaultyStore } from "../../test/support/notebook/faulty-store.js";
+import { NotebookGround, shown, until } from "../../test/support/notebook/notebook-fixture.js";
 import { isCellarError } from "../errors.js";
 import { parseHead } from "./document/head.js";
-import { FaultyStore } from "./faulty-store.case.test.js";
 import { Notebook } from "./notebook.js";
-import { NotebookGround, shown, until } from "./notebooks.case.test.js";
 import { DiskStore } from "./store/disk-store.js";
 
 describe("a notebook whose disk fails", () => {

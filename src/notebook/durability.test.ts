@@ -4,8 +4,13 @@ import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, describe, expect, it } from "vitest";
+import {
+  NotebookGround,
+  SETTINGS,
+  shown,
+  until,
+} from "../../test/support/notebook/notebook-fixture.js";
 import { Notebook } from "./notebook.js";
-import { NotebookGround, SETTINGS, shown, until } from "./notebooks.case.test.js";
 import { DiskStore } from "./store/disk-store.js";
 
 const PACKAGE = new URL("../../dist/index.js", import.meta.url).href;

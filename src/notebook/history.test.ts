@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { NotebookGround, shown } from "./notebooks.case.test.js";
+import { NotebookGround, shown } from "../../test/support/notebook/notebook-fixture.js";
 
 describe("the names of earlier cells", () => {
   const ground = new NotebookGround();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { NotebookGround, shown } from "../../test/support/notebook/notebook-fixture.js";
 import { Notebook } from "./notebook.js";
-import { NotebookGround, shown } from "./notebooks.case.test.js";
 
 const DATABASE = [
   "import sqlite3, threading",

@@ -2,10 +2,10 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { NotebookGround, SETTINGS } from "../../test/support/notebook/notebook-fixture.js";
 import { NativeRuntime } from "../backends/native/runtime.js";
 import { MAX_SOURCE_BYTES } from "../protocol/bounds.js";
 import { Notebook } from "./notebook.js";
-import { NotebookGround, SETTINGS } from "./notebooks.case.test.js";
 import { DiskStore } from "./store/disk-store.js";
 
 const PIXEL = Buffer.from("\x89PNG\r\n\x1a\npixel", "latin1").toString("base64");

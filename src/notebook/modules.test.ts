@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { NotebookGround, shown } from "./notebooks.case.test.js";
+import { NotebookGround, shown } from "../../test/support/notebook/notebook-fixture.js";
 
 /** Files named as all that could be imported behind the user's back; each one leaves a mark. */
 const TRAPS = `

@@ -4,9 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
+import {
+  NotebookGround,
+  SETTINGS,
+  shown,
+  until,
+} from "../../test/support/notebook/notebook-fixture.js";
 import { NativeRuntime } from "../backends/native/runtime.js";
 import { Notebook } from "./notebook.js";
-import { NotebookGround, SETTINGS, shown, until } from "./notebooks.case.test.js";
 
 describe("a notebook at its limits", () => {
   const ground = new NotebookGround();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { NotebookGround, shown, until } from "./notebooks.case.test.js";
+import { NotebookGround, shown, until } from "../../test/support/notebook/notebook-fixture.js";
 
 const LIMIT = { limits: { workspaceMb: 1 } };
 const EXCEEDED = { type: "ERROR", name: "WorkspaceQuotaExceeded" };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { NotebookGround, shown } from "../../test/support/notebook/notebook-fixture.js";
 import { isCellarError } from "../errors.js";
-import { NotebookGround, shown } from "./notebooks.case.test.js";
 import type { CellEvent } from "./run/events.js";
 
 describe("cells of a notebook", () => {

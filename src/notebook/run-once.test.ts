@@ -2,8 +2,8 @@ import { readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { openWalls } from "../../test/support/native-runtime.js";
 import type { NativeRuntime } from "../backends/native/runtime.js";
-import { openWalls } from "../backends/native/walls.case.test.js";
 import { type RunOnceOptions, runOnce } from "./run-once.js";
 
 let runtime: NativeRuntime | undefined;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { NotebookGround, shown, until } from "../../test/support/notebook/notebook-fixture.js";
 import { Notebook } from "./notebook.js";
-import { NotebookGround, shown, until } from "./notebooks.case.test.js";
 
 describe("time travel in a notebook", () => {
   const ground = new NotebookGround();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { z } from "zod";
-import { readFixtures, type Verdict } from "./fixtures.case.test.js";
+import { readFixtures, type Verdict } from "../../test/support/message-fixtures.js";
 import { envelopeSchema, messages, parseEnvelope } from "./messages.js";
 
 const fixtures = readFixtures();

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { Duplex } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { readFixtures } from "./fixtures.case.test.js";
+import { readFixtures } from "../../test/support/message-fixtures.js";
 import { encodeFrame, FrameDecoder } from "./frames.js";
 import { type Method, messages, type NotificationMethod } from "./messages.js";
 import { Peer } from "./peer.js";

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { open } from "./far-end.case.test.js";
+import { open } from "../../test/support/far-end.js";
 import { encodeFrame } from "./frames.js";
 
 const FLOOD = 1000;

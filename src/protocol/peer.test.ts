@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { type FarEnd, open } from "../../test/support/far-end.js";
 import { MAX_CHECKED_VALUES, MAX_JSON_DEPTH, MAX_JSON_VALUES } from "./bounds.js";
-import { type FarEnd, open } from "./far-end.case.test.js";
 import { encodeFrame } from "./frames.js";
 import { MAX_FRAME_BYTES, type Params } from "./messages.js";
 import type { Peer } from "./peer.js";

@@ -1,8 +1,8 @@
 import { Duplex } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
+import { open } from "../../test/support/far-end.js";
 import { CellarError } from "../errors.js";
-import { open } from "./far-end.case.test.js";
 import { encodeFrame } from "./frames.js";
 import { MAX_FRAME_BYTES } from "./messages.js";
 import { Peer } from "./peer.js";

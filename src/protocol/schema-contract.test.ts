@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, test } from "vitest";
-import { readFixtures, type Verdict } from "./fixtures.case.test.js";
+import { readFixtures, type Verdict } from "../../test/support/message-fixtures.js";
 import type { Method, RequestMethod } from "./messages.js";
 import { contract } from "./peer.js";
 import { fits, schemaContract } from "./schema-contract.js";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { brotliDecompressSync } from "node:zlib";
 import { afterAll, describe, expect, it } from "vitest";
-import { openWalls } from "../backends/native/walls.case.test.js";
+import { openWalls } from "../../test/support/native-runtime.js";
 import { shutdown } from "../backends/select.js";
 import { rlm } from "./rlm.js";
 

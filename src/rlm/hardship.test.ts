@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { openWalls } from "../backends/native/walls.case.test.js";
+import { openWalls } from "../../test/support/native-runtime.js";
 import { shutdown } from "../backends/select.js";
 import { CellarError } from "../errors.js";
 import { functionModel } from "./models/function-model.js";

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { openWalls } from "../backends/native/walls.case.test.js";
+import { openWalls } from "../../test/support/native-runtime.js";
+import { type FakeRequest, FakeServer } from "../../test/support/rlm/fake-model-server.js";
 import { shutdown } from "../backends/select.js";
-import { type FakeRequest, FakeServer } from "./models/fake-server.case.test.js";
 import { openAIChat } from "./models/openai-chat.js";
 import { type RLMOptions, rlm } from "./rlm.js";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { DeskGround, execute, textOf } from "../../test/support/notebook/service-fixture.js";
 import type { Cell } from "../notebook/cell.js";
 import { callTool } from "./dispatch.js";
-import { DeskGround, execute, textOf } from "./service/services.case.test.js";
 import { TOOLS } from "./tool-list.js";
 import type { CellView, OutputView } from "./view/shapes.js";
 

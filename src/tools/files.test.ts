@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { call, DeskGround, execute, textOf } from "./service/services.case.test.js";
+import { call, DeskGround, execute, textOf } from "../../test/support/notebook/service-fixture.js";
 
 const ground = new DeskGround();
 const session = "files";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { call, DeskGround, execute, textOf } from "./service/services.case.test.js";
+import { call, DeskGround, execute, textOf } from "../../test/support/notebook/service-fixture.js";
 
 const ground = new DeskGround();
 

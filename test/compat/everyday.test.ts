@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { shutdown } from "../../src/index.js";
-import { needWalls } from "../hostile/grounds.js";
+import { needWalls } from "../hostile/attack-fixture.js";
 import { AcceptedDifferences } from "./tool/accepted.js";
 import { runCampaign } from "./tool/campaign.js";
 import { findKernel, type Kernel } from "./tool/jupyter-side.js";

@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { needWalls } from "../hostile/grounds.js";
+import { needWalls } from "../hostile/attack-fixture.js";
 
 const SCRIPT = fileURLToPath(new URL("../../scripts/faults.mjs", import.meta.url));
 const PATIENCE_MS = 600_000;

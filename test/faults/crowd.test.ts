@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { Notebook } from "../../src/index.js";
-import { NotebookGround, shown } from "../../src/notebook/notebooks.case.test.js";
-import { descendants } from "../hostile/arena.js";
+import { descendants } from "../hostile/attack-runner.js";
 import { LoopWatch } from "../hostile/loop-watch.js";
+import { NotebookGround, shown } from "../support/notebook/notebook-fixture.js";
 
 const NOTEBOOKS = 100;
 const PATIENCE_MS = 600_000;

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Cell, Notebook } from "../../src/index.js";
 import { type NotebookDocument, readBook } from "../../src/notebook/document/journal.js";
-import { NotebookGround, shown, until } from "../../src/notebook/notebooks.case.test.js";
 import { DiskStore } from "../../src/notebook/store/disk-store.js";
-import { Hosts } from "./hosts.case.test.js";
+import { NotebookGround, shown, until } from "../support/notebook/notebook-fixture.js";
+import { Hosts } from "./hosts.js";
 
 const KIBIBYTE = 1024;
 const DISK = 24 * KIBIBYTE * KIBIBYTE;

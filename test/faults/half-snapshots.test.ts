@@ -2,10 +2,10 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { NotebookGround, shown, until } from "../../src/notebook/notebooks.case.test.js";
 import { DiskStore } from "../../src/notebook/store/disk-store.js";
 import type { NotebookId } from "../../src/notebook/store/store.js";
-import { Hosts } from "./hosts.case.test.js";
+import { NotebookGround, shown, until } from "../support/notebook/notebook-fixture.js";
+import { Hosts } from "./hosts.js";
 
 const MEBIBYTE = 1024 * 1024;
 const LARGE = 50 * MEBIBYTE;

@@ -10,9 +10,9 @@ import {
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Notebook } from "../../src/index.js";
-import { NotebookGround, shown } from "../../src/notebook/notebooks.case.test.js";
 import { DiskStore } from "../../src/notebook/store/disk-store.js";
 import type { NotebookId } from "../../src/notebook/store/store.js";
+import { NotebookGround, shown } from "../support/notebook/notebook-fixture.js";
 
 /** The cells of a program that kept them all in one file. */
 const FOREIGN = JSON.stringify({

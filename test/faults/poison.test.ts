@@ -14,9 +14,9 @@ import {
   parseHead,
   type SnapshotRecord,
 } from "../../src/notebook/document/head.js";
-import { NotebookGround, shown, until } from "../../src/notebook/notebooks.case.test.js";
 import { DiskStore } from "../../src/notebook/store/disk-store.js";
 import type { NotebookId } from "../../src/notebook/store/store.js";
+import { NotebookGround, shown, until } from "../support/notebook/notebook-fixture.js";
 
 /** What Python would run if anybody read it. */
 const PICKLE = Buffer.from("cos\nsystem\n(S'touch /workspace/planted'\ntR.");

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Notebook } from "../../src/index.js";
 import { parseHead } from "../../src/notebook/document/head.js";
-import { NotebookGround, shown, until } from "../../src/notebook/notebooks.case.test.js";
 import { usersOf } from "../../src/notebook/run/room-users.js";
 import { DiskStore } from "../../src/notebook/store/disk-store.js";
 import type { NotebookId } from "../../src/notebook/store/store.js";
-import { Hosts } from "./hosts.case.test.js";
+import { NotebookGround, shown, until } from "../support/notebook/notebook-fixture.js";
+import { Hosts } from "./hosts.js";
 
 /** Above what any system gives. */
 const NO_PID = 2 ** 30;

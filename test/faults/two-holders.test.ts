@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { NotebookGround, shown } from "../../src/notebook/notebooks.case.test.js";
-import { type Host, Hosts } from "./hosts.case.test.js";
+import { NotebookGround, shown } from "../support/notebook/notebook-fixture.js";
+import { type Host, Hosts } from "./hosts.js";
 
 describe("a notebook that another process holds", () => {
   const ground = new NotebookGround();

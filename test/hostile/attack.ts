@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { CodeExecution, ISandbox } from "../../src/index.js";
-import { type Arena, SECRET } from "./arena.js";
+import { type Arena, SECRET } from "./attack-runner.js";
 import type { Expectation } from "./expectations.js";
 
 const SEPARATOR = /^#%%\n/m;

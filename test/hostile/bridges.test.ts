@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { hostTool, type LLMQuery } from "../../src/index.js";
 import { expectNextCell } from "./attack.js";
-import { Grounds } from "./grounds.js";
+import { Grounds } from "./attack-fixture.js";
 
 const grounds = new Grounds();
 

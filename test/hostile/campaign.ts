@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { attack } from "./attack.js";
+import type { Grounds } from "./attack-fixture.js";
 import type { Expectation } from "./expectations.js";
-import type { Grounds } from "./grounds.js";
 
 const cellSchema = z.array(z.object({ id: z.string(), category: z.string(), code: z.string() }));
 export type HostileCell = z.infer<typeof cellSchema>[number];

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { SECRET } from "./arena.js";
 import { attack, expectNextCell } from "./attack.js";
+import { Grounds } from "./attack-fixture.js";
+import { SECRET } from "./attack-runner.js";
 import { campaign, readCells } from "./campaign.js";
 import { EXPECTATIONS } from "./expectations.js";
-import { Grounds } from "./grounds.js";
 
 /** Cells about features that have tests of their own. */
 const ELSEWHERE = /^(pyo-|brg-|prot-1[1-4]$|prot-18$)/;

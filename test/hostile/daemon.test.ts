@@ -1,9 +1,9 @@
 import type { ChildProcess } from "node:child_process";
 import { afterAll, expect, it } from "vitest";
-import { DaemonHome } from "../../src/backends/daemon/home.case.test.js";
 import type { DaemonRuntime } from "../../src/backends/daemon/runtime.js";
-import { CONFIG } from "./arena.js";
-import { Grounds } from "./grounds.js";
+import { DaemonHome } from "../support/daemon-home.js";
+import { Grounds } from "./attack-fixture.js";
+import { CONFIG } from "./attack-runner.js";
 import { sweep } from "./sweep.js";
 
 const home = new DaemonHome();

@@ -4,8 +4,8 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { NativeRuntime } from "../../src/index.js";
-import { CONFIG, descendants } from "./arena.js";
-import { needWalls } from "./grounds.js";
+import { needWalls } from "./attack-fixture.js";
+import { CONFIG, descendants } from "./attack-runner.js";
 
 const PATIENCE_MS = 20_000;
 

@@ -1,5 +1,5 @@
+import { Grounds } from "./attack-fixture.js";
 import { campaign, readCells } from "./campaign.js";
-import { Grounds } from "./grounds.js";
 import { MORE_EXPECTATIONS } from "./more-expectations.js";
 
 const grounds = new Grounds();

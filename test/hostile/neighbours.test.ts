@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CodeExecution, ISandbox } from "../../src/index.js";
-import { Grounds } from "./grounds.js";
+import { Grounds } from "./attack-fixture.js";
 
 /** One session takes what it can of something, then another one needs a little of it. */
 interface Contest {

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, expect } from "vitest";
 import { PyodideRuntime } from "../../src/backends/pyodide/runtime.js";
-import { Grounds } from "./grounds.js";
+import { Grounds } from "./attack-fixture.js";
 import { sweep } from "./sweep.js";
 
 const CONFIG = { timeout: 5_000, grace: 500, limits: { memoryMb: 256 }, spares: 1 } as const;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type ISandbox, isCellarError } from "../../src/index.js";
-import { Grounds } from "./grounds.js";
+import { Grounds } from "./attack-fixture.js";
 
 /** Values that fight back when the host asks for them. */
 const FIGHTERS: Readonly<Record<string, string>> = {

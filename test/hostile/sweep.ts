@@ -2,10 +2,10 @@ import { existsSync, readdirSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
 import type { CodeExecution, ISandbox } from "../../src/index.js";
 import { meets } from "../../src/isolation/levels.js";
-import { SECRET } from "./arena.js";
 import { expectNextCell } from "./attack.js";
+import type { Grounds } from "./attack-fixture.js";
+import { SECRET } from "./attack-runner.js";
 import { type HostileCell, readCells } from "./campaign.js";
-import type { Grounds } from "./grounds.js";
 
 /** Cells about built-ins and stores that a sandbox alone does not have. */
 const ELSEWHERE = /^(brg-|prot-1[1-4]$|prot-18$)/;

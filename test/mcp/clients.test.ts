@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { until } from "../../src/notebook/notebooks.case.test.js";
+import { until } from "../support/notebook/notebook-fixture.js";
 import {
   AgentGround,
   type CallResult,
@@ -8,7 +8,7 @@ import {
   TABLE,
   tableAbsence,
   textOf,
-} from "./agents.case.test.js";
+} from "./agents.js";
 
 const TOOLS = [
   "execute_cell",

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { sandboxAbsence } from "../../src/cli/command-line.case.test.js";
-import { commandFor, DRAW, TABLE, tableAbsence } from "./agents.case.test.js";
+import { sandboxAbsence } from "../support/command-line.js";
+import { commandFor, DRAW, TABLE, tableAbsence } from "./agents.js";
 
 const INSPECTOR = fileURLToPath(
   new URL("../../node_modules/@modelcontextprotocol/inspector-cli/build/cli.js", import.meta.url),

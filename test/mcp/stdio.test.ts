@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { cellar, MAIN, sandboxAbsence } from "../../src/cli/command-line.case.test.js";
-import { until } from "../../src/notebook/notebooks.case.test.js";
+import { cellar, MAIN, sandboxAbsence } from "../support/command-line.js";
+import { until } from "../support/notebook/notebook-fixture.js";
 
 interface Answer {
   readonly id?: number;

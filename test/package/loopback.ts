@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { spokenAs } from "../../src/rlm/models/fake-speech.case.test.js";
+import { spokenAs } from "../support/rlm/model-wire-formats.js";
 
 const CALL = { name: "execute_cell", arguments: { code: "6 * 7" } };
 const USAGE = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };

@@ -1,11 +1,11 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { DaemonHome, end, SMALL } from "../../src/backends/daemon/home.case.test.js";
 import type { DaemonRuntime } from "../../src/backends/daemon/runtime.js";
-import { openWalls } from "../../src/backends/native/walls.case.test.js";
 import { type REPLConfig, rlm, scripted, shutdown } from "../../src/index.js";
-import { fence, text } from "./grounds.js";
+import { DaemonHome, end, SMALL } from "../support/daemon-home.js";
+import { openWalls } from "../support/native-runtime.js";
+import { fence, text } from "./rlm-fixture.js";
 
 const { runtime: probed, unavailable } = await openWalls();
 await probed[Symbol.asyncDispose]();

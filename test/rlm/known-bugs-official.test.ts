@@ -2,8 +2,8 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { NativeRuntime, openAIChat, type RLMResult, scripted } from "../../src/index.js";
-import { FakeServer } from "../../src/rlm/models/fake-server.case.test.js";
-import { fence, openGrounds } from "./grounds.js";
+import { FakeServer } from "../support/rlm/fake-model-server.js";
+import { fence, openGrounds } from "./rlm-fixture.js";
 
 const { ask, folder } = await openGrounds();
 

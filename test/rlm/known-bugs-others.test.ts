@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, expect, it } from "vitest";
 import { scripted } from "../../src/index.js";
-import { fence, openGrounds } from "./grounds.js";
+import { fence, openGrounds } from "./rlm-fixture.js";
 
 const { ask, runtime } = await openGrounds();
 

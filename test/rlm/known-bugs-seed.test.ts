@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type ISandbox, type REPLConfig, scripted } from "../../src/index.js";
-import { openSandbox } from "../specification/grounds.js";
-import { fence, openGrounds, text } from "./grounds.js";
+import { openSandbox } from "../specification/sandbox-kinds.js";
+import { fence, openGrounds, text } from "./rlm-fixture.js";
 
 const { ask, runtime } = await openGrounds();
 

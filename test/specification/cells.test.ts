@@ -1,6 +1,6 @@
 import { afterAll, describe, expect } from "vitest";
 import { shutdown } from "../../src/index.js";
-import { scenario, text, withSandbox } from "./grounds.js";
+import { scenario, text, withSandbox } from "./sandbox-kinds.js";
 
 afterAll(() => shutdown());
 

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, describe, expect, it } from "vitest";
 import { DirectPyodideSandbox, PyodideSandbox, shutdown } from "../../src/index.js";
-import { openSandbox, text, withSandbox } from "./grounds.js";
+import { openSandbox, text, withSandbox } from "./sandbox-kinds.js";
 
 const WORKER = { backend: "pyodide" } as const;
 const DIRECT = { backend: "pyodide", useWorker: false, minIsolation: "L0" } as const;

@@ -2,7 +2,6 @@ import { execFileSync } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
 import { daemonAddress } from "../../src/backends/daemon/address.js";
-import { DaemonHome } from "../../src/backends/daemon/home.case.test.js";
 import {
   createSandbox,
   type ISandbox,
@@ -12,8 +11,9 @@ import {
   type REPLConfig,
   shutdown,
 } from "../../src/index.js";
-import { openSandbox, text, withSandbox } from "./grounds.js";
+import { DaemonHome } from "../support/daemon-home.js";
 import { leastIsolation, PristineMachine, wallPrograms } from "./pristine.js";
+import { openSandbox, text, withSandbox } from "./sandbox-kinds.js";
 
 const METHODS = ["initialize", "execute", "destroy", "cancel", "getVariable"] as const;
 const AUTO = { backend: "auto", minIsolation: leastIsolation() } as const;

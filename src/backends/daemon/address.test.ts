@@ -10,9 +10,9 @@ import {
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { DaemonHome } from "../../../test/support/daemon-home.js";
 import { daemonAddress } from "./address.js";
 import { DaemonConnection } from "./connection.js";
-import { DaemonHome } from "./home.case.test.js";
 
 const STRANGER = 1_900_000_002;
 const isRoot = process.getuid?.() === 0;

@@ -1,7 +1,7 @@
 import { afterAll } from "vitest";
+import { DaemonHome, SMALL } from "../../../test/support/daemon-home.js";
+import { openWalls } from "../../../test/support/native-runtime.js";
 import { describeConformance } from "../conformance.case.test.js";
-import { openWalls } from "../native/walls.case.test.js";
-import { DaemonHome, SMALL } from "./home.case.test.js";
 
 const { runtime: probed, unavailable } = await openWalls();
 await probed[Symbol.asyncDispose]();

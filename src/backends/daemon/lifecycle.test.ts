@@ -15,14 +15,14 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DaemonHome, end, SMALL, until } from "../../../test/support/daemon-home.js";
+import { openWalls } from "../../../test/support/native-runtime.js";
 import { packageVersion } from "../../config/environment.js";
 import { PROTOCOL_VERSION } from "../../protocol/bounds.js";
 import { Peer } from "../../protocol/peer.js";
 import type { Mount } from "../backend.js";
-import { openWalls } from "../native/walls.case.test.js";
 import { createSandbox, shutdown } from "../select.js";
 import { DaemonConnection } from "./connection.js";
-import { DaemonHome, end, SMALL, until } from "./home.case.test.js";
 
 const { runtime: probed, unavailable } = await openWalls();
 await probed[Symbol.asyncDispose]();

@@ -2,12 +2,12 @@ import { mkdirSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { dirname } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { DaemonHome, SMALL, until } from "../../../test/support/daemon-home.js";
+import { openWalls } from "../../../test/support/native-runtime.js";
 import { packageVersion } from "../../config/environment.js";
 import { PROTOCOL_VERSION } from "../../protocol/bounds.js";
 import { Peer } from "../../protocol/peer.js";
-import { openWalls } from "../native/walls.case.test.js";
 import { DaemonConnection } from "./connection.js";
-import { DaemonHome, SMALL, until } from "./home.case.test.js";
 
 const { runtime: probed, unavailable } = await openWalls();
 await probed[Symbol.asyncDispose]();

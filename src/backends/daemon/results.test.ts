@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DaemonHome, SMALL } from "../../../test/support/daemon-home.js";
+import { openWalls } from "../../../test/support/native-runtime.js";
 import { Opaque } from "../../protocol/values.js";
 import type { Output } from "../backend.js";
-import { openWalls } from "../native/walls.case.test.js";
-import { DaemonHome, SMALL } from "./home.case.test.js";
 import type { DaemonRuntime } from "./runtime.js";
 
 const { runtime: probed, unavailable } = await openWalls();

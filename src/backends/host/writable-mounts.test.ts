@@ -10,8 +10,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openWalls } from "../../../test/support/native-runtime.js";
 import type { REPLConfig } from "../backend.js";
-import { openWalls } from "../native/walls.case.test.js";
 import { sandboxIdentity } from "./identity.js";
 
 const { runtime, unavailable } = await openWalls();

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, it, type TestContext, vi } from "vitest";
+import { openWalls } from "../../../test/support/native-runtime.js";
 import type { CodeExecution, REPLConfig } from "../backend.js";
 import type { NativePythonSandbox } from "./sandbox.js";
-import { openWalls } from "./walls.case.test.js";
 
 const { runtime, unavailable } = await openWalls();
 const open: NativePythonSandbox[] = [];

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, expect, it, vi } from "vitest";
-import { openWalls } from "./walls.case.test.js";
+import { openWalls } from "../../../test/support/native-runtime.js";
 
 const { runtime, unavailable } = await openWalls();
 

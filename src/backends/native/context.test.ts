@@ -3,12 +3,12 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
+import { openWalls } from "../../../test/support/native-runtime.js";
+import { parentOf, templatePids } from "../../../test/support/processes.js";
 import { PROTOCOL_VERSION } from "../../protocol/messages.js";
 import { Peer } from "../../protocol/peer.js";
 import type { CodeExecution, ISandbox, REPLConfig } from "../backend.js";
-import { parentOf, templatePids } from "./processes.case.test.js";
 import { NativeRuntime } from "./runtime.js";
-import { openWalls } from "./walls.case.test.js";
 import { Listener } from "./zygote/listener.js";
 
 const MEBIBYTE = 1024 * 1024;

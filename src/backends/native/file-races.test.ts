@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { openWalls } from "../../../test/support/native-runtime.js";
 import { isCellarError } from "../../errors.js";
-import { openWalls } from "./walls.case.test.js";
 
 const { runtime, unavailable } = await openWalls();
 afterAll(() => runtime[Symbol.asyncDispose]());

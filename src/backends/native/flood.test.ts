@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
+import { openWalls } from "../../../test/support/native-runtime.js";
 import type { REPLConfig } from "../backend.js";
-import { openWalls } from "./walls.case.test.js";
 
 const { runtime, unavailable } = await openWalls();
 afterAll(() => runtime[Symbol.asyncDispose]());

@@ -2,8 +2,8 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { openWalls } from "../../../test/support/native-runtime.js";
 import type { NativeRuntime } from "./runtime.js";
-import { openWalls } from "./walls.case.test.js";
 
 const SMALL = { preload: "none", poolSize: 0 } as const;
 const SHARED = { ...SMALL, network: "host", minIsolation: "L1" } as const;

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { openWalls } from "../../../test/support/native-runtime.js";
 import type { NativeRuntime } from "./runtime.js";
-import { openWalls } from "./walls.case.test.js";
 
 const SMALL = { preload: "none", poolSize: 0 } as const;
 const SHARED = { ...SMALL, pids: "host", minIsolation: "L1" } as const;

@@ -1,6 +1,6 @@
 import { afterAll } from "vitest";
+import { openWalls } from "../../../test/support/native-runtime.js";
 import { describeConformance } from "../conformance.case.test.js";
-import { openWalls } from "./walls.case.test.js";
 
 const { runtime, unavailable } = await openWalls();
 

@@ -3,11 +3,11 @@ import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } fr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { openWalls } from "../../../test/support/native-runtime.js";
 import { surroundings } from "../../config.js";
 import { pathCandidates } from "../../isolation/python-candidates.js";
 import { isWithin, UNUSABLE_GUESTS } from "../../isolation/site-folders.js";
 import { NativeRuntime } from "./runtime.js";
-import { openWalls } from "./walls.case.test.js";
 import { findInterpreter } from "./zygote/zygote-host.js";
 
 const SMALL = { preload: "none", poolSize: 0 } as const;

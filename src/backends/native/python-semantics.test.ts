@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it, type TestContext } from "vitest";
+import { openWalls } from "../../../test/support/native-runtime.js";
 import type { CodeExecution } from "../backend.js";
-import { openWalls } from "./walls.case.test.js";
 
 const { runtime, unavailable } = await openWalls();
 const text = (run: CodeExecution): string | undefined => run.result?.["text/plain"];

@@ -11,8 +11,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
+import { openWalls } from "../../../test/support/native-runtime.js";
 import type { CodeExecution, Mount, REPLConfig } from "../backend.js";
-import { openWalls } from "./walls.case.test.js";
 
 const { runtime, unavailable } = await openWalls();
 const folder = mkdtempSync(join(tmpdir(), "cellar-runtime-test-"));

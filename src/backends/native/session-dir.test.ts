@@ -2,10 +2,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { openWalls } from "../../../test/support/native-runtime.js";
 import { NativeRuntime } from "./runtime.js";
 import type { NativePythonSandbox } from "./sandbox.js";
 import { furnishRoom, roomFolder, type SessionDir, STATE_FILE } from "./session-dir.js";
-import { openWalls } from "./walls.case.test.js";
 
 const CONFIG = { preload: "none", timeout: 20_000 } as const;
 const MOST = 64 * 1024 * 1024;

@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { openWalls } from "../../../test/support/native-runtime.js";
 import type { CodeExecution, ISandbox, REPLConfig } from "../backend.js";
-import { openWalls } from "./walls.case.test.js";
 
 const AGENT = { maxGrepResults: 100, requireExplorationBeforeFinal: false, minExplorationCalls: 1 };
 const { runtime, unavailable } = await openWalls();

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { openWalls } from "../../../test/support/native-runtime.js";
 import { NativeRuntime } from "./runtime.js";
-import { openWalls } from "./walls.case.test.js";
 
 const { runtime: probed, unavailable } = await openWalls();
 afterAll(() => probed[Symbol.asyncDispose]());

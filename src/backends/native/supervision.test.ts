@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { openWalls } from "../../../test/support/native-runtime.js";
+import { initPids, pidsKnownAs, sessionPids } from "../../../test/support/processes.js";
 import type { REPLConfig } from "../backend.js";
-import { initPids, pidsKnownAs, sessionPids } from "./processes.case.test.js";
 import type { NativePythonSandbox } from "./sandbox.js";
-import { openWalls } from "./walls.case.test.js";
 
 // A pool would start sessions of its own among those that are counted here.
 const { runtime, unavailable } = await openWalls({ poolSize: 0 });

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { NOT_IN_ONE_THREAD } from "../../../test/support/pyodide-skips.js";
 import type { REPLConfig } from "../backend.js";
 import { describeConformance } from "../conformance.case.test.js";
 import { theEngine } from "./inside/engine.js";
 import { PyodideRuntime } from "./runtime.js";
 import { DirectPyodideSandbox } from "./sandbox.js";
-import { NOT_IN_ONE_THREAD } from "./skips.case.test.js";
 
 const cache = mkdtempSync(join(tmpdir(), "cellar-pyodide-test-"));
 const runtime = new PyodideRuntime({ cache });

@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { tinyPackage } from "../../../test/support/wheel.js";
 import type { CodeExecution, REPLConfig } from "../backend.js";
 import { findDistribution, packagedDistribution } from "./distribution.js";
 import { PyodideRuntime } from "./runtime.js";
-import { tinyPackage } from "./wheel.case.test.js";
 import { gatherWheels } from "./wheels.js";
 
 const root = mkdtempSync(join(tmpdir(), "cellar-pyodide-test-"));

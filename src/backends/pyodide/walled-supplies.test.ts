@@ -19,11 +19,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { tinyPackage } from "../../../test/support/wheel.js";
 import { isCellarError } from "../../errors.js";
 import { packagedDistribution } from "./distribution.js";
 import { storeFile } from "./download.js";
 import { PyodideRuntime } from "./runtime.js";
-import { tinyPackage } from "./wheel.case.test.js";
 
 const NOBODY = 65_534;
 const LIBRARY = fileURLToPath(new URL("../../../dist/index.js", import.meta.url));

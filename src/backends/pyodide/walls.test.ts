@@ -3,11 +3,11 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { NOT_IN_WEBASSEMBLY } from "../../../test/support/pyodide-skips.js";
 import { isCellarError } from "../../errors.js";
 import type { CodeExecution } from "../backend.js";
 import { describeConformance } from "../conformance.case.test.js";
 import { PyodideRuntime } from "./runtime.js";
-import { NOT_IN_WEBASSEMBLY } from "./skips.case.test.js";
 
 const cache = mkdtempSync(join(tmpdir(), "cellar-pyodide-test-"));
 const runtime = new PyodideRuntime({ cache });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { open } from "../../../test/support/far-end.js";
 import { CellarError } from "../../errors.js";
-import { open } from "../../protocol/far-end.case.test.js";
 import { Session } from "./session.js";
 
 const SESSION = { protocol: 1, session: "one", token: "x", branch: 0, generation: 0 };

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cellar, MAIN, Screen } from "../command-line.case.test.js";
+import { cellar, MAIN, Screen } from "../../../test/support/command-line.js";
 import { commandTree } from "../program.js";
 import { completeWords } from "./words.js";
 

@@ -2,7 +2,12 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { cellar, type RunOptions, Screen, sandboxAbsence } from "../command-line.case.test.js";
+import {
+  cellar,
+  type RunOptions,
+  Screen,
+  sandboxAbsence,
+} from "../../../test/support/command-line.js";
 
 let home: string;
 let absence: string | undefined;

@@ -13,9 +13,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { cellar } from "../../../test/support/command-line.js";
 import { userFolders } from "../../config.js";
 import { meets } from "../../isolation/levels.js";
-import { cellar } from "../command-line.case.test.js";
 import { diagnosisSchema, type HealthCheck } from "./health-check.js";
 
 const QUICK = { CELLAR_PRELOAD: "none" };

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { cellar, MAIN, Screen, sandboxAbsence } from "../command-line.case.test.js";
+import { cellar, MAIN, Screen, sandboxAbsence } from "../../../test/support/command-line.js";
 
 const HOSTILE_CODE =
   "print('\\x1b]52;c;cm0gLXJmIC8=\\x07\\x1b[2J\\x1b]0;title\\x07\\x9b31m\\r\\nERROR [daemon] admin login ok')";

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cellar, Screen } from "../command-line.case.test.js";
+import { cellar, Screen } from "../../../test/support/command-line.js";
 import { checkRequirement } from "./command.js";
 
 const NAMES = [

@@ -15,8 +15,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { MAIN, type Run, sandboxAbsence } from "../../../test/support/command-line.js";
 import { isWithin, UNUSABLE_GUESTS } from "../../isolation/site-folders.js";
-import { MAIN, type Run, sandboxAbsence } from "../command-line.case.test.js";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 

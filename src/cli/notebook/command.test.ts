@@ -10,7 +10,7 @@ import {
   type RunOptions,
   Screen,
   sandboxAbsence,
-} from "../command-line.case.test.js";
+} from "../../../test/support/command-line.js";
 
 let folder = "";
 beforeEach(() => {

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { cellar, Screen, sandboxAbsence } from "../command-line.case.test.js";
+import { cellar, Screen, sandboxAbsence } from "../../../test/support/command-line.js";
 
 const REPL = ["repl", "--preload", "none"];
 

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { Screen, sandboxAbsence } from "../command-line.case.test.js";
-import { screenOf } from "../terminal/virtual-terminal.case.test.js";
+import { Screen, sandboxAbsence } from "../../../test/support/command-line.js";
+import { screenOf } from "../../../test/support/virtual-terminal.js";
 
 const REPL = ["repl", "--preload", "none"];
 const UP = "\u001b[A";

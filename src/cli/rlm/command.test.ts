@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { FakeServer } from "../../rlm/models/fake-server.case.test.js";
-import { cellar, MAIN, Screen, sandboxAbsence } from "../command-line.case.test.js";
+import { cellar, MAIN, Screen, sandboxAbsence } from "../../../test/support/command-line.js";
+import { FakeServer } from "../../../test/support/rlm/fake-model-server.js";
 
 const QUESTION = "What is the secret number?";
 const KEY = "key-of-the-test-0123456789";

@@ -15,8 +15,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { FakeServer } from "../../rlm/models/fake-server.case.test.js";
-import { cellar, MAIN, Screen, sandboxAbsence } from "../command-line.case.test.js";
+import { cellar, MAIN, Screen, sandboxAbsence } from "../../../test/support/command-line.js";
+import { FakeServer } from "../../../test/support/rlm/fake-model-server.js";
 
 let folder = "";
 let server: FakeServer;

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import OpenAI from "openai";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { FakeServer } from "../../rlm/models/fake-server.case.test.js";
-import { cellar, MAIN, sandboxAbsence } from "../command-line.case.test.js";
+import { cellar, MAIN, sandboxAbsence } from "../../../test/support/command-line.js";
+import { FakeServer } from "../../../test/support/rlm/fake-model-server.js";
 
 const KEY = "key-of-the-test-0123456789";
 const fence = (code: string) => `Let me look.\n\`\`\`repl\n${code}\n\`\`\``;

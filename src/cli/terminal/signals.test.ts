@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { cellar, MAIN, sandboxAbsence } from "../command-line.case.test.js";
+import { cellar, MAIN, sandboxAbsence } from "../../../test/support/command-line.js";
 
 describe("an output that cannot be written", () => {
   it("is told, and is no success", async (context) => {

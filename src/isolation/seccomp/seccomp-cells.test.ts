@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { findJail, type Jail, type Outcome, runJailed } from "../jail.case.test.js";
+import { findJail, type Jail, type Outcome, runJailed } from "../../../test/support/jail.js";
 import { seccompProgram } from "./seccomp.js";
 
 const ARCHITECTURE = process.arch === "arm64" ? "arm64" : "x64";

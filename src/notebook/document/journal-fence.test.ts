@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { cellWith } from "../interchange/notebook-content.case.test.js";
+import { cellWith } from "../../../test/support/notebook/notebook-content.js";
 import { DiskStore } from "../store/disk-store.js";
 import { currentOwner } from "../store/owner.js";
 import type { BlobRef, BlobStore, NotebookStore } from "../store/store.js";

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { cellWith, PNG } from "../interchange/notebook-content.case.test.js";
+import { cellWith, PNG } from "../../../test/support/notebook/notebook-content.js";
 import { DiskStore } from "../store/disk-store.js";
 import { currentOwner } from "../store/owner.js";
 import { pageOf } from "./cell-records.js";

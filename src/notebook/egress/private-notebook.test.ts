@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openWalls } from "../../backends/native/walls.case.test.js";
+import { openWalls } from "../../../test/support/native-runtime.js";
+import { Neighbourhood } from "../../../test/support/notebook/egress-hosts.js";
 import { shutdown } from "../../backends/select.js";
 import { Notebook } from "../notebook.js";
-import { Neighbourhood } from "./neighbourhood.case.test.js";
 
 const dir = mkdtempSync(join(tmpdir(), "cellar-private-"));
 let unavailable: string | undefined;

@@ -6,11 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { openWalls } from "../../../test/support/native-runtime.js";
+import { Neighbourhood } from "../../../test/support/notebook/egress-hosts.js";
 import type { ISandbox } from "../../backends/backend.js";
 import type { NativeRuntime } from "../../backends/native/runtime.js";
 import { furnishRoom, roomFolder, type SessionDir } from "../../backends/native/session-dir.js";
-import { openWalls } from "../../backends/native/walls.case.test.js";
-import { Neighbourhood } from "./neighbourhood.case.test.js";
 import type { EgressOptions, EgressProxy } from "./proxy.js";
 
 const SMALL = { preload: "none", poolSize: 0, timeout: 20_000 } as const;

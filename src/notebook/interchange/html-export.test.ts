@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { cellWith, everyKind, PNG } from "../../../test/support/notebook/notebook-content.js";
 import { htmlOf } from "./html-export.js";
-import { cellWith, everyKind, PNG } from "./notebook-content.case.test.js";
 import { proseCode } from "./prose.js";
 
 const resource = async () => Promise.reject(new Error("nothing is stored"));

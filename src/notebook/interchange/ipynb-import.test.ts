@@ -1,9 +1,14 @@
 import { describe, expect, it } from "vitest";
+import {
+  everyKind,
+  MemoryBlobs,
+  PNG,
+  refOf,
+} from "../../../test/support/notebook/notebook-content.js";
 import { cellSchema } from "../cell.js";
 import { htmlOf } from "./html-export.js";
 import { ipynbOf } from "./ipynb.js";
 import { IMPORTED_NOTE, importIpynb } from "./ipynb-import.js";
-import { everyKind, MemoryBlobs, PNG, refOf } from "./notebook-content.case.test.js";
 
 const NOW = new Date("2026-02-03T04:05:06Z");
 

@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { cellWith, everyKind, PNG } from "../../../test/support/notebook/notebook-content.js";
 import { ipynbOf } from "./ipynb.js";
-import { cellWith, everyKind, PNG } from "./notebook-content.case.test.js";
 import { proseCode, proseOf } from "./prose.js";
 
 const PYTHON = fileURLToPath(new URL("../../../.venv/bin/python", import.meta.url));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { cellWith } from "../../../test/support/notebook/notebook-content.js";
+import { NotebookGround } from "../../../test/support/notebook/notebook-fixture.js";
 import { pageOf } from "../document/cell-records.js";
-import { cellWith } from "../interchange/notebook-content.case.test.js";
-import { NotebookGround } from "../notebooks.case.test.js";
 import { OutputQuota } from "./output-quota.js";
 
 const PICTURE = `

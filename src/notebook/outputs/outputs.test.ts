@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { PNG, Showing } from "../../../test/support/notebook/shown-outputs.js";
 import type { CodeExecution, Output } from "../../backends/backend.js";
 import { type CellOutput, TABLE_MIME } from "../cell.js";
 import { imageSize } from "./image.js";
 import { LONGEST_TEXT_BYTES } from "./outputs.js";
 import { resourceOf, uriOf } from "./resources.js";
-import { PNG, Showing } from "./shown.case.test.js";
 
 function execution(parts: Partial<CodeExecution>): CodeExecution {
   return {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { NotebookGround } from "../notebooks.case.test.js";
+import { NotebookGround } from "../../../test/support/notebook/notebook-fixture.js";
 
 /** What ipykernel 7.4 with IPython 9.18 gives for the same cells, as nbclient records it. */
 const CELLS: readonly (readonly [code: string, ...outputs: string[]])[] = [

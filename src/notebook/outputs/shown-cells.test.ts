@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { openWalls } from "../../../test/support/native-runtime.js";
+import { PNG, Showing } from "../../../test/support/notebook/shown-outputs.js";
 import type { NativeRuntime } from "../../backends/native/runtime.js";
 import type { NativePythonSandbox } from "../../backends/native/sandbox.js";
-import { openWalls } from "../../backends/native/walls.case.test.js";
 import type { CellOutput } from "../cell.js";
-import { PNG, Showing } from "./shown.case.test.js";
 
 const showing = new Showing();
 

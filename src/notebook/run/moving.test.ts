@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { NotebookGround, until } from "../../../test/support/notebook/notebook-fixture.js";
 import type { NativeRuntime } from "../../backends/native/runtime.js";
 import { parseHead } from "../document/head.js";
 import { Notebook } from "../notebook.js";
-import { NotebookGround, until } from "../notebooks.case.test.js";
 import { DiskStore } from "../store/disk-store.js";
 import type { NotebookId, NotebookStore } from "../store/store.js";
 

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { NotebookGround, until } from "../../../test/support/notebook/notebook-fixture.js";
 import { parseHead } from "../document/head.js";
 import { Notebook } from "../notebook.js";
-import { NotebookGround, until } from "../notebooks.case.test.js";
 import { DiskStore } from "../store/disk-store.js";
 import type { NotebookId } from "../store/store.js";
 import { usersOf } from "./room-users.js";

@@ -12,10 +12,10 @@ import {
 import { dirname, join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { fillDisk, StoreGrounds } from "../../../test/support/notebook/store-fixture.js";
 import { DiskBlobs } from "./disk-blobs.js";
 import { TempNames } from "./disk-folders.js";
 import type { BlobRef } from "./store.js";
-import { fillDisk, StoreGrounds } from "./store-grounds.case.test.js";
 
 async function* large(): AsyncGenerator<Uint8Array> {
   for (let part = 0; part < 40; part += 1) yield Buffer.alloc(64 * 1024, part);

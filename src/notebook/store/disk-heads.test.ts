@@ -15,11 +15,11 @@ import {
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { fillDisk, ID, StoreGrounds } from "../../../test/support/notebook/store-fixture.js";
 import { TempNames } from "./disk-folders.js";
 import { DiskHeads } from "./disk-heads.js";
 import { DiskStore } from "./disk-store.js";
 import { currentOwner, heldHere } from "./owner.js";
-import { fillDisk, ID, StoreGrounds } from "./store-grounds.case.test.js";
 import { tombstone } from "./tombstone.js";
 
 describe("heads on a disk", () => {

@@ -6,8 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { ID, StoreGrounds } from "../../../test/support/notebook/store-fixture.js";
 import { blobRefSchema } from "../cell.js";
-import { ID, StoreGrounds } from "./store-grounds.case.test.js";
 
 const STORE = fileURLToPath(new URL("../../../dist/notebook/store/disk-store.js", import.meta.url));
 

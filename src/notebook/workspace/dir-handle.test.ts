@@ -4,8 +4,8 @@ import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Ground } from "../../../test/support/notebook/workspace-fixture.js";
 import { DirHandle } from "./dir-handle.js";
-import { Ground } from "./workspace.case.test.js";
 
 let ground: Ground;
 let path: string;

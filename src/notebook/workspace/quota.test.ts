@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Ground } from "../../../test/support/notebook/workspace-fixture.js";
 import { describeOverrun, type Overrun, Quota } from "./quota.js";
 import type { Usage } from "./scan.js";
-import { Ground } from "./workspace.case.test.js";
 
 const LIMIT = { bytes: 1024 * 1024, files: 10 };
 const usage = (bytes: number, files = 1, isWhole = true): Usage => ({ bytes, files, isWhole });

@@ -9,8 +9,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Ground, QUICK_PLACE } from "../../../test/support/notebook/workspace-fixture.js";
 import type { Scan } from "./scan.js";
-import { Ground, QUICK_PLACE } from "./workspace.case.test.js";
 import type { Workspace } from "./workspace.js";
 
 let ground: Ground;

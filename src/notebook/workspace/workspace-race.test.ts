@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Ground, QUICK_PLACE } from "./workspace.case.test.js";
+import { Ground, QUICK_PLACE } from "../../../test/support/notebook/workspace-fixture.js";
 import type { Workspace } from "./workspace.js";
 
 const ROUNDS = 500;

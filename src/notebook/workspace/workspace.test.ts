@@ -16,8 +16,8 @@ import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Ground, QUICK_PLACE } from "../../../test/support/notebook/workspace-fixture.js";
 import { roomOwner } from "../../backends/native/session-dir.js";
-import { Ground, QUICK_PLACE } from "./workspace.case.test.js";
 import type { Workspace } from "./workspace.js";
 
 const MEBIBYTE = 1024 * 1024;

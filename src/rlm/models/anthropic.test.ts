@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FakeServer } from "../../../test/support/rlm/fake-model-server.js";
 import { type AnthropicOptions, anthropicMessages } from "./anthropic.js";
-import { FakeServer } from "./fake-server.case.test.js";
 import { describeProvider, failureOf, KEY, QUESTION } from "./provider.case.test.js";
 
 describeProvider({

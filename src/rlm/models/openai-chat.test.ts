@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { FakeServer } from "./fake-server.case.test.js";
+import { FakeServer } from "../../../test/support/rlm/fake-model-server.js";
 import { type OpenAIChatOptions, openAIChat } from "./openai-chat.js";
 import { describeProvider, failureOf, KEY, QUESTION } from "./provider.case.test.js";
 

@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FakeServer } from "../../../test/support/rlm/fake-model-server.js";
 import { CellarError } from "../../errors.js";
 import type { Model, ModelMessage } from "../model.js";
-import { FakeServer } from "./fake-server.case.test.js";
 import type { HttpModelOptions } from "./http-model.js";
 
 export const KEY_NAME = "CELLAR_TEST_MODEL_KEY";

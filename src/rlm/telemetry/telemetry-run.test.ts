@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { diag, SpanStatusCode, trace } from "@opentelemetry/api";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { openWalls } from "../../backends/native/walls.case.test.js";
+import { openWalls } from "../../../test/support/native-runtime.js";
+import { millisecondsOf, named, paths, Tracing } from "../../../test/support/rlm/recorded-spans.js";
 import { shutdown } from "../../backends/select.js";
 import { scripted } from "../models/scripted.js";
 import { type RLMOptions, rlm } from "../rlm.js";
 import type { TraceListener } from "../trace/trace.js";
-import { millisecondsOf, named, paths, Tracing } from "../trace/tracing.case.test.js";
 import { hasTracerProvider, telemetryListener, wantsContent } from "./telemetry.js";
 
 const { runtime, unavailable } = await openWalls();

@@ -1,10 +1,16 @@
 import { type Context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import type { ReadableSpan } from "@opentelemetry/sdk-trace-base";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import {
+  millisecondsOf,
+  named,
+  parentOf,
+  paths,
+  Tracing,
+} from "../../../test/support/rlm/recorded-spans.js";
+import { steppingClock, tellRun } from "../../../test/support/rlm/trace-runs.js";
 import type { TraceBody, TraceEvent } from "../trace/events.js";
-import { steppingClock, tellRun } from "../trace/trace.case.test.js";
 import { Trace, type TraceListener } from "../trace/trace.js";
-import { millisecondsOf, named, parentOf, paths, Tracing } from "../trace/tracing.case.test.js";
 import { telemetryListener } from "./telemetry.js";
 
 const EPOCH = 1_800_000_000_000;

@@ -10,8 +10,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { askModel, runCode, steppingClock, tellRun } from "../../../test/support/rlm/trace-runs.js";
 import type { TraceBody, TraceEvent } from "./events.js";
-import { askModel, runCode, steppingClock, tellRun } from "./trace.case.test.js";
 import { readTrace, Trace } from "./trace.js";
 
 const START: TraceBody = { type: "run.started", version: 1, query: "Why?", model: "m" };

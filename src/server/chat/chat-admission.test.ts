@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
+import { CHAT, client, question, say, serve } from "../../../test/support/chat-server.js";
 import { scripted } from "../../rlm/models/scripted.js";
-import { CHAT, client, question, say, serve } from "./chat.case.test.js";
 
 const KEY = "key-of-the-test-0123456789";
 

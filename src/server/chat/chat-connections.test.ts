@@ -1,9 +1,9 @@
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { openWalls } from "../../backends/native/walls.case.test.js";
+import { aborted, heldModel, posted, question, serve } from "../../../test/support/chat-server.js";
+import { openWalls } from "../../../test/support/native-runtime.js";
 import { shutdown } from "../../backends/select.js";
 import { scripted } from "../../rlm/models/scripted.js";
-import { aborted, heldModel, posted, question, serve } from "./chat.case.test.js";
 import type { ChatServer } from "./chat-server.js";
 
 const { runtime, unavailable } = await openWalls();

@@ -1,12 +1,21 @@
 import OpenAI from "openai";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { openWalls } from "../../backends/native/walls.case.test.js";
+import {
+  aborted,
+  CHAT,
+  client,
+  fence,
+  heldModel,
+  question,
+  say,
+  serve,
+} from "../../../test/support/chat-server.js";
+import { openWalls } from "../../../test/support/native-runtime.js";
 import { shutdown } from "../../backends/select.js";
 import { CellarError } from "../../errors.js";
 import { functionModel } from "../../rlm/models/function-model.js";
 import { openAIChat } from "../../rlm/models/openai-chat.js";
 import { scripted } from "../../rlm/models/scripted.js";
-import { aborted, CHAT, client, fence, heldModel, question, say, serve } from "./chat.case.test.js";
 
 const KEY = "key-of-the-test-0123456789";
 const TEXT = Array.from({ length: 2000 }, (_, index) =>

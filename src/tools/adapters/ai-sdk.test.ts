@@ -1,8 +1,8 @@
 import { convertToModelMessages, generateText, stepCountIs, type ToolSet } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
 import { describe, expect, it } from "vitest";
-import { DeskGround } from "../service/services.case.test.js";
-import { DOT, SHOW_DOT, toolsOn } from "./adapters.case.test.js";
+import { DeskGround } from "../../../test/support/notebook/service-fixture.js";
+import { DOT, SHOW_DOT, toolsOn } from "../../../test/support/notebook/tool-adapters.js";
 import type { NotebookTools } from "./notebook-tools.js";
 
 const ground = new DeskGround();

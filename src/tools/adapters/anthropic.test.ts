@@ -1,8 +1,15 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, it } from "vitest";
-import { FakeServer } from "../../rlm/models/fake-server.case.test.js";
-import { DeskGround } from "../service/services.case.test.js";
-import { answered, DOT, image, SHOW_DOT, text, toolsOn } from "./adapters.case.test.js";
+import { DeskGround } from "../../../test/support/notebook/service-fixture.js";
+import {
+  answered,
+  DOT,
+  image,
+  SHOW_DOT,
+  text,
+  toolsOn,
+} from "../../../test/support/notebook/tool-adapters.js";
+import { FakeServer } from "../../../test/support/rlm/fake-model-server.js";
 import { toAnthropicToolResult } from "./anthropic.js";
 
 const ground = new DeskGround();

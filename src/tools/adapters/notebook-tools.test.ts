@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { DeskGround, textOf } from "../service/services.case.test.js";
+import { DeskGround, textOf } from "../../../test/support/notebook/service-fixture.js";
+import { toolsOn } from "../../../test/support/notebook/tool-adapters.js";
 import { TOOLS } from "../tool-list.js";
-import { toolsOn } from "./adapters.case.test.js";
 
 const ground = new DeskGround();
 

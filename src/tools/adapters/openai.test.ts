@@ -6,9 +6,16 @@ import type {
 } from "openai/resources/chat/completions";
 import type { FunctionTool, ResponseInputItem } from "openai/resources/responses/responses";
 import { describe, expect, it } from "vitest";
-import { FakeServer } from "../../rlm/models/fake-server.case.test.js";
-import { DeskGround } from "../service/services.case.test.js";
-import { answered, DOT, image, SHOW_DOT, text, toolsOn } from "./adapters.case.test.js";
+import { DeskGround } from "../../../test/support/notebook/service-fixture.js";
+import {
+  answered,
+  DOT,
+  image,
+  SHOW_DOT,
+  text,
+  toolsOn,
+} from "../../../test/support/notebook/tool-adapters.js";
+import { FakeServer } from "../../../test/support/rlm/fake-model-server.js";
 import { toOpenAIMessages, toOpenAIOutput } from "./openai.js";
 
 const ground = new DeskGround();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { answered, DOT, image, text } from "../../../test/support/notebook/tool-adapters.js";
 import type { ToolPart } from "../tool.js";
-import { answered, DOT, image, text } from "./adapters.case.test.js";
 import { shownContent } from "./shown-content.js";
 
 const link = (uri: string): ToolPart => ({

@@ -1,12 +1,17 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
+import { until } from "../../../test/support/notebook/notebook-fixture.js";
+import {
+  call,
+  DeskGround,
+  execute,
+  textOf,
+} from "../../../test/support/notebook/service-fixture.js";
 import { NativeRuntime } from "../../backends/native/runtime.js";
-import { until } from "../../notebook/notebooks.case.test.js";
 import { instructionsFor } from "../instructions.js";
 import { TOOLS } from "../tool-list.js";
 import type { NotebookChange, NotebookService } from "./notebook-service.js";
-import { call, DeskGround, execute, textOf } from "./services.case.test.js";
 
 const PACKAGE = new URL("../../../dist/index.js", import.meta.url).href;
 

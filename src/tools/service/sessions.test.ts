@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { until } from "../../notebook/notebooks.case.test.js";
+import { until } from "../../../test/support/notebook/notebook-fixture.js";
+import {
+  call,
+  DeskGround,
+  execute,
+  textOf,
+} from "../../../test/support/notebook/service-fixture.js";
 import type { NotebookService } from "./notebook-service.js";
-import { call, DeskGround, execute, textOf } from "./services.case.test.js";
 
 const ground = new DeskGround();
 

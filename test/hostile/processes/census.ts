@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
-import { descendants } from "../arena.js";
+import { descendants } from "../attack-runner.js";
 
 const GONE_MS = 40_000;
 const LOOK_MS = 10;

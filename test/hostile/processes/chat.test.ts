@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type ChatServer, functionModel, type ModelRequest, shutdown } from "../../../src/index.js";
-import { CHAT, fence, question, say, serve } from "../../../src/server/chat/chat.case.test.js";
-import { CONFIG, descendants } from "../arena.js";
-import { needWalls } from "../grounds.js";
+import { CHAT, fence, question, say, serve } from "../../support/chat-server.js";
+import { needWalls } from "../attack-fixture.js";
+import { CONFIG, descendants } from "../attack-runner.js";
 import { readSection } from "./section.js";
 import { within } from "./trial.js";
 

@@ -1,9 +1,9 @@
 import type { ChildProcess } from "node:child_process";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { DaemonHome } from "../../../src/backends/daemon/home.case.test.js";
 import type { ISandbox } from "../../../src/index.js";
-import { CONFIG } from "../arena.js";
-import { Grounds } from "../grounds.js";
+import { DaemonHome } from "../../support/daemon-home.js";
+import { Grounds } from "../attack-fixture.js";
+import { CONFIG } from "../attack-runner.js";
 import { expectGone, type SessionInit } from "./census.js";
 import { DAEMON } from "./daemon.js";
 import { readSection, section } from "./section.js";

@@ -1,4 +1,4 @@
-import { Grounds } from "../grounds.js";
+import { Grounds } from "../attack-fixture.js";
 import { HEAD } from "./head.js";
 import { section } from "./section.js";
 

@@ -1,4 +1,4 @@
-import { Grounds } from "../grounds.js";
+import { Grounds } from "../attack-fixture.js";
 import { HOST } from "./host.js";
 import { section } from "./section.js";
 

@@ -1,4 +1,4 @@
-import { Grounds } from "../grounds.js";
+import { Grounds } from "../attack-fixture.js";
 import { INIT } from "./init.js";
 import { section } from "./section.js";
 

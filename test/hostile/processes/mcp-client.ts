@@ -2,7 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import { MAIN } from "../../../src/cli/command-line.case.test.js";
+import { MAIN } from "../../support/command-line.js";
 import { within } from "./trial.js";
 
 const ANSWER_MS = 40_000;

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { descendants } from "../arena.js";
-import { needWalls } from "../grounds.js";
+import { needWalls } from "../attack-fixture.js";
+import { descendants } from "../attack-runner.js";
 import { McpProcess } from "./mcp-client.js";
 import { readSection } from "./section.js";
 

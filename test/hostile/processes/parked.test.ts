@@ -1,4 +1,4 @@
-import { Grounds } from "../grounds.js";
+import { Grounds } from "../attack-fixture.js";
 import { PARKED } from "./parked.js";
 import { section } from "./section.js";
 

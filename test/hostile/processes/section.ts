@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { ISandbox, REPLConfig } from "../../../src/index.js";
-import type { Grounds } from "../grounds.js";
+import type { Grounds } from "../attack-fixture.js";
 import { type ProcessExpectation, trial } from "./trial.js";
 
 const cellSchema = z.strictObject({

@@ -8,7 +8,7 @@ import {
   isCellarError,
   type REPLConfig,
 } from "../../../src/index.js";
-import { CONFIG, SECRET } from "../arena.js";
+import { CONFIG, SECRET } from "../attack-runner.js";
 import type { Attack, Expectation } from "../expectations.js";
 import { expectGone, findInit, type SessionInit } from "./census.js";
 

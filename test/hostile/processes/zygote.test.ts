@@ -1,4 +1,4 @@
-import { Grounds } from "../grounds.js";
+import { Grounds } from "../attack-fixture.js";
 import { section } from "./section.js";
 import { ZYGOTE } from "./zygote.js";
 

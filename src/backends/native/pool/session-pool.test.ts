@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it, vi } from "vitest";
+import { openWalls } from "../../../../test/support/native-runtime.js";
 import { resolveSettings } from "../../../config.js";
-import { openWalls } from "../walls.case.test.js";
 import { Zygote } from "../zygote/zygote.js";
 import { wireLimits } from "../zygote/zygote-host.js";
 

@@ -4,7 +4,7 @@ import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { FarEnd } from "../../../protocol/far-end.case.test.js";
+import { FarEnd } from "../../../../test/support/far-end.js";
 import { encodeFrame } from "../../../protocol/frames.js";
 import { Listener } from "./listener.js";
 import type { SpawnOrder } from "./session-forker.js";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { zygotePids } from "../processes.case.test.js";
+import { openWalls } from "../../../../test/support/native-runtime.js";
+import { zygotePids } from "../../../../test/support/processes.js";
 import { NativeRuntime } from "../runtime.js";
-import { openWalls } from "../walls.case.test.js";
 
 const BARE = { preload: "none", poolSize: 0, checkpoints: "off" } as const;
 const CROWD = 160;

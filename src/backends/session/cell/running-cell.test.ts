@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { FarEnd } from "../../../protocol/far-end.case.test.js";
-import { open } from "../../../protocol/far-end.case.test.js";
+import type { FarEnd } from "../../../../test/support/far-end.js";
+import { open } from "../../../../test/support/far-end.js";
 import { encodeFrame } from "../../../protocol/frames.js";
 import { Branch } from "../branch.js";
 import { Session } from "../session.js";

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type FarEnd, open } from "../../../protocol/far-end.case.test.js";
+import { type FarEnd, open } from "../../../../test/support/far-end.js";
 import { encodeBinaryFrame, encodeFrame } from "../../../protocol/frames.js";
 import type { SandboxInfo } from "../../backend.js";
 import { Branch } from "../branch.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { screenOf } from "../../terminal/virtual-terminal.case.test.js";
+import { screenOf } from "../../../../test/support/virtual-terminal.js";
 import { EditBuffer } from "./edit-buffer.js";
 import { type Key, nameOf } from "./keys.js";
 import { LineEditor } from "./line-editor.js";

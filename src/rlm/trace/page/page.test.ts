@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Browser, chromiumPath } from "../../../../test/support/rlm/chromium.js";
+import { askModel, steppingClock, toldRun } from "../../../../test/support/rlm/trace-runs.js";
 import type { TraceEvent } from "../events.js";
-import { askModel, steppingClock, toldRun } from "../trace.case.test.js";
 import { Trace } from "../trace.js";
 import { spendingByDepth, traceTree } from "../tree.js";
-import { Browser, chromiumPath } from "./chromium.case.test.js";
 import { renderTracePage } from "./page.js";
 import { escapeHtml, spellDollars, spellTime } from "./text.js";
 

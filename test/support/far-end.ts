@@ -1,7 +1,7 @@
 import { Duplex } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { FrameDecoder } from "./frames.js";
-import { Peer } from "./peer.js";
+import { FrameDecoder } from "../../src/protocol/frames.js";
+import { Peer } from "../../src/protocol/peer.js";
 
 /** The far end of a link, played by the test. */
 export class FarEnd extends Duplex {

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { expect } from "vitest";
-import type { CodeExecution } from "../../backends/backend.js";
-import { cellOutputSchema } from "../cell.js";
-import { DiskBlobs } from "../store/disk-blobs.js";
-import type { BlobRef } from "../store/store.js";
-import { outputsOf } from "./outputs.js";
+import type { CodeExecution } from "../../../src/backends/backend.js";
+import { cellOutputSchema } from "../../../src/notebook/cell.js";
+import { outputsOf } from "../../../src/notebook/outputs/outputs.js";
+import { DiskBlobs } from "../../../src/notebook/store/disk-blobs.js";
+import type { BlobRef } from "../../../src/notebook/store/store.js";
 
 /** Makes outputs of executions, with a store on the disk for their bytes. */
 export class Showing implements Disposable {

@@ -1,6 +1,6 @@
-import { Notebook } from "./notebook.js";
-import type { NotebookOptions } from "./options.js";
-import { WalledGround } from "./walled-ground.case.test.js";
+import { Notebook } from "../../../src/notebook/notebook.js";
+import type { NotebookOptions } from "../../../src/notebook/options.js";
+import { WalledGround } from "./native-fixture.js";
 
 export const SETTINGS = { preload: "none", timeout: 20_000, grace: 300 } as const;
 

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
-import type { NativeRuntime } from "../backends/native/runtime.js";
-import { openWalls } from "../backends/native/walls.case.test.js";
+import type { NativeRuntime } from "../../../src/backends/native/runtime.js";
+import { openWalls } from "../native-runtime.js";
 
 /** What a test file behind walls stands on: a runtime, a folder, and what is closed after each test. */
 export class WalledGround<Kept extends { close(): Promise<void> }> {

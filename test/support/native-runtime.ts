@@ -1,5 +1,5 @@
-import { isCellarError } from "../../errors.js";
-import { NativeRuntime } from "./runtime.js";
+import { NativeRuntime } from "../../src/backends/native/runtime.js";
+import { isCellarError } from "../../src/errors.js";
 
 /** One runtime for a test file, or the reason why this machine has none. */
 export async function openWalls({ poolSize = 1 } = {}): Promise<{

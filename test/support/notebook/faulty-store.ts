@@ -1,5 +1,11 @@
-import { CellarError } from "../errors.js";
-import type { BlobStore, HeadStore, NotebookId, NotebookStore, StoredHead } from "./store/store.js";
+import { CellarError } from "../../../src/errors.js";
+import type {
+  BlobStore,
+  HeadStore,
+  NotebookId,
+  NotebookStore,
+  StoredHead,
+} from "../../../src/notebook/store/store.js";
 
 /** A store whose disk fails when it is told to. */
 export class FaultyStore implements NotebookStore {

@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type EgressOptions, EgressProxy } from "./proxy.js";
+import { type EgressOptions, EgressProxy } from "../../../src/notebook/egress/proxy.js";
 
 /** A room, servers on loopback and proxies, all gone at the end. */
 export class Neighbourhood implements AsyncDisposable {

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach } from "vitest";
-import { openWalls } from "../../src/backends/native/walls.case.test.js";
 import {
   type CodeExecution,
   type NativeRuntime,
@@ -15,6 +14,7 @@ import {
   scripted,
   shutdown,
 } from "../../src/index.js";
+import { openWalls } from "../support/native-runtime.js";
 
 export const text = (run: CodeExecution): string | undefined => run.result?.["text/plain"];
 

@@ -7,7 +7,7 @@ import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as Transport1 } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import { z } from "zod";
-import { MAIN, sandboxAbsence } from "../../src/cli/command-line.case.test.js";
+import { MAIN, sandboxAbsence } from "../support/command-line.js";
 
 /** A picture of one pixel, without a library that draws. */
 export const DRAW = `

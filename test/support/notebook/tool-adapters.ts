@@ -1,6 +1,10 @@
-import type { DeskGround } from "../service/services.case.test.js";
-import type { ToolAnswer, ToolPart } from "../tool.js";
-import { type NotebookTools, openTools, type ToolsOptions } from "./notebook-tools.js";
+import {
+  type NotebookTools,
+  openTools,
+  type ToolsOptions,
+} from "../../../src/tools/adapters/notebook-tools.js";
+import type { ToolAnswer, ToolPart } from "../../../src/tools/tool.js";
+import type { DeskGround } from "./service-fixture.js";
 
 /** A PNG of one dot. */
 export const DOT =

@@ -1,9 +1,9 @@
 import { request } from "node:http";
 import OpenAI from "openai";
-import type { ModelRequest } from "../../rlm/model.js";
-import { functionModel } from "../../rlm/models/function-model.js";
-import type { ChatServerOptions } from "./chat-options.js";
-import { type ChatServer, createChatServer } from "./chat-server.js";
+import type { ModelRequest } from "../../src/rlm/model.js";
+import { functionModel } from "../../src/rlm/models/function-model.js";
+import type { ChatServerOptions } from "../../src/server/chat/chat-options.js";
+import { type ChatServer, createChatServer } from "../../src/server/chat/chat-server.js";
 
 export const fence = (code: string) => `Let me look.\n\`\`\`repl\n${code}\n\`\`\``;
 

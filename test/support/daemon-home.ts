@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { surroundings } from "../../config/environment.js";
-import { type DaemonAddress, daemonAddress } from "./address.js";
-import { DaemonConnection } from "./connection.js";
-import { DaemonRuntime } from "./runtime.js";
+import { type DaemonAddress, daemonAddress } from "../../src/backends/daemon/address.js";
+import { DaemonConnection } from "../../src/backends/daemon/connection.js";
+import { DaemonRuntime } from "../../src/backends/daemon/runtime.js";
+import { surroundings } from "../../src/config/environment.js";
 
-const MAIN = fileURLToPath(new URL("../../../dist/server/daemon/main.js", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../dist/server/daemon/main.js", import.meta.url));
 
 /** Small, so that a daemon of a test is there soon. */
 export const SMALL = { preload: "standard" } as const;

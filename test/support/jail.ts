@@ -6,10 +6,14 @@ import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { describeError } from "../errors.js";
-import { oneShotArguments } from "./bwrap.js";
-import { type Interpreter, interpreterCandidates, resolveInterpreter } from "./interpreter.js";
-import { locateBwrap, systemLayout } from "./layout.js";
+import { describeError } from "../../src/errors.js";
+import { oneShotArguments } from "../../src/isolation/bwrap.js";
+import {
+  type Interpreter,
+  interpreterCandidates,
+  resolveInterpreter,
+} from "../../src/isolation/interpreter.js";
+import { locateBwrap, systemLayout } from "../../src/isolation/layout.js";
 
 const PACKAGE_ROOT = fileURLToPath(new URL("../..", import.meta.url));
 

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
-import type { Cell, CellOutput } from "../cell.js";
-import type { BlobRef, BlobStore } from "../store/store.js";
-import type { NotebookContent } from "./notebook-content.js";
+import type { Cell, CellOutput } from "../../../src/notebook/cell.js";
+import type { NotebookContent } from "../../../src/notebook/interchange/notebook-content.js";
+import type { BlobRef, BlobStore } from "../../../src/notebook/store/store.js";
 
 /** One red point. */
 export const PNG = Buffer.from(

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Spoken, spokenAs } from "./fake-speech.case.test.js";
+import { type Spoken, spokenAs } from "./model-wire-formats.js";
 
 export interface FakeRequest {
   readonly path: string;

@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { furnishRoom, roomOwner } from "../../backends/native/session-dir.js";
-import { Workspace } from "./workspace.js";
+import { furnishRoom, roomOwner } from "../../../src/backends/native/session-dir.js";
+import { Workspace } from "../../../src/notebook/workspace/workspace.js";
 
 /** A file system in memory, where there is one: for tests that would wait for the disk most of the time. */
 export const QUICK_PLACE = existsSync("/dev/shm") ? "/dev/shm" : undefined;

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import { isCellarError, NativeRuntime } from "../../src/index.js";
-import { Arena, CONFIG } from "./arena.js";
+import { Arena, CONFIG } from "./attack-runner.js";
 
 /** The arena of a test file. Where a machine has no walls, the tests are skipped and say why. */
 export class Grounds {

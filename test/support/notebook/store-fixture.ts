@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DiskStore } from "./disk-store.js";
-import type { NotebookId } from "./store.js";
+import { DiskStore } from "../../../src/notebook/store/disk-store.js";
+import type { NotebookId } from "../../../src/notebook/store/store.js";
 
 export const ID: NotebookId = { user: "ann", session: "one" };
 

@@ -1,6 +1,6 @@
-import type { TraceEvent } from "./events.js";
-import type { Span } from "./trace.js";
-import { Trace } from "./trace.js";
+import type { TraceEvent } from "../../../src/rlm/trace/events.js";
+import type { Span } from "../../../src/rlm/trace/trace.js";
+import { Trace } from "../../../src/rlm/trace/trace.js";
 
 const USAGE = { inputTokens: 1_000, outputTokens: 50, isEstimate: false };
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { meets } from "../isolation/levels.js";
+import { meets } from "../../src/isolation/levels.js";
 
 export const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 

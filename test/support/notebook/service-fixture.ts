@@ -1,9 +1,12 @@
-import { WalledGround } from "../../notebook/walled-ground.case.test.js";
-import { callTool } from "../dispatch.js";
-import type { ToolAnswer, ToolCall } from "../tool.js";
-import { TOOLS } from "../tool-list.js";
-import type { CellView } from "../view/shapes.js";
-import { NotebookService, type NotebookServiceOptions } from "./notebook-service.js";
+import { callTool } from "../../../src/tools/dispatch.js";
+import {
+  NotebookService,
+  type NotebookServiceOptions,
+} from "../../../src/tools/service/notebook-service.js";
+import type { ToolAnswer, ToolCall } from "../../../src/tools/tool.js";
+import { TOOLS } from "../../../src/tools/tool-list.js";
+import type { CellView } from "../../../src/tools/view/shapes.js";
+import { WalledGround } from "./native-fixture.js";
 
 const SETTINGS = { preload: "none", timeout: 20_000, grace: 300, poolSize: 1 } as const;
 

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach } from "vitest";
-import { openWalls } from "../backends/native/walls.case.test.js";
-import { shutdown } from "../backends/select.js";
-import { AgentRepl, type AgentReplOptions } from "./agent-repl.js";
+import { AgentRepl, type AgentReplOptions } from "../../src/agent/agent-repl.js";
+import { shutdown } from "../../src/backends/select.js";
+import { openWalls } from "./native-runtime.js";
 
 export interface Agents {
   readonly spillDir: string;
