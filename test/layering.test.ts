@@ -36,6 +36,8 @@ const RUNNER_LAYERS = [
 /** Files that are run by their paths, some of them before there is a package. */
 const RUNNER_PROGRAMS = "bootstrap";
 const BANNED_NAMES = ["utils", "util", "helpers", "helper", "common", "types", "manager"];
+/** Fixtures of tests: a test may take one from anywhere, what ships may not. */
+const SUPPORT = "test/support/";
 const MAX_LINES = 400;
 const MAX_FILES = 16;
 const GENERATED = /Generated from .*not to be edited/;
@@ -76,7 +78,9 @@ function wrongImports(sources: Sources): string[] {
     const layer = layerOf(path);
     if (path === "src/index.ts") return [];
     if (!LAYERS.includes(layer)) return [`${path}: no layer is called ${layer}`];
+    const isTest = path.endsWith(".test.ts");
     return importsOf(path, text).flatMap((target) => {
+      if (isTest && target.startsWith(SUPPORT)) return [];
       const rank = LAYERS.indexOf(layerOf(target));
       const known = target.startsWith("src/") && rank >= 0;
       return known && rank <= LAYERS.indexOf(layer) ? [] : [`${path} imports ${target}`];
@@ -263,12 +267,15 @@ describe("the checks above", () => {
       "src/notebook/cell.ts": 'const all = await import("../index.js");',
       "src/extra/thing.ts": "export const thing = 1;",
       "src/cli/main.ts": 'import "../../scripts/setup.mjs";',
+      "src/cli/main.test.ts": 'import { cellar } from "../../test/support/command-line.js";',
+      "src/cli/exec.ts": 'import { cellar } from "../../test/support/command-line.js";',
     });
     expect(wrongImports(sources)).toEqual([
       "src/protocol/peer.ts imports src/isolation/levels.ts",
       "src/notebook/cell.ts imports src/index.ts",
       "src/extra/thing.ts: no layer is called extra",
       "src/cli/main.ts imports scripts/setup.mjs",
+      "src/cli/exec.ts imports test/support/command-line.ts",
     ]);
   });
 
