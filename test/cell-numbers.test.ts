@@ -5,9 +5,9 @@ import type { Cell } from "../src/notebook/cell.js";
 import { Notebook } from "../src/notebook/notebook.js";
 import { cellar } from "./support/command-line.js";
 import { shown } from "./support/notebook/notebook-fixture.js";
-import { call, DeskGround, textOf } from "./support/notebook/service-fixture.js";
+import { call, ServiceFixture, textOf } from "./support/notebook/service-fixture.js";
 
-const ground = new DeskGround();
+const fixture = new ServiceFixture();
 const USER = "ann";
 const RAISING = "def fail():\n    raise ValueError('f')\nfail()";
 const JUPYTER = JSON.stringify({
@@ -32,12 +32,12 @@ type Numbers = readonly (number | null)[];
 type Ids = readonly { readonly id: string; readonly number: number | null }[];
 
 const open = async (session: string): Promise<Notebook> => {
-  const { dir, runtime } = ground;
+  const { dir, runtime } = fixture;
   return await Notebook.open({ user: USER, session, dir, runtime, preload: "none" });
 };
 
 const command = (args: readonly string[]) =>
-  cellar(["notebook", ...args, "--dir", ground.dir, "--user", USER]);
+  cellar(["notebook", ...args, "--dir", fixture.dir, "--user", USER]);
 
 /** Numbers in the headings of a text, in their order. */
 const headings = (text: string, pattern: RegExp): Numbers =>
@@ -62,7 +62,7 @@ async function numbersShown(session: string): Promise<Record<string, Numbers>> {
   lists.jupyterName = json.cells.map(({ executionCount }) => executionCount);
   lists.tracebacks = json.cells.map((cell) => inTraceback(cell) ?? cell.number);
 
-  await using service = await ground.open();
+  await using service = await fixture.open();
   const overview = await call(service, "show_notebook", { session });
   const { cells } = overview.structured as { cells: Ids };
   lists.mcpText = headings(textOf(overview), HEADING);
@@ -134,7 +134,7 @@ describe("the number of a cell", () => {
 
     expect((await command(["fork", "book", "twin"])).code).toBe(0);
     {
-      await using service = await ground.open();
+      await using service = await fixture.open();
       const answer = await call(service, "execute_cell", { session: "twin", code: "1 / 0" });
       expect(textOf(answer)).toMatch(/^cell 12 · ERROR · [^<]*File "<cell 12>"/s);
       expect(answer.structured).toMatchObject({ cell: { number: 12 } });
@@ -147,7 +147,7 @@ describe("the number of a cell", () => {
   });
 
   it("is that of the file after an import, and goes on from there", async () => {
-    const file = join(ground.dir, "a.ipynb");
+    const file = join(fixture.dir, "a.ipynb");
     writeFileSync(file, JUPYTER);
     expect((await command(["import", file, "jupyter"])).code).toBe(0);
     const told = await command(["run", "jupyter", "-c", "1 / 0"]);

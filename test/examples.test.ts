@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Ground, program, run } from "./machines/machines.js";
+import { Fixture, program, run } from "./machines/machines.js";
 
 const FOLDER = join(import.meta.dirname, "..", "examples");
 /** Prints why there is no sandbox, where there can be none; what else may go wrong is for the examples to show. */
@@ -19,9 +19,9 @@ function outputsIn(page: string): Map<string, string> {
 }
 
 const outputs = outputsIn(readFileSync(join(FOLDER, "README.md"), "utf8"));
-const ground = new Ground();
+const fixture = new Fixture();
 // None of them needs a library; loading them takes longer than the examples.
-const env = { HOME: ground.folder("home"), CELLAR_PRELOAD: "none" };
+const env = { HOME: fixture.folder("home"), CELLAR_PRELOAD: "none" };
 let absence: string | undefined;
 
 beforeAll(async () => {
@@ -30,7 +30,7 @@ beforeAll(async () => {
   if (stdout !== "") absence = `no sandbox: ${stdout.trim()}`;
 });
 
-afterAll(() => ground[Symbol.dispose]());
+afterAll(() => fixture[Symbol.dispose]());
 
 describe("the examples", () => {
   it("are told on their page, all of them", () => {

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Ground } from "./machines/machines.js";
+import { Fixture } from "./machines/machines.js";
 
 const ROOT = join(import.meta.dirname, "..");
 const CHANGELOG =
@@ -24,11 +24,11 @@ const SCRIPTS = {
 
 /** A checkout with a version of its own, and nothing of the tester's settings of git. */
 class Checkout {
-  readonly #ground = new Ground();
-  readonly path = this.#ground.folder("checkout");
+  readonly #fixture = new Fixture();
+  readonly path = this.#fixture.folder("checkout");
   readonly #env = {
     PATH: process.env.PATH,
-    HOME: this.#ground.folder("home"),
+    HOME: this.#fixture.folder("home"),
     GIT_CONFIG_NOSYSTEM: "1",
     GIT_AUTHOR_NAME: "Ann",
     GIT_AUTHOR_EMAIL: "ann@example.com",
@@ -91,7 +91,7 @@ class Checkout {
   }
 
   [Symbol.dispose](): void {
-    this.#ground[Symbol.dispose]();
+    this.#fixture[Symbol.dispose]();
   }
 }
 

@@ -2,12 +2,12 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openWalls } from "../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../test/support/native-runtime.js";
 import { shutdown } from "../backends/select.js";
 import { AgentRepl, type AgentReplOptions } from "./agent-repl.js";
 import { AGENT_FUNCTIONS } from "./record.js";
 
-const { runtime, unavailable } = await openWalls();
+const { runtime, unavailable } = await openNativeRuntime();
 const spillDir = mkdtempSync(join(tmpdir(), "cellar-spill-test-"));
 const open: AgentRepl[] = [];
 

@@ -2,20 +2,20 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FaultyStore } from "../../test/support/notebook/faulty-store.js";
-import { NotebookGround, shown, until } from "../../test/support/notebook/notebook-fixture.js";
+import { NotebookFixture, shown, until } from "../../test/support/notebook/notebook-fixture.js";
 import { isCellarError } from "../errors.js";
 import { parseHead } from "./document/head.js";
 import { Notebook } from "./notebook.js";
 import { DiskStore } from "./store/disk-store.js";
 
 describe("a notebook whose disk fails", () => {
-  const ground = new NotebookGround();
+  const fixture = new NotebookFixture();
 
   const begun = async () => {
-    const store = new FaultyStore(new DiskStore(ground.dir));
-    const options = ground.options({ store });
+    const store = new FaultyStore(new DiskStore(fixture.dir));
+    const options = fixture.options({ store });
     const nb = await Notebook.open(options);
-    return { nb: ground.keep(nb), store, options };
+    return { nb: fixture.keep(nb), store, options };
   };
 
   const kept = (nb: Notebook) => until(() => nb.state.snapshot?.sequence === nb.state.present);
@@ -29,7 +29,7 @@ describe("a notebook whose disk fails", () => {
     await expect(nb.close()).rejects.toMatchObject({ code: "IO_ERROR" });
     await expect(nb.run("x")).rejects.toMatchObject({ code: "SESSION_CLOSED" });
     store.fault = undefined;
-    const again = ground.keep(await Notebook.open(options));
+    const again = fixture.keep(await Notebook.open(options));
     expect(shown(await again.run("x"))).toBe("1");
     // The former one has nothing to let go of any more.
     await nb.close();
@@ -44,7 +44,7 @@ describe("a notebook whose disk fails", () => {
     store.fault = undefined;
     await nb.close();
     await nb.close();
-    const [entry] = await Notebook.list({ dir: ground.dir, user: options.user }).then((all) =>
+    const [entry] = await Notebook.list({ dir: fixture.dir, user: options.user }).then((all) =>
       all.filter(({ session }) => session === options.session),
     );
     expect(entry?.owner).toBeNull();
@@ -59,7 +59,7 @@ describe("a notebook whose disk fails", () => {
     store.fault = "after";
     await expect(Notebook.open(options)).rejects.toMatchObject({ code: "IO_ERROR" });
     store.fault = undefined;
-    const again = ground.keep(await Notebook.open(options));
+    const again = fixture.keep(await Notebook.open(options));
     expect(shown(await again.run("x"))).toBe("1");
   });
 
@@ -86,7 +86,7 @@ describe("a notebook whose disk fails", () => {
     expect(told.notes).toContain(warningOf(2));
     await nb.close();
 
-    const again = ground.keep(await Notebook.open(options));
+    const again = fixture.keep(await Notebook.open(options));
     expect(again.cells.map(({ code }) => code)).toEqual(["x = 1", "x += 100"]);
     expect(again.state).toMatchObject({ ranAfter: [], warnings: [warningOf(2)] });
     expect(shown(await again.run("x"))).toBe("111");
@@ -96,7 +96,7 @@ describe("a notebook whose disk fails", () => {
     expect(again.state.warnings).toEqual([]);
     expect(shown(await again.run("x"))).toBe("1");
     await again.close();
-    const last = ground.keep(await Notebook.open(options));
+    const last = fixture.keep(await Notebook.open(options));
     expect(last.state).toMatchObject({ ranAfter: [], warnings: [] });
   });
 
@@ -107,7 +107,7 @@ describe("a notebook whose disk fails", () => {
     await expect(nb.run("x = 2")).rejects.toMatchObject({ code: "IO_ERROR" });
     store.fault = undefined;
     await nb.close();
-    const again = ground.keep(await Notebook.open(options));
+    const again = fixture.keep(await Notebook.open(options));
     expect(again.state).toMatchObject({ restored: 2, ranAfter: [], warnings: [warningOf(2)] });
     const cell = await again.run("x");
     expect([shown(cell), cell.executionCount]).toEqual(["2", 3]);
@@ -128,7 +128,7 @@ describe("a notebook whose disk fails", () => {
     expect(nb.state.warnings).toEqual([]);
     expect(nb.cells.map(({ code }) => code)).toEqual(["x = 1", "x = 2"]);
     await nb.close();
-    const again = ground.keep(await Notebook.open(options));
+    const again = fixture.keep(await Notebook.open(options));
     expect(again.cells.map(({ code }) => code)).toEqual(["x = 1", "x = 2"]);
     expect(again.state.warnings).toEqual([]);
     expect(shown(await again.run("x"))).toBe("2");
@@ -156,9 +156,9 @@ describe("a notebook whose disk fails", () => {
     const { nb, options } = await begun();
     await nb.run("x = 1");
     await nb.close();
-    const store = new DiskStore(ground.dir);
+    const store = new DiskStore(fixture.dir);
     const { room } = parseHead((await store.heads.get(options))?.head, "it");
-    mkdirSync(join(ground.dir, "rooms", room, "state"));
+    mkdirSync(join(fixture.dir, "rooms", room, "state"));
     await expect(Notebook.open(options)).rejects.toSatisfy((error) =>
       isCellarError(error, "IO_ERROR"),
     );
@@ -171,14 +171,14 @@ describe("a notebook whose disk fails", () => {
       await kept(nb);
     }
     await nb.close();
-    const { heads } = new DiskStore(ground.dir);
+    const { heads } = new DiskStore(fixture.dir);
     const stored = await heads.get(options);
     const head = parseHead(stored?.head, "it");
     const executions = head.executions.map((run) =>
       run.sequence === 2 ? { ...run, isLost: true } : run,
     );
     await heads.cas(options, { ...head, executions }, stored?.rev ?? 0);
-    const again = ground.keep(await Notebook.open(options));
+    const again = fixture.keep(await Notebook.open(options));
     expect(again.state).toMatchObject({ restored: 1, snapshot: { sequence: 1 } });
     // What is never restored again takes no place.
     await again.run("x");

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { NotebookGround, shown } from "../../test/support/notebook/notebook-fixture.js";
+import { NotebookFixture, shown } from "../../test/support/notebook/notebook-fixture.js";
 
 describe("the names of earlier cells", () => {
-  const ground = new NotebookGround();
+  const fixture = new NotebookFixture();
 
   it("count as the notebook does, go back with it, and are not kept with it", async () => {
-    const nb = await ground.open({ session: "history" });
+    const nb = await fixture.open({ session: "history" });
     expect(shown(await nb.run("_, __, In[-1]"))).toBe("('', '', '_, __, In[-1]')");
     await nb.run("x = 5");
     const third = await nb.run("x * 2");
@@ -17,11 +17,11 @@ describe("the names of earlier cells", () => {
     await nb.undo(1);
     const after = await nb.run("len(In), sorted(Out)");
     expect(shown(after)).toBe(`(${Number(after.executionCount) + 1}, [1, 3, 4])`);
-    const twin = ground.keep(await nb.fork("twin"));
+    const twin = fixture.keep(await nb.fork("twin"));
     expect(shown(await twin.run("_, In[3], x"))).toBe("('', '', 5)");
     expect(shown(await nb.run("%who")).trim()).toBe("x");
     await nb.close();
-    const again = await ground.open({ session: "history" });
+    const again = await fixture.open({ session: "history" });
     const run = await again.run("_, Out, In[3], x");
     expect(shown(run)).toBe("('', {}, '', 5)");
     expect(shown(await again.run(`_${run.executionCount}[3]`))).toBe("5");
@@ -29,10 +29,10 @@ describe("the names of earlier cells", () => {
 });
 
 describe("errors and values of a notebook", () => {
-  const ground = new NotebookGround();
+  const fixture = new NotebookFixture();
 
   it("are told in Jupyter's words", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     const told = async (code: string) => {
       const { state, outputs } = await nb.run(code);
       const parts = outputs.map((output) =>

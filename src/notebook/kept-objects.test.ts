@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { NotebookGround, shown } from "../../test/support/notebook/notebook-fixture.js";
+import { NotebookFixture, shown } from "../../test/support/notebook/notebook-fixture.js";
 import { Notebook } from "./notebook.js";
 
 const DATABASE = [
@@ -17,10 +17,10 @@ const COUNT = "db.connection.execute('select count(*) from orders').fetchone()[0
 const SAME = "places['main'][0] is db and type(db) is Database";
 
 describe("objects of a class that keep() was told of", () => {
-  const ground = new NotebookGround();
+  const fixture = new NotebookFixture();
 
   it("are there when the notebook is opened again, after undo and in a fork", async () => {
-    const options = ground.options();
+    const options = fixture.options();
     const first = await Notebook.open(options);
     await first.run(DATABASE);
     await first.run("with db.connection: db.connection.execute('insert into orders values (20)')");
@@ -33,7 +33,7 @@ describe("objects of a class that keep() was told of", () => {
     );
     await second.run("broken = Database('/workspace/other.db')");
     await second.undo();
-    const other = ground.keep(await second.fork("twin"));
+    const other = fixture.keep(await second.fork("twin"));
     expect(shown(await other.run(`(${COUNT}, ${SAME}, 'broken' in globals())`))).toBe(
       "(1, True, False)",
     );
@@ -41,7 +41,7 @@ describe("objects of a class that keep() was told of", () => {
     await other.close();
     await second.close();
 
-    const third = ground.keep(await Notebook.open({ ...options, session: "twin" }));
+    const third = fixture.keep(await Notebook.open({ ...options, session: "twin" }));
     expect(third.state.lost).toEqual([]);
     expect(shown(await third.run("late.path, late.lock.locked()"))).toBe(
       "('/workspace/late.db', False)",
@@ -49,7 +49,7 @@ describe("objects of a class that keep() was told of", () => {
   });
 
   it("are lost with a reason where a function fails, and nothing else is", async () => {
-    const options = ground.options();
+    const options = fixture.options();
     const first = await Notebook.open(options);
     await first.run(
       "class A: pass\nclass B: pass\nkeep(A, lambda a: 1 / 0, print)\n" +
@@ -58,7 +58,7 @@ describe("objects of a class that keep() was told of", () => {
     await first.close();
     const told = first.state.snapshot?.manifest?.variables.find(({ name }) => name === "a");
     expect(told?.reason).toContain("save function failed: ZeroDivisionError");
-    const nb = ground.keep(await Notebook.open(options));
+    const nb = fixture.keep(await Notebook.open(options));
     const lost = Object.fromEntries(nb.state.lost.map(({ name, reason }) => [name, reason]));
     expect(lost.a).toContain("save function failed");
     expect(lost.b).toContain("the load function of keep(B) failed: ZeroDivisionError");

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { NotebookGround, SETTINGS } from "../../test/support/notebook/notebook-fixture.js";
+import { NotebookFixture, SETTINGS } from "../../test/support/notebook/notebook-fixture.js";
 import { NativeRuntime } from "../backends/native/runtime.js";
 import { MAX_SOURCE_BYTES } from "../protocol/bounds.js";
 import { Notebook } from "./notebook.js";
@@ -79,25 +79,25 @@ describe("a notebook that cannot be opened", () => {
 });
 
 describe("a notebook of which nothing can be read", () => {
-  const ground = new NotebookGround();
+  const fixture = new NotebookFixture();
 
   const rooms = () =>
-    readdirSync(join(ground.dir, "rooms")).filter((name) => !name.startsWith("spare-")).length;
+    readdirSync(join(fixture.dir, "rooms")).filter((name) => !name.startsWith("spare-")).length;
 
   async function spoiled(change: (path: string) => void) {
-    const options = ground.options();
+    const options = fixture.options();
     const nb = await Notebook.open(options);
     await nb.putFile("file", "content");
     await nb.run("1");
     await nb.close();
-    const folder = join(ground.dir, "notebooks", options.user, options.session);
+    const folder = join(fixture.dir, "notebooks", options.user, options.session);
     const heads = readdirSync(folder).filter((name) => name.startsWith("head-"));
     for (const name of heads) change(join(folder, name));
     return { options, folder };
   }
 
   it("can be removed with its files, and others keep theirs", async () => {
-    const other = await ground.open();
+    const other = await fixture.open();
     await other.putFile("file", "other");
     const { options, folder } = await spoiled((path) => writeFileSync(path, "{"));
     const before = rooms();
@@ -106,7 +106,7 @@ describe("a notebook of which nothing can be read", () => {
     expect(existsSync(folder)).toBe(false);
     expect(rooms()).toBe(before - 1);
     expect((await other.getFile("file")).toString()).toBe("other");
-    const fresh = ground.keep(await Notebook.open(options));
+    const fresh = fixture.keep(await Notebook.open(options));
     expect([fresh.cells, (await fresh.files()).files]).toEqual([[], []]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { NotebookGround, shown } from "../../test/support/notebook/notebook-fixture.js";
+import { NotebookFixture, shown } from "../../test/support/notebook/notebook-fixture.js";
 
 /** Files named as all that could be imported behind the user's back; each one leaves a mark. */
 const TRAPS = `
@@ -22,10 +22,10 @@ with open('shapes.py', 'w') as file:
 const MARKS = "import os\nopen('marks').read() if os.path.exists('marks') else 'none'";
 
 describe("modules beside the notebook", () => {
-  const ground = new NotebookGround();
+  const fixture = new NotebookFixture();
 
   it("are imported where a cell or the host has put them, and as they are now", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     await nb.putFile("given.py", "value = 'given'\n");
     const first = await nb.run("import sys, given\n(sys.path[0], given.value, given.__file__)");
     expect(shown(first)).toBe("('', 'given', '/workspace/given.py')");
@@ -57,8 +57,8 @@ describe("modules beside the notebook", () => {
   });
 
   it("are there after an undo, in a fork, and when a new process restores what they made", async () => {
-    const options = ground.options();
-    const nb = await ground.open(options);
+    const options = fixture.options();
+    const nb = await fixture.open(options);
     await nb.putFile(
       "shapes.py",
       "class Square:\n    side = 3\ndef area(one): return one.side ** 2\n",
@@ -69,16 +69,16 @@ describe("modules beside the notebook", () => {
     await nb.undo();
     const use = "import shapes\n(area(square), shapes.area is area, os.getcwd())";
     expect(shown(await nb.run(use))).toBe("(9, True, '/workspace/sub')");
-    const fork = ground.keep(await nb.fork("forked"));
+    const fork = fixture.keep(await nb.fork("forked"));
     expect(shown(await fork.run(use))).toBe("(9, True, '/workspace/sub')");
     await nb.close();
-    const again = await ground.open(options);
+    const again = await fixture.open(options);
     expect(shown(await again.run(use))).toBe("(9, True, '/workspace/sub')");
   });
 
   it("are never taken for the runner's own, whatever they are called", async () => {
-    const options = ground.options({ limits: { memoryMb: 200 } });
-    const nb = await ground.open(options);
+    const options = fixture.options({ limits: { memoryMb: 200 } });
+    const nb = await fixture.open(options);
     await nb.run(TRAPS);
     await nb.run("import shapes\nsquare, area = shapes.Square(), shapes.area");
     const cells = [
@@ -102,7 +102,7 @@ describe("modules beside the notebook", () => {
     await nb.undo();
     await nb.fork("trapped-fork").then((fork) => fork.close());
     await nb.close();
-    const again = await ground.open(options);
+    const again = await fixture.open(options);
     expect(shown(await again.run("area(square)"))).toBe("9");
     expect(shown(await again.run(MARKS))).toBe("'none'");
   });

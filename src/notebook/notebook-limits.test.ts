@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import {
-  NotebookGround,
+  NotebookFixture,
   SETTINGS,
   shown,
   until,
@@ -14,14 +14,14 @@ import { NativeRuntime } from "../backends/native/runtime.js";
 import { Notebook } from "./notebook.js";
 
 describe("a notebook at its limits", () => {
-  const ground = new NotebookGround();
+  const fixture = new NotebookFixture();
   const mounted: string[] = [];
   afterEach(() => {
     for (const dir of mounted.splice(0)) execFileSync("umount", ["--lazy", dir]);
   });
 
   function smallDisk(): string | undefined {
-    const dir = join(ground.dir, "small");
+    const dir = join(fixture.dir, "small");
     mkdirSync(dir);
     try {
       const args = ["-t", "tmpfs", "-o", "size=2m,mode=755", "tmpfs", dir];
@@ -52,7 +52,7 @@ describe("a notebook at its limits", () => {
     const dir = smallDisk();
     if (dir === undefined) return context.skip("a small disk cannot be mounted here");
     await using runtime = new NativeRuntime();
-    const options = { ...ground.options({ session: "full" }), dir, runtime };
+    const options = { ...fixture.options({ session: "full" }), dir, runtime };
     const nb = await Notebook.open(options);
     await nb.run("x = 1\nprint('saved')");
     await until(() => nb.state.snapshot?.sequence === 1);
@@ -74,9 +74,9 @@ describe("a notebook at its limits", () => {
   });
 
   it("does not hold up others, however long it runs", async () => {
-    const busy = await ground.open();
+    const busy = await fixture.open();
     const long = busy.start("while True: pass");
-    const others = await Promise.all(Array.from({ length: 5 }, () => ground.open()));
+    const others = await Promise.all(Array.from({ length: 5 }, () => fixture.open()));
     const cells = await Promise.all(others.map((nb, n) => nb.run(`${n}`)));
     expect(cells.map(shown)).toEqual(["0", "1", "2", "3", "4"]);
     let beats = 0;
@@ -87,7 +87,7 @@ describe("a notebook at its limits", () => {
   });
 
   it("marks private data for good", async () => {
-    const options = ground.options({
+    const options = fixture.options({
       network: { allow: ["example.org"] },
       privateFiles: ["*.key"],
     });
@@ -100,19 +100,19 @@ describe("a notebook at its limits", () => {
     expect(cell.notes).toEqual(["Private data (salaries): the network is cut and stays so."]);
     expect((await first.run("2")).notes).toBeUndefined();
     await first.close();
-    const nb = ground.keep(await Notebook.open(options));
+    const nb = fixture.keep(await Notebook.open(options));
     expect(nb.info.private).toMatchObject({ reason: "salaries" });
     expect(nb.network?.cut).toBe("salaries");
   });
 
   it("finds private files by its rules, whoever brings them", async () => {
     const rules = { network: { allow: ["example.org"] }, privateFiles: ["*.key"] };
-    const given = await ground.open(rules);
+    const given = await fixture.open(rules);
     await given.putFile("notes.txt", "nothing");
     expect(given.info.private).toBeNull();
     await given.putFile("deep/down/a.key", "secret");
     expect(given.network?.cut).toContain("deep/down/a.key");
-    const made = await ground.open(rules);
+    const made = await fixture.open(rules);
     await made.run("open('b.key', 'w').write('secret')");
     expect(made.info.private?.reason).toContain("b.key");
   });
@@ -121,18 +121,18 @@ describe("a notebook at its limits", () => {
     const rules = { network: { allow: ["example.org"] }, privateFiles: ["*.key"] };
     const leave = (wait: number) =>
       `import subprocess\nsubprocess.Popen(['sh', '-c', 'sleep ${wait}; touch late.key'])\n`;
-    const between = await ground.open(rules);
+    const between = await fixture.open(rules);
     await between.run(leave(1));
     expect(between.info.private).toBeNull();
     await until(() => between.info.private !== null);
     expect(between.network?.cut).toContain("late.key");
-    const beside = await ground.open(rules);
+    const beside = await fixture.open(rules);
     const run = beside.start(`${leave(1)}import time\ntime.sleep(60)`);
     await until(() => beside.network?.cut !== null);
     expect(run.cell.state).toBe("RUNNING");
     run.cancel();
     await run.done;
-    const before = await ground.open(rules);
+    const before = await fixture.open(rules);
     await before.run(leave(0));
     await until(async () => (await before.files()).files.length > 0);
     const next = await before.run(

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { NotebookGround, shown } from "../../test/support/notebook/notebook-fixture.js";
+import { NotebookFixture, shown } from "../../test/support/notebook/notebook-fixture.js";
 
 const code = (source: string) => ({ cell_type: "code", metadata: {}, outputs: [], source });
 const book = (...sources: string[]) =>
   JSON.stringify({ cells: sources.map(code), metadata: {}, nbformat: 4, nbformat_minor: 2 });
 
 describe("magics in the cells of a notebook", () => {
-  const ground = new NotebookGround();
+  const fixture = new NotebookFixture();
 
   it("work as they are written", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     await nb.putFile(
       "Utils.ipynb",
       book("%time total = sum(range(3)) # three", "!echo ran\ntotal"),
@@ -45,7 +45,7 @@ describe("magics in the cells of a notebook", () => {
   });
 
   it("that are not there are told on stderr, and alone there in a notebook file", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     const cell = await nb.run("print('before')\n%no_such_magic");
     const message = "Line magic function `%no_such_magic` not found.";
     expect(cell).toMatchObject({

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { NotebookGround, shown, until } from "../../test/support/notebook/notebook-fixture.js";
+import { NotebookFixture, shown, until } from "../../test/support/notebook/notebook-fixture.js";
 
 const LIMIT = { limits: { workspaceMb: 1 } };
 const EXCEEDED = { type: "ERROR", name: "WorkspaceQuotaExceeded" };
 const fill = (name: string, bytes: number) => `open('${name}', 'wb').write(bytes(${bytes}))`;
 
 describe("a workspace that is too full", () => {
-  const ground = new NotebookGround();
+  const fixture = new NotebookFixture();
 
   it("ends the cell that fills it, at once or when it is over", async () => {
-    const nb = await ground.open(LIMIT);
+    const nb = await fixture.open(LIMIT);
     const slow = await nb.run(`import os, time\n${fill("big", 1_500_000)}\ntime.sleep(30)`);
     expect(slow.state).toBe("ERROR");
     expect(slow.outputs.at(-1)).toMatchObject(EXCEEDED);
@@ -22,7 +22,7 @@ describe("a workspace that is too full", () => {
   });
 
   it("lets cells make it smaller, and none make it larger", async () => {
-    const nb = await ground.open(LIMIT);
+    const nb = await fixture.open(LIMIT);
     await nb.run(`import os, time\n${fill("a", 900_000)}\n${fill("b", 600_000)}`);
     const idle = await nb.run("'still here'");
     expect([idle.state, shown(idle)]).toEqual(["COMPLETED", "'still here'"]);
@@ -38,7 +38,7 @@ describe("a workspace that is too full", () => {
   });
 
   it("runs nothing while there is far too much, until files are removed from outside", async () => {
-    const nb = await ground.open(LIMIT);
+    const nb = await fixture.open(LIMIT);
     await nb.run(`x = 1\n${fill("deep", 1)}\n${fill("big", 3_000_000)}`);
     const refused = await nb.run("x = 2\nprint('ran')");
     expect(refused).toMatchObject({ state: "ERROR", outputs: [EXCEEDED] });
@@ -51,7 +51,7 @@ describe("a workspace that is too full", () => {
   });
 
   it("ends a session whose background fills it between cells, and says so", async () => {
-    const nb = await ground.open(LIMIT);
+    const nb = await fixture.open(LIMIT);
     await nb.run("x = 1");
     await until(() => nb.state.snapshot?.sequence === 1);
     const writer = "sleep 0.5; head -c 1700000 /dev/zero > big; sleep 100; touch late";

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { NotebookGround, shown } from "../../test/support/notebook/notebook-fixture.js";
+import { NotebookFixture, shown } from "../../test/support/notebook/notebook-fixture.js";
 import { isCellarError } from "../errors.js";
 import type { CellEvent } from "./run/events.js";
 
 describe("cells of a notebook", () => {
-  const ground = new NotebookGround();
+  const fixture = new NotebookFixture();
 
   it("are added, run, run again, shown and deleted", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     const idle = await nb.add("x = 1");
     expect(idle).toMatchObject({ index: 0, number: null, state: "IDLE", outputs: [] });
     const ran = await nb.run(idle);
@@ -38,7 +38,7 @@ describe("cells of a notebook", () => {
   });
 
   it("end in the state that the code deserves, and keep what was printed before", async () => {
-    const nb = await ground.open({ limits: { memoryMb: 200 } });
+    const nb = await fixture.open({ limits: { memoryMb: 200 } });
     await nb.run("kept = 1");
     const cases = [
       ["print('seen'); 1 / 0", "ERROR", "ZeroDivisionError"],
@@ -57,7 +57,7 @@ describe("cells of a notebook", () => {
   });
 
   it("name the cells whose effects a crash took", async () => {
-    const nb = await ground.open({ checkpoints: "off" });
+    const nb = await fixture.open({ checkpoints: "off" });
     await nb.run("x = 1");
     await nb.run("y = 1");
     const crash = await nb.run("import os; os._exit(1)");
@@ -65,13 +65,13 @@ describe("cells of a notebook", () => {
   });
 
   it("keep what sys.exit was called with", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     expect((await nb.run("import sys; sys.exit(3)")).exitCode).toBe(3);
     expect(await nb.run("1")).not.toHaveProperty("exitCode");
   });
 
   it("show nothing of an earlier run when a later one crashes", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     await nb.run("import os\nn = 0");
     const cell = await nb.run("n += 1\nprint('run', n)\nif n > 1: os._exit(1)");
     expect(shown(cell)).toBe("run 1\n");
@@ -82,14 +82,14 @@ describe("cells of a notebook", () => {
   });
 
   it("have warnings as text and not as errors", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     const cell = await nb.run("import warnings\nwarnings.warn('careful')");
     expect(cell.state).toBe("COMPLETED");
     expect(cell.outputs).toMatchObject([{ type: "TEXT", stream: "stderr" }]);
   });
 
   it("keep bytes apart, and name them by the place of the cell", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     await nb.run("1");
     const png =
       "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -107,7 +107,7 @@ describe("cells of a notebook", () => {
   });
 
   it("are watched while they run", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     const run = nb.start("import time\nprint('a', flush=True)\ntime.sleep(0.3)\nprint('b')");
     const events: CellEvent[] = [];
     for await (const event of run.events) {
@@ -126,7 +126,7 @@ describe("cells of a notebook", () => {
   });
 
   it("are cancelled while they run and while they wait", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     const first = nb.start("k = 1\nimport time\ntime.sleep(30)");
     const second = nb.start("never = 1");
     expect(nb.cells.map(({ state }) => state)).toEqual(["IDLE", "IDLE"]);
@@ -143,7 +143,7 @@ describe("cells of a notebook", () => {
   });
 
   it("run one at a time, in order", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     const runs = [0, 1, 2, 3].map((n) => nb.run(`seen = globals().get('seen', []) + [${n}]\nseen`));
     const cells = await Promise.all(runs);
     expect(cells.map(({ number }) => number)).toEqual([1, 2, 3, 4]);
@@ -151,7 +151,7 @@ describe("cells of a notebook", () => {
   });
 
   it("can be added while another one runs, and keep their place", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     const running = nb.start("import time; time.sleep(0.5)\n'first'");
     const added = await nb.add("'second'");
     expect([added.index, added.number]).toEqual([1, null]);
@@ -163,7 +163,7 @@ describe("cells of a notebook", () => {
   });
 
   it("are no more than allowed", async () => {
-    const nb = await ground.open({ maxCells: 2 });
+    const nb = await fixture.open({ maxCells: 2 });
     await nb.run("1");
     await nb.add("2");
     await expect(nb.add("3")).rejects.toMatchObject({ code: "LIMIT_REACHED" });
@@ -173,7 +173,7 @@ describe("cells of a notebook", () => {
   });
 
   it("are cleared with the variables, and the next one says so", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     await nb.run("x = 1\nopen('f', 'w').write('file')");
     await nb.clear();
     expect(nb.cells).toEqual([]);
@@ -186,7 +186,7 @@ describe("cells of a notebook", () => {
   });
 
   it("list the files that they made, changed and deleted", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     await nb.putFile("given.txt", "from the host");
     const made = await nb.run("open('a', 'w').write('1'); open('given.txt').read()");
     expect(made.files).toEqual({ created: ["a"], changed: [], deleted: [] });
@@ -200,13 +200,13 @@ describe("cells of a notebook", () => {
     const bad = ["", "..", "a/b", "/etc", "x".repeat(100), "nul\0", ".hidden", "ünïcode", "-rf"];
     for (const name of bad) {
       for (const names of [{ user: name }, { session: name }]) {
-        await expect(ground.open(names)).rejects.toMatchObject({ code: "INVALID_INPUT" });
+        await expect(fixture.open(names)).rejects.toMatchObject({ code: "INVALID_INPUT" });
       }
     }
   });
 
   it("of a closed notebook do not run", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     await nb.close();
     await expect(nb.rerun(0)).rejects.toSatisfy((error) => isCellarError(error, "SESSION_CLOSED"));
   });

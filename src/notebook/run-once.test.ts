@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openWalls } from "../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../test/support/native-runtime.js";
 import type { NativeRuntime } from "../backends/native/runtime.js";
 import { type RunOnceOptions, runOnce } from "./run-once.js";
 
@@ -10,7 +10,7 @@ let runtime: NativeRuntime | undefined;
 let unavailable: string | undefined;
 
 beforeAll(async () => {
-  ({ runtime, unavailable } = await openWalls());
+  ({ runtime, unavailable } = await openNativeRuntime());
 });
 
 afterAll(() => runtime?.[Symbol.asyncDispose]());

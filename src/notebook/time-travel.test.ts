@@ -1,16 +1,16 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { NotebookGround, shown, until } from "../../test/support/notebook/notebook-fixture.js";
+import { NotebookFixture, shown, until } from "../../test/support/notebook/notebook-fixture.js";
 import { Notebook } from "./notebook.js";
 
 describe("time travel in a notebook", () => {
-  const ground = new NotebookGround();
+  const fixture = new NotebookFixture();
 
   /** Until the newest run is in a snapshot. */
   const kept = (nb: Notebook) => until(() => nb.state.snapshot?.sequence === nb.state.present);
 
   it("goes back live, with what no snapshot can hold", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     await nb.run("numbers = iter(range(10))\nnext(numbers)");
     await nb.run("next(numbers)");
     await nb.run("del numbers");
@@ -22,7 +22,7 @@ describe("time travel in a notebook", () => {
   });
 
   it("does not count cells whose effects were taken back", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     await nb.run("x = 1");
     await nb.run("x = 2");
     await nb.run("x = 3\nimport os; os._exit(1)");
@@ -33,14 +33,14 @@ describe("time travel in a notebook", () => {
   });
 
   it("goes back from snapshots when the checkpoints are gone", async () => {
-    const options = ground.options();
+    const options = fixture.options();
     const first = await Notebook.open(options);
     for (const value of [1, 2, 3]) {
       await first.run(`x = ${value}`);
       await kept(first);
     }
     await first.close();
-    const nb = ground.keep(await Notebook.open(options));
+    const nb = fixture.keep(await Notebook.open(options));
     expect(await nb.checkpoints()).toEqual([
       { sequence: 0, cell: null, kind: "snapshot" },
       { sequence: 1, cell: 1, kind: "snapshot" },
@@ -56,24 +56,24 @@ describe("time travel in a notebook", () => {
   });
 
   it("stays undone after it is opened again", async () => {
-    const options = ground.options();
+    const options = fixture.options();
     const first = await Notebook.open(options);
     await first.run("x = 1");
     await first.run("x = 2");
     await first.undo();
     await first.close();
-    const nb = ground.keep(await Notebook.open(options));
+    const nb = fixture.keep(await Notebook.open(options));
     expect(nb.cells.map(({ isUndone }) => isUndone)).toEqual([undefined, true]);
     expect(shown(await nb.run("x"))).toBe("1");
     expect(nb.cells.at(-1)?.number).toBe(3);
   });
 
   it("says what can be gone back to where the wanted state is not kept", async () => {
-    const options = ground.options({ keepSnapshots: 1 });
+    const options = fixture.options({ keepSnapshots: 1 });
     const first = await Notebook.open(options);
     for (const value of [1, 2, 3]) await first.run(`x = ${value}`);
     await first.close();
-    const nb = ground.keep(await Notebook.open(options));
+    const nb = fixture.keep(await Notebook.open(options));
     await expect(nb.undo()).rejects.toMatchObject({
       code: "CHECKPOINT_GONE",
       remedy: "These can be undone now: undo(3).",
@@ -83,7 +83,7 @@ describe("time travel in a notebook", () => {
   });
 
   it("comes back from the newest snapshot when the session is gone, and says what is missing", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     await nb.run("x = 1\nopen('file', 'w').write('stays')");
     await kept(nb);
     const crash = nb.start("x = 2\nprint('begun', flush=True)\nwhile True: pass");
@@ -99,7 +99,7 @@ describe("time travel in a notebook", () => {
   });
 
   it("knows what ran after the snapshot, and runs it again when asked", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     await nb.run("import itertools\nx = 1");
     await kept(nb);
     // Nothing can be kept of it as long as a snapshot takes so long.
@@ -124,7 +124,7 @@ describe("time travel in a notebook", () => {
   });
 
   it("tells of a session that ended while nothing ran", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     await nb.run("x = 1");
     await kept(nb);
     await endSession(nb);
@@ -133,10 +133,10 @@ describe("time travel in a notebook", () => {
   });
 
   it("forks into a notebook of its own", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     await nb.run("x = [1]\nopen('file', 'w').write('of both')");
     await nb.run("def grow(): x.append(len(x) + 1)\ngrow()\nx");
-    const twin = ground.keep(await nb.fork("twin"));
+    const twin = fixture.keep(await nb.fork("twin"));
     expect(twin.info).toMatchObject({ user: "u1", session: "twin" });
     expect(twin.cells).toEqual(nb.cells);
     expect(twin.state).toMatchObject({ restored: 2, ranAfter: [], lost: [] });
@@ -152,28 +152,28 @@ describe("time travel in a notebook", () => {
     await nb.close();
     expect(shown(await twin.run("x"))).toBe("[1, 2, 3]");
     await twin.close();
-    const again = await ground.open({ session: "twin" });
+    const again = await fixture.open({ session: "twin" });
     expect(shown(await again.run("x"))).toBe("[1, 2, 3]");
   });
 
   it("forks what another user goes on with, but never over what is there", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     await nb.run("x = 1");
-    const twin = ground.keep(await nb.fork("theirs", { user: "u2" }));
+    const twin = fixture.keep(await nb.fork("theirs", { user: "u2" }));
     expect(twin.info.user).toBe("u2");
     await expect(nb.fork("theirs", { user: "u2" })).rejects.toMatchObject({ code: "CONFLICT" });
     await expect(nb.fork("../up")).rejects.toMatchObject({ code: "INVALID_INPUT" });
     expect(shown(await twin.run("x"))).toBe("1");
-    const empty = await ground.open();
-    const second = ground.keep(await empty.fork("of-nothing"));
+    const empty = await fixture.open();
+    const second = fixture.keep(await empty.fork("of-nothing"));
     expect(second.cells).toEqual([]);
   });
 
   it("does not fork what cannot be kept", async () => {
-    const nb = await ground.open({ stateMaxSizeMb: 1 });
+    const nb = await fixture.open({ stateMaxSizeMb: 1 });
     await nb.run("import os\nx = os.urandom(3_000_000)");
     await expect(nb.fork("too-large")).rejects.toMatchObject({ code: "TOO_LARGE" });
-    const listed = await Notebook.list({ dir: ground.dir, user: "u1" });
+    const listed = await Notebook.list({ dir: fixture.dir, user: "u1" });
     expect(listed.map(({ session }) => session)).not.toContain("too-large");
   });
 });

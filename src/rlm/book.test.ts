@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { brotliDecompressSync } from "node:zlib";
 import { afterAll, describe, expect, it } from "vitest";
-import { openWalls } from "../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../test/support/native-runtime.js";
 import { shutdown } from "../backends/select.js";
 import { rlm } from "./rlm.js";
 
@@ -9,7 +9,7 @@ const demo = new URL("../../demo/", import.meta.url);
 const { query, config } = JSON.parse(readFileSync(new URL("moby-dick.json", demo), "utf8"));
 const book = brotliDecompressSync(readFileSync(new URL("moby-dick.txt.br", demo))).toString();
 const replay = new URL("moby-dick.cassette", demo).pathname;
-const { runtime, unavailable } = await openWalls();
+const { runtime, unavailable } = await openNativeRuntime();
 
 afterAll(async () => {
   await runtime[Symbol.asyncDispose]();

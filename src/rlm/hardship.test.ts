@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { openWalls } from "../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../test/support/native-runtime.js";
 import { shutdown } from "../backends/select.js";
 import { CellarError } from "../errors.js";
 import { functionModel } from "./models/function-model.js";
 import { scripted } from "./models/scripted.js";
 import { type RLMOptions, rlm } from "./rlm.js";
 
-const { runtime, unavailable } = await openWalls();
+const { runtime, unavailable } = await openNativeRuntime();
 const folder = mkdtempSync(join(tmpdir(), "cellar-hardship-"));
 const fence = (code: string) => `\`\`\`repl\n${code}\n\`\`\``;
 

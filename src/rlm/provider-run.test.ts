@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { openWalls } from "../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../test/support/native-runtime.js";
 import { type FakeRequest, FakeServer } from "../../test/support/rlm/fake-model-server.js";
 import { shutdown } from "../backends/select.js";
 import { openAIChat } from "./models/openai-chat.js";
 import { type RLMOptions, rlm } from "./rlm.js";
 
-const { runtime, unavailable } = await openWalls();
+const { runtime, unavailable } = await openNativeRuntime();
 const folder = mkdtempSync(join(tmpdir(), "cellar-provider-run-"));
 const fence = (code: string) => `\`\`\`repl\n${code}\n\`\`\``;
 /** Every line tells of an animal; whether it is a bird only a reader knows. */

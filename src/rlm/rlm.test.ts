@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { openWalls } from "../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../test/support/native-runtime.js";
 import { hostTool } from "../backends/host-tools/host-tool.js";
 import { shutdown } from "../backends/select.js";
 import { scripted } from "./models/scripted.js";
 import { type RLMOptions, rlm } from "./rlm.js";
 import { readTrace } from "./trace/trace.js";
 
-const { runtime, unavailable } = await openWalls();
+const { runtime, unavailable } = await openNativeRuntime();
 const folder = mkdtempSync(join(tmpdir(), "cellar-rlm-"));
 const TEXT = Array.from({ length: 2000 }, (_, index) =>
   index === 777 ? "the secret number is 4711" : `line ${index}`,

@@ -2,14 +2,14 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { openWalls } from "../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../test/support/native-runtime.js";
 import { shutdown } from "../backends/select.js";
 import { functionModel } from "./models/function-model.js";
 import { scripted } from "./models/scripted.js";
 import type { RLMSessionOptions } from "./options.js";
 import { rlm } from "./rlm.js";
 
-const { runtime, unavailable } = await openWalls();
+const { runtime, unavailable } = await openNativeRuntime();
 const folder = mkdtempSync(join(tmpdir(), "cellar-rlm-session-"));
 const TEXT = Array.from({ length: 2000 }, (_, index) =>
   index === 777 ? "the secret number is 4711" : `line ${index}`,

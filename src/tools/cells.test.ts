@@ -1,8 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { call, DeskGround, execute, textOf } from "../../test/support/notebook/service-fixture.js";
+import {
+  call,
+  execute,
+  ServiceFixture,
+  textOf,
+} from "../../test/support/notebook/service-fixture.js";
 import type { CellView } from "./view/shapes.js";
 
-const ground = new DeskGround();
+const fixture = new ServiceFixture();
 
 /** A PNG of one dot. */
 const DOT =
@@ -20,7 +25,7 @@ Dot()
 
 describe("execute_cell", () => {
   it("keeps variables from call to call, in a session that it names itself", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const first = await call(service, "execute_cell", { code: "x = 20\nprint('hello')" });
     const { session, isolation } = first.structured as { session: string; isolation: string };
     expect(isolation).toBe(service.isolation.level);
@@ -33,7 +38,7 @@ describe("execute_cell", () => {
   });
 
   it("gives the traceback and the hints of a failed cell as a result", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     await execute(service, "wrong", "kept = 1");
     const failed = await execute(service, "wrong", "print('before')\nvalue = kept / 0");
     expect(failed.isError).toBe(true);
@@ -45,7 +50,7 @@ describe("execute_cell", () => {
   });
 
   it("shows an image as one, and serves its bytes", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const { cell, parts, text } = await execute(service, "pictures", SHOW_DOT);
     expect(parts.map(({ type }) => type)).toEqual(["text", "image"]);
     expect(parts[1]).toMatchObject({ mime: "image/png", data: DOT });
@@ -57,7 +62,7 @@ describe("execute_cell", () => {
   });
 
   it("gives HTML and SVG as links, with their plain words beside", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const code = `
 class Page:
     def _repr_html_(self):
@@ -76,7 +81,7 @@ Page()
   });
 
   it("tells of files that changed, and links them", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const { cell, parts, text } = await execute(
       service,
       "writing",
@@ -91,7 +96,7 @@ Page()
   });
 
   it("streams what is printed while the cell runs, of new and of repeated cells", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const heard: string[] = [];
     const onText = (text: string) => heard.push(text);
     await execute(service, "loud", "for i in range(3): print(i)", { onText });
@@ -105,7 +110,7 @@ Page()
   });
 
   it("interrupts the cell when the call is cancelled, and keeps the state", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     await execute(service, "endless", "before = 1");
     const stopping = new AbortController();
     const stopped = await execute(
@@ -121,7 +126,7 @@ Page()
   });
 
   it("refuses a call that was cancelled before, and adds no cell", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const signal = AbortSignal.abort();
     await expect(
       call(service, "execute_cell", { session: "never", code: "1" }, { signal }),
@@ -130,7 +135,7 @@ Page()
   });
 
   it("adds no cell for a call that was cancelled while another one ran", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const [first, second] = [new AbortController(), new AbortController()];
     let waiting: Promise<unknown> = Promise.resolve();
     const running = execute(service, "queue", "print(1, flush=True)\nwhile True: pass", {
@@ -149,7 +154,7 @@ Page()
   });
 
   it("runs two sessions at once, each with its own variables", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const meet = (mine: string, other: string) =>
       service.use(mine, async () => execute(service, mine, `name = "${mine}"\nname + "${other}"`));
     const [one, other] = await Promise.all([meet("left", "!"), meet("right", "?")]);
@@ -161,7 +166,7 @@ Page()
   });
 
   it("does not let a session that is busy hold up another", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const stopping = new AbortController();
     let begun = () => {};
     const running = new Promise<void>((resolve) => {
@@ -178,7 +183,7 @@ Page()
   });
 
   it("shows a table of pandas as one", async (context) => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const code = "import pandas as pd\npd.DataFrame({'a': [1, 2], 'b': ['x', 'y']})";
     const { cell, text } = await execute(service, "tables", code);
     if (cell.error?.type === "ModuleNotFoundError") context.skip("pandas is not installed");
@@ -190,7 +195,7 @@ Page()
   });
 
   it("shows a plot of matplotlib as an image", async (context) => {
-    const service = await ground.open({ config: { timeout: 120_000 } });
+    const service = await fixture.open({ config: { timeout: 120_000 } });
     const code = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()";
     const { cell, parts, text } = await execute(service, "plots", code);
     if (cell.error?.type === "ModuleNotFoundError") context.skip("matplotlib is not installed");
@@ -203,7 +208,7 @@ Page()
 
 describe("long outputs", () => {
   it("come back small, with a handle to all 5 MB", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const ran = await execute(
       service,
       "long",
@@ -231,7 +236,7 @@ describe("long outputs", () => {
   });
 
   it("can be read on piece by piece, without a gap", async () => {
-    const service = await ground.open({ outputCap: 500 });
+    const service = await fixture.open({ outputCap: 500 });
     const code = "print(''.join(chr(97 + i % 26) for i in range(1500)) + '😀' * 300)";
     const { cell } = await execute(service, "pieces", code);
     expect(cell.outputs[0]?.omitted).toBeGreaterThan(1_000);
@@ -250,7 +255,7 @@ describe("long outputs", () => {
   });
 
   it("share what there is room for, and many are not all listed", async () => {
-    const service = await ground.open({ outputCap: 1_000 });
+    const service = await fixture.open({ outputCap: 1_000 });
     const code = `
 import sys
 for i in range(60):
@@ -267,7 +272,7 @@ for i in range(60):
   });
 
   it("bounds a long traceback too, and keeps it", async () => {
-    const service = await ground.open({ outputCap: 500 });
+    const service = await fixture.open({ outputCap: 500 });
     const { cell, text } = await execute(service, "deep", "raise ValueError('z' * 100_000)");
     expect(text.length).toBeLessThan(6_000);
     expect(cell.error?.message.length).toBeLessThan(2_200);
@@ -283,7 +288,7 @@ for i in range(60):
 
 describe("the other tools for cells", () => {
   it("runs a cell again in its place", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     await execute(service, "again", "n = 0");
     await execute(service, "again", "n += 1\nn");
     const answer = await call(service, "rerun_cell", { session: "again", cell: "2" });
@@ -294,7 +299,7 @@ describe("the other tools for cells", () => {
   });
 
   it("keeps naming the same output when an earlier cell is deleted", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     await execute(service, "moving", "print('first')");
     const { cell } = await execute(service, "moving", SHOW_DOT);
     const deleted = await call(service, "delete_cell", { session: "moving", cell: 1 });
@@ -307,7 +312,7 @@ describe("the other tools for cells", () => {
   });
 
   it("shows a failed cell without being an error itself", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     await execute(service, "failed", "1 / 0");
     const shown = await call(service, "show_cell", { session: "failed", cell: 1 });
     expect(shown.isError).toBe(false);
@@ -315,7 +320,7 @@ describe("the other tools for cells", () => {
   });
 
   it("tells which cells there are where one is not", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     await execute(service, "few", "1");
     for (const name of ["show_cell", "rerun_cell", "delete_cell"]) {
       const answer = await call(service, name, { session: "few", cell: 7 });

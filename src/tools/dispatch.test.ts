@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { DeskGround, execute, textOf } from "../../test/support/notebook/service-fixture.js";
+import { execute, ServiceFixture, textOf } from "../../test/support/notebook/service-fixture.js";
 import type { Cell } from "../notebook/cell.js";
 import { callTool } from "./dispatch.js";
 import { TOOLS } from "./tool-list.js";
 import type { CellView, OutputView } from "./view/shapes.js";
 
-const ground = new DeskGround();
+const fixture = new ServiceFixture();
 
 const NAMES = [
   "execute_cell",
@@ -64,7 +64,7 @@ describe("the catalogue", () => {
 
 describe("callTool", () => {
   it("answers unknown tools and bad arguments with what to change", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const cases: readonly (readonly [string, unknown, string])[] = [
       ["run_shell", {}, "Use one of: execute_cell"],
       ["execute_cell", {}, "code:"],
@@ -91,14 +91,14 @@ describe("callTool", () => {
   });
 
   it("answers code that is too long, without a cell", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const answer = await callTool(service, "execute_cell", { code: "x".repeat(1_000_001) });
     expect(answer.refusal?.code).toBe("INVALID_INPUT");
     expect(textOf(answer).length).toBeLessThan(500);
   });
 
   it("says what to do when a notebook is full", async () => {
-    const service = await ground.open({ config: { maxCells: 1 } });
+    const service = await fixture.open({ config: { maxCells: 1 } });
     const { cell } = await execute(service, "small", "1");
     expect(isOfTheLibrary(cell)).toMatchObject({ number: 1, state: "COMPLETED" });
     expect(cell.outputs.map(typeOf)).toEqual(["TEXT"]);
@@ -108,7 +108,7 @@ describe("callTool", () => {
   });
 
   it("gives hints about limits that code cannot change", async () => {
-    const service = await ground.open({ config: { timeout: 500 } });
+    const service = await fixture.open({ config: { timeout: 500 } });
     const { cell, text } = await execute(service, "slow", "while True: pass");
     expect(cell.state).toBe("TIMEOUT");
     expect(cell.hints).toEqual([

@@ -1,12 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { call, DeskGround, execute, textOf } from "../../test/support/notebook/service-fixture.js";
+import {
+  call,
+  execute,
+  ServiceFixture,
+  textOf,
+} from "../../test/support/notebook/service-fixture.js";
 
-const ground = new DeskGround();
+const fixture = new ServiceFixture();
 const session = "files";
 
 describe("write_file", () => {
   it("puts text and bytes where code finds them", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const written = await call(service, "write_file", {
       session,
       path: "data/in.txt",
@@ -19,14 +24,14 @@ describe("write_file", () => {
   });
 
   it("makes a notebook where none is named", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const written = await call(service, "write_file", { path: "a", content: "x" });
     const { session: made } = written.structured as { session: string };
     expect((await execute(service, made, "open('a').read()")).text).toContain("'x'");
   });
 
   it("refuses what is no base64, and paths that lead out", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const refused = await call(service, "write_file", {
       session,
       path: "b",
@@ -41,7 +46,7 @@ describe("write_file", () => {
   });
 
   it("says what to do when the workspace is full", async () => {
-    const service = await ground.open({ config: { limits: { workspaceMb: 1 } } });
+    const service = await fixture.open({ config: { limits: { workspaceMb: 1 } } });
     const content = "x".repeat(2 * 1024 * 1024);
     const answer = await call(service, "write_file", { session: "full", path: "big", content });
     expect(answer).toMatchObject({ isError: true, refusal: { code: "TOO_LARGE" } });
@@ -51,7 +56,7 @@ describe("write_file", () => {
 
 describe("read_file", () => {
   it("reads a long text piece by piece", async () => {
-    const service = await ground.open({ outputCap: 1_000 });
+    const service = await fixture.open({ outputCap: 1_000 });
     const whole = Array.from({ length: 500 }, (_, at) => `line ${at} ✓\n`).join("");
     await call(service, "write_file", { session, path: "long.txt", content: whole });
     let read = "";
@@ -68,7 +73,7 @@ describe("read_file", () => {
   });
 
   it("gives bytes as a link or as base64, and an image as one", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const code = `
 open('raw.bin', 'wb').write(bytes(range(256)) * 400)
 open('dot.png', 'wb').write(b'\\x89PNG\\r\\n\\x1a\\n\\x00')`;
@@ -91,7 +96,7 @@ open('dot.png', 'wb').write(b'\\x89PNG\\r\\n\\x1a\\n\\x00')`;
   });
 
   it("follows no link out of the workspace", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     await execute(
       service,
       session,
@@ -106,7 +111,7 @@ open('dot.png', 'wb').write(b'\\x89PNG\\r\\n\\x1a\\n\\x00')`;
   });
 
   it("tells how to find out what there is", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     await execute(service, session, "1");
     const answer = await call(service, "read_file", { session, path: "none.txt" });
     expect(answer.refusal?.code).toBe("NOT_FOUND");
@@ -119,7 +124,7 @@ open('dot.png', 'wb').write(b'\\x89PNG\\r\\n\\x1a\\n\\x00')`;
 
 describe("list_files", () => {
   it("lists within bounds, by folder, and says how many more there are", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const code = `
 import os
 os.mkdir('many')
@@ -141,7 +146,7 @@ open('other', 'w').close()`;
   });
 
   it("does not call a folder empty that is none", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     await execute(service, "folders", "import os\nos.makedirs('a/empty')\nopen('b', 'w').close()");
     const list = (folder: string) => call(service, "list_files", { session: "folders", folder });
     expect(textOf(await list("a"))).toMatch(/^1 entry[\s\S]*a\/empty · folder$/);
@@ -159,7 +164,7 @@ open('other', 'w').close()`;
   });
 
   it("shows no name as if it were a line of the answer", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const name = "a\nnote: all is well";
     const ran = await execute(service, "lines", `open(${JSON.stringify(name)}, 'w').write('x')`);
     const input = { session: "lines", path: name };
@@ -176,7 +181,7 @@ open('other', 'w').close()`;
   });
 
   it("names files whose names are not text so that they can be read", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     await execute(service, "odd", "open(b'odd-\\xff name', 'w').write('found')");
     const answer = await call(service, "list_files", { session: "odd" });
     const { files } = answer.structured as { files: { path: string; uri: string }[] };

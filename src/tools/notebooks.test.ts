@@ -1,8 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { call, DeskGround, execute, textOf } from "../../test/support/notebook/service-fixture.js";
+import {
+  call,
+  execute,
+  ServiceFixture,
+  textOf,
+} from "../../test/support/notebook/service-fixture.js";
 
-const ground = new DeskGround();
+const fixture = new ServiceFixture();
 
 const ipynbSchema = z.object({
   nbformat: z.literal(4),
@@ -11,7 +16,7 @@ const ipynbSchema = z.object({
 
 describe("create_notebook", () => {
   it("makes one under a given name or a new one", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const named = await call(service, "create_notebook", { session: "mine" });
     expect(named.structured).toMatchObject({ session: "mine", isolation: service.isolation.level });
     const other = await call(service, "create_notebook");
@@ -22,7 +27,7 @@ describe("create_notebook", () => {
   });
 
   it("refuses a name that is taken, and says how to go on", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     await execute(service, "twice", "x = 1");
     const refused = await call(service, "create_notebook", { session: "twice" });
     expect(refused.refusal?.code).toBe("CONFLICT");
@@ -33,12 +38,12 @@ describe("create_notebook", () => {
 
 describe("list_notebooks and show_notebook", () => {
   it("list a hundred at a time, and tell how many more there are", async () => {
-    const service = await ground.open({ user: "collector" });
+    const service = await fixture.open({ user: "collector" });
     const { DiskStore } = await import("../notebook/store/disk-store.js");
     const { newDocument: newBook } = await import("../notebook/document/fork.js");
     const { currentOwner } = await import("../notebook/store/owner.js");
     const { pages: _, ...head } = { ...newBook(currentOwner()), owner: null };
-    const { heads } = new DiskStore(ground.dir);
+    const { heads } = new DiskStore(fixture.dir);
     for (let at = 0; at < 103; at++) {
       await heads.cas({ user: "collector", session: `s${at}` }, { ...head, cells: [] }, 0);
     }
@@ -50,7 +55,7 @@ describe("list_notebooks and show_notebook", () => {
   });
 
   it("show cells in brief, and which are left out", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     for (const code of ["a = 1", "print('b' * 5000)", "1 / 0"])
       await execute(service, "brief", code);
     const all = await call(service, "show_notebook", { session: "brief" });
@@ -63,7 +68,7 @@ describe("list_notebooks and show_notebook", () => {
   });
 
   it("tell how much of a very long output there is, without reading it", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     await execute(service, "huge", "print('h' * 1_000_000)\nfor i in range(3): print(i)\n7");
     const answer = await call(service, "show_notebook", { session: "huge" });
     expect(textOf(answer)).toContain("999,707 characters left out]\n[1 more output]");
@@ -71,7 +76,7 @@ describe("list_notebooks and show_notebook", () => {
   });
 
   it("serve notebooks and cells as resources", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const { cell } = await execute(service, "served", "print('hello')");
     const book = await service.readResource("notebook://session/served");
     expect(book.text).toContain("> print('hello')\nhello");
@@ -91,7 +96,7 @@ describe("list_notebooks and show_notebook", () => {
 
 describe("clear_notebook", () => {
   it("takes cells and variables away, and leaves files", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     await execute(service, "cleared", "x = 1\nopen('f.txt', 'w').close()");
     const cleared = await call(service, "clear_notebook", { session: "cleared" });
     expect(cleared.structured).toMatchObject({ deleted: 1 });
@@ -104,7 +109,7 @@ describe("clear_notebook", () => {
 
 describe("export_ipynb", () => {
   it("links a file for Jupyter that the desk serves", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     await execute(service, "exported", "print('one')\n2");
     const answer = await call(service, "export_ipynb", { session: "exported" });
     const [, link] = answer.parts;
@@ -119,7 +124,7 @@ describe("export_ipynb", () => {
 
 describe("undo", () => {
   it("tells what was undone and what can be gone back to", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     for (const code of ["x = 1", "x = 2", "x = 3"]) await execute(service, "undone", code);
     const answer = await call(service, "undo", { session: "undone", count: 2 });
     expect(answer.structured).toMatchObject({
@@ -135,7 +140,7 @@ describe("undo", () => {
   });
 
   it("says which counts work where one does not", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     await execute(service, "unknown", "x = 1");
     const refused = await call(service, "undo", { session: "unknown", count: 5 });
     expect(refused.refusal?.code).toBe("CHECKPOINT_GONE");
@@ -145,7 +150,7 @@ describe("undo", () => {
 
 describe("fork_notebook", () => {
   it("gives a copy of its own, and names what did not come along", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     await execute(service, "origin", "x = [1]\nhandle = open('f.txt', 'w')");
     const answer = await call(service, "fork_notebook", { session: "origin", to: "branch" });
     expect(answer.structured).toMatchObject({ session: "branch", from: "origin", cells: 1 });
@@ -158,7 +163,7 @@ describe("fork_notebook", () => {
   });
 
   it("refuses a name that is taken", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     await execute(service, "from", "1");
     await execute(service, "here", "1");
     const refused = await call(service, "fork_notebook", { session: "from", to: "here" });
@@ -168,7 +173,7 @@ describe("fork_notebook", () => {
 
 describe("mark_private", () => {
   it("cuts the network for good and says so", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     await execute(service, "patients", "1");
     const answer = await call(service, "mark_private", { session: "patients", reason: "names" });
     expect(textOf(answer)).toContain("Private data (names): the network is cut and stays so.");

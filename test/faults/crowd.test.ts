@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from "vitest";
 import { Notebook } from "../../src/index.js";
 import { descendants } from "../hostile/attack-runner.js";
 import { LoopWatch } from "../hostile/loop-watch.js";
-import { NotebookGround, shown } from "../support/notebook/notebook-fixture.js";
+import { NotebookFixture, shown } from "../support/notebook/notebook-fixture.js";
 
 const NOTEBOOKS = 100;
 const PATIENCE_MS = 600_000;
@@ -14,14 +14,14 @@ const STALL_MS = 3_000;
 const GROWTH_BYTES = 512 * 1024 * 1024;
 
 describe("a hundred notebooks at once", () => {
-  const ground = new NotebookGround();
+  const fixture = new NotebookFixture();
   const all = [...Array(NOTEBOOKS).keys()];
   const names = (n: number) => ({
     user: `user${n % 10}`,
     session: `crowd${n}`,
     timeout: PATIENCE_MS,
   });
-  const openAll = () => Promise.all(all.map((n) => ground.open(names(n))));
+  const openAll = () => Promise.all(all.map((n) => fixture.open(names(n))));
   const closeAll = (notebooks: readonly Notebook[]) =>
     Promise.all(notebooks.map((notebook) => notebook.close()));
   /** Closing waits for a snapshot too, but not as long as a hundred may take on a busy machine. */
@@ -37,7 +37,7 @@ describe("a hundred notebooks at once", () => {
   it(
     "run beside each other without a mix-up, and leave nothing behind",
     async () => {
-      const warm = await ground.open();
+      const warm = await fixture.open();
       await warm.run("1");
       await warm.close();
       const before = await atRest();
@@ -67,7 +67,7 @@ describe("a hundred notebooks at once", () => {
       const after = await atRest(before);
       expect(after.processes).toBeLessThanOrEqual(before.processes);
       expect(after.descriptors).toBeLessThanOrEqual(before.descriptors);
-      expect(filesBelow(ground.dir, /^(temp-|state$|egress|damaged-)/)).toEqual([]);
+      expect(filesBelow(fixture.dir, /^(temp-|state$|egress|damaged-)/)).toEqual([]);
 
       const again = await openAll();
       expect(again.map(({ state }) => [state.restored, ...state.ranAfter])).toEqual(
@@ -83,14 +83,14 @@ describe("a hundred notebooks at once", () => {
   it(
     "go with all that they had when they are removed",
     async () => {
-      const notebooks = await Notebook.list({ dir: ground.dir });
+      const notebooks = await Notebook.list({ dir: fixture.dir });
       expect(notebooks.length).toBeGreaterThan(NOTEBOOKS);
-      await Promise.all(notebooks.map((one) => Notebook.remove({ dir: ground.dir, ...one })));
-      expect(await Notebook.list({ dir: ground.dir })).toEqual([]);
-      const rooms = readdirSync(join(ground.dir, "rooms"));
+      await Promise.all(notebooks.map((one) => Notebook.remove({ dir: fixture.dir, ...one })));
+      expect(await Notebook.list({ dir: fixture.dir })).toEqual([]);
+      const rooms = readdirSync(join(fixture.dir, "rooms"));
       // A spare one waits for the next session.
       expect(rooms.filter((name) => !name.startsWith("spare-"))).toEqual([]);
-      expect(filesBelow(join(ground.dir, "notebooks"), /./)).toEqual([]);
+      expect(filesBelow(join(fixture.dir, "notebooks"), /./)).toEqual([]);
     },
     PATIENCE_MS,
   );

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Cell, Notebook } from "../../src/index.js";
 import { type NotebookDocument, readBook } from "../../src/notebook/document/journal.js";
 import { DiskStore } from "../../src/notebook/store/disk-store.js";
-import { NotebookGround, shown, until } from "../support/notebook/notebook-fixture.js";
+import { NotebookFixture, shown, until } from "../support/notebook/notebook-fixture.js";
 import { Hosts } from "./hosts.js";
 
 const KIBIBYTE = 1024;
@@ -15,7 +15,7 @@ const DISK = 24 * KIBIBYTE * KIBIBYTE;
 const LEFT = [0, 4, 8, 12, 16, 20, 24, 28, 32, 40, 48, 64];
 
 describe("a full disk", () => {
-  const ground = new NotebookGround();
+  const fixture = new NotebookFixture();
   const hosts = new Hosts();
   const dir = mkdtempSync(join(tmpdir(), "cellar-small-disk-"));
   const filler = join(dir, "filler");
@@ -59,7 +59,7 @@ describe("a full disk", () => {
   const refused = { code: "IO_ERROR", details: { errno: "ENOSPC" } };
 
   it("fails what cannot be saved, and loses nothing that was", async () => {
-    const nb = await ground.open({ dir });
+    const nb = await fixture.open({ dir });
     const { user, session } = nb.info;
     await nb.run("x = 1");
     const idle = await nb.add("x + 1");
@@ -78,7 +78,7 @@ describe("a full disk", () => {
     const after = nb.cells;
     expect(after.map(({ code }) => code)).toEqual(["x = 1", "x"]);
     await nb.close();
-    const again = await ground.open({ user, session, dir });
+    const again = await fixture.open({ user, session, dir });
     expect(again.cells).toEqual(after);
     expect(again.state).toMatchObject({
       ranAfter: [],
@@ -89,7 +89,7 @@ describe("a full disk", () => {
   });
 
   it("fails at any step of saving, and what is told is what is there", async () => {
-    const nb = await ground.open({ dir });
+    const nb = await fixture.open({ dir });
     const { user, session } = nb.info;
     const told = { saved: 0, refused: 0 };
     const unsaved: number[] = [];
@@ -117,7 +117,7 @@ describe("a full disk", () => {
     expect(told.refused).toBeGreaterThan(0);
     const cells = nb.cells;
     await nb.close();
-    const again = await ground.open({ user, session, dir });
+    const again = await fixture.open({ user, session, dir });
     expect(again.cells).toEqual(cells);
     // They may have done anything to the variables, which are kept.
     const warnings = unsaved.map((run) => `run ${run} is in the variables, but was not saved`);
@@ -125,7 +125,7 @@ describe("a full disk", () => {
   });
 
   it("keeps the snapshot that is there, tells that it is old, and takes the next one", async () => {
-    const nb = await ground.open({ dir });
+    const nb = await fixture.open({ dir });
     const { user, session } = nb.info;
     await nb.run("x = 1");
     await until(() => nb.state.snapshot?.sequence === 1);
@@ -142,12 +142,12 @@ describe("a full disk", () => {
     await until(() => nb.state.snapshot?.sequence === 4);
     expect(nb.state.warnings).toEqual([]);
     await nb.close();
-    const again = await ground.open({ user, session, dir });
+    const again = await fixture.open({ user, session, dir });
     expect(again.state).toMatchObject({ restored: 4, ranAfter: [], refused: [] });
   });
 
   it("that a cell has filled itself fails that cell, not the notebook", async () => {
-    const nb = await ground.open({ dir });
+    const nb = await fixture.open({ dir });
     await nb.run("x = 1");
     const code = `
 import os
@@ -166,21 +166,21 @@ os.close(file)
   });
 
   it("lets nobody open or make a notebook half-way", async () => {
-    const nb = await ground.open({ dir });
+    const nb = await fixture.open({ dir });
     const { user, session } = nb.info;
     await nb.run("x = 1");
     await nb.close();
     fill();
-    await expect(ground.open({ user, session, dir })).rejects.toMatchObject(refused);
-    await expect(ground.open({ dir, session: "unborn" })).rejects.toMatchObject(refused);
+    await expect(fixture.open({ user, session, dir })).rejects.toMatchObject(refused);
+    await expect(fixture.open({ dir, session: "unborn" })).rejects.toMatchObject(refused);
     free();
-    const again = await ground.open({ user, session, dir });
+    const again = await fixture.open({ user, session, dir });
     expect(shown(await again.run("x"))).toBe("1");
-    expect((await ground.open({ dir, session: "unborn" })).cells).toEqual([]);
+    expect((await fixture.open({ dir, session: "unborn" })).cells).toEqual([]);
   });
 
   it("and a kill at the same time lose nothing together", async () => {
-    const { runtime: _, ...order } = ground.options({ dir });
+    const { runtime: _, ...order } = fixture.options({ dir });
     const host = hosts.start(order);
     await host.opened();
     const first = await host.ask("run", "x = 1");
@@ -189,7 +189,7 @@ os.close(file)
     expect(second.error).toMatchObject({ code: "IO_ERROR" });
     await host.kill();
     free();
-    const nb = await ground.open({ dir, user: order.user, session: order.session });
+    const nb = await fixture.open({ dir, user: order.user, session: order.session });
     expect(nb.cells).toEqual([first.value]);
     expect(nb.state).toMatchObject({ refused: [], warnings: [] });
     await nb.replay();

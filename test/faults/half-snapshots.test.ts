@@ -4,7 +4,7 @@ import { buffer } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { DiskStore } from "../../src/notebook/store/disk-store.js";
 import type { NotebookId } from "../../src/notebook/store/store.js";
-import { NotebookGround, shown, until } from "../support/notebook/notebook-fixture.js";
+import { NotebookFixture, shown, until } from "../support/notebook/notebook-fixture.js";
 import { Hosts } from "./hosts.js";
 
 const MEBIBYTE = 1024 * 1024;
@@ -31,10 +31,10 @@ print(killed > 0)
 `;
 
 describe("a snapshot that is interrupted half-way", () => {
-  const ground = new NotebookGround();
+  const fixture = new NotebookFixture();
   const hosts = new Hosts();
-  const blobsOf = (id: NotebookId) => new DiskStore(ground.dir).blobs(id);
-  const folderOf = (id: NotebookId) => join(new DiskStore(ground.dir).heads.folderOf(id), "blobs");
+  const blobsOf = (id: NotebookId) => new DiskStore(fixture.dir).blobs(id);
+  const folderOf = (id: NotebookId) => join(new DiskStore(fixture.dir).heads.folderOf(id), "blobs");
 
   /** The sizes of what is being written. */
   const unfinished = (id: NotebookId): number[] =>
@@ -51,10 +51,10 @@ describe("a snapshot that is interrupted half-way", () => {
   };
 
   it("by kill -9 of the host leaves the one before, and nothing of itself", async () => {
-    const { runtime: _, ...order } = ground.options();
+    const { runtime: _, ...order } = fixture.options();
     const { user, session } = order;
     const id = { user, session };
-    const first = await ground.open(id);
+    const first = await fixture.open(id);
     await first.run("x = 1");
     await first.close();
     for (let kill = 0; kill < KILLS; kill += 1) {
@@ -66,7 +66,7 @@ describe("a snapshot that is interrupted half-way", () => {
       expect(unfinished(id).length).toBeGreaterThan(0);
       await expectWhole(id);
     }
-    const nb = await ground.open(id);
+    const nb = await fixture.open(id);
     expect(nb.state).toMatchObject({ restored: 1, ranAfter: [2, 3, 4], refused: [], warnings: [] });
     await until(() => unfinished(id).length === 0);
     expect(shown(await nb.run("(x, 'large' in globals())"))).toBe("(1, False)");
@@ -82,14 +82,14 @@ describe("a snapshot that is interrupted half-way", () => {
   });
 
   it("takes with it what a deleted cell did, and that is told", async () => {
-    const { runtime: _, ...order } = ground.options();
+    const { runtime: _, ...order } = fixture.options();
     const { user, session } = order;
     const host = hosts.start(order);
     await host.opened();
     await host.ask("run", FILL);
     expect((await host.ask("delete", "1")).error).toBeUndefined();
     await host.kill();
-    const nb = await ground.open({ user, session });
+    const nb = await fixture.open({ user, session });
     expect(nb.state).toMatchObject({ restored: null, ranAfter: [] });
     expect(nb.state.warnings.join("\n")).toMatch(/a deleted cell is missing/);
     const cell = await nb.run("'large' in globals()");
@@ -99,7 +99,7 @@ describe("a snapshot that is interrupted half-way", () => {
   });
 
   it("by the cell that kills its writer leaves the one before, and the truth is told", async () => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     const { user, session } = nb.info;
     const id = { user, session };
     await nb.run("x = 1");
@@ -117,7 +117,7 @@ describe("a snapshot that is interrupted half-way", () => {
     expect(nb.state.warnings).toEqual([]);
     expect(unfinished(id)).toEqual([]);
     await nb.close();
-    const again = await ground.open(id);
+    const again = await fixture.open(id);
     expect(again.state).toMatchObject({ restored: 3, ranAfter: [], refused: [] });
     expect(shown(await again.run("x"))).toBe("2");
   });

@@ -12,7 +12,7 @@ import { describe, expect, it } from "vitest";
 import { Notebook } from "../../src/index.js";
 import { DiskStore } from "../../src/notebook/store/disk-store.js";
 import type { NotebookId } from "../../src/notebook/store/store.js";
-import { NotebookGround, shown } from "../support/notebook/notebook-fixture.js";
+import { NotebookFixture, shown } from "../support/notebook/notebook-fixture.js";
 
 /** The cells of a program that kept them all in one file. */
 const FOREIGN = JSON.stringify({
@@ -20,13 +20,13 @@ const FOREIGN = JSON.stringify({
 });
 
 describe("files that this version did not write as they are", () => {
-  const ground = new NotebookGround();
-  const folderOf = (id: NotebookId) => new DiskStore(ground.dir).heads.folderOf(id);
+  const fixture = new NotebookFixture();
+  const folderOf = (id: NotebookId) => new DiskStore(fixture.dir).heads.folderOf(id);
 
   /** A notebook with three cells that is closed. */
   const closed = async (): Promise<NotebookId> => {
-    const { user, session } = ground.options();
-    const nb = await ground.open({ user, session });
+    const { user, session } = fixture.options();
+    const nb = await fixture.open({ user, session });
     for (const n of [0, 1, 2]) await nb.run(`x = ${n}`);
     await nb.close();
     return { user, session };
@@ -50,7 +50,7 @@ describe("files that this version did not write as they are", () => {
   const expectUntouched = async (id: NotebookId, code: string, message: RegExp): Promise<void> => {
     const before = filesOf(id);
     for (const takeover of [false, true]) {
-      await expect(ground.open({ ...id, takeover })).rejects.toMatchObject({
+      await expect(fixture.open({ ...id, takeover })).rejects.toMatchObject({
         code,
         message: expect.stringMatching(message),
         remedy: expect.stringMatching(/nothing .*was changed/i),
@@ -60,7 +60,7 @@ describe("files that this version did not write as they are", () => {
   };
 
   it("are left alone when another program keeps a notebook there", async () => {
-    const { user, session } = ground.options();
+    const { user, session } = fixture.options();
     mkdirSync(folderOf({ user, session }), { recursive: true });
     writeFileSync(join(folderOf({ user, session }), "cells.json"), FOREIGN);
     await expectUntouched({ user, session }, "UNSUPPORTED", /another program/);
@@ -75,7 +75,7 @@ describe("files that this version did not write as they are", () => {
 
   it("are left alone when a later version wrote what is in the file", async () => {
     const id = await closed();
-    const { heads } = new DiskStore(ground.dir);
+    const { heads } = new DiskStore(fixture.dir);
     const stored = await heads.get(id);
     const head = { ...(stored?.head as object), version: 3, tomorrow: true };
     await heads.cas(id, head, stored?.rev ?? 0);
@@ -95,7 +95,7 @@ describe("files that this version did not write as they are", () => {
       damage(newestOf(id));
       const bytes = digest(newestOf(id));
       // The newest one has let the notebook go, the one before has not: but this process has.
-      const nb = await ground.open(id);
+      const nb = await fixture.open(id);
       expect(nb.cells.map(({ code }) => code)).toEqual(["x = 0", "x = 1", "x = 2"]);
       expect(nb.state.warnings.join("\n")).toMatch(/a damaged file was put aside: .*damaged-head-/);
       await nb.replay();
@@ -103,7 +103,7 @@ describe("files that this version did not write as they are", () => {
       await nb.close();
       const aside = [...filesOf(id)].filter(([name]) => name.startsWith("damaged-"));
       expect(aside.map(([, content]) => content)).toEqual([bytes]);
-      expect((await ground.open(id)).state.warnings).toEqual([]);
+      expect((await fixture.open(id)).state.warnings).toEqual([]);
     });
 
     it(`are put aside when every one ${what}, and none is begun in their place`, async () => {
@@ -111,7 +111,7 @@ describe("files that this version did not write as they are", () => {
       for (const path of headsOf(id)) damage(path);
       const bytes = headsOf(id).map(digest).sort();
       for (let tries = 0; tries < 2; tries += 1) {
-        await expect(ground.open(id)).rejects.toMatchObject({
+        await expect(fixture.open(id)).rejects.toMatchObject({
           code: "DAMAGED",
           remedy: expect.stringContaining("damaged-head-"),
         });
@@ -120,21 +120,21 @@ describe("files that this version did not write as they are", () => {
       expect(aside.map(([, content]) => content).sort()).toEqual(bytes);
       expect(headsOf(id)).toEqual([]);
       const { user } = id;
-      const listed = await Notebook.list({ dir: ground.dir, user });
+      const listed = await Notebook.list({ dir: fixture.dir, user });
       const entry = listed.find(({ session }) => session === id.session);
       expect(entry?.problem).toMatch(/no revision of the notebook is whole/);
     });
   }
 
   it("are opened when they are from before content had generations, and go on from there", async () => {
-    const { user, session } = ground.options();
+    const { user, session } = fixture.options();
     const id = { user, session };
-    const nb = await ground.open(id);
+    const nb = await fixture.open(id);
     await nb.run("x = 1");
     await nb.run("print('.' * 9000)");
     await nb.close();
-    await age(new DiskStore(ground.dir), id);
-    const again = await ground.open(id);
+    await age(new DiskStore(fixture.dir), id);
+    const again = await fixture.open(id);
     expect(again.state).toMatchObject({ restored: 2, ranAfter: [], refused: [], warnings: [] });
     expect(shown(again.show(2))).toBe(`${".".repeat(9000)}\n`);
     expect(shown(await again.run("x"))).toBe("1");
@@ -142,23 +142,23 @@ describe("files that this version did not write as they are", () => {
     await again.rerun(2);
     expect(shown(await again.run("print('.' * 9000)"))).toBe(`${".".repeat(9000)}\n`);
     await again.close();
-    const last = await ground.open(id);
+    const last = await fixture.open(id);
     expect(last.cells.map(shown)).toEqual(["", ".".repeat(9000), "1", ".".repeat(9000)].map(lined));
     expect(last.state).toMatchObject({ ranAfter: [], refused: [], warnings: [] });
   });
 
   it("are told when the record of a cell cannot be read, and the other cells are there", async () => {
-    const { user, session } = ground.options();
-    const nb = await ground.open({ user, session });
+    const { user, session } = fixture.options();
+    const nb = await fixture.open({ user, session });
     await nb.run("x = 1");
     await nb.run("print('.' * 9000)");
     await nb.close();
-    const blobs = new DiskStore(ground.dir).blobs({ user, session });
+    const blobs = new DiskStore(fixture.dir).blobs({ user, session });
     for await (const ref of blobs.list()) {
       const path = blobs.locate?.(ref) ?? "";
       if (ref.bytes > 9000) truncateSync(path, 100);
     }
-    const again = await ground.open({ user, session });
+    const again = await fixture.open({ user, session });
     expect(again.show(1)).toMatchObject({ code: "x = 1", state: "COMPLETED" });
     expect(again.cells).toHaveLength(2);
     expect(JSON.stringify(again.show(2))).toMatch(/damaged/);
@@ -170,18 +170,18 @@ describe("files that this version did not write as they are", () => {
 
   it("are told when the key is no key, which is never replaced", async () => {
     const id = await closed();
-    const path = join(ground.dir, "key");
+    const path = join(fixture.dir, "key");
     const key = readFileSync(path);
     try {
       truncateSync(path, 7);
       const before = filesOf(id);
-      await expect(ground.open(id)).rejects.toMatchObject({ code: "DAMAGED" });
+      await expect(fixture.open(id)).rejects.toMatchObject({ code: "DAMAGED" });
       expect(statSync(path).size).toBe(7);
       expect(filesOf(id)).toEqual(before);
     } finally {
       writeFileSync(path, key);
     }
-    expect((await ground.open(id)).state.refused).toEqual([]);
+    expect((await fixture.open(id)).state.refused).toEqual([]);
   });
 });
 

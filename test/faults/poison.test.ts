@@ -16,7 +16,7 @@ import {
 } from "../../src/notebook/document/head.js";
 import { DiskStore } from "../../src/notebook/store/disk-store.js";
 import type { NotebookId } from "../../src/notebook/store/store.js";
-import { NotebookGround, shown, until } from "../support/notebook/notebook-fixture.js";
+import { NotebookFixture, shown, until } from "../support/notebook/notebook-fixture.js";
 
 /** What Python would run if anybody read it. */
 const PICKLE = Buffer.from("cos\nsystem\n(S'touch /workspace/planted'\ntR.");
@@ -29,17 +29,17 @@ interface Closed {
 }
 
 describe("a poisoned snapshot", () => {
-  const ground = new NotebookGround();
+  const fixture = new NotebookFixture();
 
   const closed = async (): Promise<Closed> => {
-    const { user, session } = ground.options();
-    const nb = await ground.open({ user, session });
+    const { user, session } = fixture.options();
+    const nb = await fixture.open({ user, session });
     for (const n of [1, 2]) {
       await nb.run(`x = ${n}`);
       await until(() => nb.state.snapshot?.sequence === n);
     }
     await nb.close();
-    const [id, store] = [{ user, session }, new DiskStore(ground.dir)];
+    const [id, store] = [{ user, session }, new DiskStore(fixture.dir)];
     const [newer, older] = (await headOf(store, id)).snapshots;
     if (newer === undefined || older === undefined) throw new Error("there are no two snapshots");
     return { id, store, snapshots: [newer, older] };
@@ -50,7 +50,7 @@ describe("a poisoned snapshot", () => {
 
   /** It is told, the older one is used, nothing was run, and the cell after it can be replayed. */
   const expectOlder = async ({ id }: Closed, reason: RegExp): Promise<void> => {
-    const nb = await ground.open(id);
+    const nb = await fixture.open(id);
     expect(nb.state).toMatchObject({
       restored: 1,
       ranAfter: [2],
@@ -133,7 +133,7 @@ describe("a poisoned snapshot", () => {
       await expectOlder(all, /seal/);
       const { aside } = await headOf(store, id);
       expect(aside.map(({ snapshot }) => snapshot)).toEqual([forged]);
-      const nb = await ground.open(id);
+      const nb = await fixture.open(id);
       await nb.close();
       expect(await store.blobs(id).has(forged.blob)).toBe(true);
     });
@@ -142,7 +142,7 @@ describe("a poisoned snapshot", () => {
   it("leaves empty variables where there is no other, and never a silent loss", async () => {
     const all = await closed();
     for (const snapshot of all.snapshots) writeFileSync(pathOf(all, snapshot), PICKLE);
-    const nb = await ground.open(all.id);
+    const nb = await fixture.open(all.id);
     expect(nb.state).toMatchObject({
       restored: null,
       snapshot: null,
@@ -158,8 +158,8 @@ describe("a poisoned snapshot", () => {
 
   it("is of no use to one who has another key", async () => {
     const all = await closed();
-    writeFileSync(join(ground.dir, "key"), randomBytes(32));
-    const nb = await ground.open(all.id);
+    writeFileSync(join(fixture.dir, "key"), randomBytes(32));
+    const nb = await fixture.open(all.id);
     expect(nb.state.refused).toHaveLength(2);
     expect(nb.state).toMatchObject({ restored: null, ranAfter: [1, 2] });
   });

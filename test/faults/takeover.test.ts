@@ -6,7 +6,7 @@ import { parseHead } from "../../src/notebook/document/head.js";
 import { usersOf } from "../../src/notebook/run/room-users.js";
 import { DiskStore } from "../../src/notebook/store/disk-store.js";
 import type { NotebookId } from "../../src/notebook/store/store.js";
-import { NotebookGround, shown, until } from "../support/notebook/notebook-fixture.js";
+import { NotebookFixture, shown, until } from "../support/notebook/notebook-fixture.js";
 import { Hosts } from "./hosts.js";
 
 /** Above what any system gives. */
@@ -22,15 +22,15 @@ for count in range(100_000):
 `;
 
 describe("a notebook that is taken over", () => {
-  const ground = new NotebookGround();
+  const fixture = new NotebookFixture();
   const hosts = new Hosts();
   const headOf = async (id: NotebookId) =>
-    parseHead((await new DiskStore(ground.dir).heads.get(id))?.head, id.session);
-  const folderOf = (room: string) => join(ground.dir, "rooms", room);
+    parseHead((await new DiskStore(fixture.dir).heads.get(id))?.head, id.session);
+  const folderOf = (room: string) => join(fixture.dir, "rooms", room);
 
   /** Another process that has the notebook, and whose cell writes on and on. */
   const scribbling = async () => {
-    const { runtime: _, ...order } = ground.options({ timeout: 120_000 });
+    const { runtime: _, ...order } = fixture.options({ timeout: 120_000 });
     const { user, session } = order;
     const host = hosts.start(order);
     await host.opened();
@@ -54,7 +54,7 @@ describe("a notebook that is taken over", () => {
   it("has files that a former owner cannot write, be its process stopped or not", async () => {
     const { host, id, room, answer, written } = await scribbling();
     host.signal("SIGSTOP");
-    const nb = await ground.open({ ...id, takeover: true });
+    const nb = await fixture.open({ ...id, takeover: true });
     expect((await nb.getFile("before")).toString()).toBe("kept");
     await nb.run("with open('shared', 'w') as file: file.write('mine')");
     await written();
@@ -64,7 +64,7 @@ describe("a notebook that is taken over", () => {
     // It is told without a change of its own, and its cell ends.
     host.signal("SIGCONT");
     expect((await answer).error).toMatchObject({ code: "CONFLICT" });
-    const place = { root: join(ground.dir, "rooms"), name: room };
+    const place = { root: join(fixture.dir, "rooms"), name: room };
     await until(async () => (await usersOf(place)).length === 0);
     expect((await nb.getFile("shared")).toString()).toBe("mine");
     await nb.close();
@@ -75,7 +75,7 @@ describe("a notebook that is taken over", () => {
       undefined,
       undefined,
     ]);
-    const again = await ground.open(id);
+    const again = await fixture.open(id);
     expect((await again.getFile("shared")).toString()).toBe("mine");
     expect((await headOf(id)).room).toBe(head.room);
   });
@@ -83,7 +83,7 @@ describe("a notebook that is taken over", () => {
   it("keeps its folder where the former owner is dead", async () => {
     const { host, id, room } = await scribbling();
     await host.kill();
-    const nb = await ground.open({ ...id, takeover: true });
+    const nb = await fixture.open({ ...id, takeover: true });
     expect((await headOf(id)).room).toBe(room);
     expect((await nb.getFile("before")).toString()).toBe("kept");
   });
@@ -91,12 +91,12 @@ describe("a notebook that is taken over", () => {
   it("leaves its folder to processes of a dead owner that do not end", async () => {
     const { host, id, room, written } = await scribbling();
     host.signal("SIGSTOP");
-    const { heads } = new DiskStore(ground.dir);
+    const { heads } = new DiskStore(fixture.dir);
     const stored = await heads.get(id);
     const head = parseHead(stored?.head, id.session);
     const owner = head.owner && { ...head.owner, pid: NO_PID };
     await heads.cas(id, { ...head, owner }, stored?.rev ?? 0);
-    const nb = await ground.open(id);
+    const nb = await fixture.open(id);
     await nb.putFile("shared", "mine");
     await written();
     await written();
@@ -108,28 +108,28 @@ describe("a notebook that is taken over", () => {
   it("is copied by a later one where the one who took it over died before it could", async () => {
     const { host, id, room } = await scribbling();
     host.signal("SIGSTOP");
-    const { heads } = new DiskStore(ground.dir);
+    const { heads } = new DiskStore(fixture.dir);
     const stored = await heads.get(id);
     const head = parseHead(stored?.head, id.session);
     await heads.cas(id, { ...head, owner: null, roomSharedWith: head.owner }, stored?.rev ?? 0);
-    const nb = await ground.open(id);
+    const nb = await fixture.open(id);
     expect((await nb.getFile("before")).toString()).toBe("kept");
     const now = await headOf(id);
     expect([now.room === room, now.leftRooms]).toEqual([false, [room]]);
   });
 
   it("refuses files that the former owner would put there, and removes its folders", async () => {
-    const options = ground.options();
-    const former = ground.keep(await Notebook.open(options));
+    const options = fixture.options();
+    const former = fixture.keep(await Notebook.open(options));
     await former.putFile("one", "1");
-    const nb = ground.keep(await Notebook.open({ ...options, takeover: true }));
+    const nb = fixture.keep(await Notebook.open({ ...options, takeover: true }));
     await expect(former.putFile("two", "2")).rejects.toMatchObject({ code: "CONFLICT" });
     await expect(former.run("1")).rejects.toMatchObject({ code: "CONFLICT" });
     expect((await nb.files()).files.map(({ path }) => path)).toEqual(["one"]);
     await former.close();
     await nb.close();
     await Notebook.remove(options);
-    const rooms = readdirSync(join(ground.dir, "rooms"));
+    const rooms = readdirSync(join(fixture.dir, "rooms"));
     const mine = rooms.filter((room) => {
       const sign = join(folderOf(room), "notebook");
       return existsSync(sign) && readFileSync(sign, "utf8").includes(`"${options.session}"`);

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { NotebookGround, shown } from "../support/notebook/notebook-fixture.js";
+import { NotebookFixture, shown } from "../support/notebook/notebook-fixture.js";
 import { type Host, Hosts } from "./hosts.js";
 
 describe("a notebook that another process holds", () => {
-  const ground = new NotebookGround();
+  const fixture = new NotebookFixture();
   const hosts = new Hosts();
 
   const held = async (): Promise<{ host: Host; names: { user: string; session: string } }> => {
-    const { runtime: _, ...order } = ground.options();
+    const { runtime: _, ...order } = fixture.options();
     const host = hosts.start(order);
     await host.opened();
     await host.ask("run", "x = 41");
@@ -19,7 +19,7 @@ describe("a notebook that another process holds", () => {
     const { host, names } = await held();
     const message = expect.stringContaining(`process ${host.pid} `);
     for (let tries = 0; tries < 3; tries += 1) {
-      await expect(ground.open(names)).rejects.toMatchObject({
+      await expect(fixture.open(names)).rejects.toMatchObject({
         code: "LOCKED",
         message,
         details: { owner: { pid: host.pid }, liveness: "alive" },
@@ -33,7 +33,7 @@ describe("a notebook that another process holds", () => {
   it("is open to the next one when that process was killed", async () => {
     const { host, names } = await held();
     await host.kill();
-    const nb = await ground.open(names);
+    const nb = await fixture.open(names);
     await nb.replay();
     expect(shown(await nb.run("x"))).toBe("41");
     expect(nb.info.epoch).toBe(2);
@@ -42,7 +42,7 @@ describe("a notebook that another process holds", () => {
   it("is open to the next one when that process has closed it", async () => {
     const { host, names } = await held();
     expect((await host.ask("close")).error).toBeUndefined();
-    const nb = await ground.open(names);
+    const nb = await fixture.open(names);
     expect(nb.state).toMatchObject({ restored: 1, ranAfter: [] });
     expect(shown(await nb.run("x"))).toBe("41");
   });
@@ -51,7 +51,7 @@ describe("a notebook that another process holds", () => {
     const { host, names } = await held();
     await host.kill();
     const { user, session } = names;
-    const { runtime: _, ...order } = ground.options({ user, session });
+    const { runtime: _, ...order } = fixture.options({ user, session });
     const rivals = [1, 2, 3].map(() => hosts.start(order));
     const first = await Promise.all(rivals.map((rival) => rival.next()));
     expect(first.filter((said) => said?.at === "open")).toHaveLength(1);
@@ -62,8 +62,8 @@ describe("a notebook that another process holds", () => {
   it("is not written by that process any more after a takeover", async () => {
     const { host, names } = await held();
     host.signal("SIGSTOP");
-    await expect(ground.open(names)).rejects.toMatchObject({ code: "LOCKED" });
-    const nb = await ground.open({ ...names, takeover: true });
+    await expect(fixture.open(names)).rejects.toMatchObject({ code: "LOCKED" });
+    const nb = await fixture.open({ ...names, takeover: true });
     await nb.replay();
     const mine = await nb.run("x += 1\nx");
     expect(shown(mine)).toBe("42");
@@ -77,7 +77,7 @@ describe("a notebook that another process holds", () => {
     expect(nb.cells).toEqual(cells);
     expect(shown(await nb.run("x"))).toBe("42");
     await nb.close();
-    const again = await ground.open(names);
+    const again = await fixture.open(names);
     expect(again.cells.map(({ code }) => code)).toEqual(["x = 41", "x += 1\nx", "x"]);
     const restored = again.cells[2]?.number;
     expect(again.state).toMatchObject({ restored, ranAfter: [], refused: [], warnings: [] });

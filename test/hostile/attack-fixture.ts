@@ -1,37 +1,37 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import { isCellarError, NativeRuntime } from "../../src/index.js";
-import { Arena, CONFIG } from "./attack-runner.js";
+import { AttackRunner, CONFIG } from "./attack-runner.js";
 
-/** The arena of a test file. Where a machine has no walls, the tests are skipped and say why. */
-export class Grounds {
-  #arena: Arena | undefined;
+/** The runner of a test file. Where a machine has no walls, the tests are skipped and say why. */
+export class AttackFixture {
+  #runner: AttackRunner | undefined;
 
   constructor() {
     const absence = needWalls();
     beforeAll(async () => {
-      if (absence() === undefined) this.#arena = await Arena.open();
+      if (absence() === undefined) this.#runner = await AttackRunner.open();
     });
-    afterAll(() => this.#arena?.[Symbol.asyncDispose]());
+    afterAll(() => this.#runner?.[Symbol.asyncDispose]());
   }
 
-  get arena(): Arena {
-    if (this.#arena === undefined) throw new Error("the arena is not open");
-    return this.#arena;
+  get runner(): AttackRunner {
+    if (this.#runner === undefined) throw new Error("the runner is not open");
+    return this.#runner;
   }
 
   /** After the group the host is as healthy as before. */
   keepHost(): void {
-    afterAll(() => this.#arena?.expectHealth());
+    afterAll(() => this.#runner?.expectHealth());
   }
 
   /** After each test the session beside the attacked one still answers. */
   keepNeighbour(): void {
     afterEach(async () => {
       try {
-        await this.#arena?.expectNeighbour();
+        await this.#runner?.expectNeighbour();
       } catch (error) {
         // The next test is not to fail for what this one did.
-        await this.#arena?.furnishNeighbour();
+        await this.#runner?.furnishNeighbour();
         throw error;
       }
     });

@@ -26,9 +26,9 @@ const GROWTH_BYTES = 256 * 1024 * 1024;
 const DEADLINE_MS = 20_000;
 
 /** A host worth attacking, with a session beside the attacked one. */
-export class Arena implements AsyncDisposable {
+export class AttackRunner implements AsyncDisposable {
   readonly runtime: NativeRuntime;
-  readonly folder = mkdtempSync(join(tmpdir(), "arena-"));
+  readonly folder = mkdtempSync(join(tmpdir(), "runner-"));
   readonly canary = join(this.folder, "canary");
   /** Connections that reached the host's port; there must be none. */
   connections = 0;
@@ -51,18 +51,18 @@ export class Arena implements AsyncDisposable {
     this.#sharedMemory = holdSharedMemory();
   }
 
-  static async open(): Promise<Arena> {
+  static async open(): Promise<AttackRunner> {
     process.env.HOST_SECRET = SECRET;
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const runtime = new NativeRuntime();
     const neighbour = await runtime.createSandbox(CONFIG);
-    const arena = new Arena(server, neighbour, runtime);
-    await arena.furnishNeighbour();
+    const runner = new AttackRunner(server, neighbour, runtime);
+    await runner.furnishNeighbour();
     // Until it keeps as many checkpoints as it may, each question adds a process.
-    for (let asked = 0; asked < 3; asked += 1) await arena.expectNeighbour();
-    await arena.#rest();
-    return arena;
+    for (let asked = 0; asked < 3; asked += 1) await runner.expectNeighbour();
+    await runner.#rest();
+    return runner;
   }
 
   get port(): number {

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { CodeExecution, ISandbox } from "../../src/index.js";
-import { type Arena, SECRET } from "./attack-runner.js";
+import { type AttackRunner, SECRET } from "./attack-runner.js";
 import type { Expectation } from "./expectations.js";
 
 const SEPARATOR = /^#%%\n/m;
@@ -8,7 +8,7 @@ const KEPT = 7;
 
 /** Runs a hostile cell in a session that has something to lose, and checks what is always true. */
 export async function attack(
-  arena: Arena,
+  runner: AttackRunner,
   code: string | readonly string[],
   expectation: Expectation,
 ): Promise<void> {
@@ -16,7 +16,7 @@ export async function attack(
   const runs: CodeExecution[] = [];
   let background = "";
   const open = () =>
-    arena.sandbox({
+    runner.sandbox({
       ...expectation.config,
       onBackground: (text) => {
         background += text;

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { hostTool, type LLMQuery } from "../../src/index.js";
 import { expectNextCell } from "./attack.js";
-import { Grounds } from "./attack-fixture.js";
+import { AttackFixture } from "./attack-fixture.js";
 
-const grounds = new Grounds();
+const fixture = new AttackFixture();
 
 /** Past the functions, to what sends their questions. */
 const SERVICE = [
@@ -109,11 +109,11 @@ const order = hostTool({
 });
 
 describe("forged questions to the host", () => {
-  grounds.keepHost();
-  grounds.keepNeighbour();
+  fixture.keepHost();
+  fixture.keepNeighbour();
 
   it.each(Object.entries(FORGERIES))("%s", async (_name, { code, told }) => {
-    await using sandbox = await grounds.arena.sandbox({
+    await using sandbox = await fixture.runner.sandbox({
       onLLMQuery,
       onRLMQuery: async () => "x",
       tools: { order },
@@ -135,7 +135,7 @@ describe("forged questions to the host", () => {
     const asked = new Promise<void>((resolve) => {
       tellAsked = resolve;
     });
-    await using sandbox = await grounds.arena.sandbox({
+    await using sandbox = await fixture.runner.sandbox({
       onLLMQuery: (prompt) => {
         if (prompt === "second") return "second answer";
         tellAsked();
@@ -154,7 +154,7 @@ describe("forged questions to the host", () => {
   });
 
   it("a flood whose answers are not read costs the session, not the host", async () => {
-    await using sandbox = await grounds.arena.sandbox({
+    await using sandbox = await fixture.runner.sandbox({
       onLLMQuery: () => "x".repeat(1_000_000),
       timeout: 30_000,
     });

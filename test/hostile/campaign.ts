@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { attack } from "./attack.js";
-import type { Grounds } from "./attack-fixture.js";
+import type { AttackFixture } from "./attack-fixture.js";
 import type { Expectation } from "./expectations.js";
 
 const cellSchema = z.array(z.object({ id: z.string(), category: z.string(), code: z.string() }));
@@ -16,7 +16,7 @@ export function readCells(name: string): readonly HostileCell[] {
 export function campaign(
   cells: readonly HostileCell[],
   expectations: Readonly<Record<string, Expectation>>,
-  grounds: Grounds,
+  fixture: AttackFixture,
 ): void {
   it("has an expectation for every cell, and a cell for every expectation", () => {
     expect(Object.keys(expectations).sort()).toEqual(cells.map(({ id }) => id).sort());
@@ -24,14 +24,14 @@ export function campaign(
 
   for (const category of new Set(cells.map((cell) => cell.category))) {
     describe(category, () => {
-      grounds.keepHost();
-      grounds.keepNeighbour();
+      fixture.keepHost();
+      fixture.keepNeighbour();
 
       for (const { id, code } of cells.filter((cell) => cell.category === category)) {
         it(id, async () => {
           const expectation = expectations[id];
           if (expectation === undefined) throw new Error(`no expectation for ${id}`);
-          await attack(grounds.arena, code, expectation);
+          await attack(fixture.runner, code, expectation);
         });
       }
     });

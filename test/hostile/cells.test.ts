@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { attack, expectNextCell } from "./attack.js";
-import { Grounds } from "./attack-fixture.js";
+import { AttackFixture } from "./attack-fixture.js";
 import { SECRET } from "./attack-runner.js";
 import { campaign, readCells } from "./campaign.js";
 import { EXPECTATIONS } from "./expectations.js";
@@ -11,20 +11,20 @@ const POLICY = /^ast-/;
 
 const cells = readCells("cells.json");
 
-const grounds = new Grounds();
+const fixture = new AttackFixture();
 
 campaign(
   cells.filter(({ id }) => !ELSEWHERE.test(id) && !POLICY.test(id)),
   EXPECTATIONS,
-  grounds,
+  fixture,
 );
 
 describe("ways around a policy", () => {
-  grounds.keepHost();
+  fixture.keepHost();
 
   const policyCells = cells.filter(({ id }) => POLICY.test(id));
   it.each(policyCells.map(({ id, code }) => [id, code] as const))("%s", async (_id, code) => {
-    await using sandbox = await grounds.arena.sandbox();
+    await using sandbox = await fixture.runner.sandbox();
     const run = await sandbox.execute(code);
     expect(run.stdout).toContain("REACHED");
     expect(run.stdout + run.stderr).not.toContain("PWNED");
@@ -34,35 +34,35 @@ describe("ways around a policy", () => {
 });
 
 describe("with a target that is really there", () => {
-  grounds.keepHost();
+  fixture.keepHost();
 
   it("refuses the host's port, where something listens", async () => {
-    const code = `import socket; socket.create_connection(('127.0.0.1', ${grounds.arena.port}), 2); print('PWNED')`;
-    await attack(grounds.arena, code, {
+    const code = `import socket; socket.create_connection(('127.0.0.1', ${fixture.runner.port}), 2); print('PWNED')`;
+    await attack(fixture.runner, code, {
       check: ({ last }) => expect(last.error?.type).toBe("ConnectionRefusedError"),
     });
   });
 
   it("does not show a file of the host", async () => {
-    await attack(grounds.arena, `print(open(${JSON.stringify(grounds.arena.canary)}).read())`, {
+    await attack(fixture.runner, `print(open(${JSON.stringify(fixture.runner.canary)}).read())`, {
       check: ({ last }) => expect(last.error?.type).toBe("FileNotFoundError"),
     });
   });
 
   it("does not show the host's environment", async () => {
     const code = "import os, subprocess\nprint(dict(os.environ), subprocess.getoutput('env'))";
-    await attack(grounds.arena, code, {
+    await attack(fixture.runner, code, {
       check: ({ last }) => expect(last.stdout).not.toContain(SECRET),
     });
   });
 
   it("had a shared memory segment to find, where the host can make one", () => {
-    if (!grounds.arena.holdsSharedMemory)
+    if (!fixture.runner.holdsSharedMemory)
       console.warn("no python3 on the host: iso-04 had no target");
   });
 
   it("ends what a cell left running together with a cell that must be killed", async () => {
-    await using sandbox = await grounds.arena.sandbox({ timeout: 800, grace: 200 });
+    await using sandbox = await fixture.runner.sandbox({ timeout: 800, grace: 200 });
     const spun = await sandbox.execute(
       "import subprocess\nfor _ in range(3): subprocess.Popen(['sh', '-c', 'while :; do :; done'])",
     );

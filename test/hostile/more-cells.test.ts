@@ -1,7 +1,7 @@
-import { Grounds } from "./attack-fixture.js";
+import { AttackFixture } from "./attack-fixture.js";
 import { campaign, readCells } from "./campaign.js";
 import { MORE_EXPECTATIONS } from "./more-expectations.js";
 
-const grounds = new Grounds();
+const fixture = new AttackFixture();
 
-campaign(readCells("more-cells.json"), MORE_EXPECTATIONS, grounds);
+campaign(readCells("more-cells.json"), MORE_EXPECTATIONS, fixture);

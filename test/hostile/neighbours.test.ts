@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CodeExecution, ISandbox } from "../../src/index.js";
-import { Grounds } from "./attack-fixture.js";
+import { AttackFixture } from "./attack-fixture.js";
 
 /** One session takes what it can of something, then another one needs a little of it. */
 interface Contest {
@@ -87,14 +87,14 @@ except OSError as error:
     print(error.errno)
 `;
 
-const grounds = new Grounds();
+const fixture = new AttackFixture();
 
 describe("what one session takes, another still has", () => {
-  grounds.keepHost();
+  fixture.keepHost();
 
   it.each(CONTESTS)("$name", async ({ take, need, got }) => {
-    await using greedy = await grounds.arena.sandbox();
-    await using modest = await grounds.arena.sandbox();
+    await using greedy = await fixture.runner.sandbox();
+    await using modest = await fixture.runner.sandbox();
     expect((await greedy.execute(take)).status).toBe("ok");
     const run = await modest.execute(need);
     expect(run.status, run.error?.message).toBe("ok");
@@ -102,8 +102,8 @@ describe("what one session takes, another still has", () => {
   });
 
   it("checkpoints, when descriptors in flight are used up", async () => {
-    await using greedy = await grounds.arena.sandbox();
-    await using modest = await grounds.arena.sandbox();
+    await using greedy = await fixture.runner.sandbox();
+    await using modest = await fixture.runner.sandbox();
     const flood = await greedy.execute(IN_FLIGHT);
     expect(flood.stdout).toBe("109\n");
     await modest.execute("first = 1");
@@ -123,7 +123,7 @@ describe("a pool that hostile sessions came from", () => {
     ].join("\n");
     const draws = new Set<string>();
     for (let round = 0; round < 6; round += 1) {
-      await using sandbox: ISandbox = await grounds.arena.sandbox();
+      await using sandbox: ISandbox = await fixture.runner.sandbox();
       const seen = await sandbox.execute(
         "import builtins, json, os, random, sys\nprint(hasattr(builtins, 'leak'), hasattr(sys, 'leak'), hasattr(json, 'leak'), 'LEAK' in os.environ, os.listdir('/tmp'), sys.getrecursionlimit() > 500)\nrandom.random()",
       );
@@ -132,7 +132,7 @@ describe("a pool that hostile sessions came from", () => {
       await sandbox.execute(spoil);
     }
     expect(draws.size).toBe(6);
-    await grounds.arena.expectHealth();
+    await fixture.runner.expectHealth();
   });
 });
 

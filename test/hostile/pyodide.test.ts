@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, expect } from "vitest";
 import { PyodideRuntime } from "../../src/backends/pyodide/runtime.js";
-import { Grounds } from "./attack-fixture.js";
+import { AttackFixture } from "./attack-fixture.js";
 import { sweep } from "./sweep.js";
 
 const CONFIG = { timeout: 5_000, grace: 500, limits: { memoryMb: 256 }, spares: 1 } as const;
 
-// Made first, for hooks run backwards: the arena's farewell wants no process left, spares included.
-const grounds = new Grounds();
+// Made first, for hooks run backwards: the runner's farewell wants no process left, spares included.
+const fixture = new AttackFixture();
 let runtime: PyodideRuntime | undefined;
 
 beforeAll(() => {
@@ -18,7 +18,7 @@ afterAll(() => runtime?.[Symbol.asyncDispose]());
 
 sweep({
   name: "in a jailed Pyodide",
-  grounds,
+  fixture,
   open: async () => {
     if (runtime === undefined) throw new Error("the runtime is not open");
     return runtime.createSandbox(CONFIG);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type ISandbox, isCellarError } from "../../src/index.js";
-import { Grounds } from "./attack-fixture.js";
+import { AttackFixture } from "./attack-fixture.js";
 
 /** Values that fight back when the host asks for them. */
 const FIGHTERS: Readonly<Record<string, string>> = {
@@ -15,13 +15,13 @@ const FIGHTERS: Readonly<Record<string, string>> = {
   "is stopped": "import os\nclass V:\n    def __repr__(self): os.kill(os.getpid(), 19)",
 };
 
-const grounds = new Grounds();
+const fixture = new AttackFixture();
 
 describe("asking for a value that", () => {
-  grounds.keepHost();
+  fixture.keepHost();
 
   it.each(Object.entries(FIGHTERS))("%s costs an error, not the session", async (_name, code) => {
-    await using sandbox = await grounds.arena.sandbox({ timeout: 800, grace: 200 });
+    await using sandbox = await fixture.runner.sandbox({ timeout: 800, grace: 200 });
     await sandbox.execute(`kept = 7\n${code}\nvalue = V()`);
     for (const ask of [() => sandbox.getVariable("value"), () => sandbox.variables()]) {
       await ask().catch((error: unknown) => expect(isCellarError(error)).toBe(true));
@@ -32,10 +32,10 @@ describe("asking for a value that", () => {
 });
 
 describe("values from inside", () => {
-  grounds.keepHost();
+  fixture.keepHost();
 
   it("are bounded, whatever their size and shape", async () => {
-    await using sandbox = await grounds.arena.sandbox();
+    await using sandbox = await fixture.runner.sandbox();
     await sandbox.execute(
       [
         "ring = []; ring.append(ring)",
@@ -55,7 +55,7 @@ describe("values from inside", () => {
   });
 
   it("cannot reach into the host's objects", async () => {
-    await using sandbox = await grounds.arena.sandbox();
+    await using sandbox = await fixture.runner.sandbox();
     await sandbox.execute(
       "value = {'__proto__': {'polluted': 1}, 'constructor': {'prototype': {'polluted': 1}}}",
     );
@@ -65,7 +65,7 @@ describe("values from inside", () => {
   });
 
   it("are listed within bounds, whatever their names", async () => {
-    await using sandbox = await grounds.arena.sandbox();
+    await using sandbox = await fixture.runner.sandbox();
     await sandbox.execute(
       "globals().update({'v%d' % i: i for i in range(200_000)})\nglobals().update({'w' * (1 << 20) + str(i): i for i in range(20)})\nglobals()[5] = 6; globals()['a\\ud800'] = 3",
     );
@@ -76,10 +76,10 @@ describe("values from inside", () => {
 });
 
 describe("orders to a session under attack", () => {
-  grounds.keepHost();
+  fixture.keepHost();
 
   it("destroy() ends a cell that ignores everything", async () => {
-    const sandbox = await grounds.arena.sandbox({ grace: 200 });
+    const sandbox = await fixture.runner.sandbox({ grace: 200 });
     const running = sandbox.execute(
       "import signal\nfor s in range(1, 65):\n    try: signal.signal(s, signal.SIG_IGN)\n    except (OSError, ValueError): pass\nwhile True: pass",
     );
@@ -88,7 +88,7 @@ describe("orders to a session under attack", () => {
   });
 
   it("init rests although a process that is gone set its alarm for ever", async () => {
-    await using sandbox = await grounds.arena.sandbox();
+    await using sandbox = await fixture.runner.sandbox();
     const ticks = "sum(map(int, open('/proc/1/stat').read().split()[13:15]))";
     await sandbox.execute(
       "import ctypes, os, time\nif os.fork() == 0:\n    time.sleep(0.1)\n    ctypes.CDLL(None).timerfd_settime(1105, 0, (ctypes.c_long * 4)(0, 1, 0, 1), None)\n    os._exit(0)",
@@ -99,7 +99,7 @@ describe("orders to a session under attack", () => {
   });
 
   it("cancel() takes back a whole queue", async () => {
-    await using sandbox = await grounds.arena.sandbox();
+    await using sandbox = await fixture.runner.sandbox();
     const runs = Array.from({ length: 50 }, () => sandbox.execute("import time; time.sleep(60)"));
     await sandbox.cancel();
     expect(new Set((await Promise.all(runs)).map(({ status }) => status))).toEqual(
@@ -108,7 +108,7 @@ describe("orders to a session under attack", () => {
   });
 
   it("undo() to a checkpoint that was killed says so", async () => {
-    await using sandbox = await grounds.arena.sandbox();
+    await using sandbox = await fixture.runner.sandbox();
     await sandbox.execute("x = 1");
     await sandbox.execute("x = 2; import os; os.kill(-1, 9)");
     await expect(sandbox.undo()).rejects.toMatchObject({ code: "CHECKPOINT_GONE" });
@@ -116,7 +116,7 @@ describe("orders to a session under attack", () => {
   });
 
   it("twins that end each other's processes tell the loss", async () => {
-    await using sandbox: ISandbox = await grounds.arena.sandbox();
+    await using sandbox: ISandbox = await fixture.runner.sandbox();
     await sandbox.execute("x = 5");
     await using twin = await sandbox.fork();
     await twin.execute("import os; os.kill(-1, 9)");
@@ -135,12 +135,12 @@ describe("orders to a session under attack", () => {
     ],
     ["many lines", "x = 1\n".repeat(20_000), "ok"],
   ])("source with %s has a clear end", async (_name, code, status) => {
-    await using sandbox = await grounds.arena.sandbox();
+    await using sandbox = await fixture.runner.sandbox();
     expect((await sandbox.execute(code)).status).toBe(status);
   });
 
   it("source that is too large is refused before it is sent", async () => {
-    await using sandbox = await grounds.arena.sandbox();
+    await using sandbox = await fixture.runner.sandbox();
     const huge = `#${"x".repeat(50 << 20)}`;
     await expect(sandbox.execute(huge)).rejects.toMatchObject({ code: "TOO_LARGE" });
     expect((await sandbox.execute("1")).status).toBe("ok");

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { CodeExecution, ISandbox } from "../../src/index.js";
 import { meets } from "../../src/isolation/levels.js";
 import { expectNextCell } from "./attack.js";
-import type { Grounds } from "./attack-fixture.js";
+import type { AttackFixture } from "./attack-fixture.js";
 import { SECRET } from "./attack-runner.js";
 import { type HostileCell, readCells } from "./campaign.js";
 
@@ -15,7 +15,7 @@ const GAINS = ["PWNED", SECRET, "root:", "uid=0"];
 
 export interface Sweep {
   readonly name: string;
-  readonly grounds: Grounds;
+  readonly fixture: AttackFixture;
   open(): Promise<ISandbox>;
   /** Whether a cell says anything about this backend. */
   applies?(cell: HostileCell): boolean;
@@ -26,13 +26,13 @@ export interface Sweep {
 }
 
 /** Every hostile cell in another backend: nothing is gained, and the next cell runs. */
-export function sweep({ name, grounds, open, applies, imitated = {}, expected = {} }: Sweep): void {
+export function sweep({ name, fixture, open, applies, imitated = {}, expected = {} }: Sweep): void {
   const cells = readCells("cells.json").filter(
     (cell) => !ELSEWHERE.test(cell.id) && (applies?.(cell) ?? true),
   );
 
   describe(`every hostile cell ${name}`, () => {
-    grounds.keepNeighbour();
+    fixture.keepNeighbour();
     const before = new Set(readdirSync("/tmp"));
 
     for (const category of new Set(cells.map((cell) => cell.category))) {
@@ -53,7 +53,7 @@ export function sweep({ name, grounds, open, applies, imitated = {}, expected = 
               expected[id]?.(run);
             }
             await expectNextCell(sandbox);
-            expect(grounds.arena.connections).toBe(0);
+            expect(fixture.runner.connections).toBe(0);
           });
         }
       });

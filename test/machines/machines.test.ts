@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { diagnosisSchema, type HealthCheck } from "../../src/cli/doctor/health-check.js";
 import { locateBwrap } from "../../src/isolation/layout.js";
-import { Ground, lackOfMachines, MAIN, onMachine, program, run } from "./machines.js";
+import { Fixture, lackOfMachines, MAIN, onMachine, program, run } from "./machines.js";
 
 const ENV = { CELLAR_PRELOAD: "none" };
 const TELL = "console.log(JSON.stringify([error.code, error.message, error.remedy]));";
@@ -25,8 +25,8 @@ function needMachines(ctx: TestContext): void {
 describe("a temporary folder that is mounted", () => {
   it.for(["noexec", "noexec,nosuid,nodev,noatime"])("%s takes agents", async (options, ctx) => {
     needMachines(ctx);
-    using ground = new Ground();
-    const path = ground.folder("tmp");
+    using fixture = new Fixture();
+    const path = fixture.folder("tmp");
     const mounts = [{ path, options: `${options},mode=1777` }];
     const { stdout, stderr } = await onMachine(mounts, program(TURN), { ...ENV, TMPDIR: path });
     expect({ stdout: stdout.trim(), stderr }).toEqual({ stdout: "42", stderr: "" });
@@ -34,8 +34,8 @@ describe("a temporary folder that is mounted", () => {
 
   it("with hardly any space is told with its size and what to do", async (ctx) => {
     needMachines(ctx);
-    using ground = new Ground();
-    const path = ground.folder("tmp");
+    using fixture = new Fixture();
+    const path = fixture.folder("tmp");
     const mounts = [{ path, options: "size=16k,mode=1777" }];
     const trying = [`try { ${TURN.join("\n")} } catch (error) { ${TELL} }`];
     const { stdout } = await onMachine(mounts, program(trying), { ...ENV, TMPDIR: path });
@@ -50,8 +50,8 @@ describe("a temporary folder that is mounted", () => {
 
   it("with little space is told by the demo too", async (ctx) => {
     needMachines(ctx);
-    using ground = new Ground();
-    const path = ground.folder("tmp");
+    using fixture = new Fixture();
+    const path = fixture.folder("tmp");
     const mounts = [{ path, options: "size=64k,mode=1777" }];
     const demo = [process.execPath, MAIN, "demo"];
     const { code, stdout } = await onMachine(mounts, demo, { ...ENV, TMPDIR: path });
@@ -65,8 +65,8 @@ describe("a temporary folder that is mounted", () => {
 describe("a home that is read-only", () => {
   it("keeps notebooks only, which doctor and the commands tell", async (ctx) => {
     needMachines(ctx);
-    using ground = new Ground();
-    const home = ground.folder("home");
+    using fixture = new Fixture();
+    const home = fixture.folder("home");
     const mounts = [{ path: home, options: "ro" }];
     const state = `${home}/.local/state`;
     const env = { ...ENV, HOME: home, XDG_STATE_HOME: state, XDG_RUNTIME_DIR: "" };

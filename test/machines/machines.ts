@@ -23,7 +23,7 @@ export interface Mounted {
 }
 
 /** Folders of a test, removed with it. */
-export class Ground implements Disposable {
+export class Fixture implements Disposable {
   readonly path = mkdtempSync(join(tmpdir(), "cellar-machine-"));
 
   constructor() {
@@ -76,9 +76,9 @@ export function onMachine(
 
 /** Why no other machine can be had here; undefined where it can. */
 export async function lackOfMachines(): Promise<string | undefined> {
-  using ground = new Ground();
+  using fixture = new Fixture();
   const { code, stderr } = await onMachine(
-    [{ path: ground.folder("place"), options: "size=64k" }],
+    [{ path: fixture.folder("place"), options: "size=64k" }],
     ["true"],
   ).catch((error: unknown) => ({ code: -1, stderr: String(error) }));
   return code === 0 ? undefined : `nothing can be mounted here: ${stderr.trim() || code}`;

@@ -262,7 +262,7 @@ export const CLIENTS = [
 ] as const;
 
 /** Servers of a test file: notebooks in a folder of their own, clients closed after each test. */
-export class AgentGround {
+export class AgentFixture {
   readonly #open: Agent[] = [];
   readonly #connect: Connect;
   #common: Promise<Agent> | undefined;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { until } from "../support/notebook/notebook-fixture.js";
 import {
-  AgentGround,
+  AgentFixture,
   type CallResult,
   CLIENTS,
   DRAW,
@@ -37,10 +37,10 @@ function linksOf({ content }: CallResult) {
 }
 
 describe.each(CLIENTS)("with $name", ({ revision, connect }) => {
-  const ground = new AgentGround(connect);
+  const fixture = new AgentFixture(connect);
 
   it("lists its tools, resources, templates and prompt", async () => {
-    const agent = await ground.user("lister");
+    const agent = await fixture.user("lister");
     expect(agent.revision).toBe(revision);
     expect(agent.instructions).toMatch(/Isolation in force: L3/);
     const tools = await agent.tools();
@@ -59,7 +59,7 @@ describe.each(CLIENTS)("with $name", ({ revision, connect }) => {
   });
 
   it("shows text, a value, a table, an image and an error", async () => {
-    const agent = await ground.common();
+    const agent = await fixture.common();
     const first = await agent.call("execute_cell", { code: "print('hello'); x = 41; x + 1" });
     expect(first.isError ?? false).toBe(false);
     expect(textOf(first.content)).toMatch(/hello[\s\S]*42/);
@@ -80,7 +80,7 @@ describe.each(CLIENTS)("with $name", ({ revision, connect }) => {
   });
 
   it("streams what is printed, and interrupts a cancelled cell with its state kept", async () => {
-    const agent = await ground.common();
+    const agent = await fixture.common();
     await agent.execute("loop", "x = 7");
     const controller = new AbortController();
     const seen: string[] = [];
@@ -104,7 +104,7 @@ describe.each(CLIENTS)("with $name", ({ revision, connect }) => {
   });
 
   it("gives a handle to 5 MB of output, and all of it behind the handle", async () => {
-    const agent = await ground.common();
+    const agent = await fixture.common();
     const result = await agent.execute("big", "print('x' * 5_000_000 + 'END')");
     expect(JSON.stringify(result).length).toBeLessThan(50_000);
     const [link] = linksOf(result);
@@ -115,7 +115,7 @@ describe.each(CLIENTS)("with $name", ({ revision, connect }) => {
   });
 
   it("shows a table", async (context) => {
-    const agent = await ground.common();
+    const agent = await fixture.common();
     const { content, structuredContent } = await agent.execute("table", TABLE);
     const absence = tableAbsence(textOf(content));
     if (absence !== undefined) context.skip(absence);
@@ -124,7 +124,7 @@ describe.each(CLIENTS)("with $name", ({ revision, connect }) => {
   });
 
   it("serves what no answer can hold in parts", async () => {
-    const agent = await ground.common();
+    const agent = await fixture.common();
     const code = "open('large.txt', 'w').write('0123456789' * 1_100_000)";
     await agent.execute("large", code);
     const uri = "notebook://session/large/files/large.txt";
@@ -134,7 +134,7 @@ describe.each(CLIENTS)("with $name", ({ revision, connect }) => {
   });
 
   it("runs two sessions at once", async () => {
-    const agent = await ground.common();
+    const agent = await fixture.common();
     await Promise.all([agent.execute("one", "import time"), agent.execute("two", "pass")]);
     const held = new AbortController();
     let begun = false;
@@ -153,7 +153,7 @@ describe.each(CLIENTS)("with $name", ({ revision, connect }) => {
   });
 
   it("has its notebooks after it was killed", async () => {
-    const first = await ground.user("survivor");
+    const first = await fixture.user("survivor");
     await first.execute("kept", "x = 5");
     await first.call("write_file", { session: "kept", path: "a.txt", content: "hello" });
     const listed = await first.call("execute_cell", { session: "kept", code: "x += 1; x" });
@@ -161,7 +161,7 @@ describe.each(CLIENTS)("with $name", ({ revision, connect }) => {
     process.kill(first.pid, "SIGKILL");
     await expect(first.execute("kept", "x")).rejects.toThrow();
 
-    const second = await ground.user("survivor");
+    const second = await fixture.user("survivor");
     const shown = await second.call("show_notebook", { session: "kept" });
     expect(textOf(shown.content)).toContain("x += 1; x");
     const file = await second.call("read_file", { session: "kept", path: "a.txt" });
@@ -172,7 +172,7 @@ describe.each(CLIENTS)("with $name", ({ revision, connect }) => {
   });
 
   it("keeps one notebook for the calls of a connection that name none", async () => {
-    const agent = await ground.user("forgetful");
+    const agent = await fixture.user("forgetful");
     const first = await agent.call("execute_cell", { code: "df = 41" });
     const second = await agent.call("execute_cell", { code: "df + 1" });
     expect(textOf(second.content)).toContain("42");
@@ -183,7 +183,7 @@ describe.each(CLIENTS)("with $name", ({ revision, connect }) => {
   });
 
   it("tells which resources changed", async () => {
-    const agent = await ground.user("watcher");
+    const agent = await fixture.user("watcher");
     await agent.execute("seen", "1");
     const uri = "notebook://session/seen";
     const heard = await agent.watch([uri, "notebook://session/other"]);
@@ -196,9 +196,9 @@ describe.each(CLIENTS)("with $name", ({ revision, connect }) => {
   });
 
   it("reaches no notebook of another user", async () => {
-    const owner = await ground.user("owner");
+    const owner = await fixture.user("owner");
     await owner.execute("diary", "secret = 'SECRET-7'\nsecret");
-    const stranger = await ground.user("stranger");
+    const stranger = await fixture.user("stranger");
     expect((await stranger.resources()).resources).toEqual([]);
     const list = await stranger.call("list_notebooks", {});
     expect(textOf(list.content)).not.toContain("diary");
@@ -215,7 +215,7 @@ describe.each(CLIENTS)("with $name", ({ revision, connect }) => {
   });
 
   it("says what to change in a call that it refuses", async () => {
-    const agent = await ground.common();
+    const agent = await fixture.common();
     const wrong = await agent.call("execute_cell", { code: 5, memory: 10 });
     expect(wrong.isError).toBe(true);
     expect(textOf(wrong.content)).toMatch(/code[\s\S]*memory|memory[\s\S]*code/);

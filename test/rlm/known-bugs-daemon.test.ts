@@ -4,10 +4,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vites
 import type { DaemonRuntime } from "../../src/backends/daemon/runtime.js";
 import { type REPLConfig, rlm, scripted, shutdown } from "../../src/index.js";
 import { DaemonHome, end, SMALL } from "../support/daemon-home.js";
-import { openWalls } from "../support/native-runtime.js";
+import { openNativeRuntime } from "../support/native-runtime.js";
 import { fence, text } from "./rlm-fixture.js";
 
-const { runtime: probed, unavailable } = await openWalls();
+const { runtime: probed, unavailable } = await openNativeRuntime();
 await probed[Symbol.asyncDispose]();
 
 const home = new DaemonHome();

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { NativeRuntime, openAIChat, type RLMResult, scripted } from "../../src/index.js";
 import { FakeServer } from "../support/rlm/fake-model-server.js";
-import { fence, openGrounds } from "./rlm-fixture.js";
+import { fence, openFixture } from "./rlm-fixture.js";
 
-const { ask, folder } = await openGrounds();
+const { ask, folder } = await openFixture();
 
 afterEach(() => {
   vi.unstubAllEnvs();

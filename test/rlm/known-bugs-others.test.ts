@@ -1,9 +1,9 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, expect, it } from "vitest";
 import { scripted } from "../../src/index.js";
-import { fence, openGrounds } from "./rlm-fixture.js";
+import { fence, openFixture } from "./rlm-fixture.js";
 
-const { ask, runtime } = await openGrounds();
+const { ask, runtime } = await openFixture();
 
 describe("what a cell printed", () => {
   it("is shown when it ends in an expression", async () => {

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type ISandbox, type REPLConfig, scripted } from "../../src/index.js";
 import { openSandbox } from "../specification/sandbox-kinds.js";
-import { fence, openGrounds, text } from "./rlm-fixture.js";
+import { fence, openFixture, text } from "./rlm-fixture.js";
 
-const { ask, runtime } = await openGrounds();
+const { ask, runtime } = await openFixture();
 
 async function withSandbox(config: REPLConfig, body: (sandbox: ISandbox) => Promise<void>) {
   await using sandbox = await runtime.createSandbox({

@@ -14,7 +14,7 @@ import {
   scripted,
   shutdown,
 } from "../../src/index.js";
-import { openWalls } from "../support/native-runtime.js";
+import { openNativeRuntime } from "../support/native-runtime.js";
 
 export const text = (run: CodeExecution): string | undefined => run.result?.["text/plain"];
 
@@ -33,7 +33,7 @@ export interface Circumstances extends Partial<Omit<RLMOptions, "model">> {
   readonly price?: Price | undefined;
 }
 
-export interface Grounds {
+export interface RlmFixture {
   readonly runtime: NativeRuntime;
   /** Gone after the tests. */
   readonly folder: string;
@@ -42,8 +42,8 @@ export interface Grounds {
 }
 
 /** Where the machine has no walls, the tests of the file are skipped and say why. */
-export async function openGrounds(): Promise<Grounds> {
-  const { runtime, unavailable } = await openWalls();
+export async function openFixture(): Promise<RlmFixture> {
+  const { runtime, unavailable } = await openNativeRuntime();
   const folder = mkdtempSync(join(tmpdir(), "cellar-known-bugs-"));
   beforeEach((context) => {
     if (unavailable !== undefined) context.skip(unavailable);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeEach } from "vitest";
 import { AgentRepl, type AgentReplOptions } from "../../src/agent/agent-repl.js";
 import { shutdown } from "../../src/backends/select.js";
-import { openWalls } from "./native-runtime.js";
+import { openNativeRuntime } from "./native-runtime.js";
 
 export interface Agents {
   readonly spillDir: string;
@@ -13,7 +13,7 @@ export interface Agents {
 
 /** Real agents behind walls, closed after each test; where there are no walls the tests are skipped. */
 export async function agents(): Promise<Agents> {
-  const { runtime, unavailable } = await openWalls();
+  const { runtime, unavailable } = await openNativeRuntime();
   const spillDir = mkdtempSync(join(tmpdir(), "cellar-spill-test-"));
   const open: AgentRepl[] = [];
   beforeEach((context) => {

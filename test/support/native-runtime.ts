@@ -2,7 +2,7 @@ import { NativeRuntime } from "../../src/backends/native/runtime.js";
 import { isCellarError } from "../../src/errors.js";
 
 /** One runtime for a test file, or the reason why this machine has none. */
-export async function openWalls({ poolSize = 1 } = {}): Promise<{
+export async function openNativeRuntime({ poolSize = 1 } = {}): Promise<{
   runtime: NativeRuntime;
   unavailable: string | undefined;
 }> {

@@ -1,9 +1,9 @@
 import { afterAll } from "vitest";
 import { DaemonHome, SMALL } from "../../../test/support/daemon-home.js";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import { describeConformance } from "../conformance.case.test.js";
 
-const { runtime: probed, unavailable } = await openWalls();
+const { runtime: probed, unavailable } = await openNativeRuntime();
 await probed[Symbol.asyncDispose]();
 const home = new DaemonHome();
 if (unavailable === undefined) await home.start();

@@ -16,7 +16,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DaemonHome, end, SMALL, until } from "../../../test/support/daemon-home.js";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import { packageVersion } from "../../config/environment.js";
 import { PROTOCOL_VERSION } from "../../protocol/bounds.js";
 import { Peer } from "../../protocol/peer.js";
@@ -24,7 +24,7 @@ import type { Mount } from "../backend.js";
 import { createSandbox, shutdown } from "../select.js";
 import { DaemonConnection } from "./connection.js";
 
-const { runtime: probed, unavailable } = await openWalls();
+const { runtime: probed, unavailable } = await openNativeRuntime();
 await probed[Symbol.asyncDispose]();
 
 function check(name: string, body: (home: DaemonHome) => Promise<void>): void {

@@ -3,13 +3,13 @@ import { createServer, type Socket } from "node:net";
 import { dirname } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { DaemonHome, SMALL, until } from "../../../test/support/daemon-home.js";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import { packageVersion } from "../../config/environment.js";
 import { PROTOCOL_VERSION } from "../../protocol/bounds.js";
 import { Peer } from "../../protocol/peer.js";
 import { DaemonConnection } from "./connection.js";
 
-const { runtime: probed, unavailable } = await openWalls();
+const { runtime: probed, unavailable } = await openNativeRuntime();
 await probed[Symbol.asyncDispose]();
 
 afterEach(() => {

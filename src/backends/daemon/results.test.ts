@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DaemonHome, SMALL } from "../../../test/support/daemon-home.js";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import { Opaque } from "../../protocol/values.js";
 import type { Output } from "../backend.js";
 import type { DaemonRuntime } from "./runtime.js";
 
-const { runtime: probed, unavailable } = await openWalls();
+const { runtime: probed, unavailable } = await openNativeRuntime();
 await probed[Symbol.asyncDispose]();
 
 let home: DaemonHome;

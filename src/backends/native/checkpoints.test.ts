@@ -1,9 +1,9 @@
 import { afterAll, afterEach, describe, expect, it, type TestContext, vi } from "vitest";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import type { CodeExecution, REPLConfig } from "../backend.js";
 import type { NativePythonSandbox } from "./sandbox.js";
 
-const { runtime, unavailable } = await openWalls();
+const { runtime, unavailable } = await openNativeRuntime();
 const open: NativePythonSandbox[] = [];
 const WAITING = { timeout: 30_000, interval: 50 };
 const text = (run: CodeExecution): string | undefined => run.result?.["text/plain"];

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, expect, it, vi } from "vitest";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 
-const { runtime, unavailable } = await openWalls();
+const { runtime, unavailable } = await openNativeRuntime();
 
 afterAll(() => runtime[Symbol.asyncDispose]());
 

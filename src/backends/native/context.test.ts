@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import { parentOf, templatePids } from "../../../test/support/processes.js";
 import { PROTOCOL_VERSION } from "../../protocol/messages.js";
 import { Peer } from "../../protocol/peer.js";
@@ -14,7 +14,7 @@ import { Listener } from "./zygote/listener.js";
 const MEBIBYTE = 1024 * 1024;
 const BARE: REPLConfig = { preload: "none", poolSize: 0 };
 
-const { runtime, unavailable } = await openWalls();
+const { runtime, unavailable } = await openNativeRuntime();
 const folder = mkdtempSync(join(tmpdir(), "cellar-context-test-"));
 const text = (run: CodeExecution): string | undefined => run.result?.["text/plain"];
 

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import { isCellarError } from "../../errors.js";
 
-const { runtime, unavailable } = await openWalls();
+const { runtime, unavailable } = await openNativeRuntime();
 afterAll(() => runtime[Symbol.asyncDispose]());
 
 const create = () => runtime.createSandbox({ preload: "none", poolSize: 0, checkpoints: "off" });

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import type { NativeRuntime } from "./runtime.js";
 
 const SMALL = { preload: "none", poolSize: 0 } as const;
@@ -13,7 +13,7 @@ let server: Server;
 let port: number;
 
 beforeAll(async () => {
-  ({ runtime, unavailable } = await openWalls());
+  ({ runtime, unavailable } = await openNativeRuntime());
   server = createServer((_, response) => response.end("the host's"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   ({ port } = server.address() as AddressInfo);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import type { NativeRuntime } from "./runtime.js";
 
 const SMALL = { preload: "none", poolSize: 0 } as const;
@@ -12,7 +12,7 @@ let runtime: NativeRuntime;
 let unavailable: string | undefined;
 
 beforeAll(async () => {
-  ({ runtime, unavailable } = await openWalls());
+  ({ runtime, unavailable } = await openNativeRuntime());
 });
 beforeEach((context) => {
   if (unavailable !== undefined) context.skip(unavailable);

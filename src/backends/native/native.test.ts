@@ -1,8 +1,8 @@
 import { afterAll } from "vitest";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import { describeConformance } from "../conformance.case.test.js";
 
-const { runtime, unavailable } = await openWalls();
+const { runtime, unavailable } = await openNativeRuntime();
 
 afterAll(() => runtime[Symbol.asyncDispose]());
 

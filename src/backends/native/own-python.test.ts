@@ -3,7 +3,7 @@ import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } fr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import { surroundings } from "../../config.js";
 import { pathCandidates } from "../../isolation/python-candidates.js";
 import { isWithin, UNUSABLE_GUESTS } from "../../isolation/site-folders.js";
@@ -36,7 +36,7 @@ describe("the names of a session's interpreter", () => {
   const folder = mkdtempSync(join(tmpdir(), "cellar-own-python-"));
 
   beforeAll(async () => {
-    ({ runtime, unavailable } = await openWalls());
+    ({ runtime, unavailable } = await openNativeRuntime());
   });
   beforeEach((context) => {
     if (unavailable !== undefined) context.skip(unavailable);

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it, type TestContext } from "vitest";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import type { CodeExecution } from "../backend.js";
 
-const { runtime, unavailable } = await openWalls();
+const { runtime, unavailable } = await openNativeRuntime();
 const text = (run: CodeExecution): string | undefined => run.result?.["text/plain"];
 
 function check(name: string, body: (context: TestContext) => Promise<void>): void {

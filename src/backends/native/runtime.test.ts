@@ -11,10 +11,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import type { CodeExecution, Mount, REPLConfig } from "../backend.js";
 
-const { runtime, unavailable } = await openWalls();
+const { runtime, unavailable } = await openNativeRuntime();
 const folder = mkdtempSync(join(tmpdir(), "cellar-runtime-test-"));
 chmodSync(folder, 0o755);
 const text = (run: CodeExecution): string | undefined => run.result?.["text/plain"];

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import { NativeRuntime } from "./runtime.js";
 import type { NativePythonSandbox } from "./sandbox.js";
 import { furnishRoom, roomFolder, type SessionDir, STATE_FILE } from "./session-dir.js";
@@ -10,7 +10,7 @@ import { furnishRoom, roomFolder, type SessionDir, STATE_FILE } from "./session-
 const CONFIG = { preload: "none", timeout: 20_000 } as const;
 const MOST = 64 * 1024 * 1024;
 
-const { runtime, unavailable } = await openWalls();
+const { runtime, unavailable } = await openNativeRuntime();
 
 describe("a session in a room", () => {
   beforeEach((context) => {

@@ -3,11 +3,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import type { CodeExecution, ISandbox, REPLConfig } from "../backend.js";
 
 const AGENT = { maxGrepResults: 100, requireExplorationBeforeFinal: false, minExplorationCalls: 1 };
-const { runtime, unavailable } = await openWalls();
+const { runtime, unavailable } = await openNativeRuntime();
 const folder = mkdtempSync(join(tmpdir(), "cellar-session-walls-test-"));
 const isRoot = process.getuid?.() === 0;
 

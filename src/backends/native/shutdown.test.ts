@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import { NativeRuntime } from "./runtime.js";
 
-const { runtime: probed, unavailable } = await openWalls();
+const { runtime: probed, unavailable } = await openNativeRuntime();
 afterAll(() => probed[Symbol.asyncDispose]());
 
 const CLOSED = { code: "SESSION_CLOSED" };

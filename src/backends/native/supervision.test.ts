@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import { initPids, pidsKnownAs, sessionPids } from "../../../test/support/processes.js";
 import type { REPLConfig } from "../backend.js";
 import type { NativePythonSandbox } from "./sandbox.js";
 
 // A pool would start sessions of its own among those that are counted here.
-const { runtime, unavailable } = await openWalls({ poolSize: 0 });
+const { runtime, unavailable } = await openNativeRuntime({ poolSize: 0 });
 const open: NativePythonSandbox[] = [];
 const PATIENCE = { timeout: 60_000, interval: 50 };
 

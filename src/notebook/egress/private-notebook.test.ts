@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openWalls } from "../../../test/support/native-runtime.js";
-import { Neighbourhood } from "../../../test/support/notebook/egress-hosts.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
+import { EgressHosts } from "../../../test/support/notebook/egress-hosts.js";
 import { shutdown } from "../../backends/select.js";
 import { Notebook } from "../notebook.js";
 
@@ -11,7 +11,7 @@ const dir = mkdtempSync(join(tmpdir(), "cellar-private-"));
 let unavailable: string | undefined;
 
 beforeAll(async () => {
-  const walls = await openWalls();
+  const walls = await openNativeRuntime();
   ({ unavailable } = walls);
   await walls.runtime[Symbol.asyncDispose]();
 });
@@ -25,7 +25,7 @@ afterAll(async () => {
 
 describe("a notebook with private data", () => {
   it("reaches nothing any more, and nothing after it was closed and opened again", async () => {
-    await using place = new Neighbourhood();
+    await using place = new EgressHosts();
     const port = await place.server((_, response) => response.end("out"));
     const network = { allow: [`127.0.0.1:${port}`] };
     const options = { user: "ann", session: "private", dir, preload: "none", network } as const;

@@ -3,14 +3,14 @@ import type { IncomingMessage } from "node:http";
 import { type AddressInfo, connect, createServer as createNetServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { Neighbourhood, readAll, readUntil } from "../../../test/support/notebook/egress-hosts.js";
+import { EgressHosts, readAll, readUntil } from "../../../test/support/notebook/egress-hosts.js";
 
 const get = (url: string, ...headers: string[]) =>
   [`GET ${url} HTTP/1.1`, ...headers, "", ""].join("\r\n");
 
 describe.skipIf(process.platform !== "linux")("the egress proxy", () => {
   it("passes a request on to a host that is named, under that name", async () => {
-    await using place = new Neighbourhood();
+    await using place = new EgressHosts();
     const seen: IncomingMessage[] = [];
     const port = await place.server((request, response) => {
       seen.push(request);
@@ -42,7 +42,7 @@ describe.skipIf(process.platform !== "linux")("the egress proxy", () => {
   });
 
   it("passes bodies on, counted and chunked", async () => {
-    await using place = new Neighbourhood();
+    await using place = new EgressHosts();
     const port = await place.server((request, response) => {
       request.pipe(response);
     });
@@ -54,7 +54,7 @@ describe.skipIf(process.platform !== "linux")("the egress proxy", () => {
   });
 
   it("refuses what is not in the list, and says what can be done", async () => {
-    await using place = new Neighbourhood();
+    await using place = new EgressHosts();
     const heard: boolean[] = [];
     const onRequest = ({ isAllowed }: { isAllowed: boolean }) => heard.push(isAllowed);
     const proxy = await place.proxy(["example.org", "*.example.net"], { onRequest });
@@ -85,7 +85,7 @@ describe.skipIf(process.platform !== "linux")("the egress proxy", () => {
     ["a mapped address", get("http://[::ffff:127.0.0.1]/"), "403"],
     ["endless headers", get("http://example.org/", `X-Long: ${"x".repeat(20_000)}`), "431"],
   ])("refuses %s", async (_, request, status) => {
-    await using place = new Neighbourhood();
+    await using place = new EgressHosts();
     const connect = () => {
       throw new Error("nothing may be connected");
     };
@@ -102,7 +102,7 @@ describe.skipIf(process.platform !== "linux")("the egress proxy", () => {
     ["Transfer-Encoding: chunked", "Transfer-Encoding: identity"],
     ["Transfer-Encoding:\u000bchunked", "Content-Length: 4"],
   ])("refuses a body with two ends (%j, %j)", async (...headers) => {
-    await using place = new Neighbourhood();
+    await using place = new EgressHosts();
     const urls: (string | undefined)[] = [];
     const port = await place.server((request, response) => {
       urls.push(request.url);
@@ -116,7 +116,7 @@ describe.skipIf(process.platform !== "linux")("the egress proxy", () => {
   });
 
   it("serves one request of a connection, whatever is behind it", async () => {
-    await using place = new Neighbourhood();
+    await using place = new EgressHosts();
     const urls: (string | undefined)[] = [];
     const port = await place.server((request, response) => {
       urls.push(request.url);
@@ -129,7 +129,7 @@ describe.skipIf(process.platform !== "linux")("the egress proxy", () => {
   });
 
   it("connects to the address that it checked, and checks again for the next request", async () => {
-    await using place = new Neighbourhood();
+    await using place = new EgressHosts();
     const port = await place.server((request, response) => response.end(request.headers.host));
     const answers = [["93.184.215.14"], ["127.0.0.1"], ["::ffff:10.0.0.1", "169.254.169.254"]];
     const asked: string[] = [];
@@ -155,7 +155,7 @@ describe.skipIf(process.platform !== "linux")("the egress proxy", () => {
   });
 
   it("uses the public ones of several addresses only", async () => {
-    await using place = new Neighbourhood();
+    await using place = new EgressHosts();
     const dialled: string[] = [];
     await place.proxy(["mixed.example"], {
       resolve: async () => ["10.0.0.1", "93.184.215.14", "::1", "2606:4700::1"],
@@ -169,7 +169,7 @@ describe.skipIf(process.platform !== "linux")("the egress proxy", () => {
   });
 
   it("carries a tunnel both ways and passes on the end of either side", async () => {
-    await using place = new Neighbourhood();
+    await using place = new EgressHosts();
     const server = createNetServer({ allowHalfOpen: true }, async (socket) => {
       const text = await new Promise<string>((resolve) => {
         let all = "";
@@ -195,7 +195,7 @@ describe.skipIf(process.platform !== "linux")("the egress proxy", () => {
   });
 
   it("cuts at once: open connections end, waiting ones are refused, and it stays so", async () => {
-    await using place = new Neighbourhood();
+    await using place = new EgressHosts();
     const port = await place.server((_, response) => response.write("first part"));
     let release = (_: string[]) => {};
     const proxy = await place.proxy([`127.0.0.1:${port}`, "slow.example"], {
@@ -233,7 +233,7 @@ describe.skipIf(process.platform !== "linux")("the egress proxy", () => {
   });
 
   it("tries no further address once it is cut", async () => {
-    await using place = new Neighbourhood();
+    await using place = new EgressHosts();
     const dialled: string[] = [];
     const proxy = await place.proxy(["example.org"], {
       resolve: async () => ["93.184.215.14", "93.184.215.15"],
@@ -248,14 +248,14 @@ describe.skipIf(process.platform !== "linux")("the egress proxy", () => {
   });
 
   it("begins cut where it was cut before", async () => {
-    await using place = new Neighbourhood();
+    await using place = new EgressHosts();
     const port = await place.server((_, response) => response.end("out"));
     await place.proxy([`127.0.0.1:${port}`], { cutReason: "it is private" });
     expect(await place.exchange(get(`http://127.0.0.1:${port}/`))).toContain("it is private");
   });
 
   it("bounds connections and ends silent ones", async () => {
-    await using place = new Neighbourhood();
+    await using place = new EgressHosts();
     const port = await place.server(() => {});
     const proxy = await place.proxy([`127.0.0.1:${port}`], { maxConnections: 2, idle: 300 });
     const held = [1, 2].map(() => place.connect());
@@ -267,7 +267,7 @@ describe.skipIf(process.platform !== "linux")("the egress proxy", () => {
   });
 
   it("remembers the latest requests only, and counts all", async () => {
-    await using place = new Neighbourhood();
+    await using place = new EgressHosts();
     const proxy = await place.proxy(["example.org"], { maxConnections: 1000 });
     for (let round = 0; round < 52; round += 1) {
       await Promise.all(
@@ -281,7 +281,7 @@ describe.skipIf(process.platform !== "linux")("the egress proxy", () => {
   });
 
   it("listens in a folder whose path is too long for a socket, and replaces an older one", async () => {
-    await using place = new Neighbourhood();
+    await using place = new EgressHosts();
     const folder = join(place.folder, "x".repeat(120));
     mkdirSync(folder);
     const older = await place.proxy(["example.org"], { folder });

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openWalls } from "../../../test/support/native-runtime.js";
-import { Neighbourhood } from "../../../test/support/notebook/egress-hosts.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
+import { EgressHosts } from "../../../test/support/notebook/egress-hosts.js";
 import type { ISandbox } from "../../backends/backend.js";
 import type { NativeRuntime } from "../../backends/native/runtime.js";
 import { furnishRoom, roomFolder, type SessionDir } from "../../backends/native/session-dir.js";
@@ -20,7 +20,7 @@ let runtime: NativeRuntime;
 let unavailable: string | undefined;
 
 beforeAll(async () => {
-  ({ runtime, unavailable } = await openWalls());
+  ({ runtime, unavailable } = await openNativeRuntime());
 });
 beforeEach((context) => {
   if (unavailable !== undefined) context.skip(unavailable);
@@ -34,7 +34,7 @@ let rooms = 0;
 
 /** A session in a room of its own, with servers and a proxy around it. */
 class Visit implements AsyncDisposable {
-  readonly place = new Neighbourhood();
+  readonly place = new EgressHosts();
   readonly room: SessionDir = { root, name: `room-${rooms++}`, hasEgress: true };
   #sandbox: ISandbox | undefined;
   #proxy: EgressProxy | undefined;
@@ -241,7 +241,7 @@ with concurrent.futures.ThreadPoolExecutor(16) as pool:
 
 describe("a session without an allow-list", () => {
   it("has no proxy and no way out", async () => {
-    await using place = new Neighbourhood();
+    await using place = new EgressHosts();
     const port = await place.server((_, response) => response.end("never"));
     await using sandbox = await runtime.createSandbox({ ...SMALL });
     const run = await sandbox.execute(`

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { cellWith } from "../../../test/support/notebook/notebook-content.js";
-import { NotebookGround } from "../../../test/support/notebook/notebook-fixture.js";
+import { NotebookFixture } from "../../../test/support/notebook/notebook-fixture.js";
 import { pageOf } from "../document/cell-records.js";
 import { OutputQuota } from "./output-quota.js";
 
@@ -16,10 +16,10 @@ class Picture:
 const MEBIBYTE = 1024 * 1024;
 
 describe("the outputs of a notebook", () => {
-  const ground = new NotebookGround();
+  const fixture = new NotebookFixture();
 
   it("take no more than they may, and what was left out is told", async () => {
-    const nb = await ground.open({ outputsMaxSizeMb: 1 });
+    const nb = await fixture.open({ outputsMaxSizeMb: 1 });
     const show = "for _ in range(4): display(Picture())\n";
     const first = await nb.run(`${PICTURE}${show}1 / 0`);
     expect(first.outputs.map(({ type }) => type)).toEqual([
@@ -44,7 +44,7 @@ describe("the outputs of a notebook", () => {
   });
 
   it("have room again when a cell runs anew or is deleted", async () => {
-    const nb = await ground.open({ outputsMaxSizeMb: 1 });
+    const nb = await fixture.open({ outputsMaxSizeMb: 1 });
     const first = await nb.run(`${PICTURE}display(Picture()); display(Picture())`);
     const again = await nb.rerun(first);
     expect([again.outputs.length, again.notes]).toEqual([2, undefined]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { NotebookGround } from "../../../test/support/notebook/notebook-fixture.js";
+import { NotebookFixture } from "../../../test/support/notebook/notebook-fixture.js";
 
 /** What ipykernel 7.4 with IPython 9.18 gives for the same cells, as nbclient records it. */
 const CELLS: readonly (readonly [code: string, ...outputs: string[]])[] = [
@@ -91,10 +91,10 @@ function told({ output_type: type, name, text, data, ename, evalue }: Exported):
 }
 
 describe("rich outputs in a notebook", () => {
-  const ground = new NotebookGround();
+  const fixture = new NotebookFixture();
 
   it("are those of Jupyter, in its order", async (context) => {
-    const nb = await ground.open();
+    const nb = await fixture.open();
     const libraries = await nb.run("import matplotlib");
     const cells = libraries.state === "COMPLETED" ? [...CELLS, ...FIGURES] : CELLS;
     for (const [code] of cells) await nb.run(code);

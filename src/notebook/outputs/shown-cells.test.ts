@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import { PNG, Showing } from "../../../test/support/notebook/shown-outputs.js";
 import type { NativeRuntime } from "../../backends/native/runtime.js";
 import type { NativePythonSandbox } from "../../backends/native/sandbox.js";
@@ -13,7 +13,7 @@ describe("outputs of real cells", () => {
   let unavailable: string | undefined;
 
   beforeAll(async () => {
-    ({ runtime, unavailable } = await openWalls());
+    ({ runtime, unavailable } = await openNativeRuntime());
     if (unavailable === undefined) {
       sandbox = await runtime.createSandbox({ preload: "none", poolSize: 0 });
     }

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { NotebookGround, until } from "../../../test/support/notebook/notebook-fixture.js";
+import { NotebookFixture, until } from "../../../test/support/notebook/notebook-fixture.js";
 import type { NativeRuntime } from "../../backends/native/runtime.js";
 import { parseHead } from "../document/head.js";
 import { Notebook } from "../notebook.js";
@@ -16,21 +16,21 @@ class Gate {
 }
 
 describe("the new room of an owner who was overtaken", () => {
-  const ground = new NotebookGround();
+  const fixture = new NotebookFixture();
   const headOf = async (id: NotebookId) =>
-    parseHead((await new DiskStore(ground.dir).heads.get(id))?.head, id.session);
+    parseHead((await new DiskStore(fixture.dir).heads.get(id))?.head, id.session);
   const roomsOf = ({ session }: NotebookId) =>
-    readdirSync(join(ground.dir, "rooms")).filter((room) => {
-      const sign = join(ground.dir, "rooms", room, "notebook");
+    readdirSync(join(fixture.dir, "rooms")).filter((room) => {
+      const sign = join(fixture.dir, "rooms", room, "notebook");
       return existsSync(sign) && readFileSync(sign, "utf8").includes(`"${session}"`);
     });
 
   it("is removed where the notebook never had it", async () => {
-    const options = ground.options();
-    const former = ground.keep(await Notebook.open(options));
+    const options = fixture.options();
+    const former = fixture.keep(await Notebook.open(options));
     await former.putFile("file", "content");
     const [moving, gate] = [new Gate(), new Gate()];
-    const disk = new DiskStore(ground.dir);
+    const disk = new DiskStore(fixture.dir);
     const { heads } = disk;
     const store: NotebookStore = {
       blobs: (id, generation) => disk.blobs(id, generation),
@@ -51,7 +51,7 @@ describe("the new room of an owner who was overtaken", () => {
     const overtaken = Notebook.open({ ...options, store, takeover: true });
     overtaken.catch(() => {});
     await moving.passed;
-    const next = ground.keep(await Notebook.open({ ...options, takeover: true }));
+    const next = fixture.keep(await Notebook.open({ ...options, takeover: true }));
     gate.open();
     await expect(overtaken).rejects.toMatchObject({ code: "CONFLICT" });
     const { room, leftRooms = [] } = await headOf(options);
@@ -60,23 +60,23 @@ describe("the new room of an owner who was overtaken", () => {
   });
 
   it("stays while the one has it who took a fork over that fails", async () => {
-    const options = ground.options();
+    const options = fixture.options();
     const gate = new Gate();
     let isForking = false;
-    const runtime = withSandboxes(ground.runtime, async (create) => {
+    const runtime = withSandboxes(fixture.runtime, async (create) => {
       if (!isForking) return create();
       await gate.passed;
       throw new Error("no sandbox");
     });
-    const nb = ground.keep(await Notebook.open({ ...options, runtime }));
+    const nb = fixture.keep(await Notebook.open({ ...options, runtime }));
     await nb.putFile("file", "content");
     isForking = true;
-    const to = ground.options();
+    const to = fixture.options();
     const fork = nb.fork(to.session);
     fork.catch(() => {});
-    await until(async () => (await new DiskStore(ground.dir).heads.get(to)) !== undefined);
+    await until(async () => (await new DiskStore(fixture.dir).heads.get(to)) !== undefined);
     const { room } = await headOf(to);
-    const next = ground.keep(await Notebook.open({ ...to, takeover: true }));
+    const next = fixture.keep(await Notebook.open({ ...to, takeover: true }));
     gate.open();
     await expect(fork).rejects.toThrow();
     expect((await headOf(to)).leftRooms).toEqual([room]);

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { NotebookGround, until } from "../../../test/support/notebook/notebook-fixture.js";
+import { NotebookFixture, until } from "../../../test/support/notebook/notebook-fixture.js";
 import { parseHead } from "../document/head.js";
 import { Notebook } from "../notebook.js";
 import { DiskStore } from "../store/disk-store.js";
@@ -8,14 +8,14 @@ import type { NotebookId } from "../store/store.js";
 import { usersOf } from "./room-users.js";
 
 describe("the room of a notebook", () => {
-  const ground = new NotebookGround();
+  const fixture = new NotebookFixture();
   const headOf = async (id: NotebookId) =>
-    parseHead((await new DiskStore(ground.dir).heads.get(id))?.head, id.session);
-  const users = (name: string) => usersOf({ root: join(ground.dir, "rooms"), name });
+    parseHead((await new DiskStore(fixture.dir).heads.get(id))?.head, id.session);
+  const users = (name: string) => usersOf({ root: join(fixture.dir, "rooms"), name });
 
   it("is known to be in use as long as anything of its session runs", async () => {
-    const options = ground.options();
-    const nb = ground.keep(await Notebook.open(options));
+    const options = fixture.options();
+    const nb = fixture.keep(await Notebook.open(options));
     await nb.run("import subprocess\nchild = subprocess.Popen(['sleep', '60'])");
     const { room } = await headOf(options);
     expect((await users(room)).length).toBeGreaterThan(1);

@@ -12,7 +12,7 @@ import {
 import { dirname, join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { fillDisk, StoreGrounds } from "../../../test/support/notebook/store-fixture.js";
+import { fillDisk, StoreFixture } from "../../../test/support/notebook/store-fixture.js";
 import { DiskBlobs } from "./disk-blobs.js";
 import { TempNames } from "./disk-folders.js";
 import type { BlobRef } from "./store.js";
@@ -22,15 +22,15 @@ async function* large(): AsyncGenerator<Uint8Array> {
 }
 
 describe("blobs on a disk", () => {
-  let grounds: StoreGrounds;
+  let fixture: StoreFixture;
   let root: string;
   let blobs: DiskBlobs;
   beforeEach(async () => {
-    grounds = await StoreGrounds.open();
-    root = join(grounds.dir, "blobs");
+    fixture = await StoreFixture.open();
+    root = join(fixture.dir, "blobs");
     blobs = new DiskBlobs(root);
   });
-  afterEach(() => grounds[Symbol.asyncDispose]());
+  afterEach(() => fixture[Symbol.asyncDispose]());
   const read = (ref: BlobRef) => buffer(blobs.get(ref));
   const files = async () => (await readdir(root)).filter((name) => name.length > 2);
 
@@ -92,8 +92,8 @@ describe("blobs on a disk", () => {
 
   it("are not read through a link", async () => {
     const ref = await blobs.put(Buffer.from("secret"));
-    await rename(blobs.locate(ref), join(grounds.dir, "elsewhere"));
-    await symlink(join(grounds.dir, "elsewhere"), blobs.locate(ref));
+    await rename(blobs.locate(ref), join(fixture.dir, "elsewhere"));
+    await symlink(join(fixture.dir, "elsewhere"), blobs.locate(ref));
     expect(await blobs.has(ref)).toBe(false);
     await expect(read(ref)).rejects.toMatchObject({ code: "IO_ERROR" });
   });
@@ -116,7 +116,7 @@ describe("blobs on a disk", () => {
 
   it("are shared with another store on the same disk", async () => {
     const ref = await blobs.put(Buffer.from("shared"));
-    const other = new DiskBlobs(join(grounds.dir, "other", "blobs"));
+    const other = new DiskBlobs(join(fixture.dir, "other", "blobs"));
     expect(await other.adopt(ref, blobs)).toBe(true);
     expect((await stat(other.locate(ref))).ino).toBe((await stat(blobs.locate(ref))).ino);
   });
@@ -142,7 +142,7 @@ describe("blobs on a disk", () => {
   });
 
   it("leave nothing behind when the disk is full", async (context) => {
-    const disk = await grounds.mount();
+    const disk = await fixture.mount();
     if (typeof disk === "string") return context.skip(disk);
     root = join(disk.dir, "blobs");
     const small = new DiskBlobs(root);

@@ -15,7 +15,7 @@ import {
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { fillDisk, ID, StoreGrounds } from "../../../test/support/notebook/store-fixture.js";
+import { fillDisk, ID, StoreFixture } from "../../../test/support/notebook/store-fixture.js";
 import { TempNames } from "./disk-folders.js";
 import { DiskHeads } from "./disk-heads.js";
 import { DiskStore } from "./disk-store.js";
@@ -23,24 +23,24 @@ import { currentOwner, heldHere } from "./owner.js";
 import { tombstone } from "./tombstone.js";
 
 describe("heads on a disk", () => {
-  let grounds: StoreGrounds;
+  let fixture: StoreFixture;
   beforeEach(async () => {
-    grounds = await StoreGrounds.open();
+    fixture = await StoreFixture.open();
   });
-  afterEach(() => grounds[Symbol.asyncDispose]());
-  const get = () => grounds.reopen().heads.get(ID);
+  afterEach(() => fixture[Symbol.asyncDispose]());
+  const get = () => fixture.reopen().heads.get(ID);
 
   it("are for their owner alone", async () => {
-    await grounds.fill(1);
-    for (const folder of [grounds.folder, dirname(grounds.folder)]) {
+    await fixture.fill(1);
+    for (const folder of [fixture.folder, dirname(fixture.folder)]) {
       expect((await stat(folder)).mode & 0o777).toBe(0o700);
     }
-    expect((await stat(grounds.head(1))).mode & 0o777).toBe(0o600);
+    expect((await stat(fixture.head(1))).mode & 0o777).toBe(0o600);
   });
 
   it("keep a few revisions and nothing else", async () => {
-    await grounds.fill(100);
-    const names = await readdir(grounds.folder);
+    await fixture.fill(100);
+    const names = await readdir(fixture.folder);
     expect(names.every((name) => name.startsWith("head-"))).toBe(true);
     expect(names.length).toBeGreaterThan(1);
     expect(names.length).toBeLessThan(40);
@@ -57,16 +57,16 @@ describe("heads on a disk", () => {
     "is cut off": async (path) => truncate(path, (await stat(path)).size - 1),
     "is empty": (path) => truncate(path, 0),
     "is not JSON": (path) => writeFile(path, "cell"),
-    "is that of an older revision": (path) => copyFile(grounds.head(4), path),
+    "is that of an older revision": (path) => copyFile(fixture.head(4), path),
     "is that of another notebook": async (path) => {
       const other = { user: "bob", session: "one" };
-      const store = grounds.reopen();
+      const store = fixture.reopen();
       for (let rev = 0; rev < 5; rev += 1) await store.heads.cas(other, "bob's", rev);
       await copyFile(join(store.heads.folderOf(other), "head-000000000005.json"), path);
     },
     "is a link": async (path) => {
-      await rename(path, join(grounds.dir, "elsewhere"));
-      await symlink(join(grounds.dir, "elsewhere"), path);
+      await rename(path, join(fixture.dir, "elsewhere"));
+      await symlink(join(fixture.dir, "elsewhere"), path);
     },
     "is a folder": async (path) => {
       await rm(path);
@@ -80,27 +80,27 @@ describe("heads on a disk", () => {
 
   for (const [what, damage] of Object.entries(damages)) {
     it(`are read from the revision before when the newest ${what}`, async () => {
-      await grounds.fill(5);
-      await damage(grounds.head(5));
+      await fixture.fill(5);
+      await damage(fixture.head(5));
       const found = await get();
       expect(found).toMatchObject({ head: { n: 4 }, damaged: [expect.stringMatching(/damaged-/)] });
-      const kept = await grounds.names("damaged-");
+      const kept = await fixture.names("damaged-");
       expect(kept).toHaveLength(1);
-      expect(found?.damaged).toEqual(kept.map((name) => join(grounds.folder, name)));
+      expect(found?.damaged).toEqual(kept.map((name) => join(fixture.folder, name)));
       // Told until somebody has gone on from there.
       expect(await get()).toEqual(found);
-      const { heads } = grounds.reopen();
+      const { heads } = fixture.reopen();
       const rev = await heads.cas(ID, "next", found?.rev as number);
       expect(await get()).toEqual({ rev, head: "next" });
-      expect(await grounds.names("damaged-")).toEqual(kept);
+      expect(await fixture.names("damaged-")).toEqual(kept);
     });
   }
 
   it("never give a number twice, so that one who wrote it is found out", async () => {
-    await grounds.fill(4);
-    const zombie = grounds.reopen();
+    await fixture.fill(4);
+    const zombie = fixture.reopen();
     await zombie.heads.cas(ID, "mine", 4);
-    await flip(grounds.head(5));
+    await flip(fixture.head(5));
     const found = await get();
     expect(found).toMatchObject({ head: { n: 4 } });
     expect(found?.rev).toBeGreaterThan(5);
@@ -109,9 +109,9 @@ describe("heads on a disk", () => {
   });
 
   it("keep the very bytes of what is damaged, each under its own name", async () => {
-    await grounds.fill(6);
-    await writeFile(grounds.head(6), "broken six");
-    await writeFile(grounds.head(5), "broken five");
+    await fixture.fill(6);
+    await writeFile(fixture.head(6), "broken six");
+    await writeFile(fixture.head(5), "broken five");
     const found = await get();
     expect(found).toMatchObject({ head: { n: 4 } });
     const contents = await Promise.all(
@@ -121,8 +121,8 @@ describe("heads on a disk", () => {
   });
 
   it("say so when nothing is whole, and are not begun anew", async () => {
-    await grounds.fill(3);
-    for (const rev of [1, 2, 3]) await writeFile(grounds.head(rev), "broken");
+    await fixture.fill(3);
+    for (const rev of [1, 2, 3]) await writeFile(fixture.head(rev), "broken");
     for (let look = 0; look < 2; look += 1) {
       const failure = {
         code: "DAMAGED",
@@ -130,44 +130,44 @@ describe("heads on a disk", () => {
       };
       await expect(get()).rejects.toMatchObject(failure);
     }
-    expect(await grounds.names("damaged-")).toHaveLength(3);
-    const { heads } = grounds.reopen();
+    expect(await fixture.names("damaged-")).toHaveLength(3);
+    const { heads } = fixture.reopen();
     await expect(heads.cas(ID, "new", 0)).rejects.toMatchObject({ code: "CONFLICT" });
-    expect(await grounds.names("head-")).toEqual(["head-000000000000.json"]);
+    expect(await fixture.names("head-")).toEqual(["head-000000000000.json"]);
   });
 
   it("of a later version are left as they are", async () => {
-    await grounds.fill(2);
-    const later = new DiskHeads(join(grounds.dir, "notebooks"), [(head) => head]);
+    await fixture.fill(2);
+    const later = new DiskHeads(join(fixture.dir, "notebooks"), [(head) => head]);
     await later.cas(ID, "later", 2);
-    const before = await readdir(grounds.folder);
+    const before = await readdir(fixture.folder);
     await expect(get()).rejects.toMatchObject({
       code: "DAMAGED",
       message: expect.stringContaining("newer Cellar (format 2)"),
     });
-    expect(await readdir(grounds.folder)).toEqual(before);
+    expect(await readdir(fixture.folder)).toEqual(before);
     expect(await later.get(ID)).toEqual({ rev: 3, head: "later" });
   });
 
   it("of an earlier version are brought up to date", async () => {
-    await grounds.fill(2);
+    await fixture.fill(2);
     const upgrade = (head: unknown) => ({ ...(head as object), isUpgraded: true });
-    const later = new DiskHeads(join(grounds.dir, "notebooks"), [upgrade]);
+    const later = new DiskHeads(join(fixture.dir, "notebooks"), [upgrade]);
     expect(await later.get(ID)).toEqual({ rev: 2, head: { n: 2, isUpgraded: true } });
   });
 
   it("leave a notebook of another program alone", async () => {
-    await mkdir(grounds.folder, { recursive: true });
-    await writeFile(join(grounds.folder, "cells.json"), "{}");
-    const { heads } = grounds.reopen();
+    await mkdir(fixture.folder, { recursive: true });
+    await writeFile(join(fixture.folder, "cells.json"), "{}");
+    const { heads } = fixture.reopen();
     const refusal = { code: "UNSUPPORTED", remedy: expect.stringContaining("import") };
     await expect(heads.get(ID)).rejects.toMatchObject(refusal);
     await expect(heads.cas(ID, 1, 0)).rejects.toMatchObject(refusal);
-    expect(await readdir(grounds.folder)).toEqual(["cells.json"]);
+    expect(await readdir(fixture.folder)).toEqual(["cells.json"]);
   });
 
   it("are swept of what the dead have left, and of nothing else", async () => {
-    await grounds.fill(1);
+    await fixture.fill(1);
     const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
     await once(child, "spawn");
     const mine = new TempNames().next();
@@ -175,57 +175,57 @@ describe("heads on a disk", () => {
     const foreign = mine.replace(/-[0-9a-f]{12}-/, "-0123456789ab-");
     const old = `${foreign}0`;
     for (const name of [mine, theirs, foreign, old]) {
-      await writeFile(join(grounds.folder, name), "half");
+      await writeFile(join(fixture.folder, name), "half");
     }
-    await utimes(join(grounds.folder, old), 1, 1);
+    await utimes(join(fixture.folder, old), 1, 1);
     child.kill("SIGKILL");
     await once(child, "close");
     expect(await get()).toEqual({ rev: 1, head: { n: 1 } });
-    expect(await grounds.names("temp-")).toEqual([foreign, mine].sort());
+    expect(await fixture.names("temp-")).toEqual([foreign, mine].sort());
   });
 
   it("refuse one who was overtaken after the look", async () => {
-    await grounds.fill(3);
-    const slow = grounds.reopen().heads;
+    await fixture.fill(3);
+    const slow = fixture.reopen().heads;
     expect(await slow.get(ID)).toMatchObject({ rev: 3 });
-    const { heads } = grounds.reopen();
+    const { heads } = fixture.reopen();
     for (let rev = 3; rev < 60; rev += 1) await heads.cas(ID, { n: rev + 1 }, rev);
-    expect(await grounds.names("head-000000000004")).toEqual([]);
+    expect(await fixture.names("head-000000000004")).toEqual([]);
     await expect(slow.cas(ID, "late", 3)).rejects.toMatchObject({ code: "CONFLICT" });
-    expect(await grounds.names("head-000000000004")).toEqual([]);
-    expect(await grounds.names("temp-")).toEqual([]);
+    expect(await fixture.names("head-000000000004")).toEqual([]);
+    expect(await fixture.names("temp-")).toEqual([]);
     expect(await get()).toEqual({ rev: 60, head: { n: 60 } });
   });
 
   it("refuse one whose notebook was deleted and made again up to the same number", async () => {
-    await grounds.fill(2);
-    const [zombie, remover] = [grounds.reopen().heads, grounds.reopen().heads];
+    await fixture.fill(2);
+    const [zombie, remover] = [fixture.reopen().heads, fixture.reopen().heads];
     await Promise.all([zombie.get(ID), remover.get(ID)]);
-    await grounds.reopen().heads.delete(ID, 2);
-    await grounds.fill(2);
+    await fixture.reopen().heads.delete(ID, 2);
+    await fixture.fill(2);
     await expect(remover.delete(ID, 2)).rejects.toMatchObject({ code: "CONFLICT" });
     await expect(zombie.cas(ID, "zombie", 2)).rejects.toMatchObject({ code: "CONFLICT" });
     expect(await get()).toEqual({ rev: 2, head: { n: 2 } });
-    expect(await readdir(dirname(grounds.folder))).toEqual(["one"]);
+    expect(await readdir(dirname(fixture.folder))).toEqual(["one"]);
   });
 
   it("go in one step while another one writes", async () => {
-    await grounds.fill(1);
+    await fixture.fill(1);
     for (let round = 0; round < 10; round += 1) {
-      const writer = grounds.reopen().heads;
+      const writer = fixture.reopen().heads;
       let rev = (await writer.get(ID))?.rev ?? 0;
       const writing = (async () => {
         while (rev < 1000) rev = await writer.cas(ID, { n: rev + 1 }, rev);
       })();
       const refused = expect(writing).rejects.toMatchObject({ code: "CONFLICT" });
       await expect.poll(() => rev, { interval: 1 }).toBeGreaterThan(3);
-      const remover = grounds.reopen().heads;
+      const remover = fixture.reopen().heads;
       const remove = async () => remover.delete(ID, await remover.revision(ID));
       await expect.poll(remove, { interval: 0, timeout: 20_000 }).toBeUndefined();
       await refused;
       expect(await get()).toBeUndefined();
-      expect(await readdir(dirname(grounds.folder))).toEqual([]);
-      await grounds.fill(1);
+      expect(await readdir(dirname(fixture.folder))).toEqual([]);
+      await fixture.fill(1);
     }
   });
 
@@ -235,21 +235,21 @@ describe("heads on a disk", () => {
 
     /** As one is that has stopped between two steps of its deletion. */
     const halfDeleted = async () => {
-      await grounds.fill(2);
-      await grounds.reopen().blobs(ID).put(Buffer.from("content"));
+      await fixture.fill(2);
+      await fixture.reopen().blobs(ID).put(Buffer.from("content"));
       heldHere().add(deleter.incarnation);
-      await grounds.reopen().heads.cas(ID, tombstone(deleter), 2);
+      await fixture.reopen().heads.cas(ID, tombstone(deleter), 2);
     };
 
     const expectGone = async () => {
-      const { heads } = grounds.reopen();
+      const { heads } = fixture.reopen();
       expect([await heads.get(ID), await heads.revision(ID)]).toEqual([undefined, 0]);
       for await (const id of heads.list()) expect(id).toBeUndefined();
     };
 
     it("are gone, and their name is not given away while the deleter may go on", async () => {
       await halfDeleted();
-      const { heads } = grounds.reopen();
+      const { heads } = fixture.reopen();
       await expectGone();
       const conflict = { code: "CONFLICT" };
       await expect(heads.cas(ID, "past it", 3)).rejects.toMatchObject(conflict);
@@ -258,7 +258,7 @@ describe("heads on a disk", () => {
         ...conflict,
         message: expect.stringContaining(`deleted by process ${process.pid} `),
       });
-      expect(await readdir(dirname(grounds.folder))).toEqual(["one"]);
+      expect(await readdir(dirname(fixture.folder))).toEqual(["one"]);
       await expectGone();
     });
 
@@ -266,46 +266,46 @@ describe("heads on a disk", () => {
       await halfDeleted();
       heldHere().delete(deleter.incarnation);
       await expectGone();
-      expect(await readdir(dirname(grounds.folder))).toEqual([]);
+      expect(await readdir(dirname(fixture.folder))).toEqual([]);
     });
 
     it("are made anew by one of many when the deleter is dead", async () => {
       for (let round = 0; round < 10; round += 1) {
         await halfDeleted();
         heldHere().delete(deleter.incarnation);
-        const tries = [1, 2, 3, 4].map((head) => grounds.reopen().heads.cas(ID, head, 0));
+        const tries = [1, 2, 3, 4].map((head) => fixture.reopen().heads.cas(ID, head, 0));
         const ends = await Promise.allSettled(tries);
         const won = ends.flatMap(({ status }, at) => (status === "fulfilled" ? [at + 1] : []));
         expect(won).toHaveLength(1);
         expect(await get()).toEqual({ rev: 1, head: won[0] });
-        expect(await readdir(grounds.folder)).not.toContain("blobs");
-        await grounds.reopen().heads.delete(ID, 1);
+        expect(await readdir(fixture.folder)).not.toContain("blobs");
+        await fixture.reopen().heads.delete(ID, 1);
       }
     });
   });
 
   it("of which nothing is whole are deleted, but not once they were put right", async () => {
     for (const isPutRight of [true, false]) {
-      await grounds.fill(2);
-      const copy = join(grounds.dir, "copy");
-      await copyFile(grounds.head(2), copy);
-      for (const rev of [1, 2]) await writeFile(grounds.head(rev), "broken");
+      await fixture.fill(2);
+      const copy = join(fixture.dir, "copy");
+      await copyFile(fixture.head(2), copy);
+      for (const rev of [1, 2]) await writeFile(fixture.head(rev), "broken");
       await expect(get()).rejects.toMatchObject({ code: "DAMAGED" });
-      const { heads } = grounds.reopen();
+      const { heads } = fixture.reopen();
       const rev = await heads.revision(ID);
       if (isPutRight) {
-        await copyFile(copy, grounds.head(2));
-        expect(await grounds.reopen().heads.cas(ID, "going on", 2)).toBe(3);
+        await copyFile(copy, fixture.head(2));
+        expect(await fixture.reopen().heads.cas(ID, "going on", 2)).toBe(3);
         await expect(heads.delete(ID, rev)).rejects.toMatchObject({ code: "CONFLICT" });
         expect(await get()).toMatchObject({ rev: 3, head: "going on" });
       }
       await heads.delete(ID, isPutRight ? 3 : rev);
-      expect(await readdir(dirname(grounds.folder))).toEqual([]);
+      expect(await readdir(dirname(fixture.folder))).toEqual([]);
     }
   });
 
   it("refuse what is too large", async () => {
-    const { heads } = grounds.reopen();
+    const { heads } = fixture.reopen();
     await expect(heads.cas(ID, "x".repeat(65 * 1024 * 1024), 0)).rejects.toMatchObject({
       code: "TOO_LARGE",
     });
@@ -313,7 +313,7 @@ describe("heads on a disk", () => {
   });
 
   it("stay as they are when the disk is full", async (context) => {
-    const disk = await grounds.mount();
+    const disk = await fixture.mount();
     if (typeof disk === "string") return context.skip(disk);
     const { heads } = new DiskStore(disk.dir);
     await heads.cas(ID, "before", 0);

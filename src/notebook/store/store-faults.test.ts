@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { ID, StoreGrounds } from "../../../test/support/notebook/store-fixture.js";
+import { ID, StoreFixture } from "../../../test/support/notebook/store-fixture.js";
 import { blobRefSchema } from "../cell.js";
 
 const STORE = fileURLToPath(new URL("../../../dist/notebook/store/disk-store.js", import.meta.url));
@@ -48,15 +48,15 @@ const WORKER = `
 type Child = ChildProcessByStdio<null, Readable, null>;
 
 describe("a store on a disk", () => {
-  let grounds: StoreGrounds;
+  let fixture: StoreFixture;
   const children = new Set<Child>();
   beforeEach(async () => {
-    grounds = await StoreGrounds.open();
+    fixture = await StoreFixture.open();
   });
   afterEach(async () => {
     for (const child of children) child.kill("SIGKILL");
     children.clear();
-    await grounds[Symbol.asyncDispose]();
+    await fixture[Symbol.asyncDispose]();
   });
 
   /** Runs a script in a process of its own. */
@@ -64,7 +64,7 @@ describe("a store on a disk", () => {
     const source = `
       import { writeSync } from "node:fs";
       import { DiskStore } from ${JSON.stringify(STORE)};
-      const [store, id] = [new DiskStore(${JSON.stringify(grounds.dir)}), ${JSON.stringify(ID)}];
+      const [store, id] = [new DiskStore(${JSON.stringify(fixture.dir)}), ${JSON.stringify(ID)}];
       const name = ${JSON.stringify(name)};
       ${script}`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", source], {
@@ -78,10 +78,10 @@ describe("a store on a disk", () => {
     const names = ["a", "b", "c"];
     const ends = names.map((name) => once(start(name, COUNTER), "exit"));
     expect((await Promise.all(ends)).map(([code]) => code)).toEqual(names.map(() => 0));
-    const found = await grounds.reopen().heads.get(ID);
+    const found = await fixture.reopen().heads.get(ID);
     expect(countsSchema.parse(found?.head)).toEqual({ a: STEPS, b: STEPS, c: STEPS });
     expect(found?.rev).toBe(names.length * STEPS);
-    expect(await grounds.names("temp-")).toEqual([]);
+    expect(await fixture.names("temp-")).toEqual([]);
   });
 
   it("has all that was answered when its writer is killed at any moment", async () => {
@@ -100,7 +100,7 @@ describe("a store on a disk", () => {
       child.kill("SIGKILL");
       await ended;
       const answered = Number(told.trimEnd().split("\n").at(-1));
-      const store = grounds.reopen();
+      const store = fixture.reopen();
       const found = await store.heads.get(ID);
       expect(found?.damaged).toBeUndefined();
       const { n, blob } = workSchema.parse(found?.head);
@@ -109,11 +109,11 @@ describe("a store on a disk", () => {
       expect(answered).toBeGreaterThan(last);
       last = n;
       expect(String(await buffer(store.blobs(ID).get(blob)))).toBe(`${n} `.repeat(500));
-      expect(await grounds.names("temp-")).toEqual([]);
+      expect(await fixture.names("temp-")).toEqual([]);
     }
-    for await (const ref of grounds.reopen().blobs(ID).list()) {
-      expect((await buffer(grounds.reopen().blobs(ID).get(ref))).length).toBe(ref.bytes);
+    for await (const ref of fixture.reopen().blobs(ID).list()) {
+      expect((await buffer(fixture.reopen().blobs(ID).get(ref))).length).toBe(ref.bytes);
     }
-    expect(await grounds.names("damaged-")).toEqual([]);
+    expect(await fixture.names("damaged-")).toEqual([]);
   });
 });

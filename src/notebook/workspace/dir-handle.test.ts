@@ -4,17 +4,17 @@ import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Ground } from "../../../test/support/notebook/workspace-fixture.js";
+import { WorkspaceFixture } from "../../../test/support/notebook/workspace-fixture.js";
 import { DirHandle } from "./dir-handle.js";
 
-let ground: Ground;
+let fixture: WorkspaceFixture;
 let path: string;
 
 beforeEach(() => {
-  ground = new Ground();
-  path = ground.open().path;
+  fixture = new WorkspaceFixture();
+  path = fixture.open().path;
 });
-afterEach(() => ground[Symbol.dispose]());
+afterEach(() => fixture[Symbol.dispose]());
 
 describe.each([
   ["held open", process.platform === "linux"],
@@ -40,7 +40,7 @@ describe.each([
   });
 
   it("is refused where a link lies in its place", () => {
-    symlinkSync(ground.secret, join(path, "link"));
+    symlinkSync(fixture.secret, join(path, "link"));
     expect(() => DirHandle.open(join(path, "link"), byDescriptor)).toThrow();
   });
 });
@@ -48,7 +48,7 @@ describe.each([
 describe("a descriptor", () => {
   it("is given back, also after failures", async (context) => {
     if (process.platform !== "linux") context.skip("only Linux lists them");
-    const workspace = ground.open();
+    const workspace = fixture.open();
     await workspace.put("a/b/c", "x");
     symlinkSync("a", join(path, "link"));
     const held = () => readdirSync("/proc/self/fd").length;
@@ -72,7 +72,7 @@ describe("a descriptor", () => {
 
   it("is not waited for where the session holds a lease of the file", async (context) => {
     if (process.platform !== "linux") context.skip("only Linux has leases");
-    const workspace = ground.open();
+    const workspace = fixture.open();
     await workspace.put("leased", "x");
     const file = join(path, "leased");
     const holder = spawn("python3", ["-c", LEASE, file], { stdio: ["pipe", "pipe", "ignore"] });
@@ -80,7 +80,7 @@ describe("a descriptor", () => {
       const [line] = await once(createInterface(holder.stdout), "line");
       if (line !== "held") context.skip(`no lease could be taken: ${line}`);
       await expect(workspace.get("leased")).rejects.toMatchObject({ code: "CONFLICT" });
-      const { skipped } = await workspace.copyTo(ground.open("two"));
+      const { skipped } = await workspace.copyTo(fixture.open("two"));
       expect(skipped).toEqual(["leased"]);
     } finally {
       holder.kill("SIGKILL");

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Ground } from "../../../test/support/notebook/workspace-fixture.js";
+import { WorkspaceFixture } from "../../../test/support/notebook/workspace-fixture.js";
 import { describeOverrun, type Overrun, Quota } from "./quota.js";
 import type { Usage } from "./scan.js";
 
@@ -80,8 +80,8 @@ describe("a watch over a quota", () => {
 
 describe("the quota of a workspace", () => {
   it("counts bytes and what has a name", async () => {
-    using ground = new Ground(1);
-    const workspace = ground.open();
+    using fixture = new WorkspaceFixture(1);
+    const workspace = fixture.open();
     mkdirSync(join(workspace.path, "folder"));
     expect(workspace.quota.judge(await workspace.usage())).toBeUndefined();
     writeFileSync(join(workspace.path, "folder", "file"), Buffer.alloc(1024 * 1024, 1));

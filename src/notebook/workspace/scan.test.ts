@@ -9,18 +9,18 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Ground, QUICK_PLACE } from "../../../test/support/notebook/workspace-fixture.js";
+import { QUICK_PLACE, WorkspaceFixture } from "../../../test/support/notebook/workspace-fixture.js";
 import type { Scan } from "./scan.js";
 import type { Workspace } from "./workspace.js";
 
-let ground: Ground;
+let fixture: WorkspaceFixture;
 let workspace: Workspace;
 
 beforeEach(() => {
-  ground = new Ground();
-  workspace = ground.open();
+  fixture = new WorkspaceFixture();
+  workspace = fixture.open();
 });
-afterEach(() => ground[Symbol.dispose]());
+afterEach(() => fixture[Symbol.dispose]());
 
 const inside = (name: string) => join(workspace.path, name);
 const since = async (before: Scan) => (await workspace.changesSince(before)).changes;
@@ -81,7 +81,7 @@ describe("changes of a workspace", () => {
   });
 
   it("are counted no further than a bound", async () => {
-    using quick = new Ground(16, QUICK_PLACE);
+    using quick = new WorkspaceFixture(16, QUICK_PLACE);
     const crowded = quick.open();
     for (let folder = 0; folder < 41; folder++) {
       mkdirSync(join(crowded.path, `d${folder}`));

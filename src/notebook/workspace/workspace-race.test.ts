@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Ground, QUICK_PLACE } from "../../../test/support/notebook/workspace-fixture.js";
+import { QUICK_PLACE, WorkspaceFixture } from "../../../test/support/notebook/workspace-fixture.js";
 import type { Workspace } from "./workspace.js";
 
 const ROUNDS = 500;
@@ -22,21 +22,21 @@ while swap() == 0:
 `;
 
 describe.runIf(process.platform === "linux")("a folder that turns into a link all the time", () => {
-  let ground: Ground;
+  let fixture: WorkspaceFixture;
   let workspace: Workspace;
   let flipper: ChildProcess;
 
   beforeEach(async (context) => {
-    ground = new Ground(16, QUICK_PLACE);
-    workspace = ground.open();
+    fixture = new WorkspaceFixture(16, QUICK_PLACE);
+    workspace = fixture.open();
     const sub = join(workspace.path, "sub");
     mkdirSync(sub);
     writeFileSync(join(sub, "file"), "mine");
-    mkdirSync(join(ground.secret, "deep"));
+    mkdirSync(join(fixture.secret, "deep"));
     for (const name of ["file", "only-outside", "victim"]) {
-      writeFileSync(join(ground.secret, name), "SECRET");
+      writeFileSync(join(fixture.secret, name), "SECRET");
     }
-    symlinkSync(ground.secret, join(workspace.path, "link"));
+    symlinkSync(fixture.secret, join(workspace.path, "link"));
     flipper = spawn("python3", ["-c", FLIPPER, workspace.path], {
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -45,7 +45,7 @@ describe.runIf(process.platform === "linux")("a folder that turns into a link al
   });
   afterEach(async () => {
     if (flipper.kill("SIGKILL")) await once(flipper, "exit");
-    ground[Symbol.dispose]();
+    fixture[Symbol.dispose]();
   });
 
   /** Until both faces of the folder were met. */
@@ -62,9 +62,9 @@ describe.runIf(process.platform === "linux")("a folder that turns into a link al
     }
     expect(met).toBeGreaterThan(0);
     expect(missed).toBeGreaterThan(0);
-    expect(readdirSync(ground.secret).sort()).toEqual(["deep", "file", "only-outside", "victim"]);
-    expect(readdirSync(join(ground.secret, "deep"))).toEqual([]);
-    expect(readFileSync(join(ground.secret, "file"), "utf8")).toBe("SECRET");
+    expect(readdirSync(fixture.secret).sort()).toEqual(["deep", "file", "only-outside", "victim"]);
+    expect(readdirSync(join(fixture.secret, "deep"))).toEqual([]);
+    expect(readFileSync(join(fixture.secret, "file"), "utf8")).toBe("SECRET");
   }
 
   it("gives no byte of what lies behind the link", async () => {
@@ -99,7 +99,7 @@ describe.runIf(process.platform === "linux")("a folder that turns into a link al
 
   it("is copied with what it has itself, if at all", async () => {
     const seen = new Set<string>();
-    const other = ground.open("two");
+    const other = fixture.open("two");
     await rounds(async () => {
       await other.clear();
       await workspace.copyTo(other);

@@ -16,20 +16,20 @@ import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Ground, QUICK_PLACE } from "../../../test/support/notebook/workspace-fixture.js";
+import { QUICK_PLACE, WorkspaceFixture } from "../../../test/support/notebook/workspace-fixture.js";
 import { roomOwner } from "../../backends/native/session-dir.js";
 import type { Workspace } from "./workspace.js";
 
 const MEBIBYTE = 1024 * 1024;
 
-let ground: Ground;
+let fixture: WorkspaceFixture;
 let workspace: Workspace;
 
 beforeEach(() => {
-  ground = new Ground();
-  workspace = ground.open();
+  fixture = new WorkspaceFixture();
+  workspace = fixture.open();
 });
-afterEach(() => ground[Symbol.dispose]());
+afterEach(() => fixture[Symbol.dispose]());
 
 const inside = (...names: string[]) => join(workspace.path, ...names);
 const paths = async () => (await workspace.files()).files.map(({ path }) => path);
@@ -56,7 +56,7 @@ describe("files of a workspace", () => {
 
   it("have a date, whatever time a session gave them", async (context) => {
     if (QUICK_PLACE === undefined) context.skip("no file system in memory");
-    using far = new Ground(16, QUICK_PLACE);
+    using far = new WorkspaceFixture(16, QUICK_PLACE);
     const distant = far.open();
     for (const [name, seconds] of [
       ["future", "36028797018963968"],
@@ -73,7 +73,7 @@ describe("files of a workspace", () => {
     await workspace.put("a/b", "x");
     const uid = roomOwner()?.uid ?? process.getuid?.();
     expect(["a", "a/b"].map((path) => lstatSync(inside(path)).uid)).toEqual([uid, uid]);
-    await ground.asSession(() => {
+    await fixture.asSession(() => {
       writeFileSync(inside("a", "b"), "changed");
       writeFileSync(inside("a", "c"), "made");
     });
@@ -195,9 +195,9 @@ for _ in range(1000):
 
 describe("links of a session", () => {
   beforeEach(() => {
-    writeFileSync(join(ground.secret, "file"), "SECRET");
-    symlinkSync(ground.secret, inside("folder"));
-    symlinkSync(join(ground.secret, "file"), inside("link"));
+    writeFileSync(join(fixture.secret, "file"), "SECRET");
+    symlinkSync(fixture.secret, inside("folder"));
+    symlinkSync(join(fixture.secret, "file"), inside("link"));
     symlinkSync("/proc/self/environ", inside("proc"));
   });
 
@@ -214,7 +214,7 @@ describe("links of a session", () => {
     await expect(workspace.put("folder/file", "x")).rejects.toThrow(/links are not followed/);
     await expect(workspace.put("folder/new/file", "x")).rejects.toThrow(/links are not followed/);
     await expect(workspace.remove("folder/file")).rejects.toThrow(/links are not followed/);
-    expect(readdirSync(ground.secret)).toEqual(["file"]);
+    expect(readdirSync(fixture.secret)).toEqual(["file"]);
   });
 
   it("are replaced by what is put in their place, and removed alone", async () => {
@@ -222,13 +222,13 @@ describe("links of a session", () => {
     expect(lstatSync(inside("link")).isFile()).toBe(true);
     await workspace.remove("folder");
     await workspace.clear();
-    expect(readFileSync(join(ground.secret, "file"), "utf8")).toBe("SECRET");
+    expect(readFileSync(join(fixture.secret, "file"), "utf8")).toBe("SECRET");
   });
 
   it("are copied as links", async () => {
-    const other = ground.open("two");
+    const other = fixture.open("two");
     await workspace.copyTo(other);
-    expect(readlinkSync(join(other.path, "folder"))).toBe(ground.secret);
+    expect(readlinkSync(join(other.path, "folder"))).toBe(fixture.secret);
     expect(lstatSync(join(other.path, "link")).isSymbolicLink()).toBe(true);
   });
 });
@@ -240,7 +240,7 @@ describe("what a session leaves instead of files", () => {
     for (const path of ["fifo", "socket"]) {
       await expect(workspace.get(path)).rejects.toMatchObject({ code: "INVALID_INPUT" });
     }
-    const other = ground.open("two");
+    const other = fixture.open("two");
     const { skipped } = await workspace.copyTo(other);
     expect([...skipped].sort()).toEqual(["fifo", "socket"]);
     expect((await workspace.files()).files.map(({ kind }) => kind)).toEqual(["other", "other"]);
@@ -261,12 +261,12 @@ describe("what a session leaves instead of files", () => {
   });
 
   it("is counted also where the session shut a folder to itself", async () => {
-    await ground.asSession(() => {
+    await fixture.asSession(() => {
       mkdirSync(inside("shut"));
       writeFileSync(inside("shut", "file"), Buffer.alloc(MEBIBYTE, 1), { mode: 0 });
       execFileSync("chmod", ["0", inside("shut")]);
     });
-    const { files, bytes } = await ground.asSession(() => workspace.usage());
+    const { files, bytes } = await fixture.asSession(() => workspace.usage());
     expect(files).toBe(2);
     expect(bytes).toBeGreaterThanOrEqual(MEBIBYTE);
     await workspace.clear();
@@ -284,7 +284,7 @@ describe("a copy of a workspace", () => {
     execFileSync("chmod", ["710", inside("a")]);
     linkSync(inside("b"), inside("c"));
     for (const path of ["a/script", "b", "a"]) utimesSync(inside(path), 1_000, 2_000);
-    const other = ground.open("two");
+    const other = fixture.open("two");
     expect(await workspace.copyTo(other)).toMatchObject({ files: 4, skipped: [] });
     const seen = (path: string) => {
       const { mode, mtimeMs, uid } = lstatSync(path);
@@ -304,6 +304,8 @@ describe("a copy of a workspace", () => {
   it("is refused where holes would become bytes that do not fit", async () => {
     writeFileSync(inside("sparse"), "");
     truncateSync(inside("sparse"), 17 * MEBIBYTE);
-    await expect(workspace.copyTo(ground.open("two"))).rejects.toMatchObject({ code: "TOO_LARGE" });
+    await expect(workspace.copyTo(fixture.open("two"))).rejects.toMatchObject({
+      code: "TOO_LARGE",
+    });
   });
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { trace } from "@opentelemetry/api";
 import { BasicTracerProvider } from "@opentelemetry/sdk-trace-base";
 import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import { type RunPlan, steppingClock, tellRun } from "../../../test/support/rlm/trace-runs.js";
 import { shutdown } from "../../backends/select.js";
 import { type TelemetryEnvironment, telemetryEnvironment } from "../../config/environment.js";
@@ -14,7 +14,7 @@ import { Trace } from "../trace/trace.js";
 import { type CollectedSpan, Collector } from "./collector.case.test.js";
 import { openSpanExport } from "./otlp.js";
 
-const { runtime, unavailable } = await openWalls();
+const { runtime, unavailable } = await openNativeRuntime();
 const folder = mkdtempSync(join(tmpdir(), "cellar-otlp-"));
 const KEY = "sesame-open-4711";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { diag, SpanStatusCode, trace } from "@opentelemetry/api";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import { millisecondsOf, named, paths, Tracing } from "../../../test/support/rlm/recorded-spans.js";
 import { shutdown } from "../../backends/select.js";
 import { scripted } from "../models/scripted.js";
@@ -11,7 +11,7 @@ import { type RLMOptions, rlm } from "../rlm.js";
 import type { TraceListener } from "../trace/trace.js";
 import { hasTracerProvider, telemetryListener, wantsContent } from "./telemetry.js";
 
-const { runtime, unavailable } = await openWalls();
+const { runtime, unavailable } = await openNativeRuntime();
 const folder = mkdtempSync(join(tmpdir(), "cellar-telemetry-"));
 
 let tracing: Tracing;

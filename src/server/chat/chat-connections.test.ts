@@ -1,12 +1,12 @@
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { aborted, heldModel, posted, question, serve } from "../../../test/support/chat-server.js";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import { shutdown } from "../../backends/select.js";
 import { scripted } from "../../rlm/models/scripted.js";
 import type { ChatServer } from "./chat-server.js";
 
-const { runtime, unavailable } = await openWalls();
+const { runtime, unavailable } = await openNativeRuntime();
 
 afterAll(async () => {
   await runtime[Symbol.asyncDispose]();

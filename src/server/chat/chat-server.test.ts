@@ -10,7 +10,7 @@ import {
   say,
   serve,
 } from "../../../test/support/chat-server.js";
-import { openWalls } from "../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import { shutdown } from "../../backends/select.js";
 import { CellarError } from "../../errors.js";
 import { functionModel } from "../../rlm/models/function-model.js";
@@ -22,7 +22,7 @@ const TEXT = Array.from({ length: 2000 }, (_, index) =>
   index === 777 ? "the secret number is 4711" : `line ${index}`,
 ).join("\n");
 
-const { runtime, unavailable } = await openWalls();
+const { runtime, unavailable } = await openNativeRuntime();
 
 afterAll(async () => {
   await runtime[Symbol.asyncDispose]();

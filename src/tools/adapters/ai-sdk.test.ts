@@ -1,11 +1,11 @@
 import { convertToModelMessages, generateText, stepCountIs, type ToolSet } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
 import { describe, expect, it } from "vitest";
-import { DeskGround } from "../../../test/support/notebook/service-fixture.js";
+import { ServiceFixture } from "../../../test/support/notebook/service-fixture.js";
 import { DOT, SHOW_DOT, toolsOn } from "../../../test/support/notebook/tool-adapters.js";
 import type { NotebookTools } from "./notebook-tools.js";
 
-const ground = new DeskGround();
+const fixture = new ServiceFixture();
 
 const NONE = { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 };
 const USAGE = { inputTokens: NONE, outputTokens: { total: 1, text: 1, reasoning: 0 } };
@@ -60,7 +60,7 @@ const run = (code: string) => ({ name: "execute_cell", input: { code } });
 
 describe("the tools in the AI SDK", () => {
   it("run cells, with text, images and errors as results", async () => {
-    await using tools = await toolsOn(ground, { session: "loop" });
+    await using tools = await toolsOn(fixture, { session: "loop" });
     const model = calling(run("x = 41"), run(SHOW_DOT), run("x + y"), run("x + 1"));
     const { text, steps } = await talk(tools, model);
     expect([text, steps.length]).toEqual(["done", 5]);
@@ -81,7 +81,7 @@ describe("the tools in the AI SDK", () => {
   });
 
   it("give the model the schemas, and tell it of bad arguments and of a long output's handle", async () => {
-    await using tools = await toolsOn(ground, { session: "handles", only: ["execute_cell"] });
+    await using tools = await toolsOn(fixture, { session: "handles", only: ["execute_cell"] });
     const model = calling(
       { name: "execute_cell", input: { cod: "1" } },
       { name: "execute_cell", input: { code: "1", session: "handles" } },
@@ -113,7 +113,7 @@ describe("the tools in the AI SDK", () => {
 
   it("stop a cell with the signal of the SDK, and keep its variables", async () => {
     const stopping = new AbortController();
-    await using tools = await toolsOn(ground, {
+    await using tools = await toolsOn(fixture, {
       session: "stopped",
       onStdout: () => stopping.abort(),
     });
@@ -130,7 +130,7 @@ describe("the tools in the AI SDK", () => {
   });
 
   it("can be told again from a stored conversation", async () => {
-    await using tools = await toolsOn(ground, { session: "stored" });
+    await using tools = await toolsOn(fixture, { session: "stored" });
     const input = { code: SHOW_DOT };
     const output = JSON.parse(JSON.stringify(await tools.dispatch("execute_cell", input)));
     const part = {

@@ -1,6 +1,6 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, it } from "vitest";
-import { DeskGround } from "../../../test/support/notebook/service-fixture.js";
+import { ServiceFixture } from "../../../test/support/notebook/service-fixture.js";
 import {
   answered,
   DOT,
@@ -12,7 +12,7 @@ import {
 import { FakeServer } from "../../../test/support/rlm/fake-model-server.js";
 import { toAnthropicToolResult } from "./anthropic.js";
 
-const ground = new DeskGround();
+const fixture = new ServiceFixture();
 
 const turn = (content: object[], reason: string) => ({
   body: {
@@ -29,7 +29,7 @@ const turn = (content: object[], reason: string) => ({
 
 describe("the tools in the Messages API", () => {
   it("are called, answered and told back", async () => {
-    await using tools = await toolsOn(ground, { session: "messages" });
+    await using tools = await toolsOn(fixture, { session: "messages" });
     await using server = await FakeServer.open();
     const call = (id: string, input: object) => ({
       type: "tool_use",

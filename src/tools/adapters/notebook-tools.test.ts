@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { DeskGround, textOf } from "../../../test/support/notebook/service-fixture.js";
+import { ServiceFixture, textOf } from "../../../test/support/notebook/service-fixture.js";
 import { toolsOn } from "../../../test/support/notebook/tool-adapters.js";
 import { TOOLS } from "../tool-list.js";
 
-const ground = new DeskGround();
+const fixture = new ServiceFixture();
 
 describe("the tools that are offered", () => {
   it("are all of them, with schemas that allow nothing else", async () => {
-    await using tools = await toolsOn(ground);
+    await using tools = await toolsOn(fixture);
     const definitions = tools.anthropic();
     expect(definitions.map(({ name }) => name)).toEqual(TOOLS.map(({ name }) => name));
     expect(tools.names).toEqual(Object.keys(tools.aiSdk()));
@@ -25,7 +25,7 @@ describe("the tools that are offered", () => {
   });
 
   it("take no session where the caller has chosen one, and leave out what is about others", async () => {
-    await using tools = await toolsOn(ground, { session: "chosen" });
+    await using tools = await toolsOn(fixture, { session: "chosen" });
     for (const { input_schema: schema } of tools.anthropic()) {
       expect(schema.properties).not.toHaveProperty("session");
       expect(schema.required ?? []).not.toContain("session");
@@ -41,13 +41,13 @@ describe("the tools that are offered", () => {
   });
 
   it("are there at once in a notebook that has no cell yet", async () => {
-    await using tools = await toolsOn(ground, { session: "fresh" });
+    await using tools = await toolsOn(fixture, { session: "fresh" });
     const files = await tools.dispatch("list_files", {});
     expect(files).toMatchObject({ isError: false, structured: { session: "fresh", files: [] } });
   });
 
   it("are only those that are wanted", async () => {
-    await using tools = await toolsOn(ground, { only: ["read_file", "execute_cell"] });
+    await using tools = await toolsOn(fixture, { only: ["read_file", "execute_cell"] });
     expect(tools.names).toEqual(["execute_cell", "read_file"]);
     const refused = await tools.dispatch("undo", { session: "a" });
     expect(refused).toMatchObject({ isError: true, refusal: { code: "NOT_FOUND" } });
@@ -59,7 +59,7 @@ describe("the tools that are offered", () => {
     [{ only: [] }, "a list of names"],
     [{ only: ["list_notebooks"], session: "chosen" }, "list_notebooks"],
   ])("are refused as %o", async (options, told) => {
-    await expect(toolsOn(ground, options)).rejects.toMatchObject({
+    await expect(toolsOn(fixture, options)).rejects.toMatchObject({
       code: "INVALID_INPUT",
       message: expect.stringContaining(told),
       remedy: expect.stringContaining("execute_cell"),
@@ -67,13 +67,13 @@ describe("the tools that are offered", () => {
   });
 
   it.each(["../bob/x", ""])("are refused for a session called %o", async (session) => {
-    await expect(toolsOn(ground, { session })).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    await expect(toolsOn(fixture, { session })).rejects.toMatchObject({ code: "INVALID_INPUT" });
   });
 });
 
 describe("dispatch", () => {
   it("takes arguments as an object or as JSON", async () => {
-    await using tools = await toolsOn(ground, { session: "forms" });
+    await using tools = await toolsOn(fixture, { session: "forms" });
     const first = await tools.dispatch("execute_cell", '{"code": "y = 3"}');
     const second = await tools.dispatch("execute_cell", { code: "y + 1" });
     expect([first.isError, textOf(second)]).toEqual([false, expect.stringContaining("4")]);
@@ -89,7 +89,7 @@ describe("dispatch", () => {
     [{ code: "1", timeout: 9 }, "timeout"],
     [null, "code"],
   ])("refuses %o with what to change", async (input, told) => {
-    await using tools = await toolsOn(ground, { session: "forms" });
+    await using tools = await toolsOn(fixture, { session: "forms" });
     const refused = await tools.dispatch("execute_cell", input);
     expect(refused).toMatchObject({ isError: true, refusal: { code: "INVALID_INPUT" } });
     expect(refused.refusal?.message).toContain(told);
@@ -97,24 +97,24 @@ describe("dispatch", () => {
   });
 
   it("lets a model name the session that answers tell of", async () => {
-    await using tools = await toolsOn(ground, { session: "forms" });
+    await using tools = await toolsOn(fixture, { session: "forms" });
     const input = { code: "2 + 2", session: "forms" };
     const { isError, structured } = await tools.dispatch("execute_cell", input);
     expect([isError, structured]).toMatchObject([false, { session: "forms" }]);
   });
 
   it("goes on in one notebook where no session is named, and lets no model delete a chosen one", async () => {
-    await using tools = await toolsOn(ground);
+    await using tools = await toolsOn(fixture);
     const first = await tools.dispatch("execute_cell", { code: "df = 41" });
     const second = await tools.dispatch("execute_cell", '{"code":"df + 1"}');
     const { session } = first.structured as { session: string };
     expect(second.structured).toMatchObject({ session, cell: { outputs: [{ text: "42" }] } });
-    await using chosen = await toolsOn(ground, { session: "chosen" });
+    await using chosen = await toolsOn(fixture, { session: "chosen" });
     expect(chosen.names).not.toContain("delete_notebook");
   });
 
   it("answers bad arguments without a chosen session too", async () => {
-    await using tools = await toolsOn(ground);
+    await using tools = await toolsOn(fixture);
     for (const input of ["[", [], { cod: "1" }, 7]) {
       const refused = await tools.dispatch("execute_cell", input);
       expect(refused).toMatchObject({ isError: true, refusal: { code: "INVALID_INPUT" } });
@@ -122,7 +122,7 @@ describe("dispatch", () => {
   });
 
   it("interrupts a cell and keeps the variables", async () => {
-    await using tools = await toolsOn(ground, { session: "stopped" });
+    await using tools = await toolsOn(fixture, { session: "stopped" });
     const stopping = new AbortController();
     const code = "z = 5\nprint('in it', flush=True)\nwhile True: pass";
     const answer = await tools.dispatch(
@@ -136,13 +136,13 @@ describe("dispatch", () => {
   });
 
   it("reaches nothing of another user, and no other notebook of the same one", async () => {
-    await using bob = await toolsOn(ground, { user: "bob", session: "diary" });
+    await using bob = await toolsOn(fixture, { user: "bob", session: "diary" });
     await bob.dispatch("write_file", { path: "a.txt", content: "secret" });
-    await using ann = await toolsOn(ground, { session: "own" });
+    await using ann = await toolsOn(fixture, { session: "own" });
     const uri = "notebook://session/diary/files/a.txt";
     expect((await bob.readResource(uri)).text).toBe("secret");
     await expect(ann.readResource(uri)).rejects.toMatchObject({ code: "NOT_FOUND" });
-    await using other = await toolsOn(ground, { session: "second" });
+    await using other = await toolsOn(fixture, { session: "second" });
     await other.dispatch("write_file", { path: "b.txt", content: "mine" });
     const mine = "notebook://session/second/files/b.txt";
     await expect(ann.readResource(mine)).rejects.toMatchObject({ code: "NOT_FOUND" });

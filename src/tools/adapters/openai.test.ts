@@ -6,7 +6,7 @@ import type {
 } from "openai/resources/chat/completions";
 import type { FunctionTool, ResponseInputItem } from "openai/resources/responses/responses";
 import { describe, expect, it } from "vitest";
-import { DeskGround } from "../../../test/support/notebook/service-fixture.js";
+import { ServiceFixture } from "../../../test/support/notebook/service-fixture.js";
 import {
   answered,
   DOT,
@@ -18,7 +18,7 @@ import {
 import { FakeServer } from "../../../test/support/rlm/fake-model-server.js";
 import { toOpenAIMessages, toOpenAIOutput } from "./openai.js";
 
-const ground = new DeskGround();
+const fixture = new ServiceFixture();
 const URL_OF_DOT = `data:image/png;base64,${DOT}`;
 
 const clientOf = ({ baseUrl }: FakeServer) =>
@@ -36,7 +36,7 @@ const chatTurn = (message: object, reason: string) => ({
 
 describe("the tools in chat completions", () => {
   it("are called, answered and told back", async () => {
-    await using tools = await toolsOn(ground, { session: "chat" });
+    await using tools = await toolsOn(fixture, { session: "chat" });
     await using server = await FakeServer.open();
     const call = (id: string, input: object): ChatCompletionMessageFunctionToolCall => ({
       id,
@@ -118,7 +118,7 @@ describe("the tools in chat completions", () => {
 
 describe("the tools in the Responses API", () => {
   it("are called, answered and told back, with images in the answer itself", async () => {
-    await using tools = await toolsOn(ground, { session: "responses" });
+    await using tools = await toolsOn(fixture, { session: "responses" });
     await using server = await FakeServer.open();
     const call = {
       type: "function_call" as const,

@@ -4,8 +4,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { until } from "../../../test/support/notebook/notebook-fixture.js";
 import {
   call,
-  DeskGround,
   execute,
+  ServiceFixture,
   textOf,
 } from "../../../test/support/notebook/service-fixture.js";
 import { NativeRuntime } from "../../backends/native/runtime.js";
@@ -15,7 +15,7 @@ import type { NotebookChange, NotebookService } from "./notebook-service.js";
 
 const PACKAGE = new URL("../../../dist/index.js", import.meta.url).href;
 
-const ground = new DeskGround();
+const fixture = new ServiceFixture();
 const children: ChildProcess[] = [];
 
 afterEach(() => {
@@ -30,7 +30,7 @@ async function held(service: NotebookService): Promise<string[]> {
 
 /** Another process that holds a notebook until it is ended. */
 async function holder(session: string): Promise<ChildProcess> {
-  const options = { user: "ann", session, dir: ground.dir, preload: "none", poolSize: 0 };
+  const options = { user: "ann", session, dir: fixture.dir, preload: "none", poolSize: 0 };
   const source = `
     import { Notebook } from ${JSON.stringify(PACKAGE)};
     const nb = await Notebook.open(${JSON.stringify(options)});
@@ -47,7 +47,7 @@ async function holder(session: string): Promise<ChildProcess> {
 
 describe("a desk", () => {
   it("says so at once where its folder cannot be made", async () => {
-    const opening = ground.open({ dir: "/proc/cellar/notebooks" });
+    const opening = fixture.open({ dir: "/proc/cellar/notebooks" });
     await expect(opening).rejects.toMatchObject({
       code: "IO_ERROR",
       remedy: expect.stringContaining("folder"),
@@ -55,7 +55,7 @@ describe("a desk", () => {
   });
 
   it("knows the isolation before any notebook is open, and tells it", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     expect(await held(service)).toEqual([]);
     expect(service.isolation.level).toMatch(/^L[34]/);
     const text = instructionsFor(service);
@@ -64,17 +64,17 @@ describe("a desk", () => {
     );
     expect(text).toContain("cannot reach any network");
     const listed = { network: { allow: ["pypi.org"] } };
-    expect(instructionsFor(await ground.open({ config: listed }))).toContain("only: pypi.org");
+    expect(instructionsFor(await fixture.open({ config: listed }))).toContain("only: pypi.org");
   });
 
   it("is not opened where the isolation is less than what was asked for", async () => {
-    const opening = ground.open({ config: { minIsolation: "L4" } });
+    const opening = fixture.open({ config: { minIsolation: "L4" } });
     await expect(opening).rejects.toMatchObject({ code: "SANDBOX_UNAVAILABLE" });
   });
 
   it("says everywhere that there are no walls, where that was accepted", async () => {
     await using runtime = new NativeRuntime({ walls: false });
-    await using service = await ground.open({ runtime, config: { minIsolation: "L0" } });
+    await using service = await fixture.open({ runtime, config: { minIsolation: "L0" } });
     const { level, claim } = service.isolation;
     expect(["L0", "L1"]).toContain(level);
     expect(instructionsFor(service)).toContain(`${level}. ${claim} Code is not isolated`);
@@ -87,26 +87,26 @@ describe("a desk", () => {
   });
 
   it("refuses options and user names that cannot be", async () => {
-    await expect(ground.open({ user: "../bob" })).rejects.toMatchObject({ code: "INVALID_INPUT" });
-    await expect(ground.open({ mostOpen: 0 })).rejects.toMatchObject({ code: "INVALID_CONFIG" });
+    await expect(fixture.open({ user: "../bob" })).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    await expect(fixture.open({ mostOpen: 0 })).rejects.toMatchObject({ code: "INVALID_CONFIG" });
   });
 
   it("closes what nobody uses, and brings it back with its variables", async () => {
-    const service = await ground.open({ idleMs: 50 });
+    const service = await fixture.open({ idleMs: 50 });
     await execute(service, "idle", "x = 41");
     await until(async () => !(await held(service)).includes("idle"));
     expect((await execute(service, "idle", "x + 1")).text).toContain("42");
   });
 
   it("does not close a notebook that is in use, however long that takes", async () => {
-    const service = await ground.open({ idleMs: 50 });
+    const service = await fixture.open({ idleMs: 50 });
     await execute(service, "steady", "1");
     const code = "import time\nfor i in range(5):\n    time.sleep(0.1)\ni";
     expect((await execute(service, "steady", code)).text).toContain("4");
   });
 
   it("closes the one that was used longest ago when there are too many", async () => {
-    const service = await ground.open({ mostOpen: 2, user: "most" });
+    const service = await fixture.open({ mostOpen: 2, user: "most" });
     await execute(service, "a", "x = 'a'");
     await execute(service, "b", "x = 'b'");
     await execute(service, "a", "x");
@@ -116,7 +116,7 @@ describe("a desk", () => {
   });
 
   it("refuses one more while all are at work", async () => {
-    const service = await ground.open({ mostOpen: 1 });
+    const service = await fixture.open({ mostOpen: 1 });
     const refused = await service.use("worker", () => call(service, "execute_cell", { code: "1" }));
     expect(refused.refusal).toMatchObject({ code: "LIMIT_REACHED" });
     expect(textOf(refused)).toContain("Wait");
@@ -124,7 +124,7 @@ describe("a desk", () => {
   });
 
   it("tells what changed, and not any more when nobody wants to hear it", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const changes: NotebookChange[] = [];
     const stop = service.listen((change) => changes.push(change));
     const session = "watched";
@@ -150,7 +150,7 @@ describe("a desk", () => {
 
   it("says what to do about a notebook that another process holds, and still shows it", async () => {
     const child = await holder("taken");
-    const service = await ground.open();
+    const service = await fixture.open();
     const refused = await call(service, "execute_cell", { session: "taken", code: "x" });
     expect(refused).toMatchObject({ isError: true, refusal: { code: "LOCKED" } });
     expect(textOf(refused)).toContain(`process ${child.pid}`);
@@ -166,10 +166,10 @@ describe("a desk", () => {
   });
 
   it("opens a notebook anew that was taken over and given back", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     const session = "fenced";
     await execute(service, session, "x = 1");
-    const { dir, runtime } = ground;
+    const { dir, runtime } = fixture;
     const { Notebook } = await import("../../notebook/notebook.js");
     const options = {
       dir,
@@ -190,7 +190,7 @@ describe("a desk", () => {
   });
 
   it("cancels what runs when it is closed, and answers nothing more", async () => {
-    const service = await ground.open();
+    const service = await fixture.open();
     let begun = () => {};
     const running = new Promise<void>((resolve) => {
       begun = resolve;
@@ -206,10 +206,10 @@ describe("a desk", () => {
   });
 
   it("keeps cells and variables for the next desk", async () => {
-    const first = await ground.open();
+    const first = await fixture.open();
     await execute(first, "kept", "x = 7");
     await first.close();
-    const second = await ground.open();
+    const second = await fixture.open();
     const shown = await call(second, "show_notebook", { session: "kept" });
     expect(textOf(shown)).toContain("> x = 7");
     expect(await held(second)).not.toContain("kept");
@@ -231,9 +231,9 @@ describe("users", () => {
   ];
 
   it("cannot reach the notebooks of each other, by name or by URI", async () => {
-    const bob = await ground.open({ user: "bob" });
+    const bob = await fixture.open({ user: "bob" });
     const { cell } = await execute(bob, "diary", "print('secret')\nopen('s.txt', 'w').write('s')");
-    const ann = await ground.open({ user: "ann" });
+    const ann = await fixture.open({ user: "ann" });
     expect((await ann.list()).map(({ session }) => session)).not.toContain("diary");
     const listed = await call(ann, "list_notebooks");
     expect(JSON.stringify(listed)).not.toContain("diary");
@@ -262,14 +262,14 @@ describe("users", () => {
   });
 
   it("have the same session names, each with its own notebook", async () => {
-    const [ann, bob] = [await ground.open({ user: "ann" }), await ground.open({ user: "bob" })];
+    const [ann, bob] = [await fixture.open({ user: "ann" }), await fixture.open({ user: "bob" })];
     await execute(ann, "same", "x = 'of ann'");
     await execute(bob, "same", "x = 'of bob'");
     expect((await execute(ann, "same", "x")).text).toContain("of ann");
   });
 
   it.each(NAMES)("get no session called %j, whatever the tool", async (session) => {
-    const service = await ground.open();
+    const service = await fixture.open();
     for (const tool of TOOLS) {
       if (!("session" in tool.input.shape)) continue;
       const input = { session, code: "1", cell: 1, path: "x", content: "", confirm: true };

@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import { until } from "../../../test/support/notebook/notebook-fixture.js";
 import {
   call,
-  DeskGround,
   execute,
+  ServiceFixture,
   textOf,
 } from "../../../test/support/notebook/service-fixture.js";
 import type { NotebookService } from "./notebook-service.js";
 
-const ground = new DeskGround();
+const fixture = new ServiceFixture();
 
 const sessionOf = ({ structured }: { readonly structured: unknown }) =>
   (structured as { session: string }).session;
@@ -18,7 +18,7 @@ const sessions = async (service: NotebookService) =>
 
 describe("calls without a session", () => {
   it("share one notebook of their connection, which each answer names", async () => {
-    const service = await ground.open({ user: "sharer" });
+    const service = await fixture.open({ user: "sharer" });
     const both = [
       call(service, "execute_cell", { code: "x = 20" }),
       call(service, "write_file", { path: "a.txt", content: "22" }),
@@ -47,12 +47,12 @@ describe("calls without a session", () => {
       expect(textOf(answer), name).toContain(session);
     }
     expect((await sessions(service)).sort()).toEqual([session, "named"].sort());
-    const other = await ground.open({ user: "sharer" });
+    const other = await fixture.open({ user: "sharer" });
     expect(sessionOf(await call(other, "execute_cell", { code: "1" }))).not.toBe(session);
   });
 
   it("begin with one that is made without a name, and say so where there is none", async () => {
-    const service = await ground.open({ user: "beginner" });
+    const service = await fixture.open({ user: "beginner" });
     for (const name of ["show_notebook", "list_files", "undo", "fork_notebook"]) {
       const refused = await call(service, name);
       expect(refused.refusal?.code, name).toBe("NOT_FOUND");
@@ -65,22 +65,22 @@ describe("calls without a session", () => {
   });
 
   it("leave a notebook behind when it holds something, and none when it is empty", async () => {
-    const service = await ground.open({ user: "tidy" });
+    const service = await fixture.open({ user: "tidy" });
     await call(service, "create_notebook");
     await service.close();
     expect(await sessions(service)).toEqual([]);
-    const next = await ground.open({ user: "tidy" });
+    const next = await fixture.open({ user: "tidy" });
     const kept = sessionOf(await call(next, "execute_cell", { code: "1 / 0" }));
     await next.close();
     expect(await sessions(next)).toEqual([kept]);
-    const last = await ground.open({ user: "tidy" });
+    const last = await fixture.open({ user: "tidy" });
     const filled = sessionOf(await call(last, "write_file", { path: "a", content: "a" }));
     await last.close();
     expect((await sessions(last)).sort()).toEqual([kept, filled].sort());
   });
 
   it("are told where a name is that their notebook has not", async () => {
-    const service = await ground.open({ user: "searcher" });
+    const service = await fixture.open({ user: "searcher" });
     await execute(service, "sales", "df = 1");
     await until(async () => (await service.stateOf("sales"))?.snapshot?.sequence === 1);
     const answer = await call(service, "execute_cell", { code: "df" });
@@ -93,14 +93,14 @@ describe("calls without a session", () => {
 
 describe("notebooks", () => {
   it("are listed with their size and last use, and deleted on demand", async () => {
-    const service = await ground.open({ user: "owner" });
+    const service = await fixture.open({ user: "owner" });
     const own = sessionOf(await call(service, "execute_cell", { code: "x = 'y' * 1000" }));
     const listed = await call(service, "list_notebooks");
     expect(listed.structured).toMatchObject({
       notebooks: [{ session: own, cells: 1, isOpen: true, bytes: expect.any(Number) }],
     });
     expect(textOf(listed)).toMatch(/1 cell · [\d,]+ bytes · last used \d{4}-\d\d-\d\dT\d\d:\d\dZ/);
-    const stranger = await ground.open({ user: "stranger" });
+    const stranger = await fixture.open({ user: "stranger" });
     const order = { session: own, confirm: true };
     expect((await call(stranger, "delete_notebook", order)).refusal?.code).toBe("NOT_FOUND");
     expect((await call(service, "delete_notebook", {})).refusal?.code).toBe("INVALID_INPUT");
@@ -118,7 +118,7 @@ describe("notebooks", () => {
   });
 
   it("are not deleted while a cell of them runs, here or elsewhere", async () => {
-    const service = await ground.open({ user: "busy" });
+    const service = await fixture.open({ user: "busy" });
     const stopping = new AbortController();
     let isHeard = false;
     const onText = () => {
@@ -130,7 +130,7 @@ describe("notebooks", () => {
     });
     await until(() => isHeard);
     const order = { session: "busy", confirm: true };
-    const other = await ground.open({ user: "busy" });
+    const other = await fixture.open({ user: "busy" });
     for (const one of [service, other]) {
       expect((await call(one, "delete_notebook", order)).refusal?.code).toBe("LOCKED");
     }

@@ -47,14 +47,14 @@ export async function runCampaign(
   options: CampaignOptions,
 ): Promise<JudgedNotebook[]> {
   const judged: (JudgedNotebook | undefined)[] = sources.map(() => undefined);
-  const ground = mkdtempSync(join(tmpdir(), "cellar-compat-"));
+  const fixture = mkdtempSync(join(tmpdir(), "cellar-compat-"));
   let next = 0;
   let done = 0;
   const work = async () => {
     for (let index = next++; index < sources.length; index = next++) {
       const source = sources[index];
       if (source === undefined || options.signal.aborted) return;
-      const one = await runNotebook(source, options, { ground, name: `n${index}` });
+      const one = await runNotebook(source, options, { fixture, name: `n${index}` });
       // What was stopped in the middle says nothing.
       if (options.signal.aborted) return;
       judged[index] = one;
@@ -67,10 +67,10 @@ export async function runCampaign(
     }
   };
   try {
-    await fillCaches(options.kernel, join(ground, "caches"));
+    await fillCaches(options.kernel, join(fixture, "caches"));
     await Promise.all(Array.from({ length: options.parallel }, work));
   } finally {
-    rmSync(ground, { recursive: true, force: true, maxRetries: 10 });
+    rmSync(fixture, { recursive: true, force: true, maxRetries: 10 });
   }
   return judged.filter((one) => one !== undefined);
 }
@@ -78,18 +78,18 @@ export async function runCampaign(
 async function runNotebook(
   source: Source,
   options: CampaignOptions,
-  { ground, name }: { readonly ground: string; readonly name: string },
+  { fixture, name }: { readonly fixture: string; readonly name: string },
 ): Promise<JudgedNotebook> {
   const { kernel, program, timeoutMs, signal } = options;
   const { cells } = source;
   const surroundings = surroundingsOf(source.file);
   const order = { kernel, program, cells, surroundings, timeoutMs, signal };
-  const caches = join(ground, "caches");
+  const caches = join(fixture, "caches");
   const jupyter = (run: string) =>
-    runInJupyter({ ...order, caches, dir: join(ground, `${name}-${run}`) });
+    runInJupyter({ ...order, caches, dir: join(fixture, `${name}-${run}`) });
   const first = await jupyter("first");
   const second = options.twice ? await jupyter("second") : undefined;
-  const place = { dir: join(ground, "books"), session: name };
+  const place = { dir: join(fixture, "books"), session: name };
   const cellar = await cellarOf(source, { ...options, ...place, surroundings });
   const left = surroundings.left;
   const notes = [

@@ -1,5 +1,5 @@
 import { FAULT_KINDS, type FaultKind } from "./faults.js";
-import { Ground, type GroundPlan } from "./ground.js";
+import { Fixture, type GroundPlan } from "./fixture.js";
 import type { Findings } from "./model.js";
 import { Round, type RoundReport } from "./round.js";
 import { SessionRound } from "./session-round.js";
@@ -35,9 +35,9 @@ const DAEMON_SHARE = 6;
 
 /** Rounds one after the other on each of some lanes; a failed one is told with its seed. */
 export async function runCampaign(order: CampaignOrder): Promise<CampaignReport> {
-  await using ground = new Ground(order);
-  if (ground.shimAbsence !== undefined) {
-    order.say(`no disk errors and stalls: ${ground.shimAbsence}`);
+  await using fixture = new Fixture(order);
+  if (fixture.shimAbsence !== undefined) {
+    order.say(`no disk errors and stalls: ${fixture.shimAbsence}`);
   }
   const total = {
     rounds: 0,
@@ -56,7 +56,7 @@ export async function runCampaign(order: CampaignOrder): Promise<CampaignReport>
       if (order.stopsAtLoss && total.lost > 0) break;
       const seed = order.seed + next;
       next += 1;
-      const report = await roundOf(ground, seed, order.only).run();
+      const report = await roundOf(fixture, seed, order.only).run();
       total.rounds += 1;
       for (const [key, count] of Object.entries(report.counts)) {
         total[key as keyof RoundReport["counts"]] += count;
@@ -68,21 +68,21 @@ export async function runCampaign(order: CampaignOrder): Promise<CampaignReport>
   };
   await Promise.all(Array.from({ length: order.parallel }, lane));
   const findings: Findings = { lost: [], untrue: [], leftBehind: [] };
-  await ground.inspect(findings);
+  await fixture.inspect(findings);
   for (const one of findings.leftBehind) order.say(`left behind after all: ${one}`);
   total.leftBehind += findings.leftBehind.length;
   return total;
 }
 
 /** The kind of round follows from its seed alone, so that one can be done again. */
-function roundOf(ground: Ground, seed: number, only: readonly FaultKind[]) {
+function roundOf(fixture: Fixture, seed: number, only: readonly FaultKind[]) {
   const kinds = only.length > 0 ? only : FAULT_KINDS;
   const rest = kinds.filter((kind) => kind !== "session" && kind !== "daemon");
   const share = (seed * 37) % 100;
   const isDaemon = kinds.includes("daemon") && (rest.length === 0 || share < DAEMON_SHARE);
   const isSession = kinds.includes("session") && (rest.length === 0 || share < SESSION_SHARE);
-  if (isDaemon || isSession) return new SessionRound({ ground, seed, isDaemon });
-  return new Round({ ground, seed, kinds: rest });
+  if (isDaemon || isSession) return new SessionRound({ fixture, seed, isDaemon });
+  return new Round({ fixture, seed, kinds: rest });
 }
 
 export function summaryOf(report: CampaignReport): string {

@@ -1,12 +1,12 @@
 import { isCellarError, Notebook } from "../../../src/index.js";
 import { accountOf } from "./account.js";
 import { PROBE } from "./deeds.js";
-import { type Ground, textLines, within } from "./ground.js";
+import { type Fixture, textLines, within } from "./fixture.js";
 import type { Findings, Model } from "./model.js";
 import { wrongFiles } from "./store-files.js";
 
 export interface InspectionPlan {
-  readonly ground: Ground;
+  readonly fixture: Fixture;
   readonly user: string;
   readonly session: string;
   readonly findings: Findings;
@@ -14,14 +14,14 @@ export interface InspectionPlan {
 
 /** Opens the notebook in this process, which no fault ever strikes, and compares all of it. */
 export async function inspectNotebook(
-  { ground, user, session, findings }: InspectionPlan,
+  { fixture, user, session, findings }: InspectionPlan,
   model: Model,
   how: { takeover?: boolean; isQuiet?: boolean } = {},
 ): Promise<void> {
   const { takeover = false, isQuiet = false } = how;
   let notebook: Notebook;
   try {
-    const options = { ...ground.options(user, session), takeover, create: false };
+    const options = { ...fixture.options(user, session), takeover, create: false };
     notebook = await within("opening", Notebook.open(options));
   } catch (error) {
     const isGone = isCellarError(error, "NOT_FOUND");
@@ -38,7 +38,7 @@ export async function inspectNotebook(
   } finally {
     await within("closing", notebook.close());
   }
-  const files = await wrongFiles(ground.dir, user, session);
+  const files = await wrongFiles(fixture.dir, user, session);
   findings.leftBehind.push(...files.map((file) => `${session}: file ${file}`));
 }
 

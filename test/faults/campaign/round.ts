@@ -11,7 +11,7 @@ import {
   planFault,
   strike,
 } from "./faults.js";
-import type { Ground, Plot } from "./ground.js";
+import type { Fixture, Plot } from "./fixture.js";
 import type { Heard, Holder } from "./holder.js";
 import type { Failure } from "./holder-program.js";
 import { inspectNotebook } from "./inspection.js";
@@ -22,7 +22,7 @@ import { takeOver } from "./takeover.js";
 const LEAVING_MS = 30_000;
 
 export interface RoundOrder {
-  readonly ground: Ground;
+  readonly fixture: Fixture;
   readonly seed: number;
   readonly kinds: readonly FaultKind[];
 }
@@ -46,7 +46,7 @@ const EXPLAINED: Readonly<Record<Fault["kind"], readonly string[]>> = {
 export class Round {
   readonly seed: number;
   readonly chance: Chance;
-  readonly ground: Ground;
+  readonly fixture: Fixture;
   readonly plot: Plot;
   readonly user: string;
   readonly findings: Findings = { lost: [], untrue: [], leftBehind: [] };
@@ -61,17 +61,17 @@ export class Round {
   #isOpen = false;
   #tokens = 0;
 
-  constructor({ ground, seed, kinds }: RoundOrder) {
+  constructor({ fixture, seed, kinds }: RoundOrder) {
     this.seed = seed;
     this.chance = new Chance(String(seed));
-    this.ground = ground;
+    this.fixture = fixture;
     this.user = `u${seed}`;
-    this.plot = ground.plot(`r${seed}`);
+    this.plot = fixture.plot(`r${seed}`);
     this.#kinds = kinds;
     this.model = new Model("book", this.findings);
     const network = this.chance.below(6) === 0 ? { network: { allow: ["127.0.0.1:9"] } } : {};
-    const notebook = { ...ground.options(this.user), ...network };
-    this.#holder = ground.start(this.plot, { notebook });
+    const notebook = { ...fixture.options(this.user), ...network };
+    this.#holder = fixture.start(this.plot, { notebook });
   }
 
   /** Nothing was done to it: what it closes is kept whole. */
@@ -179,7 +179,7 @@ export class Round {
 
   hear(deed: Deed, heard: Heard): void {
     const isDone = heard.kind === "reply" && heard.reply.error === undefined;
-    if (!isDone && (deed.name === "fork" || deed.name === "open")) this.ground.unmadeRooms += 1;
+    if (!isDone && (deed.name === "fork" || deed.name === "open")) this.fixture.unmadeRooms += 1;
     if (heard.kind !== "reply") {
       this.model.unclear(deed);
       this.#unanswered(deed.name, heard);
@@ -220,7 +220,7 @@ export class Round {
   /** Does it, beside what the holder does; ended when the promise is. */
   async #suffer(fault: Fault | undefined): Promise<void> {
     if (fault === undefined || this.#holder.isGone) return;
-    if ("disk" in fault && this.ground.shimAbsence !== undefined) return;
+    if ("disk" in fault && this.fixture.shimAbsence !== undefined) return;
     this.note(describeFault(fault));
     this.#suffered.add(fault.kind);
     if ("disk" in fault) return await this.#failDisk(fault);
@@ -269,16 +269,16 @@ export class Round {
 
   /** What a new process finds. */
   async #inspect(): Promise<void> {
-    const { ground, user, findings } = this;
+    const { fixture, user, findings } = this;
     if (this.#holder.stray.length > 0) {
       findings.untrue.push(`nobody caught: ${this.#holder.stray.join(", ")}`);
     }
     const isQuiet = this.#isQuiet && this.counts.takeovers === 0;
-    const plan = { ground, user, findings };
+    const plan = { fixture, user, findings };
     await inspectNotebook({ ...plan, session: "book" }, this.model, { isQuiet });
     for (const [session, model] of this.#forks) await inspectNotebook({ ...plan, session }, model);
-    for (const { session } of await Notebook.list({ dir: ground.dir, user })) {
-      await Notebook.remove({ dir: ground.dir, user, session }).catch((error: unknown) => {
+    for (const { session } of await Notebook.list({ dir: fixture.dir, user })) {
+      await Notebook.remove({ dir: fixture.dir, user, session }).catch((error: unknown) => {
         if (!isCellarError(error, "NOT_FOUND")) throw error;
       });
     }

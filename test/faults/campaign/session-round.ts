@@ -5,7 +5,7 @@ import type { CodeExecution } from "../../../src/index.js";
 import { Chance } from "./chance.js";
 import { runDeed, tokenOf, tokensOf } from "./deeds.js";
 import { describeFault, type Fault, planFault, strike } from "./faults.js";
-import type { Ground, Plot } from "./ground.js";
+import type { Fixture, Plot } from "./fixture.js";
 import type { Heard, Holder } from "./holder.js";
 import type { Failure } from "./holder-program.js";
 import type { Findings } from "./model.js";
@@ -32,7 +32,7 @@ export class SessionRound {
   readonly #seed: number;
   readonly #chance: Chance;
   readonly #plot: Plot;
-  readonly #ground: Ground;
+  readonly #fixture: Fixture;
   readonly #isDaemon: boolean;
   readonly #findings: Findings = { lost: [], untrue: [], leftBehind: [] };
   readonly #counts = { acknowledged: 0, kills: 0, stops: 0, strikes: 0, takeovers: 0 };
@@ -42,11 +42,11 @@ export class SessionRound {
   /** The state before each cell that can be undone, the newest last. */
   #isSuffering = false;
 
-  constructor({ ground, seed, isDaemon }: { ground: Ground; seed: number; isDaemon: boolean }) {
+  constructor({ fixture, seed, isDaemon }: { fixture: Fixture; seed: number; isDaemon: boolean }) {
     this.#seed = seed;
     this.#chance = new Chance(`session ${seed}`);
-    this.#ground = ground;
-    this.#plot = ground.plot(`r${seed}`);
+    this.#fixture = fixture;
+    this.#plot = fixture.plot(`r${seed}`);
     this.#isDaemon = isDaemon;
   }
 
@@ -54,7 +54,7 @@ export class SessionRound {
     let holder: Holder | undefined;
     try {
       const backend = this.#isDaemon ? "daemon" : "native";
-      holder = this.#ground.start(this.#plot, { sandbox: { ...SETTINGS, backend } });
+      holder = this.#fixture.start(this.#plot, { sandbox: { ...SETTINGS, backend } });
       await this.#work(holder);
     } catch (error) {
       this.#findings.untrue.push(`the round failed: ${(error as Error).stack}`);

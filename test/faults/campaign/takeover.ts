@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isCellarError, Notebook } from "../../../src/index.js";
 import { accountOf } from "./account.js";
 import { type Deed, fileDeed, longDeed, runDeed, SHARED_FILE } from "./deeds.js";
-import { within } from "./ground.js";
+import { within } from "./fixture.js";
 import type { Heard } from "./holder.js";
 import { inspectContents } from "./inspection.js";
 import { describe, type Round } from "./round.js";
@@ -21,8 +21,8 @@ export async function takeOver(round: Round): Promise<void> {
   round.note(`takeover while ${way}`);
   round.counts.takeovers += 1;
   const pending = await stopWhile(round, way);
-  const { ground, user, findings } = round;
-  const options = { ...ground.options(user), takeover: true };
+  const { fixture, user, findings } = round;
+  const options = { ...fixture.options(user), takeover: true };
   const notebook = await within("the takeover", Notebook.open(options));
   try {
     const first = accountOf(notebook);
@@ -139,9 +139,9 @@ async function act(round: Round, notebook: Notebook, deed: Deed): Promise<void> 
   round.model.done(deed, accountOf(notebook));
 }
 
-function newestHead({ ground, user }: Round): string | undefined {
+function newestHead({ fixture, user }: Round): string | undefined {
   try {
-    const names = readdirSync(join(ground.dir, "notebooks", user, "book"));
+    const names = readdirSync(join(fixture.dir, "notebooks", user, "book"));
     return names
       .filter((name) => /^head-\d+\.json$/.test(name))
       .sort()

@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { ISandbox } from "../../../src/index.js";
 import { DaemonHome } from "../../support/daemon-home.js";
-import { Grounds } from "../attack-fixture.js";
+import { AttackFixture } from "../attack-fixture.js";
 import { CONFIG } from "../attack-runner.js";
 import { expectGone, type SessionInit } from "./census.js";
 import { DAEMON } from "./daemon.js";
@@ -13,7 +13,7 @@ import { armed, within } from "./trial.js";
 const BEGUN_MS = 1_500;
 const HANG_MS = 40_000;
 
-const grounds = new Grounds();
+const fixture = new AttackFixture();
 const home = new DaemonHome();
 let daemon: ChildProcess | undefined;
 let beside: ISandbox | undefined;
@@ -36,7 +36,7 @@ afterEach(async () => {
 section({
   file: "daemon.json",
   expectations: DAEMON,
-  grounds,
+  fixture,
   isElsewhere: true,
   root: () => daemon?.pid,
   open: (config) => home.runtime().createSandbox(config),

@@ -1,5 +1,10 @@
-import { Grounds } from "../attack-fixture.js";
+import { AttackFixture } from "../attack-fixture.js";
 import { HEAD } from "./head.js";
 import { section } from "./section.js";
 
-section({ file: "head.json", expectations: HEAD, grounds: new Grounds(), isConcurrent: true });
+section({
+  file: "head.json",
+  expectations: HEAD,
+  fixture: new AttackFixture(),
+  isConcurrent: true,
+});

@@ -1,5 +1,5 @@
-import { Grounds } from "../attack-fixture.js";
+import { AttackFixture } from "../attack-fixture.js";
 import { HOST } from "./host.js";
 import { section } from "./section.js";
 
-section({ file: "host.json", expectations: HOST, grounds: new Grounds() });
+section({ file: "host.json", expectations: HOST, fixture: new AttackFixture() });

@@ -1,5 +1,5 @@
-import { Grounds } from "../attack-fixture.js";
+import { AttackFixture } from "../attack-fixture.js";
 import { INIT } from "./init.js";
 import { section } from "./section.js";
 
-section({ file: "init.json", expectations: INIT, grounds: new Grounds() });
+section({ file: "init.json", expectations: INIT, fixture: new AttackFixture() });

@@ -1,5 +1,10 @@
-import { Grounds } from "../attack-fixture.js";
+import { AttackFixture } from "../attack-fixture.js";
 import { PARKED } from "./parked.js";
 import { section } from "./section.js";
 
-section({ file: "parked.json", expectations: PARKED, grounds: new Grounds(), isConcurrent: true });
+section({
+  file: "parked.json",
+  expectations: PARKED,
+  fixture: new AttackFixture(),
+  isConcurrent: true,
+});

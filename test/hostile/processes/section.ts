@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { ISandbox, REPLConfig } from "../../../src/index.js";
-import type { Grounds } from "../attack-fixture.js";
+import type { AttackFixture } from "../attack-fixture.js";
 import { type ProcessExpectation, trial } from "./trial.js";
 
 const cellSchema = z.strictObject({
@@ -23,10 +23,10 @@ export function readSection(name: string): readonly ProcessCell[] {
 export interface Section {
   readonly file: string;
   readonly expectations: Readonly<Record<string, ProcessExpectation>>;
-  readonly grounds: Grounds;
+  readonly fixture: AttackFixture;
   readonly open?: (config: REPLConfig) => Promise<ISandbox>;
   readonly root?: () => number | undefined;
-  /** Where sessions do not belong to the arena, its processes are not counted. */
+  /** Where sessions do not belong to the runner, its processes are not counted. */
   readonly isElsewhere?: boolean;
   /** Cells that mostly wait run beside each other. */
   readonly isConcurrent?: boolean;
@@ -35,19 +35,19 @@ export interface Section {
 const LIMIT_MS = 240_000;
 
 /** A test for each cell of a section; the session beside it is asked after each, the host after all. */
-export function section({ file, expectations, grounds, open, root, ...how }: Section): void {
+export function section({ file, expectations, fixture, open, root, ...how }: Section): void {
   const cells = readSection(file);
   expectPairs(cells, expectations);
   const group = how.isConcurrent === true ? describe.concurrent : describe;
   group(`cells aimed at the ${cells[0]?.process}`, () => {
-    if (how.isElsewhere !== true) grounds.keepHost();
-    grounds.keepNeighbour();
+    if (how.isElsewhere !== true) fixture.keepHost();
+    fixture.keepNeighbour();
     for (const { id, code } of cells) {
       it(id, { timeout: LIMIT_MS }, async () => {
         await trial({
           code,
           expectation: expectationOf(expectations, id),
-          open: open ?? ((config) => grounds.arena.sandbox(config)),
+          open: open ?? ((config) => fixture.runner.sandbox(config)),
           root: root?.(),
         });
       });

@@ -1,5 +1,5 @@
-import { Grounds } from "../attack-fixture.js";
+import { AttackFixture } from "../attack-fixture.js";
 import { section } from "./section.js";
 import { SUPERVISOR } from "./supervisor.js";
 
-section({ file: "supervisor.json", expectations: SUPERVISOR, grounds: new Grounds() });
+section({ file: "supervisor.json", expectations: SUPERVISOR, fixture: new AttackFixture() });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type EgressOptions, EgressProxy } from "../../../src/notebook/egress/proxy.js";
 
 /** A room, servers on loopback and proxies, all gone at the end. */
-export class Neighbourhood implements AsyncDisposable {
+export class EgressHosts implements AsyncDisposable {
   readonly folder = mkdtempSync(join(tmpdir(), "cellar-egress-"));
   readonly #held: AsyncDisposable[] = [];
   readonly #servers: Server[] = [];

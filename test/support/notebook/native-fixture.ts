@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import type { NativeRuntime } from "../../../src/backends/native/runtime.js";
-import { openWalls } from "../native-runtime.js";
+import { openNativeRuntime } from "../native-runtime.js";
 
 /** What a test file behind walls stands on: a runtime, a folder, and what is closed after each test. */
-export class WalledGround<Kept extends { close(): Promise<void> }> {
+export class NativeFixture<Kept extends { close(): Promise<void> }> {
   readonly #open: Kept[] = [];
   #runtime: NativeRuntime | undefined;
   #dir = "";
@@ -14,7 +14,7 @@ export class WalledGround<Kept extends { close(): Promise<void> }> {
   constructor(name: string) {
     let absence: string | undefined;
     beforeAll(async () => {
-      const walls = await openWalls();
+      const walls = await openNativeRuntime();
       absence = walls.unavailable;
       this.#runtime = walls.runtime;
       this.#dir = mkdtempSync(join(tmpdir(), `cellar-${name}-`));

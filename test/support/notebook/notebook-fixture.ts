@@ -1,11 +1,11 @@
 import { Notebook } from "../../../src/notebook/notebook.js";
 import type { NotebookOptions } from "../../../src/notebook/options.js";
-import { WalledGround } from "./native-fixture.js";
+import { NativeFixture } from "./native-fixture.js";
 
 export const SETTINGS = { preload: "none", timeout: 20_000, grace: 300 } as const;
 
 /** Notebooks of a test file: in a folder of their own, closed after each test. */
-export class NotebookGround extends WalledGround<Notebook> {
+export class NotebookFixture extends NativeFixture<Notebook> {
   #count = 0;
 
   constructor() {

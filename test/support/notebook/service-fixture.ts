@@ -6,12 +6,12 @@ import {
 import type { ToolAnswer, ToolCall } from "../../../src/tools/tool.js";
 import { TOOLS } from "../../../src/tools/tool-list.js";
 import type { CellView } from "../../../src/tools/view/shapes.js";
-import { WalledGround } from "./native-fixture.js";
+import { NativeFixture } from "./native-fixture.js";
 
 const SETTINGS = { preload: "none", timeout: 20_000, grace: 300, poolSize: 1 } as const;
 
 /** Desks of a test file: over one folder, closed after each test. */
-export class DeskGround extends WalledGround<NotebookService> {
+export class ServiceFixture extends NativeFixture<NotebookService> {
   constructor() {
     super("desks");
   }

@@ -8,7 +8,7 @@ import type { NotebookId } from "../../../src/notebook/store/store.js";
 export const ID: NotebookId = { user: "ann", session: "one" };
 
 /** A folder for a test, and what its notebook has in it. */
-export class StoreGrounds implements AsyncDisposable {
+export class StoreFixture implements AsyncDisposable {
   readonly dir: string;
   readonly folder: string;
   #mounted: string | undefined;
@@ -18,8 +18,8 @@ export class StoreGrounds implements AsyncDisposable {
     this.folder = new DiskStore(dir).heads.folderOf(ID);
   }
 
-  static async open(): Promise<StoreGrounds> {
-    return new StoreGrounds(await mkdtemp(join(tmpdir(), "cellar-store-")));
+  static async open(): Promise<StoreFixture> {
+    return new StoreFixture(await mkdtemp(join(tmpdir(), "cellar-store-")));
   }
 
   /** A small disk in memory below the folder; a text where this may not be done. */

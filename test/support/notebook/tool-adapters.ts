@@ -4,7 +4,7 @@ import {
   type ToolsOptions,
 } from "../../../src/tools/adapters/notebook-tools.js";
 import type { ToolAnswer, ToolPart } from "../../../src/tools/tool.js";
-import type { DeskGround } from "./service-fixture.js";
+import type { ServiceFixture } from "./service-fixture.js";
 
 /** A PNG of one dot. */
 export const DOT =
@@ -23,7 +23,7 @@ display(Dot())
 
 /** Tools over the notebooks of a test; the caller closes them. */
 export function toolsOn(
-  { dir, runtime }: DeskGround,
+  { dir, runtime }: ServiceFixture,
   options: Partial<ToolsOptions> = {},
 ): Promise<NotebookTools> {
   const settings = { preload: "none", timeout: 20_000, grace: 300, poolSize: 1 } as const;

@@ -8,7 +8,7 @@ import { Workspace } from "../../../src/notebook/workspace/workspace.js";
 export const QUICK_PLACE = existsSync("/dev/shm") ? "/dev/shm" : undefined;
 
 /** Rooms in a folder of their own, and a secret beside them that nobody inside may reach. */
-export class Ground implements Disposable {
+export class WorkspaceFixture implements Disposable {
   readonly folder: string;
   readonly secret: string;
   readonly workspaceMb: number;

@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { openWalls } from "../../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../../test/support/native-runtime.js";
 import { resolveSettings } from "../../../config.js";
 import { Zygote } from "../zygote/zygote.js";
 import { wireLimits } from "../zygote/zygote-host.js";
 
 const POOLED = { preload: "none", poolSize: 2, minIsolation: "L0" } as const;
 
-const { runtime, unavailable } = await openWalls();
+const { runtime, unavailable } = await openNativeRuntime();
 
 afterAll(() => runtime[Symbol.asyncDispose]());
 

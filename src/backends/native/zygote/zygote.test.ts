@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { openWalls } from "../../../../test/support/native-runtime.js";
+import { openNativeRuntime } from "../../../../test/support/native-runtime.js";
 import { zygotePids } from "../../../../test/support/processes.js";
 import { NativeRuntime } from "../runtime.js";
 
@@ -19,7 +19,7 @@ while True:
         except OSError: pass
 `;
 
-const { runtime, unavailable } = await openWalls();
+const { runtime, unavailable } = await openNativeRuntime();
 afterAll(() => runtime[Symbol.asyncDispose]());
 
 describe("a zygote", () => {

@@ -32,7 +32,7 @@ export interface GroundPlan {
 }
 
 /** Where a campaign takes place: one folder of notebooks for all rounds. */
-export class Ground implements AsyncDisposable {
+export class Fixture implements AsyncDisposable {
   readonly root = mkdtempSync(join(tmpdir(), "cf-"));
   readonly dir = join(this.root, "books");
   readonly variant: Variant | undefined;
