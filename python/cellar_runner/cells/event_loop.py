@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextvars
+
 from ..pristine import BUILTINS as __builtins__
 
 SETTLING_ROUNDS = 50
@@ -35,7 +37,7 @@ class EventLoop:
 
     def run(self, coroutine):
         """Run a coroutine to its end; its context variables stay set afterwards."""
-        contexts = []
+        contexts: list[contextvars.Context] = []
         loop = self.attach()
         task = loop.create_task(noting_context(coroutine, contexts))
         try:
@@ -96,12 +98,10 @@ class EventLoop:
 
 async def noting_context(coroutine, contexts):
     """Awaits a coroutine; the context in which it ended is added to a list."""
-    from contextvars import copy_context
-
     try:
         return await coroutine
     finally:
-        contexts.append(copy_context())
+        contexts.append(contextvars.copy_context())
 
 
 def copy_variables(context):
@@ -113,7 +113,7 @@ def copy_variables(context):
 
 def _awaited_frames(task):
     """(file, line, name) of each coroutine from the task's own down to the one that waits."""
-    frames = []
+    frames: list[tuple[str, int, str]] = []
     coroutine = task.get_coro()
     while coroutine is not None and len(frames) < FRAME_LIMIT:
         frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "gi_frame", None)

@@ -153,7 +153,7 @@ def _network(error):
 
 def _related(error):
     """The error and what it came from, so far as that is of any use."""
-    seen = set()
+    seen: set[int] = set()
     waiting = [error]
     while waiting and len(seen) < 20:
         item = waiting.pop()

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections import deque
+from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import is_a
@@ -46,7 +47,7 @@ class History:
         self._values = ("", "", "")
         # The value that we gave `_`; gettext and doctest put their own there.
         self._given = ""
-        self._weights = deque()
+        self._weights: deque[tuple[int, int]] = deque()
         self._weight = 0
         self._bound = set()
         self._is_published = False
@@ -147,9 +148,9 @@ def _folder():
         return os.sep
 
 
-def _weigh(value):
+def _weigh(value: Any) -> int:
     """About how many bytes a value holds, without asking any of its own methods for long."""
-    kind = type(value)
+    kind: Any = type(value)
     try:
         if kind in _NUMBERS or kind is str or kind is bytes:
             return kind.__sizeof__(value)
@@ -169,7 +170,7 @@ def _sampled(value, kind):
         if seen >= _SAMPLE:
             break
         seen += 1
-        item_kind = type(item)
+        item_kind: Any = type(item)
         if item_kind in _NUMBERS:
             total += 32
         elif item_kind in _SIZED:
@@ -182,7 +183,7 @@ def _sampled(value, kind):
 def _array(value, kind):
     for module, name in (("numpy", "ndarray"), ("pandas", "DataFrame"), ("pandas", "Series")):
         library = _modules.get(module)
-        base = getattr(library, name, None) if library is not None else None
+        base: Any = getattr(library, name, None) if library is not None else None
         if is_a(base, type) and issubclass(kind, base):
             if name == "ndarray":
                 whole = base.base.__get__(value)

@@ -6,11 +6,13 @@ import bdb
 import builtins
 import getpass
 import sys
+from typing import Any
 
+from ..pristine import BUILTINS
 from ..pristine import BUILTINS as __builtins__
 
 _MISSING = object()
-_plain_input = __builtins__["input"]
+_plain_input = BUILTINS["input"]
 _plain_getpass, _plain_set_trace = getpass.getpass, bdb.Bdb.set_trace
 _getframe = sys._getframe
 
@@ -23,9 +25,10 @@ class DebuggerUnavailable(RuntimeError):
     """Nobody can step through a cell."""
 
 
-def _is_nobody(stream):
+def _is_nobody(stream: Any) -> bool:
     """Whether it is the standard input that a cell begins with, and no terminal was put behind it."""
-    if stream is None or stream is not getattr(sys, "__stdin__", None):
+    standard: Any = getattr(sys, "__stdin__", None)
+    if stream is None or stream is not standard:
         return False
     try:
         return not stream.isatty()
@@ -76,15 +79,12 @@ class Leave:
 
 def install(display, keep):
     """Put the session's builtins in place."""
-    builtins.input = _input
-    builtins.display = display
-    builtins.keep = keep
-    builtins.exit = Leave("exit")
-    builtins.quit = Leave("quit")
-    if not hasattr(builtins, "help"):
+    names = vars(builtins)
+    names.update(input=_input, display=display, keep=keep, exit=Leave("exit"), quit=Leave("quit"))
+    if "help" not in names:
         from _sitebuiltins import _Helper
 
-        builtins.help = _Helper()
+        names["help"] = _Helper()
     getpass.getpass = _getpass
-    bdb.Bdb.set_trace = _set_trace
+    bdb.Bdb.set_trace = _set_trace  # type: ignore[method-assign]
     sys.breakpointhook = sys.__breakpointhook__

@@ -132,7 +132,8 @@ class Interpreter:
 
     def run(self, number, code):
         """Run one cell; gives status, error, result and exit_code."""
-        outcome = late = None
+        outcome = None
+        late: BaseException | None = None
         # user code also runs after a cell's own code, in a __repr__ or a background thread
         if _getlimit() < RECURSION_FLOOR:
             _setlimit(RECURSION_FLOOR)
@@ -236,7 +237,7 @@ class Interpreter:
             if self.streams[0].closed:
                 self.streams = (open(os.devnull),) + tuple(self.streams[1:])
             sys.stdin, sys.stdout, sys.stderr = self.streams
-            sys.__stdin__, sys.__stdout__, sys.__stderr__ = self.streams
+            vars(sys).update(__stdin__=sys.stdin, __stdout__=sys.stdout, __stderr__=sys.stderr)
         _builtin_names[rewriter.BUILTIN] = self._commands
         _builtin_names.update(self.builtins)
         for repair in (self._loop.reset, self._figures.watch):

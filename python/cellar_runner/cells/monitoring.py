@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
 
 TOOLS = 6
 
-_monitoring = getattr(sys, "monitoring", None)
+_monitoring: Any = getattr(sys, "monitoring", None)
 is_monitored = _monitoring is not None
 
 

@@ -84,8 +84,8 @@ def _common(one, other):
 def without_prompts(text):
     """Lines behind prompts lose them; what stands between was printed, and goes."""
     lines = text.split("\n")
-    first = next((line for line in lines if line.strip()), "")
-    if not _PROMPT.match(first):
+    first = _PROMPT.match(next((line for line in lines if line.strip()), ""))
+    if not first:
         return text
     kept = []
     in_statement = False
@@ -96,7 +96,7 @@ def without_prompts(text):
         if prompt is not None:
             in_statement = True
             kept.append(line[prompt.end() :])
-        elif _PROMPT.match(first).group().lstrip().startswith("In") and not _RESULT.match(line):
+        elif first.group().lstrip().startswith("In") and not _RESULT.match(line):
             # IPython's continuation lines may come without their dots
             kept.append(line)
         else:

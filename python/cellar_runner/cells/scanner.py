@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
 
@@ -24,7 +25,7 @@ class Scanner:
     """Fed line by line; knows whether the next line starts a statement."""
 
     def __init__(self):
-        self._quote = None
+        self._quote: Any = None
         self._depth = 0
         self._continued = False
 

@@ -74,7 +74,7 @@ class Sources:
                         return filename
             return original(object)
 
-        getfile.original = original
+        getfile.original = original  # type: ignore[attr-defined]
         inspect.getfile = getfile
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any, Sequence, Tuple
 
 from ..module_finder import RUNNER
+from ..pristine import BUILTINS
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import cap, exact, guarded_str, is_a, qualified_name, type_name
 from .hints import hint_for
@@ -18,11 +20,12 @@ REPEATS_SHOWN = 3
 CHAIN_LIMIT = 10
 GROUP_LIMIT = 15
 WORKSPACE = "/workspace"
-# The method of the service that raises the host's interrupt.
 # The name of Service's method that raises the host's interrupts.
 INTERRUPT_FRAME = "_raise_if_interrupted"
 
 _RUNNER_PACKAGE = __name__.partition(".")[0] + "."
+# File, line and name.
+_Frame = Tuple[str, int, str]
 _HEADER = "Traceback (most recent call last):\n"
 _CAUSE = "\nThe above exception was the direct cause of the following exception:\n\n"
 _CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n\n"
@@ -42,7 +45,7 @@ class Tracebacks:
     def __init__(self, sources):
         self._sources = sources
         self._files = {}
-        self._awaited = ()
+        self._awaited: Sequence[_Frame] = ()
         self.network = False
         self.lost_names = {}
 
@@ -129,7 +132,7 @@ class Tracebacks:
         return "{}: {}\n".format(name, text) if text else name + "\n"
 
     def _group(self, error, seen, depth):
-        group = __builtins__.get("BaseExceptionGroup")
+        group = BUILTINS.get("BaseExceptionGroup")
         if group is None or not is_a(error, group) or depth >= CHAIN_LIMIT:
             return []
         parts = []
@@ -148,13 +151,13 @@ class Tracebacks:
 
     def _stack(self, error, whole=True):
         """Lines for the user's frames (for all, if none is), and where a library raised."""
-        user = []
-        other = []
-        innermost = None
+        user: list[_Frame] = []
+        other: list[_Frame] = []
+        innermost: _Frame | None = None
         step = _traceback_of(error)
         while step is not None:
             code = step.tb_frame.f_code
-            entry = (code.co_filename, step.tb_lineno or 0, code.co_name)
+            entry: _Frame = (code.co_filename, step.tb_lineno or 0, code.co_name)
             if self._is_user(entry[0]):
                 user.append(entry)
                 innermost = None
@@ -163,7 +166,7 @@ class Tracebacks:
                 innermost = entry
             step = step.tb_next
         if not user and is_a(error, KeyboardInterrupt):
-            user = [entry for entry in self._awaited if self._is_user(entry[0])]
+            user = [frame for frame in self._awaited if self._is_user(frame[0])]
             whole = False
         lines = self._frame_lines(user or (other if whole else []))
         if (user or not whole) and innermost is not None:
@@ -172,12 +175,12 @@ class Tracebacks:
         return lines
 
     def _frame_lines(self, entries):
-        runs = []
-        for entry in entries:
-            if runs and runs[-1][0] == entry:
+        runs: list[list] = []
+        for frame in entries:
+            if runs and runs[-1][0] == frame:
                 runs[-1][1] += 1
             else:
-                runs.append([entry, 1])
+                runs.append([frame, 1])
         left_out = len(runs) - 2 * FRAMES_AT_EACH_END
         lines = []
         for position, (entry, count) in enumerate(runs):
@@ -259,7 +262,8 @@ def _syntax_location(error):
         return []
     shown = filename if is_a(filename, str) else "<string>"
     parts = ['  File "{}", line {}\n'.format(exact(shown), number)]
-    text, offset = getattr(error, "text", None), getattr(error, "offset", None)
+    text: Any = getattr(error, "text", None)
+    offset: Any = getattr(error, "offset", None)
     if not is_a(text, str):
         return parts
     text = exact(text).rstrip("\n")
@@ -267,7 +271,7 @@ def _syntax_location(error):
     shift = len(text) - len(stripped)
     parts.append("    {}\n".format(stripped[:LINE_LIMIT]))
     if is_a(offset, int) and 0 < offset - shift <= LINE_LIMIT:
-        end = getattr(error, "end_offset", None)
+        end: Any = getattr(error, "end_offset", None)
         same_line = getattr(error, "end_lineno", None) in (None, number)
         width = end - offset if is_a(end, int) and same_line else 1
         width = max(1, min(width, len(stripped) - (offset - shift) + 1))

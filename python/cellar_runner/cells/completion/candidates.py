@@ -45,10 +45,9 @@ _OPENING = {")": "(", "]": "[", "}": "{"}
 def complete(code, cursor, interpreter):
     """The matches, and between which characters of the code they belong."""
     before = code[:cursor]
-    nothing = ([], cursor)
-    if len(before) > CODE_LIMIT:
-        matches, start = nothing
-    else:
+    matches: list[str] = []
+    start = cursor
+    if len(before) <= CODE_LIMIT:
         completer = Completer(interpreter)
         try:
             if time_limit.is_available():
@@ -57,7 +56,7 @@ def complete(code, cursor, interpreter):
                 matches, start = completer.at(before, code[cursor:])
         except BaseException:
             # What an object's own code raises must not end the session.
-            matches, start = nothing
+            pass
     return {"matches": _bounded(matches), "start": start, "end": len(before)}
 
 
@@ -89,7 +88,7 @@ class Completer:
         if magic is not None:
             return self._magics(magic.group(1), line == before), len(before) - len(magic.group(1))
         if _COMMAND.match(line) is not None:
-            word = re.search(r"[^\s!\"']*$", line).group()
+            word = re.findall(r"[^\s!\"']*$", line)[0]
             return _files(word), len(before) - len(word.rpartition("/")[2])
         quoted = _open_string(before)
         if quoted is not None:
@@ -100,7 +99,7 @@ class Completer:
         if modules is not None:
             names, prefix = modules
         else:
-            prefix = _NAME.search(before).group()
+            prefix = _NAME.findall(before)[0]
             names = self._names(before[: len(before) - len(prefix)], after)
         return [name for name in names if _fits(name, prefix)], len(before) - len(prefix)
 
@@ -240,7 +239,7 @@ def _submodules(parent):
 
 def _modules_in(path):
     """As pkgutil.iter_modules, which looks into each folder, where there are files to read."""
-    names = set()
+    names: set[str] = set()
     for folder in path:
         if not is_a(folder, str):
             continue

@@ -1,13 +1,17 @@
 """Breaks off what the runner asks of objects between cells, when it takes too long."""
 
-import _signal as _signals
+from __future__ import annotations
+
+import _signal as _signals  # type: ignore[import-not-found]
 import signal
 import threading
+from typing import Any
 
 from ...pristine import BUILTINS as __builtins__
 
 _signal, _getsignal = _signals.signal, _signals.getsignal
-_setitimer, _getitimer = getattr(_signals, "setitimer", None), getattr(_signals, "getitimer", None)
+_setitimer: Any = getattr(_signals, "setitimer", None)
+_getitimer: Any = getattr(_signals, "getitimer", None)
 _SIGALRM = int(getattr(signal, "SIGALRM", 0))
 _REAL = getattr(signal, "ITIMER_REAL", 0)
 _get_ident, _main_thread = threading.get_ident, threading.main_thread

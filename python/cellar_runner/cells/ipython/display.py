@@ -10,6 +10,7 @@ from json import dumps, loads
 
 from ...pristine import BUILTINS as __builtins__
 
+_builtin = vars(builtins).__getitem__
 _MODULE = "IPython.core.display"
 _SIGNATURES = (
     (b"\x89PNG", "png"),
@@ -21,23 +22,23 @@ _SIGNATURES = (
 
 def display(*objs, **options):
     """Show objects as rich output, in order."""
-    return builtins.display(*objs, **options)
+    return _builtin("display")(*objs, **options)
 
 
 def update_display(obj, *, display_id, **options):
     """Show another object where one was shown under this id."""
     options["update"] = True
-    builtins.display(obj, display_id=display_id, **options)
+    display(obj, display_id=display_id, **options)
 
 
 def clear_output(wait=False):
     """Take back what the cell has shown so far; `wait`: when it shows something else."""
-    builtins.get_ipython().display_pub.clear_output(wait)
+    _builtin("get_ipython")().display_pub.clear_output(wait)
 
 
 def publish_display_data(data, metadata=None, *, transient=None, **options):
     """Show representations that are made already."""
-    builtins.get_ipython().display_pub.publish(data, metadata, transient=transient, **options)
+    _builtin("get_ipython")().display_pub.publish(data, metadata, transient=transient, **options)
 
 
 def _display_as(mime):

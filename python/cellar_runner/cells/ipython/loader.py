@@ -23,7 +23,7 @@ _modules = sys.modules
 
 def current():
     """The shell of this session; what a saved reference to it becomes."""
-    return builtins.get_ipython()
+    return vars(builtins)["get_ipython"]()
 
 
 def introduce(shell):
@@ -40,21 +40,22 @@ def install(interpreter):
         """The object that stands for the running shell."""
         return interpreter.ipython
 
-    builtins.get_ipython = get_ipython
+    vars(builtins)["get_ipython"] = get_ipython
     _modules.setdefault(KERNEL_SHELL, _kernel_shell())
     if INTERACTIVE_SHELL in _modules:
         # a preloaded library has brought it
         _lead_to_current()
         _watch_widgets(interpreter)
-    known = _modules.get(NAME)
-    if known is None or getattr(known, "__spec__", None) is None or known.__spec__.loader is None:
+    spec = getattr(_modules.get(NAME), "__spec__", None)
+    if spec is None or spec.loader is None:
         _modules[NAME] = _placeholder(get_ipython, interpreter)
 
 
 def _kernel_shell():
     """By this module libraries tell a notebook from a terminal."""
     module = ModuleType(KERNEL_SHELL, "Where a kernel's shell is defined.")
-    module.__spec__ = ModuleSpec(KERNEL_SHELL, None)
+    names = vars(module)
+    names["__spec__"] = ModuleSpec(KERNEL_SHELL, None)
 
     def load(name):
         if name != "ZMQInteractiveShell":
@@ -63,7 +64,7 @@ def _kernel_shell():
 
         return ZMQInteractiveShell
 
-    module.__getattr__ = load
+    names["__getattr__"] = load
     return module
 
 
@@ -83,9 +84,7 @@ def _watch_widgets(interpreter):
 def _placeholder(get_ipython, interpreter):
     """In a kernel IPython is always loaded; here its first use loads it."""
     module = ModuleType(NAME, "IPython, which is loaded when it is used.")
-    module.__spec__ = ModuleSpec(NAME, None, is_package=True)
-    module.get_ipython = get_ipython
-    module.version_info = VERSION_INFO
+    spec = ModuleSpec(NAME, None, is_package=True)
 
     def load(name):
         # what walks through all modules asks for such names
@@ -96,11 +95,11 @@ def _placeholder(get_ipython, interpreter):
             _watch_widgets(interpreter)
         return getattr(_loaded(module), name)
 
-    module.__getattr__ = load
+    vars(module).update(__spec__=spec, __getattr__=load, get_ipython=get_ipython, version_info=VERSION_INFO)
     return module
 
 
-def _loaded(placeholder):
+def _loaded(placeholder: ModuleType) -> ModuleType:
     """The installed IPython, or one of the runner's own where there is none."""
     if _modules.get(NAME) is not placeholder:
         return import_module(NAME)

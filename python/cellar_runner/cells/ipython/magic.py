@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import builtins
 import shlex
 
 from ...pristine import BUILTINS as __builtins__
 from ..magics.dispatch import UsageError
+from .loader import current as get_ipython
 
 _MARK = "_cellar_magic"
 
@@ -15,11 +15,11 @@ _MARK = "_cellar_magic"
 def _registering(kind):
     def register(given):
         if callable(given):
-            builtins.get_ipython().register_magic_function(given, kind, given.__name__)
+            get_ipython().register_magic_function(given, kind, given.__name__)
             return given
 
         def named(function):
-            builtins.get_ipython().register_magic_function(function, kind, given)
+            get_ipython().register_magic_function(function, kind, given)
             return function
 
         return named
@@ -51,8 +51,8 @@ class Magics:
     registered = False
 
     def __init__(self, shell=None, **_options):
-        self.shell = builtins.get_ipython() if shell is None else shell
-        self.magics = {"line": {}, "cell": {}, "line_cell": {}}
+        self.shell = get_ipython() if shell is None else shell
+        self.magics: dict[str, dict] = {"line": {}, "cell": {}, "line_cell": {}}
         for name in dir(type(self)):
             kind, shown = getattr(getattr(type(self), name, None), _MARK, (None, None))
             if kind is not None:

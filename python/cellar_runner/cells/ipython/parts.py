@@ -28,7 +28,7 @@ class EventManager:
 
     def __init__(self, shell):
         self.shell = shell
-        self.callbacks = {name: [] for name in EVENTS}
+        self.callbacks: dict[str, list] = {name: [] for name in EVENTS}
 
     def register(self, event, function):
         if not callable(function):
@@ -121,7 +121,7 @@ class MagicsManager:
 
     def __init__(self, shell):
         self.shell = shell
-        self.magics = {"line": {}, "cell": {}}
+        self.magics: dict[str, dict] = {"line": {}, "cell": {}}
 
     def register(self, *magic_objects):
         self.shell.register_magics(*magic_objects)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
 import types
@@ -24,6 +25,8 @@ from .parts import (
 )
 
 LAST_EXPRESSION = "last_expr"
+
+_builtin_names = vars(builtins)
 
 
 class ZMQInteractiveShell:
@@ -67,7 +70,7 @@ class ZMQInteractiveShell:
     def instance(cls, *_arguments, **_options):
         return loader.current()
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self):
         return self._face or type(self)
 
@@ -182,8 +185,7 @@ class ZMQInteractiveShell:
         try:
             value = self._interpreter.evaluate_within(raw_cell)
             if value is not None and not silent:
-                sys.modules["builtins"]._ = value
-                self._interpreter.displays.show_result(value)
+                self._show(value)
             result.result = value
         except KeyboardInterrupt:
             raise
@@ -275,12 +277,12 @@ class ZMQInteractiveShell:
             wanted = getattr(self._face, "ast_node_interactivity", wanted)
         if wanted == LAST_EXPRESSION or wanted not in ("all", "none", "last_expr_or_assign"):
             return None
-        sys.modules["builtins"].__dict__[SHOW] = self._show
+        _builtin_names[SHOW] = self._show
         return lambda body: rearrange(body, wanted)
 
     def _show(self, value):
         if value is not None:
-            sys.modules["builtins"]._ = value
+            _builtin_names["_"] = value
             self._interpreter.displays.show_result(value)
 
     def is_stopped_by(self, error):
@@ -320,6 +322,6 @@ class ZMQInteractiveShell:
     def after_cell(self, success):
         result = ExecutionResult(self._running, self.execution_count)
         if not success:
-            result.error_in_exec = sys.modules["builtins"].Exception("the cell has failed")
+            result.error_in_exec = Exception("the cell has failed")
         self._trigger("post_execute")
         self._trigger("post_run_cell", result)

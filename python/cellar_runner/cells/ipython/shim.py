@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import builtins
 import io
 import sys
 from importlib import import_module
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
+from typing import cast
 
 from ...output import displays, formatters
 from ...pristine import BUILTINS as __builtins__
 from ...values.pretty import text_of
 from ..magics.dispatch import UsageError
 from . import display, loader, magic, media, parts, shell
+from .loader import current as get_ipython
 
 VERSION = ".".join(map(str, loader.VERSION_INFO[:3]))
-
-
-def get_ipython():
-    """The object that stands for the running shell."""
-    return builtins.get_ipython()
 
 
 class StdinNotImplementedError(NotImplementedError):
@@ -61,7 +58,7 @@ class capture_output:
         sys.stdout.write(self.stdout)
         sys.stderr.write(self.stderr)
         for data in self.outputs:
-            builtins.display(data, raw=True)
+            display.display(data, raw=True)
 
     __call__ = show
 
@@ -77,7 +74,7 @@ def pprint(obj, *_arguments, **_options):
 
 
 def _public(*sources):
-    names = {}
+    names: dict[str, object] = {}
     for source in sources:
         found = vars(source) if not isinstance(source, dict) else source
         names.update((name, value) for name, value in found.items() if not name.startswith("_"))
@@ -162,7 +159,7 @@ class Finder:
     def find_spec(self, name, path=None, target=None):
         if name not in _MODULES:
             return None
-        return ModuleSpec(name, self, is_package=name in _PACKAGES)
+        return ModuleSpec(name, cast(Loader, self), is_package=name in _PACKAGES)
 
     def create_module(self, spec):
         return None

@@ -47,8 +47,8 @@ class _Inside:
         self._displays = interpreter.displays
         self._streams = sys.stdout, sys.stderr
         self._report = self._displays.report
-        self._bundles = []
-        self._errors = []
+        self._bundles: list[dict] = []
+        self._errors: list[BaseException] = []
         sys.stdout, sys.stderr = self._texts = io.StringIO(), io.StringIO()
         self._restore = self._displays.divert(self._bundles)
         self._displays.report = self._errors.append
@@ -61,14 +61,15 @@ class _Inside:
             self._restore()
             self._displays.report = self._report
             sys.stdout, sys.stderr = self._streams
-        texts = zip(("stdout", "stderr"), (text.getvalue() for text in self._texts))
-        shown = [
-            {"output_type": "stream", "name": name, "text": text} for name, text in texts if text
+        shown: list[dict] = [
+            {"output_type": "stream", "name": name, "text": text.getvalue()}
+            for name, text in zip(("stdout", "stderr"), self._texts)
+            if text.getvalue()
         ]
         for data in self._bundles:
             texts = {mime: body for mime, body in data.items() if isinstance(body, str)}
             shown.append({"output_type": "display_data", "data": texts, "metadata": {}})
         for error in self._errors:
-            told = {"ename": type(error).__name__, "evalue": str(error), "traceback": []}
-            shown.append(dict(told, output_type="error"))
+            name, message = type(error).__name__, str(error)
+            shown.append({"output_type": "error", "ename": name, "evalue": message, "traceback": []})
         return tuple(shown)

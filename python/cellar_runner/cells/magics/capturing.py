@@ -28,7 +28,7 @@ class RichOutput:
 
     def display(self):
         """Show it after all."""
-        builtins.display(self.data, raw=True)
+        vars(builtins)["display"](self.data, raw=True)
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         return self.data, self.metadata
@@ -112,7 +112,8 @@ class Capturing:
             sys.stdout, sys.stderr = self._streams
             if self._name is not None:
                 outputs = [RichOutput(data) for data in self._bundles]
-                self._commands.bind(self._name, CapturedIO(*map(_content, kept), outputs))
+                out, err = map(_content, kept)
+                self._commands.bind(self._name, CapturedIO(out, err, outputs))
 
 
 def _content(stream):

@@ -6,6 +6,7 @@ import builtins
 import sys
 from importlib import import_module
 from keyword import iskeyword
+from typing import Callable
 
 from ...pristine import BUILTINS as __builtins__
 from ...values.reprs import type_name
@@ -32,7 +33,7 @@ class Commands:
 
     def __init__(self, interpreter):
         self._interpreter = interpreter
-        self._registered = {"line": {}, "cell": {}}
+        self._registered: dict[str, dict[str, Callable]] = {"line": {}, "cell": {}}
         self._begun = []
         self.aliases = dict(ALIASES)
         # Names that a cell of one line may start with, without their mark.
@@ -367,9 +368,8 @@ class Commands:
         if self.has(other, name):
             marks = "%%" if other == "cell" else "%"
             text += " (But {} magic `{}{}` exists, did you mean that instead?)".format(other, marks, name)
-        error = UsageError(text + ".")
-        error.hint = _HOST.format(name) if name in HOST else INSTEAD.get(name) or _near(name)
-        return error
+        hint = _HOST.format(name) if name in HOST else INSTEAD.get(name) or _near(name)
+        return UsageError(text + ".", hint=hint)
 
 
 def _near(name):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...pristine import BUILTINS as __builtins__
 from .usage import UsageError
 
@@ -14,7 +16,7 @@ def parse_options(text, letters, longs=()):
     What follows keeps its text. Names with two dashes stand in `longs`, with `=` if they take a value.
     """
     takes = _letters(letters)
-    options = {}
+    options: dict[str, Any] = {}
     rest = text.strip()
     while rest.startswith("-") and len(rest) > 1 and not rest[1].isdigit():
         word, rest = _word(rest)

@@ -8,7 +8,9 @@ from ...pristine import BUILTINS as __builtins__
 class UsageError(Exception):
     """A magic that does not exist, or was given the wrong arguments."""
 
-    hint = None
+    def __init__(self, *parts: object, hint: str | None = None) -> None:
+        super().__init__(*parts)
+        self.hint = hint
 
 
 class MagicUnavailable(RuntimeError):

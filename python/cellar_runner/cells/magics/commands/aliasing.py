@@ -74,7 +74,7 @@ def _another(commands, kind, target, start):
     def run_cell(line, cell):
         return commands.run_cell_magic(target, (start + " " + line).strip(), cell)
 
-    run_line.needs_local_scope = True
+    run_line.needs_local_scope = True  # type: ignore[attr-defined]
     return run_line if kind == "line" else run_cell
 
 

@@ -256,7 +256,6 @@ def aimport(commands, rest):
 
 def _reloader(commands):
     if commands.reloader is None:
-        error = UsageError("Line magic function `%autoreload` not found.")
-        error.hint = "load it first: %load_ext autoreload"
-        raise error
+        hint = "load it first: %load_ext autoreload"
+        raise UsageError("Line magic function `%autoreload` not found.", hint=hint)
     return commands.reloader

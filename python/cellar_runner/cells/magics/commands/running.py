@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 import types
+from typing import Any
 
 from ....pristine import BUILTINS as __builtins__
 from ....values.reprs import guarded_str
@@ -71,7 +72,7 @@ def _run_file(commands, options, path, words):
     module = types.ModuleType(name)
     namespace = commands.namespace if shared else module.__dict__
     before = {key: commands.namespace[key] for key in _KEPT if key in commands.namespace}
-    main = _modules.get("__main__")
+    main: Any = _modules.get("__main__")
     given = words[0] if words[0].endswith(".py") else words[0] + ".py"
     arguments, sys.argv = sys.argv, [given] + words[1:]
     folder = os.path.dirname(path)
@@ -149,7 +150,7 @@ def _run_module(commands, name, words):
 
     commands.check("import " + name)
     arguments, sys.argv = sys.argv, [name] + words
-    main = _modules.get("__main__")
+    main: Any = _modules.get("__main__")
     try:
         left = runpy.run_module(name, run_name="__main__", alter_sys=True)
     finally:

@@ -8,6 +8,7 @@ import warnings
 from importlib import import_module
 
 from ....pristine import BUILTINS as __builtins__
+from ....values import pretty
 from ..usage import MagicUnavailable, UsageError
 
 _BACKENDS = (
@@ -17,7 +18,7 @@ _BACKENDS = (
 ).split()
 _QUIET_BACKENDS = frozenset("agg auto inline nbagg notebook pdf pgf ps svg template cairo".split())
 _MODES = ("Plain", "Context", "Verbose", "Minimal", "Docs", "Doctest")
-_SECTIONS = {
+_SECTIONS: dict[str, dict[str, object]] = {
     "InlineBackend": {
         "close_figures": True,
         "figure_format": "",
@@ -137,27 +138,7 @@ def _value(commands, text):
 
 def precision(_commands, rest):
     """%precision [digits or format]"""
-    try:
-        from ....values import pretty
-    except ImportError:
-        return _numpy_precision(rest.strip())
-    return pretty.set_precision(rest.strip())
-
-
-def _numpy_precision(text):
-    digits = 8
-    chosen = "%r"
-    if "%" in text:
-        chosen, digits = text, None
-    elif text:
-        if not text.isdigit():
-            raise ValueError("Precision must be int or format string, not {!r}".format(text))
-        digits = int(text)
-        chosen = "%.{}f".format(digits)
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and digits is not None:
-        numpy.set_printoptions(precision=digits)
-    return chosen
+    return pretty.set_precision(rest)
 
 
 def xmode(commands, rest):

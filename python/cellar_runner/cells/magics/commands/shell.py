@@ -93,7 +93,7 @@ class SList(list):
         chosen = [[row[at] for at in wanted if -len(row) <= at < len(row)] for row in rows]
         return SList(" ".join(row) for row in chosen if row)
 
-    def sort(self, field=None, nums=False):
+    def sort(self, field=None, nums=False):  # type: ignore[override]
         """The lines in order of themselves, or of a column."""
 
         def key(line):
@@ -138,8 +138,8 @@ def expand(command, globals_, locals_, names_only=False):
                 continue
             if names_only and not field.isidentifier():
                 return command
-            value = formatter.convert_field(eval(field, globals_, locals_), conversion)
-            parts.append(format(value, spec))
+            value = formatter.convert_field(eval(field, globals_, locals_), conversion)  # type: ignore[arg-type]
+            parts.append(format(value, spec or ""))
     except Exception:
         return command
     return "".join(map(str, parts))

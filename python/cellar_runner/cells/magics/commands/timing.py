@@ -181,7 +181,8 @@ def prun(commands, rest, scope, body=None):
     except SystemExit:
         ending = "*** SystemExit exception caught in code being profiled."
     stats = pstats.Stats(profile, stream=sys.stdout).strip_dirs()
-    stats.sort_stats(*(given.get("s") or ["time"]))
+    order = given.get("s") or ["time"]
+    stats.sort_stats(*order)
     if "q" not in given:
         stats.print_stats(*map(_limit, given.get("l") or []))
     if ending:
@@ -191,9 +192,7 @@ def prun(commands, rest, scope, body=None):
         print("\n*** Profile stats marshalled to file {!r}.{}".format(given["D"], ending))
     if "T" in given:
         with open(given["T"], "w", encoding="utf-8") as target:
-            stats.stream = target
-            stats.print_stats()
-            stats.stream = sys.stdout
+            pstats.Stats(profile, stream=target).strip_dirs().sort_stats(*order).print_stats()
         print("\n*** Profile printout saved to text file {!r}.{}".format(given["T"], ending))
     return stats if "r" in given else None
 
