@@ -3,11 +3,11 @@ import { chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
-  furnishRoom,
-  roomFolder,
-  roomOwner,
+  makeSessionDir,
   STATE_FILE,
-} from "../dist/backends/native/session-dir.js";
+  sessionDirOwner,
+  sessionDirPath,
+} from "../dist/backends/host/session-dir.js";
 
 /** Rooms for sessions, in a folder that is removed in the end. */
 export class Rooms {
@@ -25,18 +25,18 @@ export class Rooms {
   make(state) {
     const name = `room-${randomBytes(6).toString("hex")}`;
     const room = { root: this.#root, name, hasEgress: false };
-    furnishRoom(room);
+    makeSessionDir(room);
     if (state !== undefined) {
-      const file = join(roomFolder(room), STATE_FILE);
+      const file = join(sessionDirPath(room), STATE_FILE);
       copyFileSync(state, file);
-      const owner = roomOwner();
+      const owner = sessionDirOwner();
       if (owner !== undefined) chownSync(file, owner.uid, owner.gid);
     }
     return room;
   }
 
   remove(room) {
-    rmSync(roomFolder(room), { recursive: true, force: true });
+    rmSync(sessionDirPath(room), { recursive: true, force: true });
   }
 
   [Symbol.dispose]() {

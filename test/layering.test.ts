@@ -88,6 +88,25 @@ function wrongImports(sources: Sources): string[] {
   });
 }
 
+const NATIVE = "src/backends/native/";
+/** Everything else depends on the interfaces of backend.ts and stateful-sandbox.ts. */
+const NATIVE_USERS = [
+  "src/backends/select.ts",
+  "src/cli/doctor/diagnosis.ts",
+  "src/index.ts",
+  "src/server/daemon/daemon.ts",
+];
+
+/** Imports of the native backend, also of its types, from where only an interface should be known. */
+function nativeImports(sources: Sources): string[] {
+  return [...sources].flatMap(([path, text]) => {
+    if (path.startsWith(NATIVE) || path.endsWith(".test.ts") || NATIVE_USERS.includes(path))
+      return [];
+    const targets = importsOf(path, text).filter((target) => target.startsWith(NATIVE));
+    return targets.map((target) => `${path} imports ${target}`);
+  });
+}
+
 const RUNNER = "python/cellar_runner/";
 const PYTHON_IMPORT = /^([ \t]*)from[ \t]+(\.+)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]+)/gm;
 
@@ -210,6 +229,11 @@ describe("the source tree", () => {
     expect(wrongImports(source)).toEqual([]);
   });
 
+  it("keeps notebooks, Pyodide and everything else apart from the native backend", () => {
+    expect(nativeImports(source)).toEqual([]);
+    expect(NATIVE_USERS.filter((path) => !source.get(path)?.includes("/native/"))).toEqual([]);
+  });
+
   it("has no import cycles", () => {
     expect(importCycles(source)).toEqual([]);
   });
@@ -276,6 +300,22 @@ describe("the checks above", () => {
       "src/extra/thing.ts: no layer is called extra",
       "src/cli/main.ts imports scripts/setup.mjs",
       "src/cli/exec.ts imports test/support/command-line.ts",
+    ]);
+  });
+
+  it("find a notebook or Pyodide that knows the native backend", () => {
+    const sources = made({
+      "src/backends/select.ts": 'import("./native/runtime.js");',
+      "src/backends/native/runtime.ts": 'import { Zygote } from "./zygote/zygote.js";',
+      "src/backends/pyodide/session.ts": 'import { wall } from "../native/wall/wall.js";',
+      "src/notebook/options.ts":
+        'import type { NativeRuntime } from "../backends/native/runtime.js";',
+      "src/notebook/run-once.ts": 'import { sharedRuntime } from "../backends/select.js";',
+      "src/notebook/notebook.test.ts": 'import "../backends/native/runtime.js";',
+    });
+    expect(nativeImports(sources)).toEqual([
+      "src/backends/pyodide/session.ts imports src/backends/native/wall/wall.ts",
+      "src/notebook/options.ts imports src/backends/native/runtime.ts",
     ]);
   });
 

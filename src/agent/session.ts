@@ -2,11 +2,11 @@ import { chown, copyFile, link, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ISandbox, REPLConfig } from "../backends/backend.js";
 import {
-  roomFolder,
-  roomOwner,
   type SessionDir,
   SPILL_FOLDER,
-} from "../backends/native/session-dir.js";
+  sessionDirOwner,
+  sessionDirPath,
+} from "../backends/host/session-dir.js";
 import { openSandbox } from "../backends/select.js";
 import { describeError } from "../errors.js";
 import { TemporarySessionDir } from "../notebook/run/temporary-dir.js";
@@ -38,7 +38,7 @@ export class AgentSession implements AsyncDisposable {
     room.furnish([SPILL_FOLDER]);
     let sandbox: ISandbox | undefined;
     try {
-      sandbox = await openSandbox(config, {}, { ...room.room, isReborn: true });
+      sandbox = await openSandbox(config, {}, { ...room.room, isReplaceable: true });
       if (context !== undefined) await sandbox.initialize(context);
       if (hasRoom(sandbox)) return new AgentSession(sandbox, room, SPILL_MOUNT);
       await room[Symbol.asyncDispose]();
@@ -84,7 +84,7 @@ export class AgentSession implements AsyncDisposable {
   /** A file of the host that is gone takes no room inside either. */
   async withdraw(name: string): Promise<void> {
     if (this.#room === undefined) return;
-    await rm(join(roomFolder(this.#room.room), SPILL_FOLDER, name), { force: true });
+    await rm(join(sessionDirPath(this.#room.room), SPILL_FOLDER, name), { force: true });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -111,12 +111,12 @@ function hasRoom({ info }: ISandbox): boolean {
 }
 
 async function place(room: SessionDir, name: string, file: string): Promise<void> {
-  const target = join(roomFolder(room), SPILL_FOLDER, name);
+  const target = join(sessionDirPath(room), SPILL_FOLDER, name);
   try {
     await link(file, target);
   } catch {
     await copyFile(file, target);
-    const owner = roomOwner();
+    const owner = sessionDirOwner();
     if (owner !== undefined) await chown(target, owner.uid, owner.gid);
   }
 }

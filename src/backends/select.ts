@@ -5,8 +5,8 @@ import type { ISandbox, REPLConfig } from "./backend.js";
 import { isInhabited } from "./daemon/address.js";
 import { isAbsence } from "./daemon/connection.js";
 import { type DaemonOptions, DaemonRuntime, isRefusal } from "./daemon/runtime.js";
+import type { SessionDir } from "./host/session-dir.js";
 import type { NativeRuntime } from "./native/runtime.js";
-import type { SessionDir } from "./native/session-dir.js";
 import { splitConfig } from "./options.js";
 import type { PyodideRuntime } from "./pyodide/runtime.js";
 

@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import type { REPLConfig } from "../backends/backend.js";
-import type { NativeRuntime } from "../backends/native/runtime.js";
 import { checkRuntime, splitConfig } from "../backends/options.js";
+import type { StatefulRuntime } from "../backends/stateful-sandbox.js";
 import { checkNames, kindOf, requireFunction, requireOptions } from "../config/kinds.js";
 import { unfitOptions } from "../config/problems.js";
 import { SANDBOX_NAMES } from "../config/setting-names.js";
@@ -28,7 +28,7 @@ export interface NotebookOptions extends PlaceOptions, Omit<REPLConfig, "backend
   /** False to fail with `NOT_FOUND` instead of making a new one. */
   readonly create?: boolean | undefined;
   /** Default: the one that all sandboxes of this process share. */
-  readonly runtime?: NativeRuntime | undefined;
+  readonly runtime?: StatefulRuntime | undefined;
 }
 
 /** Checked options, taken apart. */
@@ -38,7 +38,7 @@ export interface NotebookWishes {
   readonly store: NotebookStore;
   readonly takeover: boolean;
   readonly create: boolean;
-  readonly runtime: NativeRuntime | undefined;
+  readonly runtime: StatefulRuntime | undefined;
   readonly config: REPLConfig;
   readonly settings: Settings;
 }

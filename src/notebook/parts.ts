@@ -1,4 +1,4 @@
-import type { NativeRuntime } from "../backends/native/runtime.js";
+import type { StatefulRuntime } from "../backends/stateful-sandbox.js";
 import { CellList } from "./document/cells.js";
 import type { Journal } from "./document/journal.js";
 import type { NotebookWishes } from "./options.js";
@@ -16,7 +16,7 @@ const MEBIBYTE = 1024 * 1024;
 /** What an open notebook stands on. */
 export interface Foundation {
   readonly wishes: NotebookWishes;
-  readonly runtime: NativeRuntime;
+  readonly runtime: StatefulRuntime;
   readonly seal: Seal;
   readonly journal: Journal;
   readonly sessionFiles: SessionFiles;

@@ -1,10 +1,9 @@
 import { constants } from "node:buffer";
 import type { CodeExecution, REPLConfig } from "../backends/backend.js";
 import type { FileContent } from "../backends/files/file-content.js";
-import type { NativeRuntime } from "../backends/native/runtime.js";
-import type { NativePythonSandbox } from "../backends/native/sandbox.js";
 import { checkRuntime, splitConfig } from "../backends/options.js";
 import { sharedRuntime } from "../backends/select.js";
+import type { StatefulRuntime, StatefulSandbox } from "../backends/stateful-sandbox.js";
 import { kindOf } from "../config/kinds.js";
 import { resolveSettings, type Settings } from "../config.js";
 import { CellarError, errorLine, isCellarError } from "../errors.js";
@@ -37,7 +36,7 @@ export interface RunOnceOptions extends Omit<REPLConfig, "backend"> {
   /** Files that /workspace holds from the start, by their paths in it. */
   readonly files?: Readonly<Record<string, FileContent>> | undefined;
   /** Where sessions come from. Default: what the whole process shares. */
-  readonly runtime?: NativeRuntime | undefined;
+  readonly runtime?: StatefulRuntime | undefined;
 }
 
 export interface RunOnceResult {
@@ -142,10 +141,7 @@ function refused(problem: string): RunOnceResult {
 }
 
 /** Or what is wrong with the state. */
-async function restore(
-  sandbox: NativePythonSandbox,
-  file: string,
-): Promise<RestoreReport | string> {
+async function restore(sandbox: StatefulSandbox, file: string): Promise<RestoreReport | string> {
   try {
     return await sandbox.restore(file);
   } catch (error) {
@@ -154,7 +150,7 @@ async function restore(
 }
 
 async function capture(
-  sandbox: NativePythonSandbox,
+  sandbox: StatefulSandbox,
   settings: Settings,
   signal: AbortSignal | undefined,
 ): Promise<Pick<RunOnceResult, "state" | "error">> {
@@ -194,7 +190,7 @@ function problemWith(error: unknown): string {
 /** Runs the cell and ends it when /workspace grows too large. */
 async function runWithin(
   workspace: Workspace,
-  sandbox: NativePythonSandbox,
+  sandbox: StatefulSandbox,
   code: string,
   signal: AbortSignal | undefined,
 ): Promise<CodeExecution> {

@@ -1,6 +1,6 @@
 import { chown, link, lstat, mkdir, open, readdir, rm, rmdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { roomOwner } from "../../backends/native/session-dir.js";
+import { sessionDirOwner } from "../../backends/host/session-dir.js";
 import { userFolders } from "../../config.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import { explained, writeFault } from "../../isolation/temporary-trouble.js";
@@ -183,14 +183,14 @@ async function reclaim(path: string): Promise<void> {
   const [own, group] = [process.getuid?.(), process.getgid?.()];
   const info = await lstat(path);
   if (own === undefined || group === undefined || !info.isDirectory()) return;
-  if (info.uid === roomOwner()?.uid) await chown(path, own, group);
+  if (info.uid === sessionDirOwner()?.uid) await chown(path, own, group);
 }
 
 async function write(path: string, bytes: Uint8Array): Promise<void> {
   await using file = await open(path, "wx", FILE_MODE);
   await file.writeFile(bytes);
   // Sessions of root run as somebody else, who must be able to read it.
-  const owner = roomOwner();
+  const owner = sessionDirOwner();
   if (owner !== undefined) await file.chown(owner.uid, owner.gid);
 }
 

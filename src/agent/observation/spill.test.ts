@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { roomOwner } from "../../backends/native/session-dir.js";
+import { sessionDirOwner } from "../../backends/host/session-dir.js";
 import { Spill, type SpillOptions } from "./spill.js";
 
 let dir: string;
@@ -130,7 +130,7 @@ describe("secrets", () => {
 
 describe("the files", () => {
   it("of an earlier version are found again", async (context) => {
-    const owner = roomOwner();
+    const owner = sessionDirOwner();
     if (owner === undefined) return context.skip("only root's sessions run as another user");
     mkdirSync(join(dir, "one"), { mode: 0o700 });
     writeFileSync(join(dir, "one", "turn_7.txt"), "x");
@@ -146,7 +146,7 @@ describe("the files", () => {
     expect(file.mode & 0o777).toBe(0o600);
     const own = { uid: process.getuid?.(), gid: process.getgid?.() };
     expect(folder).toMatchObject(own);
-    expect(file).toMatchObject(roomOwner() ?? own);
+    expect(file).toMatchObject(sessionDirOwner() ?? own);
   });
 
   it("are never overwritten: a number that was used is not used again", async () => {

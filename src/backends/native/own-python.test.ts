@@ -7,8 +7,8 @@ import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import { surroundings } from "../../config.js";
 import { pathCandidates } from "../../isolation/python-candidates.js";
 import { isWithin, UNUSABLE_GUESTS } from "../../isolation/site-folders.js";
+import { findInterpreter } from "../host/find-interpreter.js";
 import { NativeRuntime } from "./runtime.js";
-import { findInterpreter } from "./zygote/zygote-host.js";
 
 const SMALL = { preload: "none", poolSize: 0 } as const;
 const REMEDY = "packages are added from outside the sandbox: cellar install no-such-package";

@@ -10,7 +10,10 @@ import { CellarError, isCellarError } from "../../errors.js";
 import type { Mount } from "../../isolation/bwrap.js";
 import { assess, type IsolationReport } from "../../isolation/levels.js";
 import type { REPLConfig } from "../backend.js";
+import { findInterpreter } from "../host/find-interpreter.js";
+import { makeSessionDir, type SessionDir } from "../host/session-dir.js";
 import { unavailable } from "../host/start-failure.js";
+import { wireLimits } from "../host/wire-limits.js";
 import { refuseUnwritable } from "../host/writable-mounts.js";
 import { abortable, splitConfig } from "../options.js";
 import { closedError } from "../session/checks.js";
@@ -19,11 +22,11 @@ import { explained, lodge, type SessionFactory } from "../session/lease.js";
 import { refuseBelow, refuseWithoutWalls } from "../session/minimum.js";
 import { PythonSandbox } from "../session/sandbox.js";
 import type { Session } from "../session/session.js";
+import type { StatefulRuntime } from "../stateful-sandbox.js";
 import { NativePythonSandbox } from "./sandbox.js";
-import { furnishRoom, type SessionDir } from "./session-dir.js";
 import { PLAIN_LEVEL, startPlain } from "./wall/plain.js";
 import { probeLone, type SingleProcessPlan, startLone } from "./wall/single-process.js";
-import { findInterpreter, type Placement, wireLimits, ZygoteHost } from "./zygote/zygote-host.js";
+import { type Placement, ZygoteHost } from "./zygote/zygote-host.js";
 
 const MAX_REMEMBERED = 100;
 
@@ -37,7 +40,7 @@ export interface RuntimeOptions {
 }
 
 /** Holds the zygotes of a process; sandboxes that are alike share one. */
-export class NativeRuntime implements AsyncDisposable {
+export class NativeRuntime implements StatefulRuntime, AsyncDisposable {
   readonly #hasWalls: boolean;
   readonly #surroundings: Surroundings;
   readonly #nurseries = new Map<string, ZygoteHost>();
@@ -72,7 +75,7 @@ export class NativeRuntime implements AsyncDisposable {
     refuseAllowList(settings, room);
     const born = this.#openSession(settings, mounts, room);
     const openSession = explained(
-      room === undefined || room.isReborn === true ? born : once(born),
+      room === undefined || room.isReplaceable === true ? born : once(born),
       chosen,
     );
     return abortable(
@@ -91,7 +94,7 @@ export class NativeRuntime implements AsyncDisposable {
   #lone(settings: Settings, mounts: readonly Mount[], room?: SessionDir): SessionFactory {
     return async () => {
       refuseLoneList(settings);
-      const workspace = room && furnishRoom(room);
+      const workspace = room && makeSessionDir(room);
       const around = { surroundings: this.#surroundings, folders: this.#folders };
       const isolation = await this.#probed({
         settings,
@@ -169,7 +172,7 @@ export class NativeRuntime implements AsyncDisposable {
       refuseUnwalledList(settings, why);
       const interpreter = await findInterpreter(settings, this.#surroundings);
       const limits = wireLimits(settings.limits);
-      const workspace = room && furnishRoom(room);
+      const workspace = room && makeSessionDir(room);
       const plan = { interpreter, limits, workspace, surroundings: this.#surroundings };
       if (this.#isClosed) throw closedError("the runtime was shut down");
       const { session, facts } = await startPlain(plan);
@@ -187,11 +190,11 @@ export class NativeRuntime implements AsyncDisposable {
   }
 
   /** Makes a room for a sandbox of this kind; quickly, where one with a session in it waits. */
-  makeRoom(config: REPLConfig, room: SessionDir): void {
+  prepareDir(config: REPLConfig, room: SessionDir): void {
     const { options, mounts } = splitConfig(config);
     const settings = this.#settings(options);
     const isMade = this.#hasWalls && this.zygotes(settings, mounts, room.root).claim(room);
-    if (!isMade) furnishRoom(room);
+    if (!isMade) makeSessionDir(room);
   }
 
   /** Sandboxes are mostly made alike, and checking their settings anew would cost as much as a cell. */

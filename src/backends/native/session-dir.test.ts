@@ -3,9 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { openNativeRuntime } from "../../../test/support/native-runtime.js";
+import {
+  makeSessionDir,
+  type SessionDir,
+  STATE_FILE,
+  sessionDirPath,
+} from "../host/session-dir.js";
 import { NativeRuntime } from "./runtime.js";
 import type { NativePythonSandbox } from "./sandbox.js";
-import { furnishRoom, roomFolder, type SessionDir, STATE_FILE } from "./session-dir.js";
 
 const CONFIG = { preload: "none", timeout: 20_000 } as const;
 const MOST = 64 * 1024 * 1024;
@@ -27,7 +32,7 @@ describe("a session in a room", () => {
 
   function room(name: string, more: Partial<SessionDir> = {}): SessionDir {
     const made = { root, name, hasEgress: false, ...more };
-    furnishRoom(made);
+    makeSessionDir(made);
     return made;
   }
 
@@ -45,7 +50,7 @@ describe("a session in a room", () => {
 
   it("has the room's folder as /workspace, and sees nothing else of it or of others", async () => {
     room("neighbour");
-    writeFileSync(join(roomFolder({ root, name: "neighbour" }), "workspace", "theirs"), "x");
+    writeFileSync(join(sessionDirPath({ root, name: "neighbour" }), "workspace", "theirs"), "x");
     const place = room("mine");
     await using sandbox = await open(place);
     const code = [
@@ -56,7 +61,7 @@ describe("a session in a room", () => {
     const { result, error } = await sandbox.execute(code);
     expect(error).toBeNull();
     expect(result?.["text/plain"]).toContain("('/workspace', ['made'], False");
-    const workspace = join(roomFolder(place), "workspace");
+    const workspace = join(sessionDirPath(place), "workspace");
     expect(readFileSync(join(workspace, "made"), "utf8")).toBe("by the cell");
     const found = await sandbox.execute(
       "[os.path.join(d, f) for d, _, fs in os.walk('/') for f in fs if f == 'theirs']",
@@ -74,7 +79,7 @@ describe("a session in a room", () => {
     expect({ cell, blocked }).toEqual({ cell: 1, blocked: false });
     expect(manifest.variables.map(({ name }) => name).sort()).toEqual(["x", "y"]);
     const second = room("second");
-    writeFileSync(join(roomFolder(second), STATE_FILE), bytes, { mode: 0o644 });
+    writeFileSync(join(sessionDirPath(second), STATE_FILE), bytes, { mode: 0o644 });
     await using other = await open(second);
     const report = await other.restore();
     expect([...report.restored].sort()).toEqual(["x", "y"]);
@@ -87,7 +92,7 @@ describe("a session in a room", () => {
     await source.execute("x = 42");
     const { bytes } = await captured(source);
     const place = room("crash");
-    writeFileSync(join(roomFolder(place), STATE_FILE), bytes, { mode: 0o644 });
+    writeFileSync(join(sessionDirPath(place), STATE_FILE), bytes, { mode: 0o644 });
     await using sandbox = await open(place);
     await sandbox.restore();
     const crash = await sandbox.execute("import os; os.kill(os.getpid(), 9)");
@@ -105,7 +110,7 @@ describe("a session in a room", () => {
     await source.execute(`${code}\nx = Look()`);
     const { bytes } = await captured(source);
     const place = room("curious-2");
-    writeFileSync(join(roomFolder(place), STATE_FILE), bytes, { mode: 0o644 });
+    writeFileSync(join(sessionDirPath(place), STATE_FILE), bytes, { mode: 0o644 });
     await using sandbox = await open(place);
     await sandbox.restore();
     expect(await sandbox.getVariable("x")).toEqual([false]);
@@ -159,7 +164,7 @@ describe("a session in a room", () => {
     await other[Symbol.asyncDispose]();
     await sandbox.destroy();
     await expect(sandbox.execute("x")).rejects.toMatchObject({ code: "SESSION_CLOSED" });
-    expect(readdirSync(roomFolder(place))).toEqual(["workspace"]);
+    expect(readdirSync(sessionDirPath(place))).toEqual(["workspace"]);
   });
 
   it("may wait before its room has a name, and goes with the room when that is moved", async () => {
@@ -168,23 +173,23 @@ describe("a session in a room", () => {
     const spares = () => readdirSync(root).filter((name) => name.startsWith("spare-"));
     const isClaimed = () => {
       const before = spares();
-      runtime.makeRoom(CONFIG, place);
+      runtime.prepareDir(CONFIG, place);
       const isMoved = spares().length < before.length;
-      if (!isMoved) rmSync(roomFolder(place), { recursive: true });
+      if (!isMoved) rmSync(sessionDirPath(place), { recursive: true });
       return isMoved;
     };
     await expect.poll(isClaimed, { timeout: 10_000 }).toBe(true);
     await using sandbox = await open(place);
-    const workspace = join(roomFolder(place), "workspace");
+    const workspace = join(sessionDirPath(place), "workspace");
     writeFileSync(join(workspace, "given"), "by the host", { mode: 0o644 });
     await sandbox.execute("text = open('given').read(); open('made', 'w').close()");
     expect(await sandbox.getVariable("text")).toBe("by the host");
     expect(readdirSync(workspace).sort()).toEqual(["given", "made"]);
     const { bytes } = await captured(sandbox);
-    writeFileSync(join(roomFolder(place), STATE_FILE), bytes, { mode: 0o644 });
+    writeFileSync(join(sessionDirPath(place), STATE_FILE), bytes, { mode: 0o644 });
     expect((await sandbox.restore()).restored).toEqual(["text"]);
-    runtime.makeRoom(CONFIG, { ...place, name: "existing" });
-    expect(readdirSync(roomFolder({ root, name: "existing" }))).toEqual(["workspace"]);
+    runtime.prepareDir(CONFIG, { ...place, name: "existing" });
+    expect(readdirSync(sessionDirPath({ root, name: "existing" }))).toEqual(["workspace"]);
   });
 
   it("works without walls too", async () => {
@@ -193,11 +198,11 @@ describe("a session in a room", () => {
     const config = { ...CONFIG, minIsolation: "L0" } as const;
     await using sandbox = await plain.createSandbox(config, undefined, first);
     await sandbox.execute("x = 5; open('made', 'w').close()");
-    expect(readdirSync(join(roomFolder(first), "workspace"))).toEqual(["made"]);
+    expect(readdirSync(join(sessionDirPath(first), "workspace"))).toEqual(["made"]);
     const { bytes, blocked } = await captured(sandbox);
     expect(blocked).toBe(true);
     const second = room("plain-2");
-    const file = join(roomFolder(second), STATE_FILE);
+    const file = join(sessionDirPath(second), STATE_FILE);
     writeFileSync(file, bytes, { mode: 0o644 });
     await using other = await plain.createSandbox(config, undefined, second);
     await other.restore(file);

@@ -4,7 +4,7 @@ import { CellarError, describeError, isCellarError } from "../../errors.js";
 import { assess, type Finding, type IsolationReport } from "../../isolation/levels.js";
 import type { Limits } from "../../protocol/messages.js";
 import { fallen } from "../host/start-failure.js";
-import { wireLimits } from "../native/zygote/zygote-host.js";
+import { wireLimits } from "../host/wire-limits.js";
 import { closedError } from "../session/checks.js";
 import type { Session } from "../session/session.js";
 import type { LaunchOrder, Site } from "./launch-plan.js";

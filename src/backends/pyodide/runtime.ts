@@ -14,7 +14,7 @@ import { assess } from "../../isolation/levels.js";
 import { requireOwnFiles } from "../../isolation/own-files.js";
 import type { REPLConfig, SandboxInfo } from "../backend.js";
 import { unavailable } from "../host/start-failure.js";
-import { wireLimits } from "../native/zygote/zygote-host.js";
+import { wireLimits } from "../host/wire-limits.js";
 import { abortable, splitConfig, type Wishes } from "../options.js";
 import { closedError } from "../session/checks.js";
 import { keepingAlive } from "../session/keep-alive.js";

@@ -5,7 +5,7 @@ import type { Duplex, Readable } from "node:stream";
 import { CellarError, describeError } from "../../errors.js";
 import { type DeathCause, type Limits, PROTOCOL_VERSION } from "../../protocol/messages.js";
 import { Peer } from "../../protocol/peer.js";
-import { remember } from "../native/wall/wall.js";
+import { tailOf } from "../host/stderr-tail.js";
 import { heard } from "../session/hello.js";
 import { Session } from "../session/session.js";
 import { CONTROL_DESCRIPTOR, HEAD_DESCRIPTOR, MEMORY_DESCRIPTOR } from "./inside/plan.js";
@@ -41,7 +41,7 @@ export async function openSession(
   id: string,
   autopsy: ExitReport = () => undefined,
 ): Promise<PyodideSession> {
-  const said = remember(child.stderr);
+  const said = tailOf(child.stderr);
   const head = new Peer(linkTo(child, HEAD_DESCRIPTOR));
   const control = new Peer(linkTo(child, CONTROL_DESCRIPTOR));
   let isKilled = false;

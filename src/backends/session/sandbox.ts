@@ -6,12 +6,12 @@ import type {
   CodeExecution,
   Completion,
   ExecuteOptions,
-  ISandbox,
   SandboxInfo,
   StateReport,
 } from "../backend.js";
 import { type AskFiles, SandboxFiles } from "../files/sandbox-files.js";
 import { workspaceLimit } from "../files/workspace-file.js";
+import type { Captured, CaptureOptions, OpenSink, StatefulSandbox } from "../stateful-sandbox.js";
 import { Branch, type Death, type Question } from "./branch.js";
 import type { Callbacks } from "./cell/callbacks.js";
 import { HostCalls } from "./cell/host-calls.js";
@@ -26,19 +26,14 @@ import { askFiles, type FileKeeper } from "./file-requests.js";
 import { keepingAlive } from "./keep-alive.js";
 import type { SessionFactory, SessionLease } from "./lease.js";
 import { SessionSetup } from "./setup.js";
-import {
-  type Captured,
-  type CaptureOptions,
-  type OpenSink,
-  StateCapture,
-} from "./state/state-capture.js";
+import { StateCapture } from "./state/state-capture.js";
 import { StepHistory } from "./step-history.js";
 import { TaskQueue } from "./task-queue.js";
 
 const CLOSING_MS = 5_000;
 
 /** A Python of one's own: cells run one at a time, and their state stays. */
-export class PythonSandbox extends SandboxFiles implements ISandbox {
+export class PythonSandbox extends SandboxFiles implements StatefulSandbox {
   readonly #openSession: SessionFactory;
   readonly #settings: Settings;
   readonly #callbacks: Callbacks;

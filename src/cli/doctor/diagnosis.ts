@@ -1,8 +1,8 @@
 import type { Isolation, REPLConfig } from "../../backends/backend.js";
 import { daemonAddress, isInhabited } from "../../backends/daemon/address.js";
+import { findInterpreter } from "../../backends/host/find-interpreter.js";
 import type { NativeRuntime } from "../../backends/native/runtime.js";
 import { preloadNames } from "../../backends/native/zygote/preload.js";
-import { findInterpreter } from "../../backends/native/zygote/zygote-host.js";
 import { createSandbox, sharedRuntime } from "../../backends/select.js";
 import { type IsolationLevel, type Settings, surroundings } from "../../config.js";
 import { isCellarError } from "../../errors.js";

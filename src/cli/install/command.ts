@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { findInterpreter } from "../../backends/native/zygote/zygote-host.js";
+import { findInterpreter } from "../../backends/host/find-interpreter.js";
 import { resolveSettings, type Settings, surroundings } from "../../config.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import type { Interpreter } from "../../isolation/interpreter.js";

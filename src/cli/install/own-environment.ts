@@ -9,7 +9,7 @@ import {
   rmSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { findInterpreter } from "../../backends/native/zygote/zygote-host.js";
+import { findInterpreter } from "../../backends/host/find-interpreter.js";
 import { type Settings, surroundings } from "../../config.js";
 import { CellarError, describeError } from "../../errors.js";
 import { type Interpreter, resolveInterpreter } from "../../isolation/interpreter.js";

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
-import { WORKSPACE_FOLDER } from "../../backends/native/session-dir.js";
+import { WORKSPACE_FOLDER } from "../../backends/host/session-dir.js";
 import { resolveSettings } from "../../config.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import { removeNotebook } from "../../notebook/document/list.js";

@@ -10,7 +10,7 @@ import {
   unlinkSync,
 } from "node:fs";
 import type { Server } from "node:http";
-import { EGRESS_SOCKET, roomOwner } from "../../backends/native/session-dir.js";
+import { EGRESS_SOCKET, sessionDirOwner } from "../../backends/host/session-dir.js";
 import { CellarError, describeError } from "../../errors.js";
 
 /** The socket in a session's room at which its proxy listens. */
@@ -36,7 +36,7 @@ export class EgressSocket implements Disposable {
       const name = `${room}/egress-${randomBytes(6).toString("hex")}`;
       await listening(server, name);
       chmodSync(name, 0o600);
-      const owner = roomOwner();
+      const owner = sessionDirOwner();
       if (owner !== undefined) chownSync(name, owner.uid, owner.gid);
       const place = `${room}/${EGRESS_SOCKET}`;
       renameSync(name, place);

@@ -9,8 +9,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import { EgressHosts } from "../../../test/support/notebook/egress-hosts.js";
 import type { ISandbox } from "../../backends/backend.js";
+import {
+  makeSessionDir,
+  type SessionDir,
+  sessionDirPath,
+} from "../../backends/host/session-dir.js";
 import type { NativeRuntime } from "../../backends/native/runtime.js";
-import { furnishRoom, roomFolder, type SessionDir } from "../../backends/native/session-dir.js";
 import type { EgressOptions, EgressProxy } from "./proxy.js";
 
 const SMALL = { preload: "none", poolSize: 0, timeout: 20_000 } as const;
@@ -45,8 +49,8 @@ class Visit implements AsyncDisposable {
   }
 
   async open(allow: readonly string[], options: Partial<EgressOptions> = {}): Promise<void> {
-    furnishRoom(this.room);
-    this.#proxy = await this.place.proxy(allow, { ...options, folder: roomFolder(this.room) });
+    makeSessionDir(this.room);
+    this.#proxy = await this.place.proxy(allow, { ...options, folder: sessionDirPath(this.room) });
     const env = { ...this.#proxy.environment };
     this.#sandbox = await runtime.createSandbox({ ...SMALL, env }, undefined, this.room);
   }

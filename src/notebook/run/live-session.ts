@@ -4,12 +4,12 @@ import type {
   ExecuteOptions,
   SandboxInfo,
 } from "../../backends/backend.js";
-import type { NativePythonSandbox } from "../../backends/native/sandbox.js";
 import type {
   Captured,
   CaptureOptions,
   OpenSink,
-} from "../../backends/session/state/state-capture.js";
+  StatefulSandbox,
+} from "../../backends/stateful-sandbox.js";
 import { isCellarError } from "../../errors.js";
 import type { Execution } from "../document/timeline.js";
 
@@ -29,7 +29,7 @@ export interface Ran {
 
 /** The Python of a notebook, and which part of the timeline its variables stand for. */
 export class LiveSession implements AsyncDisposable {
-  readonly sandbox: NativePythonSandbox;
+  readonly sandbox: StatefulSandbox;
   #base: readonly number[];
   readonly #isRestored: boolean;
   #steps: Step[] = [];
@@ -37,7 +37,7 @@ export class LiveSession implements AsyncDisposable {
   #isLost = false;
 
   /** `base` is what a restored session began with. */
-  constructor(sandbox: NativePythonSandbox, base: readonly number[] = []) {
+  constructor(sandbox: StatefulSandbox, base: readonly number[] = []) {
     this.sandbox = sandbox;
     this.#base = base;
     this.#isRestored = base.length > 0;

@@ -1,4 +1,4 @@
-import { furnishRoom } from "../../backends/native/session-dir.js";
+import { makeSessionDir } from "../../backends/host/session-dir.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import { newSessionDirName } from "../document/fork.js";
 import { parseHead } from "../document/head.js";
@@ -96,7 +96,7 @@ async function copyFiles(
   owner: Owner | null,
   { workspace }: SessionFiles,
 ): Promise<void> {
-  const path = furnishRoom({ root: roomsIn(wishes.dir), name: room });
+  const path = makeSessionDir({ root: roomsIn(wishes.dir), name: room });
   const shared = new Workspace(path, wishes.settings.limits);
   try {
     await shared.copyTo(workspace, { leeway: LEEWAY, isDurable: true });

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { roomFolder, type SessionDir } from "../../backends/native/session-dir.js";
+import { type SessionDir, sessionDirPath } from "../../backends/host/session-dir.js";
 import { diskFault, hasCode } from "../store/disk-faults.js";
 import type { NotebookId } from "../store/store.js";
 
@@ -13,7 +13,7 @@ const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 export async function signRoom(room: SessionDir, id: NotebookId): Promise<void> {
   try {
-    await using file = await open(join(roomFolder(room), SIGN_FILE), "wx", 0o600);
+    await using file = await open(join(sessionDirPath(room), SIGN_FILE), "wx", 0o600);
     await file.writeFile(textOf(id));
   } catch (error) {
     if (!hasCode(error, "EEXIST")) throw diskFault("writing the session folder", error);

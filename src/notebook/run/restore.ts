@@ -2,8 +2,8 @@ import { createWriteStream } from "node:fs";
 import { link, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { finished, pipeline } from "node:stream/promises";
-import type { NativePythonSandbox } from "../../backends/native/sandbox.js";
-import { roomFolder, STATE_FILE } from "../../backends/native/session-dir.js";
+import { STATE_FILE, sessionDirPath } from "../../backends/host/session-dir.js";
+import type { StatefulSandbox } from "../../backends/stateful-sandbox.js";
 import { describeError, isCellarError } from "../../errors.js";
 import type { RestoreReport } from "../../protocol/messages.js";
 import type { SnapshotRecord } from "../document/head.js";
@@ -61,7 +61,7 @@ export async function restoreFirst(
 }
 
 type Attempt =
-  | { readonly sandbox: NativePythonSandbox; readonly report: RestoreReport }
+  | { readonly sandbox: StatefulSandbox; readonly report: RestoreReport }
   | { readonly reason: string; readonly isFinal: boolean };
 
 /** A session may die by chance while it is restored; one that dies again does so by the state. */
@@ -80,7 +80,7 @@ async function restoreFrom(plan: RestorePlan, snapshot: SnapshotRecord): Promise
       isFinal: true,
     };
   }
-  const file = join(roomFolder(plan.sessionFiles.room), STATE_FILE);
+  const file = join(sessionDirPath(plan.sessionFiles.room), STATE_FILE);
   const [started, placed] = await Promise.allSettled([
     plan.sessionFiles.createSandbox(),
     placeState(plan, blob, file),

@@ -2,10 +2,10 @@ import { readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
-  roomFolder,
   type SessionDir,
+  sessionDirPath,
   WORKSPACE_FOLDER,
-} from "../../backends/native/session-dir.js";
+} from "../../backends/host/session-dir.js";
 
 /** How long the processes of a dead owner may take to be gone; its room is left to them then. */
 const LONGEST_MS = 2_000;
@@ -36,7 +36,7 @@ export async function usersOf(room: Place): Promise<readonly number[]> {
 }
 
 async function isUser(pid: number, room: Place, here: string | undefined): Promise<boolean> {
-  const folder = roomFolder(room);
+  const folder = sessionDirPath(room);
   const cwd = await linkOf(pid, "cwd");
   if (cwd === folder || cwd?.startsWith(`${folder}/`)) return true;
   const namespace = await linkOf(pid, "ns/mnt");

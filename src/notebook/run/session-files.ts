@@ -1,9 +1,12 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { REPLConfig } from "../../backends/backend.js";
-import type { NativeRuntime } from "../../backends/native/runtime.js";
-import type { NativePythonSandbox } from "../../backends/native/sandbox.js";
-import { furnishRoom, roomFolder, type SessionDir } from "../../backends/native/session-dir.js";
+import {
+  makeSessionDir,
+  type SessionDir,
+  sessionDirPath,
+} from "../../backends/host/session-dir.js";
+import type { StatefulRuntime, StatefulSandbox } from "../../backends/stateful-sandbox.js";
 import { needingPython } from "../../isolation/python-needed.js";
 import { EgressProxy } from "../egress/proxy.js";
 import type { NotebookWishes } from "../options.js";
@@ -19,13 +22,13 @@ export function roomsIn(dir: string): string {
 
 /** With all that is in it, wherever its links lead. */
 export async function razeRoom(room: Pick<SessionDir, "root" | "name">): Promise<void> {
-  await new Workspace(furnishRoom(room), { workspaceMb: 1 }).clear();
-  await rm(roomFolder(room), { recursive: true, force: true });
+  await new Workspace(makeSessionDir(room), { workspaceMb: 1 }).clear();
+  await rm(sessionDirPath(room), { recursive: true, force: true });
 }
 
 export interface SessionFilesOptions {
   readonly wishes: NotebookWishes;
-  readonly runtime: NativeRuntime;
+  readonly runtime: StatefulRuntime;
   /** The name of the room. */
   readonly name: string;
   /** Set where nothing may be reached any more. */
@@ -40,10 +43,10 @@ export class SessionFiles implements AsyncDisposable {
   readonly proxy: EgressProxy | undefined;
   /** Hears what the running cell shows. */
   listener: CellEvents | undefined;
-  readonly #runtime: NativeRuntime;
+  readonly #runtime: StatefulRuntime;
   readonly #config: REPLConfig;
   #signal: AbortSignal | undefined;
-  #prepared: Promise<NativePythonSandbox> | undefined;
+  #prepared: Promise<StatefulSandbox> | undefined;
 
   private constructor(
     order: SessionFilesOptions,
@@ -53,7 +56,7 @@ export class SessionFiles implements AsyncDisposable {
     const { config, settings } = order.wishes;
     this.room = room;
     this.proxy = proxy;
-    this.workspace = new Workspace(furnishRoom(room), settings.limits);
+    this.workspace = new Workspace(makeSessionDir(room), settings.limits);
     this.#runtime = order.runtime;
     this.#config = { ...config, env: { ...proxy?.environment, ...config.env } };
     this.#signal = config.signal;
@@ -64,14 +67,14 @@ export class SessionFiles implements AsyncDisposable {
     const { network } = wishes.settings;
     const room = { root: roomsIn(wishes.dir), name, hasEgress: typeof network === "object" };
     try {
-      order.runtime.makeRoom(wishes.config, room);
+      order.runtime.prepareDir(wishes.config, room);
     } catch (error) {
-      throw diskFault(`making ${roomFolder(room)}`, error);
+      throw diskFault(`making ${sessionDirPath(room)}`, error);
     }
     await signRoom(room, wishes.id);
     if (typeof network !== "object") return new SessionFiles(order, room, undefined);
     const { allow } = network;
-    const proxy = await EgressProxy.open({ folder: roomFolder(room), allow, cutReason });
+    const proxy = await EgressProxy.open({ folder: sessionDirPath(room), allow, cutReason });
     return new SessionFiles(order, room, proxy);
   }
 
@@ -91,7 +94,7 @@ export class SessionFiles implements AsyncDisposable {
     this.#prepared.catch(() => {});
   }
 
-  createSandbox(): Promise<NativePythonSandbox> {
+  createSandbox(): Promise<StatefulSandbox> {
     const prepared = this.#prepared;
     this.#prepared = undefined;
     return prepared ?? this.#start();
@@ -103,7 +106,7 @@ export class SessionFiles implements AsyncDisposable {
     await this.proxy?.[Symbol.asyncDispose]();
   }
 
-  #start(): Promise<NativePythonSandbox> {
+  #start(): Promise<StatefulSandbox> {
     const config = this.#config;
     const signal = this.#signal;
     // It is for the opening; later sessions come when they are needed.

@@ -3,12 +3,12 @@ import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
-  furnishRoom,
-  roomFolder,
-  roomOwner,
+  makeSessionDir,
   type SessionDir,
   STATE_FILE,
-} from "../../backends/native/session-dir.js";
+  sessionDirOwner,
+  sessionDirPath,
+} from "../../backends/host/session-dir.js";
 import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
 import { DirHandle } from "../workspace/dir-handle.js";
 import { Removal } from "../workspace/removal.js";
@@ -36,22 +36,22 @@ export class TemporarySessionDir implements AsyncDisposable {
     } catch (error) {
       throw temporaryTrouble("the variables", this.stateFile, error);
     }
-    const owner = roomOwner();
+    const owner = sessionDirOwner();
     if (owner !== undefined) chownSync(this.stateFile, owner.uid, owner.gid);
   }
 
   /** Makes what is not there yet, with more folders if wanted; gives the workspace. */
   furnish(more: readonly string[] = []): string {
     try {
-      return furnishRoom(this.room, more);
+      return makeSessionDir(this.room, more);
     } catch (error) {
       const { cause = error } = error as Error;
-      throw temporaryTrouble("the files of a session", roomFolder(this.room), cause);
+      throw temporaryTrouble("the files of a session", sessionDirPath(this.room), cause);
     }
   }
 
   get stateFile(): string {
-    return join(roomFolder(this.room), STATE_FILE);
+    return join(sessionDirPath(this.room), STATE_FILE);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -17,7 +17,7 @@ import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { QUICK_PLACE, WorkspaceFixture } from "../../../test/support/notebook/workspace-fixture.js";
-import { roomOwner } from "../../backends/native/session-dir.js";
+import { sessionDirOwner } from "../../backends/host/session-dir.js";
 import type { Workspace } from "./workspace.js";
 
 const MEBIBYTE = 1024 * 1024;
@@ -71,7 +71,7 @@ describe("files of a workspace", () => {
 
   it("belong to the session", async () => {
     await workspace.put("a/b", "x");
-    const uid = roomOwner()?.uid ?? process.getuid?.();
+    const uid = sessionDirOwner()?.uid ?? process.getuid?.();
     expect(["a", "a/b"].map((path) => lstatSync(inside(path)).uid)).toEqual([uid, uid]);
     await fixture.asSession(() => {
       writeFileSync(inside("a", "b"), "changed");

@@ -12,7 +12,7 @@ import {
   type WorkspaceLimit,
   workspaceLimit,
 } from "../../backends/files/workspace-file.js";
-import { roomOwner } from "../../backends/native/session-dir.js";
+import { sessionDirOwner } from "../../backends/host/session-dir.js";
 import { checkNames, requireOptions } from "../../config/kinds.js";
 import type { FileChanges } from "../cell.js";
 import { DirHandle, descend, type Owner } from "./dir-handle.js";
@@ -44,11 +44,11 @@ export class Workspace {
   readonly #owner: Owner | undefined;
   readonly #upload: Upload;
 
-  /** The path is that of `furnishRoom`. */
+  /** The path is that of `makeSessionDir`. */
   constructor(path: string, limits: { workspaceMb: number }) {
     this.path = path;
     this.limit = workspaceLimit(limits);
-    this.#owner = roomOwner();
+    this.#owner = sessionDirOwner();
     this.#upload = new Upload(path, this.#owner, this.limit);
     this.quota = new Quota((signal) => this.usage(signal), this.limit);
   }

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { Isolation, REPLConfig } from "../../backends/backend.js";
-import type { NativeRuntime } from "../../backends/native/runtime.js";
 import { splitConfig } from "../../backends/options.js";
 import { sharedRuntime } from "../../backends/select.js";
+import type { StatefulRuntime } from "../../backends/stateful-sandbox.js";
 import { unfitOptions } from "../../config/problems.js";
 import {
   type IsolationLevel,
@@ -40,7 +40,7 @@ export interface NotebookServiceOptions {
   readonly mostOpen?: number | undefined;
   /** Milliseconds after which a notebook that nobody uses is closed. Default: 15 minutes. */
   readonly idleMs?: number | undefined;
-  readonly runtime?: NativeRuntime | undefined;
+  readonly runtime?: StatefulRuntime | undefined;
 }
 
 export interface ServiceIsolation extends Isolation {
@@ -84,7 +84,7 @@ interface Foundation extends z.infer<typeof ownSchema> {
   readonly config: Omit<REPLConfig, "backend">;
   readonly settings: Settings;
   readonly store: NotebookStore;
-  readonly runtime: NativeRuntime;
+  readonly runtime: StatefulRuntime;
   readonly isolation: ServiceIsolation;
 }
 
@@ -318,7 +318,7 @@ function both(one: ((text: string) => void) | undefined, other: (text: string) =
 
 /** Starts a session of the kind that notebooks have; the next ones come from the same zygote. */
 async function probe(
-  runtime: NativeRuntime,
+  runtime: StatefulRuntime,
   config: Omit<REPLConfig, "backend">,
   { network }: Settings,
   dir: string,
@@ -333,7 +333,7 @@ async function probe(
     ...(isListed && { network: "none" as const }),
   };
   try {
-    runtime.makeRoom(wishes, room);
+    runtime.prepareDir(wishes, room);
     const started = runtime.createSandbox(wishes, "notebooks need CPython in a sandbox", room);
     await using sandbox = await needingPython("Notebooks need", started);
     return sandbox.info.isolation;

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { furnishRoom, roomOwner } from "../../../src/backends/native/session-dir.js";
+import { makeSessionDir, sessionDirOwner } from "../../../src/backends/host/session-dir.js";
 import { Workspace } from "../../../src/notebook/workspace/workspace.js";
 
 /** A file system in memory, where there is one: for tests that would wait for the disk most of the time. */
@@ -21,12 +21,14 @@ export class WorkspaceFixture implements Disposable {
   }
 
   open(name = "one", workspaceMb = this.workspaceMb): Workspace {
-    return new Workspace(furnishRoom({ root: join(this.folder, "rooms"), name }), { workspaceMb });
+    return new Workspace(makeSessionDir({ root: join(this.folder, "rooms"), name }), {
+      workspaceMb,
+    });
   }
 
   /** Runs this as whom the session runs as, so far as the host can be somebody else. */
   async asSession<T>(work: () => T | Promise<T>): Promise<T> {
-    const owner = roomOwner();
+    const owner = sessionDirOwner();
     if (owner === undefined) return work();
     chmodSync(this.folder, 0o711);
     process.setegid?.(owner.gid);

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { CellarError } from "../../../errors.js";
-import { remember } from "../wall/wall.js";
+import { tailOf } from "../../host/stderr-tail.js";
 
 /** It starts in a hundredth of a second; on a loaded machine it may take long. */
 const CARRYING_MS = 30_000;
@@ -28,7 +28,7 @@ export class DescriptorSender {
       timeout: CARRYING_MS,
       killSignal: "SIGKILL",
     });
-    const said = remember(child.stderr);
+    const said = tailOf(child.stderr);
     const how = await new Promise<string | undefined>((resolve) => {
       child.once("error", (error) => resolve(error.message));
       child.once("close", (code, signal) => {

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { openNativeRuntime } from "../../../../test/support/native-runtime.js";
 import { resolveSettings } from "../../../config.js";
+import { wireLimits } from "../../host/wire-limits.js";
 import { Zygote } from "../zygote/zygote.js";
-import { wireLimits } from "../zygote/zygote-host.js";
 
 const POOLED = { preload: "none", poolSize: 2, minIsolation: "L0" } as const;
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { resolveSettings } from "../../../config.js";
 import { currentProcess, labelOf, type ProcessIdentity } from "../../host/process-identity.js";
+import { wireLimits } from "../../host/wire-limits.js";
 import type { Zygote } from "../zygote/zygote.js";
-import { wireLimits } from "../zygote/zygote-host.js";
 import { SpareSessionDirs } from "./spare-session-dirs.js";
 
 let rooms = "";

@@ -3,8 +3,8 @@ import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path";
 import type { Limits } from "../../../protocol/messages.js";
 import { currentProcess, labelOf, livenessOfLabel } from "../../host/process-identity.js";
+import { makeSessionDir, type SessionDir, sessionDirPath } from "../../host/session-dir.js";
 import type { Session } from "../../session/session.js";
-import { furnishRoom, roomFolder, type SessionDir } from "../session-dir.js";
 import type { Zygote } from "../zygote/zygote.js";
 
 /** A refill right behind a request would compete with the cells that follow it. */
@@ -43,7 +43,7 @@ export class SpareSessionDirs {
   /** Gives a room that does not exist yet the session that waits, if one does; not more. */
   claim(room: SessionDir): boolean {
     const spare = this.#spare;
-    if (spare === undefined || room.hasEgress || existsSync(roomFolder(room))) return false;
+    if (spare === undefined || room.hasEgress || existsSync(sessionDirPath(room))) return false;
     this.#spare = undefined;
     this.#refillLater();
     if (!spare.session.isAlive) {
@@ -52,7 +52,7 @@ export class SpareSessionDirs {
     }
     try {
       // What is mounted and held open inside moves with the folder.
-      renameSync(roomFolder(spare.room), roomFolder(room));
+      renameSync(sessionDirPath(spare.room), sessionDirPath(room));
     } catch {
       // Somebody has taken the folder away.
       discard(spare);
@@ -97,7 +97,7 @@ export class SpareSessionDirs {
       return;
     const name = `spare-${labelOf(currentProcess())}-${randomBytes(4).toString("hex")}`;
     const room = { root: rooms, name, hasEgress: false };
-    furnishRoom(room);
+    makeSessionDir(room);
     const spare = { room, session: this.#spawn(room, true) };
     try {
       const head = await spare.session.head(0, 0);
@@ -113,7 +113,7 @@ export class SpareSessionDirs {
 
 function discard({ room, session }: Spare): void {
   session.close();
-  rmSync(roomFolder(room), { recursive: true, force: true });
+  rmSync(sessionDirPath(room), { recursive: true, force: true });
 }
 
 /** Rooms that a host which was killed had made ahead. */

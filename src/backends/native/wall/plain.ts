@@ -14,10 +14,10 @@ import { temporaryTrouble } from "../../../isolation/temporary-trouble.js";
 import { type DeathCause, type Limits, PROTOCOL_VERSION } from "../../../protocol/messages.js";
 import { Peer } from "../../../protocol/peer.js";
 import { sweep } from "../../host/run-folder.js";
+import { tailOf } from "../../host/stderr-tail.js";
 import { heard } from "../../session/hello.js";
 import { Session } from "../../session/session.js";
 import { launchBehindWall, type SingleWall } from "./single-wall.js";
-import { remember } from "./wall.js";
 
 const BOOT = [
   "import sys",
@@ -61,7 +61,7 @@ export async function startPlain(plan: PlainPlan): Promise<PlainSession> {
   const { wall } = plan;
   const folder = wall?.folder.path ?? makeFolder(plan.surroundings.temporary);
   const child = launch(plan, folder);
-  const said = remember(child.stderr);
+  const said = tailOf(child.stderr);
   const peer = new Peer(linkOf(child));
   let isKilled = false;
   const end = () => {

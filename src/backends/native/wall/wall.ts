@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, writeFileSync } from "node:fs";
 import type { Socket } from "node:net";
-import type { Duplex, Readable } from "node:stream";
+import type { Duplex } from "node:stream";
 import { encodeOptions, type Mount, wallOptions } from "../../../isolation/bwrap.js";
 import type { UserScope } from "../../../isolation/cgroups/user-scope.js";
 import type { Interpreter } from "../../../isolation/interpreter.js";
@@ -10,6 +10,7 @@ import { sessionPrograms } from "../../../isolation/programs.js";
 import { shownRoots } from "../../../isolation/site-folders.js";
 import { BindSources } from "../../host/bind-sources.js";
 import type { Identity, RunFolder } from "../../host/run-folder.js";
+import { tailOf } from "../../host/stderr-tail.js";
 
 export const RUNNER_GUEST = "/opt/cellar/cellar_runner";
 const ROOMS_GUEST = "/run/rooms";
@@ -142,7 +143,7 @@ export function raiseWall(plan: WallPlan): Wall {
   return {
     process: child,
     control: child.stdio[CONTROL_FD] as Duplex,
-    said: remember(child.stderr),
+    said: tailOf(child.stderr),
     groupNumbers: plan.scope
       ? [hatchNumber + 1]
       : plan.groupDescriptors.map((_, index) => FIRST_FREE_FD + copied.length + index),
@@ -171,16 +172,4 @@ function scopeCommand(
 function endQuietly(stream: NodeJS.WritableStream | null, data: string | Buffer): void {
   stream?.on("error", () => {});
   stream?.end(data);
-}
-
-const REMEMBERED_CHARACTERS = 8192;
-
-/** Keeps the end of what a stream says. */
-export function remember(stream: Readable | null): () => string {
-  let text = "";
-  stream?.setEncoding("utf8");
-  stream?.on("data", (chunk: string) => {
-    text = (text + chunk).slice(-REMEMBERED_CHARACTERS);
-  });
-  return () => text.trim();
 }

@@ -3,8 +3,8 @@ import { CellarError, describeError, isCellarError } from "../../../errors.js";
 import { remedyFor } from "../../../isolation/remedies.js";
 import type { Limits, Params } from "../../../protocol/messages.js";
 import type { Peer } from "../../../protocol/peer.js";
+import type { SessionDir } from "../../host/session-dir.js";
 import { Session } from "../../session/session.js";
-import type { SessionDir } from "../session-dir.js";
 import type { Listener } from "./listener.js";
 
 export interface SpawnOrder {

@@ -1,21 +1,19 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { userFolders } from "../../../config/environment.js";
 import type { Settings, Surroundings } from "../../../config.js";
 import type { Mount } from "../../../isolation/bwrap.js";
-import {
-  type Interpreter,
-  interpreterCandidates,
-  resolveInterpreter,
-} from "../../../isolation/interpreter.js";
+import type { Interpreter } from "../../../isolation/interpreter.js";
 import { locateBwrap } from "../../../isolation/layout.js";
 import { assess, type IsolationReport } from "../../../isolation/levels.js";
 import { requireOwnFiles } from "../../../isolation/own-files.js";
 import type { Limits } from "../../../protocol/messages.js";
 import type { SandboxInfo } from "../../backend.js";
+import { findInterpreter } from "../../host/find-interpreter.js";
 import { identityCount, sandboxIdentity } from "../../host/identity.js";
 import { hostNames, RunFolder } from "../../host/run-folder.js";
+import type { SessionDir } from "../../host/session-dir.js";
 import { fallen, unavailable } from "../../host/start-failure.js";
+import { wireLimits } from "../../host/wire-limits.js";
 import { closedError } from "../../session/checks.js";
 import type { LargeContext } from "../../session/context/context.js";
 import { keepingAlive } from "../../session/keep-alive.js";
@@ -24,7 +22,6 @@ import { DescriptorSender } from "../pool/send-descriptor.js";
 import { SessionPool } from "../pool/session-pool.js";
 import { SpareSessionDirs } from "../pool/spare-session-dirs.js";
 import { Templates } from "../pool/templates.js";
-import type { SessionDir } from "../session-dir.js";
 import { raiseGroupedWall } from "../wall/grouped-wall.js";
 import { probeWalls } from "../wall/probe.js";
 import { Listener } from "./listener.js";
@@ -321,32 +318,6 @@ export class ZygoteHost {
 
 function placed({ isolation, info }: Generation, session: Session): Placement {
   return { session, isolation, info };
-}
-
-/** `stores` are further folders that no session may see as a whole. */
-export function findInterpreter(
-  settings: Settings,
-  surroundings: Surroundings,
-  stores: readonly string[] = [],
-): Promise<Interpreter> {
-  const { home, path, temporary } = surroundings;
-  const candidates = interpreterCandidates({ ...surroundings, configured: settings.python });
-  const folders = [temporary, ...Object.values(userFolders()), ...stores];
-  const environment = { HOME: home, PATH: path };
-  const isRoot = process.getuid?.() === 0;
-  return resolveInterpreter(candidates, { environment, guarded: { home, folders, isRoot } });
-}
-
-export function wireLimits(limits: Settings["limits"]): Limits {
-  return {
-    memory_mb: limits.memoryMb,
-    processes: limits.processes,
-    workspace_mb: limits.workspaceMb,
-    tmp_mb: limits.tmpMb,
-    file_mb: limits.fileMb,
-    open_files: limits.openFiles,
-    inotify_watches: limits.inotifyWatches,
-  };
 }
 
 function describe(isolation: IsolationReport, interpreter: Interpreter): SandboxInfo {

@@ -1,9 +1,7 @@
 import { crc32 } from "node:zlib";
 import { CellarError } from "../../../errors.js";
 import type { WrittenState } from "../../../protocol/messages.js";
-
-/** Takes a piece; the next one waits until it is done. */
-export type StateSink = (piece: Uint8Array) => Promise<void>;
+import type { StateSink } from "../../stateful-sandbox.js";
 
 /** Where the file of a state ends: place and length of its index, two checks, and a mark. */
 const TAIL_BYTES = 28;

@@ -3,10 +3,11 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { type FarEnd, open } from "../../../../test/support/far-end.js";
 import { encodeBinaryFrame, encodeFrame } from "../../../protocol/frames.js";
 import type { SandboxInfo } from "../../backend.js";
+import type { Captured } from "../../stateful-sandbox.js";
 import { Branch } from "../branch.js";
 import { Session } from "../session.js";
 import { StepHistory } from "../step-history.js";
-import { type Captured, StateCapture } from "./state-capture.js";
+import { StateCapture } from "./state-capture.js";
 
 const HELLO = { protocol: 1, session: "s", token: "t", branch: 0, python: "3.11.7", abilities: [] };
 const MANIFEST = { format: 1, python: "3.11.7", codec: "pickle+zlib", libraries: {}, omitted: 0 };

@@ -7,9 +7,10 @@ import { temporaryTrouble } from "../../../isolation/temporary-trouble.js";
 import type { StateManifest } from "../../../protocol/messages.js";
 import type { Peer } from "../../../protocol/peer.js";
 import type { SandboxInfo } from "../../backend.js";
+import type { Captured, CaptureOptions, OpenSink } from "../../stateful-sandbox.js";
 import type { Branch } from "../branch.js";
 import { readExchange } from "./exchange-file.js";
-import { IncomingState, type StateSink } from "./incoming-state.js";
+import { IncomingState } from "./incoming-state.js";
 
 /** A checkpoint is parked within milliseconds; a loaded machine may take longer. */
 const PARKING_MS = 5_000;
@@ -18,27 +19,6 @@ const SILENCE_MS = 60_000;
 /** However slowly it goes on. */
 const LONGEST_MS = 30 * 60_000;
 const MAX_ATTEMPTS = 3;
-
-export interface CaptureOptions {
-  /** The largest state that is taken, in bytes as it is written. */
-  readonly maxBytes: number;
-  /** Whether names that begin with an underscore are kept; true unless told otherwise. */
-  readonly private?: boolean | undefined;
-  /** Whether a variable that cannot be kept fails the whole. */
-  readonly strict?: boolean | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface Captured {
-  readonly manifest: StateManifest;
-  /** The cell of the sandbox after which this was the state; 0 for the start. */
-  readonly cell: number;
-  /** Whether cells had to wait for it: no copy could be made. */
-  readonly blocked: boolean;
-}
-
-/** A capture that is begun again opens another sink; what the one before got is void. */
-export type OpenSink = () => StateSink;
 
 /** Runs work when no cell does. */
 type Enqueue = <T>(work: () => Promise<T>) => Promise<T>;

@@ -2,7 +2,7 @@ import { chownSync, existsSync, lstatSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { CellarError } from "../../errors.js";
 import { explained } from "../../isolation/temporary-trouble.js";
-import { sandboxIdentity } from "../host/identity.js";
+import { sandboxIdentity } from "./identity.js";
 
 export const WORKSPACE_FOLDER = "workspace";
 /** In a room, a state that the session is to be restored from, until that is done. */
@@ -22,20 +22,20 @@ export interface SessionDir {
   /** Whether a socket `egress.sock` lies in it, behind which the host's proxy listens. */
   readonly hasEgress: boolean;
   /** Whether a lost session may be followed by an empty one. Default: its keeper sees to that. */
-  readonly isReborn?: boolean | undefined;
+  readonly isReplaceable?: boolean | undefined;
 }
 
-export function roomFolder({ root, name }: Pick<SessionDir, "root" | "name">): string {
+export function sessionDirPath({ root, name }: Pick<SessionDir, "root" | "name">): string {
   return join(root, name);
 }
 
 /** Whom the files of a room must belong to; undefined for the caller. */
-export function roomOwner(): { uid: number; gid: number } | undefined {
+export function sessionDirOwner(): { uid: number; gid: number } | undefined {
   return process.getuid?.() === 0 ? sandboxIdentity() : undefined;
 }
 
 /** Makes the room where it is not there yet, with more folders if wanted; gives its workspace. */
-export function furnishRoom(
+export function makeSessionDir(
   room: Pick<SessionDir, "root" | "name">,
   more: readonly string[] = [],
 ): string {
@@ -45,7 +45,7 @@ export function furnishRoom(
       `${JSON.stringify(room.name)} cannot name a session folder`,
     );
   }
-  const folder = roomFolder(room);
+  const folder = sessionDirPath(room);
   const workspace = join(folder, WORKSPACE_FOLDER);
   makePath(room.root);
   for (const path of [folder, workspace, ...more.map((name) => join(folder, name))]) {
@@ -83,7 +83,7 @@ function unmade(path: string, error: unknown): CellarError {
 function makeOwned(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
-    const owner = roomOwner();
+    const owner = sessionDirOwner();
     if (owner !== undefined) chownSync(path, owner.uid, owner.gid);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw unmade(path, error);
