@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ISandbox } from "../backends/backend.js";
 import { CellarError, describeError, isCellarError } from "../errors.js";
-import { type Finding, findingSchema } from "../protocol/agent-messages.js";
+import { type Finding, findingSchema } from "../protocol/agent/messages.js";
 import { decodeValue, encodeValue, type Json, Opaque } from "../protocol/values.js";
 
 const VERSION = 1;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { agentReportSchema, replacedSchema } from "./agent-messages.js";
+import { agentReportSchema, replacedSchema } from "./agent/messages.js";
 import {
   argvSchema,
   completionSchema,

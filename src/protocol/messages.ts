@@ -4,7 +4,7 @@ import {
   agentReportSchema,
   conductSchema,
   replacedSchema,
-} from "./agent-messages.js";
+} from "./agent/messages.js";
 import { daemonMessages } from "./daemon-messages.js";
 import { displayMessages } from "./display-messages.js";
 import { daemonFileMessages, fileMessages } from "./file-messages.js";
@@ -348,7 +348,7 @@ export type {
   Finding,
   Policy,
   Replaced,
-} from "./agent-messages.js";
+} from "./agent/messages.js";
 export type { RestoreReport, StateManifest, WrittenState } from "./state-messages.js";
 export type { ToolSpec } from "./tool-messages.js";
 export type DeathCause = z.infer<typeof deathCause>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type AgentCall, agentCallSchema } from "../../protocol/agent-messages.js";
+import { type AgentCall, agentCallSchema } from "../../protocol/agent/messages.js";
 import { loadTokenizer } from "../observation/tokens.js";
 import { ExplorationLog, strategyOf } from "./exploration.js";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CellarError } from "../../errors.js";
-import { type AgentCall, agentCallSchema } from "../../protocol/agent-messages.js";
+import { type AgentCall, agentCallSchema } from "../../protocol/agent/messages.js";
 import { loadTokenizer, type Tokenizer } from "../observation/tokens.js";
 
 const VERSION = 1;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { count, json, shortText } from "./specs.js";
+import { count, json, shortText } from "../specs.js";
 
 export const policySchema = z.enum(["off", "ast", "restricted"]);
 
