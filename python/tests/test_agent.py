@@ -11,11 +11,8 @@ from cell_case import CellCase
 from cellar_runner.agent.agent import AgentTools
 from cellar_runner.errors import ExplorationRequired
 from cellar_runner.host.bridge import HostError, Pending
+from cellar_runner.protocol.agent_functions import NAMES
 
-NAMES = (
-    "peek grep FINAL FINAL_VAR list_dir file_info context_len chunk_context mark_finding "
-    "list_findings llm_call llm_batch SUBMIT SHOW_VARS"
-).split()
 TEXT = "Call me Ishmael.\nSome years ago - never mind how long."
 
 
@@ -289,7 +286,7 @@ class ReportTest(AgentCase):
 class PresentationTest(AgentCellCase):
     def test_names_and_signatures(self):
         functions = self.agent.functions()
-        self.assertEqual(list(functions), NAMES)
+        self.assertEqual(tuple(functions), NAMES)
         self.add_tools()
         signatures = {
             "peek": "(n=500, file=None, *, start=0)",

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { ISandbox } from "../backends/backend.js";
 import { CellarError, describeError, isCellarError } from "../errors.js";
+import { AGENT_FUNCTIONS } from "../protocol/agent/functions.js";
 import { type Finding, findingSchema } from "../protocol/agent/messages.js";
 import { decodeValue, encodeValue, type Json, Opaque } from "../protocol/values.js";
 
@@ -14,24 +15,6 @@ const HIGHEST_NUMBER = 1_000_000;
 
 /** Under this name a session gives and takes what the functions of an agent remember. */
 const AGENT_STATE = "__agent__";
-
-/** A variable of such a name would hide the function. */
-export const AGENT_FUNCTIONS: ReadonlySet<string> = new Set([
-  "peek",
-  "grep",
-  "FINAL",
-  "FINAL_VAR",
-  "SUBMIT",
-  "list_dir",
-  "file_info",
-  "context_len",
-  "chunk_context",
-  "mark_finding",
-  "list_findings",
-  "llm_call",
-  "llm_batch",
-  "SHOW_VARS",
-]);
 
 const recordSchema = z.strictObject({
   version: z.literal(VERSION),
@@ -137,7 +120,8 @@ export async function unpackVariables(
 ): Promise<readonly string[]> {
   const refused: string[] = [];
   for (const [name, value] of Object.entries(variables)) {
-    if (AGENT_FUNCTIONS.has(name)) refused.push(name);
+    // It would hide the function.
+    if (Object.hasOwn(AGENT_FUNCTIONS, name)) refused.push(name);
     else await sandbox.setVariable(name, decodeValue(value));
   }
   await sandbox.setVariable(AGENT_STATE, decodeValue(agent));

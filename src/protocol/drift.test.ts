@@ -4,7 +4,7 @@ import { GENERATE_COMMAND, generatedFiles } from "./generate.js";
 
 const root = new URL("../../", import.meta.url);
 
-test.each([...generatedFiles()])("%s is what messages.ts generates", (path, text) => {
+test.each([...generatedFiles()])("%s is what its source generates", (path, text) => {
   const written = readFileSync(new URL(path, root), "utf8");
   expect(written === text, `${path} is out of date; run: ${GENERATE_COMMAND}`).toBe(true);
 });

@@ -2,6 +2,7 @@ import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { AGENT_FUNCTIONS, CALL_PREFIXES, functionsOf } from "./agent/functions.js";
 import {
   MAX_CHECKED_VALUES,
   MAX_DAEMON_FRAME_BYTES,
@@ -34,7 +35,8 @@ const CONSTANTS = {
 export function generatedFiles(): ReadonlyMap<string, string> {
   return new Map([
     ["protocol/schema.json", schemaText()],
-    ["python/cellar_runner/protocol/constants.py", pythonText()],
+    ["python/cellar_runner/protocol/constants.py", constantsText()],
+    ["python/cellar_runner/protocol/agent_functions.py", agentFunctionsText()],
   ]);
 }
 
@@ -52,14 +54,39 @@ function schemaText(): string {
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-function pythonText(): string {
+function constantsText(): string {
+  return pythonText(
+    "The limits of the protocol.",
+    "messages.ts",
+    Object.entries(CONSTANTS).map(([name, value]) => `${name} = ${value}`),
+  );
+}
+
+function agentFunctionsText(): string {
+  const listed = (names: readonly string[]) => names.map((name) => `    "${name}",`);
+  return pythonText("The functions of an agent.", "agent/functions.ts", [
+    "NAMES = (",
+    ...listed(Object.keys(AGENT_FUNCTIONS)),
+    ")",
+    "# With what the ids of their calls begin.",
+    "PREFIXES = {",
+    ...Object.entries(CALL_PREFIXES).map(([name, prefix]) => `    "${name}": "${prefix}",`),
+    "}",
+    "# What counts as having looked at the context.",
+    "EXPLORING = (",
+    ...listed(functionsOf("explore", "delegate")),
+    ")",
+  ]);
+}
+
+function pythonText(title: string, source: string, lines: readonly string[]): string {
   return [
-    '"""The limits of the protocol.',
+    `"""${title}`,
     "",
-    `Generated from src/protocol/messages.ts by "${GENERATE_COMMAND}"; not to be edited.`,
+    `Generated from src/protocol/${source} by "${GENERATE_COMMAND}"; not to be edited.`,
     '"""',
     "",
-    ...Object.entries(CONSTANTS).map(([name, value]) => `${name} = ${value}`),
+    ...lines,
     "",
   ].join("\n");
 }

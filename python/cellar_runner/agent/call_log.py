@@ -6,6 +6,7 @@ import threading
 import time
 
 from ..pristine import BUILTINS as __builtins__
+from ..protocol.agent_functions import EXPLORING, PREFIXES
 from ..values.reprs import exact, guarded_str, is_a, type_name
 from .provenance import Provenance
 from .results import Result
@@ -14,19 +15,6 @@ REPORTED_CALLS = 200
 SHOWN_ARGUMENT = 100
 PREVIEW = 200
 REMEMBERED = 1 << 16
-
-PREFIXES = {
-    "grep": "G",
-    "peek": "P",
-    "list_dir": "D",
-    "file_info": "F",
-    "llm_call": "L",
-    "llm_batch": "B",
-    "context_len": "X",
-    "chunk_context": "X",
-}
-# Asking how long something is shows nothing of it.
-EXPLORING = frozenset(PREFIXES) - {"context_len"}
 
 _clock = time.perf_counter
 

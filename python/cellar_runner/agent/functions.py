@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..errors import MODULE
 from ..pristine import BUILTINS as __builtins__
+from ..protocol.agent_functions import NAMES
 from . import looking
 
 
@@ -154,10 +155,8 @@ def functions(tools):
         """Show the variables that there are, with their types and short values. Costs nothing."""
         return tools.shown_variables()
 
-    made = (
-        (peek, grep, FINAL, FINAL_VAR, list_dir, file_info, context_len, chunk_context)
-        + (mark_finding, list_findings, llm_call, llm_batch, SUBMIT, SHOW_VARS)
-    )
-    for function in made:
-        function.__module__, function.__qualname__ = MODULE, function.__name__
-    return {function.__name__: function for function in made}
+    defined = locals()
+    made = {name: defined[name] for name in NAMES}
+    for name, function in made.items():
+        function.__module__, function.__qualname__ = MODULE, name
+    return made

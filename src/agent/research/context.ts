@@ -1,5 +1,6 @@
 import { checkNames, type OptionNames, requireOptions } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
+import { functionsOf } from "../../protocol/agent/functions.js";
 import type { Finding } from "../../protocol/messages.js";
 import type { Embedder } from "./embedder.js";
 import { LexicalEmbedder } from "./lexical-embedder.js";
@@ -30,7 +31,7 @@ import { Likeness, type Related } from "./similarity.js";
 import { renderTree, TREE_LIMITS, type TreeLimits } from "./tree.js";
 
 /** Prompts are words of the model, patterns and paths are not. */
-const PROMPTED = new Set(["L", "B"]);
+const PROMPTED = functionsOf("delegate").map(prefixOf);
 
 export interface ResearchOptions {
   /** Whether calls about the same subject are found. */
@@ -138,7 +139,7 @@ export class ResearchContext {
       (parent) => parent !== id && isNodeId(parent),
     );
     const given = textsOf(call.arguments).join("\n");
-    const named = PROMPTED.has(prefix) ? mentionedIn(given) : citedIn(given);
+    const named = PROMPTED.includes(prefix) ? mentionedIn(given) : citedIn(given);
     const refs = [...new Set([...named, ...citedIn(call.preview)])].filter((ref) =>
       this.#entries.has(ref),
     );

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { CellarError } from "../../errors.js";
+import { functionsOf } from "../../protocol/agent/functions.js";
 import { type AgentCall, agentCallSchema } from "../../protocol/agent/messages.js";
 import { loadTokenizer, type Tokenizer } from "../observation/tokens.js";
 
@@ -48,18 +49,8 @@ export interface ExplorationExport {
   readonly tokenEfficiency: number | null;
 }
 
-/** Asking a model to read, instead of reading. */
-const DELEGATING = new Set(["llm_call", "llm_batch"]);
-/** They end the work, or look at the session's own notes, and show nothing of the context. */
-const NOT_EXPLORING = new Set([
-  "context_len",
-  "FINAL",
-  "FINAL_VAR",
-  "SUBMIT",
-  "SHOW_VARS",
-  "mark_finding",
-  "list_findings",
-]);
+const DELEGATING = functionsOf("delegate");
+const NOT_EXPLORING = functionsOf("measure", "note", "answer");
 
 /** What an agent called to find its answer. */
 export class ExplorationLog {
@@ -95,7 +86,7 @@ export class ExplorationLog {
     const tokenizer = await loadTokenizer();
     const calls = this.#calls.map((call) => ({ ...call, tokens: tokensOf(call, tokenizer) }));
     const explorationTokens = calls
-      .filter(({ name }) => !NOT_EXPLORING.has(name))
+      .filter(({ name }) => !NOT_EXPLORING.includes(name))
       .reduce((sum, { tokens }) => sum + tokens, 0);
     const answerTokens = this.answer === undefined ? null : tokenizer.count(this.answer).tokens;
     return {
@@ -143,10 +134,10 @@ export class ExplorationLog {
 /** The first that fits: none, delegated, search, scan, and mixed for all that is left. */
 export function strategyOf(counts: Readonly<Record<string, number>>): Strategy {
   const names = Object.keys(counts).filter(
-    (name) => (counts[name] ?? 0) > 0 && !NOT_EXPLORING.has(name),
+    (name) => (counts[name] ?? 0) > 0 && !NOT_EXPLORING.includes(name),
   );
   if (names.length === 0) return "none";
-  if (names.some((name) => DELEGATING.has(name))) return "delegated";
+  if (names.some((name) => DELEGATING.includes(name))) return "delegated";
   const { grep = 0, peek = 0 } = counts;
   if (grep > peek) return "search";
   if (peek > grep) return "scan";

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { CALL_PREFIXES, OTHER_PREFIX, RESERVED_PREFIXES } from "../../protocol/agent/functions.js";
 
 export const STATUSES = ["analyzed", "pending", "stale"] as const;
 export type NodeStatus = (typeof STATUSES)[number];
@@ -39,28 +40,16 @@ const MAX_ITEMS = 20;
 /** More than is ever shown of one text. */
 const MAX_READ = 4096;
 
-const PREFIXES: ReadonlyMap<string, string> = new Map([
-  ["grep", "G"],
-  ["peek", "P"],
-  ["llm_call", "L"],
-  ["llm_batch", "B"],
-  ["tool", "T"],
-  ["call", "C"],
-  ["list_dir", "D"],
-  ["file_info", "F"],
-  ["web_fetch", "W"],
-  ["recall", "R"],
-  ["code_search", "CS"],
-  ["doc_search", "DS"],
-  ["ocr", "O"],
-  ["ocr_document", "O"],
-  ["analyze_figure", "A"],
-  ["run_shell", "S"],
-]);
-const UNKNOWN_PREFIX = "X";
+/** By names in lower case: who records calls of a `tool` means `TOOL`. */
+const PREFIXES: ReadonlyMap<string, string> = new Map(
+  Object.entries({ ...CALL_PREFIXES, ...RESERVED_PREFIXES }).map(([name, prefix]) => [
+    name.toLowerCase(),
+    prefix,
+  ]),
+);
 
 /** An id and nothing else, as the source of a pattern. */
-export const ID_SOURCE = `(?:${[...new Set([...PREFIXES.values(), UNKNOWN_PREFIX])]
+export const ID_SOURCE = `(?:${[...new Set([...PREFIXES.values(), OTHER_PREFIX])]
   .sort((one, other) => other.length - one.length || (one < other ? -1 : 1))
   .join("|")})[1-9][0-9]{0,8}`;
 const ID = new RegExp(`^${ID_SOURCE}$`);
@@ -74,9 +63,8 @@ export function isNodeId(text: string): boolean {
   return ID.test(text);
 }
 
-/** `TOOL` and `CALL` are written large in Python. */
 export function prefixOf(name: string): string {
-  return PREFIXES.get(name.toLowerCase()) ?? UNKNOWN_PREFIX;
+  return PREFIXES.get(name.toLowerCase()) ?? OTHER_PREFIX;
 }
 
 export function splitId(id: string): { prefix: string; number: number } {

@@ -109,6 +109,13 @@ describe("a research context that was written down", () => {
     expect(fewer.toJSON().collapsed.pending).toBe(7);
   });
 
+  it("is read although no function has the prefix of a call any more", () => {
+    const research = new ResearchContext();
+    research.record([{ id: "P1", name: "peek", arguments: {}, preview: "" }]);
+    const text = JSON.stringify(research).replaceAll("P1", "S1").replaceAll("peek", "run_shell");
+    expect(ResearchContext.fromJSON(JSON.parse(text)).nodes).toMatchObject([{ id: "S1" }]);
+  });
+
   it("is refused when a newer Cellar wrote it", () => {
     const future = { ...new ResearchContext().toJSON(), version: 2, more: true };
     expect(() => ResearchContext.fromJSON(future)).toThrow(

@@ -1,13 +1,14 @@
 import { z } from "zod";
 import { CellarError } from "../../errors.js";
-import { isNodeId, MAX_NAME, MAX_QUERY, MAX_SUMMARY, STATUSES } from "./node.js";
+import { MAX_NAME, MAX_QUERY, MAX_SUMMARY, STATUSES } from "./node.js";
 
 export const RECORD_VERSION = 1;
 export const MOST_NODES = 10_000;
 export const MAX_LINKS = 16;
 
 const count = z.int().nonnegative();
-const id = z.string().refine(isNodeId, "is no id of a call");
+/** Earlier versions had prefixes that no function has any more. */
+const id = z.string().regex(/^[A-Z]{1,2}[1-9][0-9]{0,8}$/, "not the id of a call");
 const links = z.array(id).max(MAX_LINKS);
 
 const entrySchema = z.strictObject({

@@ -1,4 +1,5 @@
 import { CellarError } from "../../errors.js";
+import { AGENT_FUNCTIONS } from "../../protocol/agent/functions.js";
 
 const LONGEST_NAME = 64;
 
@@ -17,10 +18,9 @@ const PYTHON =
   "super tuple type vars zip";
 
 const SESSION =
-  "FINAL FINAL_VAR HostError In Out SHOW_VARS SUBMIT answer chunk_by_headers chunk_context chunk_text " +
-  "context context_len count_lines count_matches display extract_json extract_sections file_info " +
-  "find_line get_ipython get_line grep keep list_dir list_findings llm_batch llm_call llm_query " +
-  "llm_query_batched mark_finding peek rlm_query rlm_query_batched search_context";
+  "HostError In Out answer chunk_by_headers chunk_text context count_lines count_matches display " +
+  "extract_json extract_sections find_line get_ipython get_line keep llm_query llm_query_batched " +
+  "rlm_query rlm_query_batched search_context";
 
 /** Python's own and those of later versions. */
 const EXCEPTION = /(?:Error|Exception|ExceptionGroup|Warning)$/;
@@ -39,7 +39,9 @@ export function checkToolName(name: string): void {
   if (words(PYTHON).includes(name) || EXCEPTION.test(name)) {
     throw refused(name, "is a built-in of Python");
   }
-  if (words(SESSION).includes(name)) throw refused(name, "has a meaning in every session already");
+  if (words(SESSION).includes(name) || Object.hasOwn(AGENT_FUNCTIONS, name)) {
+    throw refused(name, "has a meaning in every session already");
+  }
 }
 
 function words(text: string): readonly string[] {

@@ -34,7 +34,7 @@ const AGENT_HELP = `In Python, for the context:
   list_dir  file_info  SHOW_VARS               what there is
   mark_finding  list_findings                  remember
   llm_call  llm_batch                          ask a model, where one is connected
-  FINAL  FINAL_VAR                             answer
+  FINAL  FINAL_VAR  SUBMIT                     answer
 help(grep) and the like tell more.`;
 
 const WIDEST_NAME = 24;

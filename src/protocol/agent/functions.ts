@@ -1,0 +1,57 @@
+/**
+ * - `explore`: shows something of the context or of files
+ * - `delegate`: asks a model to read
+ * - `measure`: is logged, but shows nothing of the context
+ * - `note`: reads or writes the session's own notes, and is not logged
+ * - `answer`: ends the task, and is not logged
+ */
+type Kind = "explore" | "delegate" | "measure" | "note" | "answer";
+
+interface AgentFunction {
+  readonly kind: Kind;
+  /** Ids of its calls begin with it; only calls that are logged have one. */
+  readonly prefix?: string;
+}
+
+/** Calls of everything without a prefix of its own. */
+export const OTHER_PREFIX = "X";
+
+/** The functions of an agent: the one list, from which `npm run protocol` writes the runner's. */
+export const AGENT_FUNCTIONS: Readonly<Record<string, AgentFunction>> = {
+  peek: { kind: "explore", prefix: "P" },
+  grep: { kind: "explore", prefix: "G" },
+  list_dir: { kind: "explore", prefix: "D" },
+  file_info: { kind: "explore", prefix: "F" },
+  context_len: { kind: "measure", prefix: OTHER_PREFIX },
+  chunk_context: { kind: "explore", prefix: OTHER_PREFIX },
+  mark_finding: { kind: "note" },
+  list_findings: { kind: "note" },
+  llm_call: { kind: "delegate", prefix: "L" },
+  llm_batch: { kind: "delegate", prefix: "B" },
+  SHOW_VARS: { kind: "note" },
+  FINAL: { kind: "answer" },
+  FINAL_VAR: { kind: "answer" },
+  SUBMIT: { kind: "answer" },
+};
+
+/** Prefixes kept for functions that do not exist yet. */
+export const RESERVED_PREFIXES: Readonly<Record<string, string>> = {
+  TOOL: "T",
+  web_fetch: "W",
+  recall: "R",
+  code_search: "CS",
+  doc_search: "DS",
+};
+
+export function functionsOf(...kinds: readonly Kind[]): readonly string[] {
+  return Object.entries(AGENT_FUNCTIONS).flatMap(([name, { kind }]) =>
+    kinds.includes(kind) ? [name] : [],
+  );
+}
+
+/** Name to prefix, of the functions whose calls are logged. */
+export const CALL_PREFIXES: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(AGENT_FUNCTIONS).flatMap(([name, { prefix }]) =>
+    prefix === undefined ? [] : [[name, prefix]],
+  ),
+);
