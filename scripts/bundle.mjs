@@ -15,6 +15,11 @@ export const VENDORED = [
   "@modelcontextprotocol/client/stdio",
   "@modelcontextprotocol/server",
   "@modelcontextprotocol/server/stdio",
+  "@opentelemetry/exporter-trace-otlp-http",
+  "@opentelemetry/resources",
+  "@opentelemetry/sdk-trace-base",
+  "htmlparser2",
+  "ignore",
 ];
 
 const LICENCES = "LICENSES.txt";
@@ -56,7 +61,9 @@ async function vendor(build, folder) {
     entryPoints: VENDORED.map((name) => ({ in: name, out: name })),
     outdir,
     splitting: true,
-    external: ["zod"],
+    // A CommonJS form has no named exports in the bundle.
+    mainFields: ["module", "main"],
+    external: ["zod", "@opentelemetry/api"],
     charset: "utf8",
     legalComments: "none",
     metafile: true,

@@ -86,20 +86,16 @@ export function terminalEnvironment(): Readonly<Record<string, string | undefine
   return { TERM, TERM_PROGRAM, KITTY_WINDOW_ID, NO_COLOR, LC_TERMINAL };
 }
 
-/** What the environment says to every program that tells OpenTelemetry of itself. */
+/** Variables of OpenTelemetry that are checked here; its own packages read the rest. */
 const TELEMETRY_VARIABLES = [
   "OTEL_SDK_DISABLED",
   "OTEL_TRACES_EXPORTER",
-  "OTEL_SERVICE_NAME",
-  "OTEL_RESOURCE_ATTRIBUTES",
   "OTEL_EXPORTER_OTLP_ENDPOINT",
   "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
   "OTEL_EXPORTER_OTLP_HEADERS",
   "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
   "OTEL_EXPORTER_OTLP_PROTOCOL",
   "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
-  "OTEL_EXPORTER_OTLP_TIMEOUT",
-  "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT",
   "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT",
 ] as const;
 

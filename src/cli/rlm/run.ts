@@ -1,7 +1,6 @@
 import { plainOf } from "../../agent/observation/plain-value.js";
 import { type LoadedContext, loadContext } from "../../rlm/context/load-context.js";
 import { type RLMOptions, type RLMResult, rlm } from "../../rlm/rlm.js";
-import { openSpanExport } from "../../rlm/telemetry/otlp.js";
 import { makeWay, tellFile } from "../exec/host-files.js";
 import { EXIT, exitCodeFor } from "../exit-codes.js";
 import { budgetOf, modelsOf, requirePrices } from "../options/model-choice.js";
@@ -12,6 +11,7 @@ import { Interruption } from "../terminal/signals.js";
 import { GuestText } from "../terminal/terminal.js";
 import { readOutputSchema } from "./output-schema.js";
 import { RunProgress } from "./progress.js";
+import { openSpanExport } from "./span-export.js";
 
 export interface RunOptions extends SandboxOptions, ModelOptions, BudgetOptions {
   readonly context?: readonly string[];
@@ -32,7 +32,7 @@ export async function answerQuestion(question: string, options: RunOptions): Pro
   using interruption = new Interruption();
   const { signal } = interruption;
   // Before the progress, so that it warns after that line is gone.
-  await using spans = openSpanExport(complain);
+  await using _spans = await openSpanExport(complain);
   using progress = new RunProgress(process.stderr);
   await using loaded = await contextOf(options.context, signal, progress);
   if (options.record !== undefined) await makeWay(options.record, options.force);
@@ -46,10 +46,7 @@ export async function answerQuestion(question: string, options: RunOptions): Pro
     record: options.record,
     trace: options.trace,
     signal,
-    onEvent: (event) => {
-      progress.hear(event);
-      spans?.hear(event);
-    },
+    onEvent: (event) => progress.hear(event),
   });
   progress.clear();
   if (options.json === true) {

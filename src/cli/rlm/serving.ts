@@ -2,7 +2,6 @@ import { AgentRepl } from "../../agent/agent-repl.js";
 import type { REPLConfig } from "../../backends/backend.js";
 import { counted } from "../../errors.js";
 import { type LoadedContext, loadContext } from "../../rlm/context/load-context.js";
-import { openSpanExport } from "../../rlm/telemetry/otlp.js";
 import type { TraceEvent } from "../../rlm/trace/events.js";
 import { type ChatServer, createChatServer } from "../../server/chat/chat-server.js";
 import { EXIT } from "../exit-codes.js";
@@ -13,6 +12,7 @@ import { complain } from "../terminal/report-error.js";
 import { Interruption } from "../terminal/signals.js";
 import { escapeControls, withProgress } from "../terminal/terminal.js";
 import { RunProgress } from "./progress.js";
+import { openSpanExport } from "./span-export.js";
 
 export interface ServeOptions extends SandboxOptions, ModelOptions, BudgetOptions {
   readonly context?: readonly string[];
@@ -32,7 +32,7 @@ export async function serveChat(options: ServeOptions): Promise<number> {
   const { host, port, name, serverKeyEnv, maxConcurrent, maxWaiting, progress } = options;
   using interruption = new Interruption();
   const { signal } = interruption;
-  await using spans = openSpanExport(complain);
+  await using _spans = await openSpanExport(complain);
   await using loaded = await contextOf(options.context, signal);
   const config = toConfig(options);
   await using server = await createChatServer({
@@ -42,10 +42,7 @@ export async function serveChat(options: ServeOptions): Promise<number> {
     ...{ host, port, name, maxConcurrent, maxWaiting, progress },
     budget: budgetOf(options),
     config,
-    onEvent: (event) => {
-      log(event);
-      spans?.hear(event);
-    },
+    onEvent: log,
   });
   await withProgress("starting Python…", tryPython({ ...config, signal }));
   write(introduction(server, serverKeyEnv));

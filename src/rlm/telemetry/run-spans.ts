@@ -1,76 +1,62 @@
-import type { TraceEvent } from "../trace/events.js";
 import {
-  type SpanAttributes,
-  type SpanError,
-  type SpanFact,
-  type SpanKind,
-  spanFact,
-} from "./span-facts.js";
-
-export interface SpanBegin {
-  readonly key: string;
-  /** Always begun before; none for a run. */
-  readonly parent: string | undefined;
-  readonly name: string;
-  readonly kind: SpanKind;
-  readonly attributes: SpanAttributes;
-  /** Milliseconds since 1970, as all times of spans. */
-  readonly at: number;
-}
-
-export interface SpanMark {
-  readonly key: string;
-  readonly name: string;
-  readonly attributes: SpanAttributes;
-  readonly at: number;
-}
-
-export interface SpanEnd {
-  readonly key: string;
-  readonly attributes: SpanAttributes;
-  readonly error: SpanError | undefined;
-  readonly at: number;
-}
-
-/** Where spans go. Each that begins ends once, and its parts end before it. */
-export interface SpanSink {
-  begin(span: SpanBegin): void;
-  mark(mark: SpanMark): void;
-  end(end: SpanEnd): void;
-}
+  type Attributes,
+  type Context,
+  context,
+  type HrTime,
+  ProxyTracer,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from "@opentelemetry/api";
+import { packageVersion } from "../../config/environment.js";
+import type { TraceEvent } from "../trace/events.js";
+import { type SpanAttributes, type SpanError, type SpanFact, spanFact } from "./span-facts.js";
 
 export interface RunSpansOptions {
-  /** Whether prompts, code, outputs and answers are told. */
+  /** Has the span that a run is part of. Default: the active one. */
+  readonly parent?: Context | undefined;
+  /** Whether spans have prompts, code, outputs and answers. */
   readonly content?: boolean | undefined;
   /** Milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
 }
 
 interface Open {
+  readonly span: Span;
   readonly key: string;
   readonly run: string;
   readonly parent: Open | undefined;
   readonly parts: Set<Open>;
   /** When its run began. */
   readonly origin: number;
-  /** No event ends a turn: it goes on until its last part ended. */
+  /** No event ends a turn: it lasts until its last part ended. */
   readonly isTurn: boolean;
   last: number;
 }
 
-/** Makes spans, which begin and end, of what a trace tells. */
+/** Turns the events of a trace into spans of the registered provider. */
 export class RunSpans {
-  readonly #sink: SpanSink;
+  readonly #tracer: Tracer;
+  readonly #base: Context;
   readonly #content: boolean;
   readonly #now: () => number;
   readonly #open = new Map<string, Open>();
-  /** The one that stands for a run, by the run's name. */
+  /** The span of each run, by the run's name. */
   readonly #runs = new Map<string, Open>();
 
-  constructor(sink: SpanSink, { content = false, now = Date.now }: RunSpansOptions = {}) {
-    this.#sink = sink;
-    this.#content = content;
-    this.#now = now;
+  private constructor(tracer: Tracer, options: RunSpansOptions) {
+    this.#tracer = tracer;
+    this.#base = options.parent ?? context.active();
+    this.#content = options.content ?? false;
+    this.#now = options.now ?? Date.now;
+  }
+
+  /** Nothing without a provider: then the API has only a tracer that waits for one. */
+  static open(options: RunSpansOptions = {}): RunSpans | undefined {
+    if (trace.getTracer("cellar") instanceof ProxyTracer) return undefined;
+    return new RunSpans(trace.getTracer("cellar", packageVersion()), options);
   }
 
   hear(event: TraceEvent): void {
@@ -79,39 +65,41 @@ export class RunSpans {
       this.#begin(event, fact);
       return;
     }
-    const span = this.#open.get(keyOf(event.run, event.span));
-    if (span === undefined) return;
-    const at = span.origin + event.at;
-    touch(span, at);
-    if (fact.act === "mark") this.#sink.mark({ ...fact, key: span.key, at });
-    else this.#end(span, at, fact);
-  }
-
-  /** Ends runs that nothing more will be told of. */
-  close(): void {
-    for (const run of [...this.#runs.values()]) this.#abandon(run, run.last, undefined);
+    const open = this.#open.get(keyOf(event.run, event.span));
+    if (open === undefined) return;
+    const at = open.origin + event.at;
+    touch(open, at);
+    if (fact.act === "mark")
+      open.span.addEvent(fact.name, attributesOf(fact.attributes), timeOf(at));
+    else this.#end(open, at, fact);
   }
 
   #begin(event: TraceEvent, fact: SpanFact & { act: "begin" }): void {
     const key = keyOf(event.run, event.span);
     const isRun = event.type === "run.started";
     const parent = this.#parentOf(event);
-    // What goes on after its run ended would never end.
+    // A span that begins after its run ended would never end.
     if (this.#open.has(key) || (parent === undefined && !isRun)) return;
     const origin = parent?.origin ?? this.#now() - event.at;
     const at = origin + event.at;
     const isTurn = event.type === "turn.started";
     if (isTurn) this.#endTurns(parent, at);
-    const span = { key, run: event.run, parent, parts: new Set<Open>(), origin, isTurn, last: at };
-    this.#open.set(key, span);
-    if (isRun) this.#runs.set(event.run, span);
-    parent?.parts.add(span);
-    touch(span, at);
-    const { name, kind, attributes } = fact;
-    this.#sink.begin({ key, parent: parent?.key, name, kind, attributes, at });
+    const within = parent === undefined ? this.#base : trace.setSpan(this.#base, parent.span);
+    const options = {
+      kind: fact.kind === "client" ? SpanKind.CLIENT : SpanKind.INTERNAL,
+      attributes: attributesOf(fact.attributes),
+      startTime: timeOf(at),
+    };
+    const span = this.#tracer.startSpan(fact.name, options, within);
+    const { run } = event;
+    const open = { span, key, run, parent, parts: new Set<Open>(), origin, isTurn, last: at };
+    this.#open.set(key, open);
+    if (isRun) this.#runs.set(run, open);
+    parent?.parts.add(open);
+    touch(open, at);
   }
 
-  /** A parent that told nothing of itself has no span: the run stands in for it. */
+  /** A parent without a span of its own is replaced by the run. */
   #parentOf({ run, parent }: TraceEvent): Open | undefined {
     const named = parent === null ? undefined : this.#open.get(keyOf(run, parent));
     return named ?? this.#runs.get(run);
@@ -123,34 +111,55 @@ export class RunSpans {
     }
   }
 
-  #end(span: Open, at: number, { attributes, error }: SpanFact & { act: "end" }): void {
-    for (const part of [...span.parts]) this.#abandon(part, at, error);
+  #end(open: Open, at: number, { attributes, error }: SpanFact & { act: "end" }): void {
+    for (const part of [...open.parts]) this.#abandon(part, at, error);
     if (error !== undefined) {
       const { type, message } = error;
-      const told = {
+      const exception = {
         "exception.type": type,
         ...(message !== undefined && { "exception.message": message }),
       };
-      this.#sink.mark({ key: span.key, name: "exception", attributes: told, at });
+      open.span.addEvent("exception", exception, timeOf(at));
     }
-    this.#close(span, at, attributes, error);
+    this.#close(open, at, attributes, error);
   }
 
-  /** Ends what will not be told to have ended, for the reason that what it is part of did. */
-  #abandon(span: Open, at: number, error: SpanError | undefined): void {
-    const isCut = !span.isTurn || span.parts.size > 0;
-    for (const part of [...span.parts]) this.#abandon(part, at, error);
-    if (isCut) this.#close(span, at, { "cellar.unfinished": true }, error);
-    else this.#close(span, span.last, {}, undefined);
+  /** Ends a span without an end event, for the reason that its parent ended. */
+  #abandon(open: Open, at: number, error: SpanError | undefined): void {
+    const isCut = !open.isTurn || open.parts.size > 0;
+    for (const part of [...open.parts]) this.#abandon(part, at, error);
+    if (isCut) this.#close(open, at, { "cellar.unfinished": true }, error);
+    else this.#close(open, open.last, {}, undefined);
   }
 
-  #close(span: Open, at: number, attributes: SpanAttributes, error: SpanError | undefined): void {
-    this.#open.delete(span.key);
-    span.parent?.parts.delete(span);
-    if (this.#runs.get(span.run) === span) this.#runs.delete(span.run);
-    const type = error === undefined ? {} : { "error.type": error.type };
-    this.#sink.end({ key: span.key, attributes: { ...attributes, ...type }, error, at });
+  #close(open: Open, at: number, attributes: SpanAttributes, error: SpanError | undefined): void {
+    const { span, key, run, parent } = open;
+    this.#open.delete(key);
+    parent?.parts.delete(open);
+    if (this.#runs.get(run) === open) this.#runs.delete(run);
+    span.setAttributes(attributesOf(attributes));
+    if (error !== undefined) {
+      const { type, message } = error;
+      span.setAttribute("error.type", type);
+      span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) });
+    }
+    span.end(timeOf(at));
   }
+}
+
+function attributesOf(attributes: SpanAttributes): Attributes {
+  return Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [
+      name,
+      typeof value === "object" ? [...value] : value,
+    ]),
+  );
+}
+
+/** A plain number could be read as time since the process began. */
+function timeOf(at: number): HrTime {
+  const seconds = Math.floor(at / 1000);
+  return [seconds, Math.min(999_999_999, Math.round((at - seconds * 1000) * 1e6))];
 }
 
 function touch(span: Open, at: number): void {
