@@ -1,6 +1,8 @@
 import { defaultExclude, defineConfig } from "vitest/config";
+import { daemonContractPlugin } from "./scripts/daemon-contract.mjs";
 
 export default defineConfig({
+  plugins: [daemonContractPlugin()],
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     exclude: [...defaultExclude, "**/*.case.test.ts"],

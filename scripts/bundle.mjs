@@ -22,6 +22,9 @@ export const VENDORED = [
   "ignore",
 ];
 
+/** What dist/protocol/daemon-contract.js has of a package. */
+const CONTRACT_INPUTS = ["node_modules/ajv/dist/runtime/ucs2length.js"];
+
 const LICENCES = "LICENSES.txt";
 const OPTIONS = {
   bundle: true,
@@ -72,7 +75,10 @@ async function vendor(build, folder) {
       js: 'import{createRequire as cellarRequire}from"node:module";const require=cellarRequire(import.meta.url);',
     },
   });
-  writeFileSync(join(outdir, LICENCES), licencesOf(folder, Object.keys(metafile.inputs)));
+  writeFileSync(
+    join(outdir, LICENCES),
+    licencesOf(folder, [...Object.keys(metafile.inputs), ...CONTRACT_INPUTS]),
+  );
   for (const path of readdirSync(dist, { recursive: true })) {
     if (!path.endsWith(".js") || path.startsWith(`vendor${sep}`)) continue;
     const file = join(dist, path);

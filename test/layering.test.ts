@@ -54,7 +54,10 @@ function read(folder: string, suffix: string): Sources {
     .map((path) => posix.join(folder, path.replaceAll("\\", "/")))
     .filter((path) => path.endsWith(suffix) && !path.includes("__pycache__"))
     .sort();
-  return new Map(paths.map((path) => [path, readFileSync(join(root, path), "utf8")]));
+  // A declaration stands for the module that the build writes.
+  return new Map(
+    paths.map((path) => [path.replace(/\.d\.ts$/, ".ts"), readFileSync(join(root, path), "utf8")]),
+  );
 }
 
 function importsOf(path: string, text: string): string[] {

@@ -9,6 +9,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { bundle } from "../bundle.mjs";
+import { writeDaemonContract } from "../daemon-contract.mjs";
 import { run } from "./command.mjs";
 import { giveToOwner, hashOf } from "./state.mjs";
 
@@ -26,7 +27,9 @@ export async function build({ root, report, state }) {
     "tsconfig.json",
     "package.json",
     "package-lock.json",
+    "protocol/schema.json",
     "scripts/bundle.mjs",
+    "scripts/daemon-contract.mjs",
   ];
   const key = hashOf(...inputs.flatMap((path) => [path, readFileSync(join(root, path))]));
   if (state.values.build === key && sources.every((path) => existsSync(outputOf(root, path)))) {
@@ -46,6 +49,7 @@ export async function build({ root, report, state }) {
     report.fatal("build", "tsc failed", "correct the errors above");
     return;
   }
+  await writeDaemonContract(root);
   await bundle(root).catch((error) => {
     report.missing("bundle", error.message, "npm ci; without it cellar exec only starts slower");
   });
@@ -75,5 +79,5 @@ function listSources(folder) {
 }
 
 function outputOf(root, source) {
-  return join(root, source.replace(/^src/, "dist").replace(/\.ts$/, ".js"));
+  return join(root, source.replace(/^src/, "dist").replace(/(\.d)?\.ts$/, ".js"));
 }

@@ -9,7 +9,7 @@ const PYTHON_PARTS = [
   "python/cellar_runner/zygote/supervisor.py",
 ];
 const PYODIDE_PARTS = [...PYTHON_PARTS, "dist/backends/pyodide/inside/process.js"];
-const OTHER_PARTS = ["package.json", "protocol/schema.json"];
+const OTHER_PARTS = ["package.json"];
 
 /** The first of Cellar's own files that is not there, or cannot be read. */
 export function missingOwnFile(

@@ -1,6 +1,5 @@
 import { connect, type Socket } from "node:net";
-import { join } from "node:path";
-import { packageVersion, surroundings } from "../../config/environment.js";
+import { packageVersion } from "../../config/environment.js";
 import { CellarError, describeError, ERROR_CODES, isCellarError } from "../../errors.js";
 import {
   MAX_DAEMON_FRAME_BYTES,
@@ -8,8 +7,8 @@ import {
   PROTOCOL_VERSION,
 } from "../../protocol/bounds.js";
 import { Channel } from "../../protocol/channel.js";
+import { daemonContract } from "../../protocol/daemon-contract.js";
 import type { NotificationMethod, Params, RequestMethod, Result } from "../../protocol/messages.js";
-import { schemaContract } from "../../protocol/schema-contract.js";
 import { type DaemonAddress, isInhabited } from "./address.js";
 import { livePid } from "./pid-file.js";
 
@@ -65,8 +64,7 @@ export class DaemonConnection {
     this.#socket = socket;
     // It is the waiting that holds the process, not the link.
     socket.unref();
-    const contract = schemaContract(join(surroundings().packageRoot, "protocol", "schema.json"));
-    this.#channel = new Channel(socket, contract, {
+    this.#channel = new Channel(socket, daemonContract, {
       maxFrameBytes: MAX_DAEMON_FRAME_BYTES,
       // The daemon has bounded each part of a result; together they may be more than one part may be.
       maxValues: MAX_JSON_VALUES,
