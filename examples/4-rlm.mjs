@@ -1,6 +1,7 @@
 // A recursive language model: a loop in which a model writes cells, asks a second one, and answers.
 // Both are stand-ins here, so that nothing is sent anywhere; openAIChat() is a real one.
-import { functionModel, rlm, scripted, shutdown } from "cellar";
+import { rlm, shutdown } from "cellar";
+import { functionModel, scripted } from "cellar/rlm";
 
 const reviews = ["Great lamp, very bright.", "Broke after a day.", "Bright, and it lasts."];
 

@@ -2,7 +2,8 @@
 // The answers stand here, written by hand; all else is a real run over the whole book.
 import { readFileSync, rmSync } from "node:fs";
 import { brotliDecompressSync } from "node:zlib";
-import { functionModel, rlm, scripted, shutdown } from "../dist/index.js";
+import { rlm, shutdown } from "../dist/index.js";
+import { functionModel, scripted } from "../dist/rlm/index.js";
 
 const demo = new URL("../demo/", import.meta.url);
 const cassette = new URL("moby-dick.cassette", demo);

@@ -2,11 +2,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import * as cellar from "../src/index.js";
+import * as agent from "../src/agent/index.js";
+import * as main from "../src/index.js";
+import * as recursive from "../src/rlm/index.js";
+import * as server from "../src/server/index.js";
 import { openTools, toAnthropicToolResult, toOpenAIMessages } from "../src/tools/index.js";
 
 /** The exports as code without types sees them. */
 type Loose = Readonly<Record<string, (...given: unknown[]) => unknown>>;
+const cellar = { ...main, ...agent, ...recursive, ...server };
 const loose = cellar as unknown as Loose;
 const { AgentRepl, Notebook } = cellar as unknown as Readonly<Record<string, Loose>>;
 
@@ -168,7 +172,7 @@ describe("an option of a wrong kind", () => {
 describe("an argument of a wrong kind", () => {
   it("of a sandbox is refused, and the sandbox goes on", async (context) => {
     const made = await cellar
-      .createSandbox({ ...NATIVE, backend: "native" } as cellar.REPLConfig)
+      .createSandbox({ ...NATIVE, backend: "native" } as main.REPLConfig)
       .catch((error: Error) => error);
     if (made instanceof Error) return context.skip(made.message);
     await using sandbox = made;

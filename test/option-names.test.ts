@@ -2,11 +2,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import * as cellar from "../src/index.js";
+import * as agent from "../src/agent/index.js";
+import * as main from "../src/index.js";
+import * as recursive from "../src/rlm/index.js";
+import * as server from "../src/server/index.js";
 import { openTools } from "../src/tools/index.js";
 
 /** The exports as code without types sees them. */
 type Loose = Readonly<Record<string, (...given: unknown[]) => unknown>>;
+const cellar = { ...main, ...agent, ...recursive, ...server };
 const loose = cellar as unknown as Loose;
 const { AgentRepl, Notebook, RLMSession } = cellar as unknown as Readonly<Record<string, Loose>>;
 
@@ -122,7 +126,7 @@ describe("an option that nobody knows", () => {
   });
 });
 
-async function failureOf(call: () => unknown): Promise<cellar.CellarError | undefined> {
+async function failureOf(call: () => unknown): Promise<main.CellarError | undefined> {
   try {
     await call();
   } catch (error) {

@@ -46,7 +46,7 @@ export interface TurnOptions {
   readonly text?: string | undefined;
 }
 
-export interface Turn {
+export interface AgentTurn {
   readonly number: number;
   /** For the model. */
   readonly observation: string;
@@ -165,7 +165,7 @@ export class AgentRepl implements AsyncDisposable {
   }
 
   /** Runs a cell; what came of it as the model is to see it. */
-  turn(code: string, options: TurnOptions = {}): Promise<Turn> {
+  turn(code: string, options: TurnOptions = {}): Promise<AgentTurn> {
     const { text = "", ...limits } = options ?? {};
     return this.#task(async () => {
       const wishes = requireOptions("the options of a turn", options);
@@ -179,7 +179,7 @@ export class AgentRepl implements AsyncDisposable {
     });
   }
 
-  async #observe(execution: CodeExecution, signal?: AbortSignal): Promise<Turn> {
+  async #observe(execution: CodeExecution, signal?: AbortSignal): Promise<AgentTurn> {
     const number = this.#turn;
     const output = outputText(execution, this.#renderer);
     const { stdout, stderr } = execution.omitted;

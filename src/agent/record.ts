@@ -3,7 +3,7 @@ import type { ISandbox } from "../backends/backend.js";
 import { CellarError, describeError, isCellarError } from "../errors.js";
 import { AGENT_FUNCTIONS } from "../protocol/agent/functions.js";
 import { type Finding, findingSchema } from "../protocol/agent/messages.js";
-import { decodeValue, encodeValue, type Json, Opaque } from "../protocol/values.js";
+import { decodeValue, encodeValue, type Json, UnconvertedValue } from "../protocol/values.js";
 
 const VERSION = 1;
 /** Of variables: from here on a checkpoint is large, and from there on too large. */
@@ -83,7 +83,7 @@ async function pack(
 ): Promise<{ readonly value: Json } | { readonly reason: string }> {
   try {
     const value = await sandbox.getVariable(name);
-    const opaque = opaqueIn(value);
+    const opaque = unconvertedIn(value);
     if (opaque?.items !== undefined) return { reason: "it is too long for a checkpoint" };
     if (opaque !== undefined) return { reason: `${opaque.type} has no form in JSON` };
     return { value: encodeValue(value) };
@@ -94,8 +94,8 @@ async function pack(
 }
 
 /** A part of a value that only its session knows. */
-function opaqueIn(value: unknown): Opaque | undefined {
-  if (value instanceof Opaque) return value;
+function unconvertedIn(value: unknown): UnconvertedValue | undefined {
+  if (value instanceof UnconvertedValue) return value;
   if (Array.isArray(value)) return firstOf(value);
   if (value instanceof Map) return firstOf([...value.keys(), ...value.values()]);
   if (value instanceof Set) return firstOf([...value]);
@@ -105,9 +105,9 @@ function opaqueIn(value: unknown): Opaque | undefined {
   return undefined;
 }
 
-function firstOf(values: readonly unknown[]): Opaque | undefined {
+function firstOf(values: readonly unknown[]): UnconvertedValue | undefined {
   for (const value of values) {
-    const found = opaqueIn(value);
+    const found = unconvertedIn(value);
     if (found !== undefined) return found;
   }
   return undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { decodeValue, encodeValue, Opaque } from "./values.js";
+import { decodeValue, encodeValue, UnconvertedValue } from "./values.js";
 
 function decodeText(text: string): unknown {
   return decodeValue(JSON.parse(text));
@@ -72,7 +72,7 @@ describe("decodeValue", () => {
 
   test("says at the end of a cut data frame that it is cut", () => {
     const frame = { $: "dataframe", columns: ["a"], rows: [[1]], shape: [900, 1], truncated: true };
-    const note = new Opaque("truncated", "only the first 1 of 900 are here");
+    const note = new UnconvertedValue("truncated", "only the first 1 of 900 are here");
     expect(decodeValue(frame)).toEqual([{ a: 1 }, note]);
   });
 
@@ -104,19 +104,21 @@ describe("decodeValue", () => {
 
   test.each(opaque)("describes %j", (value, type, text) => {
     const decoded = decodeValue(value);
-    expect(decoded).toBeInstanceOf(Opaque);
-    expect(decoded).toEqual(new Opaque(type, text));
+    expect(decoded).toBeInstanceOf(UnconvertedValue);
+    expect(decoded).toEqual(new UnconvertedValue(type, text));
   });
 
   test("keeps what arrived of a cut collection", () => {
     const cut = { $: "truncated", type: "list", length: 9, text: "the first 2 of 9 items" };
     const items = [1, { $: "int", v: "7" }];
-    expect(decodeValue({ ...cut, v: items })).toEqual(new Opaque("list", cut.text, [1, 7n]));
+    expect(decodeValue({ ...cut, v: items })).toEqual(
+      new UnconvertedValue("list", cut.text, [1, 7n]),
+    );
   });
 
   test("bounds what an odd value can cost", () => {
-    expect(decodeValue({ $: "int", v: "9".repeat(200_000) })).toBeInstanceOf(Opaque);
-    const text = decodeValue({ $: "odd", v: "x".repeat(100_000) }) as Opaque;
+    expect(decodeValue({ $: "int", v: "9".repeat(200_000) })).toBeInstanceOf(UnconvertedValue);
+    const text = decodeValue({ $: "odd", v: "x".repeat(100_000) }) as UnconvertedValue;
     expect(text.text.length).toBeLessThan(300);
   });
 
@@ -211,7 +213,7 @@ describe("encodeValue", () => {
       { p: Promise.resolve() },
       'value["p"] cannot go into the sandbox: a Promise',
     ],
-    ["a description", [new Opaque("file", "<file>")], "value[0]"],
+    ["a description", [new UnconvertedValue("file", "<file>")], "value[0]"],
     ["something inside a map", new Map([["k", new Set([Symbol("s")])]]), 'value["k"][0]'],
   ];
 

@@ -15,7 +15,7 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 /** A Python value that has no JavaScript form, or not all of it: what it was, and how it looked. */
-export class Opaque {
+export class UnconvertedValue {
   readonly type: string;
   readonly text: string;
   /** What arrived of a collection that was cut; the pairs of a dict. */
@@ -32,14 +32,14 @@ export class Opaque {
   }
 }
 
-/** The JavaScript form of a tagged value from inside. Never throws: what is odd becomes Opaque. */
+/** The JavaScript form of a tagged value from inside. Never throws: what is odd becomes UnconvertedValue. */
 export function decodeValue(input: unknown): unknown {
   return decode(input, 0);
 }
 
 function decode(input: unknown, depth: number): unknown {
   if (input === null || typeof input !== "object") return input;
-  if (depth > MAX_VALUE_DEPTH) return new Opaque("truncated", "nested too deep");
+  if (depth > MAX_VALUE_DEPTH) return new UnconvertedValue("truncated", "nested too deep");
   if (Array.isArray(input)) return input.map((item) => decode(item, depth + 1));
   if (Object.hasOwn(input, TAG)) return decodeTagged(input as Tagged, depth + 1);
   return objectOf(Object.entries(input).map(([key, item]) => [key, decode(item, depth + 1)]));
@@ -181,7 +181,7 @@ function decodeTable(tagged: Tagged, depth: number): unknown[] | undefined {
 function nameOf(label: unknown, index: number): string {
   if (Array.isArray(label)) return label.map((part) => nameOf(part, index)).join(".");
   if (label instanceof Date) return label.toISOString();
-  if (label instanceof Opaque) return label.text;
+  if (label instanceof UnconvertedValue) return label.text;
   return label !== null && typeof label === "object" ? `column ${index}` : String(label);
 }
 
@@ -190,13 +190,17 @@ function noting(items: unknown[], tagged: Tagged): unknown[] {
   if (tagged.truncated !== true) return items;
   const shape = Array.isArray(tagged.shape) ? tagged.shape : [];
   const whole = typeof shape[0] === "number" ? ` of ${shape[0]}` : "";
-  return [...items, new Opaque("truncated", `only the first ${items.length}${whole} are here`)];
+  return [
+    ...items,
+    new UnconvertedValue("truncated", `only the first ${items.length}${whole} are here`),
+  ];
 }
 
-function describe(tag: string, tagged: Tagged, items?: readonly unknown[]): Opaque {
+function describe(tag: string, tagged: Tagged, items?: readonly unknown[]): UnconvertedValue {
   const { type, text } = tagged;
-  if (tag === "cycle") return new Opaque(tag, "a reference to a value that contains this one");
-  return new Opaque(
+  if (tag === "cycle")
+    return new UnconvertedValue(tag, "a reference to a value that contains this one");
+  return new UnconvertedValue(
     typeof type === "string" ? type : tag,
     typeof text === "string" ? text : preview(tagged),
     items,
@@ -287,7 +291,7 @@ class Encoder {
     if (ArrayBuffer.isView(value)) {
       return this.#encodeItems(Array.from(value as unknown as ArrayLike<unknown>));
     }
-    if (value instanceof Opaque) return this.#encodeOpaque(value);
+    if (value instanceof UnconvertedValue) return this.#encodeUnconverted(value);
     if ("toJSON" in value && typeof value.toJSON === "function") return this.encode(value.toJSON());
     const prototype: unknown = Object.getPrototypeOf(value);
     if (prototype !== Object.prototype && prototype !== null) {
@@ -310,7 +314,7 @@ class Encoder {
     });
   }
 
-  #encodeOpaque({ type, text, items }: Opaque): Json {
+  #encodeUnconverted({ type, text, items }: UnconvertedValue): Json {
     if (!this.#takesOpaque) throw this.#refusal("it only describes a Python object");
     return items === undefined
       ? { [TAG]: "object", type, text }

@@ -1,8 +1,8 @@
-import { AgentRepl, type Turn } from "../agent/agent-repl.js";
+import { AgentRepl, type AgentTurn } from "../agent/agent-repl.js";
 import { plainOf } from "../agent/observation/plain-value.js";
 import type { AgentOptions } from "../agent/options.js";
 import type { REPLConfig, SandboxInfo } from "../backends/backend.js";
-import { Opaque } from "../protocol/values.js";
+import { UnconvertedValue } from "../protocol/values.js";
 import { BudgetExceeded } from "./budget/budget.js";
 import type { Caller } from "./budget/model-caller.js";
 import { Conversation } from "./conversation.js";
@@ -216,7 +216,7 @@ export class Loop implements AsyncDisposable {
     return { kind: "go-on", observations, notes };
   }
 
-  async #run({ signal }: Task, span: Span, code: string, text: string): Promise<Turn> {
+  async #run({ signal }: Task, span: Span, code: string, text: string): Promise<AgentTurn> {
     const part = span.child();
     part.emit({ type: "code.started", code });
     const ran = await this.#repl.turn(code, { text, signal });
@@ -298,7 +298,7 @@ function judged(answer: Answer, { judge }: Task): Said {
 }
 
 /** The answer that a cell gave, in either dialect; a text tells why there is none. */
-async function answerIn(repl: AgentRepl, ran: Turn): Promise<Answer | string | undefined> {
+async function answerIn(repl: AgentRepl, ran: AgentTurn): Promise<Answer | string | undefined> {
   if (ran.final !== undefined) {
     const { text, value } = ran.final;
     return isCutText(value) ? LONG_ANSWER : { text, value };
@@ -315,7 +315,7 @@ async function answerIn(repl: AgentRepl, ran: Turn): Promise<Answer | string | u
 
 /** A text that was too long to leave the session. */
 function isCutText(value: unknown): boolean {
-  return value instanceof Opaque && value.type === "str";
+  return value instanceof UnconvertedValue && value.type === "str";
 }
 
 function isAnswerDict(value: unknown): value is { content: unknown; ready: unknown } {

@@ -19,7 +19,7 @@ import {
 } from "./options.js";
 import { Recording } from "./replay/recording.js";
 import { telemetryListener } from "./telemetry/telemetry.js";
-import { type RunEnding, TRACE_VERSION, type TraceEvent } from "./trace/events.js";
+import { type RunStatus, TRACE_VERSION, type TraceEvent } from "./trace/events.js";
 import { type Span, Trace } from "./trace/trace.js";
 
 const DEFAULT_TURNS = 30;
@@ -28,7 +28,7 @@ const DEFAULT_DEPTH = 1;
 const LONGEST_FORM = 20_000;
 
 export interface RLMResult<T = unknown> {
-  readonly how: RunEnding;
+  readonly how: RunStatus;
   /** Null where there is none. */
   readonly answer: string | null;
   /** The answer as data, in the form of the schema when one was given. */

@@ -17,7 +17,4 @@ export {
   toOpenAIMessages,
   toOpenAIOutput,
 } from "./adapters/openai.js";
-export type { ShownOptions } from "./adapters/shown-content.js";
-export type { ReadResource } from "./resource-reading.js";
-export type { ServiceIsolation } from "./service/notebook-service.js";
-export type { Refusal, ToolAnswer, ToolCall, ToolPart } from "./tool.js";
+export type { ToolAnswer, ToolCall, ToolPart } from "./tool.js";

@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Cell, Notebook } from "../../src/index.js";
+import type { Notebook } from "../../src/index.js";
 import { type NotebookDocument, readBook } from "../../src/notebook/document/journal.js";
+import type { Cell } from "../../src/notebook/index.js";
 import { DiskStore } from "../../src/notebook/store/disk-store.js";
 import { NotebookFixture, shown, until } from "../support/notebook/notebook-fixture.js";
 import { Hosts } from "./hosts.js";

@@ -5,7 +5,7 @@ import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { afterEach } from "vitest";
 import { z } from "zod";
-import type { NotebookOptions } from "../../src/index.js";
+import type { NotebookOptions } from "../../src/notebook/index.js";
 
 const SCRIPT = fileURLToPath(new URL("host.mjs", import.meta.url));
 

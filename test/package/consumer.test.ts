@@ -19,8 +19,9 @@ import { Loopback } from "./loopback.js";
 const HEAVIEST_MB = 45;
 
 const TYPES = [
-  'export * from "cellar";',
-  'export * from "cellar/tools";',
+  ...["", "/notebook", "/agent", "/rlm", "/server", "/tools"].map(
+    (entry, index) => `export * as entry${index} from "cellar${entry}";`,
+  ),
   'import { createSandbox } from "cellar";',
   "await using sandbox = await createSandbox();",
   "console.log((await sandbox.execute('1')).duration.toFixed());",

@@ -1,7 +1,8 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { NativeRuntime, openAIChat, type RLMResult, scripted } from "../../src/index.js";
+import { NativeRuntime, openAIChat } from "../../src/index.js";
+import { type RLMResult, scripted } from "../../src/rlm/index.js";
 import { FakeServer } from "../support/rlm/fake-model-server.js";
 import { fence, openFixture } from "./rlm-fixture.js";
 

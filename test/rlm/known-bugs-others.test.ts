@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, expect, it } from "vitest";
-import { scripted } from "../../src/index.js";
+import { scripted } from "../../src/rlm/index.js";
 import { fence, openFixture } from "./rlm-fixture.js";
 
 const { ask, runtime } = await openFixture();

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { type ISandbox, type REPLConfig, scripted } from "../../src/index.js";
+import type { ISandbox, REPLConfig } from "../../src/index.js";
+import { scripted } from "../../src/rlm/index.js";
 import { openSandbox } from "../specification/sandbox-kinds.js";
 import { fence, openFixture, text } from "./rlm-fixture.js";
 

@@ -2,18 +2,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach } from "vitest";
+import { type CodeExecution, type NativeRuntime, rlm, shutdown } from "../../src/index.js";
 import {
-  type CodeExecution,
-  type NativeRuntime,
   type Price,
   type RLMOptions,
   type RLMResult,
-  rlm,
   type ScriptedAnswer,
   type ScriptedModel,
   scripted,
-  shutdown,
-} from "../../src/index.js";
+} from "../../src/rlm/index.js";
 import { openNativeRuntime } from "../support/native-runtime.js";
 
 export const text = (run: CodeExecution): string | undefined => run.result?.["text/plain"];

@@ -1,4 +1,4 @@
-import { type Json, Opaque } from "../../protocol/values.js";
+import { type Json, UnconvertedValue } from "../../protocol/values.js";
 
 /** Both forms are written by recursion. */
 const MAX_DEPTH = 100;
@@ -73,7 +73,7 @@ class Plainer {
     if (value instanceof Set) return this.#items([...value], path);
     if (value instanceof Map) return this.#map(value, path);
     if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
-    if (value instanceof Opaque) return this.#opaque(value, path);
+    if (value instanceof UnconvertedValue) return this.#unconverted(value, path);
     if (ArrayBuffer.isView(value)) return this.#view(value, path);
     if (value instanceof ArrayBuffer) return `<${value.byteLength} bytes>`;
     if ("toJSON" in value && typeof value.toJSON === "function") {
@@ -84,7 +84,8 @@ class Plainer {
 
   #items(items: readonly unknown[], path: Path): Json[] {
     const last = items.at(-1);
-    const isCut = last instanceof Opaque && last.type === "truncated" && last.items === undefined;
+    const isCut =
+      last instanceof UnconvertedValue && last.type === "truncated" && last.items === undefined;
     // The note that ends a cut array would spoil the table that its rows make.
     if (isCut) this.#note(path, last.text);
     const whole = isCut ? items.slice(0, -1) : items;
@@ -119,7 +120,7 @@ class Plainer {
     );
   }
 
-  #opaque({ type, text, items }: Opaque, path: Path): Json {
+  #unconverted({ type, text, items }: UnconvertedValue, path: Path): Json {
     if (items === undefined) return this.#text(text);
     this.#note(path, `${type}: ${text}`);
     return items.map((item, index) => this.plain(item, [...path, index]));
@@ -134,7 +135,7 @@ class Plainer {
 /** Python's True, 1 and None as keys are read as their words; other objects have no name. */
 function nameOf(key: unknown): string | undefined {
   if (key instanceof Date) return key.toISOString();
-  if (key instanceof Opaque) return key.text;
+  if (key instanceof UnconvertedValue) return key.text;
   return key !== null && typeof key === "object" ? undefined : String(key);
 }
 

@@ -1,6 +1,6 @@
 import { decode } from "@toon-format/toon";
 import { describe, expect, it } from "vitest";
-import { decodeValue, type Json, Opaque } from "../../protocol/values.js";
+import { decodeValue, type Json, UnconvertedValue } from "../../protocol/values.js";
 import { plainOf } from "./plain-value.js";
 import { loadTokenizer } from "./tokens.js";
 import { Renderer } from "./toon.js";
@@ -126,7 +126,11 @@ describe("what JSON has no form for", () => {
     ["no number", [Number.NaN, Number.NEGATIVE_INFINITY], ["NaN", "-Infinity"]],
     ["bytes", new Uint8Array(5), "<5 bytes>"],
     ["numbers in an array of their own", new Float64Array([1, 2]), [1, 2]],
-    ["an object of Python", { model: new Opaque("Model", "<Model m>") }, { model: "<Model m>" }],
+    [
+      "an object of Python",
+      { model: new UnconvertedValue("Model", "<Model m>") },
+      { model: "<Model m>" },
+    ],
     ["nothing", { a: undefined }, { a: null }],
   ])("%s", (_, value, expected) => {
     expect(plainOf(value)).toEqual({ value: expected, notes: [], isToonable: true });
@@ -162,7 +166,7 @@ describe("what JSON has no form for", () => {
     expect(renderer.render(table).text).toBe(
       "[2]{a,b}:\n  1,x\n  2,y\n(only the first 2 of 900 are here)",
     );
-    const nested = { part: [new Opaque("truncated", "only the first 0 are here")] };
+    const nested = { part: [new UnconvertedValue("truncated", "only the first 0 are here")] };
     expect(plainOf(nested)).toMatchObject({
       value: { part: [] },
       notes: ["part: only the first 0 are here"],
@@ -170,7 +174,7 @@ describe("what JSON has no form for", () => {
   });
 
   it("a collection that was cut keeps what arrived of it", () => {
-    const { text } = renderer.render([new Opaque("list", "list of 5000", [1, 2])]);
+    const { text } = renderer.render([new UnconvertedValue("list", "list of 5000", [1, 2])]);
     expect(text).toContain("([0]: list: list of 5000)");
   });
 });

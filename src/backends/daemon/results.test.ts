@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DaemonHome, SMALL } from "../../../test/support/daemon-home.js";
 import { openNativeRuntime } from "../../../test/support/native-runtime.js";
-import { Opaque } from "../../protocol/values.js";
+import { UnconvertedValue } from "../../protocol/values.js";
 import type { Output } from "../backend.js";
 import type { DaemonRuntime } from "./runtime.js";
 
@@ -130,8 +130,8 @@ describe("results through the daemon", () => {
     await using sandbox = await runtime.createSandbox(SMALL);
     await sandbox.execute("class A: pass\nthings = [object(), {1: A()}, {2, 3}, 2**80, b'x']");
     const things = (await sandbox.getVariable("things")) as unknown[];
-    expect(things[0]).toBeInstanceOf(Opaque);
-    expect((things[1] as Map<unknown, unknown>).get(1)).toBeInstanceOf(Opaque);
+    expect(things[0]).toBeInstanceOf(UnconvertedValue);
+    expect((things[1] as Map<unknown, unknown>).get(1)).toBeInstanceOf(UnconvertedValue);
     expect(things.slice(2)).toEqual([new Set([2, 3]), 2n ** 80n, new Uint8Array([120])]);
   });
 });

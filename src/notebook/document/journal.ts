@@ -4,9 +4,9 @@ import { describeOwner, heldHere, livenessOfOwner, type Owner } from "../store/o
 import {
   type BlobRef,
   blobKey,
+  type HeadRevision,
   type NotebookId,
   type NotebookStore,
-  type StoredHead,
 } from "../store/store.js";
 import { BlobCollector } from "./blob-collector.js";
 import { balanced, blobsOf, type CellRecord, readPage } from "./cell-records.js";
@@ -51,7 +51,7 @@ export class Journal {
     plan: JournalPlan,
     document: NotebookDocument,
     rev: number,
-    stored: StoredHead | undefined,
+    stored: HeadRevision | undefined,
   ) {
     this.#plan = plan;
     this.#book = document;
@@ -232,7 +232,7 @@ export class Journal {
       throw this.#close(document?.owner ?? undefined, conflict);
     }
     this.#book = document;
-    this.#rev = (stored as StoredHead).rev;
+    this.#rev = (stored as HeadRevision).rev;
     this.#isUncertain = false;
     this.#discard(before);
   }
@@ -290,7 +290,7 @@ export function blobsIn({ pages, snapshots, aside }: NotebookDocument): BlobRef[
 }
 
 export async function readBook(
-  stored: StoredHead,
+  stored: HeadRevision,
   { store, id }: Pick<JournalPlan, "store" | "id">,
 ): Promise<NotebookDocument> {
   const { cells, ...head } = parseHead(stored.head, nameOf(id));
@@ -304,7 +304,7 @@ export async function readBook(
 
 async function nextBook(
   plan: JournalPlan,
-  stored: StoredHead | undefined,
+  stored: HeadRevision | undefined,
 ): Promise<NotebookDocument> {
   const { id, owner, takeover, create } = plan;
   if (stored === undefined) {

@@ -17,7 +17,7 @@ import { Envelope, type Upgrade } from "./envelope.js";
 import { checkId, checkName, folderName, nameOfFolder } from "./names.js";
 import { currentOwner, heldHere, livenessOfOwner, type Owner } from "./owner.js";
 import { headName, isStill, look, publish, removeAll, type Seen, seeAside } from "./revisions.js";
-import type { HeadStore, NotebookId, StoredHead } from "./store.js";
+import type { HeadRevision, HeadStore, NotebookId } from "./store.js";
 import { deleterIn, stillDeleting, TOMBSTONE_BYTES, tombstone } from "./tombstone.js";
 
 /** What a notebook of another program is kept in. */
@@ -56,7 +56,7 @@ export class DiskHeads implements HeadStore {
     return join(this.#root, folderName(user), folderName(session));
   }
 
-  async get(id: NotebookId): Promise<StoredHead | undefined> {
+  async get(id: NotebookId): Promise<HeadRevision | undefined> {
     const folder = this.folderOf(id);
     try {
       return await this.#read(id, folder);
@@ -178,7 +178,7 @@ export class DiskHeads implements HeadStore {
     }
   }
 
-  async #read(id: NotebookId, folder: string): Promise<StoredHead | undefined> {
+  async #read(id: NotebookId, folder: string): Promise<HeadRevision | undefined> {
     for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
       const { names, newest, latest, aside } = await look(folder);
       await this.#temps.sweep(folder, names);

@@ -28,7 +28,7 @@ export interface BlobStore {
   adopt?(ref: BlobRef, from: BlobStore): Promise<boolean>;
 }
 
-export interface StoredHead {
+export interface HeadRevision {
   /** Counts the commits of this head, from 1. */
   readonly rev: number;
   readonly head: unknown;
@@ -39,7 +39,7 @@ export interface StoredHead {
 /** The one mutable thing of a notebook: a small document that is only ever replaced as a whole. */
 export interface HeadStore {
   /** The newest committed head; undefined where there is none. Linearizable. */
-  get(id: NotebookId): Promise<StoredHead | undefined>;
+  get(id: NotebookId): Promise<HeadRevision | undefined>;
   /** The newest revision, 0 where there is none. Cheap, changes nothing. Linearizable. */
   revision(id: NotebookId): Promise<number>;
   /** Durable when answered. Fails with `CONFLICT` unless the head is still at `expected`; 0 makes it. */

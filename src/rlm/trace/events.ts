@@ -3,7 +3,7 @@ import { z } from "zod";
 /** The first event of a run says which form its events have. */
 export const TRACE_VERSION = 1;
 
-export const RUN_ENDINGS = [
+export const RUN_STATUSES = [
   "answered",
   "out-of-turns",
   "out-of-budget",
@@ -11,7 +11,7 @@ export const RUN_ENDINGS = [
   "failed",
 ] as const;
 
-export type RunEnding = (typeof RUN_ENDINGS)[number];
+export type RunStatus = (typeof RUN_STATUSES)[number];
 
 const MAX_NAME = 1_000;
 
@@ -101,7 +101,7 @@ export const traceEventSchema = z.discriminatedUnion("type", [
   event("budget", { left }),
   event("compaction", { messages: count, tokensBefore: count, tokensAfter: count }),
   event("run.ended", {
-    how: z.enum(RUN_ENDINGS),
+    how: z.enum(RUN_STATUSES),
     answer: z.string().nullable(),
     error: failure.optional(),
     usage: z.object({ calls: count, ...tokens, cost }),

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { type Cell, type CellState, type LimitSettings, Notebook } from "../../../src/index.js";
+import { type LimitSettings, Notebook } from "../../../src/index.js";
+import type { Cell, CellState } from "../../../src/notebook/index.js";
 import { type CellRecord, outputSchema, type RunState, type SideRecord } from "./record.js";
 import type { Surroundings } from "./surroundings.js";
 

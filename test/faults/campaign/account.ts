@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Cell, Notebook } from "../../../src/index.js";
+import type { Notebook } from "../../../src/index.js";
+import type { Cell } from "../../../src/notebook/index.js";
 
 /** A cell as a process that has the notebook open sees it. */
 export interface SeenCell {

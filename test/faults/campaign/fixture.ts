@@ -10,7 +10,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Notebook, type NotebookOptions, shutdown } from "../../../src/index.js";
+import { Notebook, shutdown } from "../../../src/index.js";
+import type { NotebookOptions } from "../../../src/notebook/index.js";
 import { DEADLINE_MS, Holder } from "./holder.js";
 import type { HolderOrder } from "./holder-program.js";
 import type { Findings } from "./model.js";

@@ -5,9 +5,9 @@ import {
   type ISandbox,
   isCellarError,
   Notebook,
-  type NotebookOptions,
   shutdown,
 } from "../../../src/index.js";
+import type { NotebookOptions } from "../../../src/notebook/index.js";
 import { type Account, accountOf } from "./account.js";
 import { storeOf, type Variant } from "./variants.js";
 

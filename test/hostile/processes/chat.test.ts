@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type ChatServer, functionModel, type ModelRequest, shutdown } from "../../../src/index.js";
+import { shutdown } from "../../../src/index.js";
+import { functionModel, type ModelRequest } from "../../../src/rlm/index.js";
+import type { ChatServer } from "../../../src/server/index.js";
 import { CHAT, fence, question, say, serve } from "../../support/chat-server.js";
 import { needWalls } from "../attack-fixture.js";
 import { CONFIG, descendants } from "../attack-runner.js";

@@ -1,10 +1,10 @@
 import { CellarError } from "../../../src/errors.js";
 import type {
   BlobStore,
+  HeadRevision,
   HeadStore,
   NotebookId,
   NotebookStore,
-  StoredHead,
 } from "../../../src/notebook/store/store.js";
 
 /** A store whose disk fails when it is told to. */
@@ -18,7 +18,7 @@ export class FaultyStore implements NotebookStore {
   }
 
   readonly heads: HeadStore = {
-    get: async (id): Promise<StoredHead | undefined> => {
+    get: async (id): Promise<HeadRevision | undefined> => {
       if (this.fault === "blind") throw broken();
       return await this.#inner.heads.get(id);
     },
