@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, relative, sep } from "node:path";
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -41,6 +41,15 @@ export async function bundle(folder = root) {
   const { build } = await import("esbuild");
   await bundleFastExec(build, join(folder, "dist", "cli", "fast-exec.js"));
   await vendor(build, folder);
+  copyAssets(folder);
+}
+
+/** Puts each `assets` folder of the source beside the compiled modules that read it. */
+function copyAssets(folder) {
+  for (const path of readdirSync(join(folder, "src"), { recursive: true })) {
+    if (basename(path) !== "assets") continue;
+    cpSync(join(folder, "src", path), join(folder, "dist", path), { recursive: true });
+  }
 }
 
 /** Puts the fast way of `cellar exec` into one file: loading many takes longer than a cell. */

@@ -80,6 +80,13 @@ export function packageVersion(): string {
   return isPlain(described) ? String(described.version) : "unknown";
 }
 
+/** A file in the `assets` folder beside a module, which the build copies to `dist`. */
+export function readAsset(name: string, module: string): string {
+  const file = new URL(`assets/${name}`, module);
+  if (!existsSync(file)) throw incomplete(`at ${fileURLToPath(file)}`);
+  return readFileSync(file, "utf8");
+}
+
 /** `TERM_PROGRAM` and its like, for programs that draw on a terminal. */
 export function terminalEnvironment(): Readonly<Record<string, string | undefined>> {
   const { TERM, TERM_PROGRAM, KITTY_WINDOW_ID, NO_COLOR, LC_TERMINAL } = process.env;

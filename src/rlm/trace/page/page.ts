@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
+import { readAsset } from "../../../config/environment.js";
 import { requireList, requireOptions } from "../../../config/kinds.js";
 import type { TraceEvent } from "../events.js";
 import { type Spending, spendingByDepth, sum, type TraceNode, traceTree } from "../tree.js";
 import { openNode, type Scale, spellCost, spellTokens } from "./node.js";
-import { PAGE_SCRIPT } from "./script.js";
-import { PAGE_STYLE } from "./style.js";
 import { escapeHtml, gistOf, spellNumber, spellTime } from "./text.js";
 
 /** Browsers put what is nested deeper beside its parent anyway. */
@@ -22,17 +21,18 @@ export function renderTracePage(events: readonly TraceEvent[]): string {
   const longest = Math.floor(TEXT_OF_A_PAGE / Math.max(events.length, 1));
   const block = Math.max(SHORTEST_BLOCK, Math.min(LONGEST_BLOCK, longest));
   const sections = runs.map((run) => renderRun(run, block));
+  const script = readAsset("script.js", import.meta.url);
   const title = gistOf(questionIn(events) ?? "", 60);
   return [
     "<!doctype html>",
     '<html lang="en">',
     "<head>",
     '<meta charset="utf-8">',
-    `<meta http-equiv="Content-Security-Policy" content="${policy()}">`,
+    `<meta http-equiv="Content-Security-Policy" content="${policy(script)}">`,
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="referrer" content="no-referrer">',
     `<title>${title === "" ? "Trace" : `Trace: ${escapeHtml(title)}`}</title>`,
-    `<style>${PAGE_STYLE}</style>`,
+    `<style>${readAsset("style.css", import.meta.url)}</style>`,
     "</head>",
     "<body>",
     "<header><b>Trace</b>",
@@ -42,15 +42,15 @@ export function renderTracePage(events: readonly TraceEvent[]): string {
     '<button id="close-all" type="button">Close all</button>',
     "</header>",
     `<main>${sections.length === 0 ? "<p>This trace is empty.</p>" : sections.join("\n")}</main>`,
-    `<script>${PAGE_SCRIPT}</script>`,
+    `<script>${script}</script>`,
     "</body>",
     "</html>",
     "",
   ].join("\n");
 }
 
-function policy(): string {
-  const hash = createHash("sha256").update(PAGE_SCRIPT).digest("base64");
+function policy(script: string): string {
+  const hash = createHash("sha256").update(script).digest("base64");
   return [
     "default-src 'none'",
     "style-src 'unsafe-inline'",

@@ -1,5 +1,4 @@
-/** Runs in the browser. The page names its hash, and no other script runs there. */
-export const PAGE_SCRIPT = `
+/* Runs in the browser. The page's policy has its hash, so no other script runs there. */
 (() => {
   const box = document.getElementById("search");
   const told = document.getElementById("found");
@@ -14,7 +13,10 @@ export const PAGE_SCRIPT = `
     let text = texts.get(node);
     if (text === undefined) {
       const parts = node.querySelectorAll(":scope > summary > .what, :scope > .own");
-      text = [...parts].map((part) => part.textContent).join("\\n").toLowerCase();
+      text = [...parts]
+        .map((part) => part.textContent)
+        .join("\n")
+        .toLowerCase();
       texts.set(node, text);
     }
     return text;
@@ -46,7 +48,7 @@ export const PAGE_SCRIPT = `
         up.open = true;
       }
     }
-    told.textContent = hits.length === 1 ? "1 found" : hits.length + " found";
+    told.textContent = hits.length === 1 ? "1 found" : `${hits.length} found`;
   };
 
   const go = (step) => {
@@ -57,7 +59,7 @@ export const PAGE_SCRIPT = `
     node.classList.add("here");
     node.open = true;
     node.scrollIntoView({ block: "center" });
-    told.textContent = at + 1 + " of " + hits.length;
+    told.textContent = `${at + 1} of ${hits.length}`;
   };
 
   let timer;
@@ -70,10 +72,12 @@ export const PAGE_SCRIPT = `
     event.preventDefault();
     go(event.shiftKey && at >= 0 ? -1 : 1);
   });
-  for (const [id, isOpen] of [["open-all", true], ["close-all", false]]) {
+  for (const [id, isOpen] of [
+    ["open-all", true],
+    ["close-all", false],
+  ]) {
     document.getElementById(id).addEventListener("click", () => {
       for (const node of nodes) node.open = isOpen;
     });
   }
 })();
-`;
