@@ -1,17 +1,19 @@
 """Long outputs of earlier cells as files, where the host cannot mount them."""
 
+from __future__ import annotations
+
 import os
 import tempfile
 
 MOUNT = "/spilled"
 
 
-def spilled_folder():
+def spilled_folder() -> str:
     """Where they are: the host's mount, or a folder of the session's own."""
     return MOUNT if os.path.isdir(MOUNT) else os.path.join(tempfile.gettempdir(), "spilled")
 
 
-def keep_spilled(given):
+def keep_spilled(given: dict[str, str]) -> None:
     """Writes one of them; the name is a single one, without a folder."""
     name = os.path.basename(given["name"])
     folder = spilled_folder()
