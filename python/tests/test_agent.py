@@ -30,7 +30,7 @@ class AgentCellCase(CellCase):
         self.interpreter.builtins = self.agent.functions()
 
     def run_cell(self, code):
-        self.agent.begin_cell()
+        self.agent.begin_cell(code)
         return super().run_cell(code)
 
     def final(self, code):
@@ -198,7 +198,7 @@ class ReportTest(AgentCase):
         self.give(TEXT)
         self.peek()
         self.mark_finding("one", source="line 1")
-        self.agent.begin_cell()
+        self.agent.begin_cell("")
         self.peek()
         self.mark_finding("two")
         report = self.agent.report()
@@ -218,7 +218,7 @@ class ReportTest(AgentCase):
         self.assertTrue(preview.endswith("word\u2026"), preview)
         with self.assertRaises(ValueError):
             self.grep("x" * 1_000_000)
-        self.agent.begin_cell()
+        self.agent.begin_cell("")
         with self.assertRaises(ValueError):
             self.grep("x" * 1_000_000)
         self.assertEqual(len(self.calls()[0]["arguments"]["pattern"]), 100)

@@ -12,12 +12,12 @@ class SpilledTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = os.path.join(folder.name, "spilled")
-        patch = mock.patch.object(spilled, "spilled_folder", lambda: self.folder)
+        patch = mock.patch.object(spilled, "folder", lambda: self.folder)
         patch.start()
         self.addCleanup(patch.stop)
 
     def test_a_text_is_kept_under_its_name_alone(self):
-        spilled.keep_spilled({"name": "../../turn_1.txt", "text": "long \ud800"})
+        spilled.keep("../../turn_1.txt", "long \ud800")
         self.assertEqual(os.listdir(self.folder), ["turn_1.txt"])
 
     def test_what_a_cell_put_in_its_way_is_told(self):
@@ -25,7 +25,7 @@ class SpilledTest(unittest.TestCase):
             pass
         # An OSError would mean that the channel is broken, and end the session.
         with self.assertRaisesRegex(ValueError, "cannot write to .*spilled"):
-            spilled.keep_spilled({"name": "turn_1.txt", "text": "long"})
+            spilled.keep("turn_1.txt", "long")
 
 
 if __name__ == "__main__":

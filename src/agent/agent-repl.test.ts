@@ -178,6 +178,17 @@ describe("an agent's REPL", () => {
     await expect(other.restore({})).rejects.toThrow(/no checkpoint/);
   });
 
+  it("tells answers that were written before any output was seen", async () => {
+    const repl = await start({ context: TEXT });
+    const isLiteral = async (code: string, continues?: boolean) =>
+      (await repl.turn(code, { continues })).isLiteralAnswer;
+    expect(await isLiteral("print(grep('whale'))\nFINAL('two')")).toBe(true);
+    expect(await isLiteral("n = 2\nprint(n)")).toBe(false);
+    expect(await isLiteral("FINAL(n)", true)).toBe(true);
+    expect(await isLiteral("FINAL(n)")).toBe(false);
+    expect(await isLiteral("answer = {'content': 'two', 'ready': True}")).toBe(true);
+  });
+
   it("still has the files of long outputs after going back", async () => {
     const repl = await start();
     const record = await repl.checkpoint();
@@ -230,6 +241,10 @@ describe("an agent's REPL in Pyodide", () => {
     const { spilled } = await repl.turn("print('long line\\n' * 2000)");
     const again = await repl.turn(`peek(9, file="${spilled?.path}")`);
     expect(again.observation).toContain("long line");
-    expect((await repl.turn("FINAL('done')")).final?.value).toBe("done");
+    const record = await repl.checkpoint();
+    const done = await repl.turn("FINAL('done')");
+    expect([done.final?.value, done.isLiteralAnswer]).toEqual(["done", true]);
+    await repl.restore(record);
+    expect((await repl.turn("grep('ship')")).calls.map(({ id }) => id)).toEqual(["G2"]);
   });
 });

@@ -13,7 +13,7 @@ import type { AgentCall, Finding } from "../protocol/messages.js";
 import { answerOf, type FinalAnswer } from "./observation/answer.js";
 import { outputText, remarks } from "./observation/observation.js";
 import { Spill, type Spilled } from "./observation/spill.js";
-import { defaultSpillDir } from "./observation/spill-folder.js";
+import { usualSpillDir } from "./observation/spill-folder.js";
 import { Renderer } from "./observation/toon.js";
 import { type AgentOptions, type AgentPlan, planAgent } from "./options.js";
 import {
@@ -44,6 +44,8 @@ export interface TurnOptions {
   readonly signal?: AbortSignal | undefined;
   /** What the model wrote around its code: results that it names count as looked into. */
   readonly text?: string | undefined;
+  /** The code comes from the same response as the turn before: its author saw no output between them. */
+  readonly continues?: boolean | undefined;
 }
 
 export interface AgentTurn {
@@ -58,6 +60,8 @@ export interface AgentTurn {
   readonly redacted: Found;
   readonly calls: readonly AgentCall[];
   readonly findings: readonly Finding[];
+  /** Whether it answers only with constants that were written before their author saw any output. */
+  readonly isLiteralAnswer: boolean;
 }
 
 /** A Python in which an agent explores a context that the model never sees as a whole. */
@@ -99,7 +103,7 @@ export class AgentRepl implements AsyncDisposable {
     const session = await AgentSession.open(plan.config, context);
     try {
       const spill = await Spill.open({
-        dir: plan.spillDir ?? defaultSpillDir(),
+        dir: plan.spillDir ?? usualSpillDir(),
         session: plan.session ?? `s-${randomBytes(8).toString("hex")}`,
         mount: session.spillPath,
         cap: plan.outputCap,
@@ -169,7 +173,7 @@ export class AgentRepl implements AsyncDisposable {
     const { text = "", ...limits } = options ?? {};
     return this.#task(async () => {
       const wishes = requireOptions("the options of a turn", options);
-      checkNames("turn", wishes, { timeout: true, signal: true, text: true });
+      checkNames("turn", wishes, { timeout: true, signal: true, text: true, continues: true });
       requireText("text", text);
       checkSource(code, limits);
       const execution = await this.#session.sandbox.execute(code, limits);
@@ -208,6 +212,7 @@ export class AgentRepl implements AsyncDisposable {
       redacted,
       calls,
       findings,
+      isLiteralAnswer: execution.agent?.literal_answer ?? false,
     };
   }
 
@@ -334,7 +339,7 @@ export class AgentRepl implements AsyncDisposable {
   async #end(): Promise<void> {
     await this.cancel();
     await this.#queue.run(() => this.#session[Symbol.asyncDispose]());
-    if (this.#plan.session === undefined) await this.#spill.removeIfEmpty();
+    if (this.#plan.session === undefined) await this.#spill.leave();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ISandbox } from "../backends/backend.js";
+import type { AgentSandbox } from "../backends/backend.js";
 import { CellarError, describeError, isCellarError } from "../errors.js";
 import { AGENT_FUNCTIONS } from "../protocol/agent/functions.js";
 import { type Finding, findingSchema } from "../protocol/agent/messages.js";
@@ -12,9 +12,6 @@ const LARGEST_BYTES = 100 * 1024 * 1024;
 export const MOST_FINDINGS = 500;
 /** A number that a cell made up must not use them all up. */
 const HIGHEST_NUMBER = 1_000_000;
-
-/** Under this name a session gives and takes what the functions of an agent remember. */
-const AGENT_STATE = "__agent__";
 
 const recordSchema = z.strictObject({
   version: z.literal(VERSION),
@@ -48,7 +45,7 @@ export function readRecord(value: unknown): AgentRecord {
 type Variables = Pick<AgentRecord, "variables" | "skipped" | "agent" | "warning">;
 
 /** What of a session's variables can be written as JSON, and what cannot and why. */
-export async function packVariables(sandbox: ISandbox): Promise<Variables> {
+export async function packVariables(sandbox: AgentSandbox): Promise<Variables> {
   const variables: Record<string, Json> = {};
   const skipped: { name: string; type: string; reason: string }[] = [];
   let bytes = 0;
@@ -67,7 +64,7 @@ export async function packVariables(sandbox: ISandbox): Promise<Variables> {
     bytes += size;
     variables[name] = packed.value;
   }
-  const agent = encodeValue(await sandbox.getVariable(AGENT_STATE));
+  const agent = encodeValue(await sandbox.getAgentState());
   const megabytes = Math.round(bytes / 1024 / 1024);
   return {
     variables,
@@ -78,7 +75,7 @@ export async function packVariables(sandbox: ISandbox): Promise<Variables> {
 }
 
 async function pack(
-  sandbox: ISandbox,
+  sandbox: AgentSandbox,
   name: string,
 ): Promise<{ readonly value: Json } | { readonly reason: string }> {
   try {
@@ -115,7 +112,7 @@ function firstOf(values: readonly unknown[]): UnconvertedValue | undefined {
 
 /** Puts the variables of a record into a new session; gives the names that were refused. */
 export async function unpackVariables(
-  sandbox: ISandbox,
+  sandbox: AgentSandbox,
   { variables, agent }: AgentRecord,
 ): Promise<readonly string[]> {
   const refused: string[] = [];
@@ -124,7 +121,7 @@ export async function unpackVariables(
     if (Object.hasOwn(AGENT_FUNCTIONS, name)) refused.push(name);
     else await sandbox.setVariable(name, decodeValue(value));
   }
-  await sandbox.setVariable(AGENT_STATE, decodeValue(agent));
+  await sandbox.setAgentState(decodeValue(agent));
   return refused;
 }
 
@@ -141,14 +138,14 @@ export function findingsIn({ agent }: Pick<AgentRecord, "agent">): Finding[] {
 
 /** After a loss, tells a session what was known: its calls must not get numbers that others have. */
 export async function catchUp(
-  sandbox: ISandbox,
+  sandbox: AgentSandbox,
   numbers: ReadonlyMap<string, number>,
   findings: readonly Finding[],
 ): Promise<void> {
-  const state = await sandbox.getVariable(AGENT_STATE);
+  const state = await sandbox.getAgentState();
   if (typeof state !== "object" || state === null) return;
   const known = [...numbers].filter(([, number]) => number <= HIGHEST_NUMBER);
-  await sandbox.setVariable(AGENT_STATE, {
+  await sandbox.setAgentState({
     ...state,
     counters: Object.fromEntries(known),
     findings,

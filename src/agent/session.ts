@@ -1,6 +1,6 @@
 import { chown, copyFile, link, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { ISandbox, REPLConfig } from "../backends/backend.js";
+import type { AgentSandbox, REPLConfig } from "../backends/backend.js";
 import {
   type SessionDir,
   SPILL_FOLDER,
@@ -13,8 +13,6 @@ import { TemporarySessionDir } from "../notebook/run/temporary-dir.js";
 import { SPILL_MOUNT } from "./observation/spill.js";
 import { wholeCharacters } from "./observation/tokens.js";
 
-/** Under this name a session without a room takes spilled outputs, and tells where it keeps them. */
-const SPILLED = "__spilled__";
 /** What a message can carry, as JSON. */
 const MOST_BYTES = 12_000_000;
 const LONGEST_GIVEN = 4_000_000;
@@ -22,12 +20,16 @@ const LONGEST_FAULT = 200;
 
 /** The sandbox of an agent, and the way in which spilled outputs come to it. */
 export class AgentSession implements AsyncDisposable {
-  readonly sandbox: ISandbox;
+  readonly sandbox: AgentSandbox;
   /** Where cells find spilled outputs. */
   readonly spillPath: string;
   readonly #room: TemporarySessionDir | undefined;
 
-  private constructor(sandbox: ISandbox, room: TemporarySessionDir | undefined, spillPath: string) {
+  private constructor(
+    sandbox: AgentSandbox,
+    room: TemporarySessionDir | undefined,
+    spillPath: string,
+  ) {
     this.sandbox = sandbox;
     this.#room = room;
     this.spillPath = spillPath;
@@ -36,18 +38,13 @@ export class AgentSession implements AsyncDisposable {
   static async open(config: REPLConfig, context: unknown): Promise<AgentSession> {
     const room = new TemporarySessionDir(undefined);
     room.furnish([SPILL_FOLDER]);
-    let sandbox: ISandbox | undefined;
+    let sandbox: AgentSandbox | undefined;
     try {
       sandbox = await openSandbox(config, {}, { ...room.room, isReplaceable: true });
       if (context !== undefined) await sandbox.initialize(context);
       if (hasRoom(sandbox)) return new AgentSession(sandbox, room, SPILL_MOUNT);
       await room[Symbol.asyncDispose]();
-      const folder = await sandbox.getVariable(SPILLED);
-      return new AgentSession(
-        sandbox,
-        undefined,
-        typeof folder === "string" ? folder : SPILL_MOUNT,
-      );
+      return new AgentSession(sandbox, undefined, await sandbox.putSpilled([]));
     } catch (error) {
       try {
         await sandbox?.destroy();
@@ -72,7 +69,7 @@ export class AgentSession implements AsyncDisposable {
       }
       const whole = await text();
       const given = fitting(whole);
-      await this.sandbox.setVariable(SPILLED, { name, text: given });
+      await this.sandbox.putSpilled([{ name, text: given }]);
       return given.length === whole.length
         ? undefined
         : `only the first ${given.length.toLocaleString("en-US")} characters are in ${path}`;
@@ -106,7 +103,7 @@ function fitting(text: string): string {
 }
 
 /** Only the native backend has rooms, and a mount of them behind walls. */
-function hasRoom({ info }: ISandbox): boolean {
+function hasRoom({ info }: AgentSandbox): boolean {
   return info.backend === "native" && info.mode === "zygote";
 }
 

@@ -1,5 +1,5 @@
 import type { IsolationLevel, Settings } from "../config.js";
-import type { AgentReport, MimeBundle, Replaced, Variable } from "../protocol/messages.js";
+import type { AgentReport, MimeBundle, Replaced, Result, Variable } from "../protocol/messages.js";
 import type { FileContent } from "./files/file-content.js";
 import type { FileOptions } from "./files/sandbox-files.js";
 import type { FileListing, ReadOptions } from "./files/workspace-file.js";
@@ -89,6 +89,9 @@ export interface Completion {
   readonly end: number;
 }
 
+/** Whether code can be run as it is, as Jupyter tells it; `indent` is what the next line would begin with. */
+export type Completeness = Result<"is_complete">;
+
 export interface Checkpoint {
   readonly id: number;
   /** The cell after which it was made; 0 for the start. */
@@ -154,7 +157,23 @@ export interface ExecuteOptions {
   maxOutputLength?: number | undefined;
   /** `sys.argv` from this cell on. A first word that names a script gives the cell a `__file__` too. */
   argv?: readonly string[] | undefined;
+  /** The cell comes from the same response of a model as the one before: its author saw no output between them. */
+  continues?: boolean | undefined;
   signal?: AbortSignal | undefined;
+}
+
+/** What an agent needs of its session beside the surface of every backend. */
+export interface AgentSandbox extends ISandbox {
+  /** What the functions of the agent remember, for `setAgentState` of another session. */
+  getAgentState(): Promise<unknown>;
+  setAgentState(state: unknown): Promise<void>;
+  /** Writes long outputs as files of the session's own; the folder of these files. */
+  putSpilled(files: readonly SpilledFile[]): Promise<string>;
+}
+
+export interface SpilledFile {
+  readonly name: string;
+  readonly text: string;
 }
 
 /** The surface every backend offers. */
@@ -174,6 +193,8 @@ export interface ISandbox extends AsyncDisposable {
   listFiles(options?: FileOptions): Promise<FileListing>;
   /** Names, attributes, keys, modules, magics and files that fit at the cursor, which is at the end by default. */
   complete(code: string, cursor?: number): Promise<Completion>;
+  /** Whether the code can be run, needs more lines, or is wrong whatever follows. A blank line ends a block. */
+  isComplete(code: string): Promise<Completeness>;
   /** Interrupts the running cell and takes back the waiting ones. */
   cancel(): Promise<void>;
   checkpoints(): Promise<readonly Checkpoint[]>;

@@ -1,7 +1,7 @@
 import { settingLayers } from "../config/environment.js";
 import { kindOf } from "../config/kinds.js";
 import { CellarError, isCellarError } from "../errors.js";
-import type { ISandbox, REPLConfig } from "./backend.js";
+import type { AgentSandbox, ISandbox, REPLConfig } from "./backend.js";
 import { isInhabited } from "./daemon/address.js";
 import { isAbsence } from "./daemon/connection.js";
 import { type DaemonOptions, DaemonRuntime, isRefusal } from "./daemon/runtime.js";
@@ -41,7 +41,7 @@ export async function openSandbox(
   config: REPLConfig,
   cold: REPLConfig = {},
   room?: SessionDir,
-): Promise<ISandbox> {
+): Promise<AgentSandbox> {
   if (typeof config !== "object" || config === null) {
     throw new CellarError("INVALID_CONFIG", "the options of a sandbox must be an object", {
       remedy: "Leave them out to have the defaults.",
@@ -69,7 +69,11 @@ function shown(backend: unknown): string {
 }
 
 /** The daemon when it runs and answers, else native when there is a Python, else Pyodide. */
-async function openAny(config: REPLConfig, cold: REPLConfig, room?: SessionDir): Promise<ISandbox> {
+async function openAny(
+  config: REPLConfig,
+  cold: REPLConfig,
+  room?: SessionDir,
+): Promise<AgentSandbox> {
   const fromDaemon = await openRunningDaemon(config);
   if ("sandbox" in fromDaemon) return fromDaemon.sandbox;
   try {
@@ -86,7 +90,7 @@ async function openAny(config: REPLConfig, cold: REPLConfig, room?: SessionDir):
 
 async function openRunningDaemon(
   config: REPLConfig,
-): Promise<{ readonly sandbox: ISandbox } | { readonly reason: string }> {
+): Promise<{ readonly sandbox: AgentSandbox } | { readonly reason: string }> {
   try {
     if (!isInhabited(sharedDaemon().address)) return { reason: "no daemon is running" };
     return { sandbox: await openDaemon(config) };
@@ -97,7 +101,7 @@ async function openRunningDaemon(
   }
 }
 
-async function openDaemon(config: REPLConfig, options?: DaemonOptions): Promise<ISandbox> {
+async function openDaemon(config: REPLConfig, options?: DaemonOptions): Promise<AgentSandbox> {
   try {
     return await sharedDaemon().createSandbox(config, options);
   } catch (error) {
@@ -118,11 +122,11 @@ async function openNative(
   config: REPLConfig,
   chosen?: string,
   room?: SessionDir,
-): Promise<ISandbox> {
+): Promise<AgentSandbox> {
   return await (await sharedRuntime()).createSandbox(config, chosen, room);
 }
 
-async function openPyodide(config: REPLConfig, chosen?: string): Promise<ISandbox> {
+async function openPyodide(config: REPLConfig, chosen?: string): Promise<AgentSandbox> {
   const { PyodideRuntime } = await import("./pyodide/runtime.js");
   shared.pyodide ??= new PyodideRuntime();
   return await shared.pyodide.createSandbox(config, chosen);

@@ -112,5 +112,17 @@ export function describeUtilities(options: ConformanceOptions): void {
       expect(await sandbox.getVariable("asked")).toEqual([]);
       await expect(sandbox.complete("x", 2)).rejects.toMatchObject({ code: "INVALID_INPUT" });
     });
+
+    check("tells whether code can be run, needs more lines, or is wrong", async () => {
+      expect(await sandbox.isComplete("x = 1")).toEqual({ status: "complete" });
+      expect(await sandbox.isComplete("if x:")).toEqual({ status: "incomplete", indent: "    " });
+      expect(await sandbox.isComplete("%%time\nx = (")).toEqual({
+        status: "incomplete",
+        indent: "",
+      });
+      expect(await sandbox.isComplete("x = )")).toEqual({ status: "invalid" });
+      const long = "#".repeat(9 * 1024 * 1024);
+      expect(await sandbox.isComplete(long)).toEqual({ status: "invalid" });
+    });
   });
 }

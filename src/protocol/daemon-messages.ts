@@ -1,7 +1,13 @@
 import { z } from "zod";
-import { agentReportSchema, replacedSchema } from "./agent/messages.js";
+import {
+  agentReportSchema,
+  replacedSchema,
+  spilledFolderSchema,
+  spilledSchema,
+} from "./agent/messages.js";
 import {
   argvSchema,
+  completenessSchema,
   completionSchema,
   count,
   cursorSchema,
@@ -145,6 +151,7 @@ export const daemonMessages = {
       timeout_ms: count.optional(),
       max_output: count.optional(),
       argv: argvSchema.optional(),
+      continues: z.boolean().optional(),
       /** What the cell is called, where an earlier session has counted so far. */
       number: count.optional(),
       /** It was cancelled before it was sent, and counts without being run. */
@@ -184,6 +191,30 @@ export const daemonMessages = {
     "client",
     cursorSchema.extend({ session: id }),
     completionSchema,
+  ),
+  session_is_complete: request(
+    "daemon",
+    "client",
+    z.strictObject({ session: id, code: text }),
+    completenessSchema,
+  ),
+  session_get_agent_state: request(
+    "daemon",
+    "client",
+    session,
+    z.strictObject({ state: valueText }),
+  ),
+  session_set_agent_state: request(
+    "daemon",
+    "client",
+    z.strictObject({ session: id, state: valueText }),
+    nothing,
+  ),
+  session_put_spilled: request(
+    "daemon",
+    "client",
+    spilledSchema.extend({ session: id }),
+    spilledFolderSchema,
   ),
   session_checkpoints: request(
     "daemon",

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import {
+  agentMessages,
   agentOrderSchema,
   agentReportSchema,
   conductSchema,
@@ -12,6 +13,7 @@ import {
   argvSchema,
   checkpointMode,
   checkpointPlan,
+  completenessSchema,
   completionSchema,
   count,
   cursorSchema,
@@ -192,6 +194,8 @@ export const messages = {
       checkpoint: checkpointMode,
       rest_ms: count.optional(),
       argv: argvSchema.optional(),
+      /** It comes from the same response of a model as the cell before. */
+      continues: z.boolean().optional(),
     }),
     z.strictObject({
       status: z.enum(["ok", "error", "interrupted"]),
@@ -231,6 +235,8 @@ export const messages = {
   ),
   /** What could stand at the cursor, counted in code points. */
   complete: request("head", "host", cursorSchema, completionSchema),
+  /** Whether a text can be run as a cell, or needs more lines. */
+  is_complete: request("head", "host", z.strictObject({ code: text }), completenessSchema),
   /** Shows that the head is there and listens. */
   ping: request("head", "host", nothing, nothing),
   ...displayMessages,
@@ -317,6 +323,7 @@ export const messages = {
     }),
   ),
 
+  ...agentMessages,
   ...stateMessages,
   ...fileMessages,
   ...daemonMessages,

@@ -49,6 +49,13 @@ export const completionSchema = z.strictObject({
   end: count,
 });
 
+/** As Jupyter tells it: `indent` is what the next line would begin with. */
+export const completenessSchema = z.discriminatedUnion("status", [
+  z.strictObject({ status: z.literal("complete") }),
+  z.strictObject({ status: z.literal("incomplete"), indent: z.string().max(1024) }),
+  z.strictObject({ status: z.literal("invalid") }),
+]);
+
 /** Notifications carry no result. `link` names the channel, `from` who sends. */
 export type Link = "zygote" | "template" | "init" | "head" | "writer" | "plain" | "daemon";
 type Side = "host" | "inside" | "client" | "daemon";

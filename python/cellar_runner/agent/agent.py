@@ -11,6 +11,7 @@ from ..values.reprs import exact, is_a
 from . import final, functions, looking
 from .call_log import CallLog
 from .findings import Findings
+from .literal_answer import is_literal
 from .search.grep import SLOW_SECONDS, Search
 from .search.source import FileBackedSource, TextSource
 from .variables import Variables
@@ -48,8 +49,11 @@ class AgentTools:
         self._refused = []
         self._pid = _getpid()
         self._reserved = reserved
+        # The cells of the present response of the model.
+        self._codes: list[str] = []
 
-    def begin_cell(self):
+    def begin_cell(self, code, continues=False):
+        """`continues` says that the cell was written together with the one before."""
         self._pid = _getpid()
         if self._reserved is not None:
             # What the host or a thread of an earlier cell did since.
@@ -58,6 +62,9 @@ class AgentTools:
         self.findings.begin()
         self._answers = []
         self._refused = []
+        if not continues:
+            self._codes.clear()
+        self._codes.append(code)
 
     def report(self):
         """What the agent did in this cell; the names that it took mean what they meant again."""
@@ -68,6 +75,7 @@ class AgentTools:
             "omitted": omitted,
             "explored": self._call_log.explored,
             "final": self._answers[0] if self._answers else None,
+            "literal_answer": is_literal(self._codes),
             "findings": self.findings.new(),
             "refused": list(self._refused),
             "put_back": [] if reserved is None else reserved.put_back(self._variables()),

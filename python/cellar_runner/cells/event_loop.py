@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-from typing import Any, Awaitable, Coroutine
 
 from ..pristine import BUILTINS as __builtins__
 
@@ -20,7 +19,7 @@ class EventLoop:
         self._retired = []
         self.awaited = []
 
-    def attach(self) -> Any:
+    def attach(self):
         """Make the session's loop the current one, as asyncio.run() leaves none behind."""
         import asyncio
 
@@ -30,13 +29,13 @@ class EventLoop:
         asyncio.set_event_loop(self._loop)
         return self._loop
 
-    def reset(self) -> None:
+    def reset(self):
         """Before a cell: repair what the last one did to the current loop."""
         self.awaited = []
         if self._loop is not None:
             self.attach()
 
-    def run(self, coroutine: Coroutine) -> Any:
+    def run(self, coroutine):
         """Run a coroutine to its end; its context variables stay set afterwards."""
         contexts: list[contextvars.Context] = []
         loop = self.attach()
@@ -72,7 +71,7 @@ class EventLoop:
         if task.done() and not task.cancelled():
             task.exception()
 
-    def rebuild(self) -> None:
+    def rebuild(self):
         """After a fork whose copy lost its descriptors: a new selector and self-pipe."""
         loop = self._loop
         if loop is None or loop.is_closed():
@@ -97,7 +96,7 @@ class EventLoop:
             signal.set_wakeup_fd(loop._csock.fileno())
 
 
-async def noting_context(coroutine: Awaitable, contexts: list[contextvars.Context]) -> Any:
+async def noting_context(coroutine, contexts):
     """Awaits a coroutine; the context in which it ended is added to a list."""
     try:
         return await coroutine
@@ -105,7 +104,7 @@ async def noting_context(coroutine: Awaitable, contexts: list[contextvars.Contex
         contexts.append(contextvars.copy_context())
 
 
-def copy_variables(context: contextvars.Context) -> None:
+def copy_variables(context):
     """Makes the variables of another context those of this one."""
     for variable, value in context.items():
         if variable.get(None) is not value:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Sequence
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import cap, guarded_str, is_a
@@ -13,7 +12,7 @@ from .tracebacks import MESSAGE_LIMIT
 _code_of = SystemExit.__dict__["code"].__get__
 
 
-def become_script(namespace: dict[str, Any], argv: Sequence[str], code: str) -> None:
+def become_script(namespace, argv, code):
     """Gives a cell the words, the name and the file that a script has."""
     sys.argv = list(argv)
     namespace.pop("__file__", None)
@@ -31,7 +30,7 @@ def become_script(namespace: dict[str, Any], argv: Sequence[str], code: str) -> 
         pass
 
 
-def exit_code_of(error: BaseException) -> tuple[int, str]:
+def exit_code_of(error):
     """(code, message) with which Python would end."""
     code = _code_of(error)
     if code is None:

@@ -22,7 +22,7 @@ class Sources:
         self._lines = {}
         self.texts = {}
 
-    def add(self, number: int | str, text: str) -> str:
+    def add(self, number, text):
         """Register a cell's source and give its file name."""
         filename = "<cell {}>".format(number)
         if len(text) > KEPT_LENGTH:
@@ -39,12 +39,12 @@ class Sources:
     def __contains__(self, filename):
         return filename in self._lines
 
-    def line(self, filename: str, number: int) -> str:
+    def line(self, filename, number):
         """One source line of a cell, or an empty text."""
         lines = self._lines.get(filename, ())
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
-    def file_of_class(self, cls: type) -> str | None:
+    def file_of_class(self, cls):
         """The newest cell that defines this class, or None."""
         for member in vars(cls).values():
             member = getattr(member, "__func__", member)
@@ -60,7 +60,7 @@ class Sources:
                     return filename
         return None
 
-    def teach_inspect(self) -> None:
+    def teach_inspect(self):
         """Let inspect.getsource find classes of cells, which have no file of their own."""
         original = getattr(inspect.getfile, "original", inspect.getfile)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import cap, guarded_repr, is_a, type_name
@@ -32,7 +31,7 @@ class Match(Record):
             return self["text"]
         raise KeyError(name)
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name, default=None):
         try:
             return self[name]
         except KeyError:
@@ -50,7 +49,7 @@ class Matches(list):
         self._note = note
 
     @property
-    def more(self) -> int:
+    def more(self):
         """How many matches there are beyond those in this list."""
         return max(0, self.total - len(self))
 
@@ -97,7 +96,7 @@ class Line(tuple):
         return tuple.__repr__(self) + (" in " + self.where if self.where else "")
 
 
-def compiled(pattern: Any) -> Any:
+def compiled(pattern):
     """The pattern ready to match; ^ and $ match at every line of a pattern given as str."""
     if is_a(pattern, _Pattern) and is_a(pattern.pattern, str):
         return pattern
@@ -116,7 +115,7 @@ def compiled(pattern: Any) -> Any:
         raise ValueError(message) from None
 
 
-def search(value: Any, pattern: Any, window: int, max_results: int | None) -> Matches:
+def search(value, pattern, window, max_results):
     """The Matches of a pattern, each with `window` characters around it."""
     window = whole_number(window, "window")
     if window < 0:
@@ -152,7 +151,7 @@ def search(value: Any, pattern: Any, window: int, max_results: int | None) -> Ma
     return found
 
 
-def count(value: Any, pattern: Any) -> int:
+def count(value, pattern):
     """How often a pattern matches, without overlaps."""
     expression = compiled(pattern)
     return sum(_count(expression.finditer(text)) for _path, text in leaves(value))
@@ -162,7 +161,7 @@ def _count(hits):
     return sum(1 for _ in hits)
 
 
-def matching_lines(value: Any, pattern: Any) -> list:
+def matching_lines(value, pattern):
     """Every Line with a match in it."""
     search_line = compiled(pattern).search
     found = []

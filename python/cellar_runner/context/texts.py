@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import numbers
 import operator
-from typing import Any, Iterator
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import guarded_repr, guarded_str, is_a, type_name
@@ -31,7 +30,7 @@ class Record(dict):
             raise AttributeError(message.format(kind, ", ".join(self), name)) from None
 
 
-def one_text(value: object, function: str) -> str:
+def one_text(value, function):
     """The value as a plain str, or a TypeError that says what this function wants instead."""
     if is_a(value, str):
         return str.__str__(value)
@@ -47,7 +46,7 @@ def _advice(value, for_containers):
     return ": make it a str first"
 
 
-def whole_number(value: Any, name: str) -> int:
+def whole_number(value, name):
     """The value as an int, or a TypeError that names the argument."""
     try:
         return _index(value)
@@ -56,7 +55,7 @@ def whole_number(value: Any, name: str) -> int:
         raise TypeError(message.format(name, type_name(type(value)))) from None
 
 
-def leaves(value: Any) -> Iterator[tuple[list, str]]:
+def leaves(value):
     """(path, text) of every text and number in a value; dict keys only make up paths."""
     if not is_a(value, _CONTAINERS):
         yield [], _leaf(value, [])
@@ -98,12 +97,12 @@ def _leaf(value, path):
     raise TypeError(message + _advice(value, ""))
 
 
-def place_of(path: list) -> str:
+def place_of(path):
     """A path as it is written behind the name of the value."""
     return "".join("[{}]".format(guarded_repr(key)) for key in path)
 
 
-def lines(text: str) -> Iterator[tuple[int, int, int]]:
+def lines(text):
     """(number, start, end) of each line, from 1, without its LF or CRLF."""
     number = start = 0
     while start < len(text):
@@ -121,12 +120,12 @@ def _line_end(text, start):
     return (stop - 1 if stop > start and text[stop - 1] == "\r" else stop), stop + 1
 
 
-def count_of_lines(text: str) -> int:
+def count_of_lines(text):
     """How many lines a text has; a last one without a line break counts too."""
     return text.count("\n") + (1 if text and not text.endswith("\n") else 0)
 
 
-def line_at(text: str, number: int) -> str | None:
+def line_at(text, number):
     """The line of this number, or None."""
     to_skip = number - 1
     start = 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..errors import PolicyViolation
 from ..pristine import BUILTINS as __builtins__
 from . import checker, restricted
@@ -24,7 +22,7 @@ class Admission:
         self._replaced = []
         self._guards = restricted.Guards() if policy == "restricted" else None
 
-    def prepare(self, code: str, interpreter: Any) -> str:
+    def prepare(self, code, interpreter):
         """The text to run; the names of earlier cells are seen by the policy."""
         self._replaced = []
         self._names = interpreter.namespace
@@ -34,7 +32,7 @@ class Admission:
             code, self._replaced = sanitise(code)
         return code
 
-    def admit(self, tree: Any, text: str) -> Any:
+    def admit(self, tree, text):
         """The tree to run instead of a parsed cell; PolicyViolation if it must not run."""
         if self.policy == "ast":
             violations = checker.check_tree(tree, text, self._names)
@@ -46,7 +44,7 @@ class Admission:
             raise PolicyViolation(violations)
         return tree
 
-    def report(self, outcome: dict[str, Any]) -> None:
+    def report(self, outcome):
         """Adds what was replaced to an outcome."""
         if self._replaced:
             outcome["replaced"] = {"total": len(self._replaced), "characters": self._replaced[:LISTED]}

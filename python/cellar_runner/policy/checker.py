@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import _ast
 import sys
-from typing import Any, Mapping
 
 from ..cells import compiler
 from ..cells.magics.rewriter import BUILTIN as MAGIC
@@ -25,7 +24,7 @@ _NOT_GIVEN = object()
 _Name, _Attribute, _Constant, _Call = _ast.Name, _ast.Attribute, _ast.Constant, _ast.Call
 
 
-def check(source: str, filename: str = "<cell>", names: Mapping[str, Any] | None = None) -> list[dict]:
+def check(source, filename="<cell>", names=None):
     """Every violation of a cell; `names` maps those bound by earlier cells to their values."""
     try:
         _shown, text, tree, _around = compiler.read(source, filename, 0)
@@ -38,7 +37,7 @@ def check(source: str, filename: str = "<cell>", names: Mapping[str, Any] | None
     return check_tree(tree, text, names)
 
 
-def check_tree(tree: Any, text: str, names: Mapping[str, Any] | None = None) -> list[dict]:
+def check_tree(tree, text, names=None):
     """The same for a cell that is parsed already."""
     return Inspection(text, names).violations(tree)
 
@@ -59,7 +58,7 @@ class Inspection:
         self._calls = Calls(self._report, self._modules, names, self._look_at_code)
         self._seen = self._calls.told
 
-    def violations(self, tree: Any, looks: dict | None = None) -> list[dict]:
+    def violations(self, tree, looks=None):
         """All of them; `looks` names what to look at where that is not everything."""
         looks = _LOOKS if looks is None else looks
         nodes = self._nodes(tree)

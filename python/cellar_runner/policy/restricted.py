@@ -7,7 +7,6 @@ import builtins
 import operator
 import sys
 import types
-from typing import Any, Mapping
 
 from ..module_finder import exclude_workspace, import_own, search_path
 from ..pristine import BUILTINS as __builtins__
@@ -56,7 +55,7 @@ class RestrictionUnavailable(RuntimeError):
     """RestrictedPython is missing or too old to be of use."""
 
 
-def library() -> tuple[Any, Any]:
+def library():
     """The parts of RestrictedPython; an error that tells what to do where there is none."""
     try:
         package = import_own("RestrictedPython")
@@ -102,7 +101,7 @@ class Guards:
         self._printer = Printer()
         self._builtins = self._guarded_builtins(guards)
 
-    def guarded(self, tree: Any, text: str, names: Mapping[str, Any] | None = None) -> tuple[Any, list[dict]]:
+    def guarded(self, tree, text, names=None):
         """(the guarded tree, the violations) of a parsed cell."""
         report = Report(text)
         for one in checker.Inspection(text, names).violations(tree, checker.GIVEN):
@@ -113,7 +112,7 @@ class Guards:
             report.add_at(1, 1, "syntax", "the code is too deeply nested", rules.NESTING_HINT)
         return tree, report.violations()
 
-    def restrict_builtins(self, namespace: dict[str, Any], given: dict[str, Any]) -> None:
+    def restrict_builtins(self, namespace, given):
         """Lets the cells of a namespace see the safe builtins alone."""
         self._printer.forget()
         # A file that a cell wrote, under a name of the list, would run without guards.
@@ -255,17 +254,17 @@ class Printer:
         self._texts = []
         self._room = COLLECTED
 
-    def forget(self) -> None:
+    def forget(self):
         self._texts = []
         self._room = COLLECTED
 
-    def write(self, text: str) -> None:
+    def write(self, text):
         sys.stdout.write(text)
         if self._room > 0:
             self._texts.append(text[: self._room])
             self._room -= len(text)
 
-    def flush(self) -> None:
+    def flush(self):
         sys.stdout.flush()
 
     def __call__(self):

@@ -8,7 +8,6 @@ import operator
 import string
 import sys
 import types
-from typing import Any, Callable
 
 from ..pristine import BUILTINS as __builtins__
 from . import strings
@@ -23,7 +22,7 @@ class ImportRefused(ImportError):
     """A module that is not on the list, or what must not be taken from one."""
 
 
-def substitute(guard: Callable, owner: Any, name: str, value: Any) -> Any:
+def substitute(guard, owner, name, value):
     """What a cell is given in place of a function that takes names as text, or None."""
     if name in _MAKERS and owner is operator:
         return functools.partial(AttributeGetter if name == "attrgetter" else MethodCaller, guard)
@@ -32,7 +31,7 @@ def substitute(guard: Callable, owner: Any, name: str, value: Any) -> Any:
     return None
 
 
-def plain(text: Any, purpose: str) -> str:
+def plain(text, purpose):
     """The text itself; what only claims to be one could read differently each time."""
     if type(text) is not str:
         raise TypeError("{} must be a plain str, not {}".format(purpose, type(text).__name__))
@@ -129,7 +128,7 @@ class Formatting(string.Formatter):
             return self.vformat(self._text, (), arguments[0])
         return self.vformat(self._text, arguments, options)
 
-    def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
+    def get_field(self, field_name, args, kwargs):
         first, rest = _string.formatter_field_name_split(field_name)
         value = self.get_value(first, args, kwargs)
         for is_attribute, step in rest:

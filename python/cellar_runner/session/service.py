@@ -11,13 +11,12 @@ import time
 from ..agent.agent import AgentTools
 from ..agent.reserved_names import MISSING, ReservedNames
 from ..cells import aliases
-from ..cells.completion import request
 from ..cells.interpreter import Interpreter
 from ..cells.script import become_script
 from ..context.incoming import Incoming
-from ..context.spilled import keep_spilled, spilled_folder
 from ..context.toolbox import toolbox
 from ..host import bridge
+from ..host.wakeup import Wakeup
 from ..linux import memory_reserve
 from ..output import streams
 from ..output.displays import as_message
@@ -27,16 +26,10 @@ from ..protocol.channel import INTERNAL_ERROR, METHOD_NOT_FOUND, Broken, Channel
 from ..protocol.constants import PROTOCOL_VERSION
 from ..state import snapshot
 from ..values import encoding
-from . import interrupts
-from .wakeup import Wakeup
+from . import interrupts, small_requests
 
 _clock, _get_ident, _exit, _getpid = time.perf_counter, threading.get_ident, os._exit, os.getpid
 _NOTHING = object()
-# The name under which the host takes and gives what an agent's functions remember.
-AGENT_STATE = "__agent__"
-AGENT_CHARACTERS = 8_000_000
-# The same for outputs that were too long to be shown, where the host cannot mount them.
-SPILLED = "__spilled__"
 # The functions behind the ones of `signal`, which would make enumerations of their results.
 _signal, _HOST_SIGNAL = _signals.signal, interrupts.HOST_SIGNAL
 _set_mask = getattr(_signals, "pthread_sigmask", None)
@@ -213,7 +206,7 @@ class Service:
         self._restore_descriptors()
         self._begin_output(step, params["max_output"])
         if self._agent is not None:
-            self._agent.begin_cell()
+            self._agent.begin_cell(params["code"], params.get("continues", False))
 
     def _end_cell(self, outcome, started):
         outcome["duration_ms"] = (_clock() - started) * 1000
@@ -244,8 +237,6 @@ class Service:
     def _assign(self, name, value, step):
         if name == "context":
             self.give_context(value, step)
-        elif self._agent is not None and name in (AGENT_STATE, SPILLED):
-            (self._agent.restore if name == AGENT_STATE else keep_spilled)(value)
         else:
             self._interpreter.namespace[name] = value
 
@@ -307,10 +298,6 @@ class Service:
 
     def _get_variable(self, params):
         namespace = self._interpreter.namespace
-        if params["name"] == AGENT_STATE and self._agent is not None:
-            return {"found": True, "value": encoding.encode(self._agent.state(), AGENT_CHARACTERS)}
-        if params["name"] == SPILLED and self._agent is not None:
-            return {"found": True, "value": spilled_folder()}
         if params["name"] not in namespace:
             return {"found": False}
         return {"found": True, "value": encoding.encode(namespace[params["name"]])}
@@ -329,8 +316,8 @@ class Service:
         "configure": _configure,
         "get_variable": _get_variable,
         "variables": _variables,
-        "complete": request.answer,
         "ping": _ping,
+        **small_requests.SERVED,
     }
 
     def _separate(self):

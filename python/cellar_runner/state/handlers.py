@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
 from .builders import import_module
@@ -18,16 +17,16 @@ class Handler:
         self._save = save
         self.load = load
 
-    def reduce(self, value: Any) -> tuple:
+    def reduce(self, value):
         return load, (self.kind[1], self._save(value))
 
 
-def load(name: str, saved: Any) -> Any:
+def load(name, saved):
     """What the handler for the class of this name makes of it."""
     return next(handler for handler in HANDLERS if handler.kind[1] == name).load(saved)
 
 
-def for_type(kind: type) -> Handler | None:
+def for_type(kind):
     """The handler for a class, or None."""
     names = names_of(kind)
     return next((handler for handler in HANDLERS if handler.kind in names), None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import types
-from typing import Any, Callable
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import exact, guarded_str, is_a, qualified_name, type_name
@@ -36,11 +35,11 @@ class Kept:
         self.name = qualified_name(kind)
         self._key = _key(kind)
 
-    def covers(self, kind: type) -> bool:
+    def covers(self, kind):
         """Whether it is for this very class, or for one of which a later cell made another."""
         return kind is self.kind or (self._key is not None and _key(kind) == self._key)
 
-    def reduce(self, value: Any) -> tuple:
+    def reduce(self, value):
         try:
             saved = self.save(value)
         except Exception as error:
@@ -62,10 +61,10 @@ class Keeping:
     def __len__(self):
         return len(self._all)
 
-    def add(self, kind: type, save: Callable, load: Callable) -> None:
+    def add(self, kind, save, load):
         self._all = [one for one in self._all if not one.covers(kind)] + [Kept(kind, save, load)]
 
-    def for_type(self, kind: type) -> Kept | None:
+    def for_type(self, kind):
         """What is nearest to a class among itself and its bases, or None."""
         if not self._all:
             return None
@@ -75,7 +74,7 @@ class Keeping:
                     return one
         return None
 
-    def function(self) -> Callable:
+    def function(self):
         """keep() for this session."""
 
         def keep(cls, save, load):
@@ -96,7 +95,7 @@ class Keeping:
         return keep
 
 
-def load(name: str, function: Callable, saved: Any) -> Any:
+def load(name, function, saved):
     """Calls a load function; its failure costs the variable, with a reason."""
     try:
         return function(saved)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from importlib import metadata
-from typing import Iterable
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import exact, is_a
@@ -34,7 +33,7 @@ _STANDARD = getattr(sys, "stdlib_module_names", None)
 _NUMBERS = re.compile(r"(\d+)(?:\.(\d+))?")
 
 
-def versions(modules: Iterable[str]) -> dict[str, str | None]:
+def versions(modules):
     """Name and version of each library among these modules."""
     found: dict[str, str | None] = {}
     for top in sorted({name.partition(".")[0] for name in modules}):
@@ -46,7 +45,7 @@ def versions(modules: Iterable[str]) -> dict[str, str | None]:
     return found
 
 
-def version_of(top: str) -> str | None:
+def version_of(top):
     """The version of a loaded library, or None for what has none or comes with Python."""
     module = _modules.get(top)
     if module is None or (_STANDARD is not None and top in _STANDARD):
@@ -65,7 +64,7 @@ def _recorded(module, top):
         return None
 
 
-def differences(kept: dict[str, str]) -> list[str]:
+def differences(kept):
     """Warnings about libraries that are of another version now."""
     warnings = []
     for top, before in kept.items():
@@ -81,6 +80,6 @@ def _short(version):
     return found.groups() if found else version
 
 
-def distribution_of(module: str) -> str:
+def distribution_of(module):
     """The name under which a module is installed."""
     return _DISTRIBUTIONS.get(module, module)

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { unfitOptions } from "../../config/problems.js";
 import { CellarError, describeError } from "../../errors.js";
 import { type Found, type RedactionOptions, Redactor } from "../redaction/redactor.js";
 import { SpillFolder, type Stored } from "./spill-folder.js";
@@ -13,9 +14,22 @@ import {
 /** Where a session finds the outputs of its earlier turns. */
 export const SPILL_MOUNT = "/spilled";
 const MAX_FAULT = 120;
-/** The header and the footer around a summary are never longer. */
+/** What stands around a summary never has more. */
 const FRAME_LENGTH = 480;
 const MB = 1024 * 1024;
+
+const limitsSchema = z.object({
+  cap: z.int().min(0).default(8192),
+  preview: z
+    .int()
+    .min(2 * FRAME_LENGTH)
+    .default(1500),
+  maxMb: z
+    .number()
+    .positive()
+    .max(1 << 20)
+    .default(256),
+});
 
 const stateSchema = z.strictObject({
   summary: z
@@ -23,27 +37,28 @@ const stateSchema = z.strictObject({
     .max(16 * 1024)
     .nullable(),
 });
+export type SpillState = z.infer<typeof stateSchema>;
 
 export interface SpillOptions extends RollingSummaryOptions {
-  /** A folder of the host, in which the session has a folder with its name. */
+  /** A folder of the host. The outputs of a session are in a folder with its name in it. */
   readonly dir: string;
   readonly session: string;
-  /** Where the session sees its folder. Default: /spilled. */
+  /** Where the session finds that folder. Default: /spilled. */
   readonly mount?: string | undefined;
   /** Longer outputs are spilled. Default: 8192 characters. */
   readonly cap?: number | undefined;
-  /** Characters that the model is shown of a spilled output. Default: 1500. */
+  /** What is shown of a spilled one has at most so many characters. Default: 1500. */
   readonly preview?: number | undefined;
-  /** Limit of all files of the session together. Default: 256. */
+  /** All files of the session together. Default: 256. */
   readonly maxMb?: number | undefined;
-  /** False: secrets are not redacted. Default: every known category is. */
+  /** False: secrets stay where they are. Default: all known categories are taken out. */
   readonly redact?: boolean | RedactionOptions | undefined;
 }
 
 export interface Observation {
   /** For the model. */
   readonly text: string;
-  /** Set when the output was too long to show. */
+  /** Only for an output that was too long to be shown. */
   readonly spilled: Spilled | undefined;
   readonly redacted: Found;
 }
@@ -57,46 +72,56 @@ export interface Spilled {
   readonly removed: readonly string[];
 }
 
-/** Writes outputs that are too long for a model to files that it can read in parts. */
+/** Puts what is too long for a model into files that it can look into. */
 export class Spill {
+  readonly folder: string;
   readonly #files: SpillFolder;
-  readonly #cap: number;
-  readonly #summaryLength: number;
+  readonly #limits: z.infer<typeof limitsSchema>;
   readonly #redactor: Redactor | undefined;
   readonly #summary: RollingSummary;
   readonly #mount: string;
 
-  private constructor(files: SpillFolder, options: SpillOptions) {
-    const { redact = true, cap = 8192, preview = 1500, mount = SPILL_MOUNT } = options;
+  private constructor(files: SpillFolder, options: SpillOptions, limits: Spill["limits"]) {
+    this.folder = files.path;
     this.#files = files;
-    this.#cap = cap;
-    this.#summaryLength = preview - FRAME_LENGTH;
+    this.#limits = limits;
+    const { redact = true } = options;
     this.#redactor = redact === false ? undefined : new Redactor(redact === true ? {} : redact);
     this.#summary = new RollingSummary(options);
-    this.#mount = mount;
+    this.#mount = options.mount ?? SPILL_MOUNT;
   }
 
   static async open(options: SpillOptions): Promise<Spill> {
-    const { dir, session, maxMb = 256 } = options;
-    return new Spill(await SpillFolder.open(dir, session, Math.ceil(maxMb * MB)), options);
+    const { cap, preview, maxMb } = options;
+    const parsed = limitsSchema.safeParse({ cap, preview, maxMb });
+    if (!parsed.success) {
+      const input = { cap, preview, maxMb };
+      throw unfitOptions("invalid limits of outputs", parsed.error.issues, { input, known: [] });
+    }
+    const files = await SpillFolder.open(
+      options.dir,
+      options.session,
+      Math.ceil(parsed.data.maxMb * MB),
+    );
+    return new Spill(files, options, parsed.data);
   }
 
-  get folder(): string {
-    return this.#files.path;
+  get limits(): z.infer<typeof limitsSchema> {
+    return this.#limits;
   }
 
-  /** What the model sees of a turn's output; `omitted` bytes never reached the host. */
+  /** What a turn printed, as the model is to see it; `omitted` bytes of it never came. */
   async observe(
     turn: number,
     output: string,
     signal?: AbortSignal,
     omitted = 0,
   ): Promise<Observation> {
-    // The cell has run, so its output is kept even after an abort; only the worker is cut short.
+    // The cell has run: who gives up now waits for nothing but the worker.
     const redaction = await this.#redactor?.redact(output);
     const text = redaction?.text ?? output;
     const redacted = redaction?.found ?? {};
-    if (text.length <= this.#cap) return { text, spilled: undefined, redacted };
+    if (text.length <= this.#limits.cap) return { text, spilled: undefined, redacted };
     const stored = await this.#store(turn, text);
     const summary = await this.#summarise(text, signal);
     const spilled: Spilled = {
@@ -115,24 +140,26 @@ export class Spill {
   }
 
   async #summarise(text: string, signal: AbortSignal | undefined): Promise<Summary> {
+    const room = this.#limits.preview - FRAME_LENGTH;
     try {
-      return await this.#summary.of(text, this.#summaryLength, signal);
+      return await this.#summary.of(text, room, signal);
     } catch (error) {
       if (!signal?.aborted) throw error;
-      return { text: excerpt(text, this.#summaryLength), source: "static", fault: "failed" };
+      return { text: excerpt(text, room), source: "static", fault: "failed" };
     }
   }
 
-  /** The files of earlier outputs. */
+  /** The files of earlier outputs that are still there. */
   names(): Promise<string[]> {
     return this.#files.names();
   }
 
+  /** A text without its secrets. */
   async redact(text: string): Promise<string> {
     return (await this.#redactor?.redact(text))?.text ?? text;
   }
 
-  /** A failure to write is reported in the observation: the cell has run. */
+  /** The cell has run, so its observation must come; that it is not whole is said in it. */
   async #store(turn: number, text: string): Promise<Stored | { readonly fault: string }> {
     try {
       return await this.#files.store(turn, text);
@@ -141,21 +168,30 @@ export class Spill {
     }
   }
 
-  toJSON(): z.infer<typeof stateSchema> {
+  /** What a later turn builds upon, besides the files. */
+  toJSON(): SpillState {
     return { summary: this.#summary.latest ?? null };
   }
 
   restore(state: unknown): void {
     const parsed = stateSchema.safeParse(state);
     if (!parsed.success) {
-      const message = `invalid state of spilled outputs: ${z.prettifyError(parsed.error)}`;
-      throw new CellarError("STATE_REFUSED", message);
+      throw new CellarError(
+        "STATE_REFUSED",
+        `no state of spilled outputs: ${parsed.error.message}`,
+      );
     }
     this.#summary.latest = parsed.data.summary ?? undefined;
   }
 
-  removeIfEmpty(): Promise<void> {
-    return this.#files.removeIfEmpty();
+  /** Leaves nothing behind where there was nothing to keep. */
+  leave(): Promise<void> {
+    return this.#files.leave();
+  }
+
+  /** Ends the session's files. */
+  remove(): Promise<void> {
+    return this.#files.remove();
   }
 }
 
@@ -169,7 +205,7 @@ function header(turn: number, { lines, characters, summary }: Spilled, redacted:
   return `[${parts.join("; ")}]`;
 }
 
-/** The calls are Python that runs exactly as printed. */
+/** The calls are Python that works as it stands here. */
 function footer(
   { path, removed }: Spilled,
   stored: Stored | { fault: string },

@@ -1,12 +1,14 @@
 import type { Params, RequestMethod, Result, Variable } from "../../protocol/messages.js";
 import { decodeValue, encodeValue } from "../../protocol/values.js";
 import type {
+  AgentSandbox,
   Checkpoint,
   CodeExecution,
+  Completeness,
   Completion,
   ExecuteOptions,
-  ISandbox,
   SandboxInfo,
+  SpilledFile,
   StateReport,
 } from "../backend.js";
 import {
@@ -24,7 +26,7 @@ import {
   checkVariableName,
   closedError,
 } from "../session/checks.js";
-import { completeAt } from "../session/completion.js";
+import { completeAt, completenessOf } from "../session/completion.js";
 import type { ClientCallbacks } from "./client-callbacks.js";
 import { type DaemonConnection, isLinkLoss } from "./connection.js";
 import { packContext } from "./context-codec.js";
@@ -57,7 +59,7 @@ interface Waiting {
 }
 
 /** A sandbox that lives in the user's daemon. When the daemon is lost, so is its state. */
-export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
+export class DaemonClientSandbox extends SandboxFiles implements AgentSandbox {
   readonly #takeSeat: () => Promise<DaemonSession>;
   readonly #sender = new OrderedSender();
   readonly #waiting = new Set<Waiting>();
@@ -129,6 +131,22 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
 
   async complete(code: string, cursor = code.length): Promise<Completion> {
     return await completeAt(code, cursor, (at) => this.#ask("session_complete", at));
+  }
+
+  async isComplete(code: string): Promise<Completeness> {
+    return await completenessOf(code, () => this.#ask("session_is_complete", { code }));
+  }
+
+  async getAgentState(): Promise<unknown> {
+    return decodeValue(JSON.parse((await this.#ask("session_get_agent_state", {})).state));
+  }
+
+  async setAgentState(state: unknown): Promise<void> {
+    await this.#ask("session_set_agent_state", { state: JSON.stringify(encodeValue(state)) });
+  }
+
+  async putSpilled(files: readonly SpilledFile[]): Promise<string> {
+    return (await this.#ask("session_put_spilled", { files: [...files] })).folder;
   }
 
   async cancel(): Promise<void> {
@@ -261,7 +279,7 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
   async #run(
     seat: DaemonSession,
     code: string,
-    { timeout, maxOutputLength, argv }: ExecuteOptions,
+    { timeout, maxOutputLength, argv, continues }: ExecuteOptions,
     waiting: Waiting,
   ): Promise<CodeExecution> {
     const { link, session, clientCallbacks, info } = seat;
@@ -277,6 +295,7 @@ export class DaemonClientSandbox extends SandboxFiles implements ISandbox {
         ...(timeout !== undefined && { timeout_ms: timeout }),
         ...(maxOutputLength !== undefined && { max_output: maxOutputLength }),
         ...(argv !== undefined && { argv: [...argv] }),
+        ...(continues === true && { continues }),
         ...(this.#isMoved && { number: this.#number + 1 }),
       });
       const execution = unpackExecution(answer, code, (index) => clientCallbacks.take(index));

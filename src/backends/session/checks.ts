@@ -15,6 +15,7 @@ const CELL_OPTIONS: OptionNames<ExecuteOptions> = {
   timeout: true,
   maxOutputLength: true,
   argv: true,
+  continues: true,
   signal: true,
 };
 

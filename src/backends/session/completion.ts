@@ -1,7 +1,7 @@
-import { CellarError } from "../../errors.js";
+import { requireText } from "../../config/kinds.js";
 import { MAX_SOURCE_BYTES } from "../../protocol/bounds.js";
 import type { Params, Result } from "../../protocol/messages.js";
-import type { Completion } from "../backend.js";
+import type { Completeness, Completion } from "../backend.js";
 import { checkLimit } from "./checks.js";
 
 /** The runner stops looking after a part of this; later its process is ended. */
@@ -14,9 +14,7 @@ type Ask = (at: Params<"complete">) => Promise<Result<"complete">>;
 
 /** Asks for what could stand at a place of the code; places are those of JavaScript's strings. */
 export async function completeAt(code: string, cursor: number, ask: Ask): Promise<Completion> {
-  if (typeof code !== "string") {
-    throw new CellarError("INVALID_INPUT", `the code must be a string, not ${typeof code}`);
-  }
+  requireText("the code", code);
   checkLimit("cursor", cursor, 0, code.length);
   // No line so long has matches, and a message has its limit.
   if (Buffer.byteLength(code) > MAX_SOURCE_BYTES)
@@ -28,6 +26,15 @@ export async function completeAt(code: string, cursor: number, ask: Ask): Promis
   const place = (count: number) => points.slice(0, count).join("").length;
   const matches = answer.matches.filter((match) => !UNFIT.test(match));
   return { matches, start: place(start), end: place(end) };
+}
+
+/** Asks whether code can be run; what is too long for a message cannot be. */
+export async function completenessOf(
+  code: string,
+  ask: (code: string) => Promise<Completeness>,
+): Promise<Completeness> {
+  requireText("the code", code);
+  return Buffer.byteLength(code) > MAX_SOURCE_BYTES ? { status: "invalid" } : await ask(code);
 }
 
 /** The same for a client that counts in code points. */

@@ -1,12 +1,16 @@
 import type { Settings } from "../../config.js";
+import type { CellarError } from "../../errors.js";
 import type { Params, RestoreReport, Variable } from "../../protocol/messages.js";
 import { decodeValue, encodeValue } from "../../protocol/values.js";
 import type {
+  AgentSandbox,
   Checkpoint,
   CodeExecution,
+  Completeness,
   Completion,
   ExecuteOptions,
   SandboxInfo,
+  SpilledFile,
   StateReport,
 } from "../backend.js";
 import { type AskFiles, SandboxFiles } from "../files/sandbox-files.js";
@@ -20,7 +24,7 @@ import * as results from "./cell/result.js";
 import { type CellEnd, RunningCell } from "./cell/running-cell.js";
 import * as reports from "./cell/state-report.js";
 import * as checks from "./checks.js";
-import { COMPLETION_MS, completeAt } from "./completion.js";
+import { COMPLETION_MS, completeAt, completenessOf } from "./completion.js";
 import { contextOf } from "./context/context.js";
 import { askFiles, type FileKeeper } from "./file-requests.js";
 import { keepingAlive } from "./keep-alive.js";
@@ -33,7 +37,7 @@ import { TaskQueue } from "./task-queue.js";
 const CLOSING_MS = 5_000;
 
 /** A Python of one's own: cells run one at a time, and their state stays. */
-export class PythonSandbox extends SandboxFiles implements StatefulSandbox {
+export class PythonSandbox extends SandboxFiles implements StatefulSandbox, AgentSandbox {
   readonly #openSession: SessionFactory;
   readonly #settings: Settings;
   readonly #callbacks: Callbacks;
@@ -136,9 +140,26 @@ export class PythonSandbox extends SandboxFiles implements StatefulSandbox {
     return await completeAt(code, cursor, (at) => this.#ask("complete", at, COMPLETION_MS));
   }
 
+  async isComplete(code: string): Promise<Completeness> {
+    return await completenessOf(code, () => this.#ask("is_complete", { code }, COMPLETION_MS));
+  }
+
+  async getAgentState(): Promise<unknown> {
+    return decodeValue((await this.#ask("get_agent_state", {})).state);
+  }
+
+  async setAgentState(state: unknown): Promise<void> {
+    const encoded = encodeValue(state);
+    await this.#task(() => this.#setup.setAgentState(this.#branch, encoded));
+  }
+
+  async putSpilled(files: readonly SpilledFile[]): Promise<string> {
+    return (await this.#ask("put_spilled", { files: [...files] })).folder;
+  }
+
   /** Hands the present state piece by piece to what `open` gives, while cells go on. */
   async capture(open: OpenSink, options: CaptureOptions): Promise<Captured> {
-    if (this.#ending !== undefined) throw checks.closedError("the sandbox was destroyed");
+    if (this.#ending !== undefined) throw destroyed();
     const capture = new StateCapture(this.#branch, options, open, (work) => this.#task(work));
     return keepingAlive(capture.run(this.info));
   }
@@ -183,20 +204,11 @@ export class PythonSandbox extends SandboxFiles implements StatefulSandbox {
       if (!(await line.untilParked(present.id))) throw checks.unforkable();
       const twin = this.#lease.share();
       const { branch } = twin;
-      const start = {
-        branch,
-        line: new StepHistory(present),
-        step: this.#nextStep,
-        number: this.#number,
-      };
+      const history = new StepHistory(present);
+      const start = { branch, line: history, step: this.#nextStep, number: this.#number };
       const Kind = this.constructor as typeof PythonSandbox;
-      const fork = new Kind(
-        this.#openSession,
-        twin,
-        this.#settings,
-        this.#callbacks,
-        start,
-      ) as this;
+      const parts = [this.#openSession, twin, this.#settings, this.#callbacks] as const;
+      const fork = new Kind(...parts, start) as this;
       fork.#setup.copyFrom(this.#setup);
       this.#isFresh = false;
       // It listens before it is made, for its first checkpoint may be told with the answer.
@@ -220,8 +232,7 @@ export class PythonSandbox extends SandboxFiles implements StatefulSandbox {
   }
 
   readonly askFiles: AskFiles = (method, order, attachments) => {
-    if (this.#ending !== undefined)
-      return Promise.reject(checks.closedError("the sandbox was destroyed"));
+    if (this.#ending !== undefined) return Promise.reject(destroyed());
     // What holds a file is not to be exchanged for a new session.
     if (method === "open_file") this.#isFresh = false;
     const place = () => ({ lease: this.#lease, branch: this.#branch });
@@ -230,8 +241,7 @@ export class PythonSandbox extends SandboxFiles implements StatefulSandbox {
   };
 
   #task<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#ending !== undefined)
-      return Promise.reject(checks.closedError("the sandbox was destroyed"));
+    if (this.#ending !== undefined) return Promise.reject(destroyed());
     if (this.#calls.isCalling) return Promise.reject(checks.calledFromWithin());
     return this.#queue.run(async () => {
       while (this.#deaths.length > 0) await this.#tellDeaths();
@@ -335,19 +345,12 @@ export class PythonSandbox extends SandboxFiles implements StatefulSandbox {
       this.#branch.line.add({ id: run.step, cell: run.number });
     }
     const { line, lost } = this.#branch;
-    const restored =
-      end.kind === "died"
-        ? await this.#restoredIfSeen(reports.restoredState(line, end.death.restored, lost))
-        : undefined;
+    const died = end.kind === "died" && reports.restoredState(line, end.death.restored, lost);
+    const restored = died === false ? undefined : await this.#restoredIfSeen(died);
     this.#isLossTold = restored === undefined;
     const state = restored ?? (await reports.lostState(this.#lease.session));
-    return {
-      status,
-      error,
-      result: null,
-      exitCode: null,
-      state: reports.joinReports(run.notice, state),
-    };
+    const told = reports.joinReports(run.notice, state);
+    return { status, error, result: null, exitCode: null, state: told };
   }
 
   /** Time or memory ran out, but the head lives: the state before the cell comes back all the same. */
@@ -390,4 +393,8 @@ export class PythonSandbox extends SandboxFiles implements StatefulSandbox {
       this.#notice = reports.joinReports(this.#notice, { ...report, reason });
     }
   }
+}
+
+function destroyed(): CellarError {
+  return checks.closedError("the sandbox was destroyed");
 }

@@ -106,6 +106,13 @@ export class SessionSetup {
     return answer.report;
   }
 
+  async setAgentState(branch: Branch, state: Json): Promise<void> {
+    const { checkpoints: checkpoint, timeout } = this.#settings;
+    const step = this.#nextStep();
+    const answer = await branch.question("set_agent_state", { step, state, checkpoint }, timeout);
+    record(branch, step, answer.checkpoint);
+  }
+
   async #assign(branch: Branch, name: string, value: Json, given: unknown): Promise<void> {
     const { checkpoints: checkpoint, timeout } = this.#settings;
     const step = this.#nextStep();

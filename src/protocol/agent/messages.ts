@@ -1,5 +1,14 @@
 import { z } from "zod";
-import { count, json, shortText } from "../specs.js";
+import {
+  checkpointMode,
+  checkpointPlan,
+  count,
+  json,
+  nothing,
+  request,
+  shortText,
+  text,
+} from "../specs.js";
 
 export const policySchema = z.enum(["off", "ast", "restricted"]);
 
@@ -66,6 +75,8 @@ export const agentReportSchema = z.strictObject({
   omitted: count,
   explored: count,
   final: finalAnswerSchema.nullable(),
+  /** Whether the cell answers only with constants that it, or a cell it continues, wrote down. */
+  literal_answer: z.boolean(),
   findings: z.array(findingSchema).max(500),
   refused: z.array(z.strictObject({ name: shortText, reason: shortText })).max(20),
   /** Names of the session that the cell took, and under which other names its values are kept. */
@@ -73,6 +84,30 @@ export const agentReportSchema = z.strictObject({
     .array(z.strictObject({ name: shortText.min(1), kept: shortText.min(1).nullable() }))
     .max(64),
 });
+
+/** Outputs that were too long to show, which a session without a mount keeps as files. */
+export const spilledSchema = z.strictObject({
+  files: z.array(z.strictObject({ name: shortText.min(1), text })).max(64),
+});
+export const spilledFolderSchema = z.strictObject({ folder: shortText });
+
+export const agentMessages = {
+  /** What the functions of an agent remember, in the form of "Values". */
+  get_agent_state: request("head", "host", nothing, z.strictObject({ state: json })),
+  set_agent_state: request(
+    "head",
+    "host",
+    z.strictObject({
+      step: count,
+      state: json,
+      checkpoint: checkpointMode,
+      rest_ms: count.optional(),
+    }),
+    z.strictObject({ checkpoint: checkpointPlan }),
+  ),
+  /** Writes the files, of which there may be none, and tells their folder. */
+  put_spilled: request("head", "host", spilledSchema, spilledFolderSchema),
+} as const;
 
 export type Policy = z.infer<typeof policySchema>;
 export type AgentCall = z.infer<typeof agentCallSchema>;

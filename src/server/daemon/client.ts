@@ -63,6 +63,7 @@ export class Client {
     });
     this.#serveHousehold();
     this.#serveSessions();
+    this.#serveAgent();
     this.#serveFiles();
   }
 
@@ -124,6 +125,9 @@ export class Client {
     this.#serve("session_complete", ({ session, ...at }) =>
       completeFor(this.#tenant(session).sandbox, at),
     );
+    this.#serve("session_is_complete", ({ session, code }) =>
+      this.#tenant(session).sandbox.isComplete(code),
+    );
     this.#serve("session_checkpoints", async ({ session }) => ({
       checkpoints: [...(await this.#tenant(session).sandbox.checkpoints())],
     }));
@@ -138,6 +142,20 @@ export class Client {
       await this.#evict(session, this.#tenant(session));
       return {};
     });
+  }
+
+  #serveAgent(): void {
+    this.#serve("session_get_agent_state", async ({ session }) => {
+      const state = await this.#tenant(session).sandbox.getAgentState();
+      return { state: JSON.stringify(encodeDecoded(state)) };
+    });
+    this.#serve("session_set_agent_state", async ({ session, state }) => {
+      await this.#tenant(session).sandbox.setAgentState(readValue(state));
+      return {};
+    });
+    this.#serve("session_put_spilled", async ({ session, files }) => ({
+      folder: await this.#tenant(session).sandbox.putSpilled(files),
+    }));
   }
 
   #serveFiles(): void {
@@ -222,6 +240,7 @@ export class Client {
         timeout: order.timeout_ms,
         maxOutputLength: order.max_output,
         argv: order.argv,
+        continues: order.continues,
         signal: controller.signal,
       });
       return packExecution(execution, (display) => relay.numberOf(display));

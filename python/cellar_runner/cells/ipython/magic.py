@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from typing import Any, Callable
 
 from ...pristine import BUILTINS as __builtins__
 from ..magics.dispatch import UsageError
@@ -60,19 +59,19 @@ class Magics:
                 self.magics[kind][shown] = getattr(self, name)
 
 
-def magics_class(cls: Any) -> type:
+def magics_class(cls):
     """Says that a class holds magics."""
     cls.registered = True
     return cls
 
 
-def needs_local_scope(function: Any) -> Callable:
+def needs_local_scope(function):
     """The function is also given the caller's names."""
     function.needs_local_scope = True
     return function
 
 
-def no_var_expand(function: Any) -> Callable:
+def no_var_expand(function):
     """Names in the line are left as they stand."""
     function._ipython_magic_no_var_expand = True
     return function
@@ -86,11 +85,11 @@ class _Parser(argparse.ArgumentParser):
 class MagicArgumentParser(_Parser):
     """Reads the line of a magic."""
 
-    def parse_argstring(self, argstring: str) -> argparse.Namespace:
+    def parse_argstring(self, argstring):
         return self.parse_args(shlex.split(argstring))
 
 
-def magic_arguments(name: str | None = None) -> Callable:
+def magic_arguments(name=None):
     """Give a magic the arguments that stand below."""
 
     def decorate(function):
@@ -104,7 +103,7 @@ def magic_arguments(name: str | None = None) -> Callable:
     return decorate
 
 
-def argument(*arguments: Any, **options: Any) -> Callable:
+def argument(*arguments, **options):
     """An argument, as argparse describes it."""
 
     def decorate(function):
@@ -114,7 +113,7 @@ def argument(*arguments: Any, **options: Any) -> Callable:
     return decorate
 
 
-def parse_argstring(magic_func: Any, argstring: str) -> argparse.Namespace:
+def parse_argstring(magic_func, argstring):
     """The arguments of a magic from its line."""
     return magic_func.parser.parse_argstring(argstring)
 

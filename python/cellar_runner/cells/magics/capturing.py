@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import io
 import sys
-from typing import Any
 
 from ...pristine import BUILTINS as __builtins__
 from .usage import UsageError
@@ -27,7 +26,7 @@ class RichOutput:
         self.transient = {}
         self.update = False
 
-    def display(self) -> None:
+    def display(self):
         """Show it after all."""
         vars(builtins)["display"](self.data, raw=True)
 
@@ -47,7 +46,7 @@ class CapturedIO:
         self.stderr = stderr
         self.outputs = outputs
 
-    def show(self) -> None:
+    def show(self):
         """Show it after all."""
         sys.stdout.write(self.stdout)
         sys.stderr.write(self.stderr)
@@ -97,7 +96,7 @@ class Capturing:
             self._restore = self._commands.divert_displays(self._bundles)
         return self
 
-    def take(self, value: Any) -> None:
+    def take(self, value):
         """The value of the cell, which is not shown."""
         if value is not None:
             self._commands.display(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Callable
 
 from ...pristine import BUILTINS as __builtins__
 from ..scanner import Scanner
@@ -58,12 +57,12 @@ class Nested:
         finally:
             self._outer.__exit__(*error)
 
-    def take(self, value: Any) -> None:
+    def take(self, value):
         """The value of the cell, which is not shown."""
         (self._inner if self._inner.hides_value else self._outer).take(value)
 
 
-def rewrite(text: str, is_magic: Callable[[str], bool] | None = None) -> Rewritten | None:
+def rewrite(text, is_magic=None):
     """The cell as Python, or None if it holds no magic; `is_magic` tells names that need no mark."""
     cell_magic = _CELL_MAGIC.match(text)
     if cell_magic is not None:
@@ -74,7 +73,7 @@ def rewrite(text: str, is_magic: Callable[[str], bool] | None = None) -> Rewritt
     return None if rewritten is None else Rewritten(rewritten)
 
 
-def automatic(text: str, is_magic: Callable[[str], bool]) -> str | None:
+def automatic(text, is_magic):
     """A cell of one line that starts with the name of a magic, as Python; or None."""
     found = _AUTOMATIC.match(text.strip())
     if found is None or not is_magic(found.group("name")):
@@ -98,7 +97,7 @@ def _rewrite_cell(text, found):
     return rewritten
 
 
-def around(name: str, rest: str, body: str) -> Rewritten | None:
+def around(name, rest, body):
     """The body of a cell magic that stays a cell, and what surrounds its run; None for the others."""
     if name not in _AROUND or (name == "time" and rest) or not body.strip("\n"):
         return None

@@ -20,7 +20,7 @@ const LAST_WORDS = /^Fatal Python error: .*MemoryError|^terminate called .*'std:
 
 type CellLimits = Pick<
   CellOrder,
-  "timeout" | "grace" | "queryTotal" | "maxOutputLength" | "checkpoint" | "argv"
+  "timeout" | "grace" | "queryTotal" | "maxOutputLength" | "checkpoint" | "argv" | "continues"
 >;
 
 /** What a cell may take: by the sandbox's settings, or as its caller wants it this time. */
@@ -32,6 +32,7 @@ export function cellLimits(settings: Settings, options: ExecuteOptions): CellLim
     maxOutputLength: options.maxOutputLength ?? settings.maxOutputLength,
     checkpoint: settings.checkpoints,
     argv: options.argv,
+    continues: options.continues,
   };
 }
 

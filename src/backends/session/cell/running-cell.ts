@@ -28,6 +28,7 @@ export interface CellOrder {
   readonly maxOutputLength: number;
   readonly checkpoint: CheckpointMode;
   readonly argv?: readonly string[] | undefined;
+  readonly continues?: boolean | undefined;
   readonly callbacks: Pick<REPLConfig, "onStdout" | "onStderr" | "onDisplay">;
   readonly calls: HostCalls;
 }
@@ -127,7 +128,8 @@ export class RunningCell implements CellListener {
   }
 
   async run(): Promise<CellEnd> {
-    const { step, number, code, maxOutputLength, checkpoint, timeout, argv } = this.#order;
+    const { step, number, code, maxOutputLength, checkpoint, timeout, argv, continues } =
+      this.#order;
     const listening = this.#branch.listen(step, this);
     const died = new Promise<CellEnd>((resolve) => {
       this.#wakeDied = resolve;
@@ -152,6 +154,7 @@ export class RunningCell implements CellListener {
           max_output: maxOutputLength,
           checkpoint,
           ...(argv !== undefined && { argv: [...argv] }),
+          ...(continues === true && { continues }),
           ...(restMs !== undefined && { rest_ms: restMs }),
         })
         .then((answer): CellEnd => ({ kind: "answered", answer }))

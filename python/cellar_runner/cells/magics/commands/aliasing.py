@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ....pristine import BUILTINS as __builtins__
 from ..options import parse_options
 from ..registry import CELLS, LINES, SCOPED
 from ..usage import UsageError
 from . import settings
 
-if TYPE_CHECKING:
-    from ..dispatch import Commands
 
-
-def command(text: str, rest: str) -> str:
+def command(text, rest):
     """The shell command of an alias with its arguments: %s takes one, %l all of them."""
     if "%l" in text:
         return text.replace("%l", rest)
@@ -29,7 +24,7 @@ def command(text: str, rest: str) -> str:
     return " ".join([text] + words[wanted:])
 
 
-def alias(commands: Commands, rest: str) -> list[tuple[str, str]] | None:
+def alias(commands, rest):
     """%alias; %alias name command"""
     name, _, text = rest.strip().partition(" ")
     if not name:
@@ -44,13 +39,13 @@ def alias(commands: Commands, rest: str) -> list[tuple[str, str]] | None:
     return None
 
 
-def unalias(commands: Commands, rest: str) -> None:
+def unalias(commands, rest):
     """%unalias name"""
     if commands.aliases.pop(rest.strip(), None) is None:
         raise ValueError("{} is not an alias".format(rest.strip()))
 
 
-def alias_magic(commands: Commands, rest: str) -> None:
+def alias_magic(commands, rest):
     """%alias_magic [-l] [-c] name magic"""
     options, rest = parse_options(rest, "lcp:", ("line", "cell", "params="))
     words = rest.split()
@@ -83,7 +78,7 @@ def _another(commands, kind, target, start):
     return run_line if kind == "line" else run_cell
 
 
-def lsmagic(commands: Commands, _rest: str) -> str:
+def lsmagic(commands, _rest):
     """%lsmagic: the names of all magics"""
     lines = set(LINES) | set(SCOPED) | {"time"} | set(commands.aliases) | set(commands.registered("line"))
     cells = set(CELLS) | set(commands.registered("cell"))
@@ -94,6 +89,6 @@ def lsmagic(commands: Commands, _rest: str) -> str:
     )
 
 
-def overview(commands: Commands, rest: str) -> None:
+def overview(commands, rest):
     """%magic and %quickref: the names of all magics, printed"""
     print(lsmagic(commands, rest))

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import TYPE_CHECKING
 
 from ....pristine import BUILTINS as __builtins__
 from ..usage import UsageError
 from . import autoreload
 
-if TYPE_CHECKING:
-    from ..dispatch import Commands
-
 _BUILT_IN = ("autoreload", "storemagic")
 
 
-def load_ext(commands: Commands, rest: str) -> None:
+def load_ext(commands, rest):
     """%load_ext module"""
     name = rest.strip()
     if not name:
@@ -45,7 +41,7 @@ def _load(commands, name, take):
     commands.extensions[name] = module
 
 
-def unload_ext(commands: Commands, rest: str) -> None:
+def unload_ext(commands, rest):
     """%unload_ext module"""
     name = rest.strip()
     if not name:
@@ -62,7 +58,7 @@ def unload_ext(commands: Commands, rest: str) -> None:
     del commands.extensions[name]
 
 
-def reload_ext(commands: Commands, rest: str) -> None:
+def reload_ext(commands, rest):
     """%reload_ext module"""
     name = rest.strip()
     if not name:
@@ -74,5 +70,5 @@ def reload_ext(commands: Commands, rest: str) -> None:
     unload = getattr(module, "unload_ipython_extension", None)
     if unload is not None:
         unload(commands.shell_object())
-    is_loaded = name in sys.modules
-    _load(commands, name, (lambda _name: importlib.reload(module)) if is_loaded else importlib.import_module)
+    again = importlib.reload if name in sys.modules else importlib.import_module
+    _load(commands, name, lambda _name: again(module if again is importlib.reload else name))

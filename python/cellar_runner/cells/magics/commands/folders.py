@@ -5,14 +5,10 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any
 
 from ....pristine import BUILTINS as __builtins__
 from ..options import parse_options, unquoted
 from ..usage import UsageError
-
-if TYPE_CHECKING:
-    from ..dispatch import Commands
 
 _BACK = re.compile(r"-(\d+)?\Z").match
 _SECRET = re.compile(r"key|token|secret|password", re.IGNORECASE).search
@@ -25,12 +21,12 @@ def _visited(commands):
     return visited
 
 
-def pwd(_commands: Commands, _rest: str) -> str:
+def pwd(_commands, _rest):
     """%pwd"""
     return os.getcwd()
 
 
-def cd(commands: Commands, rest: str) -> None:
+def cd(commands, rest):
     """%cd [-q] folder; %cd - goes back, %cd -2 to the third of %dhist, %cd alone home"""
     visited = _visited(commands)
     rest = rest.strip()
@@ -61,7 +57,7 @@ def cd(commands: Commands, rest: str) -> None:
         print(visited[-1])
 
 
-def pushd(commands: Commands, rest: str) -> list[str]:
+def pushd(commands, rest):
     """%pushd folder"""
     commands.folders.insert(0, _short(os.getcwd()))
     if rest.strip():
@@ -69,7 +65,7 @@ def pushd(commands: Commands, rest: str) -> list[str]:
     return dirs(commands, "")
 
 
-def popd(commands: Commands, _rest: str) -> None:
+def popd(commands, _rest):
     """%popd"""
     if not commands.folders:
         raise UsageError("%popd on empty stack")
@@ -78,12 +74,12 @@ def popd(commands: Commands, _rest: str) -> None:
     print("popd ->", top)
 
 
-def dirs(commands: Commands, _rest: str) -> list[str]:
+def dirs(commands, _rest):
     """%dirs"""
     return list(commands.folders)
 
 
-def dhist(commands: Commands, rest: str) -> None:
+def dhist(commands, rest):
     """%dhist [count]"""
     visited = _visited(commands)
     words = rest.split()
@@ -98,7 +94,7 @@ def _short(folder):
     return "~" + folder[len(home) :] if home != "/" and folder.startswith(home) else folder
 
 
-def env(commands: Commands, rest: str) -> Any:
+def env(commands, rest):
     """%env; %env NAME; %env NAME=value"""
     rest = rest.strip()
     if not rest:
@@ -115,7 +111,7 @@ def env(commands: Commands, rest: str) -> Any:
     return os.environ[rest]
 
 
-def set_env(_commands: Commands, rest: str) -> None:
+def set_env(_commands, rest):
     """%set_env NAME=value"""
     separator = "=" if "=" in rest else " "
     name, found, value = rest.partition(separator)

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
 
 from ....pristine import BUILTINS as __builtins__
 from ....values.reprs import guarded_repr, type_name
 from ..options import parse_options, unquoted
 from ..usage import UsageError
 from .running import found
-
-if TYPE_CHECKING:
-    from ..dispatch import Commands
 
 _RANGE = re.compile(r"(?P<first>\d+)(?:(?P<sign>[-:])(?P<last>\d+)?)?\Z")
 _SESSION = re.compile(r"[~\d]+/")
@@ -45,7 +41,7 @@ def _chosen(commands, words):
     return chosen
 
 
-def history(commands: Commands, rest: str) -> None:
+def history(commands, rest):
     """%history [-n] [-g pattern] [-f file] [-l count] [ranges]"""
     options, rest = parse_options(rest, "noptgl:uf:", ())
     words = [word for word in rest.split() if not _SESSION.match(word)]
@@ -68,7 +64,7 @@ def history(commands: Commands, rest: str) -> None:
     print("\n".join(lines))
 
 
-def rerun(commands: Commands, rest: str) -> None:
+def rerun(commands, rest):
     """%rerun [-l count] [-g pattern] [ranges]: the last cell if none is named"""
     options, rest = parse_options(rest, "l:g:")
     # the newest one is the cell that asks
@@ -103,7 +99,7 @@ class Macro:
         return Macro(self.value + (other.value if isinstance(other, Macro) else str(other)))
 
 
-def macro(commands: Commands, rest: str) -> list[str] | None:
+def macro(commands, rest):
     """%macro [-q] name ranges"""
     options, rest = parse_options(rest, "rq")
     words = rest.split()
@@ -120,7 +116,7 @@ def macro(commands: Commands, rest: str) -> list[str] | None:
     return None
 
 
-def save(commands: Commands, rest: str) -> None:
+def save(commands, rest):
     """%save [-f] [-a] file ranges"""
     options, rest = parse_options(rest, "fra")
     words = rest.split()
@@ -137,7 +133,7 @@ def save(commands: Commands, rest: str) -> None:
     print("The following commands were written to file `{}`:\n{}".format(path, text), end="")
 
 
-def load(_commands: Commands, rest: str) -> None:
+def load(_commands, rest):
     """%load file: a notebook would put it into the cell; nothing is run"""
     _options, rest = parse_options(rest, "yns:r:")
     _content(rest)
@@ -161,17 +157,17 @@ def _content(rest):
         return source.read()
 
 
-def pycat(_commands: Commands, rest: str) -> None:
+def pycat(_commands, rest):
     """%pycat file"""
     print(_content(rest), end="")
 
 
-def recall(commands: Commands, rest: str) -> None:
+def recall(commands, rest):
     """%recall [range]: a notebook would put the text into the next cell"""
     _chosen(commands, rest.split())
 
 
-def store(commands: Commands, rest: str) -> None:
+def store(commands, rest):
     """%store [name]; %store -r [name]: values that outlive %reset"""
     options, rest = parse_options(rest, "drz")
     words = rest.split()
@@ -198,7 +194,7 @@ def store(commands: Commands, rest: str) -> None:
             print("Stored '{}' ({})".format(name, type_name(type(stored[name]))))
 
 
-def notebook(commands: Commands, rest: str) -> None:
+def notebook(commands, rest):
     """%notebook file: the cells so far as a notebook"""
     import json
 

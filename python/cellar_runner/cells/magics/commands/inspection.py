@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import inspect
 import sys
-from typing import TYPE_CHECKING
 
 from ....pristine import BUILTINS as __builtins__
 from ....values.reprs import cap
 from ..inspect_name import TEXT_LIMIT, reference_text
-
-if TYPE_CHECKING:
-    from ..dispatch import Commands
 
 _MISSING = object()
 
@@ -25,17 +21,17 @@ def _found(commands, rest):
         return name, _MISSING
 
 
-def pinfo(commands: Commands, rest: str) -> None:
+def pinfo(commands, rest):
     """%pinfo name"""
     print(reference_text(rest.strip(), False, commands.namespace, commands.namespace))
 
 
-def pinfo2(commands: Commands, rest: str) -> None:
+def pinfo2(commands, rest):
     """%pinfo2 name"""
     print(reference_text(rest.strip(), True, commands.namespace, commands.namespace))
 
 
-def pdoc(commands: Commands, rest: str) -> None:
+def pdoc(commands, rest):
     """%pdoc name"""
     name, value = _found(commands, rest)
     if value is not _MISSING:
@@ -43,7 +39,7 @@ def pdoc(commands: Commands, rest: str) -> None:
         print(cap(text, TEXT_LIMIT) if text else "No documentation found for {}".format(name))
 
 
-def pdef(commands: Commands, rest: str) -> None:
+def pdef(commands, rest):
     """%pdef name"""
     name, value = _found(commands, rest)
     if value is _MISSING:
@@ -57,7 +53,7 @@ def pdef(commands: Commands, rest: str) -> None:
         print("No definition header found for {}".format(name))
 
 
-def psource(commands: Commands, rest: str) -> None:
+def psource(commands, rest):
     """%psource name"""
     name, value = _found(commands, rest)
     if value is _MISSING:
@@ -71,7 +67,7 @@ def psource(commands: Commands, rest: str) -> None:
     print("No source found for {}".format(name))
 
 
-def pfile(commands: Commands, rest: str) -> None:
+def pfile(commands, rest):
     """%pfile name"""
     name, value = _found(commands, rest)
     if value is _MISSING:
@@ -83,7 +79,7 @@ def pfile(commands: Commands, rest: str) -> None:
         print("No file found for {}".format(name))
 
 
-def tb(commands: Commands, _rest: str) -> None:
+def tb(commands, _rest):
     """%tb: the last error again"""
     described = commands.last_error
     if described is None:

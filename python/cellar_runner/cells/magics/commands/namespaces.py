@@ -7,15 +7,11 @@ import fnmatch
 import gc
 import re
 import sys
-from typing import TYPE_CHECKING
 
 from ....pristine import BUILTINS as __builtins__
 from ....values.reprs import guarded_str, is_a, type_name
 from ..options import parse_options
 from ..usage import MagicUnavailable, UsageError
-
-if TYPE_CHECKING:
-    from ..dispatch import Commands
 
 NAMES_IN_A_ROW = 9
 SHOWN_TEXT = 50
@@ -29,7 +25,7 @@ _BIG_ARRAY = 100_000
 _modules = sys.modules
 
 
-def names_of(commands: Commands, kinds: str = "") -> list[str]:
+def names_of(commands, kinds=""):
     """The sorted names that cells have bound, of these types if any are named."""
     given = commands.given
     wanted = kinds.split()
@@ -44,12 +40,12 @@ def names_of(commands: Commands, kinds: str = "") -> list[str]:
     return sorted(found)
 
 
-def who_ls(commands: Commands, rest: str) -> list[str]:
+def who_ls(commands, rest):
     """%who_ls [types]"""
     return names_of(commands, rest)
 
 
-def who(commands: Commands, rest: str) -> None:
+def who(commands, rest):
     """%who [types]"""
     names = names_of(commands, rest)
     if not names:
@@ -66,7 +62,7 @@ def _tell_none(rest):
     print("No variables match your requested type." if rest else "Interactive namespace is empty.")
 
 
-def whos(commands: Commands, rest: str) -> None:
+def whos(commands, rest):
     """%whos [types]"""
     names = names_of(commands, rest)
     if not names:
@@ -113,7 +109,7 @@ def _of_array(value):
     return text + " ({} Mb)".format(value.nbytes / _MEGABYTE)
 
 
-def reset(commands: Commands, rest: str) -> None:
+def reset(commands, rest):
     """%reset -f [-s] [in] [out] [dhist] [array]"""
     options, rest = parse_options(rest, "sf", ("aggressive",))
     if "f" not in options:
@@ -141,7 +137,7 @@ def reset(commands: Commands, rest: str) -> None:
             print("Don't know how to reset {}, please run `%reset?` for details".format(part))
 
 
-def reset_selective(commands: Commands, rest: str) -> None:
+def reset_selective(commands, rest):
     """%reset_selective -f pattern"""
     options, pattern = parse_options(rest, "f")
     if not pattern:
@@ -158,7 +154,7 @@ def reset_selective(commands: Commands, rest: str) -> None:
             del commands.namespace[name]
 
 
-def xdel(commands: Commands, rest: str) -> None:
+def xdel(commands, rest):
     """%xdel [-n] name: the name, and what else the session holds of the value"""
     options, name = parse_options(rest, "n")
     namespace = commands.namespace
@@ -176,7 +172,7 @@ def xdel(commands: Commands, rest: str) -> None:
     commands.forget_results(value)
 
 
-def psearch(commands: Commands, rest: str) -> None:
+def psearch(commands, rest):
     """%psearch pattern: names in the session, in a module or among the built-ins"""
     _options, rest = parse_options(rest, "acis*e*l")
     words = rest.split()

@@ -5,14 +5,10 @@ from __future__ import annotations
 import importlib.util
 import shlex
 import sys
-from typing import TYPE_CHECKING
 
 from ....pristine import BUILTINS as __builtins__
 from ..usage import MagicUnavailable
 from . import shell
-
-if TYPE_CHECKING:
-    from ..dispatch import Commands
 
 
 def _manage(tool, rest):
@@ -25,7 +21,7 @@ def _manage(tool, rest):
     print("\n".join("{}=={}".format(*pair) for pair in shell.distributions()))
 
 
-def pip(commands: Commands, rest: str) -> None:
+def pip(commands, rest):
     """%pip"""
     if shell.installs("pip " + rest) is not None or importlib.util.find_spec("pip") is None:
         _manage("pip", rest)
@@ -34,16 +30,16 @@ def pip(commands: Commands, rest: str) -> None:
     print("Note: you may need to restart the kernel to use updated packages.")
 
 
-def conda(_commands: Commands, rest: str) -> None:
+def conda(_commands, rest):
     """%conda"""
     _manage("conda", rest)
 
 
-def mamba(_commands: Commands, rest: str) -> None:
+def mamba(_commands, rest):
     """%mamba"""
     _manage("mamba", rest)
 
 
-def uv(_commands: Commands, rest: str) -> None:
+def uv(_commands, rest):
     """%uv"""
     _manage("uv", rest)

@@ -6,14 +6,10 @@ import ast
 import sys
 import warnings
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from ....pristine import BUILTINS as __builtins__
 from ....values import pretty
 from ..usage import MagicUnavailable, UsageError
-
-if TYPE_CHECKING:
-    from ..dispatch import Commands
 
 _BACKENDS = (
     "agg auto cairo gtk3 gtk3agg gtk3cairo gtk4 gtk4agg gtk4cairo inline macosx nbagg notebook osx "
@@ -37,7 +33,7 @@ _SECTIONS: dict[str, dict[str, object]] = {
 _SHELLS = ("InteractiveShell", "ZMQInteractiveShell", "TerminalInteractiveShell")
 
 
-def matplotlib(_commands: Commands, rest: str) -> None:
+def matplotlib(_commands, rest):
     """%matplotlib [backend]: figures are always shown inline"""
     words = rest.split()
     if words[:1] in (["-l"], ["--list"]):
@@ -60,7 +56,7 @@ def _is_there(name):
     return importlib.util.find_spec(name) is not None
 
 
-def pylab(commands: Commands, rest: str) -> None:
+def pylab(commands, rest):
     """%pylab [--no-import-all] [backend]: the names of numpy and matplotlib"""
     words = rest.split()
     backends = [word for word in words if not word.startswith("-")]
@@ -88,7 +84,7 @@ def pylab(commands: Commands, rest: str) -> None:
     matplotlib(commands, backends[0] if backends else "inline")
 
 
-def config(commands: Commands, rest: str) -> Any:
+def config(commands, rest):
     """%config; %config Section; %config Section.name; %config Section.name = value"""
     rest = rest.strip()
     if not rest:
@@ -140,12 +136,12 @@ def _value(commands, text):
         return eval(commands.code_of(text, "<config>", "eval"), commands.namespace)
 
 
-def precision(_commands: Commands, rest: str) -> str:
+def precision(_commands, rest):
     """%precision [digits or format]"""
     return pretty.set_precision(rest)
 
 
-def xmode(commands: Commands, rest: str) -> None:
+def xmode(commands, rest):
     """%xmode [mode]: tracebacks stay as they are here"""
     wanted = rest.strip().capitalize()
     if not wanted:
@@ -158,7 +154,7 @@ def xmode(commands: Commands, rest: str) -> None:
     print("Exception reporting mode: " + wanted)
 
 
-def colors(_commands: Commands, rest: str) -> None:
+def colors(_commands, rest):
     """%colors theme: there are no colours here"""
     if not rest.strip():
         raise UsageError("%colors: you must specify a color theme. See '%colors?'.")
@@ -173,7 +169,7 @@ def _switched(now, rest):
     return not now
 
 
-def pdb(commands: Commands, rest: str) -> None:
+def pdb(commands, rest):
     """%pdb [on | off]: nobody can debug here"""
     if rest.strip().lower() not in ("", "on", "off", "0", "1"):
         print("Incorrect argument. Use on/1, off/0, or nothing for a toggle.")
@@ -182,26 +178,26 @@ def pdb(commands: Commands, rest: str) -> None:
     print("Automatic pdb calling has been turned", "ON" if commands.pdb else "OFF")
 
 
-def automagic(commands: Commands, rest: str) -> None:
+def automagic(commands, rest):
     """%automagic [on | off]"""
     commands.automagic = _switched(commands.automagic, rest)
     print("\n" + automagic_state(commands))
 
 
-def automagic_state(commands: Commands) -> str:
+def automagic_state(commands):
     """Whether names of magics need their mark, in words."""
     if commands.automagic:
         return "Automagic is ON, % prefix IS NOT needed for line magics."
     return "Automagic is OFF, % prefix IS needed for line magics."
 
 
-def pprint(commands: Commands, rest: str) -> None:
+def pprint(commands, rest):
     """%pprint [on | off]"""
     commands.pprint = _switched(commands.pprint, rest)
     print("Pretty printing has been turned", "ON" if commands.pprint else "OFF")
 
 
-def doctest_mode(commands: Commands, _rest: str) -> None:
+def doctest_mode(commands, _rest):
     """%doctest_mode"""
     is_on = commands.settings.get(("doctest", "mode"), False)
     commands.settings["doctest", "mode"] = not is_on
@@ -209,11 +205,11 @@ def doctest_mode(commands: Commands, _rest: str) -> None:
     print("Doctest mode is: {}".format("OFF" if is_on else "ON"))
 
 
-def gui(_commands: Commands, rest: str) -> None:
+def gui(_commands, rest):
     """%gui: there are no windows here"""
     if rest.strip() not in ("", "inline", "none", "asyncio"):
         raise MagicUnavailable("%gui {}: there are no windows here".format(rest.strip()))
 
 
-def nothing(_commands: Commands, _rest: str) -> None:
+def nothing(_commands, _rest):
     """Accepted, and without effect."""

@@ -7,14 +7,10 @@ import os
 import sys
 import time
 from timeit import Timer
-from typing import TYPE_CHECKING, Any
 
 from ....pristine import BUILTINS as __builtins__
 from ..options import parse_options
 from ..usage import UsageError
-
-if TYPE_CHECKING:
-    from ..dispatch import Commands
 
 REPEATS = 7
 ENOUGH_SECONDS = 0.04
@@ -27,7 +23,7 @@ _PARTS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 _perf_counter = time.perf_counter
 
 
-def span(seconds: float, precision: int = PRECISION) -> str:
+def span(seconds, precision=PRECISION):
     """A duration with some digits and its unit."""
     if seconds >= LONG_SECONDS:
         parts = []
@@ -42,7 +38,7 @@ def span(seconds: float, precision: int = PRECISION) -> str:
     return "{:.{}g} {}".format(seconds * 1000**order, precision, _UNITS[order])
 
 
-def clock() -> tuple[float, float, float]:
+def clock():
     """A point in time: wall, and the processor's user and system part."""
     try:
         from resource import RUSAGE_SELF, getrusage
@@ -53,7 +49,7 @@ def clock() -> tuple[float, float, float]:
     return _perf_counter(), user, system
 
 
-def report(start: tuple[float, float, float]) -> None:
+def report(start):
     """Print what passed since a point in time."""
     passed = [max(0.0, end - begin) for end, begin in zip(clock(), start)]
     wall, user, system = passed
@@ -68,7 +64,7 @@ class Timing:
     hides_value = False
 
     def __init__(self, _commands=None, _arguments=""):
-        self._start = 0.0, 0.0, 0.0
+        self._start = None
 
     def __enter__(self):
         self._start = clock()
@@ -92,12 +88,12 @@ class TimeitResult:
         self.worst = max(self.timings)
 
     @property
-    def average(self) -> float:
+    def average(self):
         """The mean of the runs."""
         return math.fsum(self.timings) / self.repeat
 
     @property
-    def stdev(self) -> float:
+    def stdev(self):
         """The standard deviation of the runs."""
         mean = self.average
         return math.sqrt(math.fsum((run - mean) ** 2 for run in self.timings) / self.repeat)
@@ -119,7 +115,7 @@ class TimeitResult:
         printer.text(repr(self))
 
 
-def timeit(commands: Commands, rest: str, scope: dict[str, Any], body: str | None = None) -> TimeitResult | None:
+def timeit(commands, rest, scope, body=None):
     """%timeit [options] statement; %%timeit [options] setup"""
     given, rest = parse_options(rest, "n:r:tcp:qov:")
     statement, setup = (rest, "pass") if body is None else (body, rest or "pass")
@@ -170,7 +166,7 @@ def _enough_loops(timer):
     return loops
 
 
-def prun(commands: Commands, rest: str, scope: dict[str, Any], body: str | None = None) -> Any:
+def prun(commands, rest, scope, body=None):
     """%prun [options] statement: where its time goes, printed."""
     import cProfile
     import pstats
