@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 
 /** A signal that comes with another one, or when nothing was heard for so long. */
-export class Leash implements Disposable {
+export class AbortTimer implements Disposable {
   readonly #controller = new AbortController();
   readonly #outer: AbortSignal | undefined;
   readonly #timer: NodeJS.Timeout | undefined;

@@ -1,8 +1,8 @@
 import { callerVariable } from "../config/environment.js";
 import { CellarError, describeError } from "../errors.js";
-import { Fault, refusal } from "./http-fault.js";
+import { HttpFault, httpError } from "./http-fault.js";
 import { retryAfter } from "./retry.js";
-import { type HttpAnswer, type PieceReader, type Post, postBy, postDirectly } from "./transport.js";
+import { type HttpResponse, type BodyReader, type Post, postBy, postDirectly } from "./transport.js";
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 /** A longer complaint is not quoted. */
@@ -51,7 +51,7 @@ export class Endpoint {
   }
 
   /** An answer that means well; anything else is a fault. */
-  async post(content: unknown, signal: AbortSignal): Promise<HttpAnswer> {
+  async post(content: unknown, signal: AbortSignal): Promise<HttpResponse> {
     const key = this.#readKey();
     const post = {
       headers: { "content-type": "application/json", ...this.#ownHeaders(key), ...this.#headers },
@@ -64,14 +64,14 @@ export class Endpoint {
     const { status, headers } = answer;
     if (status >= 200 && status < 300) return answer;
     const text = await readText(answer, MAX_COMPLAINT_BYTES);
-    throw refusal(status, this.hide(text ?? ""), {
+    throw httpError(status, this.hide(text ?? ""), {
       pauseMs: retryAfter(headers),
       // An endpoint may know that another attempt would only do the same work once more.
-      isLasting: headers.get("x-should-retry") === "false",
+      isPermanent: headers.get("x-should-retry") === "false",
     });
   }
 
-  #send(post: Post): Promise<HttpAnswer> {
+  #send(post: Post): Promise<HttpResponse> {
     const fetch = this.#fetch;
     return fetch === undefined ? postDirectly(this.#url, post) : postBy(fetch, this.#url, post);
   }
@@ -113,7 +113,7 @@ export class Endpoint {
 
 /** The pieces of an answer's body, each told when it comes. */
 export async function* piecesOf(
-  { body: reader }: HttpAnswer,
+  { body: reader }: HttpResponse,
   heard: () => void,
   limit = MAX_ANSWER_BYTES,
 ): AsyncGenerator<Uint8Array, void, undefined> {
@@ -127,7 +127,7 @@ export async function* piecesOf(
       if (done || value === undefined) return;
       heard();
       size += value.byteLength;
-      if (size > limit) throw new Fault(`the answer has over ${limit} bytes`);
+      if (size > limit) throw new HttpFault(`the answer has over ${limit} bytes`);
       yield value;
     }
   } finally {
@@ -136,19 +136,19 @@ export async function* piecesOf(
 }
 
 /** Nothing where it is too long. */
-async function readText(answer: HttpAnswer, limit: number): Promise<string | undefined> {
+async function readText(answer: HttpResponse, limit: number): Promise<string | undefined> {
   const pieces: Uint8Array[] = [];
   try {
     for await (const piece of piecesOf(answer, () => {}, limit)) pieces.push(piece);
   } catch (error) {
-    if (error instanceof Fault) return undefined;
+    if (error instanceof HttpFault) return undefined;
     throw error;
   }
   return Buffer.concat(pieces).toString("utf8");
 }
 
 /** What is left of an answer is read for a moment: a connection that was cut cannot be used again. */
-async function leave(reader: PieceReader): Promise<void> {
+async function leave(reader: BodyReader): Promise<void> {
   const timer = setTimeout(() => void reader.cancel().catch(() => {}), LINGER_MS);
   try {
     while (!(await reader.read()).done);
@@ -188,8 +188,8 @@ function quoted(secret: string): string[] {
 }
 
 /** `fetch` says no more than that it failed; its cause says why. */
-function lost(error: unknown): Fault {
+function lost(error: unknown): HttpFault {
   const cause = error instanceof Error ? error.cause : undefined;
   const reason = describeError(cause ?? error) || "no reason given";
-  return new Fault(`the connection failed: ${reason}`, { isPassing: true });
+  return new HttpFault(`the connection failed: ${reason}`, { isTransient: true });
 }

@@ -1,4 +1,4 @@
-import { Fault } from "./http-fault.js";
+import { HttpFault } from "./http-fault.js";
 
 /** No event of a model is anywhere near this long. */
 const MAX_EVENT_LENGTH = 8 * 1024 * 1024;
@@ -37,7 +37,7 @@ export class EventStreamDecoder {
     this.#line = lines.pop() ?? "";
     const events = lines.flatMap((line) => this.#take(line));
     if (this.#length + this.#line.length > MAX_EVENT_LENGTH) {
-      throw new Fault(`an event has over ${MAX_EVENT_LENGTH} characters`);
+      throw new HttpFault(`an event has over ${MAX_EVENT_LENGTH} characters`);
     }
     return events;
   }

@@ -3,9 +3,9 @@ import { z } from "zod";
 const MAX_QUOTED = 300;
 const MAX_REASON = 100;
 
-export interface FaultOptions {
+export interface HttpFaultOptions {
   /** It may go well another time. */
-  readonly isPassing?: boolean | undefined;
+  readonly isTransient?: boolean | undefined;
   readonly status?: number | undefined;
   /** What the endpoint calls it: "insufficient_quota". */
   readonly reason?: string | undefined;
@@ -14,15 +14,15 @@ export interface FaultOptions {
 }
 
 /** A request that failed, as it looks before it is told to anyone. */
-export class Fault extends Error implements FaultOptions {
-  readonly isPassing: boolean;
+export class HttpFault extends Error implements HttpFaultOptions {
+  readonly isTransient: boolean;
   readonly status: number | undefined;
   readonly reason: string | undefined;
   readonly pauseMs: number | undefined;
 
-  constructor(message: string, options: FaultOptions = {}) {
+  constructor(message: string, options: HttpFaultOptions = {}) {
     super(message);
-    this.isPassing = options.isPassing ?? false;
+    this.isTransient = options.isTransient ?? false;
     this.status = options.status;
     this.reason = options.reason;
     this.pauseMs = options.pauseMs;
@@ -41,20 +41,20 @@ const complaintSchema = z.union([
 const refusedSchema = z.object({ error: complaintSchema });
 
 /** No waiting brings more of these. */
-const LASTING = new Set(["insufficient_quota", "billing_error"]);
-const PASSING = /overloaded|rate_limit|server_error|api_error|timeout|unavailable/;
+const PERMANENT = new Set(["insufficient_quota", "billing_error"]);
+const TRANSIENT = /overloaded|rate_limit|server_error|api_error|timeout|unavailable/;
 
 /** What the body of an HTTP error says. */
-export function refusal(
+export function httpError(
   status: number,
   body: string,
-  { pauseMs, isLasting = false }: { pauseMs?: number | undefined; isLasting?: boolean } = {},
-): Fault {
+  { pauseMs, isPermanent = false }: { pauseMs?: number | undefined; isPermanent?: boolean } = {},
+): HttpFault {
   const told = complaintOf(parsed(body));
   const reason = told?.code?.toString() ?? told?.type;
   const line = oneLine(told?.message ?? body);
-  return new Fault(line === "" ? `HTTP ${status}` : `HTTP ${status}: ${line}`, {
-    isPassing: !isLasting && isPassingStatus(status) && !LASTING.has(reason ?? ""),
+  return new HttpFault(line === "" ? `HTTP ${status}` : `HTTP ${status}: ${line}`, {
+    isTransient: !isPermanent && isTransientStatus(status) && !PERMANENT.has(reason ?? ""),
     status,
     reason: reason?.slice(0, MAX_REASON),
     pauseMs,
@@ -62,15 +62,15 @@ export function refusal(
 }
 
 /** An error that comes within an answer that began well. */
-export function complaint(answer: unknown): Fault | undefined {
+export function errorIn(answer: unknown): HttpFault | undefined {
   const told = complaintOf(answer);
   if (told === undefined) return undefined;
   const { code, type, message } = told;
   const reason = code?.toString() ?? type;
   const isNumber = typeof code === "number";
-  const isPassing = isNumber ? isPassingStatus(code) : PASSING.test(`${code} ${type}`);
-  return new Fault(`it broke off: ${oneLine(message ?? reason ?? "no reason given")}`, {
-    isPassing,
+  const isTransient = isNumber ? isTransientStatus(code) : TRANSIENT.test(`${code} ${type}`);
+  return new HttpFault(`it broke off: ${oneLine(message ?? reason ?? "no reason given")}`, {
+    isTransient,
     status: isNumber ? code : undefined,
     reason: reason?.slice(0, MAX_REASON),
   });
@@ -82,7 +82,7 @@ function complaintOf(answer: unknown): z.infer<typeof complaintSchema> | undefin
   return refusedSchema.safeParse(answer).data?.error;
 }
 
-function isPassingStatus(status: number): boolean {
+function isTransientStatus(status: number): boolean {
   return status === 408 || status === 409 || status === 429 || status >= 500;
 }
 

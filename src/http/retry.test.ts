@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { LONGEST_PAUSE_MS, pauseBefore, persist, type RetryOptions, retryAfter } from "./retry.js";
+import { LONGEST_PAUSE_MS, pauseBefore, retry, type RetryOptions, retryAfter } from "./retry.js";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 const headers = (values: Record<string, string>) => new Headers(values);
@@ -41,7 +41,7 @@ describe("pauseBefore", () => {
   });
 });
 
-describe("persist", () => {
+describe("retry", () => {
   const options = (more: Partial<RetryOptions> = {}): RetryOptions => ({
     retries: 3,
     delayMs: 1,
@@ -62,25 +62,25 @@ describe("persist", () => {
 
   it("tries as often as it may and fails with the last error", async () => {
     const well = failing(3);
-    expect(await persist(well.attempt, options())).toBe("well");
+    expect(await retry(well.attempt, options())).toBe("well");
     expect(well.numbers).toEqual([1, 2, 3, 4]);
-    await expect(persist(failing(4).attempt, options())).rejects.toThrow("attempt 4");
-    await expect(persist(failing(1).attempt, options({ retries: 0 }))).rejects.toThrow("attempt 1");
+    await expect(retry(failing(4).attempt, options())).rejects.toThrow("attempt 4");
+    await expect(retry(failing(1).attempt, options({ retries: 0 }))).rejects.toThrow("attempt 1");
   });
 
   it("stops where there is no hope, no time or no wish", async () => {
     const hopeless = options({ judge: () => undefined });
-    await expect(persist(failing(9).attempt, hopeless)).rejects.toThrow("attempt 1");
+    await expect(retry(failing(9).attempt, hopeless)).rejects.toThrow("attempt 1");
     const late = options({ deadline: Date.now() + 5000, judge: () => 10_000 });
-    await expect(persist(failing(9).attempt, late)).rejects.toThrow("attempt 1");
+    await expect(retry(failing(9).attempt, late)).rejects.toThrow("attempt 1");
     const unwanted = options({ signal: AbortSignal.abort() });
-    await expect(persist(failing(9).attempt, unwanted)).rejects.toThrow("attempt 1");
+    await expect(retry(failing(9).attempt, unwanted)).rejects.toThrow("attempt 1");
     const controller = new AbortController();
     const judge = () => {
       setTimeout(() => controller.abort(), 20);
       return 30_000;
     };
     const waiting = options({ signal: controller.signal, judge });
-    await expect(persist(failing(9).attempt, waiting)).rejects.toThrow("aborted");
+    await expect(retry(failing(9).attempt, waiting)).rejects.toThrow("aborted");
   });
 });

@@ -15,7 +15,7 @@ export interface RetryOptions {
 }
 
 /** Tries until it goes well, is given up or does not get better. */
-export async function persist<T>(
+export async function retry<T>(
   attempt: (number: number) => Promise<T>,
   { retries, delayMs, signal, deadline, judge }: RetryOptions,
 ): Promise<T> {

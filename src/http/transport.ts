@@ -10,22 +10,22 @@ export interface Post {
 }
 
 /** What it says, with a body that comes in pieces. */
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: HeaderReader;
-  readonly body: PieceReader | undefined;
+  readonly body: BodyReader | undefined;
 }
 
 export type HeaderReader = Pick<Headers, "get">;
 
 /** As a reader of a web stream. */
-export interface PieceReader {
+export interface BodyReader {
   read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>;
   cancel(): Promise<void>;
 }
 
 /** Asks by `node:http`, which takes half as long as `fetch` until the first byte is out. */
-export function postDirectly(url: URL, { headers, body, signal }: Post): Promise<HttpAnswer> {
+export function postDirectly(url: URL, { headers, body, signal }: Post): Promise<HttpResponse> {
   const request = url.protocol === "https:" ? requestSecure : requestPlain;
   const own = {
     accept: "*/*",
@@ -64,7 +64,7 @@ export async function postBy(
   fetch: typeof globalThis.fetch,
   url: URL,
   post: Post,
-): Promise<HttpAnswer> {
+): Promise<HttpResponse> {
   // A key that follows a redirect ends up where the caller did not send it.
   const response = await fetch(url, { method: "POST", redirect: "manual", ...post });
   const { status, headers, body } = response;

@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { packageVersion } from "../../config/environment.js";
 import { CellarError, describeError, isCellarError } from "../../errors.js";
-import { Leash } from "../../http/abort-timer.js";
+import { AbortTimer } from "../../http/abort-timer.js";
 import { AddressTable } from "../../notebook/egress/addresses.js";
 import { lookAt, type TextFile } from "./file.js";
 import { textOfHtml } from "./html-text.js";
@@ -44,8 +44,8 @@ export function shownAddress({ origin, pathname, search }: URL): string {
 /** The text behind an address; a page becomes what its reader sees. */
 export async function textOfAddress(url: URL, options: DownloadOptions): Promise<TextFile> {
   const name = shownAddress(url);
-  using whole = new Leash(options.signal, WHOLE_MS);
-  using idle = new Leash(whole.signal, IDLE_MS);
+  using whole = new AbortTimer(options.signal, WHOLE_MS);
+  using idle = new AbortTimer(whole.signal, IDLE_MS);
   try {
     const response = await followed(url, options.fetch ?? fetch, idle);
     return await taken(response, name, idle, options);
@@ -58,7 +58,7 @@ export async function textOfAddress(url: URL, options: DownloadOptions): Promise
   }
 }
 
-async function followed(given: URL, request: typeof fetch, leash: Leash): Promise<Response> {
+async function followed(given: URL, request: typeof fetch, timer: AbortTimer): Promise<Response> {
   const name = shownAddress(given);
   const guard = new RedirectGuard(given);
   const headers = headersOf(given, name);
@@ -67,11 +67,11 @@ async function followed(given: URL, request: typeof fetch, leash: Leash): Promis
     const { authorization, ...others } = headers;
     const response = await request(url, {
       redirect: "manual",
-      signal: leash.signal,
+      signal: timer.signal,
       // The password of one host is no business of another.
       headers: url.origin === given.origin && authorization ? headers : others,
     });
-    leash.refresh();
+    timer.refresh();
     const location = response.headers.get("location");
     if (![301, 302, 303, 307, 308].includes(response.status) || location === null) {
       if (response.ok) return response;
@@ -89,7 +89,7 @@ async function followed(given: URL, request: typeof fetch, leash: Leash): Promis
 async function taken(
   response: Response,
   name: string,
-  leash: Leash,
+  timer: AbortTimer,
   { room, onProgress }: DownloadOptions,
 ): Promise<TextFile> {
   const [type = "", ...parameters] = (response.headers.get("content-type") ?? "").split(";");
@@ -110,7 +110,7 @@ async function taken(
   }
   const charset = parameters.join(";").match(/charset="?([\w.:-]+)/i)?.[1];
   const heard = heardPieces(response, (bytes) => {
-    leash.refresh();
+    timer.refresh();
     onProgress?.({ name, bytes, total });
   });
   const pieces = isPage

@@ -1,16 +1,16 @@
 import { z } from "zod";
 import { CellarError } from "../../errors.js";
 import type { ServerEvent } from "../../http/event-stream.js";
-import { complaint, Fault } from "../../http/http-fault.js";
+import { errorIn, HttpFault } from "../../http/http-fault.js";
 import type { Model, ModelMessage, ModelReply, ModelRequest } from "../model.js";
 import {
   checkModelOptions,
-  type Dialect,
+  type WireFormat,
   HttpModel,
   type HttpModelOptions,
   parse,
 } from "./http-model.js";
-import type { Draft } from "./reply-builder.js";
+import type { ReplyBuilder } from "./reply-builder.js";
 
 const VERSION = "2023-06-01";
 const MAX_TOKENS = 8192;
@@ -72,7 +72,7 @@ export function anthropicMessages(options: AnthropicOptions): Model {
   return new HttpModel(new Messages(options), options);
 }
 
-class Messages implements Dialect {
+class Messages implements WireFormat {
   readonly baseUrl = "https://api.anthropic.com/v1";
   readonly path = "/messages";
   readonly key = { env: "ANTHROPIC_API_KEY" };
@@ -88,7 +88,7 @@ class Messages implements Dialect {
     return { "anthropic-version": VERSION, ...(key !== undefined && { "x-api-key": key }) };
   }
 
-  ask(request: ModelRequest, isStream: boolean): Record<string, unknown> {
+  buildRequest(request: ModelRequest, isStream: boolean): Record<string, unknown> {
     const { maxTokens = this.#maxTokens, temperature, stop } = request;
     const { system, messages } = apart(request.messages);
     return {
@@ -102,48 +102,48 @@ class Messages implements Dialect {
     };
   }
 
-  hear({ data }: ServerEvent, draft: Draft): void {
+  readEvent({ data }: ServerEvent, builder: ReplyBuilder): void {
     const told = parse(data, "a piece of the answer");
-    const fault = complaint(told);
+    const fault = errorIn(told);
     if (fault !== undefined) throw fault;
     const kind = kindSchema.safeParse(told).data?.type;
     if (kind !== undefined && !KINDS.has(kind)) return;
     const read = eventSchema.safeParse(told);
     if (!read.success) {
-      throw new Fault("a piece of the answer is not as it should be", { isPassing: true });
+      throw new HttpFault("a piece of the answer is not as it should be", { isTransient: true });
     }
     const event = read.data;
     switch (event.type) {
       case "message_start":
-        draft.nameModel(event.message.model);
+        builder.nameModel(event.message.model);
         // The first word on the tokens of the answer is about its beginning alone.
-        charge({ ...event.message.usage, output_tokens: undefined }, draft);
+        charge({ ...event.message.usage, output_tokens: undefined }, builder);
         return;
       case "content_block_start":
-        take(event.content_block, draft);
+        take(event.content_block, builder);
         return;
       case "content_block_delta":
-        take(event.delta, draft);
+        take(event.delta, builder);
         return;
       case "message_delta":
-        charge(event.usage, draft);
-        if (event.delta.stop_reason) draft.finish = finishOf(event.delta.stop_reason);
+        charge(event.usage, builder);
+        if (event.delta.stop_reason) builder.finish = finishOf(event.delta.stop_reason);
         return;
       case "message_stop":
-        draft.isWhole = true;
+        builder.isWhole = true;
         return;
       default:
         event satisfies never;
     }
   }
 
-  read(answer: unknown, draft: Draft): void {
+  readAnswer(answer: unknown, builder: ReplyBuilder): void {
     const { data } = answerSchema.safeParse(answer);
-    if (data === undefined) throw new Fault("the answer is not as it should be");
-    draft.nameModel(data.model);
-    charge(data.usage, draft);
-    for (const block of data.content) take(block, draft);
-    draft.finish = finishOf(data.stop_reason ?? "");
+    if (data === undefined) throw new HttpFault("the answer is not as it should be");
+    builder.nameModel(data.model);
+    charge(data.usage, builder);
+    for (const block of data.content) take(block, builder);
+    builder.finish = finishOf(data.stop_reason ?? "");
   }
 }
 
@@ -171,19 +171,19 @@ function apart(all: readonly ModelMessage[]): { system: string; messages: ModelM
 
 function take(
   block: { type: string; text?: string | undefined; thinking?: string | undefined },
-  draft: Draft,
+  builder: ReplyBuilder,
 ): void {
-  if (block.type === "text" || block.type === "text_delta") draft.say(block.text);
-  else draft.think(block.thinking);
+  if (block.type === "text" || block.type === "text_delta") builder.say(block.text);
+  else builder.think(block.thinking);
 }
 
 /** Tokens from a cache are tokens of the prompt too. */
-function charge(usage: z.infer<typeof usageSchema>, draft: Draft): void {
+function charge(usage: z.infer<typeof usageSchema>, builder: ReplyBuilder): void {
   if (!usage) return;
   const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens } = usage;
   const cached = (cache_creation_input_tokens ?? 0) + (cache_read_input_tokens ?? 0);
   const input = input_tokens == null ? undefined : input_tokens + cached;
-  draft.charge(input, usage.output_tokens ?? undefined);
+  builder.charge(input, usage.output_tokens ?? undefined);
 }
 
 function finishOf(reason: string): ModelReply["finish"] {

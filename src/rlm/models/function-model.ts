@@ -1,6 +1,6 @@
 import { checkNames, requireFunction, requireOptions } from "../../config/kinds.js";
 import { CellarError, describeError } from "../../errors.js";
-import { Leash } from "../../http/abort-timer.js";
+import { AbortTimer } from "../../http/abort-timer.js";
 import type { Model, ModelReply, ModelRequest, Price } from "../model.js";
 import { checkedPrice } from "./prices.js";
 import { estimateUsage } from "./reply-builder.js";
@@ -35,8 +35,8 @@ async function complete(
   request: ModelRequest,
 ): Promise<ModelReply> {
   let isHeard = false;
-  using leash = new Leash(request.signal, undefined);
-  const { signal } = leash;
+  using timer = new AbortTimer(request.signal, undefined);
+  const { signal } = timer;
   const onText = (piece: string): void => {
     isHeard = true;
     if (!signal.aborted) request.onText?.(piece);

@@ -1,15 +1,15 @@
 import { LONGEST_TIMEOUT_MS } from "../../config/environment.js";
 import { checkNames, type OptionNames, requireOptions, requireText } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
-import { Leash } from "../../http/abort-timer.js";
+import { AbortTimer } from "../../http/abort-timer.js";
 import { Endpoint, type EndpointOptions, type ModelKey, piecesOf } from "../../http/endpoint.js";
 import { EventStreamDecoder, type ServerEvent } from "../../http/event-stream.js";
-import { complaint, Fault } from "../../http/http-fault.js";
-import { persist } from "../../http/retry.js";
-import type { HttpAnswer } from "../../http/transport.js";
+import { errorIn, HttpFault } from "../../http/http-fault.js";
+import { retry } from "../../http/retry.js";
+import type { HttpResponse } from "../../http/transport.js";
 import type { Model, ModelReply, ModelRequest, ModelUsage, Price } from "../model.js";
 import { checkedPrice } from "./prices.js";
-import { addUsage, Draft, NO_USAGE } from "./reply-builder.js";
+import { addUsage, ReplyBuilder, NO_USAGE } from "./reply-builder.js";
 
 const TIMEOUT_MS = 600_000;
 const IDLE_TIMEOUT_MS = 120_000;
@@ -50,7 +50,7 @@ const MODEL_OPTIONS: OptionNames<HttpModelOptions> = {
   body: true,
 };
 
-/** `own` are the names that only this dialect has. */
+/** `own` are the names that only this format has. */
 export function checkModelOptions<T extends HttpModelOptions>(
   what: string,
   options: T,
@@ -66,19 +66,19 @@ export function checkModelOptions<T extends HttpModelOptions>(
 }
 
 /** How a provider wants to be asked and answers. */
-export interface Dialect {
+export interface WireFormat {
   readonly baseUrl: string;
   readonly path: string;
   /** The key for its own address, where the caller names none. */
   readonly key: ModelKey;
   headers(key: string | undefined): Record<string, string>;
-  ask(request: ModelRequest, isStream: boolean): Record<string, unknown>;
+  buildRequest(request: ModelRequest, isStream: boolean): Record<string, unknown>;
   /** Takes one event of a streaming answer. */
-  hear(event: ServerEvent, draft: Draft): void;
+  readEvent(event: ServerEvent, builder: ReplyBuilder): void;
   /** Takes an answer that came in one piece. */
-  read(answer: unknown, draft: Draft): void;
-  /** What to do about a fault, where the dialect knows better. */
-  remedy?(fault: Fault): string | undefined;
+  readAnswer(answer: unknown, builder: ReplyBuilder): void;
+  /** What to do about a fault, where the format knows better. */
+  remedy?(fault: HttpFault): string | undefined;
 }
 
 /** A model behind an address. */
@@ -86,7 +86,7 @@ export class HttpModel implements Model {
   readonly name: string;
   readonly contextWindow: number | undefined;
   readonly price: Price | undefined;
-  readonly #dialect: Dialect;
+  readonly #format: WireFormat;
   readonly #endpoint: Endpoint;
   readonly #timeout: number;
   readonly #idle: number;
@@ -95,18 +95,18 @@ export class HttpModel implements Model {
   readonly #isStream: boolean;
   readonly #body: Readonly<Record<string, unknown>>;
 
-  constructor(dialect: Dialect, options: HttpModelOptions) {
-    const { baseUrl = dialect.baseUrl, key, headers } = options;
+  constructor(format: WireFormat, options: HttpModelOptions) {
+    const { baseUrl = format.baseUrl, key, headers } = options;
     this.name = options.model;
     this.contextWindow = options.contextWindow;
     this.price = checkedPrice(options.price);
-    this.#dialect = dialect;
+    this.#format = format;
     this.#endpoint = new Endpoint({
       baseUrl,
-      path: dialect.path,
-      key: key ?? (options.baseUrl === undefined ? dialect.key : undefined),
+      path: format.path,
+      key: key ?? (options.baseUrl === undefined ? format.key : undefined),
       headers,
-      ownHeaders: dialect.headers,
+      ownHeaders: format.headers,
       fetch: options.fetch,
     });
     this.#timeout = number("timeout", options.timeout ?? TIMEOUT_MS, 1);
@@ -123,84 +123,84 @@ export class HttpModel implements Model {
 
   async complete(request: ModelRequest): Promise<ModelReply> {
     if (request.signal?.aborted) throw givenUp(request.signal, undefined);
-    using leash = new Leash(request.signal, this.#timeout);
-    let draft = new Draft();
+    using timer = new AbortTimer(request.signal, this.#timeout);
+    let builder = new ReplyBuilder();
     let attempts = 0;
     let lost = NO_USAGE;
     const attempt = async (): Promise<ModelReply> => {
-      if (draft.isBegun) lost = addUsage(lost, await draft.usage(request.messages));
+      if (builder.isBegun) lost = addUsage(lost, await builder.usage(request.messages));
       attempts += 1;
-      draft = new Draft(request.onText);
-      await this.#attempt(request, draft, leash.signal);
-      return draft.reply(addUsage(lost, await draft.usage(request.messages)), this.name);
+      builder = new ReplyBuilder(request.onText);
+      await this.#attempt(request, builder, timer.signal);
+      return builder.reply(addUsage(lost, await builder.usage(request.messages)), this.name);
     };
     try {
-      return await persist(attempt, {
+      return await retry(attempt, {
         retries: this.#retries,
         delayMs: this.#delay,
-        signal: leash.signal,
+        signal: timer.signal,
         deadline: Date.now() + this.#timeout,
         judge: (error) =>
-          error instanceof Fault && error.isPassing && !draft.isHeard
+          error instanceof HttpFault && error.isTransient && !builder.isHeard
             ? (error.pauseMs ?? 0)
             : undefined,
       });
     } catch (error) {
-      if (!(error instanceof Fault) && !leash.signal.aborted) throw error;
-      const spent = draft.isBegun ? addUsage(lost, await draft.usage(request.messages)) : lost;
+      if (!(error instanceof HttpFault) && !timer.signal.aborted) throw error;
+      const spent = builder.isBegun ? addUsage(lost, await builder.usage(request.messages)) : lost;
       const usage = spent === NO_USAGE ? undefined : spent;
-      if (leash.isTimeUp) throw this.#failure(timeUp("timeout", this.#timeout), attempts, usage);
-      if (!(error instanceof Fault) || leash.signal.aborted) throw givenUp(leash.signal, usage);
+      if (timer.isTimeUp) throw this.#failure(timeUp("timeout", this.#timeout), attempts, usage);
+      if (!(error instanceof HttpFault) || timer.signal.aborted) throw givenUp(timer.signal, usage);
       throw this.#failure(error, attempts, usage);
     }
   }
 
-  async #attempt(request: ModelRequest, draft: Draft, signal: AbortSignal): Promise<void> {
-    using leash = new Leash(signal, this.#isStream ? this.#idle : undefined);
+  async #attempt(request: ModelRequest, builder: ReplyBuilder, signal: AbortSignal): Promise<void> {
+    using timer = new AbortTimer(signal, this.#isStream ? this.#idle : undefined);
     try {
-      const body = { ...this.#body, ...this.#dialect.ask(request, this.#isStream) };
-      const response = await this.#endpoint.post(body, leash.signal);
-      leash.refresh();
+      const body = { ...this.#body, ...this.#format.buildRequest(request, this.#isStream) };
+      const response = await this.#endpoint.post(body, timer.signal);
+      timer.refresh();
       const type = response.headers.get("content-type") ?? "";
-      if (/\bhtml\b/.test(type)) throw new Fault("the answer is a web page");
+      if (/\bhtml\b/.test(type)) throw new HttpFault("the answer is a web page");
       // Not every server that is asked for a stream can give one.
-      if (this.#isStream && !/\bjson\b/.test(type)) await this.#listen(response, draft, leash);
-      else await this.#readWhole(response, draft, leash);
+      if (this.#isStream && !/\bjson\b/.test(type)) await this.#listen(response, builder, timer);
+      else await this.#readWhole(response, builder, timer);
     } catch (error) {
       // Only farewells are missing once the model has said that it is done.
-      draft.isWhole ||= draft.finish !== undefined && error instanceof Fault && error.isPassing;
-      if (draft.isWhole && !signal.aborted) return;
-      throw leash.isTimeUp ? timeUp("idleTimeout", this.#idle) : error;
+      builder.isWhole ||= builder.finish !== undefined && error instanceof HttpFault && error.isTransient;
+      if (builder.isWhole && !signal.aborted) return;
+      throw timer.isTimeUp ? timeUp("idleTimeout", this.#idle) : error;
     }
   }
 
-  async #listen(response: HttpAnswer, draft: Draft, leash: Leash): Promise<void> {
+  async #listen(response: HttpResponse, builder: ReplyBuilder, timer: AbortTimer): Promise<void> {
     const decoder = new EventStreamDecoder();
-    for await (const piece of piecesOf(response, leash.refresh)) {
-      for (const event of decoder.push(piece)) this.#dialect.hear(event, draft);
-      if (draft.isWhole) return;
+    for await (const piece of piecesOf(response, timer.refresh)) {
+      for (const event of decoder.push(piece)) this.#format.readEvent(event, builder);
+      if (builder.isWhole) return;
     }
-    for (const event of decoder.end()) this.#dialect.hear(event, draft);
-    draft.isWhole ||= draft.finish !== undefined;
-    if (!draft.isWhole) throw new Fault("the answer ends too early", { isPassing: true });
+    for (const event of decoder.end()) this.#format.readEvent(event, builder);
+    builder.isWhole ||= builder.finish !== undefined;
+    if (!builder.isWhole) throw new HttpFault("the answer ends too early", { isTransient: true });
   }
 
-  async #readWhole(response: HttpAnswer, draft: Draft, leash: Leash): Promise<void> {
+  async #readWhole(response: HttpResponse, builder: ReplyBuilder, timer: AbortTimer): Promise<void> {
     const pieces: Uint8Array[] = [];
-    for await (const piece of piecesOf(response, leash.refresh)) pieces.push(piece);
+    for await (const piece of piecesOf(response, timer.refresh)) pieces.push(piece);
     const answer = parse(Buffer.concat(pieces).toString("utf8"), "the answer");
-    const fault = complaint(answer);
+    const fault = errorIn(answer);
     if (fault !== undefined) throw fault;
-    this.#dialect.read(answer, draft);
-    draft.isWhole = true;
+    this.#format.readAnswer(answer, builder);
+    builder.isWhole = true;
   }
 
-  #failure(fault: Fault, attempts: number, usage: ModelUsage | undefined): CellarError {
+  #failure(fault: HttpFault, attempts: number, usage: ModelUsage | undefined): CellarError {
     const { origin } = this.#endpoint;
     const often = attempts > 1 ? ` (${attempts} attempts)` : "";
     const message = `${origin}: ${this.#endpoint.hide(fault.message)}${often}`;
     return new CellarError("REMOTE_ERROR", message, {
-      remedy: this.#dialect.remedy?.(fault) ?? this.#remedy(fault),
+      remedy: this.#format.remedy?.(fault) ?? this.#remedy(fault),
       details: {
         model: this.name,
         attempts,
@@ -211,13 +211,13 @@ export class HttpModel implements Model {
     });
   }
 
-  #remedy({ status, reason, isPassing }: Fault): string {
+  #remedy({ status, reason, isTransient }: HttpFault): string {
     if (status === 401 || status === 403) return this.#endpoint.keyRemedy();
     if (reason === "timeout" || reason === "idleTimeout") return `Give it more time: ${reason}.`;
     if (reason === "insufficient_quota") return "Look at the account's quota and billing.";
     if (reason === "context_length_exceeded" || status === 413) return "Send a shorter prompt.";
     if (status === 429) return "Ask less at once, or raise retries.";
-    return isPassing
+    return isTransient
       ? "Try again later, and see whether the endpoint runs."
       : "See whether the address and the name of the model are right.";
   }
@@ -228,15 +228,15 @@ export function parse(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Fault(`${what} is not JSON`, { isPassing: true });
+    throw new HttpFault(`${what} is not JSON`, { isTransient: true });
   }
 }
 
-function timeUp(reason: "timeout" | "idleTimeout", limitMs: number): Fault {
+function timeUp(reason: "timeout" | "idleTimeout", limitMs: number): HttpFault {
   const seconds = limitMs / 1000;
   return reason === "timeout"
-    ? new Fault(`no whole answer within ${seconds} s`, { reason })
-    : new Fault(`nothing came for ${seconds} s`, { reason, isPassing: true });
+    ? new HttpFault(`no whole answer within ${seconds} s`, { reason })
+    : new HttpFault(`nothing came for ${seconds} s`, { reason, isTransient: true });
 }
 
 /** What was spent until then is told, for it has to be paid. */

@@ -1,15 +1,15 @@
 import { z } from "zod";
 import type { ServerEvent } from "../../http/event-stream.js";
-import { complaint, Fault } from "../../http/http-fault.js";
+import { errorIn, HttpFault } from "../../http/http-fault.js";
 import type { Model, ModelReply, ModelRequest } from "../model.js";
 import {
   checkModelOptions,
-  type Dialect,
+  type WireFormat,
   HttpModel,
   type HttpModelOptions,
   parse,
 } from "./http-model.js";
-import type { Draft } from "./reply-builder.js";
+import type { ReplyBuilder } from "./reply-builder.js";
 
 const OPENAI = "https://api.openai.com/v1";
 
@@ -55,7 +55,7 @@ export function openAIChat(options: OpenAIChatOptions): Model {
   return new HttpModel(new ChatCompletions(options), options);
 }
 
-class ChatCompletions implements Dialect {
+class ChatCompletions implements WireFormat {
   readonly baseUrl = OPENAI;
   readonly path = "/chat/completions";
   readonly key = { env: "OPENAI_API_KEY" };
@@ -74,7 +74,7 @@ class ChatCompletions implements Dialect {
     return key === undefined ? {} : { authorization: `Bearer ${key}` };
   }
 
-  ask(request: ModelRequest, isStream: boolean): Record<string, unknown> {
+  buildRequest(request: ModelRequest, isStream: boolean): Record<string, unknown> {
     const { messages, maxTokens, temperature, stop } = request;
     return {
       model: this.#model,
@@ -88,31 +88,31 @@ class ChatCompletions implements Dialect {
     };
   }
 
-  hear({ data }: ServerEvent, draft: Draft): void {
+  readEvent({ data }: ServerEvent, builder: ReplyBuilder): void {
     if (data.trim() === "[DONE]") {
-      draft.isWhole = true;
+      builder.isWhole = true;
       return;
     }
     const chunk = parse(data, "a piece of the answer");
-    const fault = complaint(chunk);
+    const fault = errorIn(chunk);
     if (fault !== undefined) throw fault;
     const read = chunkSchema.safeParse(chunk);
     if (!read.success) {
-      throw new Fault("a piece of the answer is not as it should be", { isPassing: true });
+      throw new HttpFault("a piece of the answer is not as it should be", { isTransient: true });
     }
     const choice = read.data.choices?.find(({ index }) => !index);
-    take(read.data, choice?.delta, choice?.finish_reason, draft);
+    take(read.data, choice?.delta, choice?.finish_reason, builder);
   }
 
-  read(answer: unknown, draft: Draft): void {
+  readAnswer(answer: unknown, builder: ReplyBuilder): void {
     const read = answerSchema.safeParse(answer);
-    if (!read.success) throw new Fault("the answer is not as it should be");
+    if (!read.success) throw new HttpFault("the answer is not as it should be");
     const [choice] = read.data.choices;
-    take(read.data, choice?.message, choice?.finish_reason, draft);
-    draft.finish ??= "other";
+    take(read.data, choice?.message, choice?.finish_reason, builder);
+    builder.finish ??= "other";
   }
 
-  remedy({ status, message }: Fault): string | undefined {
+  remedy({ status, message }: HttpFault): string | undefined {
     if (status !== 400 && status !== 422) return undefined;
     if (message.includes("stream_options")) return "Give usageInStream: false.";
     if (!message.includes(this.#maxTokensField)) return undefined;
@@ -125,13 +125,13 @@ function take(
   { model, usage }: Pick<z.infer<typeof chunkSchema>, "model" | "usage">,
   said: z.infer<typeof saidSchema> | null | undefined,
   finish: string | null | undefined,
-  draft: Draft,
+  builder: ReplyBuilder,
 ): void {
-  draft.nameModel(model);
-  draft.think(said?.reasoning_content ?? said?.reasoning);
-  draft.say(contentOf(said?.content) || said?.refusal);
-  if (usage) draft.charge(usage.prompt_tokens, usage.completion_tokens);
-  if (finish) draft.finish = finishOf(finish);
+  builder.nameModel(model);
+  builder.think(said?.reasoning_content ?? said?.reasoning);
+  builder.say(contentOf(said?.content) || said?.refusal);
+  if (usage) builder.charge(usage.prompt_tokens, usage.completion_tokens);
+  if (finish) builder.finish = finishOf(finish);
 }
 
 function contentOf(content: z.infer<typeof saidSchema>["content"]): string | null | undefined {

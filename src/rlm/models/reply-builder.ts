@@ -9,7 +9,7 @@ const MAX_MODEL_NAME = 200;
 export const NO_USAGE: ModelUsage = { inputTokens: 0, outputTokens: 0, isEstimate: false };
 
 /** An answer as far as it has come. */
-export class Draft {
+export class ReplyBuilder {
   finish: ModelReply["finish"] | undefined;
   /** Nothing is missing at its end. */
   isWhole = false;
