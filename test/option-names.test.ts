@@ -49,7 +49,7 @@ const MISTAKES: [string, (option: object) => unknown, object, string][] = [
   ["scripted", (o) => loose.scripted?.([o]), { txt: "x" }, "text?"],
   ["price", (o) => loose.scripted?.([], { price: o }), { input: 1 }, "inputPerMillion"],
   ["loadContext", (o) => loose.loadContext?.("x", o), { onNotes: () => {} }, "onNote?"],
-  ["OpenAIEmbedder", (o) => new cellar.OpenAIEmbedder(o as never), { baseUrl: "x" }, "baseURL?"],
+  ["OpenAIEmbedder", (o) => new cellar.OpenAIEmbedder(o as never), { baseURL: "x" }, "baseUrl?"],
   ["ResearchContext", (o) => new cellar.ResearchContext(o), { maxNode: 5 }, "maxNodes?"],
   ["NativeRuntime", (o) => new cellar.NativeRuntime(o), { wals: true }, "walls?"],
   ["openTools", (o) => openTools({ dir, user: "u", ...o }), { onl: [] }, "only?"],

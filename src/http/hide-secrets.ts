@@ -1,9 +1,14 @@
 const SHORTEST_SECRET = 8;
 const HIDDEN = "[hidden]";
 
-/** A text as it may be written down. Short secrets, "none" or "EMPTY", are none. */
-export function withoutSecrets(text: string, secrets: readonly string[]): string {
+/** Replaces secrets in a text. Shorter ones ("none", "EMPTY") occur in too many texts. */
+export function hideSecrets(
+  text: string,
+  secrets: readonly string[],
+  shortest = SHORTEST_SECRET,
+): string {
   return secrets
-    .filter(({ length }) => length >= SHORTEST_SECRET)
+    .filter(({ length }) => length >= shortest)
+    .sort((one, other) => other.length - one.length)
     .reduce((shown, secret) => shown.replaceAll(secret, HIDDEN), text);
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { LONGEST_PAUSE_MS, pauseBefore, retry, type RetryOptions, retryAfter } from "./retry.js";
+import { HttpFault, type HttpFaultOptions } from "./http-fault.js";
+import { LONGEST_PAUSE_MS, pauseBefore, type RetryOptions, retry, retryAfter } from "./retry.js";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 const headers = (values: Record<string, string>) => new Headers(values);
@@ -45,22 +46,19 @@ describe("retry", () => {
   const options = (more: Partial<RetryOptions> = {}): RetryOptions => ({
     retries: 3,
     delayMs: 1,
-    signal: new AbortController().signal,
-    deadline: Number.POSITIVE_INFINITY,
-    judge: () => 0,
     ...more,
   });
-  const failing = (times: number) => {
+  const failing = (times: number, fault: HttpFaultOptions = { isTransient: true }) => {
     const numbers: number[] = [];
     const attempt = async (number: number) => {
       numbers.push(number);
-      if (number <= times) throw new Error(`attempt ${number}`);
+      if (number <= times) throw new HttpFault(`attempt ${number}`, fault);
       return "well";
     };
     return { attempt, numbers };
   };
 
-  it("tries as often as it may and fails with the last error", async () => {
+  it("makes as many attempts as allowed and fails with the last error", async () => {
     const well = failing(3);
     expect(await retry(well.attempt, options())).toBe("well");
     expect(well.numbers).toEqual([1, 2, 3, 4]);
@@ -68,19 +66,18 @@ describe("retry", () => {
     await expect(retry(failing(1).attempt, options({ retries: 0 }))).rejects.toThrow("attempt 1");
   });
 
-  it("stops where there is no hope, no time or no wish", async () => {
-    const hopeless = options({ judge: () => undefined });
-    await expect(retry(failing(9).attempt, hopeless)).rejects.toThrow("attempt 1");
-    const late = options({ deadline: Date.now() + 5000, judge: () => 10_000 });
-    await expect(retry(failing(9).attempt, late)).rejects.toThrow("attempt 1");
+  it("stops at a permanent failure, at the deadline and when it is cancelled", async () => {
+    await expect(retry(failing(9, {}).attempt, options())).rejects.toThrow("attempt 1");
+    const refused = options({ canRetry: () => false });
+    await expect(retry(failing(9).attempt, refused)).rejects.toThrow("attempt 1");
+    const slow = { isTransient: true, pauseMs: 10_000 };
+    const late = options({ deadline: Date.now() + 5000 });
+    await expect(retry(failing(9, slow).attempt, late)).rejects.toThrow("attempt 1");
     const unwanted = options({ signal: AbortSignal.abort() });
     await expect(retry(failing(9).attempt, unwanted)).rejects.toThrow("attempt 1");
     const controller = new AbortController();
-    const judge = () => {
-      setTimeout(() => controller.abort(), 20);
-      return 30_000;
-    };
-    const waiting = options({ signal: controller.signal, judge });
-    await expect(retry(failing(9).attempt, waiting)).rejects.toThrow("aborted");
+    const waiting = retry(failing(9, slow).attempt, options({ signal: controller.signal }));
+    controller.abort();
+    await expect(waiting).rejects.toThrow(/aborted|attempt 1/);
   });
 });

@@ -1,38 +1,39 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { HttpFault } from "./http-fault.js";
 
 export const LONGEST_PAUSE_MS = 60_000;
 
 export interface RetryOptions {
-  /** How often a request is made again that failed for a while only. */
+  /** How many more attempts follow a transient failure. */
   readonly retries: number;
-  /** Doubles with each attempt; at least half of it is waited. */
+  /** Doubles with each attempt; the pause is at least half of it. */
   readonly delayMs: number;
-  readonly signal: AbortSignal;
-  /** When there is no time left, as `Date.now()` tells it. */
-  readonly deadline: number;
-  /** How long to wait before the next attempt at least; nothing when there is to be none. */
-  readonly judge: (error: unknown) => number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** No pause may end after this time, as `Date.now()` counts. */
+  readonly deadline?: number | undefined;
+  readonly canRetry?: (() => boolean) | undefined;
 }
 
-/** Tries until it goes well, is given up or does not get better. */
+/** Repeats an attempt that fails with a transient `HttpFault`. */
 export async function retry<T>(
   attempt: (number: number) => Promise<T>,
-  { retries, delayMs, signal, deadline, judge }: RetryOptions,
+  { retries, delayMs, signal, deadline = Number.POSITIVE_INFINITY, canRetry }: RetryOptions,
 ): Promise<T> {
   for (let number = 1; ; number += 1) {
     try {
       return await attempt(number);
     } catch (error) {
-      const asked = signal.aborted ? undefined : judge(error);
-      if (asked === undefined || number > retries) throw error;
-      const pause = pauseBefore(number, asked, delayMs);
+      const isTransient = error instanceof HttpFault && error.isTransient;
+      if (!isTransient || number > retries || signal?.aborted || canRetry?.() === false)
+        throw error;
+      const pause = pauseBefore(number, error.pauseMs ?? 0, delayMs);
       if (Date.now() + pause >= deadline) throw error;
-      await sleep(pause, undefined, { signal });
+      await sleep(pause, undefined, signal && { signal });
     }
   }
 }
 
-/** Nobody waits as long as the others, or all would come back at once. */
+/** Random, so that callers do not all return at once. */
 export function pauseBefore(next: number, askedMs: number, delayMs: number): number {
   const backoff = Math.min(delayMs * 2 ** (next - 1), LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2);
   const asked = askedMs + Math.random() * delayMs;

@@ -41,8 +41,8 @@ afterEach(async () => {
 const origin = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 function make(options: Partial<OpenAIEmbedderOptions> = {}): OpenAIEmbedder {
-  const baseURL = `${origin()}/v1`;
-  return new OpenAIEmbedder({ baseURL, model: "test-model", retryDelayMs: 1, ...options });
+  const baseUrl = `${origin()}/v1`;
+  return new OpenAIEmbedder({ baseUrl, model: "test-model", retryDelay: 1, ...options });
 }
 
 function send(response: ServerResponse, status: number, body: unknown, headers = {}): void {
@@ -74,7 +74,7 @@ async function failure(work: Promise<unknown>): Promise<Error> {
 
 describe("OpenAIEmbedder", () => {
   it("asks the endpoint as it should and puts the answer in order", async () => {
-    const embedder = make({ keyName: KEY_NAME, dimensions: 3 });
+    const embedder = make({ key: { env: KEY_NAME }, dimensions: 3 });
     const vectors = await embedder.embed(["one", "three", ""]);
     const expected = ["one", "three", " "].map((text) => Float32Array.from(vectorOf(text)));
     expect(vectors).toEqual(expected);
@@ -94,7 +94,7 @@ describe("OpenAIEmbedder", () => {
   });
 
   it("sends no key where none is named, and no request for no text", async () => {
-    const embedder = make({ threshold: 0.4, baseURL: `${origin()}/deep/v1/?api-version=2` });
+    const embedder = make({ threshold: 0.4, baseUrl: `${origin()}/deep/v1/?api-version=2` });
     expect(await embedder.embed([])).toEqual([]);
     await embedder.embed(["a\ud800"]);
     expect(requests).toMatchObject([
@@ -125,7 +125,7 @@ describe("OpenAIEmbedder", () => {
 
   it("asks again after an answer that does not come", async () => {
     reply = failing(1, () => {});
-    expect(await make({ timeoutMs: 300 }).embed(["a"])).toHaveLength(1);
+    expect(await make({ timeout: 300 }).embed(["a"])).toHaveLength(1);
     expect(requests).toHaveLength(2);
   });
 
@@ -145,10 +145,10 @@ describe("OpenAIEmbedder", () => {
 
   it("never tells the key", async () => {
     reply = (_, response) => send(response, 401, { error: `the key ${KEY} is wrong` });
-    const embedder = make({ keyName: KEY_NAME });
+    const embedder = make({ key: { env: KEY_NAME } });
     const refused = await failure(embedder.embed(["a"]));
-    expect(refused.message).toContain("the key [key] is wrong");
-    expect(refused).toMatchObject({ remedy: `Look at the key in ${KEY_NAME}.` });
+    expect(refused.message).toContain("the key [hidden] is wrong");
+    expect(refused).toMatchObject({ remedy: `Check the key in ${KEY_NAME}.` });
     reply = (_, response) => send(response, 500, `${KEY}`);
     const broken = await failure(embedder.embed(["a"]));
     process.env[KEY_NAME] = `${KEY}\nx`;
@@ -156,7 +156,7 @@ describe("OpenAIEmbedder", () => {
     delete process.env[KEY_NAME];
     const missing = await failure(embedder.embed(["a"]));
     expect([odd, missing].map(({ message }) => message)).toEqual([
-      `${KEY_NAME} has characters that no key has`,
+      `${KEY_NAME} has characters that are not allowed in a key`,
       `${KEY_NAME} is not set`,
     ]);
     const told = inspect([refused, broken, odd, missing, embedder], { depth: 9, showHidden: true });
@@ -168,8 +168,8 @@ describe("OpenAIEmbedder", () => {
     ["nothing", "", "is not JSON"],
     ["a page", "<html>", "is not JSON"],
     ["something else", { data: [{ index: 0 }] }, "has no list of embeddings"],
-    ["too few", { data: [] }, "was asked for 2 embeddings and gave 0"],
-    ["one twice", [0, 0], "was asked for 2 embeddings and gave 2"],
+    ["too few", { data: [] }, "0 embeddings came for 2 texts"],
+    ["one twice", [0, 0], "2 embeddings came for 2 texts"],
     ["others", [0, 7], "the embedding of text 1 is missing"],
   ])("does not take %s for an answer", async (_, body, message) => {
     const listed = Array.isArray(body) && {
@@ -183,12 +183,12 @@ describe("OpenAIEmbedder", () => {
 
   it("checks that all vectors have one length", async () => {
     const wrong = await failure(make({ dimensions: 4 }).embed(["a"]));
-    expect(wrong.message).toContain("an embedding has 3 dimensions where there should be 4");
+    expect(wrong.message).toContain("an embedding has 3 dimensions instead of 4");
     const embedder = make();
     await embedder.embed(["a"]);
     const short = { data: [{ index: 0, embedding: [1] }] };
     reply = (_, response) => send(response, 200, short);
-    expect((await failure(embedder.embed(["a"]))).message).toContain("where there should be 3");
+    expect((await failure(embedder.embed(["a"]))).message).toContain("instead of 3");
   });
 
   it("ends when it is not wanted any more: before, during a request and between two", async () => {
@@ -208,8 +208,8 @@ describe("OpenAIEmbedder", () => {
 
   it.each(["nonsense", "ftp://127.0.0.1/v1", "http://me:secret@127.0.0.1/v1"])(
     "refuses the address %s",
-    (baseURL) => {
-      expect(() => make({ baseURL })).toThrow("address of the embedder is not right");
+    (baseUrl) => {
+      expect(() => make({ baseUrl })).toThrow("baseUrl is not a usable");
     },
   );
 });

@@ -1,8 +1,9 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { packageVersion } from "../../config/environment.js";
-import { CellarError, describeError, isCellarError } from "../../errors.js";
+import { CellarError, isCellarError } from "../../errors.js";
 import { AbortTimer } from "../../http/abort-timer.js";
+import { piecesOf, reasonOf } from "../../http/endpoint.js";
 import { AddressTable } from "../../notebook/egress/addresses.js";
 import { lookAt, type TextFile } from "./file.js";
 import { textOfHtml } from "./html-text.js";
@@ -109,10 +110,14 @@ async function taken(
     throw tooMuch(name, most);
   }
   const charset = parameters.join(";").match(/charset="?([\w.:-]+)/i)?.[1];
-  const heard = heardPieces(response, (bytes) => {
-    timer.refresh();
-    onProgress?.({ name, bytes, total });
-  });
+  const heard = piecesOf(
+    { body: response.body?.getReader() },
+    (bytes) => {
+      timer.refresh();
+      onProgress?.({ name, bytes, total });
+    },
+    Number.POSITIVE_INFINITY,
+  );
   const pieces = isPage
     ? pageText(heard, name, charset)
     : isUtf8(charset)
@@ -122,18 +127,6 @@ async function taken(
   const looked = await lookAt(path);
   if ("problem" in looked || looked.kind === "binary") throw noText(name, "its bytes are no text");
   return { name, path, bytes, kind: looked.kind };
-}
-
-async function* heardPieces(
-  { body }: Response,
-  heard: (bytes: number) => void,
-): AsyncGenerator<Uint8Array> {
-  let bytes = 0;
-  for await (const piece of body ?? []) {
-    bytes += piece.byteLength;
-    heard(bytes);
-    yield piece;
-  }
 }
 
 async function* pageText(
@@ -256,10 +249,4 @@ function lost(name: string, why: string, cause?: unknown): CellarError {
     remedy: "Try again later, or fetch it yourself and give the file.",
     cause,
   });
-}
-
-/** `fetch` says no more than that it failed; its cause says why. */
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return describeError(cause ?? error) || "no reason given";
 }

@@ -1,14 +1,14 @@
 import { z } from "zod";
 import { CellarError } from "../../errors.js";
+import { parseJson } from "../../http/endpoint.js";
 import type { ServerEvent } from "../../http/event-stream.js";
 import { errorIn, HttpFault } from "../../http/http-fault.js";
 import type { Model, ModelMessage, ModelReply, ModelRequest } from "../model.js";
 import {
   checkModelOptions,
-  type WireFormat,
   HttpModel,
   type HttpModelOptions,
-  parse,
+  type WireFormat,
 } from "./http-model.js";
 import type { ReplyBuilder } from "./reply-builder.js";
 
@@ -103,7 +103,7 @@ class Messages implements WireFormat {
   }
 
   readEvent({ data }: ServerEvent, builder: ReplyBuilder): void {
-    const told = parse(data, "a piece of the answer");
+    const told = parseJson(data, "a piece of the answer");
     const fault = errorIn(told);
     if (fault !== undefined) throw fault;
     const kind = kindSchema.safeParse(told).data?.type;

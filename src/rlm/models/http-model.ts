@@ -2,14 +2,20 @@ import { LONGEST_TIMEOUT_MS } from "../../config/environment.js";
 import { checkNames, type OptionNames, requireOptions, requireText } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
 import { AbortTimer } from "../../http/abort-timer.js";
-import { Endpoint, type EndpointOptions, type ModelKey, piecesOf } from "../../http/endpoint.js";
+import {
+  Endpoint,
+  type EndpointOptions,
+  type ModelKey,
+  parseJson,
+  piecesOf,
+} from "../../http/endpoint.js";
 import { EventStreamDecoder, type ServerEvent } from "../../http/event-stream.js";
 import { errorIn, HttpFault } from "../../http/http-fault.js";
 import { retry } from "../../http/retry.js";
 import type { HttpResponse } from "../../http/transport.js";
 import type { Model, ModelReply, ModelRequest, ModelUsage, Price } from "../model.js";
 import { checkedPrice } from "./prices.js";
-import { addUsage, ReplyBuilder, NO_USAGE } from "./reply-builder.js";
+import { addUsage, NO_USAGE, ReplyBuilder } from "./reply-builder.js";
 
 const TIMEOUT_MS = 600_000;
 const IDLE_TIMEOUT_MS = 120_000;
@@ -65,7 +71,7 @@ export function checkModelOptions<T extends HttpModelOptions>(
   if (body !== undefined) requireOptions("body", body);
 }
 
-/** How a provider wants to be asked and answers. */
+/** How requests and answers of a provider look. */
 export interface WireFormat {
   readonly baseUrl: string;
   readonly path: string;
@@ -77,7 +83,7 @@ export interface WireFormat {
   readEvent(event: ServerEvent, builder: ReplyBuilder): void;
   /** Takes an answer that came in one piece. */
   readAnswer(answer: unknown, builder: ReplyBuilder): void;
-  /** What to do about a fault, where the format knows better. */
+  /** A more precise remedy than the general one. */
   remedy?(fault: HttpFault): string | undefined;
 }
 
@@ -140,10 +146,7 @@ export class HttpModel implements Model {
         delayMs: this.#delay,
         signal: timer.signal,
         deadline: Date.now() + this.#timeout,
-        judge: (error) =>
-          error instanceof HttpFault && error.isTransient && !builder.isHeard
-            ? (error.pauseMs ?? 0)
-            : undefined,
+        canRetry: () => !builder.isHeard,
       });
     } catch (error) {
       if (!(error instanceof HttpFault) && !timer.signal.aborted) throw error;
@@ -168,7 +171,8 @@ export class HttpModel implements Model {
       else await this.#readWhole(response, builder, timer);
     } catch (error) {
       // Only farewells are missing once the model has said that it is done.
-      builder.isWhole ||= builder.finish !== undefined && error instanceof HttpFault && error.isTransient;
+      builder.isWhole ||=
+        builder.finish !== undefined && error instanceof HttpFault && error.isTransient;
       if (builder.isWhole && !signal.aborted) return;
       throw timer.isTimeUp ? timeUp("idleTimeout", this.#idle) : error;
     }
@@ -185,10 +189,14 @@ export class HttpModel implements Model {
     if (!builder.isWhole) throw new HttpFault("the answer ends too early", { isTransient: true });
   }
 
-  async #readWhole(response: HttpResponse, builder: ReplyBuilder, timer: AbortTimer): Promise<void> {
+  async #readWhole(
+    response: HttpResponse,
+    builder: ReplyBuilder,
+    timer: AbortTimer,
+  ): Promise<void> {
     const pieces: Uint8Array[] = [];
     for await (const piece of piecesOf(response, timer.refresh)) pieces.push(piece);
-    const answer = parse(Buffer.concat(pieces).toString("utf8"), "the answer");
+    const answer = parseJson(Buffer.concat(pieces).toString("utf8"));
     const fault = errorIn(answer);
     if (fault !== undefined) throw fault;
     this.#format.readAnswer(answer, builder);
@@ -196,39 +204,11 @@ export class HttpModel implements Model {
   }
 
   #failure(fault: HttpFault, attempts: number, usage: ModelUsage | undefined): CellarError {
-    const { origin } = this.#endpoint;
-    const often = attempts > 1 ? ` (${attempts} attempts)` : "";
-    const message = `${origin}: ${this.#endpoint.hide(fault.message)}${often}`;
-    return new CellarError("REMOTE_ERROR", message, {
-      remedy: this.#format.remedy?.(fault) ?? this.#remedy(fault),
-      details: {
-        model: this.name,
-        attempts,
-        ...(fault.status !== undefined && { status: fault.status }),
-        ...(fault.reason !== undefined && { reason: this.#endpoint.hide(fault.reason) }),
-        ...(usage !== undefined && { usage }),
-      },
+    return this.#endpoint.failure(fault, {
+      attempts,
+      remedy: this.#format.remedy?.(fault),
+      details: { model: this.name, ...(usage !== undefined && { usage }) },
     });
-  }
-
-  #remedy({ status, reason, isTransient }: HttpFault): string {
-    if (status === 401 || status === 403) return this.#endpoint.keyRemedy();
-    if (reason === "timeout" || reason === "idleTimeout") return `Give it more time: ${reason}.`;
-    if (reason === "insufficient_quota") return "Look at the account's quota and billing.";
-    if (reason === "context_length_exceeded" || status === 413) return "Send a shorter prompt.";
-    if (status === 429) return "Ask less at once, or raise retries.";
-    return isTransient
-      ? "Try again later, and see whether the endpoint runs."
-      : "See whether the address and the name of the model are right.";
-  }
-}
-
-/** JSON of an endpoint; what cannot be read may have been cut on the way. */
-export function parse(text: string, what: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new HttpFault(`${what} is not JSON`, { isTransient: true });
   }
 }
 

@@ -1,13 +1,13 @@
 import { z } from "zod";
+import { parseJson } from "../../http/endpoint.js";
 import type { ServerEvent } from "../../http/event-stream.js";
 import { errorIn, HttpFault } from "../../http/http-fault.js";
 import type { Model, ModelReply, ModelRequest } from "../model.js";
 import {
   checkModelOptions,
-  type WireFormat,
   HttpModel,
   type HttpModelOptions,
-  parse,
+  type WireFormat,
 } from "./http-model.js";
 import type { ReplyBuilder } from "./reply-builder.js";
 
@@ -93,7 +93,7 @@ class ChatCompletions implements WireFormat {
       builder.isWhole = true;
       return;
     }
-    const chunk = parse(data, "a piece of the answer");
+    const chunk = parseJson(data, "a piece of the answer");
     const fault = errorIn(chunk);
     if (fault !== undefined) throw fault;
     const read = chunkSchema.safeParse(chunk);

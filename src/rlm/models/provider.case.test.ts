@@ -200,11 +200,11 @@ export function describeProvider({ name, make, cut, before }: Provider): void {
 
   describe(`${name}: what lasts`, () => {
     it.each([
-      [302, {}, "See whether the address"],
+      [302, {}, "Check baseUrl"],
       [400, { code: "context_length_exceeded" }, "Send a shorter prompt."],
       [401, {}, "give key: {"],
-      [404, {}, "See whether the address"],
-      [429, { code: "insufficient_quota" }, "Look at the account's quota"],
+      [404, {}, "Check baseUrl"],
+      [429, { code: "insufficient_quota" }, "Check the quota"],
     ])("is asked once: %i %j", async (status, error, remedy) => {
       server.inOrder({ status, body: { error: { message: "no", ...error } } });
       const failure = await failureOf(ask(model()));
@@ -230,7 +230,7 @@ export function describeProvider({ name, make, cut, before }: Provider): void {
       server.inOrder({ raw: noise });
       const error = await failureOf(ask(model({ timeout: 1500, idleTimeout: 1000 })));
       expect(error.message).toBe(`${server.origin}: no whole answer within 1.5 s`);
-      expect(error.remedy).toBe("Give it more time: timeout.");
+      expect(error.remedy).toBe("Raise timeout.");
       server.inOrder({ text: "late", latencyMs: 60_000 });
       const late = await failureOf(ask(model({ timeout: 300, stream: false })));
       expect(late.message).toBe(`${server.origin}: no whole answer within 0.3 s`);
@@ -311,9 +311,9 @@ export function describeProvider({ name, make, cut, before }: Provider): void {
       const missing = await failureOf(ask(model({ key: { env: KEY_NAME } })));
       expect(missing).toMatchObject({ code: "INVALID_CONFIG", message: `${KEY_NAME} is not set` });
       const odd = await failureOf(ask(model({ key: "se\ncret" })));
-      expect(odd.message).toBe("the key of the model has characters that no key has");
+      expect(odd.message).toBe("the key has characters that are not allowed in a key");
       expect(() => model({ headers: { "x-key": "se\ncret" } })).toThrow(
-        "a header for the model is not right",
+        "headers has an invalid name or value",
       );
     });
 
@@ -327,7 +327,7 @@ export function describeProvider({ name, make, cut, before }: Provider): void {
     it.each(["nonsense", "ftp://127.0.0.1/v1", "http://me:secret@127.0.0.1/v1"])(
       "is not sent to %s",
       (baseUrl) => {
-        expect(() => model({ baseUrl })).toThrow("address of the model is not right");
+        expect(() => model({ baseUrl })).toThrow("baseUrl is not a usable");
       },
     );
   });

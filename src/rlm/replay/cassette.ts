@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { CellarError, describeError, ERROR_CODES, isCellarError } from "../../errors.js";
+import { hideSecrets } from "../../http/hide-secrets.js";
 import { lostUsageOf, lostUsageSchema } from "../budget/lost-usage.js";
 import type { Model, ModelMessage, ModelReply, ModelRequest } from "../model.js";
-import { withoutSecrets } from "../secrets.js";
 import { damaged, LineWriter, readJsonLines } from "../trace/json-lines.js";
 
 const CASSETTE_VERSION = 1;
@@ -118,7 +118,7 @@ export class CassetteRecorder implements AsyncDisposable {
 
   /** A key may turn up in what a model or a cell says, as where the context has it. */
   #hide(text: string): string {
-    return withoutSecrets(
+    return hideSecrets(
       text,
       this.#models.flatMap((model) => model.secrets?.() ?? []),
     );

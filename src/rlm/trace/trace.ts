@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { requireText } from "../../config/kinds.js";
 import { CellarError, describeError } from "../../errors.js";
-import { withoutSecrets } from "../secrets.js";
+import { hideSecrets } from "../../http/hide-secrets.js";
 import { type TraceBody, type TraceEvent, traceEventSchema } from "./events.js";
 import { LineWriter, readJsonLines } from "./json-lines.js";
 
@@ -110,7 +110,7 @@ export class Trace implements AsyncDisposable {
   }
 
   #presentable(event: TraceEvent): TraceEvent {
-    return mapTexts(event, (text) => clip(withoutSecrets(text, this.#secrets)));
+    return mapTexts(event, (text) => clip(hideSecrets(text, this.#secrets)));
   }
 
   #remember(event: TraceEvent): void {

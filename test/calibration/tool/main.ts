@@ -24,14 +24,18 @@ async function main(argv: readonly string[]): Promise<number> {
     console.log(HELP);
     return 0;
   }
-  const { "base-url": baseURL, model, "key-name": keyName } = values;
-  if ((baseURL === undefined) !== (model === undefined)) {
+  const { "base-url": baseUrl, model, "key-name": keyName } = values;
+  if ((baseUrl === undefined) !== (model === undefined)) {
     throw new Error("--base-url and --model go together");
   }
   const embedder =
-    baseURL === undefined || model === undefined
+    baseUrl === undefined || model === undefined
       ? new LexicalEmbedder()
-      : new OpenAIEmbedder({ baseURL, model, keyName });
+      : new OpenAIEmbedder({
+          baseUrl,
+          model,
+          key: keyName === undefined ? undefined : { env: keyName },
+        });
   const { threshold, f1, precision, recall } = await calibrate(embedder);
   const rounded = [f1, precision, recall].map((value) => value.toFixed(2));
   console.log(`${embedder.name}: threshold ${threshold}`);
