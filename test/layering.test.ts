@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 
 const LAYERS = [
   "errors",
+  "concurrency",
   "config",
   "protocol",
   "http",

@@ -6,7 +6,7 @@ import type { FileContent } from "../backends/files/file-content.js";
 import type { FileOptions } from "../backends/files/sandbox-files.js";
 import type { FileListing, ReadOptions } from "../backends/files/workspace-file.js";
 import { checkSource } from "../backends/session/checks.js";
-import { TaskQueue } from "../backends/session/task-queue.js";
+import { TaskQueue } from "../concurrency/task-queue.js";
 import { checkNames, requireOptions, requireText } from "../config/kinds.js";
 import { CellarError } from "../errors.js";
 import type { AgentCall, Finding } from "../protocol/messages.js";

@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
+import { keepingAlive } from "../concurrency/keep-alive.js";
 import {
   checkNames,
   checkPlain,
@@ -14,7 +15,6 @@ import type { Mount } from "../isolation/bwrap.js";
 import type { ISandbox, REPLConfig } from "./backend.js";
 import { prepareTools } from "./host-tools/prepared-tools.js";
 import { type Callbacks, guardCallbacks } from "./session/cell/callbacks.js";
-import { keepingAlive } from "./session/keep-alive.js";
 
 /** A caller's wishes, taken apart: settings to be resolved, folders to be shown, functions to call. */
 export interface Wishes {

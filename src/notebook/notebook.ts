@@ -4,7 +4,7 @@ import { normalPath } from "../backends/files/file-path.js";
 import type { FileListing, ReadOptions } from "../backends/files/workspace-file.js";
 import { sharedRuntime } from "../backends/select.js";
 import { checkLimit } from "../backends/session/checks.js";
-import { TaskQueue } from "../backends/session/task-queue.js";
+import { TaskQueue } from "../concurrency/task-queue.js";
 import { wrongKind } from "../config/kinds.js";
 import { CellarError } from "../errors.js";
 import { type Cell, cellName } from "./cell.js";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { withPolicy } from "../agent/options.js";
 import { describeTools } from "../backends/host-tools/prepared-tools.js";
-import { TaskQueue } from "../backends/session/task-queue.js";
+import { TaskQueue } from "../concurrency/task-queue.js";
 import { checkNames, checkSignal, requireOptions } from "../config/kinds.js";
 import { CellarError, isCellarError } from "../errors.js";
 import { type Budget, readBudget, requirePrice } from "./budget/budget.js";

@@ -1,3 +1,4 @@
+import { keepingAlive } from "../../concurrency/keep-alive.js";
 import { checkNames, requireOptions } from "../../config/kinds.js";
 import {
   resolveSettings,
@@ -17,7 +18,6 @@ import { wireLimits } from "../host/wire-limits.js";
 import { refuseUnwritable } from "../host/writable-mounts.js";
 import { abortable, splitConfig } from "../options.js";
 import { closedError } from "../session/checks.js";
-import { keepingAlive } from "../session/keep-alive.js";
 import { explained, lodge, type SessionFactory } from "../session/lease.js";
 import { refuseBelow, refuseWithoutWalls } from "../session/minimum.js";
 import { PythonSandbox } from "../session/sandbox.js";

@@ -1,5 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
+import { keepingAlive } from "../../concurrency/keep-alive.js";
+import { TaskQueue } from "../../concurrency/task-queue.js";
 import {
   type IsolationLevel,
   resolveSettings,
@@ -17,12 +19,10 @@ import { unavailable } from "../host/start-failure.js";
 import { wireLimits } from "../host/wire-limits.js";
 import { abortable, splitConfig, type Wishes } from "../options.js";
 import { closedError } from "../session/checks.js";
-import { keepingAlive } from "../session/keep-alive.js";
 import { explained, lodge, type SessionFactory, type SessionLease } from "../session/lease.js";
 import { refuseBelow, refuseWithoutWalls } from "../session/minimum.js";
 import { PythonSandbox } from "../session/sandbox.js";
 import type { Session } from "../session/session.js";
-import { TaskQueue } from "../session/task-queue.js";
 import { Deadline, openDirectSession } from "./direct.js";
 import { findDistribution } from "./distribution.js";
 import { type InterpreterPlan, PyodideInterpreter } from "./inside/interpreter.js";

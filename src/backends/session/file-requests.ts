@@ -1,9 +1,9 @@
+import { keepingAlive } from "../../concurrency/keep-alive.js";
 import type { Params, Result } from "../../protocol/messages.js";
 import type { FileMethod, FileOrder } from "../files/sandbox-files.js";
 import type { WorkspaceLimit } from "../files/workspace-file.js";
 import type { Branch } from "./branch.js";
 import { hasCheckpoints } from "./checks.js";
-import { keepingAlive } from "./keep-alive.js";
 import type { SessionLease } from "./lease.js";
 
 /** A piece is moved at once; a loaded machine may take longer. */

@@ -1,3 +1,5 @@
+import { keepingAlive } from "../../concurrency/keep-alive.js";
+import { TaskQueue } from "../../concurrency/task-queue.js";
 import type { Settings } from "../../config.js";
 import type { CellarError } from "../../errors.js";
 import type { Params, RestoreReport, Variable } from "../../protocol/messages.js";
@@ -27,12 +29,10 @@ import * as checks from "./checks.js";
 import { COMPLETION_MS, completeAt, completenessOf } from "./completion.js";
 import { contextOf } from "./context/context.js";
 import { askFiles, type FileKeeper } from "./file-requests.js";
-import { keepingAlive } from "./keep-alive.js";
 import type { SessionFactory, SessionLease } from "./lease.js";
 import { SessionSetup } from "./setup.js";
 import { StateCapture } from "./state/state-capture.js";
 import { StepHistory } from "./step-history.js";
-import { TaskQueue } from "./task-queue.js";
 
 const CLOSING_MS = 5_000;
 

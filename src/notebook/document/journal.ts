@@ -1,4 +1,4 @@
-import { TaskQueue } from "../../backends/session/task-queue.js";
+import { TaskQueue } from "../../concurrency/task-queue.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import { describeOwner, heldHere, livenessOfOwner, type Owner } from "../store/owner.js";
 import {

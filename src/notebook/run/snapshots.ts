@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
-import { keepingAlive } from "../../backends/session/keep-alive.js";
+import { keepingAlive } from "../../concurrency/keep-alive.js";
 import { CellarError, describeError, isCellarError } from "../../errors.js";
 import type { StateManifest } from "../../protocol/messages.js";
 import type { SnapshotRecord } from "../document/head.js";

@@ -1,8 +1,8 @@
 import { INVALID_PARAMS, ProtocolError, Server } from "@modelcontextprotocol/server";
+import { Semaphore } from "../../concurrency/semaphore.js";
 import { packageVersion } from "../../config.js";
 import { instructionsFor } from "../../tools/instructions.js";
 import type { NotebookService } from "../../tools/service/notebook-service.js";
-import { Semaphore } from "../../tools/service/semaphore.js";
 import { ChangeNotifier } from "./change-notifier.js";
 import { listResources, listTemplates, readResource } from "./resources.js";
 import type { Subscriptions } from "./subscriptions.js";

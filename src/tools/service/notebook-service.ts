@@ -4,6 +4,7 @@ import type { Isolation, REPLConfig } from "../../backends/backend.js";
 import { splitConfig } from "../../backends/options.js";
 import { sharedRuntime } from "../../backends/select.js";
 import type { StatefulRuntime } from "../../backends/stateful-sandbox.js";
+import { Semaphore } from "../../concurrency/semaphore.js";
 import { unfitOptions } from "../../config/problems.js";
 import {
   type IsolationLevel,
@@ -25,7 +26,6 @@ import { checkId, checkName } from "../../notebook/store/names.js";
 import type { NotebookStore } from "../../notebook/store/store.js";
 import { type ReadResource, readAddress } from "../resource-reading.js";
 import { OpenNotebooks, type TurnOptions, type UseOptions } from "./open-notebooks.js";
-import { Semaphore } from "./semaphore.js";
 
 export interface NotebookServiceOptions {
   /** A folder for the notebooks of all users. */

@@ -1,5 +1,5 @@
 import { closedError } from "../../backends/session/checks.js";
-import { TaskQueue } from "../../backends/session/task-queue.js";
+import { TaskQueue } from "../../concurrency/task-queue.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import type { Notebook } from "../../notebook/notebook.js";
 

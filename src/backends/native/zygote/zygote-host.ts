@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { keepingAlive } from "../../../concurrency/keep-alive.js";
 import type { Settings, Surroundings } from "../../../config.js";
 import type { Mount } from "../../../isolation/bwrap.js";
 import type { Interpreter } from "../../../isolation/interpreter.js";
@@ -16,7 +17,6 @@ import { fallen, unavailable } from "../../host/start-failure.js";
 import { wireLimits } from "../../host/wire-limits.js";
 import { closedError } from "../../session/checks.js";
 import type { LargeContext } from "../../session/context/context.js";
-import { keepingAlive } from "../../session/keep-alive.js";
 import type { Session } from "../../session/session.js";
 import { DescriptorSender } from "../pool/send-descriptor.js";
 import { SessionPool } from "../pool/session-pool.js";
