@@ -192,7 +192,11 @@ function badCalls(sources: Sources): string[] {
       /\b(?:child_process|cp)\.exec(?:Sync)?\(/.test(text) ||
       /\{[^}]*\bexec(?:Sync)?\b[^}]*\}\s*from\s*["'](?:node:)?child_process["']/.test(text) ||
       /\bshell\s*:\s*(?:true\b|["'`])/.test(text);
+    const listensToAbort = /EventListener\(\s*["']abort/.test(text);
     return [
+      ...(listensToAbort && !isTest && path !== "src/concurrency/abort.ts"
+        ? [`${path}: listens to a signal by itself; use onAbort`]
+        : []),
       ...(readsEnvironment && !isTest && path !== "src/config/environment.ts"
         ? [`${path}: process.env`]
         : []),
@@ -275,7 +279,7 @@ describe("the source tree", () => {
     expect(badNames(python, SNAKE)).toEqual([]);
   });
 
-  it("reads the environment in one place and never runs a shell", () => {
+  it("reads the environment and listens to abort signals in one place, and never runs a shell", () => {
     expect(badCalls(source)).toEqual([]);
   });
 
@@ -386,8 +390,10 @@ describe("the checks above", () => {
     expect(badNames(sources, KEBAB)).toEqual(bad);
   });
 
-  it("find the environment and the shell", () => {
+  it("find the environment, the shell and an abort listener", () => {
     const sources = made({
+      "src/concurrency/abort.ts": 'signal.addEventListener("abort", listener);',
+      "src/cli/f.ts": 'signal?.addEventListener(\n"abort", stop);',
       "src/config/environment.ts": "process.env.HOME",
       "src/cli/a.ts": "process.env.HOME",
       "src/cli/b.ts": 'import { exec } from "node:child_process";',
@@ -396,6 +402,7 @@ describe("the checks above", () => {
       "src/cli/e.ts": 'import { execFile, spawn } from "node:child_process";',
     });
     expect(badCalls(sources)).toEqual([
+      "src/cli/f.ts: listens to a signal by itself; use onAbort",
       "src/cli/a.ts: process.env",
       "src/cli/b.ts: runs a shell",
       "src/cli/c.ts: runs a shell",

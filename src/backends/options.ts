@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
+import { unlessAborted } from "../concurrency/abort.js";
 import { keepingAlive } from "../concurrency/keep-alive.js";
 import {
   checkNames,
@@ -87,24 +88,16 @@ function checkEnvironment(env: REPLConfig["env"]): REPLConfig["env"] {
 }
 
 /** Waits for a start; one that is not wanted any more is ended. */
-export async function abortable<T extends ISandbox>(
+export function abortable<T extends ISandbox>(
   start: Promise<T>,
   signal: AbortSignal | undefined,
 ): Promise<T> {
-  let abort = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => {
-      start.then(
-        (sandbox) => sandbox.destroy(),
-        () => {},
-      );
-      reject(new CellarError("ABORTED", "the start was aborted", { cause: signal?.reason }));
-    };
+  const work = unlessAborted(start, signal, (cause) => {
+    start.then(
+      (sandbox) => sandbox.destroy(),
+      () => {},
+    );
+    return new CellarError("ABORTED", "the start was aborted", { cause });
   });
-  signal?.addEventListener("abort", abort, { once: true });
-  try {
-    return await keepingAlive(Promise.race([start, aborted]));
-  } finally {
-    signal?.removeEventListener("abort", abort);
-  }
+  return keepingAlive(work);
 }

@@ -1,4 +1,4 @@
-/** Children and sockets do not hold the process; somebody who waits for them must. */
+/** Children and sockets do not keep the process alive; this does while a caller waits for them. */
 export async function keepingAlive<T>(work: Promise<T>): Promise<T> {
   const timer = setInterval(() => {}, 2 ** 30);
   try {

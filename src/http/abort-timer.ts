@@ -1,20 +1,14 @@
-import { setMaxListeners } from "node:events";
+import { onAbort } from "../concurrency/abort.js";
 
 /** A signal that comes with another one, or when nothing was heard for so long. */
 export class AbortTimer implements Disposable {
   readonly #controller = new AbortController();
-  readonly #outer: AbortSignal | undefined;
+  readonly #outer: Disposable;
   readonly #timer: NodeJS.Timeout | undefined;
   #isTimeUp = false;
 
   constructor(outer: AbortSignal | undefined, limitMs: number | undefined) {
-    this.#outer = outer;
-    if (outer?.aborted) this.#follow();
-    else if (outer !== undefined) {
-      // One signal may hold a whole batch, and each call leaves it when it ends.
-      setMaxListeners(0, outer);
-      outer.addEventListener("abort", this.#follow, { once: true });
-    }
+    this.#outer = onAbort(outer, (reason) => this.#controller.abort(reason));
     if (limitMs === undefined) return;
     this.#timer = setTimeout(() => {
       this.#isTimeUp = !this.signal.aborted;
@@ -38,10 +32,6 @@ export class AbortTimer implements Disposable {
 
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
-    this.#outer?.removeEventListener("abort", this.#follow);
+    this.#outer[Symbol.dispose]();
   }
-
-  readonly #follow = (): void => {
-    this.#controller.abort(this.#outer?.reason);
-  };
 }

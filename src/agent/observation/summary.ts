@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
+import { unlessAborted } from "../../concurrency/abort.js";
 import { loadTokenizer, wholeCharacters } from "./tokens.js";
 
 /** What a worker sees of the new output. */
@@ -65,15 +66,10 @@ export class RollingSummary {
     const limit = new AbortController();
     const stop = AbortSignal.any(signal === undefined ? [limit.signal] : [limit.signal, signal]);
     const timer = setTimeout(() => limit.abort(), this.#timeout);
-    // A worker may take no notice of its signal.
-    let giveUp = () => {};
-    const stopped = new Promise<never>((_, reject) => {
-      giveUp = () => reject(stop.reason);
-      stop.addEventListener("abort", giveUp, { once: true });
-    });
     try {
       const asked = worker(this.latest, tailOf(output, WORKER_TAIL), stop);
-      const answer: unknown = await Promise.race([asked, stopped]);
+      // A worker may ignore its signal, or be no promise at all.
+      const answer: unknown = await unlessAborted(Promise.resolve(asked), stop);
       if (typeof answer !== "string") return { fault: "failed" };
       const cut = await shortSummary(answer);
       return cut === "" ? { fault: "empty" } : cut;
@@ -82,7 +78,6 @@ export class RollingSummary {
       return { fault: limit.signal.aborted ? "timeout" : "failed" };
     } finally {
       clearTimeout(timer);
-      stop.removeEventListener("abort", giveUp);
     }
   }
 }

@@ -1,3 +1,4 @@
+import { onAbort } from "../../concurrency/abort.js";
 import type { Params, RequestMethod, Result, Variable } from "../../protocol/messages.js";
 import { decodeValue, encodeValue } from "../../protocol/values.js";
 import type {
@@ -100,9 +101,8 @@ export class DaemonClientSandbox extends SandboxFiles implements AgentSandbox {
 
   async execute(code: string, options: ExecuteOptions = {}): Promise<CodeExecution> {
     checkSource(code, options);
-    const waiting: Waiting = { cancelled: options.signal?.aborted === true, sent: undefined };
-    const abort = () => cancelOne(waiting);
-    options.signal?.addEventListener("abort", abort, { once: true });
+    const waiting: Waiting = { cancelled: false, sent: undefined };
+    using _ = onAbort(options.signal, () => cancelOne(waiting));
     this.#waiting.add(waiting);
     try {
       return await this.#post(async () => {
@@ -111,7 +111,6 @@ export class DaemonClientSandbox extends SandboxFiles implements AgentSandbox {
       });
     } finally {
       this.#waiting.delete(waiting);
-      options.signal?.removeEventListener("abort", abort);
     }
   }
 

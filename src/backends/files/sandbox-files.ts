@@ -1,3 +1,4 @@
+import { unlessAborted } from "../../concurrency/abort.js";
 import { checkSignal, requireOptions } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
 import type { Params, Result } from "../../protocol/messages.js";
@@ -49,7 +50,7 @@ export abstract class SandboxFiles implements AsyncDisposable {
 
   async listFiles(options: FileOptions = {}): Promise<FileListing> {
     const signal = signalOf(options);
-    const { files, cut } = await unlessAborted(this.askFiles("list_files", {}), signal);
+    const { files, cut } = await orAborted(this.askFiles("list_files", {}), signal);
     return {
       files: files.map(({ modified, ...file }) => ({ ...file, modified: new Date(modified) })),
       isCut: cut,
@@ -64,7 +65,7 @@ export abstract class SandboxFiles implements AsyncDisposable {
       for await (const piece of piecesOf(content)) {
         const order = { file, attachments: [{ bytes: piece.byteLength }] };
         const written = this.askFiles("write_file", order, [piece]);
-        this.#check(path, await unlessAborted(written, signal));
+        this.#check(path, await orAborted(written, signal));
       }
       refuseAborted(signal);
       isWhole = true;
@@ -83,7 +84,7 @@ export abstract class SandboxFiles implements AsyncDisposable {
       if (bytes > maxBytes) throw fileTooLarge(path, bytes, maxBytes);
       const pieces: Buffer[] = [];
       for (let left = bytes; left > 0; ) {
-        const answer = await unlessAborted(this.askFiles("read_file", { file }), signal);
+        const answer = await orAborted(this.askFiles("read_file", { file }), signal);
         const piece = Buffer.from(this.#check(path, answer).data, "base64").subarray(0, left);
         pieces.push(piece);
         // It has become shorter meanwhile; a hostile process could send it byte by byte.
@@ -98,7 +99,7 @@ export abstract class SandboxFiles implements AsyncDisposable {
 
   async #open(path: string, mode: "read" | "write", signal: AbortSignal | undefined) {
     const opening = this.askFiles("open_file", { path: normalPath(path), mode });
-    const answer = await unlessAborted(opening, signal).catch((error: unknown) => {
+    const answer = await orAborted(opening, signal).catch((error: unknown) => {
       opening.then((late) => this.#drop(late)).catch(() => {});
       throw error;
     });
@@ -151,25 +152,13 @@ function signalOf(options: FileOptions): AbortSignal | undefined {
 }
 
 function refuseAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted === true) throw aborted(signal);
+  if (signal?.aborted === true) throw aborted(signal.reason);
 }
 
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return await work;
-  work.catch(() => {});
-  let abort = () => {};
-  const stopped = new Promise<never>((_, reject) => {
-    abort = () => reject(aborted(signal));
-    if (signal.aborted) abort();
-    else signal.addEventListener("abort", abort, { once: true });
-  });
-  try {
-    return await Promise.race([work, stopped]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
+function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  return unlessAborted(work, signal, aborted);
 }
 
-function aborted(signal: AbortSignal): CellarError {
-  return new CellarError("ABORTED", "moving the file was aborted", { cause: signal.reason });
+function aborted(cause: unknown): CellarError {
+  return new CellarError("ABORTED", "moving the file was aborted", { cause });
 }

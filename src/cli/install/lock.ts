@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { onAbort } from "../../concurrency/abort.js";
 import { CellarError } from "../../errors.js";
 
 /** The kernel gives the lock back when its holder ends, however it ends. */
@@ -39,18 +40,20 @@ export function lockEnvironment(order: LockOrder): Promise<Disposable> {
     const release = () => void holder.kill("SIGKILL");
     const settle = (error?: CellarError) => {
       clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
+      listening?.[Symbol.dispose]();
       if (error === undefined) return resolve({ [Symbol.dispose]: release });
       release();
       reject(error);
     };
-    const onAbort = () => settle(new CellarError("ABORTED", "the install was cancelled"));
     const timer = setTimeout(() => {
       const message = `another cellar install is still at work after ${Math.round(limit / 1000)} s`;
       const remedy = `Wait for it, or end it. It holds the lock ${file}.`;
       settle(new CellarError("INSTALL_FAILED", message, { remedy }));
     }, limit);
-    signal.addEventListener("abort", onAbort);
+    let listening: Disposable | undefined;
+    listening = onAbort(signal, () =>
+      settle(new CellarError("ABORTED", "the install was cancelled")),
+    );
     let said = "";
     holder.stdout.setEncoding("utf8").on("data", (text: string) => {
       if (!said.includes("waiting") && text.includes("waiting")) onWait();

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { z } from "zod";
+import { onAbort } from "../../concurrency/abort.js";
 import { CellarError } from "../../errors.js";
 import { LongWork } from "./long-work.js";
 
@@ -195,10 +196,10 @@ function run(file: string, args: readonly string[], order: RunOrder): Promise<En
     const settle = () => {
       clearTimeout(timer);
       clearTimeout(killing);
-      signal?.removeEventListener("abort", stop);
+      listening[Symbol.dispose]();
       process.off("exit", stop);
     };
-    signal?.addEventListener("abort", stop);
+    const listening = onAbort(signal, stop);
     process.once("exit", stop);
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       stdout = (stdout + text).slice(-LONGEST_LIST);
@@ -213,7 +214,6 @@ function run(file: string, args: readonly string[], order: RunOrder): Promise<En
       settle();
       resolve({ code, stdout, said, isLate });
     });
-    if (signal?.aborted === true) stop();
   });
 }
 

@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import { planAgent, withPolicy } from "../../agent/options.js";
 import type { ISandbox, REPLConfig } from "../../backends/backend.js";
 import { createSandbox } from "../../backends/select.js";
+import { onAbort } from "../../concurrency/abort.js";
 import { surroundings, terminalEnvironment, userFolders } from "../../config/environment.js";
 import { EXIT } from "../exit-codes.js";
 import { type SandboxOptions, toConfig } from "../options/sandbox-config.js";
@@ -104,7 +105,7 @@ function completerOf(sandbox: ISandbox): Completer {
 
 async function readPipe(conversation: Conversation): Promise<number> {
   using interruption = new Interruption();
-  interruption.signal.addEventListener("abort", () => conversation.cancel());
+  using _ = onAbort(interruption.signal, () => conversation.cancel());
   const cutter = new CellCutter();
   const lines = createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY });
   const run = async (cell: string | undefined) =>

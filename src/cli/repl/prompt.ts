@@ -1,5 +1,6 @@
 import { emitKeypressEvents } from "node:readline";
 import type { Completion } from "../../backends/backend.js";
+import { unlessAborted } from "../../concurrency/abort.js";
 import { painterFor } from "../terminal/terminal.js";
 import type { Key } from "./editor/keys.js";
 import { LineEditor } from "./editor/line-editor.js";
@@ -184,12 +185,9 @@ export class Prompt {
   async #completeIn(editor: LineEditor, text: string, cursor: number): Promise<void> {
     const search = new AbortController();
     this.#search = search;
-    const over = new Promise<undefined>((resolve) => {
-      search.signal.addEventListener("abort", () => resolve(undefined));
-    });
     const timer = setTimeout(() => search.abort(), PATIENCE_MS);
-    const asked = this.#complete(text, cursor).catch(() => undefined);
-    const found = await Promise.race([asked, over]);
+    const asked = this.#complete(text, cursor);
+    const found = await unlessAborted(asked, search.signal).catch(() => undefined);
     clearTimeout(timer);
     this.#search = undefined;
     if (found !== undefined && this.#editor === editor && editor.offer(found)) {

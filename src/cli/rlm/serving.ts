@@ -1,5 +1,6 @@
 import { AgentRepl } from "../../agent/agent-repl.js";
 import type { REPLConfig } from "../../backends/backend.js";
+import { onAbort } from "../../concurrency/abort.js";
 import { counted } from "../../errors.js";
 import { type LoadedContext, loadContext } from "../../rlm/context/load-context.js";
 import type { TraceEvent } from "../../rlm/trace/events.js";
@@ -102,8 +103,7 @@ function write(text: string): void {
 }
 
 function interrupted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
-    signal.addEventListener("abort", () => resolve(), { once: true });
+    onAbort(signal, () => resolve());
   });
 }

@@ -1,4 +1,5 @@
 import { checkSource } from "../../backends/session/checks.js";
+import { onAbort } from "../../concurrency/abort.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import type { Cell } from "../cell.js";
 import { type CellRecord, markUndone, pageOf } from "../document/cell-records.js";
@@ -213,14 +214,12 @@ export class CellQueue {
 
   #enter(signal: AbortSignal | undefined): Disposable & { readonly stopping: AbortController } {
     const stopping = new AbortController();
-    const abort = () => stopping.abort();
-    if (signal?.aborted === true) abort();
-    signal?.addEventListener("abort", abort, { once: true });
+    const listening = onAbort(signal, () => stopping.abort());
     this.#running.add(stopping);
     return {
       stopping,
       [Symbol.dispose]: () => {
-        signal?.removeEventListener("abort", abort);
+        listening[Symbol.dispose]();
         this.#running.delete(stopping);
       },
     };

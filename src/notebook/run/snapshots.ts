@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
+import { unlessAborted } from "../../concurrency/abort.js";
 import { keepingAlive } from "../../concurrency/keep-alive.js";
 import { CellarError, describeError, isCellarError } from "../../errors.js";
 import type { StateManifest } from "../../protocol/messages.js";
@@ -156,8 +157,7 @@ export class Snapshots {
     let blob: BlobRef;
     try {
       const capture = session.capture(open, { maxBytes, signal });
-      capture.catch(() => {});
-      taken = await Promise.race([capture, untilAborted(signal)]);
+      taken = await unlessAborted(capture, signal, unwanted);
       blob = await finished(upload);
     } catch (error) {
       // A full disk is the reason, not that the writer was sent away.
@@ -214,11 +214,8 @@ function finished(upload: Upload | undefined): Promise<BlobRef> {
   return upload.finish();
 }
 
-function untilAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const abort = () => reject(new CellarError("ABORTED", "the snapshot is not wanted any more"));
-    signal.addEventListener("abort", abort, { once: true });
-  });
+function unwanted(): CellarError {
+  return new CellarError("ABORTED", "the snapshot is not wanted any more");
 }
 
 /** Marks runs that are in the variables and so in a snapshot, but could not be saved themselves. */

@@ -1,3 +1,4 @@
+import { onAbort } from "../../concurrency/abort.js";
 /** What a request under way may use at most. */
 export interface Hold {
   readonly tokens: number;
@@ -42,13 +43,14 @@ export class Holds {
   /** Resolves when something is given back, or the signal says to stop waiting. */
   changed(signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
+      let listening: Disposable | undefined;
       const wake = () => {
         this.#waiting.delete(wake);
-        signal?.removeEventListener("abort", wake);
+        listening?.[Symbol.dispose]();
         resolve();
       };
       this.#waiting.add(wake);
-      signal?.addEventListener("abort", wake, { once: true });
+      listening = onAbort(signal, wake);
     });
   }
 }

@@ -1,3 +1,4 @@
+import { unlessAborted } from "../../concurrency/abort.js";
 import { CellarError } from "../../errors.js";
 import type { Model, ModelUsage } from "../model.js";
 
@@ -93,13 +94,9 @@ function named({ name }: Model, length: number): string {
 }
 
 function unless(signal: AbortSignal | undefined, waited: Promise<void>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const giveUp = () => reject(new CellarError("ABORTED", "the request was given up"));
-    if (signal?.aborted) giveUp();
-    signal?.addEventListener("abort", giveUp, { once: true });
-    waited.then(() => {
-      signal?.removeEventListener("abort", giveUp);
-      resolve();
-    });
-  });
+  return unlessAborted(
+    waited,
+    signal,
+    () => new CellarError("ABORTED", "the request was given up"),
+  );
 }

@@ -3,6 +3,7 @@ import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
+import { unlessAborted } from "../../concurrency/abort.js";
 import { surroundings } from "../../config/environment.js";
 import { CellarError, describeError } from "../../errors.js";
 import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
@@ -93,20 +94,13 @@ async function* abortable<T>(
 ): AsyncGenerator<T> {
   signal?.throwIfAborted();
   const items = source[Symbol.asyncIterator]();
-  let abort = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(signal?.reason);
-  });
-  aborted.catch(() => {});
-  signal?.addEventListener("abort", abort, { once: true });
   try {
     for (;;) {
-      const next = await Promise.race([items.next(), aborted]);
+      const next = await unlessAborted(items.next(), signal);
       if (next.done === true) return;
       yield next.value;
     }
   } finally {
-    signal?.removeEventListener("abort", abort);
     // It may be waiting itself, and then ends when what it waits for does.
     void items.return?.()?.catch(() => {});
   }

@@ -1,3 +1,4 @@
+import { unlessAborted } from "../../concurrency/abort.js";
 import { checkNames, requireFunction, requireOptions } from "../../config/kinds.js";
 import { CellarError, describeError } from "../../errors.js";
 import { AbortTimer } from "../../http/abort-timer.js";
@@ -70,11 +71,8 @@ async function untilAborted<T>(work: () => Promise<T>, signal: AbortSignal): Pro
   const givenUp = () =>
     new CellarError("ABORTED", "the question to the model was given up", { cause: signal.reason });
   if (signal.aborted) throw givenUp();
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () => reject(givenUp()), { once: true });
-  });
   try {
-    return await Promise.race([work(), aborted]);
+    return await unlessAborted(work(), signal, givenUp);
   } catch (error) {
     if (signal.aborted) throw givenUp();
     if (error instanceof CellarError) throw error;

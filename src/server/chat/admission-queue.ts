@@ -1,77 +1,50 @@
+import { Semaphore } from "../../concurrency/semaphore.js";
 import { cancelledRun, tooMany } from "./http-error.js";
 
 /** A request that was let in. */
 export interface Place extends Disposable {
-  /** Comes when there is room for its run; fails when the signal does. */
+  /** Resolves when its run may start; fails when the signal aborts. */
   turn(signal: AbortSignal): Promise<void>;
 }
 
-/** So many run at a time, so many wait in order, and others are sent away. */
+/** Lets a number of requests run at a time and some more wait in order; refuses the rest. */
 export class AdmissionQueue {
-  readonly #room: number;
-  readonly #length: number;
-  readonly #waiting: Array<() => void> = [];
-  #running = 0;
+  readonly #runs: Semaphore;
+  readonly #most: number;
   #places = 0;
 
-  constructor(room: number, length: number) {
-    this.#room = room;
-    this.#length = length;
+  constructor(concurrency: number, length: number) {
+    this.#runs = new Semaphore(concurrency);
+    this.#most = concurrency + length;
   }
 
   get running(): number {
-    return this.#running;
+    return this.#runs.held;
   }
 
-  /** Sends away whom there would be no place for, without taking one. */
+  /** Fails where there is no place left, without taking one. */
   check(): void {
-    if (this.#places >= this.#room + this.#length) throw tooMany();
+    if (this.#places >= this.#most) throw tooMany();
   }
 
-  /** A place for a request that was read; until then it may be anybody's and take for ever. */
+  /** Takes a place for a request that has been read: reading may take any client any time. */
   enter(): Place {
     this.check();
     this.#places += 1;
-    let hasTurn = false;
+    let run: Disposable | undefined;
     let isOver = false;
     return {
       turn: async (signal) => {
-        await this.#wait(signal);
-        hasTurn = true;
+        run = await this.#runs.acquire(signal).catch(() => {
+          throw cancelledRun();
+        });
       },
       [Symbol.dispose]: () => {
         if (isOver) return;
         isOver = true;
         this.#places -= 1;
-        if (hasTurn) this.#next();
+        run?.[Symbol.dispose]();
       },
     };
-  }
-
-  #wait(signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return Promise.reject(cancelledRun());
-    if (this.#running < this.#room) {
-      this.#running += 1;
-      return Promise.resolve();
-    }
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        this.#waiting.splice(this.#waiting.indexOf(come), 1);
-        reject(cancelledRun());
-      };
-      const come = () => {
-        signal.removeEventListener("abort", leave);
-        resolve();
-      };
-      this.#waiting.push(come);
-      signal.addEventListener("abort", leave, { once: true });
-    });
-  }
-
-  /** The room goes from one to the next, so that nobody comes between. */
-  #next(): void {
-    const come = this.#waiting.shift();
-    if (come === undefined) this.#running -= 1;
-    else come();
   }
 }

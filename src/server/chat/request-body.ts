@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
+import { onAbort } from "../../concurrency/abort.js";
 import { excessOf, MAX_CHECKED_VALUES } from "../../protocol/bounds.js";
 import type { BodyIntake } from "./body-intake.js";
 import { HttpError, invalid } from "./http-error.js";
@@ -41,20 +42,15 @@ async function readBytes(
   const pieces: Buffer[] = [];
   let size = 0;
   using place = intake.enter();
-  const giveUp = () => void request.destroy();
-  signal.addEventListener("abort", giveUp, { once: true });
-  try {
-    const coming = piecesOf(request);
-    for (;;) {
-      const next = await Promise.race([coming.next(), place.ended]);
-      if (next.done === true) return Buffer.concat(pieces);
-      size += next.value.length;
-      if (size > limit) throw tooLong(limit);
-      place.take(next.value.length);
-      pieces.push(next.value);
-    }
-  } finally {
-    signal.removeEventListener("abort", giveUp);
+  using _ = onAbort(signal, () => request.destroy());
+  const coming = piecesOf(request);
+  for (;;) {
+    const next = await Promise.race([coming.next(), place.ended]);
+    if (next.done === true) return Buffer.concat(pieces);
+    size += next.value.length;
+    if (size > limit) throw tooLong(limit);
+    place.take(next.value.length);
+    pieces.push(next.value);
   }
 }
 

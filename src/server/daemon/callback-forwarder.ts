@@ -2,6 +2,7 @@ import type { LLMQuery, REPLConfig, RLMQuery } from "../../backends/backend.js";
 import type { Display } from "../../backends/daemon/client-callbacks.js";
 import { fromRemote } from "../../backends/daemon/connection.js";
 import { RelayedTool } from "../../backends/host-tools/prepared-tools.js";
+import { onAbort } from "../../concurrency/abort.js";
 import { isCellarError } from "../../errors.js";
 import type { Params, ToolSpec } from "../../protocol/messages.js";
 import type { Peer } from "../../protocol/peer.js";
@@ -117,15 +118,12 @@ export class CallbackForwarder {
   async #ask(question: Question, signal: AbortSignal): Promise<string> {
     const session = this.#session;
     const query = this.#query++;
-    const over = () => this.#peer.notify("session_query_over", { session, query });
-    signal.addEventListener("abort", over, { once: true });
+    using _ = onAbort(signal, () => this.#peer.notify("session_query_over", { session, query }));
     this.flush();
     try {
       return (await this.#peer.request("session_query", { ...question, session, query })).output;
     } catch (error) {
       throw isCellarError(error, "REMOTE_ERROR") ? asThrown(error) : error;
-    } finally {
-      signal.removeEventListener("abort", over);
     }
   }
 }

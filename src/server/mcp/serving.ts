@@ -1,5 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { onAbort } from "../../concurrency/abort.js";
 import type { NotebookService } from "../../tools/service/notebook-service.js";
 import { makeServer } from "./server.js";
 import { StdioTransport } from "./stdio-transport.js";
@@ -27,9 +28,6 @@ export async function serveClient(options: ServingOptions): Promise<void> {
       onerror: onError,
     },
   );
-  const stop = () => void handle.close();
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
+  using _ = onAbort(signal, () => void handle.close());
   await wire.ended;
-  signal.removeEventListener("abort", stop);
 }

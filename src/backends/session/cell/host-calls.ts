@@ -1,6 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
+import { onAbort, unlessAborted } from "../../../concurrency/abort.js";
+import { Semaphore } from "../../../concurrency/semaphore.js";
 import type { Settings } from "../../../config.js";
 import { CellarError } from "../../../errors.js";
 import { excessOf, MAX_JSON_VALUES } from "../../../protocol/bounds.js";
@@ -40,11 +42,10 @@ const rlmInput = z.strictObject({
 export class HostCalls {
   readonly #functions = new Map<string, HostFunction>();
   readonly #limits: CallLimits;
-  readonly #waiting: (() => void)[] = [];
+  readonly #turns: Semaphore;
   /** Tells who is called from inside a function of the caller. */
   readonly #callees = new AsyncLocalStorage<true>();
   readonly #rate = new Rate(CALLS_PER_SECOND);
-  #running = 0;
 
   /** `givenAt` tells what the host gave as context at a step. */
   constructor(
@@ -53,6 +54,7 @@ export class HostCalls {
     limits: CallLimits,
   ) {
     this.#limits = limits;
+    this.#turns = new Semaphore(limits.queryConcurrency);
     if (onLLMQuery !== undefined) {
       this.#functions.set("llm_query", async (input, signal) => {
         const { prompt, model } = read(llmInput, input);
@@ -75,7 +77,7 @@ export class HostCalls {
 
   /** Whether this is run by one of the functions, for which the cell waits. */
   get isCalling(): boolean {
-    return this.#running > 0 && this.#callees.getStore() === true;
+    return this.#turns.held > 0 && this.#callees.getStore() === true;
   }
 
   /** Refuses a name that nobody answers, and slows down a cell that asks without a pause. */
@@ -90,30 +92,16 @@ export class HostCalls {
     const work = this.#functions.get(call.name);
     if (work === undefined) throw notGiven(call.name);
     const input = readInput(call);
-    await this.#enter(signal);
+    const turn = await this.#turns.acquire(signal).catch(() => {
+      throw givenUp(call.name);
+    });
     try {
       return { output: await this.#inTime(call.name, work, input, signal) };
     } finally {
-      this.#running -= 1;
+      turn[Symbol.dispose]();
       // It slows down every promise of the process.
-      if (this.#running === 0) this.#callees.disable();
-      this.#waiting.shift()?.();
+      if (this.#turns.held === 0) this.#callees.disable();
     }
-  }
-
-  /** In the order of asking; who is not wanted any more leaves the line. */
-  async #enter(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && this.#running >= this.#limits.queryConcurrency) {
-      await new Promise<void>((resolve) => {
-        const leave = () => {
-          signal.removeEventListener("abort", leave);
-          resolve();
-        };
-        signal.addEventListener("abort", leave);
-        this.#waiting.push(leave);
-      });
-    }
-    this.#running += 1;
   }
 
   /** A function that does not heed its signal is waited for no longer than one that does. */
@@ -124,29 +112,21 @@ export class HostCalls {
     signal: AbortSignal,
   ): Promise<Json> {
     const own = new AbortController();
-    let timer: NodeJS.Timeout | undefined;
-    let abort = () => {};
-    const broken = new Promise<never>((_, reject) => {
-      const end = (message: string) => {
-        const reason = new CellarError("ABORTED", message);
-        own.abort(reason);
-        reject(reason);
-      };
-      const { queryTimeout: timeout } = this.#limits;
-      timer = setTimeout(() => end(`${name} took longer than ${timeout / 1000} s`), timeout);
-      abort = () => end(`${name} was given up: the cell is over`);
-      signal.addEventListener("abort", abort);
-      if (signal.aborted) abort();
-    });
+    const { queryTimeout: timeout } = this.#limits;
+    const late = new CellarError("ABORTED", `${name} took longer than ${timeout / 1000} s`);
+    const timer = setTimeout(() => own.abort(late), timeout);
+    using _ = onAbort(signal, () => own.abort(givenUp(name)));
     try {
-      if (own.signal.aborted) return await broken;
       const working = this.#callees.run(true, () => work(input, own.signal));
-      return await Promise.race([working, broken]);
+      return await unlessAborted(working, own.signal);
     } finally {
       clearTimeout(timer);
-      signal.removeEventListener("abort", abort);
     }
   }
+}
+
+function givenUp(name: string): CellarError {
+  return new CellarError("ABORTED", `${name} was given up: the cell is over`);
 }
 
 function readInput({ name, input }: Params<"host_call">): unknown {

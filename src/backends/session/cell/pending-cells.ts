@@ -1,3 +1,4 @@
+import { onAbort } from "../../../concurrency/abort.js";
 import type { RunningCell } from "./running-cell.js";
 
 /** A cell from the call that wants it to its end. */
@@ -11,16 +12,15 @@ export class PendingCells {
   readonly #cells = new Set<PendingCell>();
 
   enter(signal: AbortSignal | undefined): PendingCell {
-    const abort = () => cancel(cell);
     const cell: PendingCell = {
-      cancelled: signal?.aborted === true,
+      cancelled: false,
       running: undefined,
       [Symbol.dispose]: () => {
         this.#cells.delete(cell);
-        signal?.removeEventListener("abort", abort);
+        listening[Symbol.dispose]();
       },
     };
-    signal?.addEventListener("abort", abort, { once: true });
+    const listening = onAbort(signal, () => cancel(cell));
     this.#cells.add(cell);
     return cell;
   }

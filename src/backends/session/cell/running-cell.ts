@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import { CellarError, describeError } from "../../../errors.js";
 import type { CheckpointMode, Params, Result } from "../../../protocol/messages.js";
 import type { REPLConfig } from "../../backend.js";
@@ -104,7 +103,7 @@ export class RunningCell implements CellListener {
   /** The cell's clock stands still while the host works for it, not while it is refused. */
   async hostCall(call: Params<"host_call">): Promise<Result<"host_call">> {
     const { calls } = this.#order;
-    this.#calling ??= manyListeners(new AbortController());
+    this.#calling ??= new AbortController();
     const { signal } = this.#calling;
     await calls.admit(call, signal);
     this.#clock?.hold();
@@ -235,12 +234,6 @@ export class RunningCell implements CellListener {
       this.#after(LONGEST_SETTLE_MS, () => this.#breakOff(silent));
     });
   }
-}
-
-/** A batch waits on one signal many times, which Node would take for a leak. */
-function manyListeners(controller: AbortController): AbortController {
-  setMaxListeners(0, controller.signal);
-  return controller;
 }
 
 function timeLimit(milliseconds: number): string {

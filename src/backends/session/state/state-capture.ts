@@ -2,6 +2,7 @@ import { createReadStream } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { onAbort } from "../../../concurrency/abort.js";
 import { CellarError, isCellarError } from "../../../errors.js";
 import { temporaryTrouble } from "../../../isolation/temporary-trouble.js";
 import type { StateManifest } from "../../../protocol/messages.js";
@@ -143,7 +144,6 @@ export class StateCapture {
     let writer = 0;
     let link: Peer | undefined;
     let fail: (error: unknown) => void = () => {};
-    const abort = () => fail(signal?.reason);
     const manifest = new Promise<StateManifest>((resolve, reject) => {
       fail = reject;
       writer = session.expectWriter({
@@ -153,10 +153,10 @@ export class StateCapture {
         },
         failed: reject,
       });
-      signal?.addEventListener("abort", abort, { once: true });
     });
+    const listening = onAbort(signal, fail);
     const end = () => {
-      signal?.removeEventListener("abort", abort);
+      listening[Symbol.dispose]();
       state.end();
       session.endWriter(writer);
     };
