@@ -42,7 +42,8 @@ async function readBytes(
   const pieces: Buffer[] = [];
   let size = 0;
   using place = intake.enter();
-  using _ = onAbort(signal, () => request.destroy());
+  // A request that comes while the server closes is still read, and refused.
+  using _ = signal.aborted ? undefined : onAbort(signal, () => request.destroy());
   const coming = piecesOf(request);
   for (;;) {
     const next = await Promise.race([coming.next(), place.ended]);
