@@ -64,12 +64,12 @@ function progress(key) {
   if (process.stderr.isTTY) process.stderr.write(`measuring ${key}\n`);
 }
 
-/** As every command of cellar tells it. */
+/** In the form that every command of cellar uses. */
 function refuse(message, isJson) {
   const remedy = `There are: ${BENCHMARKS.map(({ key }) => key).join(", ")}.`;
   const error = { code: "INVALID_INPUT", message, remedy };
   if (isJson) process.stdout.write(`${JSON.stringify({ error }, null, 2)}\n`);
-  else process.stderr.write(`cellar: ${message}\n  fix: ${remedy}\n`);
+  else process.stderr.write(`bench: ${message}\n  fix: ${remedy}\n`);
 }
 
 async function main() {

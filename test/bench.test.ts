@@ -81,6 +81,18 @@ async function measure(keys: readonly string[], env?: NodeJS.ProcessEnv) {
 }
 
 describe("the benchmarks", () => {
+  it("refuse an unknown name, and list those there are", async () => {
+    const refused = (options: readonly string[]) =>
+      bench([...options, "--only", "nope"]).catch((error: unknown) => error);
+    expect(await refused([])).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringMatching(/^bench: no benchmark is called nope\n {2}fix: There are: \w+/),
+    });
+    const { stdout } = (await refused(["--json"])) as { stdout: string };
+    expect(JSON.parse(stdout).error).toMatchObject({ code: "INVALID_INPUT" });
+  });
+
   it("print every ratio, or the reason why there is none", async () => {
     const report = await measure(MEASURED);
     expect(Object.keys(report.ratios).sort()).toEqual([...RATIOS].sort());

@@ -26,7 +26,6 @@ const COMMANDS = [
   "doctor",
   "demo",
   "install",
-  "bench",
   "completion",
 ];
 
@@ -133,21 +132,6 @@ describe("cellar", () => {
     } finally {
       rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
     }
-  });
-});
-
-describe("cellar bench", () => {
-  it("refuses an unknown name as every command does", async () => {
-    const people = await cellar(["bench", "--only", "nope"]);
-    expect(people).toMatchObject({ code: 2, stdout: "" });
-    expect(people.stderr).toMatch(/^cellar: no benchmark is called nope\n {2}fix: There are: \w+/);
-    const json = await cellar(["bench", "--json", "--only", "nope"]);
-    expect(json).toMatchObject({ code: 2, stderr: "" });
-    expect(JSON.parse(json.stdout).error).toMatchObject({
-      code: "INVALID_INPUT",
-      message: "no benchmark is called nope",
-      remedy: expect.stringContaining("There are: "),
-    });
   });
 });
 

@@ -26,7 +26,6 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   doctor: async () => (await import("./doctor/command.js")).registerDoctor,
   demo: async () => (await import("./demo/command.js")).registerDemo,
   install: async () => (await import("./install/command.js")).registerInstall,
-  bench: async () => (await import("./demo/bench.js")).registerBench,
   completion: async () => (await import("./completion/command.js")).registerCompletion,
 };
 

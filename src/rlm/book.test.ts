@@ -5,7 +5,7 @@ import { openNativeRuntime } from "../../test/support/native-runtime.js";
 import { shutdown } from "../backends/select.js";
 import { rlm } from "./rlm.js";
 
-const demo = new URL("../../demo/", import.meta.url);
+const demo = new URL("../../test/rlm/moby-dick/", import.meta.url);
 const { query, config } = JSON.parse(readFileSync(new URL("moby-dick.json", demo), "utf8"));
 const book = brotliDecompressSync(readFileSync(new URL("moby-dick.txt.br", demo))).toString();
 const replay = new URL("moby-dick.cassette", demo).pathname;

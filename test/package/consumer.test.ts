@@ -107,7 +107,7 @@ describe("the package", () => {
     needs(ctx, obstacle);
     const file = "dist/vendor/gpt-tokenizer/encoding/o200k_base.js";
     const own: { encode(text: string): number[] } = await import(join(consumer.cellar, file));
-    for (const page of ["docs/policy.md", "demo/moby-dick.json"]) {
+    for (const page of ["docs/policy.md", "demo/moby-dick.txt"]) {
       const text = `${readFileSync(join(consumer.cellar, page), "utf8")} ñ 漢字 🦊`;
       expect(own.encode(text)).toEqual(encode(text));
     }

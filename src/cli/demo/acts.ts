@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { CodeExecution, ISandbox } from "../../backends/backend.js";
 import { surroundings } from "../../config.js";
 import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
-import { playBook } from "./book.js";
+import { replayRun } from "./recorded-run.js";
 
 const LOOP_MS = 1_000;
 const TIMED_CELLS = 10;
@@ -86,7 +86,7 @@ export const ACTS: readonly Act[] = [
   { name: "segfault", need: "checkpoints", otherwise: NO_CHECKPOINTS, play: segfault },
   { name: "undo", need: "checkpoints", otherwise: NO_CHECKPOINTS, play: undo },
   { name: "speed", play: speed },
-  { name: "rlm", play: (sandbox) => playBook(sandbox.info) },
+  { name: "rlm", play: (sandbox) => replayRun(sandbox.info) },
 ];
 
 async function state(sandbox: ISandbox): Promise<string> {

@@ -1,7 +1,5 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { brotliDecompress } from "node:zlib";
 import { z } from "zod";
 import type { SandboxInfo } from "../../backends/backend.js";
 import { surroundings } from "../../config.js";
@@ -13,29 +11,26 @@ const questionSchema = z.object({
   config: z.object({ preload: z.literal("none"), poolSize: z.literal(0) }),
 });
 
-const shipsSchema = z.array(z.object({ chapter: z.int(), ship: z.string(), news: z.string() }));
+const shipsSchema = z.array(z.object({ ship: z.string(), news: z.string() }));
 
-/** A recorded run over a whole book, played again: its code runs for real, its models do not. */
-export async function playBook({ isolation }: SandboxInfo): Promise<string> {
+/** Replays a recorded run: the code runs for real, the models do not. */
+export async function replayRun({ isolation }: SandboxInfo): Promise<string> {
   const folder = join(surroundings().packageRoot, "demo");
   const { query, config } = questionSchema.parse(
-    JSON.parse(await readFile(join(folder, "moby-dick.json"), "utf8")),
+    JSON.parse(await readFile(join(folder, "question.json"), "utf8")),
   );
-  const packed = await readFile(join(folder, "moby-dick.txt.br"));
-  const context = (await promisify(brotliDecompress)(packed)).toString();
+  const context = await readFile(join(folder, "moby-dick.txt"), "utf8");
   const { how, output, error, turns, usage } = await rlm({
     query,
     context,
     config: { ...config, minIsolation: isolation.level },
-    replay: join(folder, "moby-dick.cassette"),
+    replay: join(folder, "run.cassette"),
   });
   if (how !== "answered") throw error ?? new Error(`the run was ${how}`);
-  // The recorded models were not told of a form.
-  const ships = shipsSchema.parse(output);
-  const [first, second, ...others] = ships.map(({ ship }) => ship.replace(/ \(.*/, ""));
-  const size = (context.length / 1_000_000).toFixed(1);
+  const ships = shipsSchema.parse(output).map(({ ship }) => ship);
+  const size = context.length.toLocaleString("en");
   return (
-    `which ships are met in Moby-Dick (${size} million characters)? A replayed run: ` +
-    `${counted(turns, "turn")}, ${counted(usage.calls, "call")} → ${first}, ${second} and ${others.length} more`
+    `which ships are met in four chapters of Moby-Dick (${size} characters)? A replayed run: ` +
+    `${counted(turns, "turn")}, ${counted(usage.calls, "model call")} → ${ships.join(", ")}`
   );
 }

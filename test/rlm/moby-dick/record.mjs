@@ -1,14 +1,17 @@
-// Makes demo/moby-dick.cassette anew: needed when what a loop tells its model was changed on purpose.
-// The answers stand here, written by hand; all else is a real run over the whole book.
+// Records moby-dick.cassette again. Run it after a deliberate change to what a loop tells its model.
+// The models' answers are written here by hand; everything else is a real run over the whole book.
 import { readFileSync, rmSync } from "node:fs";
 import { brotliDecompressSync } from "node:zlib";
-import { rlm, shutdown } from "../dist/index.js";
-import { functionModel, scripted } from "../dist/rlm/index.js";
+import { rlm, shutdown } from "../../../dist/index.js";
+import { functionModel, scripted } from "../../../dist/rlm/index.js";
 
-const demo = new URL("../demo/", import.meta.url);
-const cassette = new URL("moby-dick.cassette", demo);
-const { query, config } = JSON.parse(readFileSync(new URL("moby-dick.json", demo), "utf8"));
-const book = brotliDecompressSync(readFileSync(new URL("moby-dick.txt.br", demo))).toString();
+const cassette = new URL("moby-dick.cassette", import.meta.url);
+const { query, config } = JSON.parse(
+  readFileSync(new URL("moby-dick.json", import.meta.url), "utf8"),
+);
+const book = brotliDecompressSync(
+  readFileSync(new URL("moby-dick.txt.br", import.meta.url)),
+).toString();
 
 const ROOT = [
   `I look at the beginning first, and how the text is divided.
