@@ -11,14 +11,11 @@ import os
 import sys
 import time
 from _thread import get_ident
-from importlib.machinery import PathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Any
 
 from .pristine import BUILTINS as __builtins__
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from types import ModuleType
-    from typing import Any
 
 HERE = ""
 # The folder of the runner itself.
@@ -58,7 +55,7 @@ class Finder:
     def first(self) -> list[str]:
         return list(self._first)
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name: str, path: Any = None, target: object = None) -> ModuleSpec | None:
         if self._owners and get_ident() in self._owners:
             return self._find_own(name, path)
         if path is not None:

@@ -1,7 +1,10 @@
 """The short names of preloaded libraries, known without an import where a session asks for it."""
 
+from __future__ import annotations
+
 import builtins
 import sys
+from typing import Mapping
 
 SWITCH = "CELLAR_NAMES"
 PRELOADED = "preloaded"
@@ -21,7 +24,7 @@ _PARTS = {
 _STANDARD = "json csv datetime collections itertools functools math random re os sys"
 
 
-def bind(environment):
+def bind(environment: Mapping[str, str]) -> None:
     """Where the environment asks for it: as builtins, so that they are nobody's variables."""
     if environment.get(SWITCH) != PRELOADED:
         return

@@ -5,10 +5,15 @@ import __future__ as _future
 
 import _ast
 import re
+from typing import TYPE_CHECKING, Any, Callable
 
 from ..pristine import BUILTINS as __builtins__
 from . import repairs
 from .magics import rewriter
+
+if TYPE_CHECKING:
+    from .magics.dispatch import Commands
+    from .sources import Sources
 
 _ONLY_AST = _ast.PyCF_ONLY_AST
 _AWAIT = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -41,7 +46,9 @@ class Cell:
         self.shows_value = shows_value
 
 
-def read(text, filename, flags, is_magic=None):
+def read(
+    text: str, filename: str, flags: int, is_magic: Callable[[str], bool] | None = None
+) -> tuple[str, str, _ast.Module, Callable | None]:
     """(text to show, text that runs, its tree, what surrounds it); SyntaxError if nothing helps."""
     text = _as_lines(text)
     flags |= _AWAIT
@@ -51,7 +58,10 @@ def read(text, filename, flags, is_magic=None):
         return _mend(text, filename, flags, error, is_magic)
 
 
-def build(number, text, flags, sources, admission=None, commands=None, shown_by=None):
+def build(
+    number: int | str, text: str, flags: int, sources: Sources, admission: Any = None,
+    commands: Commands | None = None, shown_by: Callable[[list], None] | None = None,
+) -> Cell:
     """Parse, repair where needed, check by `admission`, and compile; `commands` know the magics."""
     filename = "<cell {}>".format(number)
     given = _as_lines(text)
@@ -75,7 +85,7 @@ def build(number, text, flags, sources, admission=None, commands=None, shown_by=
     if shown_by is not None:
         shown_by(body)
     shows_value = bool(body) and type(body[-1]) is _ast.Expr
-    last = body.pop() if shows_value else None
+    last: Any = body.pop() if shows_value else None
     if body:
         codes.append(compile(tree, filename, "exec", flags, True))
         flags |= codes[0].co_flags & _FUTURE_FLAGS
@@ -121,7 +131,7 @@ def _as_lines(text):
     return text
 
 
-def parse(text, filename, flags=_AWAIT):
+def parse(text: str, filename: str, flags: int = _AWAIT) -> _ast.Module:
     """The tree of a text that is Python as it stands."""
     return compile(text, filename, "exec", flags | _ONLY_AST, True)
 

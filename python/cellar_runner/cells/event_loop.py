@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+from typing import Any, Awaitable, Coroutine
 
 from ..pristine import BUILTINS as __builtins__
 
@@ -19,7 +20,7 @@ class EventLoop:
         self._retired = []
         self.awaited = []
 
-    def attach(self):
+    def attach(self) -> Any:
         """Make the session's loop the current one, as asyncio.run() leaves none behind."""
         import asyncio
 
@@ -29,13 +30,13 @@ class EventLoop:
         asyncio.set_event_loop(self._loop)
         return self._loop
 
-    def reset(self):
+    def reset(self) -> None:
         """Before a cell: repair what the last one did to the current loop."""
         self.awaited = []
         if self._loop is not None:
             self.attach()
 
-    def run(self, coroutine):
+    def run(self, coroutine: Coroutine) -> Any:
         """Run a coroutine to its end; its context variables stay set afterwards."""
         contexts: list[contextvars.Context] = []
         loop = self.attach()
@@ -71,7 +72,7 @@ class EventLoop:
         if task.done() and not task.cancelled():
             task.exception()
 
-    def rebuild(self):
+    def rebuild(self) -> None:
         """After a fork whose copy lost its descriptors: a new selector and self-pipe."""
         loop = self._loop
         if loop is None or loop.is_closed():
@@ -96,7 +97,7 @@ class EventLoop:
             signal.set_wakeup_fd(loop._csock.fileno())
 
 
-async def noting_context(coroutine, contexts):
+async def noting_context(coroutine: Awaitable, contexts: list[contextvars.Context]) -> Any:
     """Awaits a coroutine; the context in which it ended is added to a list."""
     try:
         return await coroutine
@@ -104,7 +105,7 @@ async def noting_context(coroutine, contexts):
         contexts.append(contextvars.copy_context())
 
 
-def copy_variables(context):
+def copy_variables(context: contextvars.Context) -> None:
     """Makes the variables of another context those of this one."""
     for variable, value in context.items():
         if variable.get(None) is not value:

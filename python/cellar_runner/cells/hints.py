@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import sys
+from typing import Mapping
 
 from ..errors import HostError, PolicyViolation
 from ..module_finder import folder_with_module
@@ -74,7 +75,7 @@ _REFUSED = "Forbidden by the sandbox"
 _CUT = "Network cut by the sandbox"
 
 
-def hint_for(error, network, lost_names=()):
+def hint_for(error: BaseException, network: bool, lost_names: Mapping[str, str] = {}) -> str | None:
     """A hint or None; never raises but for an interrupt."""
     try:
         if isinstance(error, NameError):

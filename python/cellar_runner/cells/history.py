@@ -55,7 +55,7 @@ class History:
             _names.pop(name, None)
         self._publish()
 
-    def begin(self, number, code):
+    def begin(self, number: int | str, code: str) -> None:
         """A cell starts; a text that a cell runs has a name for a number, and no history."""
         if type(number) is not int:
             return
@@ -83,7 +83,7 @@ class History:
         if "_" in code:
             self._bind(code)
 
-    def keep(self, value):
+    def keep(self, value: Any) -> None:
         """The value that the cell shows; `_` is left alone where it has another meaning."""
         number = self._number
         outputs = self.outputs

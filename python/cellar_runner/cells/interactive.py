@@ -6,7 +6,7 @@ import bdb
 import builtins
 import getpass
 import sys
-from typing import Any
+from typing import Any, Callable
 
 from ..pristine import BUILTINS
 from ..pristine import BUILTINS as __builtins__
@@ -77,7 +77,7 @@ class Leave:
         raise SystemExit(code)
 
 
-def install(display, keep):
+def install(display: Callable, keep: Callable) -> None:
     """Put the session's builtins in place."""
     names = vars(builtins)
     names.update(input=_input, display=display, keep=keep, exit=Leave("exit"), quit=Leave("quit"))

@@ -7,6 +7,7 @@ import os
 import sys
 import types
 import warnings
+from typing import TYPE_CHECKING, Any
 
 from ..errors import is_ending
 from ..output.displays import Displays
@@ -23,6 +24,9 @@ from .monitoring import is_monitored, stop_monitoring
 from .script import exit_code_of
 from .sources import Sources
 from .tracebacks import Tracebacks
+
+if TYPE_CHECKING:
+    from .ipython.shell import ZMQInteractiveShell
 
 RECURSION_FLOOR = 1000
 # How Python before 3.12 says that it has no memory for the frame of a call.
@@ -72,7 +76,7 @@ class Interpreter:
         # What every cell finds by name, whatever the one before it did.
         self.builtins = {}
         # What is asked of every cell before it runs; nothing by default.
-        self.admission = None
+        self.admission: Any = None
         self.flags = 0
         self.sources = Sources()
         self.first_path = tuple(sys.path)
@@ -88,17 +92,17 @@ class Interpreter:
         self.history = History(self.namespace)
 
     @property
-    def main(self):
+    def main(self) -> types.ModuleType:
         """The module whose namespace the cells share."""
         return self._main
 
     @property
-    def commands(self):
+    def commands(self) -> Commands:
         """The magics of this session."""
         return self._commands
 
     @property
-    def ipython(self):
+    def ipython(self) -> ZMQInteractiveShell:
         """What `get_ipython()` gives."""
         if self._ipython is None:
             from .ipython.shell import ZMQInteractiveShell
@@ -108,17 +112,17 @@ class Interpreter:
         return self._ipython
 
     @property
-    def lost_names(self):
+    def lost_names(self) -> dict[str, str]:
         """Advice for the names that a restored session could not get back."""
         return self._tracebacks.lost_names
 
     @property
-    def network(self):
+    def network(self) -> bool:
         """Whether cells may reach a network; without it, network errors get a hint."""
         return self._tracebacks.network
 
     @network.setter
-    def network(self, allowed):
+    def network(self, allowed: bool) -> None:
         self._tracebacks.network = allowed
 
     def _install(self):
@@ -130,9 +134,9 @@ class Interpreter:
         warnings.filterwarnings("default", category=DeprecationWarning, module="__main__")
         warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown")
 
-    def run(self, number, code):
+    def run(self, number: int, code: str) -> dict[str, Any]:
         """Run one cell; gives status, error, result and exit_code."""
-        outcome = None
+        outcome: Any = None
         late: BaseException | None = None
         # user code also runs after a cell's own code, in a __repr__ or a background thread
         if _getlimit() < RECURSION_FLOOR:
@@ -156,18 +160,18 @@ class Interpreter:
             late = None
         return outcome
 
-    def is_host_interrupt(self, error):
+    def is_host_interrupt(self, error: BaseException) -> bool:
         """Whether an exception is the interrupt of the host."""
         return is_a(error, KeyboardInterrupt) and self._tracebacks.interrupted_by_host(error)
 
-    def rebuild_event_loop(self):
+    def rebuild_event_loop(self) -> None:
         """For a fork-restored copy: the event loop's own descriptors were closed."""
         self._loop.rebuild()
 
     def _attempt(self, number, code):
         try:
             code = self._prepare(number, code)
-            outcome = self._ok(self._evaluate(number, code))
+            outcome = self._ok(self.value_of(self._build(number, code)))
         except BaseException as error:
             outcome = self._failure(error)
         self._finish_output(outcome)
@@ -247,14 +251,6 @@ class Interpreter:
                 # asyncio or matplotlib is broken by the user: cells that use it will tell
                 continue
 
-    def _note(self, text):
-        try:
-            (self.streams[2] if self.streams else sys.stderr).write(text)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:
-            pass
-
     def _flush(self):
         for stream in self.streams[1:] if self.streams else (sys.stdout, sys.stderr):
             try:
@@ -264,10 +260,6 @@ class Interpreter:
             except BaseException:
                 continue
 
-    def _evaluate(self, number, code):
-        """The cell's value, or None where it shows none."""
-        return self._value_of(self._build(number, code))
-
     def _build(self, number, code):
         self.history.begin(number, code)
         asked = self.flags, self.sources, self.admission
@@ -276,7 +268,7 @@ class Interpreter:
         self.flags = cell.flags
         return cell
 
-    def _value_of(self, cell):
+    def value_of(self, cell: compiler.Cell) -> Any:
         """Run a cell that is built; its value, or None where it shows none."""
         if cell.uses_asyncio:
             self._loop.attach()
@@ -289,8 +281,6 @@ class Interpreter:
                     surroundings.take(value if cell.shows_value else None)
                     value = None
         return value if cell.shows_value else None
-
-    value_of = _value_of
 
     def _execute(self, cell):
         pid = _getpid()
@@ -352,11 +342,11 @@ class Interpreter:
             self.history.keep(value)
             self.displays.show_result(value)
 
-    def evaluate_within(self, code):
+    def evaluate_within(self, code: str) -> Any:
         """The value of a text that a cell runs as a cell."""
         self._within += 1
         cell = self._build("{}.{}".format(self.number, self._within), code)
-        return self._value_of(cell)
+        return self.value_of(cell)
 
     def _ok(self, value):
         outcome = {"status": "ok", "error": None, "result": None, "exit_code": None}

@@ -13,7 +13,7 @@ _monitoring: Any = getattr(sys, "monitoring", None)
 is_monitored = _monitoring is not None
 
 
-def stop_monitoring():
+def stop_monitoring() -> None:
     """No tool hears of what runs after the cell."""
     for tool in range(TOOLS):
         if _monitoring.get_tool(tool) is not None:

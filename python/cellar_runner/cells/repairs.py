@@ -32,7 +32,7 @@ _TYPOGRAPHY = {
 }
 
 
-def candidates(text):
+def candidates(text: str) -> list[str]:
     """The text as it is, then with one repair after another, as far as each changes something."""
     found = [text]
     if len(text) > REPAIR_LIMIT:
@@ -81,7 +81,7 @@ def _common(one, other):
     return one[:length]
 
 
-def without_prompts(text):
+def without_prompts(text: str) -> str:
     """Lines behind prompts lose them; what stands between was printed, and goes."""
     lines = text.split("\n")
     first = _PROMPT.match(next((line for line in lines if line.strip()), ""))

@@ -30,16 +30,16 @@ class Scanner:
         self._continued = False
 
     @property
-    def at_statement(self):
+    def at_statement(self) -> bool:
         """Whether the next line is outside any string, bracket or continuation."""
         return self._quote is None and self._depth == 0 and not self._continued
 
     @property
-    def in_string(self):
+    def in_string(self) -> bool:
         """Whether the next line is inside a string."""
         return self._quote is not None
 
-    def feed(self, line):
+    def feed(self, line: str) -> list[tuple[int, int]]:
         """Take one line and give the (start, end) spans of it that are code."""
         spans = []
         position = start = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any, Sequence
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import cap, guarded_str, is_a
@@ -12,7 +13,7 @@ from .tracebacks import MESSAGE_LIMIT
 _code_of = SystemExit.__dict__["code"].__get__
 
 
-def become_script(namespace, argv, code):
+def become_script(namespace: dict[str, Any], argv: Sequence[str], code: str) -> None:
     """Gives a cell the words, the name and the file that a script has."""
     sys.argv = list(argv)
     namespace.pop("__file__", None)
@@ -30,7 +31,7 @@ def become_script(namespace, argv, code):
         pass
 
 
-def exit_code_of(error):
+def exit_code_of(error: BaseException) -> tuple[int, str]:
     """(code, message) with which Python would end."""
     code = _code_of(error)
     if code is None:

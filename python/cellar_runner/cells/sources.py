@@ -22,7 +22,7 @@ class Sources:
         self._lines = {}
         self.texts = {}
 
-    def add(self, number, text):
+    def add(self, number: int | str, text: str) -> str:
         """Register a cell's source and give its file name."""
         filename = "<cell {}>".format(number)
         if len(text) > KEPT_LENGTH:
@@ -39,12 +39,12 @@ class Sources:
     def __contains__(self, filename):
         return filename in self._lines
 
-    def line(self, filename, number):
+    def line(self, filename: str, number: int) -> str:
         """One source line of a cell, or an empty text."""
         lines = self._lines.get(filename, ())
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
-    def file_of_class(self, cls):
+    def file_of_class(self, cls: type) -> str | None:
         """The newest cell that defines this class, or None."""
         for member in vars(cls).values():
             member = getattr(member, "__func__", member)
@@ -60,7 +60,7 @@ class Sources:
                     return filename
         return None
 
-    def teach_inspect(self):
+    def teach_inspect(self) -> None:
         """Let inspect.getsource find classes of cells, which have no file of their own."""
         original = getattr(inspect.getfile, "original", inspect.getfile)
 

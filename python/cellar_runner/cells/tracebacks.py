@@ -49,7 +49,7 @@ class Tracebacks:
         self.network = False
         self.lost_names = {}
 
-    def describe(self, error, awaited=()):
+    def describe(self, error: BaseException, awaited: Sequence[_Frame] = ()) -> dict[str, str]:
         """The error of an outcome; `awaited` are the frames it found waiting in the event loop."""
         name = type_name(type(error))
         self._files = {}
@@ -68,7 +68,7 @@ class Tracebacks:
             self._files = {}
             self._awaited = ()
 
-    def bare(self, error):
+    def bare(self, error: BaseException) -> dict[str, str]:
         """The same without calling any user code."""
         name = type_name(type(error))
         try:
@@ -78,14 +78,14 @@ class Tracebacks:
         text = cap((_HEADER + frames if frames else "") + name, TRACEBACK_LIMIT)
         return {"type": name, "message": "", "traceback": text}
 
-    def message(self, error):
+    def message(self, error: BaseException) -> str:
         """str(error), which may be empty."""
         text = guarded_str(error)
         if text is None:
             return "<{}; its __str__ failed>".format(type_name(type(error)))
         return cap(text, MESSAGE_LIMIT)
 
-    def interrupted_by_host(self, error):
+    def interrupted_by_host(self, error: BaseException) -> bool:
         """Whether the innermost frame is that of the runner's handler for the host's interrupts."""
         step = _traceback_of(error)
         while step is not None and step.tb_next is not None:
@@ -125,9 +125,8 @@ class Tracebacks:
         if is_a(error, SyntaxError):
             text = guarded_str(getattr(error, "msg", None)) or "invalid syntax"
         else:
-            text = guarded_str(error)
-            if text is None:
-                text = "<exception str() failed>"
+            found = guarded_str(error)
+            text = "<exception str() failed>" if found is None else found
         text = cap(text, MESSAGE_LIMIT)
         return "{}: {}\n".format(name, text) if text else name + "\n"
 
@@ -257,7 +256,8 @@ def _short(filename):
 
 def _syntax_location(error):
     """The File line, the source and the caret of a SyntaxError."""
-    filename, number = getattr(error, "filename", None), getattr(error, "lineno", None)
+    filename: Any = getattr(error, "filename", None)
+    number = getattr(error, "lineno", None)
     if not is_a(number, int):
         return []
     shown = filename if is_a(filename, str) else "<string>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 from json.decoder import JSONDecoder
+from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import is_a
@@ -29,7 +30,7 @@ _BRACKET = re.compile(r'\\.|["\[\]{}]', re.S)
 _TRAILING_COMMA = re.compile(r",\s*[}\]]")
 
 
-def extract_json(text):
+def extract_json(text: str) -> Any:
     """Find the first JSON value in a text, such as the answer of a model.
 
     Looks at the whole text, then at blocks fenced as ```json, then for the first object or

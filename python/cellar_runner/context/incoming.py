@@ -7,14 +7,12 @@ import ctypes
 import json
 import os
 import sys
+from typing import TYPE_CHECKING, Any
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.encoding import decode
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from . import mapped_text
 
 PIECE_BYTES = 1 << 18
@@ -68,11 +66,11 @@ class StringMemory:
         if _madvise is not None and high > low:
             _madvise(low, high - low, MADV_HUGEPAGE)
 
-    def put(self, data):
+    def put(self, data: bytes) -> None:
         self._view[: len(data)] = data
         self._view = self._view[len(data) :]
 
-    def finish(self):
+    def finish(self) -> None:
         self._view = None
 
 
@@ -101,7 +99,7 @@ class Text:
         if encoding == "utf-8" and _new is not None and size >= SMALL_CHARACTERS:
             self._plain, self._filler = _blank(size, 1, 0x7F, mapped_texts)
 
-    def feed(self, piece):
+    def feed(self, piece: bytes | bytearray) -> None:
         if self._filler is not None:
             end = self._filled + len(piece)
             if end <= self._size and piece.isascii():
@@ -116,7 +114,7 @@ class Text:
             self._filler.finish()
             self._filler = None
 
-    def finish(self):
+    def finish(self) -> str:
         self._finish_filler()
         plain, self._plain = self._plain, None
         pieces, self._pieces = self._pieces, []
@@ -167,11 +165,11 @@ class Incoming:
         self._text = Text(size, *_CODECS[form], mapped_texts)
         self.received = 0
 
-    def feed(self, piece):
+    def feed(self, piece: bytes | bytearray) -> None:
         self.received += len(piece)
         self._text.feed(piece)
 
-    def finish(self):
+    def finish(self) -> Any:
         text = self._text.finish()
         if self._form != "json":
             return text

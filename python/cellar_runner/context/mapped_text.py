@@ -34,10 +34,10 @@ _madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 class SealedMemory:
     """Files without a name that can be sealed; whoever has one open can change its owner's marks."""
 
-    def new(self):
+    def new(self) -> int:
         return os.memfd_create("context", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
 
-    def read_only(self, file):
+    def read_only(self, file: int) -> int:
         """A descriptor of the same file that is only for reading."""
         fcntl.fcntl(file, _ADD_SEALS, _SEALS)
         return file
@@ -60,11 +60,11 @@ class ReadOnlyMount:
         read_only = syscalls.MS_BIND | syscalls.MS_REMOUNT | syscalls.MS_RDONLY | _FLAGS
         syscalls.mount(None, self._outside, None, read_only)
 
-    def new(self):
+    def new(self) -> int:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         return os.open(os.path.join(self._inside, "context"), flags, 0o444)
 
-    def read_only(self, file):
+    def read_only(self, file: int) -> int:
         os.close(file)
         name = os.path.join(self._outside, "context")
         file = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
@@ -179,7 +179,7 @@ class MappedText:
     def is_under(self, text: str) -> bool:
         return id(text) < self._start < id(text) + mmap.PAGESIZE
 
-    def put(self, data):
+    def put(self, data: bytes) -> None:
         """All goes into the file, and the edges also where they belong."""
         view = memoryview(data)
         while view:

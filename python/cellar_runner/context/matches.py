@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import cap, guarded_repr, is_a, type_name
@@ -31,7 +32,7 @@ class Match(Record):
             return self["text"]
         raise KeyError(name)
 
-    def get(self, name, default=None):
+    def get(self, name: str, default: Any = None) -> Any:
         try:
             return self[name]
         except KeyError:
@@ -49,7 +50,7 @@ class Matches(list):
         self._note = note
 
     @property
-    def more(self):
+    def more(self) -> int:
         """How many matches there are beyond those in this list."""
         return max(0, self.total - len(self))
 
@@ -96,7 +97,7 @@ class Line(tuple):
         return tuple.__repr__(self) + (" in " + self.where if self.where else "")
 
 
-def compiled(pattern):
+def compiled(pattern: Any) -> Any:
     """The pattern ready to match; ^ and $ match at every line of a pattern given as str."""
     if is_a(pattern, _Pattern) and is_a(pattern.pattern, str):
         return pattern
@@ -115,7 +116,7 @@ def compiled(pattern):
         raise ValueError(message) from None
 
 
-def search(value, pattern, window, max_results):
+def search(value: Any, pattern: Any, window: int, max_results: int | None) -> Matches:
     """The Matches of a pattern, each with `window` characters around it."""
     window = whole_number(window, "window")
     if window < 0:
@@ -151,7 +152,7 @@ def search(value, pattern, window, max_results):
     return found
 
 
-def count(value, pattern):
+def count(value: Any, pattern: Any) -> int:
     """How often a pattern matches, without overlaps."""
     expression = compiled(pattern)
     return sum(_count(expression.finditer(text)) for _path, text in leaves(value))
@@ -161,7 +162,7 @@ def _count(hits):
     return sum(1 for _ in hits)
 
 
-def matching_lines(value, pattern):
+def matching_lines(value: Any, pattern: Any) -> list:
     """Every Line with a match in it."""
     search_line = compiled(pattern).search
     found = []

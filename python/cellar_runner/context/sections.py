@@ -41,7 +41,7 @@ class _Heading:
         self.end = end
 
 
-def extract_sections(text, level=6):
+def extract_sections(text: str, level: int = 6) -> list:
     """Split Markdown into its sections; by default that of `context`.
 
     Headings are `# Title` and titles underlined with === or ---; those inside fenced code
@@ -80,7 +80,7 @@ def extract_sections(text, level=6):
     return found
 
 
-def chunk_by_headers(text, level=6, max_size=None):
+def chunk_by_headers(text: str, level: int = 6, max_size: int | None = None) -> list[str]:
     """Cut Markdown, by default that of `context`, into chunks that each start at a heading.
 
     Cuts at the headings that extract_sections() finds, down to `level`. A chunk of more than

@@ -1,17 +1,19 @@
 """Long outputs of earlier cells as files, where the host cannot mount them."""
 
+from __future__ import annotations
+
 import os
 import tempfile
 
 MOUNT = "/spilled"
 
 
-def folder():
+def folder() -> str:
     """Where they are: the host's mount, or a folder of the session's own."""
     return MOUNT if os.path.isdir(MOUNT) else os.path.join(tempfile.gettempdir(), "spilled")
 
 
-def keep(name, text):
+def keep(name: str, text: str) -> None:
     """Writes one of them, always into this folder."""
     place = folder()
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import numbers
 import operator
+from typing import Any, Iterator
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import guarded_repr, guarded_str, is_a, type_name
@@ -30,7 +31,7 @@ class Record(dict):
             raise AttributeError(message.format(kind, ", ".join(self), name)) from None
 
 
-def one_text(value, function):
+def one_text(value: object, function: str) -> str:
     """The value as a plain str, or a TypeError that says what this function wants instead."""
     if is_a(value, str):
         return str.__str__(value)
@@ -46,7 +47,7 @@ def _advice(value, for_containers):
     return ": make it a str first"
 
 
-def whole_number(value, name):
+def whole_number(value: Any, name: str) -> int:
     """The value as an int, or a TypeError that names the argument."""
     try:
         return _index(value)
@@ -55,7 +56,7 @@ def whole_number(value, name):
         raise TypeError(message.format(name, type_name(type(value)))) from None
 
 
-def leaves(value):
+def leaves(value: Any) -> Iterator[tuple[list, str]]:
     """(path, text) of every text and number in a value; dict keys only make up paths."""
     if not is_a(value, _CONTAINERS):
         yield [], _leaf(value, [])
@@ -97,12 +98,12 @@ def _leaf(value, path):
     raise TypeError(message + _advice(value, ""))
 
 
-def place_of(path):
+def place_of(path: list) -> str:
     """A path as it is written behind the name of the value."""
     return "".join("[{}]".format(guarded_repr(key)) for key in path)
 
 
-def lines(text):
+def lines(text: str) -> Iterator[tuple[int, int, int]]:
     """(number, start, end) of each line, from 1, without its LF or CRLF."""
     number = start = 0
     while start < len(text):
@@ -120,12 +121,12 @@ def _line_end(text, start):
     return (stop - 1 if stop > start and text[stop - 1] == "\r" else stop), stop + 1
 
 
-def count_of_lines(text):
+def count_of_lines(text: str) -> int:
     """How many lines a text has; a last one without a line break counts too."""
     return text.count("\n") + (1 if text and not text.endswith("\n") else 0)
 
 
-def line_at(text, number):
+def line_at(text: str, number: int) -> str | None:
     """The line of this number, or None."""
     to_skip = number - 1
     start = 0

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any, Callable
+
 from ..pristine import BUILTINS as __builtins__
 from . import matches, sections
 from .extraction import extract_json
 from .texts import count_of_lines, leaves, line_at, one_text, whole_number
 
 
-def toolbox(context):
+def toolbox(context: Callable[[], Any]) -> dict[str, Callable]:
     """Name to function; `context()` gives the current context, or raises LookupError."""
 
     def chosen(text, function):
@@ -123,10 +125,12 @@ def toolbox(context):
     )
     for each in functions:
         each.__qualname__ = each.__name__
+        # help() would show them as quoted texts.
+        each.__annotations__ = {}
     return {each.__name__: each for each in functions}
 
 
-def chunk_text(text, size=10_000, overlap=0):
+def chunk_text(text: str, size: int = 10_000, overlap: int = 0) -> list[str]:
     """Cut a text into chunks of `size` characters.
 
     size: how long each chunk is; the last one may be shorter.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..errors import PolicyViolation
 from ..pristine import BUILTINS as __builtins__
 from . import checker, restricted
@@ -22,7 +24,7 @@ class Admission:
         self._replaced = []
         self._guards = restricted.Guards() if policy == "restricted" else None
 
-    def prepare(self, code, interpreter):
+    def prepare(self, code: str, interpreter: Any) -> str:
         """The text to run; the names of earlier cells are seen by the policy."""
         self._replaced = []
         self._names = interpreter.namespace
@@ -32,7 +34,7 @@ class Admission:
             code, self._replaced = sanitise(code)
         return code
 
-    def admit(self, tree, text):
+    def admit(self, tree: Any, text: str) -> Any:
         """The tree to run instead of a parsed cell; PolicyViolation if it must not run."""
         if self.policy == "ast":
             violations = checker.check_tree(tree, text, self._names)
@@ -44,7 +46,7 @@ class Admission:
             raise PolicyViolation(violations)
         return tree
 
-    def report(self, outcome):
+    def report(self, outcome: dict[str, Any]) -> None:
         """Adds what was replaced to an outcome."""
         if self._replaced:
             outcome["replaced"] = {"total": len(self._replaced), "characters": self._replaced[:LISTED]}

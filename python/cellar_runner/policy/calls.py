@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _ast
+from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
 from . import rules, strings
@@ -28,7 +29,7 @@ class Calls:
         self._texts = {}
         self.told = set()
 
-    def remember(self, node):
+    def remember(self, node: Any) -> None:
         """Takes an assignment, in the order of the cell: c = 'a' + 'b' makes a text of c."""
         if type(node) is _ast.AugAssign:
             targets: list = [node.target]
@@ -43,7 +44,7 @@ class Calls:
                 if text is not None and before is not None:
                     self._texts[target.id] = before + text
 
-    def name_of(self, called):
+    def name_of(self, called: Any) -> str | None:
         """The last name of what is called, also where an import has given it another one."""
         if type(called) is _Attribute:
             return called.attr
@@ -52,7 +53,7 @@ class Calls:
         path = self._modules.path_of(called.id)
         return path.rpartition(".")[2] if path else called.id
 
-    def look(self, node, name, are_paths_guarded=False):
+    def look(self, node: Any, name: str | None, are_paths_guarded: bool = False) -> None:
         """Takes a call of a function with this last name."""
         if node.keywords:
             self._look_at_options(node, name)
@@ -69,7 +70,7 @@ class Calls:
             for argument in given:
                 self._look_at_path(argument, name)
 
-    def look_at_annotation(self, node):
+    def look_at_annotation(self, node: Any) -> None:
         """Code in a text that stands for a type, which a library may evaluate."""
         waiting = [node]
         while waiting:
@@ -150,7 +151,7 @@ class Calls:
         return None
 
 
-def inside(node):
+def inside(node: Any) -> list:
     """The node and all below it, which are told of once."""
     found = [node]
     for part in found:

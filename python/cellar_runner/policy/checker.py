@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import _ast
 import sys
+from typing import Any, Mapping
 
 from ..cells import compiler
 from ..cells.magics.rewriter import BUILTIN as MAGIC
@@ -24,7 +25,7 @@ _NOT_GIVEN = object()
 _Name, _Attribute, _Constant, _Call = _ast.Name, _ast.Attribute, _ast.Constant, _ast.Call
 
 
-def check(source, filename="<cell>", names=None):
+def check(source: str, filename: str = "<cell>", names: Mapping[str, Any] | None = None) -> list[dict]:
     """Every violation of a cell; `names` maps those bound by earlier cells to their values."""
     try:
         _shown, text, tree, _around = compiler.read(source, filename, 0)
@@ -37,7 +38,7 @@ def check(source, filename="<cell>", names=None):
     return check_tree(tree, text, names)
 
 
-def check_tree(tree, text, names=None):
+def check_tree(tree: Any, text: str, names: Mapping[str, Any] | None = None) -> list[dict]:
     """The same for a cell that is parsed already."""
     return Inspection(text, names).violations(tree)
 
@@ -58,7 +59,7 @@ class Inspection:
         self._calls = Calls(self._report, self._modules, names, self._look_at_code)
         self._seen = self._calls.told
 
-    def violations(self, tree, looks=None):
+    def violations(self, tree: Any, looks: dict | None = None) -> list[dict]:
         """All of them; `looks` names what to look at where that is not everything."""
         looks = _LOOKS if looks is None else looks
         nodes = self._nodes(tree)

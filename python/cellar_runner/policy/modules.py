@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _ast
 import sys
+from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
 from . import rules
@@ -24,7 +25,7 @@ class Modules:
         self._paths = {}
         self.has_star = False
 
-    def bind(self, node):
+    def bind(self, node: Any) -> None:
         """Takes an import statement."""
         if type(node) is _ast.Import:
             for alias in node.names:
@@ -35,7 +36,7 @@ class Modules:
                 self.has_star = self.has_star or alias.name == "*"
                 self._paths[alias.asname or alias.name] = node.module + "." + alias.name
 
-    def bind_alias(self, node):
+    def bind_alias(self, node: Any) -> None:
         """Takes an assignment: r = random makes a module of r."""
         path = self.path(node.value)
         if path is None:
@@ -44,7 +45,7 @@ class Modules:
             if type(target) is _ast.Name:
                 self._paths.setdefault(target.id, path)
 
-    def path(self, node):
+    def path(self, node: Any) -> str | None:
         """The dotted path of an expression that starts at a module, or None."""
         steps: list[str] = []
         while type(node) is _ast.Attribute and len(steps) < LONGEST_CHAIN:
@@ -55,7 +56,7 @@ class Modules:
         path = self.path_of(node.id)
         return path and ".".join([path] + steps[::-1])
 
-    def path_of(self, name):
+    def path_of(self, name: str) -> str | None:
         """The dotted path of what a name is bound to, or None."""
         path = self._paths.get(name)
         if path is not None:
@@ -66,7 +67,7 @@ class Modules:
         return str(value.__dict__.get("__name__")) if type(value) is _Module else None
 
 
-def refused_name(module, name):
+def refused_name(module: str, name: str) -> tuple[str, str] | None:
     """(name, hint) when a module is asked for what is refused, carried along or hidden."""
     if name == "*":
         return (module, rules.MODULES[module]) if module in rules.MEMBERS else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..pristine import BUILTINS as __builtins__
 
 LISTED = 100
@@ -14,25 +16,25 @@ class Report:
         self._lines = text.split("\n")
         self._found = {}
 
-    def add(self, node, rule, message, hint):
+    def add(self, node: Any, rule: str, message: str, hint: str) -> None:
         """One at the start of a node."""
         line = getattr(node, "lineno", 1)
         column = len(self._before(line, getattr(node, "col_offset", 0))) + 1
         self.add_at(line, column, rule, message, hint)
 
-    def add_attribute(self, node, name, message, hint):
+    def add_attribute(self, node: Any, name: str, message: str, hint: str) -> None:
         """One at the name behind the dot."""
         before = self._before(node.end_lineno, node.end_col_offset)
         dot = before.rfind(".")
         column = dot + 2 if dot >= 0 else len(before) - len(before.lstrip()) + 1
         self.add_at(node.end_lineno, column, "attribute." + name, message, hint)
 
-    def add_at(self, line, column, rule, message, hint):
+    def add_at(self, line: int, column: int, rule: str, message: str, hint: str) -> None:
         """One at a line and column, both from 1."""
         violation = {"line": line, "column": column, "rule": rule, "message": message, "hint": hint}
         self._found.setdefault((line, column, rule), violation)
 
-    def violations(self):
+    def violations(self) -> list[dict]:
         """The first ones, and one that counts the rest."""
         found = [self._found[key] for key in sorted(self._found)]
         if len(found) <= LISTED:

@@ -7,6 +7,7 @@ import builtins
 import operator
 import sys
 import types
+from typing import Any, Mapping
 
 from ..module_finder import exclude_workspace, import_own, search_path
 from ..pristine import BUILTINS as __builtins__
@@ -55,7 +56,7 @@ class RestrictionUnavailable(RuntimeError):
     """RestrictedPython is missing or too old to be of use."""
 
 
-def library():
+def library() -> tuple[Any, Any]:
     """The parts of RestrictedPython; an error that tells what to do where there is none."""
     try:
         package = import_own("RestrictedPython")
@@ -101,7 +102,7 @@ class Guards:
         self._printer = Printer()
         self._builtins = self._guarded_builtins(guards)
 
-    def guarded(self, tree, text, names=None):
+    def guarded(self, tree: Any, text: str, names: Mapping[str, Any] | None = None) -> tuple[Any, list[dict]]:
         """(the guarded tree, the violations) of a parsed cell."""
         report = Report(text)
         for one in checker.Inspection(text, names).violations(tree, checker.GIVEN):
@@ -112,7 +113,7 @@ class Guards:
             report.add_at(1, 1, "syntax", "the code is too deeply nested", rules.NESTING_HINT)
         return tree, report.violations()
 
-    def restrict_builtins(self, namespace, given):
+    def restrict_builtins(self, namespace: dict[str, Any], given: dict[str, Any]) -> None:
         """Lets the cells of a namespace see the safe builtins alone."""
         self._printer.forget()
         # A file that a cell wrote, under a name of the list, would run without guards.
@@ -254,17 +255,17 @@ class Printer:
         self._texts = []
         self._room = COLLECTED
 
-    def forget(self):
+    def forget(self) -> None:
         self._texts = []
         self._room = COLLECTED
 
-    def write(self, text):
+    def write(self, text: str) -> None:
         sys.stdout.write(text)
         if self._room > 0:
             self._texts.append(text[: self._room])
             self._room -= len(text)
 
-    def flush(self):
+    def flush(self) -> None:
         sys.stdout.flush()
 
     def __call__(self):

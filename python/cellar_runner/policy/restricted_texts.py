@@ -8,6 +8,7 @@ import operator
 import string
 import sys
 import types
+from typing import Any, Callable
 
 from ..pristine import BUILTINS as __builtins__
 from . import strings
@@ -22,7 +23,7 @@ class ImportRefused(ImportError):
     """A module that is not on the list, or what must not be taken from one."""
 
 
-def substitute(guard, owner, name, value):
+def substitute(guard: Callable, owner: Any, name: str, value: Any) -> Any:
     """What a cell is given in place of a function that takes names as text, or None."""
     if name in _MAKERS and owner is operator:
         return functools.partial(AttributeGetter if name == "attrgetter" else MethodCaller, guard)
@@ -31,7 +32,7 @@ def substitute(guard, owner, name, value):
     return None
 
 
-def plain(text, purpose):
+def plain(text: Any, purpose: str) -> str:
     """The text itself; what only claims to be one could read differently each time."""
     if type(text) is not str:
         raise TypeError("{} must be a plain str, not {}".format(purpose, type(text).__name__))
@@ -128,7 +129,7 @@ class Formatting(string.Formatter):
             return self.vformat(self._text, (), arguments[0])
         return self.vformat(self._text, arguments, options)
 
-    def get_field(self, field_name, args, kwargs):
+    def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
         first, rest = _string.formatter_field_name_split(field_name)
         value = self.get_value(first, args, kwargs)
         for is_attribute, step in rest:

@@ -217,7 +217,7 @@ SCIENCE = frozenset(
 ALLOWED = COMPUTING | SCIENCE
 
 
-def refused_import(path):
+def refused_import(path: str) -> tuple[str, str] | None:
     """(name, hint) when this dotted module must not be imported, or None."""
     top, _, rest = path.partition(".")
     if top in MEMBERS:
@@ -230,7 +230,7 @@ def refused_import(path):
     return refused_part(path)
 
 
-def refused_member(module, name):
+def refused_member(module: str, name: str) -> tuple[str, str] | None:
     """(name, hint) when the name must not be taken from this module, or None."""
     path = module + "." + name
     if module in MEMBERS:
@@ -240,7 +240,7 @@ def refused_member(module, name):
     return (name, CARRIED_CALLS[name]) if name in CARRIED_CALLS else None
 
 
-def refused_part(path):
+def refused_part(path: str) -> tuple[str, str] | None:
     """(path, hint) of the refused part that this dotted path leads into, or None."""
     while path:
         if path in PARTS:
@@ -249,7 +249,7 @@ def refused_part(path):
     return None
 
 
-def refused_origin(module):
+def refused_origin(module: object) -> tuple[str, str] | None:
     """(module, hint) when what is defined in this module must not be taken from another one."""
     if not isinstance(module, str):
         return None

@@ -117,7 +117,7 @@ _OTHER_LANGUAGE = re.compile(r"\s*%%(?!time\b|capture\b|timeit\b)")
 _NESTED_QUOTES = sys.version_info >= (3, 12)
 
 
-def sanitise(source):
+def sanitise(source: str) -> tuple[str, list[dict]]:
     """(source with plain characters, what was replaced); the same source when all is well."""
     if source.isascii() or len(source) > LONGEST or _OTHER_LANGUAGE.match(source):
         return source, []

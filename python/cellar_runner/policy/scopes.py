@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import _ast
+from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _FUNCTIONS = (_ast.FunctionDef, _ast.AsyncFunctionDef)
 _COMPREHENSIONS = (_ast.ListComp, _ast.SetComp, _ast.DictComp, _ast.GeneratorExp)
@@ -24,7 +21,7 @@ class _Scope:
         self.parent = parent
 
 
-def children(node):
+def children(node: Any) -> list:
     """The nodes directly below a node."""
     found = []
     for field in node._fields:
@@ -49,7 +46,7 @@ class Bindings:
                 self._certain.setdefault(name, _end_of_binding(statement))
         self._walk(tree)
 
-    def is_own(self, node):
+    def is_own(self, node: Any) -> bool:
         """Whether this use of a name surely means what the cell has bound."""
         scope = self._scope_of[node]
         while scope is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _ast
 import re
+from typing import Any
 
 from ..module_finder import import_own
 from ..pristine import BUILTINS as __builtins__
@@ -23,14 +24,14 @@ _Formatted = _ast.FormattedValue
 _BinOp, _Call, _Attribute, _Subscript = _ast.BinOp, _ast.Call, _ast.Attribute, _ast.Subscript
 
 
-def normalised(text):
+def normalised(text: str) -> str:
     """The text as Python would read it as a name."""
     if text.isascii():
         return text
     return import_own("unicodedata").normalize("NFKC", text)
 
 
-def text_of(node, depth=0, known=None):
+def text_of(node: Any, depth: int = 0, known: dict[str, str] | None = None) -> str | None:
     """The text of an expression of constants, or None; `known` maps names to their texts."""
     kind = type(node)
     if kind is _Constant:
@@ -78,8 +79,7 @@ def _operation(node, depth, known):
         parts = right.elts if type(right) is _ast.Tuple else [right]
         values = [text_of(part, depth, known) for part in parts]
         if None not in values and text.count("%s") == text.count("%") == len(values):
-            parts = text.split("%s")
-            return _short(parts[0] + "".join(map("".join, zip(values, parts[1:]))))
+            return _short(text % tuple(values))
     return None
 
 
@@ -124,7 +124,7 @@ def _result(node, depth, known):
         parts = arguments[0]
         listed = type(parts) in (_ast.List, _ast.Tuple)
         return _together(parts.elts, depth, known, text) if listed else None
-    values = [text_of(argument, depth, known) for argument in arguments[:3]]
+    values: list[Any] = [text_of(argument, depth, known) for argument in arguments[:3]]
     if None in values:
         return None
     if called.attr == "replace" and len(values) == 2:
@@ -137,7 +137,7 @@ def _result(node, depth, known):
 _METHODS = {name: getattr(str, name) for name in "lower upper swapcase strip casefold".split()}
 
 
-def runs(node):
+def runs(node: Any) -> tuple[list[str], list]:
     """The texts of `a + 'b' + 'c'` that stand beside each other, put together."""
     leaves, waiting = [], [node]
     while waiting:
@@ -159,7 +159,7 @@ def runs(node):
     return ["".join(reversed(run[:LONGEST])) for run in found if len(run) > 1], leaves
 
 
-def name_in_text(text, assembled=False):
+def name_in_text(text: str, assembled: bool = False) -> str | None:
     """The refused name that a text is, or leads to by a path of attributes; or None."""
     if "__" not in text and text.isascii() or len(text) > LONGEST:
         return None
@@ -171,7 +171,7 @@ def name_in_text(text, assembled=False):
     return None
 
 
-def name_in_format(text):
+def name_in_format(text: str) -> str | None:
     """The refused name in a replacement field such as {0.__class__}, or None."""
     if "{" not in text:
         return None
@@ -183,7 +183,7 @@ def name_in_format(text):
     return None
 
 
-def name_in_code(text):
+def name_in_code(text: str) -> str | None:
     """The refused name anywhere in a text that is taken as a path or as code; or None."""
     for dot, word in _WORD.findall(normalised(text[: 100 * LONGEST])):
         if word in ATTRIBUTES or word in FIXED_NAMES or (dot and word in CARRIED):
@@ -191,13 +191,13 @@ def name_in_code(text):
     return None
 
 
-def chains(text):
+def chains(text: str) -> list[list[str]]:
     """The names with attributes in a text that is taken as an expression, as lists of steps."""
     found = _CHAIN.findall(normalised(text[: 100 * LONGEST]))
     return [[step.strip() for step in chain.split(".")] for chain in found]
 
 
-def system_folder(text):
+def system_folder(text: str) -> str | None:
     """The folder of the system that a text leads into as the path of a file, or None."""
     if len(text) > LONGEST:
         return None

@@ -72,7 +72,7 @@ class SteppedInterpreter(Interpreter):
         try:
             cell = self._build(number, self._prepare(number, code))
             if not cell.in_loop:
-                value = self._value_of(cell)
+                value = self.value_of(cell)
             elif cell.around is None:
                 value = yield from self._stepped(cell)
             else:

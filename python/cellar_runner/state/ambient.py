@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import sys
+from typing import Any, Sequence
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import exact, is_a
@@ -16,7 +17,7 @@ _modules = sys.modules
 _getcwd, _chdir = os.getcwd, os.chdir
 
 
-def places(first_path):
+def places(first_path: Sequence[str]) -> dict[str, Any]:
     """The search path's additions, those in front apart, and the folder inside the workspace."""
     before: list[str] = []
     after: list[str] = []
@@ -37,7 +38,7 @@ def _folder():
     return folder if folder.startswith(WORKSPACE + os.sep) else None
 
 
-def restore_places(kept):
+def restore_places(kept: dict[str, Any]) -> list[str]:
     """Restores them; gives warnings about what was not possible."""
     known = [entry for entry in sys.path if is_a(entry, str)]
     sys.path[:0] = [entry for entry in kept["before"] if entry not in known]
@@ -52,7 +53,7 @@ def restore_places(kept):
         return ["the folder {} is not there any more".format(folder)]
 
 
-def random_states():
+def random_states() -> list[tuple[str, Any]]:
     """(name, state) of the generators that are shared by all code."""
     found = []
     for name, module in (("random", random), ("numpy", _modules.get("numpy"))):
@@ -67,7 +68,7 @@ def random_states():
     return found
 
 
-def set_random_state(name, state):
+def set_random_state(name: str, state: Any) -> None:
     if name == "random":
         random.setstate(state)
     elif "numpy" in _modules:

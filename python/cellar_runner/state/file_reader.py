@@ -7,6 +7,7 @@ import json
 import os
 import zlib
 from bisect import bisect_right
+from typing import Any, Sequence
 
 from ..module_finder import import_own
 from ..pristine import BUILTINS as __builtins__
@@ -76,7 +77,7 @@ class FileReader:
         self.damage = Refused(message)
         return self.damage
 
-    def checked(self, entry):
+    def checked(self, entry: Sequence[int]) -> tuple[int, int, int, int, int]:
         """The parts of an entry that can be true."""
         try:
             offset, stored, raw, code, check = entry
@@ -88,7 +89,7 @@ class FileReader:
             raise self._damaged("the index of the snapshot is damaged")
         return offset, stored, raw, code, check
 
-    def block(self, entry):
+    def block(self, entry: Sequence[int]) -> Any:
         """The raw bytes of one block."""
         offset, stored, raw, code, check = self.checked(entry)
         data = self._bytes(offset, stored)
@@ -115,7 +116,7 @@ class FileReader:
             self._lz4 = lz4_block()
         return self._lz4.decompress(data, uncompressed_size=raw)
 
-    def buffer(self, entries):
+    def buffer(self, entries: list[list[int]]) -> Any:
         """One writable buffer, filled from its blocks."""
         parts = [self.checked(entry) for entry in entries]
         memory = _memory(sum(part[2] for part in parts))
@@ -172,7 +173,7 @@ class PickleReader:
             self._number = number
         return self._block[self.position - self._starts[number] :]
 
-    def readinto(self, target):
+    def readinto(self, target: Any) -> int:
         view = memoryview(target).cast("B")
         done = 0
         while done < len(view):
@@ -184,7 +185,7 @@ class PickleReader:
             self.position += len(part)
         return done
 
-    def read(self, size):
+    def read(self, size: int) -> bytes:
         part = self._here()
         if size <= len(part):
             self.position += size
@@ -197,7 +198,7 @@ class PickleReader:
             part = self._here()
         return b"".join(parts)
 
-    def readline(self):
+    def readline(self) -> bytes:
         line = bytearray()
         while not line.endswith(b"\n"):
             byte = self.read(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import zlib
+from typing import Any, Callable
 
 from ..module_finder import import_own
 from ..pristine import BUILTINS as __builtins__
@@ -32,7 +33,7 @@ class LimitExceeded(Exception):
     """More bytes than allowed."""
 
 
-def lz4_block():
+def lz4_block() -> Any:
     """The module lz4.block, or None."""
     try:
         return import_own("lz4.block")
@@ -46,7 +47,7 @@ def _zlib_compress(data):
     return _compress(data, 1)
 
 
-def compressor(name):
+def compressor(name: str) -> tuple[int, Callable]:
     """(code, function) for the name of a compression."""
     if name == "zlib":
         return ZLIB, _zlib_compress
@@ -68,7 +69,7 @@ class FileWriter:
         self.is_broken = False
         self._send(HEAD.pack(MAGIC, FORMAT))
 
-    def compress(self, view):
+    def compress(self, view: memoryview) -> tuple[int, Any, int]:
         """(code, stored bytes, raw length) of one block."""
         size = len(view)
         if size > 2 * SAMPLE:
@@ -81,7 +82,7 @@ class FileWriter:
         stored = self._compress(view)
         return (self._code, stored, size) if len(stored) < size else (RAW, view, size)
 
-    def allow(self, more):
+    def allow(self, more: int) -> None:
         """Raises when so many more bytes would be too many."""
         if self.sent + more > self._limit:
             raise LimitExceeded
@@ -95,19 +96,19 @@ class FileWriter:
             self.is_broken = True
             raise
 
-    def send(self, block):
+    def send(self, block: tuple[int, Any, int]) -> list[int]:
         """Hands one block over; gives its entry for the index."""
         code, stored, size = block
         entry = [self.sent, len(stored), size, code, _crc(stored)]
         self._send(stored)
         return entry
 
-    def send_view(self, view):
+    def send_view(self, view: memoryview) -> list[list[int]]:
         """The entries of a long view, which is not copied."""
         starts = range(0, len(view), BLOCK)
         return [self.send(self.compress(view[start : start + BLOCK])) for start in starts]
 
-    def finish(self, index):
+    def finish(self, index: dict) -> None:
         """Writes the index and the end of the file."""
         text = _encode_json(index).encode("ascii")
         stored = _compress(text, 1)
@@ -130,7 +131,7 @@ class PickleWriter:
         self.length = 0
         self.entries = []
 
-    def write(self, data):
+    def write(self, data: Any) -> None:
         if self._probe is not None:
             self._probe += data
             return
@@ -162,16 +163,16 @@ class PickleWriter:
         self._held_bytes += len(block[1])
         self._file_writer.allow(self._held_bytes)
 
-    def begin(self):
+    def begin(self) -> None:
         self._mark = (len(self._open), self.length)
         self._before = None
 
-    def keep(self):
+    def keep(self) -> None:
         for block in self._held:
             self.entries.append(self._file_writer.send(block))
         self._clear_held()
 
-    def roll_back(self):
+    def roll_back(self) -> None:
         if self._before is not None:
             self._open = bytearray(self._before)
         else:
@@ -184,12 +185,12 @@ class PickleWriter:
         self._held_bytes = 0
         self._before = None
 
-    def finish(self):
+    def finish(self) -> None:
         self.begin()
         self._close_block()
         self.keep()
 
-    def capture(self, action):
+    def capture(self, action: Callable[[], Any]) -> bytes:
         """What `action` writes, which goes nowhere else."""
         self._probe = bytearray()
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
 from .builders import import_module
@@ -17,16 +18,16 @@ class Handler:
         self._save = save
         self.load = load
 
-    def reduce(self, value):
+    def reduce(self, value: Any) -> tuple:
         return load, (self.kind[1], self._save(value))
 
 
-def load(name, saved):
+def load(name: str, saved: Any) -> Any:
     """What the handler for the class of this name makes of it."""
     return next(handler for handler in HANDLERS if handler.kind[1] == name).load(saved)
 
 
-def for_type(kind):
+def for_type(kind: type) -> Handler | None:
     """The handler for a class, or None."""
     names = names_of(kind)
     return next((handler for handler in HANDLERS if handler.kind in names), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from typing import Any, Callable
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import exact, guarded_str, is_a, qualified_name, type_name
@@ -35,11 +36,11 @@ class Kept:
         self.name = qualified_name(kind)
         self._key = _key(kind)
 
-    def covers(self, kind):
+    def covers(self, kind: type) -> bool:
         """Whether it is for this very class, or for one of which a later cell made another."""
         return kind is self.kind or (self._key is not None and _key(kind) == self._key)
 
-    def reduce(self, value):
+    def reduce(self, value: Any) -> tuple:
         try:
             saved = self.save(value)
         except Exception as error:
@@ -61,10 +62,10 @@ class Keeping:
     def __len__(self):
         return len(self._all)
 
-    def add(self, kind, save, load):
+    def add(self, kind: type, save: Callable, load: Callable) -> None:
         self._all = [one for one in self._all if not one.covers(kind)] + [Kept(kind, save, load)]
 
-    def for_type(self, kind):
+    def for_type(self, kind: type) -> Kept | None:
         """What is nearest to a class among itself and its bases, or None."""
         if not self._all:
             return None
@@ -74,7 +75,7 @@ class Keeping:
                     return one
         return None
 
-    def function(self):
+    def function(self) -> Callable:
         """keep() for this session."""
 
         def keep(cls, save, load):
@@ -95,7 +96,7 @@ class Keeping:
         return keep
 
 
-def load(name, function, saved):
+def load(name: str, function: Callable, saved: Any) -> Any:
     """Calls a load function; its failure costs the variable, with a reason."""
     try:
         return function(saved)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from importlib import metadata
+from typing import Iterable
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import exact, is_a
@@ -33,7 +34,7 @@ _STANDARD = getattr(sys, "stdlib_module_names", None)
 _NUMBERS = re.compile(r"(\d+)(?:\.(\d+))?")
 
 
-def versions(modules):
+def versions(modules: Iterable[str]) -> dict[str, str | None]:
     """Name and version of each library among these modules."""
     found: dict[str, str | None] = {}
     for top in sorted({name.partition(".")[0] for name in modules}):
@@ -45,7 +46,7 @@ def versions(modules):
     return found
 
 
-def version_of(top):
+def version_of(top: str) -> str | None:
     """The version of a loaded library, or None for what has none or comes with Python."""
     module = _modules.get(top)
     if module is None or (_STANDARD is not None and top in _STANDARD):
@@ -64,7 +65,7 @@ def _recorded(module, top):
         return None
 
 
-def differences(kept):
+def differences(kept: dict[str, str]) -> list[str]:
     """Warnings about libraries that are of another version now."""
     warnings = []
     for top, before in kept.items():
@@ -80,6 +81,6 @@ def _short(version):
     return found.groups() if found else version
 
 
-def distribution_of(module):
+def distribution_of(module: str) -> str:
     """The name under which a module is installed."""
     return _DISTRIBUTIONS.get(module, module)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Callable
+
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import cap, exact, guarded_repr, guarded_str, is_a, type_name
 
@@ -98,7 +100,7 @@ class Lost(Exception):
         self.advice = advice
 
 
-def names_of(kind):
+def names_of(kind: type) -> list[tuple[str, str]]:
     """(module, name) of a class and its bases, whatever its metaclass claims."""
     found = []
     for base in _mro_of(kind):
@@ -107,7 +109,7 @@ def names_of(kind):
     return found
 
 
-def of_type(kind):
+def of_type(kind: type) -> Callable[[Any], Lost] | None:
     """A function that gives the loss for a value of this class, or None where it may be kept."""
     for name in names_of(kind):
         if name in _NO_LOSS:
@@ -144,12 +146,12 @@ def _place(value):
     return " ({})".format(", ".join(words)) if words else ""
 
 
-def short(text):
+def short(text: str) -> str:
     """A text that fits a manifest."""
     return cap(exact(text), TEXT_LIMIT)
 
 
-def of_error(value, error):
+def of_error(value: Any, error: Any) -> Lost:
     """The loss for a value whose writing failed with this error."""
     if is_a(error, Lost):
         inside = _search(value, error)
@@ -165,7 +167,7 @@ def of_error(value, error):
     return Lost(value, short(reason), guess(value))
 
 
-def guess(value):
+def guess(value: Any) -> str:
     """Advice for a value of a class that is not known."""
     kind = type(value)
     name = type_name(kind)

@@ -6,6 +6,7 @@ import builtins
 import dataclasses
 import pickle
 import struct
+from typing import Any
 
 from ..module_finder import import_own
 from ..pristine import BUILTINS as __builtins__
@@ -31,7 +32,7 @@ _DATACLASS_MARKS = (
 _number = struct.Struct("<I").pack
 
 
-def cloud_pickler():
+def cloud_pickler() -> Any:
     """The pickler of cloudpickle, or None."""
     try:
         Pickler = import_own("cloudpickle").Pickler
@@ -42,11 +43,11 @@ def cloud_pickler():
         return None
 
 
-def plain_pickler():
+def plain_pickler() -> Any:
     return _Pickler
 
 
-def anchors(interpreter):
+def anchors(interpreter: Any) -> dict[str, Any]:
     """Names of what is never written, but found again where a snapshot is read."""
     found = {
         "namespace": interpreter.namespace,
@@ -107,7 +108,7 @@ class Writer:
         self._taken.append(view)
         return False
 
-    def dump(self, value):
+    def dump(self, value: Any) -> tuple[list[int], int]:
         """(where the value starts, objects noted before it, buffers before it), and its size."""
         wrapper = [value]
         start, first = self._pickle_writer.length, len(self.buffers)
@@ -223,7 +224,7 @@ class Reader:
         self._unpickler.load()
         self._unpickler.seeds = {}
 
-    def load(self, record, noted_after):
+    def load(self, record: list[int], noted_after: int) -> Any:
         """The value of a record."""
         self._pickle_reader.position, noted, self._buffers.position = record
         try:

@@ -10,6 +10,7 @@ import sys
 import types
 import typing
 import weakref
+from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import is_a
@@ -51,7 +52,7 @@ _ENUM_OWN = frozenset(
 _SLOTS = ("__qualname__", "__module__", "__doc__", "__defaults__", "__kwdefaults__")
 
 
-def is_importable(value, module, qualname):
+def is_importable(value: Any, module: Any, qualname: Any) -> bool:
     """Whether a module other than the cells' own has this very value under its name."""
     if not is_a(module, str) or not is_a(qualname, str) or module == "__main__":
         return False

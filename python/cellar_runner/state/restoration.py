@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import warnings
+from typing import Any
 
 from .. import module_finder
 from ..pristine import BUILTINS as __builtins__
@@ -24,7 +25,7 @@ _PYTHON = "%d.%d" % sys.version_info[:2]
 _MISTAKES = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
 
-def read(descriptor, interpreter):
+def read(descriptor: int, interpreter: Any) -> dict[str, Any]:
     """Brings the variables of a snapshot into a session; gives a report of what is there."""
     file_reader = FileReader(descriptor)
     namespace = interpreter.namespace

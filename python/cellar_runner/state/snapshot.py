@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
+from typing import Any, Callable
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import exact, guarded_str, is_a, qualified_name, type_name
@@ -40,13 +41,16 @@ class Unserializable(Exception):
     """A variable cannot be kept, and all were wanted."""
 
 
-def codec_here():
+def codec_here() -> str:
     """The best codec that this Python has."""
     pickler = "pickle" if cloud_pickler() is None else "cloudpickle"
     return pickler + ("+zlib" if file_writer.lz4_block() is None else "+lz4")
 
 
-def write(interpreter, sink, max_bytes, private=True, strict=False, codec=None):
+def write(
+    interpreter: Any, sink: Callable[[Any], Any], max_bytes: int, private: bool = True, strict: bool = False,
+    codec: str | None = None,
+) -> dict[str, Any]:
     """Hands a snapshot to `sink` in pieces; gives its manifest."""
     snapshot = _Snapshot(interpreter, sink, max_bytes, codec or codec_here())
     limit, main = _getlimit(), _modules.get("__main__")

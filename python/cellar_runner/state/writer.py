@@ -1,7 +1,10 @@
 """Sends the state of a session to the host, piece by piece, on a link of its own."""
 
+from __future__ import annotations
+
 import os
 import zlib
+from typing import Any
 
 from ..protocol import channel
 from . import snapshot
@@ -25,13 +28,13 @@ class Checksum:
         self._bytes = 0
         self._crc = 0
 
-    def write(self, piece):
+    def write(self, piece: Any) -> None:
         self._bytes += len(piece)
         self._crc = _crc(piece, self._crc)
         self._sink(piece)
 
     @property
-    def written(self):
+    def written(self) -> dict[str, int]:
         return {"bytes": self._bytes, "crc32": self._crc}
 
 
@@ -44,7 +47,7 @@ class StateLink:
         self._held = 0
         self._asked = 0
 
-    def write(self, piece):
+    def write(self, piece: Any) -> None:
         piece = memoryview(piece).cast("B")
         while len(piece):
             room = PIECE_BYTES - self._held
@@ -54,11 +57,11 @@ class StateLink:
             if self._held == PIECE_BYTES:
                 self._flush()
 
-    def end(self, manifest, written):
+    def end(self, manifest: dict, written: dict) -> None:
         self._flush()
         self._ask("state_end", {"done": True, "manifest": manifest, "written": written})
 
-    def fail(self, reason):
+    def fail(self, reason: str) -> None:
         self._ask("state_end", {"done": False, "reason": reason[:4000]})
 
     def _flush(self):
@@ -76,7 +79,7 @@ class StateLink:
             raise Refusal()
 
 
-def write_state(interpreter, descriptor, scope):
+def write_state(interpreter: Any, descriptor: int, scope: dict[str, Any]) -> None:
     """Writes the state with its manifest, or the reason why there is none."""
     link = StateLink(descriptor)
     state = Checksum(link.write)
@@ -96,7 +99,7 @@ def write_state(interpreter, descriptor, scope):
     link.end(manifest, state.written)
 
 
-def write_as_copy(interpreter, descriptor, scope):
+def write_as_copy(interpreter: Any, descriptor: int, scope: dict[str, Any]) -> None:
     """Writes the state in a copy that was forked for it, at a lower priority than cells, and exits."""
     try:
         os.nice(NICENESS)

@@ -8,6 +8,7 @@ import sys
 import types
 from base64 import b64decode, b64encode
 from json.encoder import encode_basestring_ascii as _quoted
+from typing import Any, Iterable
 
 from ..pristine import BUILTINS as __builtins__
 from .reprs import exact, guarded_repr, is_a, qualified_name, text_of
@@ -31,7 +32,7 @@ _decimal_text = decimal.Decimal.__str__
 _INT_DIGIT_LIMIT = 4_000
 
 
-def encode(value, limit=CHARACTER_LIMIT):
+def encode(value: Any, limit: int = CHARACTER_LIMIT) -> Any:
     """The tagged form of a value, of about `limit` characters at most."""
     return Encoder(limit).encode(value, 0)
 
@@ -46,11 +47,11 @@ class Encoder:
         # What could not be sent as it is, when something could not.
         self.loss = None
 
-    def room(self):
+    def room(self) -> int:
         """How many more nodes fit."""
         return max(0, min(self._nodes, self._characters // 8))
 
-    def encode(self, value, depth):
+    def encode(self, value: Any, depth: int) -> Any:
         """The tagged form of one value."""
         self._nodes -= 1
         if value is None or value is True or value is False:
@@ -90,13 +91,13 @@ class Encoder:
         finally:
             self._open.discard(id(value))
 
-    def tagged(self, tag, content):
+    def tagged(self, tag: str, content: Any) -> dict:
         """A tagged form, charged for what it adds."""
         self._nodes -= 2
         self._characters -= 20
         return {TAG: tag, "v": content}
 
-    def items(self, iterator, length, depth):
+    def items(self, iterator: Iterable, length: int, depth: int) -> tuple[list, bool]:
         """(encoded items, whether all of them fitted)."""
         encoded = []
         for item in iterator:
@@ -186,7 +187,7 @@ class Encoder:
         self._characters -= len(text)
         return self.tagged("decimal", text)
 
-    def opaque(self, value):
+    def opaque(self, value: Any) -> dict:
         """What a value is and how it looks, where it cannot be sent."""
         text = text_of(value, OBJECT_TEXT_LIMIT)
         self.loss = "it holds a {}".format(qualified_name(type(value))[:500])
@@ -239,7 +240,7 @@ def _scalar_base(value):
     return None
 
 
-def decode(tagged):
+def decode(tagged: Any) -> Any:
     """The Python value of a tagged form; ValueError where it is not one."""
     return _decode(tagged, 0)
 
@@ -288,7 +289,7 @@ _DECODERS = {
 }
 
 
-def describe(namespace):
+def describe(namespace: dict) -> list[dict]:
     """Name, type, short text and size of the user's variables."""
     described: list[dict] = []
     for name, value in list(namespace.items()):

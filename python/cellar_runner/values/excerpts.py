@@ -6,6 +6,7 @@ import datetime
 import decimal
 import sys
 from json import dumps
+from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
 from .reprs import cap, exact, guarded_repr, guarded_str, is_a, text_of
@@ -26,7 +27,7 @@ _TIMES = (datetime.datetime, datetime.date, datetime.time)
 _ENDLESS = {float("inf"): "inf", float("-inf"): "-inf"}
 
 
-def excerpt(value):
+def excerpt(value: Any) -> dict | None:
     """The first rows of a frame or series of pandas or polars; None for anything else."""
     for library, name, read in _READERS:
         kind = getattr(_modules.get(library), name, None)

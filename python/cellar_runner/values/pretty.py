@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
 from .pretty_layout import MAX_ITEMS, MAX_WIDTH, Full, Layout
@@ -37,7 +38,7 @@ class _Settings:
 _settings = _Settings()
 
 
-def set_precision(text):
+def set_precision(text: object) -> str:
     """Digits or a %-format for floats, '' for the default; gives the format in force."""
     text = "" if text is None else str(text).strip()
     digits = None
@@ -64,7 +65,9 @@ def set_precision(text):
     return chosen
 
 
-def text_of(value, limit=TEXT_LIMIT, asked=None, max_width=MAX_WIDTH, max_seq_length=MAX_ITEMS):
+def text_of(
+    value: Any, limit: int = TEXT_LIMIT, asked: Any = None, max_width: int = MAX_WIDTH, max_seq_length: int = MAX_ITEMS
+) -> str:
     """The text/plain of a value, at most about `limit` characters; what its methods raise passes.
 
     asked: an object with type_printers, deferred_printers and singleton_printers, which hold
@@ -154,11 +157,11 @@ class Printer(Layout):
         self._is_plain = self.type_pprinters is _PRINTERS and not self.singleton_pprinters
 
     @property
-    def output(self):
+    def output(self) -> Printer:
         """The stream that is written to, for methods that pass the layout by."""
         return self
 
-    def pretty(self, obj):
+    def pretty(self, obj: Any) -> None:
         """Write a value."""
         kind = type(obj)
         if self._is_plain:

@@ -59,18 +59,18 @@ class Layout:
         # For each depth, the groups that may still be broken.
         self._unbroken = [[outermost]]
 
-    def written(self):
+    def written(self) -> str:
         """All that was laid out so far."""
         return "".join(self._written)
 
-    def write(self, text):
+    def write(self, text: str) -> None:
         """Put text out as it is."""
         self._written.append(text)
         self.room -= len(text)
         if self.room < 0:
             raise Full
 
-    def text(self, text):
+    def text(self, text: str) -> None:
         width = len(text)
         if not self._waiting:
             self.write(text)
@@ -81,7 +81,7 @@ class Layout:
         if self.output_width + self.buffer_width > self.max_width:
             self._fit()
 
-    def breakable(self, sep=" "):
+    def breakable(self, sep: str = " ") -> None:
         group = self._open[-1]
         if group.want_break:
             self._new_line()
@@ -93,13 +93,13 @@ class Layout:
         if self.output_width + self.buffer_width > self.max_width:
             self._fit()
 
-    def break_(self):
+    def break_(self) -> None:
         group = self._outermost()
         if group is not None:
             self._break(group)
         self._new_line()
 
-    def begin_group(self, indent=0, open=""):
+    def begin_group(self, indent: int = 0, open: str = "") -> None:
         if open:
             self.text(open)
         depth = self._open[-1].depth + 1
@@ -110,7 +110,7 @@ class Layout:
         self._unbroken[depth].append(group)
         self.indentation += indent
 
-    def end_group(self, dedent=0, close=""):
+    def end_group(self, dedent: int = 0, close: str = "") -> None:
         self.indentation -= dedent
         group = self._open.pop()
         if not group.waiting:
@@ -118,16 +118,16 @@ class Layout:
         if close:
             self.text(close)
 
-    def group(self, indent=0, open="", close=""):
+    def group(self, indent: int = 0, open: str = "", close: str = "") -> _Within:
         return _Within(lambda: self.begin_group(indent, open), lambda: self.end_group(indent, close))
 
-    def indent(self, indent):
+    def indent(self, indent: int) -> _Within:
         def shift(by):
             self.indentation += by
 
         return _Within(lambda: shift(indent), lambda: shift(-indent))
 
-    def flush(self):
+    def flush(self) -> None:
         """Write what waits, as the groups stand."""
         while self._waiting:
             self._write_first()

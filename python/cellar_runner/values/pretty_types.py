@@ -9,6 +9,7 @@ import os
 import re
 import types
 from itertools import islice
+from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
 from .reprs import INT_BITS_LIMIT, exact, is_a
@@ -20,7 +21,7 @@ _type_mro = type.__dict__["__mro__"].__get__
 _signature = inspect.signature
 
 
-def as_repr(obj, p, cycle):
+def as_repr(obj: Any, p: Any, cycle: bool) -> None:
     """The value's own repr; its lines are indented as the place demands."""
     if is_a(obj, int) and int.bit_length(obj) > INT_BITS_LIMIT:
         p.text("<int of {:,} bits>".format(int.bit_length(obj)))
@@ -36,7 +37,7 @@ def as_repr(obj, p, cycle):
     p.end_group()
 
 
-def by_default(obj, p, cycle):
+def by_default(obj: Any, p: Any, cycle: bool) -> None:
     """A value without a repr of its own: its class and its address."""
     kind = type(obj)
     if getattr(kind, "__repr__", None) is not object.__repr__:

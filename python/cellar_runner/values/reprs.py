@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
+from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 TEXT_LIMIT = 50_000
 ELEMENT_LIMIT = 10_000
@@ -41,17 +38,17 @@ for _view in _DICT_VIEWS:
 _UNNAMED = frozenset((list, tuple, set, dict))
 
 
-def is_a(value, kind):
+def is_a(value: object, kind: Any) -> bool:
     """isinstance without asking the value, whose __class__ may lie or raise."""
     return issubclass(type(value), kind)
 
 
-def type_name(kind):
+def type_name(kind: type) -> str:
     """The class's own name, whatever its metaclass claims."""
     return exact(_type_name(kind))[:NAME_LIMIT] or "<unnamed>"
 
 
-def qualified_name(kind):
+def qualified_name(kind: type) -> str:
     """module.qualname, without the module for builtins and cells."""
     name = exact(_type_qualname(kind))[:NAME_LIMIT] or "<unnamed>"
     module = _type_module(kind)
@@ -60,7 +57,7 @@ def qualified_name(kind):
     return exact(module)[:NAME_LIMIT] + "." + name
 
 
-def exact(text):
+def exact(text: str) -> str:
     """A plain str, free of lone surrogates, from a str or subclass of it."""
     text = str.__str__(text)
     try:
@@ -70,7 +67,7 @@ def exact(text):
     return text
 
 
-def cap(text, limit=TEXT_LIMIT):
+def cap(text: str, limit: int = TEXT_LIMIT) -> str:
     """Head and tail of a long text, with what is missing between them said."""
     if len(text) <= limit:
         return text
@@ -80,7 +77,7 @@ def cap(text, limit=TEXT_LIMIT):
     return "{}\n... {:,} characters left out ...\n{}".format(text[:head], left_out, text[-tail:])
 
 
-def guarded_str(value):
+def guarded_str(value: object) -> str | None:
     """str(value), or None if it fails; an interrupt passes."""
     try:
         return exact(str(value))
@@ -98,7 +95,7 @@ def _failed(value, error):
     return "<{} object; its __repr__ raised {}>".format(type_name(type(value)), reason)
 
 
-def guarded_repr(value):
+def guarded_repr(value: Any) -> str:
     """repr(value), or a note that it fails; an interrupt passes."""
     if type(value) is int and value.bit_length() > INT_BITS_LIMIT:
         return "<int of {:,} bits>".format(value.bit_length())
@@ -112,7 +109,7 @@ def guarded_repr(value):
         return _failed(value, error)
 
 
-def text_of(value, limit=TEXT_LIMIT):
+def text_of(value: Any, limit: int = TEXT_LIMIT) -> str:
     """The text/plain of a value, at most about `limit` characters."""
     kind = type(value)
     if kind in _ATOMS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import types
+from typing import Any, Iterable, Mapping
 
 from ..pristine import BUILTINS as __builtins__
 from .reprs import is_a
@@ -32,7 +33,7 @@ class Unknown(Exception):
     """The value cannot be told without running code."""
 
 
-def value_of(expression, scopes):
+def value_of(expression: str, scopes: Iterable[Mapping[str, Any]]) -> Any:
     """The value of an expression of names, attributes, constant subscripts and literals."""
     try:
         tree = ast.parse(expression.strip(), mode="eval")
@@ -69,7 +70,7 @@ def _element(container, index):
         raise Unknown from None
 
 
-def attribute_of(value, name):
+def attribute_of(value: Any, name: str) -> Any:
     """The attribute as it lies there; Unknown for one that code would have to make."""
     if is_a(value, types.ModuleType):
         found = _module_dict(value).get(name, _MISSING)
@@ -105,7 +106,7 @@ def _looked_up(kind, name):
     return _MISSING
 
 
-def names_of(value):
+def names_of(value: Any) -> set:
     """The names of its attributes, as far as they lie there."""
     if is_a(value, types.ModuleType):
         return set(_module_dict(value))
@@ -128,7 +129,7 @@ def _own_dict(value):
     return own if is_a(own, dict) else {}
 
 
-def has_own_dir(value):
+def has_own_dir(value: Any) -> bool:
     """Whether `dir` of it would run Python code that it brings."""
     if is_a(value, types.ModuleType) and "__dir__" in _module_dict(value):
         return True

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING, Any
 
 from ..pristine import BUILTINS as __builtins__
 from .reprs import is_a
+
+if TYPE_CHECKING:
+    from .encoding import Encoder
 
 ROW_LIMIT = 1_000
 
 _modules = sys.modules
 
 
-def encode_library_value(encoder, value, depth):
+def encode_library_value(encoder: Encoder, value: Any, depth: int) -> dict | None:
     """The tagged form of an array, scalar, table or series, or None for anything else."""
     numpy = _modules.get("numpy")
     if numpy is not None:
@@ -35,7 +39,7 @@ def encode_library_value(encoder, value, depth):
     return None
 
 
-def is_missing(value):
+def is_missing(value: object) -> bool:
     """Whether this is what pandas puts where a value is not known."""
     pandas = _modules.get("pandas")
     return any(value is getattr(pandas, name, _modules) for name in ("NaT", "NA"))

@@ -10,12 +10,16 @@ import re
 import sys
 from importlib.machinery import PathFinder, all_suffixes
 from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from ...pristine import BUILTINS as __builtins__
 from ...values.reprs import exact, is_a
 from ...values.static_lookup import Unknown, attribute_of, has_own_dir, names_of, value_of
 from ..magics.registry import ALIASES, CELLS, LINES, SCOPED
 from . import time_limit
+
+if TYPE_CHECKING:
+    from ..interpreter import Interpreter
 
 MATCH_LIMIT = 1_000
 LENGTH_LIMIT = 200
@@ -42,7 +46,7 @@ _SUFFIXES = frozenset(all_suffixes())
 _OPENING = {")": "(", "]": "[", "}": "{"}
 
 
-def complete(code, cursor, interpreter):
+def complete(code: str, cursor: int, interpreter: Interpreter) -> dict[str, Any]:
     """The matches, and between which characters of the code they belong."""
     before = code[:cursor]
     matches: list[str] = []
@@ -79,7 +83,7 @@ class Completer:
         self._commands = interpreter.commands
         self._scopes = (interpreter.namespace, interpreter.builtins, _builtin_names)
 
-    def at(self, before, after):
+    def at(self, before: str, after: str) -> tuple[list[str], int]:
         """The matches behind this text, and where they begin."""
         line = before[before.rfind("\n") + 1 :]
         if len(line) > LINE_LIMIT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import _signal as _signals  # type: ignore[import-not-found]
 import signal
 import threading
-from typing import Any
+from typing import Any, Callable
 
 from ...pristine import BUILTINS as __builtins__
 
@@ -27,7 +27,7 @@ def _raise_overdue(_number, _frame):
     raise Overdue
 
 
-def is_available():
+def is_available() -> bool:
     """Whether Python code can be broken off here: by a timer, in the main thread."""
     return (
         _setitimer is not None
@@ -37,7 +37,7 @@ def is_available():
     )
 
 
-def within(seconds, work):
+def within(seconds: float, work: Callable[[], Any]) -> Any:
     """Does the work; raises Overdue when it takes longer. The timer of the cells goes on after it."""
     handler, timer = _getsignal(_SIGALRM), _getitimer(_REAL)
     try:

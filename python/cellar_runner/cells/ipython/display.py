@@ -7,6 +7,7 @@ import os
 from base64 import b64encode
 from html import escape
 from json import dumps, loads
+from typing import Any
 
 from ...pristine import BUILTINS as __builtins__
 
@@ -20,23 +21,23 @@ _SIGNATURES = (
 )
 
 
-def display(*objs, **options):
+def display(*objs: Any, **options: Any) -> Any:
     """Show objects as rich output, in order."""
     return _builtin("display")(*objs, **options)
 
 
-def update_display(obj, *, display_id, **options):
+def update_display(obj: Any, *, display_id: str, **options: Any) -> None:
     """Show another object where one was shown under this id."""
     options["update"] = True
     display(obj, display_id=display_id, **options)
 
 
-def clear_output(wait=False):
+def clear_output(wait: bool = False) -> None:
     """Take back what the cell has shown so far; `wait`: when it shows something else."""
     _builtin("get_ipython")().display_pub.clear_output(wait)
 
 
-def publish_display_data(data, metadata=None, *, transient=None, **options):
+def publish_display_data(data: dict, metadata: dict | None = None, *, transient: Any = None, **options: Any) -> None:
     """Show representations that are made already."""
     _builtin("get_ipython")().display_pub.publish(data, metadata, transient=transient, **options)
 
@@ -98,7 +99,7 @@ class DisplayObject:
     def _check_data(self):
         """Text, bytes or nothing, unless a class takes more."""
 
-    def reload(self):
+    def reload(self) -> None:
         """Read the data again from its file or address."""
         if self.filename is not None:
             with open(self.filename, self._read_flags, **self._encoding()) as source:
@@ -118,7 +119,7 @@ class DisplayObject:
         return (self.data, self.metadata) if self.metadata else self.data
 
 
-def is_path(data):
+def is_path(data: object) -> bool:
     return isinstance(data, os.PathLike)
 
 
@@ -292,7 +293,7 @@ class Image(DisplayObject):
     def _may_be_file(self, text):
         return True
 
-    def reload(self):
+    def reload(self) -> None:
         if self.embed:
             super().reload()
 

@@ -7,9 +7,14 @@ import sys
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from ...output.figures import ImportWatcher
 from ...pristine import BUILTINS as __builtins__
+
+if TYPE_CHECKING:
+    from ..interpreter import Interpreter
+    from .shell import ZMQInteractiveShell
 
 NAME = "IPython"
 KERNEL_SHELL = "ipykernel.zmqshell"
@@ -21,19 +26,19 @@ _TOLD = ("__path__", "__version__", "__all__")
 _modules = sys.modules
 
 
-def current():
+def current() -> ZMQInteractiveShell:
     """The shell of this session; what a saved reference to it becomes."""
     return vars(builtins)["get_ipython"]()
 
 
-def introduce(shell):
+def introduce(shell: ZMQInteractiveShell) -> None:
     """Let a shell pass for one of the installed IPython, where that is loaded."""
     real = getattr(_modules.get(INTERACTIVE_SHELL), "InteractiveShell", None)
     if real is not None and real is not type(shell):
         shell.take_for(real)
 
 
-def install(interpreter):
+def install(interpreter: Interpreter) -> None:
     """Give cells `get_ipython`, and libraries a module IPython that they can find."""
 
     def get_ipython():

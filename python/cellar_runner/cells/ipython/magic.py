@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from typing import Any, Callable
 
 from ...pristine import BUILTINS as __builtins__
 from ..magics.dispatch import UsageError
@@ -59,19 +60,19 @@ class Magics:
                 self.magics[kind][shown] = getattr(self, name)
 
 
-def magics_class(cls):
+def magics_class(cls: Any) -> type:
     """Says that a class holds magics."""
     cls.registered = True
     return cls
 
 
-def needs_local_scope(function):
+def needs_local_scope(function: Any) -> Callable:
     """The function is also given the caller's names."""
     function.needs_local_scope = True
     return function
 
 
-def no_var_expand(function):
+def no_var_expand(function: Any) -> Callable:
     """Names in the line are left as they stand."""
     function._ipython_magic_no_var_expand = True
     return function
@@ -85,11 +86,11 @@ class _Parser(argparse.ArgumentParser):
 class MagicArgumentParser(_Parser):
     """Reads the line of a magic."""
 
-    def parse_argstring(self, argstring):
+    def parse_argstring(self, argstring: str) -> argparse.Namespace:
         return self.parse_args(shlex.split(argstring))
 
 
-def magic_arguments(name=None):
+def magic_arguments(name: str | None = None) -> Callable:
     """Give a magic the arguments that stand below."""
 
     def decorate(function):
@@ -103,7 +104,7 @@ def magic_arguments(name=None):
     return decorate
 
 
-def argument(*arguments, **options):
+def argument(*arguments: Any, **options: Any) -> Callable:
     """An argument, as argparse describes it."""
 
     def decorate(function):
@@ -113,7 +114,7 @@ def argument(*arguments, **options):
     return decorate
 
 
-def parse_argstring(magic_func, argstring):
+def parse_argstring(magic_func: Any, argstring: str) -> argparse.Namespace:
     """The arguments of a magic from its line."""
     return magic_func.parser.parse_argstring(argstring)
 

@@ -165,7 +165,7 @@ class Audio(DisplayObject):
             data = _wave(data, rate, normalize)
         super().__init__(data, url, filename)
 
-    def reload(self):
+    def reload(self) -> None:
         if self.embed:
             super().reload()
 
@@ -243,7 +243,7 @@ class Video(DisplayObject):
         self.width, self.height, self.html_attributes = width, height, html_attributes
         super().__init__(data, url, filename)
 
-    def reload(self):
+    def reload(self) -> None:
         if self.embed:
             super().reload()
 
@@ -288,18 +288,18 @@ class ProgressBar(DisplayObject):
             self.html_width, self.total, self.progress
         )
 
-    def display(self):
+    def display(self) -> None:
         display(self, display_id=self._display_id)
 
-    def update(self):
+    def update(self) -> None:
         display(self, display_id=self._display_id, update=True)
 
     @property
-    def progress(self):
+    def progress(self) -> int:
         return self._progress
 
     @progress.setter
-    def progress(self, value):
+    def progress(self, value: int) -> None:
         self._progress = value
         self.update()
 

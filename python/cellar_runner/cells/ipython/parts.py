@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any, Callable
 
 from ...pristine import BUILTINS as __builtins__
 from ...values.reprs import is_a
@@ -30,20 +31,20 @@ class EventManager:
         self.shell = shell
         self.callbacks: dict[str, list] = {name: [] for name in EVENTS}
 
-    def register(self, event, function):
+    def register(self, event: str, function: Callable) -> None:
         if not callable(function):
             raise TypeError("Need a callable, got {!r}".format(function))
         if function not in self.callbacks[event]:
             self.callbacks[event].append(function)
 
-    def unregister(self, event, function):
+    def unregister(self, event: str, function: Callable) -> None:
         if function not in self.callbacks[event]:
             raise ValueError(
                 "Function {!r} is not registered as a {} callback".format(function, event)
             )
         self.callbacks[event].remove(function)
 
-    def trigger(self, event, *arguments, **options):
+    def trigger(self, event: str, *arguments: Any, **options: Any) -> None:
         for function in list(self.callbacks[event]):
             try:
                 function(*arguments, **options)
@@ -62,11 +63,14 @@ class DisplayPublisher:
     def __init__(self, displays):
         self._displays = displays
 
-    def publish(self, data, metadata=None, source=None, *, transient=None, update=False, **_options):
+    def publish(
+        self, data: dict, metadata: dict | None = None, source: object = None, *,
+        transient: Any = None, update: bool = False, **_options: Any,
+    ) -> None:
         shown_as = transient.get("display_id") if is_a(transient, dict) else None
         self._displays.publish(data, metadata, display_id=shown_as, update=update)
 
-    def clear_output(self, wait=False):
+    def clear_output(self, wait: bool = False) -> None:
         self._displays.clear_output(wait)
 
 
@@ -93,10 +97,10 @@ class ExecutionResult:
         self.result = None
 
     @property
-    def success(self):
+    def success(self) -> bool:
         return self.error_before_exec is None and self.error_in_exec is None
 
-    def raise_error(self):
+    def raise_error(self) -> None:
         if self.error_before_exec is not None:
             raise self.error_before_exec
         if self.error_in_exec is not None:
@@ -112,7 +116,7 @@ class Kernel:
     def __init__(self, shell):
         self.shell = shell
 
-    def get_parent(self, channel=None):
+    def get_parent(self, channel: str | None = None) -> dict:
         return {}
 
 
@@ -123,10 +127,10 @@ class MagicsManager:
         self.shell = shell
         self.magics: dict[str, dict] = {"line": {}, "cell": {}}
 
-    def register(self, *magic_objects):
+    def register(self, *magic_objects: Any) -> None:
         self.shell.register_magics(*magic_objects)
 
-    def register_function(self, func, magic_kind="line", magic_name=None):
+    def register_function(self, func: Callable, magic_kind: str = "line", magic_name: str | None = None) -> None:
         self.shell.register_magic_function(func, magic_kind, magic_name)
 
 
@@ -137,7 +141,7 @@ class ExtensionManager:
         self.shell = shell
         self.loaded = set()
 
-    def load_extension(self, module_str):
+    def load_extension(self, module_str: str) -> str | None:
         if module_str in self.loaded:
             return "already loaded"
         __import__(module_str)
@@ -149,7 +153,7 @@ class ExtensionManager:
         return None
 
 
-def rearrange(body, wanted):
+def rearrange(body: list, wanted: str) -> None:
     """Statements of a cell whose values are shown otherwise than by default."""
     import ast
 

@@ -6,6 +6,7 @@ import builtins
 import os
 import sys
 import types
+from typing import TYPE_CHECKING, Any, Callable
 
 from ...output.figures import PYPLOT
 from ...pristine import BUILTINS as __builtins__
@@ -23,6 +24,9 @@ from .parts import (
     MagicsManager,
     rearrange,
 )
+
+if TYPE_CHECKING:
+    from ..interpreter import Interpreter
 
 LAST_EXPRESSION = "last_expr"
 
@@ -42,7 +46,7 @@ class ZMQInteractiveShell:
     InteractiveTB = None
     ast_node_interactivity = LAST_EXPRESSION
 
-    def __init__(self, interpreter):
+    def __init__(self, interpreter: Interpreter) -> None:
         self._interpreter = interpreter
         self.config = Config(IPKernelApp=Config())
         self.display_formatter = interpreter.displays.formatter
@@ -52,22 +56,22 @@ class ZMQInteractiveShell:
         self.magics_manager = MagicsManager(self)
         self.extension_manager = ExtensionManager(self)
         self.configurables = [self]
-        self.input_transformers_cleanup = []
-        self.input_transformers_post = []
-        self.ast_transformers = []
-        self.custom_exceptions = ()
-        self.CustomTB = None
-        self.user_ns_hidden = {}
+        self.input_transformers_cleanup: list = []
+        self.input_transformers_post: list = []
+        self.ast_transformers: list = []
+        self.custom_exceptions: tuple = ()
+        self.CustomTB: Callable | None = None
+        self.user_ns_hidden: dict[str, Any] = {}
         self.meta = Config()
-        self.before_next = []
+        self.before_next: list[Callable[[], None]] = []
         self._running = ExecutionInfo("", True)
 
     @classmethod
-    def initialized(cls):
+    def initialized(cls) -> bool:
         return True
 
     @classmethod
-    def instance(cls, *_arguments, **_options):
+    def instance(cls, *_arguments: Any, **_options: Any) -> ZMQInteractiveShell:
         return loader.current()
 
     @property  # type: ignore[misc]
@@ -80,7 +84,7 @@ class ZMQInteractiveShell:
     def __repr__(self):
         return "<ipykernel.zmqshell.ZMQInteractiveShell object at 0x{:x}>".format(id(self))
 
-    def take_for(self, kind):
+    def take_for(self, kind: type) -> None:
         """Names the installed IPython's class, an instance of which this claims to be."""
         names = {"__module__": "ipykernel.zmqshell"}
         self._face = type(kind)("ZMQInteractiveShell", (kind,), names)
@@ -92,60 +96,60 @@ class ZMQInteractiveShell:
         return config
 
     @property
-    def display_pub(self):
+    def display_pub(self) -> Any:
         return self._interpreter.displays.publisher or self._display_pub
 
     @display_pub.setter
-    def display_pub(self, publisher):
+    def display_pub(self, publisher: Any) -> None:
         is_own = publisher is self._display_pub
         self._interpreter.displays.publisher = None if is_own else publisher
 
     @property
-    def user_ns(self):
+    def user_ns(self) -> dict[str, Any]:
         return self._interpreter.namespace
 
     user_global_ns = user_ns
 
     @property
-    def user_module(self):
+    def user_module(self) -> types.ModuleType:
         return self._interpreter.main
 
     @property
-    def execution_count(self):
+    def execution_count(self) -> int:
         return self._interpreter.number
 
     @property
     def _commands(self):
         return self._interpreter.commands
 
-    def run_line_magic(self, magic_name, line, _stack_depth=1):
+    def run_line_magic(self, magic_name: str, line: str, _stack_depth: int = 1) -> Any:
         """%magic_name line, in the scope of the caller."""
         frame = sys._getframe(_stack_depth)
         return self._commands.run_line_magic(magic_name, line, (frame.f_globals, frame.f_locals))
 
-    def run_cell_magic(self, magic_name, line, cell):
+    def run_cell_magic(self, magic_name: str, line: str, cell: str) -> Any:
         """%%magic_name line, and the lines below it."""
         return self._commands.run_cell_magic(magic_name, line, cell)
 
-    def magic(self, arg_s):
+    def magic(self, arg_s: str) -> Any:
         """A line magic with its arguments in one text."""
         name, _, line = arg_s.strip().lstrip("%").partition(" ")
         frame = sys._getframe(1)
         scope = frame.f_globals, frame.f_locals
         return self._commands.run_line_magic(name, line.strip(), scope)
 
-    def find_magic(self, magic_name, magic_kind="line"):
+    def find_magic(self, magic_name: str, magic_kind: str = "line") -> Callable | None:
         return self.magics_manager.magics[magic_kind].get(magic_name)
 
-    def find_line_magic(self, magic_name):
+    def find_line_magic(self, magic_name: str) -> Callable | None:
         return self.find_magic(magic_name)
 
-    def find_cell_magic(self, magic_name):
+    def find_cell_magic(self, magic_name: str) -> Callable | None:
         return self.find_magic(magic_name, "cell")
 
     find_user_code = None
 
-    def register_magic_function(self, func, magic_kind="line", magic_name=None):
+    def register_magic_function(self, func: Callable, magic_kind: str = "line", magic_name: str | None = None) -> None:
         """Make a function a magic."""
         name = magic_name or func.__name__
         if magic_kind not in ("line", "cell", "line_cell"):
@@ -154,7 +158,7 @@ class ZMQInteractiveShell:
         for kind in ("line", "cell") if magic_kind == "line_cell" else (magic_kind,):
             self.magics_manager.magics[kind][name] = func
 
-    def register_magics(self, *magic_objects):
+    def register_magics(self, *magic_objects: Any) -> None:
         """Make the marked methods of objects, or of instances of classes, magics."""
         for holder in magic_objects:
             if is_a(holder, type):
@@ -165,13 +169,13 @@ class ZMQInteractiveShell:
                         function = getattr(holder, function)
                     self.register_magic_function(function, kind, name)
 
-    def system(self, cmd):
+    def system(self, cmd: str) -> None:
         """!cmd"""
         self._commands._shell(cmd)
 
     system_piped = system_raw = system
 
-    def getoutput(self, cmd, split=True, depth=0):
+    def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> list[str] | str:
         """The lines that a command writes."""
         from ..magics.commands import shell
 
@@ -179,7 +183,10 @@ class ZMQInteractiveShell:
         self._commands.bind("_exit_code", code)
         return lines if split else "\n".join(lines)
 
-    def run_cell(self, raw_cell, store_history=False, silent=False, shell_futures=True, cell_id=None):
+    def run_cell(
+        self, raw_cell: str, store_history: bool = False, silent: bool = False, shell_futures: bool = True,
+        cell_id: str | None = None,
+    ) -> ExecutionResult:
         """Run a text as a cell: values and errors are shown, and told in what it gives."""
         result = ExecutionResult(ExecutionInfo(raw_cell, store_history, silent), self.execution_count)
         try:
@@ -197,7 +204,7 @@ class ZMQInteractiveShell:
             self.showtraceback()
         return result
 
-    def run_code(self, code_obj, result=None, *, async_=False):
+    def run_code(self, code_obj: Any, result: ExecutionResult | None = None, *, async_: bool = False) -> bool:
         """Run a code object; gives whether it failed."""
         try:
             exec(code_obj, self.user_ns)
@@ -210,15 +217,15 @@ class ZMQInteractiveShell:
             self.showtraceback()
             return True
 
-    def ev(self, expr):
+    def ev(self, expr: str) -> Any:
         """The value of an expression."""
         return eval(expr, self.user_ns)
 
-    def ex(self, cmd):
+    def ex(self, cmd: str) -> None:
         """Run statements."""
         exec(cmd, self.user_ns)
 
-    def push(self, variables, interactive=True):
+    def push(self, variables: Any, interactive: bool = True) -> None:
         """Bind names: of a dict, or those of the caller that are listed."""
         if is_a(variables, dict):
             self.user_ns.update(variables)
@@ -228,13 +235,13 @@ class ZMQInteractiveShell:
         for name in names:
             self.user_ns[name] = eval(name, frame.f_globals, frame.f_locals)
 
-    def drop_by_id(self, variables):
+    def drop_by_id(self, variables: dict[str, Any]) -> None:
         """Unbind names that still have these values."""
         for name, value in variables.items():
             if self.user_ns.get(name) is value:
                 del self.user_ns[name]
 
-    def showtraceback(self, exc_tuple=None, *_arguments, **_options):
+    def showtraceback(self, exc_tuple: tuple | None = None, *_arguments: Any, **_options: Any) -> None:
         """Tell of an exception as the error of the running cell, which goes on."""
         error = exc_tuple[1] if exc_tuple else sys.exc_info()[1]
         if error is not None:
@@ -242,35 +249,35 @@ class ZMQInteractiveShell:
 
     showsyntaxerror = showindentationerror = showtraceback
 
-    def show_usage_error(self, exc):
+    def show_usage_error(self, exc: object) -> None:
         sys.stderr.write("UsageError: {}\n".format(exc))
 
-    def set_custom_exc(self, exc_tuple, handler):
+    def set_custom_exc(self, exc_tuple: tuple, handler: Callable | None) -> None:
         """Let a function tell of exceptions of these classes."""
         if not is_a(exc_tuple, tuple):
             raise TypeError("The custom exceptions must be given as a tuple.")
         self.custom_exceptions = exc_tuple
         self.CustomTB = None if handler is None else types.MethodType(handler, self)
 
-    def transform_cell(self, raw_cell):
+    def transform_cell(self, raw_cell: str) -> str:
         return raw_cell
 
-    def ask_exit(self):
+    def ask_exit(self) -> None:
         """Nothing ends by this: the host ends sessions."""
 
-    def set_next_input(self, text, replace=False):
+    def set_next_input(self, text: str, replace: bool = False) -> None:
         """There is no next input here."""
 
-    def enable_gui(self, gui=None):
+    def enable_gui(self, gui: str | None = None) -> None:
         """There are no windows here."""
 
-    def enable_matplotlib(self, gui=None):
+    def enable_matplotlib(self, gui: str | None = None) -> tuple[str, str]:
         return "inline", "inline"
 
-    def getcwd(self):
+    def getcwd(self) -> str:
         return os.getcwd()
 
-    def interactivity(self):
+    def interactivity(self) -> Callable[[list], None] | None:
         """What changes the statements of a cell so that other values than the last are shown."""
         wanted = self.ast_node_interactivity
         if wanted == LAST_EXPRESSION:
@@ -285,11 +292,11 @@ class ZMQInteractiveShell:
             _builtin_names["_"] = value
             self._interpreter.displays.show_result(value)
 
-    def is_stopped_by(self, error):
+    def is_stopped_by(self, error: BaseException) -> bool:
         """Whether the host has interrupted the cell; a function may raise all else by itself."""
         return self._interpreter.is_host_interrupt(error)
 
-    def before_cell(self, code):
+    def before_cell(self, code: str) -> None:
         waiting, self.before_next = self.before_next, []
         for function in waiting if is_a(waiting, list) else ():
             function()
@@ -308,7 +315,7 @@ class ZMQInteractiveShell:
             self.showtraceback()
 
     @property
-    def is_followed(self):
+    def is_followed(self) -> bool:
         """Whether functions wait for the end of a cell."""
         try:
             callbacks = self.events.callbacks
@@ -319,7 +326,7 @@ class ZMQInteractiveShell:
             # Not what was put there at first: told of when it is used.
             return True
 
-    def after_cell(self, success):
+    def after_cell(self, success: bool) -> None:
         result = ExecutionResult(self._running, self.execution_count)
         if not success:
             result.error_in_exec = Exception("the cell has failed")

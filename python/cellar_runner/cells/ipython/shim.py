@@ -7,7 +7,8 @@ import sys
 from importlib import import_module
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
-from typing import cast
+from types import ModuleType
+from typing import Any, cast
 
 from ...output import displays, formatters
 from ...pristine import BUILTINS as __builtins__
@@ -46,14 +47,14 @@ class capture_output:
         sys.stdout, sys.stderr = self._streams
 
     @property
-    def stdout(self):
+    def stdout(self) -> str:
         return self._texts[0].getvalue()
 
     @property
-    def stderr(self):
+    def stderr(self) -> str:
         return self._texts[1].getvalue()
 
-    def show(self):
+    def show(self) -> None:
         """Print and show it after all."""
         sys.stdout.write(self.stdout)
         sys.stderr.write(self.stderr)
@@ -63,12 +64,12 @@ class capture_output:
     __call__ = show
 
 
-def pretty(obj, *_arguments, **_options):
+def pretty(obj: Any, *_arguments: Any, **_options: Any) -> str:
     """The text of an object."""
     return text_of(obj)
 
 
-def pprint(obj, *_arguments, **_options):
+def pprint(obj: Any, *_arguments: Any, **_options: Any) -> None:
     """Print the text of an object."""
     print(text_of(obj))
 
@@ -156,16 +157,16 @@ _MODULES = {
 class Finder:
     """The last of the finders: where nobody else knows IPython, it does."""
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if name not in _MODULES:
             return None
         return ModuleSpec(name, cast(Loader, self), is_package=name in _PACKAGES)
 
-    def create_module(self, spec):
+    def create_module(self, spec: ModuleSpec) -> None:
         return None
 
-    def exec_module(self, module):
-        vars(module).update(_MODULES[module.__name__]())
+    def exec_module(self, module: ModuleType) -> None:
+        module.__dict__.update(_MODULES[module.__name__]())
         parent, _, name = module.__name__.rpartition(".")
         if parent:
             setattr(sys.modules[parent], name, module)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import io
 import sys
+from typing import TYPE_CHECKING
 
 from ...pristine import BUILTINS as __builtins__
+
+if TYPE_CHECKING:
+    from ..interpreter import Interpreter
 
 MODULE = "ipywidgets.widgets.widget_output"
 
 _modules = sys.modules
 
 
-def connect(interpreter):
+def connect(interpreter: Interpreter) -> None:
     """Let Output keep what a kernel would send to it."""
     kind = _modules[MODULE].Output
     enter, leave = kind.__enter__, kind.__exit__

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import io
 import sys
+from typing import Any
 
 from ...pristine import BUILTINS as __builtins__
 from .usage import UsageError
@@ -26,7 +27,7 @@ class RichOutput:
         self.transient = {}
         self.update = False
 
-    def display(self):
+    def display(self) -> None:
         """Show it after all."""
         vars(builtins)["display"](self.data, raw=True)
 
@@ -46,7 +47,7 @@ class CapturedIO:
         self.stderr = stderr
         self.outputs = outputs
 
-    def show(self):
+    def show(self) -> None:
         """Show it after all."""
         sys.stdout.write(self.stdout)
         sys.stderr.write(self.stderr)
@@ -96,7 +97,7 @@ class Capturing:
             self._restore = self._commands.divert_displays(self._bundles)
         return self
 
-    def take(self, value):
+    def take(self, value: Any) -> None:
         """The value of the cell, which is not shown."""
         if value is not None:
             self._commands.display(value)

@@ -6,7 +6,7 @@ import builtins
 import sys
 from importlib import import_module
 from keyword import iskeyword
-from typing import Callable
+from typing import TYPE_CHECKING, Any, Callable, Mapping
 
 from ...pristine import BUILTINS as __builtins__
 from ...values.reprs import type_name
@@ -16,6 +16,13 @@ from .commands import shell, timing
 from .inspect_name import reference_text
 from .registry import ALIASES, CELLS, HOST, INSTEAD, LINES, MIMES, REFUSED, SCOPED
 from .usage import MagicUnavailable, UsageError
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from ..interpreter import Interpreter
+    from .commands.autoreload import Reloader
+    from .commands.shell import SList
 
 _PACKAGE = __name__.rpartition(".")[0] + ".commands"
 _HOST = "%{} is a command of the host: use it outside the cell, in `cellar repl` or the library"
@@ -31,69 +38,69 @@ class Commands:
 
     timing = timing.Timing
 
-    def __init__(self, interpreter):
+    def __init__(self, interpreter: Interpreter) -> None:
         self._interpreter = interpreter
         self._registered: dict[str, dict[str, Callable]] = {"line": {}, "cell": {}}
-        self._begun = []
+        self._begun: list[tuple[float, float, float]] = []
         self.aliases = dict(ALIASES)
         # Names that a cell of one line may start with, without their mark.
         self.automatic = set(LINES) | set(SCOPED) | set(ALIASES) | {"time"}
         self.automagic = True
-        self.background = []
-        self.extensions = {}
-        self.folders = []
-        self.last_error = None
+        self.background: list[subprocess.Popen] = []
+        self.extensions: dict[str, Any] = {}
+        self.folders: list[str] = []
+        self.last_error: str | None = None
         self.pdb = False
         self.pprint = True
-        self.reloader = None
-        self.settings = {}
-        self.stored = {}
+        self.reloader: Reloader | None = None
+        self.settings: dict[tuple[str, str], Any] = {}
+        self.stored: dict[str, Any] = {}
         self.xmode = "Context"
 
     def __repr__(self):
         return "<magics of this session>"
 
     @property
-    def namespace(self):
+    def namespace(self) -> dict[str, Any]:
         """The names of the cells."""
         return self._interpreter.namespace
 
     @property
-    def given(self):
+    def given(self) -> dict[str, Any]:
         """What the host gave by name."""
         return self._interpreter.builtins
 
     @property
-    def is_diverted(self):
+    def is_diverted(self) -> bool:
         """Whether what is printed goes elsewhere than to the cell's output."""
         streams = self._interpreter.streams
         return streams is not None and sys.stdout is not streams[1]
 
-    def bind(self, name, value):
+    def bind(self, name: str, value: Any) -> None:
         """Bind a name in the user's namespace."""
         self.namespace[name] = value
 
-    def variables(self):
+    def variables(self) -> list[str]:
         """The names that cells have bound."""
         return self._do("namespaces", "names_of")(self)
 
-    def cells(self):
+    def cells(self) -> list[tuple[int | str, str]]:
         """(number, text) of the cells so far."""
         return list(self._interpreter.sources.texts.items())
 
-    def display(self, *values, raw=False):
+    def display(self, *values: Any, raw: bool = False) -> None:
         """Show values."""
         self._interpreter.displays.display(*values, raw=raw)
 
-    def divert_displays(self, outputs):
+    def divert_displays(self, outputs: list) -> Callable[[], None]:
         """Collect displays in a list; gives the function that ends this."""
         return self._interpreter.displays.divert(outputs)
 
-    def flush_figures(self):
+    def flush_figures(self) -> None:
         """Show the figures that are open."""
         self._interpreter.displays.figures.flush()
 
-    def tell(self, error):
+    def tell(self, error: BaseException) -> bool:
         """Tell of an error of a cell that goes on; False where only one that ends can be told of."""
         report = getattr(self._interpreter.displays, "report", None)
         if report is None:
@@ -101,18 +108,18 @@ class Commands:
         report(error)
         return True
 
-    def configure_figures(self, option, value):
+    def configure_figures(self, option: str, value: Any) -> None:
         """How figures are shown, where there is a choice."""
         configure = getattr(self._interpreter.displays.figures, "configure", None)
         if configure is not None:
             configure(option, value)
 
     @property
-    def visited(self):
+    def visited(self) -> list:
         """The folders that this session has been in."""
         return self._interpreter.history.folders
 
-    def forget_results(self, value=None):
+    def forget_results(self, value: Any = None) -> int:
         """Forget the values that cells have shown, or one of them; gives how many."""
         kept = self._interpreter.history.outputs
         gone = [key for key, held in kept.items() if value is None or held is value]
@@ -120,28 +127,28 @@ class Commands:
             del kept[key]
         return len(gone)
 
-    def shell_object(self):
+    def shell_object(self) -> Any:
         """What get_ipython() gives, or None."""
         get = _builtin_names.get("get_ipython")
         return None if get is None else get()
 
-    def resolve(self, name):
+    def resolve(self, name: str) -> Any:
         """The value of a dotted name."""
         return eval(name, self.namespace)
 
-    def clock(self):
+    def clock(self) -> int:
         """A point in time, from which a %time counts."""
         self._begun.append(timing.clock())
         return len(self._begun)
 
-    def timed(self, begun, value):
+    def timed(self, begun: int, value: Any) -> Any:
         """%time of an expression: the clock was read before it."""
         start = self._begun[begun - 1]
         del self._begun[begun - 1 :]
         timing.report(start)
         return value
 
-    def begin(self, code):
+    def begin(self, code: str) -> None:
         """Before a cell: modules that have changed are read again."""
         if self._begun:
             del self._begun[:]
@@ -149,12 +156,12 @@ class Commands:
         if self.reloader is not None and code.split() not in _WITHOUT_RELOADING:
             self.reloader.check()
 
-    def end(self):
+    def end(self) -> None:
         """After a cell: the files of modules that it has imported are those that were read."""
         if self.reloader is not None:
             self.reloader.note_states()
 
-    def fail(self, error):
+    def fail(self, error: BaseException) -> None:
         """After a cell that failed: what IPython prints then."""
         try:
             if self._begun:
@@ -165,12 +172,12 @@ class Commands:
             # the streams or the error are the user's
             pass
 
-    def shell(self, command):
+    def shell(self, command: str) -> None:
         """!command"""
         frame = _frame(1)
         self.run_shell(self.expand(command, frame.f_globals, frame.f_locals))
 
-    def run_shell(self, command):
+    def run_shell(self, command: str) -> None:
         """A command as it stands."""
         install = shell.installs(command)
         if install is not None:
@@ -180,14 +187,14 @@ class Commands:
 
     _shell = run_shell
 
-    def lines(self, command):
+    def lines(self, command: str) -> SList:
         """name = !command"""
         frame = _frame(1)
         found, code = shell.lines(self.expand(command, frame.f_globals, frame.f_locals))
         self.bind("_exit_code", code)
         return found
 
-    def help(self, name, marks):
+    def help(self, name: str, marks: int) -> None:
         """name? and name??"""
         frame = _frame(1)
         if "*" in name:
@@ -209,17 +216,17 @@ class Commands:
                 return
         print("Object `{}` not found.".format(name))
 
-    def line(self, name, rest):
+    def line(self, name: str, rest: str) -> Any:
         """%name rest"""
         frame = _frame(1)
         return self._line(name, rest, frame.f_globals, frame.f_locals)
 
-    def run_line_magic(self, name, line, scope=None):
+    def run_line_magic(self, name: str, line: str, scope: Any = None) -> Any:
         """%name line, for code that calls it by name; `scope` are its global and local names."""
         globals_, locals_ = scope if type(scope) is tuple else (self.namespace, scope)
         return self._line(name, line, globals_, globals_ if locals_ is None else locals_)
 
-    def run_cell_magic(self, name, line, body):
+    def run_cell_magic(self, name: str, line: str, body: str) -> Any:
         """%%name line, and the lines below it, for code that calls it by name."""
         around = rewriter.around(name, line, body)
         if around is not None:
@@ -234,18 +241,18 @@ class Commands:
                 value = None
         return value
 
-    def register(self, kind, function, name):
+    def register(self, kind: str, function: Callable, name: str) -> None:
         """Make a function a magic: `kind` is line, cell or line_cell."""
         for one in ("line", "cell") if kind == "line_cell" else (kind,):
             self._registered[one][name] = function
         if kind != "cell":
             self.automatic.add(name)
 
-    def registered(self, kind):
+    def registered(self, kind: str) -> list[str]:
         """The names of the magics that were registered."""
         return list(self._registered[kind])
 
-    def has(self, kind, name):
+    def has(self, kind: str, name: str) -> bool:
         """Whether there is such a line or cell magic."""
         if name in self._registered[kind]:
             return True
@@ -253,7 +260,7 @@ class Commands:
             return name in CELLS
         return name in LINES or name in SCOPED or name == "time" or name in self.aliases
 
-    def is_magic(self, name):
+    def is_magic(self, name: str) -> bool:
         """Whether a line that starts with this name is a magic, though it has no mark."""
         if not self.automagic or name not in self.automatic or iskeyword(name):
             return False
@@ -282,7 +289,7 @@ class Commands:
             return self.run_text(name, str(macro))
         raise self._unknown("line", name)
 
-    def cell(self, name, rest, body):
+    def cell(self, name: str, rest: str, body: str) -> Any:
         """%%name rest, and the lines below it"""
         frame = _frame(1)
         return self._cell(name, rest, body, frame.f_globals, frame.f_locals)
@@ -321,7 +328,7 @@ class Commands:
         with timing.Timing():
             exec(self.code_of(rest, "<timed exec>"), globals_, locals_)
 
-    def expand(self, text, globals_, locals_):
+    def expand(self, text: str, globals_: dict[str, Any], locals_: Mapping[str, Any]) -> str:
         """Values in place of {expression} and $name; under a policy of names alone."""
         return shell.expand(text, globals_, locals_, self._has_policy)
 
@@ -330,7 +337,7 @@ class Commands:
         admission = self._interpreter.admission
         return admission is not None and admission.policy != "off"
 
-    def check(self, text):
+    def check(self, text: str) -> None:
         """PolicyViolation if the policy of the session does not admit this code."""
         if not self._has_policy:
             return
@@ -339,7 +346,7 @@ class Commands:
             raise MagicUnavailable("magics are not available with the policy 'restricted'")
         admission.admit(compiler.read(text, "<magic>", 0)[2], text)
 
-    def code_of(self, source, filename, mode="exec"):
+    def code_of(self, source: Any, filename: str, mode: str = "exec") -> Any:
         """The code of a text that a magic runs, as the policy of the session admits it."""
         if not self._has_policy:
             return compile(source, filename, mode, 0, True)
@@ -348,7 +355,7 @@ class Commands:
         self.check(source)
         return compile(source, filename, mode, 0, True)
 
-    def run_text(self, label, text):
+    def run_text(self, label: str, text: str) -> Any:
         """The value of a text that is run as a cell of the session."""
         interpreter = self._interpreter
         known = interpreter.flags, interpreter.sources, interpreter.admission

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any, Mapping
 
 from ...pristine import BUILTINS as __builtins__
 from ...values.reprs import cap, qualified_name, text_of
@@ -11,7 +12,7 @@ VALUE_LIMIT = 500
 TEXT_LIMIT = 20_000
 
 
-def reference_text(name, with_source, globals_, locals_):
+def reference_text(name: str, with_source: bool, globals_: dict[str, Any], locals_: Mapping[str, Any]) -> str:
     """Signature, type, value and documentation of a dotted name, or its source."""
     try:
         value = eval(name, globals_, locals_)

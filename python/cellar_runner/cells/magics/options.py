@@ -10,7 +10,7 @@ from .usage import UsageError
 _QUOTES = ("'", '"')
 
 
-def parse_options(text, letters, longs=()):
+def parse_options(text: str, letters: str, longs: tuple[str, ...] = ()) -> tuple[dict[str, Any], str]:
     """(options, what follows them); `a:` takes a value, `a*` collects several values.
 
     What follows keeps its text. Names with two dashes stand in `longs`, with `=` if they take a value.
@@ -81,7 +81,7 @@ def _word(text):
     return parts[0], parts[1] if len(parts) > 1 else ""
 
 
-def unquoted(text):
+def unquoted(text: str) -> str:
     """A single argument without the quotes around it."""
     text = text.strip()
     if len(text) > 1 and text[0] in _QUOTES and text[-1] == text[0]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any, Callable
 
 from ...pristine import BUILTINS as __builtins__
 from ..scanner import Scanner
@@ -57,12 +58,12 @@ class Nested:
         finally:
             self._outer.__exit__(*error)
 
-    def take(self, value):
+    def take(self, value: Any) -> None:
         """The value of the cell, which is not shown."""
         (self._inner if self._inner.hides_value else self._outer).take(value)
 
 
-def rewrite(text, is_magic=None):
+def rewrite(text: str, is_magic: Callable[[str], bool] | None = None) -> Rewritten | None:
     """The cell as Python, or None if it holds no magic; `is_magic` tells names that need no mark."""
     cell_magic = _CELL_MAGIC.match(text)
     if cell_magic is not None:
@@ -73,7 +74,7 @@ def rewrite(text, is_magic=None):
     return None if rewritten is None else Rewritten(rewritten)
 
 
-def automatic(text, is_magic):
+def automatic(text: str, is_magic: Callable[[str], bool]) -> str | None:
     """A cell of one line that starts with the name of a magic, as Python; or None."""
     found = _AUTOMATIC.match(text.strip())
     if found is None or not is_magic(found.group("name")):
@@ -97,7 +98,7 @@ def _rewrite_cell(text, found):
     return rewritten
 
 
-def around(name, rest, body):
+def around(name: str, rest: str, body: str) -> Rewritten | None:
     """The body of a cell magic that stays a cell, and what surrounds its run; None for the others."""
     if name not in _AROUND or (name == "time" and rest) or not body.strip("\n"):
         return None

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ....pristine import BUILTINS as __builtins__
 from ..options import parse_options
 from ..registry import CELLS, LINES, SCOPED
 from ..usage import UsageError
 from . import settings
 
+if TYPE_CHECKING:
+    from ..dispatch import Commands
 
-def command(text, rest):
+
+def command(text: str, rest: str) -> str:
     """The shell command of an alias with its arguments: %s takes one, %l all of them."""
     if "%l" in text:
         return text.replace("%l", rest)
@@ -24,7 +29,7 @@ def command(text, rest):
     return " ".join([text] + words[wanted:])
 
 
-def alias(commands, rest):
+def alias(commands: Commands, rest: str) -> list[tuple[str, str]] | None:
     """%alias; %alias name command"""
     name, _, text = rest.strip().partition(" ")
     if not name:
@@ -39,13 +44,13 @@ def alias(commands, rest):
     return None
 
 
-def unalias(commands, rest):
+def unalias(commands: Commands, rest: str) -> None:
     """%unalias name"""
     if commands.aliases.pop(rest.strip(), None) is None:
         raise ValueError("{} is not an alias".format(rest.strip()))
 
 
-def alias_magic(commands, rest):
+def alias_magic(commands: Commands, rest: str) -> None:
     """%alias_magic [-l] [-c] name magic"""
     options, rest = parse_options(rest, "lcp:", ("line", "cell", "params="))
     words = rest.split()
@@ -78,7 +83,7 @@ def _another(commands, kind, target, start):
     return run_line if kind == "line" else run_cell
 
 
-def lsmagic(commands, _rest):
+def lsmagic(commands: Commands, _rest: str) -> str:
     """%lsmagic: the names of all magics"""
     lines = set(LINES) | set(SCOPED) | {"time"} | set(commands.aliases) | set(commands.registered("line"))
     cells = set(CELLS) | set(commands.registered("cell"))
@@ -89,6 +94,6 @@ def lsmagic(commands, _rest):
     )
 
 
-def overview(commands, rest):
+def overview(commands: Commands, rest: str) -> None:
     """%magic and %quickref: the names of all magics, printed"""
     print(lsmagic(commands, rest))

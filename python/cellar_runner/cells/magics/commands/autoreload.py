@@ -8,12 +8,16 @@ import os
 import sys
 import types
 import weakref
+from typing import TYPE_CHECKING, Any
 
 from ....module_finder import RUNNER
 from ....pristine import BUILTINS as __builtins__
 from ....values.reprs import guarded_str, type_name
 from ..options import parse_options
 from ..usage import UsageError
+
+if TYPE_CHECKING:
+    from ..dispatch import Commands
 
 _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 _CODE = ("__code__", "__defaults__", "__kwdefaults__", "__doc__", "__annotations__", "__dict__")
@@ -40,14 +44,14 @@ class Reloader:
         self._own_prefix = os.path.join(os.path.realpath(sys.base_prefix), "lib") + os.sep
         self.note_states()
 
-    def note_states(self):
+    def note_states(self) -> None:
         """Takes the files as they are now for those that were read."""
         for name, module in list(_modules.items()):
             path = self._source(name, module)
             if path is not None and name not in self._states:
                 self._states[name] = _state(path)
 
-    def check(self, now=False):
+    def check(self, now: bool = False) -> None:
         """Reads again what has changed, as far as the mode wants it."""
         if self.mode == "off" and not now:
             return
@@ -156,7 +160,7 @@ def _weakly(value):
         return lambda: value
 
 
-def update(old, new):
+def update(old: Any, new: Any) -> bool:
     """Let an old function or class behave as the new one; False where that is not possible."""
     if isinstance(old, types.FunctionType) and isinstance(new, types.FunctionType):
         return _update_function(old, new)
@@ -212,7 +216,7 @@ def _try(action, *arguments):
         pass
 
 
-def autoreload(commands, rest):
+def autoreload(commands: Commands, rest: str) -> None:
     """%autoreload [now | off | explicit | all], or 0, 1, 2"""
     reloader = _reloader(commands)
     words = rest.lower().split()
@@ -228,7 +232,7 @@ def autoreload(commands, rest):
     reloader.note_states()
 
 
-def aimport(commands, rest):
+def aimport(commands: Commands, rest: str) -> None:
     """%aimport [module, -module]: the modules that %autoreload 1 follows"""
     reloader = _reloader(commands)
     words = rest.replace(",", " ").split()

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import importlib
 import sys
+from typing import TYPE_CHECKING
 
 from ....pristine import BUILTINS as __builtins__
 from ..usage import UsageError
 from . import autoreload
 
+if TYPE_CHECKING:
+    from ..dispatch import Commands
+
 _BUILT_IN = ("autoreload", "storemagic")
 
 
-def load_ext(commands, rest):
+def load_ext(commands: Commands, rest: str) -> None:
     """%load_ext module"""
     name = rest.strip()
     if not name:
@@ -41,7 +45,7 @@ def _load(commands, name, take):
     commands.extensions[name] = module
 
 
-def unload_ext(commands, rest):
+def unload_ext(commands: Commands, rest: str) -> None:
     """%unload_ext module"""
     name = rest.strip()
     if not name:
@@ -58,7 +62,7 @@ def unload_ext(commands, rest):
     del commands.extensions[name]
 
 
-def reload_ext(commands, rest):
+def reload_ext(commands: Commands, rest: str) -> None:
     """%reload_ext module"""
     name = rest.strip()
     if not name:
@@ -70,5 +74,5 @@ def reload_ext(commands, rest):
     unload = getattr(module, "unload_ipython_extension", None)
     if unload is not None:
         unload(commands.shell_object())
-    again = importlib.reload if name in sys.modules else importlib.import_module
-    _load(commands, name, lambda _name: again(module if again is importlib.reload else name))
+    is_loaded = name in sys.modules
+    _load(commands, name, (lambda _name: importlib.reload(module)) if is_loaded else importlib.import_module)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
+from typing import TYPE_CHECKING, Any
 
 from ....pristine import BUILTINS as __builtins__
 from ..options import parse_options, unquoted
 from ..usage import UsageError
+
+if TYPE_CHECKING:
+    from ..dispatch import Commands
 
 _BACK = re.compile(r"-(\d+)?\Z").match
 _SECRET = re.compile(r"key|token|secret|password", re.IGNORECASE).search
@@ -21,12 +25,12 @@ def _visited(commands):
     return visited
 
 
-def pwd(_commands, _rest):
+def pwd(_commands: Commands, _rest: str) -> str:
     """%pwd"""
     return os.getcwd()
 
 
-def cd(commands, rest):
+def cd(commands: Commands, rest: str) -> None:
     """%cd [-q] folder; %cd - goes back, %cd -2 to the third of %dhist, %cd alone home"""
     visited = _visited(commands)
     rest = rest.strip()
@@ -57,7 +61,7 @@ def cd(commands, rest):
         print(visited[-1])
 
 
-def pushd(commands, rest):
+def pushd(commands: Commands, rest: str) -> list[str]:
     """%pushd folder"""
     commands.folders.insert(0, _short(os.getcwd()))
     if rest.strip():
@@ -65,7 +69,7 @@ def pushd(commands, rest):
     return dirs(commands, "")
 
 
-def popd(commands, _rest):
+def popd(commands: Commands, _rest: str) -> None:
     """%popd"""
     if not commands.folders:
         raise UsageError("%popd on empty stack")
@@ -74,12 +78,12 @@ def popd(commands, _rest):
     print("popd ->", top)
 
 
-def dirs(commands, _rest):
+def dirs(commands: Commands, _rest: str) -> list[str]:
     """%dirs"""
     return list(commands.folders)
 
 
-def dhist(commands, rest):
+def dhist(commands: Commands, rest: str) -> None:
     """%dhist [count]"""
     visited = _visited(commands)
     words = rest.split()
@@ -94,7 +98,7 @@ def _short(folder):
     return "~" + folder[len(home) :] if home != "/" and folder.startswith(home) else folder
 
 
-def env(commands, rest):
+def env(commands: Commands, rest: str) -> Any:
     """%env; %env NAME; %env NAME=value"""
     rest = rest.strip()
     if not rest:
@@ -111,7 +115,7 @@ def env(commands, rest):
     return os.environ[rest]
 
 
-def set_env(_commands, rest):
+def set_env(_commands: Commands, rest: str) -> None:
     """%set_env NAME=value"""
     separator = "=" if "=" in rest else " "
     name, found, value = rest.partition(separator)

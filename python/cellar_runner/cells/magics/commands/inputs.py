@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+from typing import TYPE_CHECKING
 
 from ....pristine import BUILTINS as __builtins__
 from ....values.reprs import guarded_repr, type_name
 from ..options import parse_options, unquoted
 from ..usage import UsageError
 from .running import found
+
+if TYPE_CHECKING:
+    from ..dispatch import Commands
 
 _RANGE = re.compile(r"(?P<first>\d+)(?:(?P<sign>[-:])(?P<last>\d+)?)?\Z")
 _SESSION = re.compile(r"[~\d]+/")
@@ -41,7 +45,7 @@ def _chosen(commands, words):
     return chosen
 
 
-def history(commands, rest):
+def history(commands: Commands, rest: str) -> None:
     """%history [-n] [-g pattern] [-f file] [-l count] [ranges]"""
     options, rest = parse_options(rest, "noptgl:uf:", ())
     words = [word for word in rest.split() if not _SESSION.match(word)]
@@ -64,7 +68,7 @@ def history(commands, rest):
     print("\n".join(lines))
 
 
-def rerun(commands, rest):
+def rerun(commands: Commands, rest: str) -> None:
     """%rerun [-l count] [-g pattern] [ranges]: the last cell if none is named"""
     options, rest = parse_options(rest, "l:g:")
     # the newest one is the cell that asks
@@ -99,7 +103,7 @@ class Macro:
         return Macro(self.value + (other.value if isinstance(other, Macro) else str(other)))
 
 
-def macro(commands, rest):
+def macro(commands: Commands, rest: str) -> list[str] | None:
     """%macro [-q] name ranges"""
     options, rest = parse_options(rest, "rq")
     words = rest.split()
@@ -116,7 +120,7 @@ def macro(commands, rest):
     return None
 
 
-def save(commands, rest):
+def save(commands: Commands, rest: str) -> None:
     """%save [-f] [-a] file ranges"""
     options, rest = parse_options(rest, "fra")
     words = rest.split()
@@ -133,7 +137,7 @@ def save(commands, rest):
     print("The following commands were written to file `{}`:\n{}".format(path, text), end="")
 
 
-def load(_commands, rest):
+def load(_commands: Commands, rest: str) -> None:
     """%load file: a notebook would put it into the cell; nothing is run"""
     _options, rest = parse_options(rest, "yns:r:")
     _content(rest)
@@ -157,17 +161,17 @@ def _content(rest):
         return source.read()
 
 
-def pycat(_commands, rest):
+def pycat(_commands: Commands, rest: str) -> None:
     """%pycat file"""
     print(_content(rest), end="")
 
 
-def recall(commands, rest):
+def recall(commands: Commands, rest: str) -> None:
     """%recall [range]: a notebook would put the text into the next cell"""
     _chosen(commands, rest.split())
 
 
-def store(commands, rest):
+def store(commands: Commands, rest: str) -> None:
     """%store [name]; %store -r [name]: values that outlive %reset"""
     options, rest = parse_options(rest, "drz")
     words = rest.split()
@@ -194,7 +198,7 @@ def store(commands, rest):
             print("Stored '{}' ({})".format(name, type_name(type(stored[name]))))
 
 
-def notebook(commands, rest):
+def notebook(commands: Commands, rest: str) -> None:
     """%notebook file: the cells so far as a notebook"""
     import json
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import inspect
 import sys
+from typing import TYPE_CHECKING
 
 from ....pristine import BUILTINS as __builtins__
 from ....values.reprs import cap
 from ..inspect_name import TEXT_LIMIT, reference_text
+
+if TYPE_CHECKING:
+    from ..dispatch import Commands
 
 _MISSING = object()
 
@@ -21,17 +25,17 @@ def _found(commands, rest):
         return name, _MISSING
 
 
-def pinfo(commands, rest):
+def pinfo(commands: Commands, rest: str) -> None:
     """%pinfo name"""
     print(reference_text(rest.strip(), False, commands.namespace, commands.namespace))
 
 
-def pinfo2(commands, rest):
+def pinfo2(commands: Commands, rest: str) -> None:
     """%pinfo2 name"""
     print(reference_text(rest.strip(), True, commands.namespace, commands.namespace))
 
 
-def pdoc(commands, rest):
+def pdoc(commands: Commands, rest: str) -> None:
     """%pdoc name"""
     name, value = _found(commands, rest)
     if value is not _MISSING:
@@ -39,7 +43,7 @@ def pdoc(commands, rest):
         print(cap(text, TEXT_LIMIT) if text else "No documentation found for {}".format(name))
 
 
-def pdef(commands, rest):
+def pdef(commands: Commands, rest: str) -> None:
     """%pdef name"""
     name, value = _found(commands, rest)
     if value is _MISSING:
@@ -53,7 +57,7 @@ def pdef(commands, rest):
         print("No definition header found for {}".format(name))
 
 
-def psource(commands, rest):
+def psource(commands: Commands, rest: str) -> None:
     """%psource name"""
     name, value = _found(commands, rest)
     if value is _MISSING:
@@ -67,7 +71,7 @@ def psource(commands, rest):
     print("No source found for {}".format(name))
 
 
-def pfile(commands, rest):
+def pfile(commands: Commands, rest: str) -> None:
     """%pfile name"""
     name, value = _found(commands, rest)
     if value is _MISSING:
@@ -79,7 +83,7 @@ def pfile(commands, rest):
         print("No file found for {}".format(name))
 
 
-def tb(commands, _rest):
+def tb(commands: Commands, _rest: str) -> None:
     """%tb: the last error again"""
     described = commands.last_error
     if described is None:

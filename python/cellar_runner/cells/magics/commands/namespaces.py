@@ -7,11 +7,15 @@ import fnmatch
 import gc
 import re
 import sys
+from typing import TYPE_CHECKING
 
 from ....pristine import BUILTINS as __builtins__
 from ....values.reprs import guarded_str, is_a, type_name
 from ..options import parse_options
 from ..usage import MagicUnavailable, UsageError
+
+if TYPE_CHECKING:
+    from ..dispatch import Commands
 
 NAMES_IN_A_ROW = 9
 SHOWN_TEXT = 50
@@ -25,7 +29,7 @@ _BIG_ARRAY = 100_000
 _modules = sys.modules
 
 
-def names_of(commands, kinds=""):
+def names_of(commands: Commands, kinds: str = "") -> list[str]:
     """The sorted names that cells have bound, of these types if any are named."""
     given = commands.given
     wanted = kinds.split()
@@ -40,12 +44,12 @@ def names_of(commands, kinds=""):
     return sorted(found)
 
 
-def who_ls(commands, rest):
+def who_ls(commands: Commands, rest: str) -> list[str]:
     """%who_ls [types]"""
     return names_of(commands, rest)
 
 
-def who(commands, rest):
+def who(commands: Commands, rest: str) -> None:
     """%who [types]"""
     names = names_of(commands, rest)
     if not names:
@@ -62,7 +66,7 @@ def _tell_none(rest):
     print("No variables match your requested type." if rest else "Interactive namespace is empty.")
 
 
-def whos(commands, rest):
+def whos(commands: Commands, rest: str) -> None:
     """%whos [types]"""
     names = names_of(commands, rest)
     if not names:
@@ -109,7 +113,7 @@ def _of_array(value):
     return text + " ({} Mb)".format(value.nbytes / _MEGABYTE)
 
 
-def reset(commands, rest):
+def reset(commands: Commands, rest: str) -> None:
     """%reset -f [-s] [in] [out] [dhist] [array]"""
     options, rest = parse_options(rest, "sf", ("aggressive",))
     if "f" not in options:
@@ -137,7 +141,7 @@ def reset(commands, rest):
             print("Don't know how to reset {}, please run `%reset?` for details".format(part))
 
 
-def reset_selective(commands, rest):
+def reset_selective(commands: Commands, rest: str) -> None:
     """%reset_selective -f pattern"""
     options, pattern = parse_options(rest, "f")
     if not pattern:
@@ -154,7 +158,7 @@ def reset_selective(commands, rest):
             del commands.namespace[name]
 
 
-def xdel(commands, rest):
+def xdel(commands: Commands, rest: str) -> None:
     """%xdel [-n] name: the name, and what else the session holds of the value"""
     options, name = parse_options(rest, "n")
     namespace = commands.namespace
@@ -172,7 +176,7 @@ def xdel(commands, rest):
     commands.forget_results(value)
 
 
-def psearch(commands, rest):
+def psearch(commands: Commands, rest: str) -> None:
     """%psearch pattern: names in the session, in a module or among the built-ins"""
     _options, rest = parse_options(rest, "acis*e*l")
     words = rest.split()

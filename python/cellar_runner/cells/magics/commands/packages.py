@@ -5,10 +5,14 @@ from __future__ import annotations
 import importlib.util
 import shlex
 import sys
+from typing import TYPE_CHECKING
 
 from ....pristine import BUILTINS as __builtins__
 from ..usage import MagicUnavailable
 from . import shell
+
+if TYPE_CHECKING:
+    from ..dispatch import Commands
 
 
 def _manage(tool, rest):
@@ -21,7 +25,7 @@ def _manage(tool, rest):
     print("\n".join("{}=={}".format(*pair) for pair in shell.distributions()))
 
 
-def pip(commands, rest):
+def pip(commands: Commands, rest: str) -> None:
     """%pip"""
     if shell.installs("pip " + rest) is not None or importlib.util.find_spec("pip") is None:
         _manage("pip", rest)
@@ -30,16 +34,16 @@ def pip(commands, rest):
     print("Note: you may need to restart the kernel to use updated packages.")
 
 
-def conda(_commands, rest):
+def conda(_commands: Commands, rest: str) -> None:
     """%conda"""
     _manage("conda", rest)
 
 
-def mamba(_commands, rest):
+def mamba(_commands: Commands, rest: str) -> None:
     """%mamba"""
     _manage("mamba", rest)
 
 
-def uv(_commands, rest):
+def uv(_commands: Commands, rest: str) -> None:
     """%uv"""
     _manage("uv", rest)

@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 import types
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....pristine import BUILTINS as __builtins__
 from ....values.reprs import guarded_str
@@ -15,12 +15,15 @@ from ..options import parse_options
 from ..usage import MagicUnavailable
 from . import timing
 
+if TYPE_CHECKING:
+    from ..dispatch import Commands
+
 _LETTERS = "nidtN:b:pD:l:rs:T:em:G"
 _KEPT = ("__name__", "__file__", "__builtins__", "__doc__", "__loader__", "__package__", "__spec__")
 _modules = sys.modules
 
 
-def run(commands, rest):
+def run(commands: Commands, rest: str) -> None:
     """%run [-n -i -t -N count -e -m module] file [arguments]"""
     options, rest = parse_options(rest, _LETTERS)
     words = _words(rest)
@@ -47,7 +50,7 @@ def run(commands, rest):
     return None
 
 
-def found(name):
+def found(name: str) -> str:
     """The path of a file, with the ending that was left out; an error that names it."""
     path = os.path.expanduser(name.strip("\"'"))
     for ending in ("", ".py", ".ipynb"):
@@ -103,7 +106,7 @@ def _run_file(commands, options, path, words):
         commands.namespace.update(before)
 
 
-def run_notebook(commands, path):
+def run_notebook(commands: Commands, path: str) -> None:
     """The code cells of a notebook, in the session's namespace; their values are not shown."""
     namespace = commands.namespace
     before = namespace.get("__file__")

@@ -7,18 +7,22 @@ import shlex
 import shutil
 import subprocess
 import sys
+from typing import TYPE_CHECKING, Any
 
 from ....pristine import BUILTINS as __builtins__
 from ..options import parse_options, unquoted
 from ..usage import UsageError
 from . import shell
 
+if TYPE_CHECKING:
+    from ..dispatch import Commands
+
 PROGRAMS = frozenset("bash sh python python2 python3 pypy perl ruby script".split())
 _WITH_VALUE = ("--out", "--err", "--proc")
 _FLAGS = ("--bg", "--no-raise-error")
 
 
-def run(commands, name, rest, body):
+def run(commands: Commands, name: str, rest: str, body: str) -> None:
     """%%bash [--out NAME] [--err NAME] [--bg] [--no-raise-error] [arguments]"""
     options, words = _options(rest)
     if name == "script":
@@ -69,14 +73,15 @@ def _options(rest):
 def _in_background(commands, options, program, body):
     process = shell.background(program, body)
     commands.background.append(process)
-    for option, value in (("--out", process.stdout), ("--err", process.stderr), ("--proc", process)):
+    outputs: tuple[tuple[str, Any], ...] = (("--out", process.stdout), ("--err", process.stderr), ("--proc", process))
+    for option, value in outputs:
         if option in options:
             commands.bind(options[option], value)
         elif value is not process:
             value.close()
 
 
-def kill(commands, _rest):
+def kill(commands: Commands, _rest: str) -> None:
     """%killbgscripts"""
     running = [process for process in commands.background if process.poll() is None]
     if not running:
@@ -90,19 +95,19 @@ def kill(commands, _rest):
     print("All background processes were killed.")
 
 
-def lines(commands, rest, body):
+def lines(commands: Commands, rest: str, body: str) -> shell.SList:
     """%%sx, %%system and %%!: the lines that the commands write."""
     found, code = shell.lines((rest + "\n" + body).strip("\n"))
     commands.bind("_exit_code", code)
     return found
 
 
-def line_of_commands(commands, rest):
+def line_of_commands(commands: Commands, rest: str) -> shell.SList:
     """%sx command: the lines that it writes"""
     return lines(commands, rest, "")
 
 
-def write_file(rest, body):
+def write_file(rest: str, body: str) -> None:
     """%%writefile [-a] file"""
     options, name = parse_options(rest, "a", ("append",))
     if not name:

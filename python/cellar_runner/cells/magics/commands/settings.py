@@ -6,10 +6,14 @@ import ast
 import sys
 import warnings
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from ....pristine import BUILTINS as __builtins__
 from ....values import pretty
 from ..usage import MagicUnavailable, UsageError
+
+if TYPE_CHECKING:
+    from ..dispatch import Commands
 
 _BACKENDS = (
     "agg auto cairo gtk3 gtk3agg gtk3cairo gtk4 gtk4agg gtk4cairo inline macosx nbagg notebook osx "
@@ -33,7 +37,7 @@ _SECTIONS: dict[str, dict[str, object]] = {
 _SHELLS = ("InteractiveShell", "ZMQInteractiveShell", "TerminalInteractiveShell")
 
 
-def matplotlib(_commands, rest):
+def matplotlib(_commands: Commands, rest: str) -> None:
     """%matplotlib [backend]: figures are always shown inline"""
     words = rest.split()
     if words[:1] in (["-l"], ["--list"]):
@@ -56,7 +60,7 @@ def _is_there(name):
     return importlib.util.find_spec(name) is not None
 
 
-def pylab(commands, rest):
+def pylab(commands: Commands, rest: str) -> None:
     """%pylab [--no-import-all] [backend]: the names of numpy and matplotlib"""
     words = rest.split()
     backends = [word for word in words if not word.startswith("-")]
@@ -84,7 +88,7 @@ def pylab(commands, rest):
     matplotlib(commands, backends[0] if backends else "inline")
 
 
-def config(commands, rest):
+def config(commands: Commands, rest: str) -> Any:
     """%config; %config Section; %config Section.name; %config Section.name = value"""
     rest = rest.strip()
     if not rest:
@@ -136,12 +140,12 @@ def _value(commands, text):
         return eval(commands.code_of(text, "<config>", "eval"), commands.namespace)
 
 
-def precision(_commands, rest):
+def precision(_commands: Commands, rest: str) -> str:
     """%precision [digits or format]"""
     return pretty.set_precision(rest)
 
 
-def xmode(commands, rest):
+def xmode(commands: Commands, rest: str) -> None:
     """%xmode [mode]: tracebacks stay as they are here"""
     wanted = rest.strip().capitalize()
     if not wanted:
@@ -154,7 +158,7 @@ def xmode(commands, rest):
     print("Exception reporting mode: " + wanted)
 
 
-def colors(_commands, rest):
+def colors(_commands: Commands, rest: str) -> None:
     """%colors theme: there are no colours here"""
     if not rest.strip():
         raise UsageError("%colors: you must specify a color theme. See '%colors?'.")
@@ -169,7 +173,7 @@ def _switched(now, rest):
     return not now
 
 
-def pdb(commands, rest):
+def pdb(commands: Commands, rest: str) -> None:
     """%pdb [on | off]: nobody can debug here"""
     if rest.strip().lower() not in ("", "on", "off", "0", "1"):
         print("Incorrect argument. Use on/1, off/0, or nothing for a toggle.")
@@ -178,26 +182,26 @@ def pdb(commands, rest):
     print("Automatic pdb calling has been turned", "ON" if commands.pdb else "OFF")
 
 
-def automagic(commands, rest):
+def automagic(commands: Commands, rest: str) -> None:
     """%automagic [on | off]"""
     commands.automagic = _switched(commands.automagic, rest)
     print("\n" + automagic_state(commands))
 
 
-def automagic_state(commands):
+def automagic_state(commands: Commands) -> str:
     """Whether names of magics need their mark, in words."""
     if commands.automagic:
         return "Automagic is ON, % prefix IS NOT needed for line magics."
     return "Automagic is OFF, % prefix IS needed for line magics."
 
 
-def pprint(commands, rest):
+def pprint(commands: Commands, rest: str) -> None:
     """%pprint [on | off]"""
     commands.pprint = _switched(commands.pprint, rest)
     print("Pretty printing has been turned", "ON" if commands.pprint else "OFF")
 
 
-def doctest_mode(commands, _rest):
+def doctest_mode(commands: Commands, _rest: str) -> None:
     """%doctest_mode"""
     is_on = commands.settings.get(("doctest", "mode"), False)
     commands.settings["doctest", "mode"] = not is_on
@@ -205,11 +209,11 @@ def doctest_mode(commands, _rest):
     print("Doctest mode is: {}".format("OFF" if is_on else "ON"))
 
 
-def gui(_commands, rest):
+def gui(_commands: Commands, rest: str) -> None:
     """%gui: there are no windows here"""
     if rest.strip() not in ("", "inline", "none", "asyncio"):
         raise MagicUnavailable("%gui {}: there are no windows here".format(rest.strip()))
 
 
-def nothing(_commands, _rest):
+def nothing(_commands: Commands, _rest: str) -> None:
     """Accepted, and without effect."""

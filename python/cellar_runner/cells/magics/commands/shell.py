@@ -9,6 +9,7 @@ import signal
 import string
 import subprocess
 import sys
+from typing import Any, Mapping
 
 from ....pristine import BUILTINS as __builtins__
 from ....values.reprs import guarded_str
@@ -45,28 +46,28 @@ class SList(list):
         return _lines_again, (self[:],)
 
     @property
-    def l(self):  # noqa: E743
+    def l(self) -> SList:  # noqa: E743
         """The lines themselves."""
         return self
 
     list = l
 
     @property
-    def s(self):
+    def s(self) -> str:
         """The lines in one, with spaces between them."""
         return " ".join(self)
 
     spstr = s
 
     @property
-    def n(self):
+    def n(self) -> str:
         """The lines with line ends between them."""
         return "\n".join(self)
 
     nlstr = n
 
     @property
-    def p(self):
+    def p(self) -> Any:
         """The lines as paths that exist."""
         from pathlib import Path
 
@@ -74,7 +75,7 @@ class SList(list):
 
     paths = p
 
-    def grep(self, pattern, prune=False, field=None):
+    def grep(self, pattern: Any, prune: bool = False, field: int | None = None) -> SList:
         """The lines in which a pattern is found; a function may decide instead."""
         decide = pattern if callable(pattern) else re.compile(pattern, re.IGNORECASE).search
         found = []
@@ -85,7 +86,7 @@ class SList(list):
                 found.append(line)
         return SList(found)
 
-    def fields(self, *wanted):
+    def fields(self, *wanted: int) -> Any:
         """Some columns of the lines; without an argument, all of them as lists."""
         rows = [line.split() for line in self]
         if not wanted:
@@ -93,7 +94,7 @@ class SList(list):
         chosen = [[row[at] for at in wanted if -len(row) <= at < len(row)] for row in rows]
         return SList(" ".join(row) for row in chosen if row)
 
-    def sort(self, field=None, nums=False):  # type: ignore[override]
+    def sort(self, field: int | None = None, nums: bool = False) -> SList:  # type: ignore[override]
         """The lines in order of themselves, or of a column."""
 
         def key(line):
@@ -111,7 +112,7 @@ def _lines_again(lines):
     return SList(lines)
 
 
-def expand(command, globals_, locals_, names_only=False):
+def expand(command: str, globals_: dict[str, Any], locals_: Mapping[str, Any], names_only: bool = False) -> str:
     """Put Python values in place of {expression} and $name, as IPython does.
 
     What cannot be put in leaves the whole command as it is. With `names_only` expressions cannot.
@@ -145,7 +146,7 @@ def expand(command, globals_, locals_, names_only=False):
     return "".join(map(str, parts))
 
 
-def run(command, through_pipe):
+def run(command: str, through_pipe: bool) -> int:
     """Run a command; it writes to the cell's stdout, where a terminal would show its errors too."""
     _flush()
     if not through_pipe:
@@ -154,7 +155,7 @@ def run(command, through_pipe):
     return _finish(process, lambda: _copy(process.stdout))
 
 
-def lines(command):
+def lines(command: str) -> tuple[SList, int]:
     """(lines of a command's output, exit code)."""
     _flush()
     process = _start(_argv(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -163,7 +164,7 @@ def lines(command):
     return SList(b"".join(parts).decode("utf-8", "replace").splitlines()), code
 
 
-def script(program, text, takes_out, takes_err):
+def script(program: list[str], text: str, takes_out: bool, takes_err: bool) -> tuple[int, str | None, str | None]:
     """Give a text to a program's stdin; (exit code, stdout, stderr), None for what is not taken."""
     _flush()
     pipes = {"stdin": subprocess.PIPE}
@@ -181,7 +182,7 @@ def script(program, text, takes_out, takes_err):
     return (code,) + tuple(part and part.decode("utf-8", "replace") for part in taken)
 
 
-def background(program, text):
+def background(program: list[str], text: str) -> subprocess.Popen:
     """Start a program that goes on after the cell; its text is given to it at once."""
     _flush()
     pipe = subprocess.PIPE
@@ -190,7 +191,7 @@ def background(program, text):
     return process
 
 
-def installs(command):
+def installs(command: str) -> tuple[str, list[str]] | None:
     """(tool, packages) if a command would install packages, else None."""
     found = _INSTALL.match(command.strip())
     if found is None:
@@ -199,7 +200,7 @@ def installs(command):
     return tool, _packages(found.group("rest"))
 
 
-def remedy(tool, packages):
+def remedy(tool: str, packages: list[str]) -> None:
     """Raise with what to do instead; a note if the packages are already there."""
     missing = [name for name in packages if not _is_there(name)]
     if packages and not missing:
@@ -213,7 +214,7 @@ def remedy(tool, packages):
     )
 
 
-def distributions():
+def distributions() -> list[tuple[str, str]]:
     """(name, version) of each package that is installed, in order."""
     import importlib.metadata
 

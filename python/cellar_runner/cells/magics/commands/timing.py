@@ -7,10 +7,14 @@ import os
 import sys
 import time
 from timeit import Timer
+from typing import TYPE_CHECKING, Any
 
 from ....pristine import BUILTINS as __builtins__
 from ..options import parse_options
 from ..usage import UsageError
+
+if TYPE_CHECKING:
+    from ..dispatch import Commands
 
 REPEATS = 7
 ENOUGH_SECONDS = 0.04
@@ -23,7 +27,7 @@ _PARTS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 _perf_counter = time.perf_counter
 
 
-def span(seconds, precision=PRECISION):
+def span(seconds: float, precision: int = PRECISION) -> str:
     """A duration with some digits and its unit."""
     if seconds >= LONG_SECONDS:
         parts = []
@@ -38,7 +42,7 @@ def span(seconds, precision=PRECISION):
     return "{:.{}g} {}".format(seconds * 1000**order, precision, _UNITS[order])
 
 
-def clock():
+def clock() -> tuple[float, float, float]:
     """A point in time: wall, and the processor's user and system part."""
     try:
         from resource import RUSAGE_SELF, getrusage
@@ -49,7 +53,7 @@ def clock():
     return _perf_counter(), user, system
 
 
-def report(start):
+def report(start: tuple[float, float, float]) -> None:
     """Print what passed since a point in time."""
     passed = [max(0.0, end - begin) for end, begin in zip(clock(), start)]
     wall, user, system = passed
@@ -64,7 +68,7 @@ class Timing:
     hides_value = False
 
     def __init__(self, _commands=None, _arguments=""):
-        self._start = None
+        self._start = 0.0, 0.0, 0.0
 
     def __enter__(self):
         self._start = clock()
@@ -88,12 +92,12 @@ class TimeitResult:
         self.worst = max(self.timings)
 
     @property
-    def average(self):
+    def average(self) -> float:
         """The mean of the runs."""
         return math.fsum(self.timings) / self.repeat
 
     @property
-    def stdev(self):
+    def stdev(self) -> float:
         """The standard deviation of the runs."""
         mean = self.average
         return math.sqrt(math.fsum((run - mean) ** 2 for run in self.timings) / self.repeat)
@@ -115,7 +119,7 @@ class TimeitResult:
         printer.text(repr(self))
 
 
-def timeit(commands, rest, scope, body=None):
+def timeit(commands: Commands, rest: str, scope: dict[str, Any], body: str | None = None) -> TimeitResult | None:
     """%timeit [options] statement; %%timeit [options] setup"""
     given, rest = parse_options(rest, "n:r:tcp:qov:")
     statement, setup = (rest, "pass") if body is None else (body, rest or "pass")
@@ -166,7 +170,7 @@ def _enough_loops(timer):
     return loops
 
 
-def prun(commands, rest, scope, body=None):
+def prun(commands: Commands, rest: str, scope: dict[str, Any], body: str | None = None) -> Any:
     """%prun [options] statement: where its time goes, printed."""
     import cProfile
     import pstats
