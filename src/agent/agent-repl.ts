@@ -13,7 +13,7 @@ import type { AgentCall, Finding } from "../protocol/messages.js";
 import { answerOf, type FinalAnswer } from "./observation/answer.js";
 import { outputText, remarks } from "./observation/observation.js";
 import { Spill, type Spilled } from "./observation/spill.js";
-import { usualSpillDir } from "./observation/spill-folder.js";
+import { defaultSpillDir } from "./observation/spill-folder.js";
 import { Renderer } from "./observation/toon.js";
 import { type AgentOptions, type AgentPlan, planAgent } from "./options.js";
 import {
@@ -103,7 +103,7 @@ export class AgentRepl implements AsyncDisposable {
     const session = await AgentSession.open(plan.config, context);
     try {
       const spill = await Spill.open({
-        dir: plan.spillDir ?? usualSpillDir(),
+        dir: plan.spillDir ?? defaultSpillDir(),
         session: plan.session ?? `s-${randomBytes(8).toString("hex")}`,
         mount: session.spillPath,
         cap: plan.outputCap,
@@ -339,7 +339,7 @@ export class AgentRepl implements AsyncDisposable {
   async #end(): Promise<void> {
     await this.cancel();
     await this.#queue.run(() => this.#session[Symbol.asyncDispose]());
-    if (this.#plan.session === undefined) await this.#spill.leave();
+    if (this.#plan.session === undefined) await this.#spill.removeIfEmpty();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

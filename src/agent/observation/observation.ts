@@ -5,16 +5,16 @@ import type { AgentReport, MimeBundle } from "../../protocol/messages.js";
 import { decodeValue } from "../../protocol/values.js";
 import type { Renderer } from "./toon.js";
 
-/** The value of a cell as data, where its session tells it. */
+/** The value of a cell as data, where the session reports it. */
 const VALUE_MIME = "application/vnd.cellar.value+json";
 const SHOWN_REPLACEMENTS = 5;
 const SHOWN_REFUSALS = 3;
 const SHOWN_NAMES = 5;
 const LONGEST_REASON = 300;
-/** Up to so many characters Python's own form is the one that reads best. */
+/** Shorter values read best as Python writes them. */
 const SHORT_VALUE = 200;
 
-/** What a cell printed and showed, in its order, as the text that a model reads. */
+/** What a cell printed and showed, in order, as the text that a model reads. */
 export function outputText(execution: CodeExecution, renderer: Renderer): string {
   const { outputs, result, error } = execution;
   const text = joinParts([
@@ -23,11 +23,11 @@ export function outputText(execution: CodeExecution, renderer: Renderer): string
     ...(error === null ? [] : [errorText(error)]),
     ...outputs.filter((output) => isLater(output, result)).map(shownOutput),
   ]);
-  // Colours say nothing to a model, and would hide a secret that they stand in.
+  // Colours mean nothing to a model, and inside a secret they would hide it from redaction.
   return text.includes("\u001b") || text.includes("\u009b") ? stripVTControlCharacters(text) : text;
 }
 
-/** What came after the value or the error, unless it is that value again. */
+/** Output after the value or the error, except the value itself shown again. */
 function isLater(output: Output, result: MimeBundle | null): boolean {
   if (output.afterResult !== true) return false;
   if (output.type !== "display" || output.isResult !== true) return true;
@@ -35,7 +35,7 @@ function isLater(output: Output, result: MimeBundle | null): boolean {
   return !isSameText || Object.keys(output.binary).length > 0;
 }
 
-/** What the model should know beside the output, one line each. */
+/** What the model should know besides the output, one line each. */
 export function remarks(execution: CodeExecution): string[] {
   const { replaced, state, agent, status, error } = execution;
   return [
@@ -62,19 +62,18 @@ function displayText({ data, binary }: Output & { type: "display" }): string {
   return images.length === 0 ? `${text}\n` : `[image: ${text || images.join(", ")}]\n`;
 }
 
-/** Tables and other structures in the form that has the fewest tokens. */
+/** Tables and other structures in the shortest form. */
 function valueText(result: MimeBundle, renderer: Renderer): string {
   const plain = result["text/plain"] ?? "";
   const structured = plain.length < SHORT_VALUE ? undefined : (tableOf(result) ?? dataOf(result));
   if (structured === undefined) return `${plain}\n`;
-  const rendered = renderer.render(structured.value);
-  const isShorter = rendered.text.length < plain.length;
-  return `${isShorter ? rendered.text + structured.note : plain}\n`;
+  const { text } = renderer.render(structured.value);
+  return `${text.length < plain.length ? text + structured.note : plain}\n`;
 }
 
 interface Structured {
   readonly value: unknown;
-  /** What is not in the value. */
+  /** What the value leaves out. */
   readonly note: string;
 }
 
@@ -84,7 +83,7 @@ function dataOf(result: MimeBundle): Structured | undefined {
   try {
     return { value: decodeValue(JSON.parse(text)), note: "" };
   } catch {
-    // It comes out of the sandbox: what is no value is shown as text.
+    // It comes from the sandbox: anything invalid is shown as text.
     return undefined;
   }
 }
@@ -97,17 +96,14 @@ function tableOf(result: MimeBundle): Structured | undefined {
     const { columns, rows, shape } = table;
     const index = indexOf(table);
     const names = [...index.names, ...columns.map(String)];
-    // Of two columns with one name a row would hold only the last.
+    // Of two columns with the same name a row would keep only the last.
     if (new Set(names).size < names.length) return undefined;
     const value = rows.map((row, at) => {
       const cells = [...(index.labels[at] ?? []), ...row];
       return Object.fromEntries(names.map((name, column) => [name, cells[column]]));
     });
-    const notes = [
-      ...more(shape[0] - rows.length, "rows"),
-      ...more(shape[1] - columns.length, "columns"),
-    ];
-    return { value, note: notes.join("") };
+    const note = more(shape[0] - rows.length, "rows") + more(shape[1] - columns.length, "columns");
+    return { value, note };
   } catch {
     return undefined;
   }
@@ -121,7 +117,7 @@ interface Table {
   readonly index_names?: readonly unknown[];
 }
 
-/** The labels of the rows as columns of their own; none where they only count the rows. */
+/** The row labels as columns; none where they only number the rows. */
 function indexOf({ index = [], index_names: names = [] }: Table): {
   readonly names: readonly string[];
   readonly labels: readonly (readonly unknown[])[];
@@ -140,15 +136,14 @@ function levelName(names: readonly unknown[], at: number, levels: number): strin
   return levels === 1 ? "index" : `index_${at}`;
 }
 
-function more(count: number, what: string): string[] {
-  return count > 0 ? [`\n(${count} more ${what})`] : [];
+function more(count: number, what: string): string {
+  return count > 0 ? `\n(${count} more ${what})` : "";
 }
 
 function errorText({ traceback, hint }: NonNullable<CodeExecution["error"]>): string {
   return hint === undefined ? `${traceback}\n` : `${traceback}\nhint: ${hint}\n`;
 }
 
-/** Which characters of the code were replaced before it ran. */
 export function replacedText({
   total,
   characters,
@@ -161,31 +156,28 @@ export function replacedText({
 }
 
 function agentRemarks({ refused, final, put_back: putBack }: AgentReport): string[] {
+  const more = refused.length - SHOWN_REFUSALS;
   return [
     ...(putBack.length === 0 ? [] : [putBackText(putBack)]),
     ...refused
       .slice(0, SHOWN_REFUSALS)
       .map(({ name, reason }) => `[${clipped(name)} was not accepted: ${clipped(reason)}]`),
-    ...(refused.length > SHOWN_REFUSALS
-      ? [`[${refused.length - SHOWN_REFUSALS} more were not accepted]`]
-      : []),
+    ...(more > 0 ? [`[${more} more were not accepted]`] : []),
     ...(final === null ? [] : [`[${clipped(final.via)} accepted]`]),
   ];
 }
 
-/** Which names mean again what the host gave. */
 function putBackText(names: AgentReport["put_back"]): string {
   const shown = names
     .slice(0, SHOWN_NAMES)
     .map(({ name, kept }) =>
       kept === null ? clipped(name) : `${clipped(name)} (yours is now ${clipped(kept)})`,
     );
-  const more = names.length - shown.length;
-  const rest = more > 0 ? ` and ${more} more` : "";
-  return `[put back for the next cell: ${shown.join(", ")}${rest}; these names are the session's own, use others]`;
+  const rest = names.length > shown.length ? ` and ${names.length - shown.length} more` : "";
+  return `[put back for the next cell: ${shown.join(", ")}${rest}; these names belong to the session, use others]`;
 }
 
-/** As a session tells it, it is shorter and has one line. */
+/** One short line, whatever the sandbox sent. */
 function clipped(text: string): string {
   return text.replace(/\s+/g, " ").slice(0, LONGEST_REASON);
 }
@@ -194,7 +186,7 @@ function isSilent({ outputs, result, agent }: CodeExecution): boolean {
   return outputs.length === 0 && result === null && (agent?.final ?? null) === null;
 }
 
-/** Pieces of one stream follow each other; other parts begin on a line of their own. */
+/** Each part begins on a line of its own. */
 function joinParts(parts: readonly string[]): string {
   let text = "";
   for (const part of parts) {

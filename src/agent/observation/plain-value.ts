@@ -1,22 +1,22 @@
 import { type Json, UnconvertedValue } from "../../protocol/values.js";
 
-/** Both forms are written by recursion. */
+/** JSON and TOON are both written recursively. */
 const MAX_DEPTH = 100;
-const SAFE_NOTES = 20;
+const MAX_NOTES = 20;
 
 export interface Plain {
   readonly value: Json;
-  /** Where something is missing, and what. */
+  /** What is missing, and where. */
   readonly notes: readonly string[];
-  /** TOON has no form for halves of surrogate pairs. */
+  /** TOON cannot write lone surrogates. */
   readonly isToonable: boolean;
 }
 
-/** What JSON can say of a value: nothing is dropped without a word in its place or in the notes. */
+/** A value as JSON; whatever JSON cannot express leaves a placeholder or a note. */
 export function plainOf(value: unknown): Plain {
   const plainer = new Plainer();
   const plain = plainer.plain(value, []);
-  return { value: plain, notes: plainer.told(), isToonable: plainer.isToonable };
+  return { value: plain, notes: plainer.notes, isToonable: plainer.isToonable };
 }
 
 type Path = readonly (string | number)[];
@@ -26,10 +26,10 @@ class Plainer {
   readonly #notes: string[] = [];
   readonly #open = new Set<object>();
 
-  told(): readonly string[] {
-    const left = this.#notes.length - SAFE_NOTES;
+  get notes(): readonly string[] {
+    const left = this.#notes.length - MAX_NOTES;
     return left > 0
-      ? [...this.#notes.slice(0, SAFE_NOTES), `${left} more parts are cut`]
+      ? [...this.#notes.slice(0, MAX_NOTES), `${left} more parts are cut`]
       : this.#notes;
   }
 
@@ -55,7 +55,7 @@ class Plainer {
   }
 
   #text(text: string): string {
-    if (!isWellFormed(text)) this.isToonable = false;
+    if (!text.isWellFormed()) this.isToonable = false;
     return text;
   }
 
@@ -86,7 +86,7 @@ class Plainer {
     const last = items.at(-1);
     const isCut =
       last instanceof UnconvertedValue && last.type === "truncated" && last.items === undefined;
-    // The note that ends a cut array would spoil the table that its rows make.
+    // As an item, the truncation marker would break the table that the rows form.
     if (isCut) this.#note(path, last.text);
     const whole = isCut ? items.slice(0, -1) : items;
     return Array.from(whole, (item, index) => this.plain(item, [...path, index]));
@@ -98,23 +98,21 @@ class Plainer {
       : this.#items(Array.from(value as unknown as ArrayLike<unknown>), path);
   }
 
-  /** Keys that would read the same are told apart by a list of pairs. */
+  /** A list of pairs where two keys would have the same text. */
   #map(map: ReadonlyMap<unknown, unknown>, path: Path): Json {
     const names = [...map.keys()].map(nameOf);
-    const isNamed = names.every((name) => name !== undefined) && new Set(names).size === map.size;
-    if (!isNamed) {
-      const pairs = [...map].map(([key, value]) => ({ key, value }));
-      return this.#items(pairs, path);
+    if (names.includes(undefined) || new Set(names).size < map.size) {
+      return this.#items(
+        Array.from(map, ([key, value]) => ({ key, value })),
+        path,
+      );
     }
-    const values = [...map.values()];
-    return this.#entries(
-      names.map((name, index) => [name as string, values[index]]),
-      path,
-    );
+    const entries = Array.from(map, ([key, value]) => [nameOf(key) ?? "", value] as const);
+    return this.#entries(entries, path);
   }
 
   #entries(entries: readonly (readonly [string, unknown])[], path: Path): Json {
-    // Unlike an assignment this takes the key `__proto__` too.
+    // Unlike assignment, fromEntries accepts the key `__proto__`.
     return Object.fromEntries(
       entries.map(([key, item]) => [this.#text(key), this.plain(item, [...path, key])]),
     );
@@ -132,13 +130,9 @@ class Plainer {
   }
 }
 
-/** Python's True, 1 and None as keys are read as their words; other objects have no name. */
+/** The key as text; undefined for objects, which have none. */
 function nameOf(key: unknown): string | undefined {
   if (key instanceof Date) return key.toISOString();
   if (key instanceof UnconvertedValue) return key.text;
   return key !== null && typeof key === "object" ? undefined : String(key);
-}
-
-function isWellFormed(text: string): boolean {
-  return !/\p{Surrogate}/u.test(text);
 }

@@ -1,4 +1,4 @@
-import { chown, link, lstat, mkdir, open, readdir, rm, rmdir } from "node:fs/promises";
+import { chown, link, lstat, mkdir, open, readdir, rmdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { sessionDirOwner } from "../../backends/host/session-dir.js";
 import { userFolders } from "../../config.js";
@@ -17,18 +17,18 @@ import { checkName, folderName } from "../../notebook/store/names.js";
 const FILE_MODE = 0o600;
 const OTHERS = 0o077;
 const FILE = /^turn_(\d{1,12})\.txt$/;
-/** Two processes that write at the same moment take numbers from each other. */
+/** Processes that write at the same time compete for the next number. */
 const ATTEMPTS = 100;
 
 export interface Stored {
   readonly name: string;
-  /** Less than the whole where the output alone was larger than all may be. */
+  /** False where the output alone exceeded the limit of the folder. */
   readonly isWhole: boolean;
-  /** Older files that had to go for it. */
+  /** Older files that were deleted to make space. */
   readonly removed: readonly string[];
 }
 
-/** The outputs of one session, as files that are written once. */
+/** The spilled outputs of one session: files that are written once and never changed. */
 export class SpillFolder {
   readonly path: string;
   readonly #maxBytes: number;
@@ -46,7 +46,11 @@ export class SpillFolder {
     try {
       await makeFolder(parent);
       await checkPrivate(parent);
-      await folder.#make();
+      await mkdir(path, { mode: FOLDER_MODE }).catch((error: unknown) => {
+        if (!hasCode(error, "EEXIST")) throw error;
+      });
+      await reclaim(path);
+      await checkPrivate(path);
       await folder.#temps.sweep(path, await readdir(path));
     } catch (error) {
       throw unwritten(path, error);
@@ -54,24 +58,15 @@ export class SpillFolder {
     return folder;
   }
 
-  async #make(): Promise<void> {
-    await mkdir(this.path, { mode: FOLDER_MODE }).catch((error: unknown) => {
-      if (!hasCode(error, "EEXIST")) throw error;
-    });
-    await reclaim(this.path);
-    await checkPrivate(this.path);
-  }
-
-  /** Under the number of the turn, or the next one that no file ever had. */
+  /** Uses the number of the turn, or the next one that no file has had. */
   async store(turn: number, text: string): Promise<Stored> {
     const bytes = Buffer.from(text);
     const isWhole = bytes.length <= this.#maxBytes;
     const temp = join(this.path, this.#temps.next());
     try {
-      await write(temp, isWhole ? bytes : wholeBytes(bytes.subarray(0, this.#maxBytes)));
+      await write(temp, isWhole ? text : beginning(bytes.subarray(0, this.#maxBytes)));
       const number = await this.#publish(temp, turn);
-      const removed = await this.#makeRoom(number);
-      return { name: nameOf(number), isWhole, removed };
+      return { name: nameOf(number), isWhole, removed: await this.#evict(number) };
     } catch (error) {
       throw unwritten(this.path, error);
     } finally {
@@ -90,8 +85,8 @@ export class SpillFolder {
         if (!hasCode(error, "EEXIST")) throw error;
       }
     }
-    throw new CellarError("CONFLICT", `no number was free in ${this.path}`, {
-      remedy: "use a session of its own in each process",
+    throw new CellarError("CONFLICT", `other processes keep taking the numbers in ${this.path}`, {
+      remedy: "Set the option session to a different name in each process.",
     });
   }
 
@@ -101,8 +96,8 @@ export class SpillFolder {
     return numbers.sort((a, b) => a - b);
   }
 
-  /** The oldest go first. The newest stays: its number must not be given again. */
-  async #makeRoom(newest: number): Promise<string[]> {
+  /** Deletes the oldest files first, and never the newest: its number must not be used again. */
+  async #evict(newest: number): Promise<string[]> {
     const numbers = await this.#numbers();
     const sizes = await Promise.all(numbers.map((number) => this.#sizeOf(number)));
     let total = sizes.reduce((sum, size) => sum + size, 0);
@@ -116,7 +111,7 @@ export class SpillFolder {
     return removed;
   }
 
-  /** The files that are there, oldest first. */
+  /** Oldest first. */
   async names(): Promise<string[]> {
     return (await this.#numbers()).map(nameOf);
   }
@@ -126,18 +121,13 @@ export class SpillFolder {
     return info?.size ?? 0;
   }
 
-  /** Removes the folder if there is nothing in it. */
-  async leave(): Promise<void> {
+  async removeIfEmpty(): Promise<void> {
     await rmdir(this.path).catch(() => {});
-  }
-
-  async remove(): Promise<void> {
-    await rm(this.path, { recursive: true, force: true });
   }
 }
 
-/** In the user's own folder; where nothing can be written there, in one that ends with the process. */
-export function usualSpillDir(): string {
+/** In the user's folder; where that is not writable, in a folder that ends with the process. */
+export function defaultSpillDir(): string {
   const usual = join(userFolders().runtime, "spill");
   return writeFault(usual) === undefined ? usual : join(rootOfRooms(), "spill");
 }
@@ -145,8 +135,8 @@ export function usualSpillDir(): string {
 function unwritten(path: string, error: unknown): CellarError {
   if (isCellarError(error)) return error;
   const [reason] = explained(error, path);
-  const wanted = hasCode(error, "ENOSPC", "EDQUOT") ? "with more space" : "that can be written";
-  return new CellarError("IO_ERROR", `outputs could not be written to ${path}: ${reason}`, {
+  const wanted = hasCode(error, "ENOSPC", "EDQUOT") ? "with more space" : "that is writable";
+  return new CellarError("IO_ERROR", `could not write outputs to ${path}: ${reason}`, {
     remedy: `Set the option spillDir to a folder ${wanted}.`,
     details: { errno: (error as NodeJS.ErrnoException).code },
     cause: error,
@@ -157,7 +147,7 @@ function nameOf(number: number): string {
   return `turn_${number}.txt`;
 }
 
-/** Through a link, or in a folder that others may change, they could put files under our names. */
+/** Through a link, or in a folder that others can write to, they could plant files. */
 async function checkPrivate(dir: string): Promise<void> {
   const own = process.getuid?.();
   const info = await lstat(dir);
@@ -178,7 +168,7 @@ async function checkPrivate(dir: string): Promise<void> {
   }
 }
 
-/** Earlier versions gave it to the user that root's sessions run as; nobody else can reach it here. */
+/** Earlier versions gave the folder to the user that root's sessions run as. */
 async function reclaim(path: string): Promise<void> {
   const [own, group] = [process.getuid?.(), process.getgid?.()];
   const info = await lstat(path);
@@ -186,19 +176,15 @@ async function reclaim(path: string): Promise<void> {
   if (info.uid === sessionDirOwner()?.uid) await chown(path, own, group);
 }
 
-async function write(path: string, bytes: Uint8Array): Promise<void> {
+async function write(path: string, text: string): Promise<void> {
   await using file = await open(path, "wx", FILE_MODE);
-  await file.writeFile(bytes);
-  // Sessions of root run as somebody else, who must be able to read it.
+  await file.writeFile(text);
+  // Root's sessions run as another user, who must be able to read the file.
   const owner = sessionDirOwner();
   if (owner !== undefined) await file.chown(owner.uid, owner.gid);
 }
 
-/** Without the beginning of a character at the end. */
-function wholeBytes(bytes: Uint8Array): Uint8Array {
-  let end = bytes.length;
-  while (end > 0 && end > bytes.length - 4 && ((bytes[end - 1] ?? 0) & 0xc0) === 0x80) end -= 1;
-  const lead = bytes[end - 1] ?? 0;
-  const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-  return end - 1 + length > bytes.length ? bytes.subarray(0, end - 1) : bytes;
+/** Drops a character that is cut off at the end. */
+function beginning(bytes: Uint8Array): string {
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes, { stream: true });
 }

@@ -1,7 +1,6 @@
 import {
   chmodSync,
   chownSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -195,17 +194,10 @@ describe("the files", () => {
     const spill = await open();
     rmSync(join(dir, "one"), { recursive: true });
     const { text, spilled } = await spill.observe(1, numbered(2000));
-    expect(text).toContain("[the whole output could not be kept: outputs could not be written to ");
+    expect(text).toContain("[the whole output could not be kept: could not write outputs to ");
     expect(text).not.toContain("peek(");
     expect(text.length).toBeLessThanOrEqual(1500);
     expect(spilled?.path).toBeUndefined();
-  });
-
-  it("go with their session", async () => {
-    const spill = await open();
-    await spill.observe(1, numbered(2000));
-    await spill.remove();
-    expect(existsSync(join(dir, "one"))).toBe(false);
   });
 });
 
@@ -261,11 +253,4 @@ describe("what cannot be", () => {
       chownSync(folder, 0, 0);
     }
   });
-
-  it.each([{ cap: -1 }, { preview: 100 }, { maxMb: 0 }, { cap: 1.5 }])(
-    "the limits %j",
-    async (limits) => {
-      await expect(open(limits)).rejects.toMatchObject({ code: "INVALID_CONFIG" });
-    },
-  );
 });

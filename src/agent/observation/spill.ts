@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { unfitOptions } from "../../config/problems.js";
 import { CellarError, describeError } from "../../errors.js";
 import { type Found, type RedactionOptions, Redactor } from "../redaction/redactor.js";
 import { SpillFolder, type Stored } from "./spill-folder.js";
@@ -14,22 +13,9 @@ import {
 /** Where a session finds the outputs of its earlier turns. */
 export const SPILL_MOUNT = "/spilled";
 const MAX_FAULT = 120;
-/** What stands around a summary never has more. */
+/** The header and the footer around a summary are never longer. */
 const FRAME_LENGTH = 480;
 const MB = 1024 * 1024;
-
-const limitsSchema = z.object({
-  cap: z.int().min(0).default(8192),
-  preview: z
-    .int()
-    .min(2 * FRAME_LENGTH)
-    .default(1500),
-  maxMb: z
-    .number()
-    .positive()
-    .max(1 << 20)
-    .default(256),
-});
 
 const stateSchema = z.strictObject({
   summary: z
@@ -37,28 +23,27 @@ const stateSchema = z.strictObject({
     .max(16 * 1024)
     .nullable(),
 });
-export type SpillState = z.infer<typeof stateSchema>;
 
 export interface SpillOptions extends RollingSummaryOptions {
-  /** A folder of the host. The outputs of a session are in a folder with its name in it. */
+  /** A folder of the host, in which the session has a folder with its name. */
   readonly dir: string;
   readonly session: string;
-  /** Where the session finds that folder. Default: /spilled. */
+  /** Where the session sees its folder. Default: /spilled. */
   readonly mount?: string | undefined;
   /** Longer outputs are spilled. Default: 8192 characters. */
   readonly cap?: number | undefined;
-  /** What is shown of a spilled one has at most so many characters. Default: 1500. */
+  /** Characters that the model is shown of a spilled output. Default: 1500. */
   readonly preview?: number | undefined;
-  /** All files of the session together. Default: 256. */
+  /** Limit of all files of the session together. Default: 256. */
   readonly maxMb?: number | undefined;
-  /** False: secrets stay where they are. Default: all known categories are taken out. */
+  /** False: secrets are not redacted. Default: every known category is. */
   readonly redact?: boolean | RedactionOptions | undefined;
 }
 
 export interface Observation {
   /** For the model. */
   readonly text: string;
-  /** Only for an output that was too long to be shown. */
+  /** Set when the output was too long to show. */
   readonly spilled: Spilled | undefined;
   readonly redacted: Found;
 }
@@ -72,56 +57,46 @@ export interface Spilled {
   readonly removed: readonly string[];
 }
 
-/** Puts what is too long for a model into files that it can look into. */
+/** Writes outputs that are too long for a model to files that it can read in parts. */
 export class Spill {
-  readonly folder: string;
   readonly #files: SpillFolder;
-  readonly #limits: z.infer<typeof limitsSchema>;
+  readonly #cap: number;
+  readonly #summaryLength: number;
   readonly #redactor: Redactor | undefined;
   readonly #summary: RollingSummary;
   readonly #mount: string;
 
-  private constructor(files: SpillFolder, options: SpillOptions, limits: Spill["limits"]) {
-    this.folder = files.path;
+  private constructor(files: SpillFolder, options: SpillOptions) {
+    const { redact = true, cap = 8192, preview = 1500, mount = SPILL_MOUNT } = options;
     this.#files = files;
-    this.#limits = limits;
-    const { redact = true } = options;
+    this.#cap = cap;
+    this.#summaryLength = preview - FRAME_LENGTH;
     this.#redactor = redact === false ? undefined : new Redactor(redact === true ? {} : redact);
     this.#summary = new RollingSummary(options);
-    this.#mount = options.mount ?? SPILL_MOUNT;
+    this.#mount = mount;
   }
 
   static async open(options: SpillOptions): Promise<Spill> {
-    const { cap, preview, maxMb } = options;
-    const parsed = limitsSchema.safeParse({ cap, preview, maxMb });
-    if (!parsed.success) {
-      const input = { cap, preview, maxMb };
-      throw unfitOptions("invalid limits of outputs", parsed.error.issues, { input, known: [] });
-    }
-    const files = await SpillFolder.open(
-      options.dir,
-      options.session,
-      Math.ceil(parsed.data.maxMb * MB),
-    );
-    return new Spill(files, options, parsed.data);
+    const { dir, session, maxMb = 256 } = options;
+    return new Spill(await SpillFolder.open(dir, session, Math.ceil(maxMb * MB)), options);
   }
 
-  get limits(): z.infer<typeof limitsSchema> {
-    return this.#limits;
+  get folder(): string {
+    return this.#files.path;
   }
 
-  /** What a turn printed, as the model is to see it; `omitted` bytes of it never came. */
+  /** What the model sees of a turn's output; `omitted` bytes never reached the host. */
   async observe(
     turn: number,
     output: string,
     signal?: AbortSignal,
     omitted = 0,
   ): Promise<Observation> {
-    // The cell has run: who gives up now waits for nothing but the worker.
+    // The cell has run, so its output is kept even after an abort; only the worker is cut short.
     const redaction = await this.#redactor?.redact(output);
     const text = redaction?.text ?? output;
     const redacted = redaction?.found ?? {};
-    if (text.length <= this.#limits.cap) return { text, spilled: undefined, redacted };
+    if (text.length <= this.#cap) return { text, spilled: undefined, redacted };
     const stored = await this.#store(turn, text);
     const summary = await this.#summarise(text, signal);
     const spilled: Spilled = {
@@ -140,26 +115,24 @@ export class Spill {
   }
 
   async #summarise(text: string, signal: AbortSignal | undefined): Promise<Summary> {
-    const room = this.#limits.preview - FRAME_LENGTH;
     try {
-      return await this.#summary.of(text, room, signal);
+      return await this.#summary.of(text, this.#summaryLength, signal);
     } catch (error) {
       if (!signal?.aborted) throw error;
-      return { text: excerpt(text, room), source: "static", fault: "failed" };
+      return { text: excerpt(text, this.#summaryLength), source: "static", fault: "failed" };
     }
   }
 
-  /** The files of earlier outputs that are still there. */
+  /** The files of earlier outputs. */
   names(): Promise<string[]> {
     return this.#files.names();
   }
 
-  /** A text without its secrets. */
   async redact(text: string): Promise<string> {
     return (await this.#redactor?.redact(text))?.text ?? text;
   }
 
-  /** The cell has run, so its observation must come; that it is not whole is said in it. */
+  /** A failure to write is reported in the observation: the cell has run. */
   async #store(turn: number, text: string): Promise<Stored | { readonly fault: string }> {
     try {
       return await this.#files.store(turn, text);
@@ -168,30 +141,21 @@ export class Spill {
     }
   }
 
-  /** What a later turn builds upon, besides the files. */
-  toJSON(): SpillState {
+  toJSON(): z.infer<typeof stateSchema> {
     return { summary: this.#summary.latest ?? null };
   }
 
   restore(state: unknown): void {
     const parsed = stateSchema.safeParse(state);
     if (!parsed.success) {
-      throw new CellarError(
-        "STATE_REFUSED",
-        `no state of spilled outputs: ${parsed.error.message}`,
-      );
+      const message = `invalid state of spilled outputs: ${z.prettifyError(parsed.error)}`;
+      throw new CellarError("STATE_REFUSED", message);
     }
     this.#summary.latest = parsed.data.summary ?? undefined;
   }
 
-  /** Leaves nothing behind where there was nothing to keep. */
-  leave(): Promise<void> {
-    return this.#files.leave();
-  }
-
-  /** Ends the session's files. */
-  remove(): Promise<void> {
-    return this.#files.remove();
+  removeIfEmpty(): Promise<void> {
+    return this.#files.removeIfEmpty();
   }
 }
 
@@ -205,7 +169,7 @@ function header(turn: number, { lines, characters, summary }: Spilled, redacted:
   return `[${parts.join("; ")}]`;
 }
 
-/** The calls are Python that works as it stands here. */
+/** The calls are Python that runs exactly as printed. */
 function footer(
   { path, removed }: Spilled,
   stored: Stored | { fault: string },

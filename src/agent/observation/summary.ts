@@ -7,11 +7,11 @@ export const WORKER_TAIL = 4000;
 const WORKER_LINES = 10;
 const WORKER_TOKENS = 512;
 const WORKER_TIMEOUT_MS = 30_000;
-/** An answer that is far too long is not even counted. */
+/** Longer answers are cut before their tokens are counted. */
 const WORKER_LENGTH = 16 * 1024;
 const HEAD_LINES = 15;
 const TAIL_LINES = 5;
-/** Fewer lines are shown rather than shorter ones. */
+/** Rather than shorten lines further, show fewer. */
 const SHORTEST_LINE = 24;
 
 /** Brings a summary up to date with the end of a new output. */
@@ -24,19 +24,19 @@ export type SummaryWorker = (
 export interface Summary {
   readonly text: string;
   readonly source: "worker" | "static";
-  /** Why there is none by the worker. */
+  /** Why the worker's summary is missing. */
   readonly fault?: "failed" | "timeout" | "empty";
 }
 
 export interface RollingSummaryOptions {
   readonly worker?: SummaryWorker | undefined;
-  /** How long the worker may take, in milliseconds. */
+  /** Milliseconds. */
   readonly workerTimeout?: number | undefined;
 }
 
-/** One summary that is carried on from output to output. */
+/** One summary that each new output updates. */
 export class RollingSummary {
-  /** What the worker knows so far. */
+  /** The worker's last answer. */
   latest: string | undefined;
   readonly #worker: SummaryWorker | undefined;
   readonly #timeout: number;
@@ -46,7 +46,7 @@ export class RollingSummary {
     this.#timeout = workerTimeout;
   }
 
-  /** The text has no more than `room` characters. */
+  /** A text of at most `room` characters. */
   async of(output: string, room: number, signal?: AbortSignal): Promise<Summary> {
     signal?.throwIfAborted();
     if (this.#worker === undefined) return { text: excerpt(output, room), source: "static" };
@@ -64,7 +64,7 @@ export class RollingSummary {
     signal: AbortSignal | undefined,
   ): Promise<string | Required<Pick<Summary, "fault">>> {
     const limit = new AbortController();
-    const stop = AbortSignal.any(signal === undefined ? [limit.signal] : [limit.signal, signal]);
+    const stop = AbortSignal.any([limit.signal, ...(signal === undefined ? [] : [signal])]);
     const timer = setTimeout(() => limit.abort(), this.#timeout);
     try {
       const asked = worker(this.latest, tailOf(output, WORKER_TAIL), stop);
@@ -86,19 +86,19 @@ async function shortSummary(answer: string): Promise<string> {
   const lines = answer.slice(0, WORKER_LENGTH).split("\n").map(readable);
   const filled = lines.filter((line) => line !== "").slice(0, WORKER_LINES);
   const text = wholeCharacters(filled.join("\n"));
-  // Tokens are never shorter than a byte.
+  // No token is shorter than a byte.
   if (Buffer.byteLength(text) <= WORKER_TOKENS) return text;
   return (await loadTokenizer()).cut(text, WORKER_TOKENS).trimEnd();
 }
 
-/** Lines as people count them: a last one without an end is one too. */
+/** A last line without a line break counts too. */
 export function countLines(text: string): number {
   let ends = 0;
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) ends += 1;
   return text === "" || text.endsWith("\n") ? ends : ends + 1;
 }
 
-/** The first and the last lines, shortened to fit into so many characters. */
+/** The first and the last lines, shortened so that all fit into `room` characters. */
 export function excerpt(text: string, room: number): string {
   const count = countLines(text);
   const most = Math.max(2, Math.floor(room / SHORTEST_LINE) - 1);
@@ -132,7 +132,7 @@ function lastLines(text: string, count: number): string[] {
   return lines;
 }
 
-/** All lines get as many characters as are left when shorter ones have theirs. */
+/** Shortens only the longest lines: those that fit stay whole. */
 function fitted(lines: readonly string[], room: number): string {
   const clean = lines.map((line) => readable(clipped(line, 2 * room)));
   let left = room - (clean.length - 1);
@@ -151,7 +151,7 @@ function fitted(lines: readonly string[], room: number): string {
     .slice(0, Math.max(0, room));
 }
 
-/** Its beginning and its end, where it is too long. */
+/** The beginning and the end of a line that is too long. */
 function clipped(line: string, width: number): string {
   if (line.length <= width) return line;
   const tail = Math.floor(Math.max(0, width - 1) / 4);

@@ -1,8 +1,8 @@
-/** Beyond this, counting every token takes longer than a turn should. */
+/** Counting the tokens of a longer text takes too long for a turn: about 0.2 s for each MB. */
 const COUNTED_WHOLE = 512 * 1024;
 const SAMPLE_LENGTH = 8 * 1024;
 const SAMPLES = 32;
-/** How far a sample may stretch to end with a line. */
+/** How far a sample may extend to end at a line break. */
 const LINE_SEARCH = 1024;
 
 /** The tokenizer merges within such a run, in time that grows with the square of its length. */
@@ -16,7 +16,7 @@ const LONG_RUN = new RegExp(
 
 export interface TokenCount {
   readonly tokens: number;
-  /** The text was too long, or had too long a run of one kind, to be counted as it stands. */
+  /** The text was too long, or had too long a run of one kind of character, to be counted exactly. */
   readonly isEstimate: boolean;
 }
 
@@ -28,10 +28,10 @@ export interface Tokenizer {
   cut(text: string, tokens: number): string;
 }
 
-/** The tables take a moment to load, so they come with the first use. */
+/** Loads the tables on first use: they are slow to load. */
 export async function loadTokenizer(): Promise<Tokenizer> {
   const { countTokens } = await import("gpt-tokenizer/encoding/o200k_base");
-  // What looks like a special token is text here.
+  // Special tokens count as ordinary text.
   const plain = { allowedSpecial: new Set<string>(), disallowedSpecial: new Set<string>() };
   return new BytePairs((text) => countTokens(text, plain));
 }
@@ -80,7 +80,6 @@ class BytePairs implements Tokenizer {
   }
 }
 
-/** Spread over the whole text, each ending with a line where one ends nearby. */
 function* samplesOf(text: string): Generator<string> {
   const stride = Math.floor((text.length - SAMPLE_LENGTH) / (SAMPLES - 1));
   for (let number = 0; number < SAMPLES; number += 1) {

@@ -51,15 +51,8 @@ describe("rendering", () => {
     expect(plain.render(rows(5))).toMatchObject({ text: JSON.stringify(rows(5)), format: "json" });
   });
 
-  it("measures a large value on a sample, and comes close", () => {
-    const { text, format, tokens, isEstimate } = renderer.render(rows(2_000));
-    expect({ format, isEstimate }).toEqual({ format: "toon", isEstimate: true });
-    const counted = tokenizer.count(text).tokens;
-    expect(Math.abs(tokens - counted) / counted).toBeLessThan(0.1);
-    expect(decode(text)).toEqual(rows(2_000));
-  });
-
-  it("is not led astray by a sample that looks more regular than the rest", () => {
+  it("compares large values as a whole", () => {
+    expect(renderer.render(rows(2_000))).toMatchObject({ format: "toon", isEstimate: false });
     const value = Array.from({ length: 2_400 }, (_, number) =>
       number % 100 === 0
         ? { alpha: number, beta: "x", gamma: true }
