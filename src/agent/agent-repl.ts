@@ -25,8 +25,8 @@ import {
   readRecord,
   unpackVariables,
 } from "./record.js";
-import { coverCalls, coverFindings, coverVariables } from "./redaction/redact-report.js";
-import type { Found } from "./redaction/redactor.js";
+import { redactCalls, redactFindings, redactVariables } from "./redaction/redact-report.js";
+import type { SecretCounts } from "./redaction/redactor.js";
 import { ResearchContext, type ResearchOptions } from "./research/context.js";
 import { ExplorationLog } from "./research/exploration.js";
 import { AgentSession } from "./session.js";
@@ -57,7 +57,7 @@ export interface AgentTurn {
   readonly final: FinalAnswer | undefined;
   readonly spilled: Spilled | undefined;
   /** Secrets that were taken out, by category. */
-  readonly redacted: Found;
+  readonly redacted: SecretCounts;
   readonly calls: readonly AgentCall[];
   readonly findings: readonly Finding[];
   /** Whether it answers only with constants that were written before their author saw any output. */
@@ -191,7 +191,7 @@ export class AgentRepl implements AsyncDisposable {
     const { text, spilled, redacted } = observed;
     const lacking = spilled === undefined ? undefined : await this.#share(spilled);
     const { calls = [], omitted = 0, findings = [] } = execution.agent ?? {};
-    const shown = await coverCalls(calls, (one) => this.#spill.redact(one));
+    const shown = await redactCalls(calls, (one) => this.#spill.redact(one));
     this.#exploration.add(number, shown, omitted);
     this.#research.record(shown);
     this.#research.found(findings);
@@ -255,8 +255,8 @@ export class AgentRepl implements AsyncDisposable {
       const redact = (text: string) => this.#spill.redact(text);
       return describeState({
         turn: this.#turn,
-        variables: await coverVariables(await this.#ownVariables(), redact),
-        findings: await coverFindings(this.#findings, redact),
+        variables: await redactVariables(await this.#ownVariables(), redact),
+        findings: await redactFindings(this.#findings, redact),
         tree: this.#research.render(),
         notice,
       });

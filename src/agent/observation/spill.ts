@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CellarError, describeError } from "../../errors.js";
-import { type Found, type RedactionOptions, Redactor } from "../redaction/redactor.js";
+import { type RedactionOptions, Redactor, type SecretCounts } from "../redaction/redactor.js";
 import { SpillFolder, type Stored } from "./spill-folder.js";
 import {
   countLines,
@@ -45,7 +45,7 @@ export interface Observation {
   readonly text: string;
   /** Set when the output was too long to show. */
   readonly spilled: Spilled | undefined;
-  readonly redacted: Found;
+  readonly redacted: SecretCounts;
 }
 
 export interface Spilled {
@@ -159,7 +159,11 @@ export class Spill {
   }
 }
 
-function header(turn: number, { lines, characters, summary }: Spilled, redacted: Found): string {
+function header(
+  turn: number,
+  { lines, characters, summary }: Spilled,
+  redacted: SecretCounts,
+): string {
   const secrets = Object.values(redacted).reduce((sum, count) => sum + count, 0);
   const parts = [
     `turn ${turn} printed ${figure(characters)} characters in ${figure(lines)} lines, too long to show`,

@@ -2,54 +2,45 @@ import type { AgentCall, Finding, Variable } from "../../protocol/messages.js";
 
 const MOST_ARGUMENTS = 16;
 const LONGEST_NAME = 64;
-/** What a session tells is shorter; what a cell made up may be anything. */
+/** The runner sends less; a forged report may hold anything. */
 const LONGEST_TEXT = 500;
 
-/** Takes the secrets out of a text. */
 export type Redact = (text: string) => Promise<string>;
 
-type Plain = string | number | boolean | null;
-
-/** Calls as they are kept and shown: without secrets, and bounded whatever their session said. */
-export function coverCalls(
-  calls: readonly AgentCall[],
-  redact: Redact,
-): Promise<readonly AgentCall[]> {
+/** Calls without secrets and within limits, whatever the session sent. */
+export function redactCalls(calls: readonly AgentCall[], redact: Redact): Promise<AgentCall[]> {
   return Promise.all(
     calls.map(async (call) => ({
       ...call,
       name: call.name.slice(0, LONGEST_NAME),
-      arguments: await coverArguments(call.arguments, redact),
-      preview: await covered(call.preview, redact),
-      error: call.error === null ? null : await covered(call.error, redact),
+      arguments: await redactArguments(call.arguments, redact),
+      preview: await bounded(call.preview, redact),
+      error: call.error === null ? null : await bounded(call.error, redact),
     })),
   );
 }
 
-async function coverArguments(
+async function redactArguments(
   given: AgentCall["arguments"],
   redact: Redact,
-): Promise<Record<string, Plain>> {
-  const kept: [string, Plain][] = [];
-  for (const [name, value] of Object.entries(given).slice(0, MOST_ARGUMENTS)) {
-    const isText = typeof value !== "number" && typeof value !== "boolean" && value !== null;
-    const text = typeof value === "string" ? value : typeof value;
-    kept.push([name.slice(0, LONGEST_NAME), isText ? await covered(text, redact) : value]);
-  }
-  return Object.fromEntries(kept);
+): Promise<AgentCall["arguments"]> {
+  const kept = Object.entries(given).slice(0, MOST_ARGUMENTS);
+  const redacted = kept.map(async ([name, value]) => {
+    const shown = typeof value === "object" && value !== null ? "object" : value;
+    const text = typeof shown === "string" ? await bounded(shown, redact) : shown;
+    return [name.slice(0, LONGEST_NAME), text];
+  });
+  return Object.fromEntries(await Promise.all(redacted));
 }
 
-export function coverVariables(
+export function redactVariables(
   variables: readonly Variable[],
   redact: Redact,
-): Promise<readonly Variable[]> {
+): Promise<Variable[]> {
   return Promise.all(variables.map(async (one) => ({ ...one, text: await redact(one.text) })));
 }
 
-export function coverFindings(
-  findings: readonly Finding[],
-  redact: Redact,
-): Promise<readonly Finding[]> {
+export function redactFindings(findings: readonly Finding[], redact: Redact): Promise<Finding[]> {
   return Promise.all(
     findings.map(async (one) => ({
       ...one,
@@ -59,7 +50,7 @@ export function coverFindings(
   );
 }
 
-/** Only then cut: half of a secret would not be known as one. */
-async function covered(text: string, redact: Redact): Promise<string> {
+/** Redacts before it cuts: half of a secret would not be recognised. */
+async function bounded(text: string, redact: Redact): Promise<string> {
   return (await redact(text)).slice(0, LONGEST_TEXT);
 }

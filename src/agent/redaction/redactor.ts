@@ -2,43 +2,47 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { CellarError } from "../../errors.js";
 import { LONGEST_SECRET, LOOK_BACK, SECRET_CATEGORIES, SECRET_RULES } from "./rules.js";
 
-/** Between parts of this size others get their turn. */
+/** After each part of this size the event loop gets a turn. */
 const PART_LENGTH = 256 * 1024;
 
-/** How many secrets of which category were replaced. */
-export type Found = Readonly<Record<string, number>>;
+/** How many secrets were replaced, by category. */
+export type SecretCounts = Readonly<Record<string, number>>;
 
 export interface Redaction {
   readonly text: string;
-  readonly found: Found;
+  readonly found: SecretCounts;
 }
 
 export interface RedactionOptions {
-  /** Categories that are left as they are. */
+  /** Categories that are not redacted. */
   readonly except?: readonly string[] | undefined;
 }
 
 interface Span {
   readonly start: number;
-  readonly end: number;
-  /** The place of its rule: of two that overlap, the lower one gives the name. */
-  readonly rank: number;
+  end: number;
+  /** The index of its rule: where two overlap, the lower one names the category. */
+  rank: number;
 }
 
-/** Takes out what looks like a secret, before a text is written or shown. */
+/** Replaces whatever looks like a secret before a text is written or shown. */
 export class Redactor {
   readonly #rules: readonly { readonly pattern: RegExp; readonly rank: number }[];
 
   constructor({ except = [] }: RedactionOptions = {}) {
     const unknown = except.filter((name) => !SECRET_CATEGORIES.includes(name));
     if (unknown.length > 0) {
-      throw new CellarError("INVALID_CONFIG", `no secrets are called ${unknown.join(", ")}`, {
-        remedy: `There are: ${SECRET_CATEGORIES.join(", ")}.`,
-      });
+      throw new CellarError(
+        "INVALID_CONFIG",
+        `unknown categories in redact.except: ${unknown.join(", ")}`,
+        {
+          remedy: `Known categories: ${SECRET_CATEGORIES.join(", ")}.`,
+        },
+      );
     }
-    this.#rules = SECRET_RULES.map(({ category, pattern }, rank) => ({ category, pattern, rank }))
-      .filter(({ category }) => !except.includes(category))
-      .map(({ pattern, rank }) => ({ pattern: new RegExp(pattern), rank }));
+    this.#rules = SECRET_RULES.flatMap(({ category, pattern }, rank) =>
+      except.includes(category) ? [] : [{ pattern: new RegExp(pattern), rank }],
+    );
   }
 
   async redact(text: string, signal?: AbortSignal): Promise<Redaction> {
@@ -51,7 +55,7 @@ export class Redactor {
     return replace(text, merge(spans));
   }
 
-  /** Matches that begin in the part from `start` on; they may end behind it. */
+  /** Matches that begin in the part at `start`; they may end beyond it. */
   #search(text: string, start: number): Span[] {
     const offset = Math.max(0, start - LOOK_BACK);
     const limit = start + PART_LENGTH;
@@ -70,16 +74,15 @@ export class Redactor {
   }
 }
 
-/** Overlapping finds become one, so that none of them shows a part of another. */
+/** Overlapping matches become one, so that no part of a secret remains. */
 function merge(spans: Span[]): Span[] {
   const merged: Span[] = [];
   for (const span of spans.sort((a, b) => a.start - b.start || a.rank - b.rank)) {
     const last = merged.at(-1);
-    if (last === undefined || span.start >= last.end) {
-      merged.push(span);
-    } else {
-      const end = Math.max(last.end, span.end);
-      merged[merged.length - 1] = { ...last, end, rank: Math.min(last.rank, span.rank) };
+    if (last === undefined || span.start >= last.end) merged.push({ ...span });
+    else {
+      last.end = Math.max(last.end, span.end);
+      last.rank = Math.min(last.rank, span.rank);
     }
   }
   return merged;

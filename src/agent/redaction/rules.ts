@@ -1,23 +1,20 @@
 export interface SecretRule {
-  /** As it stands in `[redacted: …]` and in the counts. */
   readonly category: string;
-  /** Group 1, where there is one, comes before the secret and stays. */
+  /** What group 1 matches comes before the secret and stays. */
   readonly pattern: RegExp;
 }
 
-/** No match is longer. */
+/** The longest match of any rule. */
 export const LONGEST_SECRET = 64 * 1024;
-/** How far back a pattern looks from where it starts. */
+/** The longest look-behind of any rule. */
 export const LOOK_BACK = 16;
 
-/*
- * Linear time, whatever the text: each repetition is bounded and holds no other one, and a match
- * starts at the edge of a word or with fixed letters, from where it reads a few runs once.
- */
+// Rules take linear time on any text: repetitions are bounded and not nested, and a match starts
+// at the edge of a word or with fixed letters.
 const EDGE = "(?<![\\w-])";
 const END = "(?![\\w-])";
 
-/** A token that is known by how it begins. */
+/** A token with a known beginning. */
 function known(...bodies: string[]): RegExp {
   return new RegExp(`${EDGE}(?:${bodies.join("|")})`, "g");
 }
@@ -25,7 +22,7 @@ function known(...bodies: string[]): RegExp {
 const QUOTE = "[\"']";
 const MAYBE_QUOTE = `${QUOTE}?`;
 
-/** What is given to a name. */
+/** A value assigned to a name. */
 function given(names: string, quote: string, value: string): RegExp {
   const equals = `${MAYBE_QUOTE}[ \\t]{0,8}(?:=>|:=|=|:)[ \\t]{0,8}`;
   return new RegExp(`((?:${names})${equals}${quote})${value}`, "gi");
@@ -38,12 +35,12 @@ function variable(names: string, value: string): RegExp {
 const PEM = "[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----";
 const LINE_BREAK = "(?:\\\\[rn]|[ \\t\\r\\n])";
 
-/** What is put in for a secret, or names it, is none. */
+/** Not a placeholder or a reference such as `${NAME}`. */
 const NO_STAND_IN = "(?![${<%*\\[])";
 const HAS_DIGIT = "(?=[A-Za-z_.~!@#%^*+/=|?-]{0,200}\\d)";
 const SIGN = "A-Za-z0-9_.~!@#%^*+/=|?-";
 
-/** Not a call or an index, unless it is too long to be one: then it need not be read again. */
+/** Not a call or an index, which are always shorter than 64 characters. */
 function value(least: number): string {
   return `(?:[${SIGN}]{64,16384}|[${SIGN}]{${least},63}(?![(\\[{${SIGN}]))`;
 }
@@ -65,14 +62,14 @@ const SECRET_NAMES =
   "secret|(?:secret|api|access|private|auth|encryption|signing)[_-]?key|client[_-]?secret|" +
   "(?<!page|next|page[_-]|next[_-])token";
 
-/** Special ones first: what several of them find is called by the first. */
+/** Specific rules first: the first of several that match names the category. */
 export const SECRET_RULES: readonly SecretRule[] = [
   {
     category: "private-key",
     pattern: new RegExp(`-----BEGIN ${PEM}(?:[^-]|-(?!----)){1,32768}-----END ${PEM}`, "g"),
   },
   {
-    // Its end may have been cut off.
+    // Cut off before its END line.
     category: "private-key",
     pattern: new RegExp(
       `-----BEGIN ${PEM}${LINE_BREAK}{1,8}[A-Za-z0-9+/=]{40}[A-Za-z0-9+/=\\\\\\s]{0,32768}`,

@@ -22,7 +22,7 @@ const COMMON = [
 /** Works without a model and a network: texts are alike when they share words or parts of words. */
 export class LexicalEmbedder implements Embedder {
   readonly name = "lexical";
-  /** Found by `npm run calibrate`; a test finds it again. */
+  /** SecretCounts by `npm run calibrate`; a test finds it again. */
   readonly threshold = 0.419;
   readonly #common = new Set(COMMON.split(" "));
 

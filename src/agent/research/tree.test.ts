@@ -56,7 +56,7 @@ describe("the tree", () => {
     const nodes = [
       node("G1", [], {
         query: "grep(pattern='error')",
-        summary: "Found 3 matches in log file...",
+        summary: "SecretCounts 3 matches in log file...",
         status: "analyzed",
       }),
       node("P1", ["G1"], {
@@ -72,7 +72,7 @@ describe("the tree", () => {
         "Progress: 1 analyzed, 1 pending, 1 stale",
         "",
         "[+] G1: grep(pattern='error')",
-        "    -> Found 3 matches in log file...",
+        "    -> SecretCounts 3 matches in log file...",
         "  [?] P1: peek(n=100)",
         "      -> Error at line 42: connection timeout...",
         "      refs: G1",
