@@ -166,7 +166,7 @@ describe("too many calls", () => {
 
 describe("bounds", () => {
   it.each([0, 1.5, Number.NaN, 10_001])("are not %d", (maxNodes) => {
-    expect(() => new ResearchContext({ maxNodes })).toThrow("maxNodes must be a whole number");
+    expect(() => new ResearchContext({ maxNodes })).toThrow("maxNodes must be an integer");
   });
 });
 
@@ -250,7 +250,7 @@ describe("semantic references", () => {
   ])("are given up when the embedder gives %s vectors", async (_, embed) => {
     const research = new ResearchContext({ embedder: { name: "mine", threshold: 0.5, embed } });
     research.record([call("P1"), call("P2")]);
-    expect((await research.relate()).notice).toContain("do not fit together");
+    expect((await research.relate()).notice).toContain("differ in number or length");
   });
 
   it("are looked for again after the caller gave up", async () => {

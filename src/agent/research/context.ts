@@ -27,22 +27,22 @@ import {
   readRecord,
 } from "./record.js";
 import { citedIn, mentionedIn } from "./references.js";
-import { Likeness, type Related } from "./similarity.js";
+import { type Related, SimilarityIndex } from "./similarity.js";
 import { renderTree, TREE_LIMITS, type TreeLimits } from "./tree.js";
 
-/** Prompts are words of the model, patterns and paths are not. */
+/** Prompts are the model's own words; patterns and paths are not. */
 const PROMPTED = functionsOf("delegate").map(prefixOf);
 
 export interface ResearchOptions {
-  /** Whether calls about the same subject are found. */
+  /** Whether to look for calls about the same subject. */
   readonly useSemantic?: boolean | undefined;
-  /** That of the embedder where nothing else is said. */
+  /** Default: that of the embedder. */
   readonly semanticThreshold?: number | undefined;
-  /** The built-in lexical one where none is given. */
+  /** Default: `LexicalEmbedder`. */
   readonly embedder?: Embedder | undefined;
-  /** Calls that are kept. */
+  /** How many calls are kept. */
   readonly maxNodes?: number | undefined;
-  /** Turns after which a result that nobody used is stale. */
+  /** Turns after which an unused result is stale. */
   readonly staleAfterTurns?: number | undefined;
   readonly tree?: Partial<TreeLimits> | undefined;
 }
@@ -58,18 +58,18 @@ const RESEARCH_OPTIONS: OptionNames<ResearchOptions> = {
 
 export interface Recorded {
   readonly added: readonly string[];
-  /** Ids of calls that were not taken: no id at all, or one that is there already. */
+  /** Ids of calls that were not added: invalid ids, and ids that exist already. */
   readonly refused: readonly string[];
 }
 
-/** What an agent looked at, what led to what, and what it has not looked into yet. */
+/** The calls of an agent, what led to what, and which results it has not used yet. */
 export class ResearchContext {
   readonly #entries = new Map<string, ResearchEntry>();
   readonly #byKey = new Map<string, string>();
   readonly #counters = new Map<string, number>();
   #collapsed = nothingCollapsed();
   #turn = 0;
-  #likeness: Likeness | undefined;
+  #similarity: SimilarityIndex | undefined;
   #relating: Promise<unknown> = Promise.resolve();
   readonly #maxNodes: number;
   readonly #staleAfterTurns: number;
@@ -80,7 +80,10 @@ export class ResearchContext {
     checkNames("ResearchContext", options, RESEARCH_OPTIONS);
     if (options.useSemantic !== false) {
       const { embedder = new LexicalEmbedder() } = options;
-      this.#likeness = new Likeness(embedder, options.semanticThreshold ?? embedder.threshold);
+      this.#similarity = new SimilarityIndex(
+        embedder,
+        options.semanticThreshold ?? embedder.threshold,
+      );
     }
     this.#maxNodes = whole("maxNodes", options.maxNodes ?? 100);
     this.#staleAfterTurns = whole("staleAfterTurns", options.staleAfterTurns ?? 10);
@@ -102,20 +105,20 @@ export class ResearchContext {
     return research;
   }
 
-  /** Begins the next turn with what the model wrote: results that it names were looked into. */
+  /** Begins the next turn; results that the model's text names count as used. */
   beginTurn(text = ""): void {
     this.#turn += 1;
     for (const id of mentionedIn(text)) this.#use(id);
   }
 
-  /** A result that a finding names as its source, or cites, was looked into. */
+  /** Results that a finding names as its source, or cites, count as used. */
   found(findings: readonly Pick<Finding, "text" | "source">[]): void {
     for (const { text, source } of findings) {
       for (const id of [...mentionedIn(source ?? ""), ...citedIn(text)]) this.#use(id);
     }
   }
 
-  /** Takes the calls of a turn, in their order. They come out of a sandbox: any may be made up. */
+  /** Adds the calls of a turn in order. They come from a sandbox, so any of them may be forged. */
   record(calls: readonly TrackedCall[]): Recorded {
     const added: string[] = [];
     const refused: string[] = [];
@@ -125,14 +128,14 @@ export class ResearchContext {
         refused.push(id.slice(0, MAX_NAME));
         continue;
       }
-      this.#take(id, call);
+      this.#addCall(id, call);
       added.push(id);
     }
     this.#collapse();
     return { added, refused };
   }
 
-  #take(id: string, call: TrackedCall): void {
+  #addCall(id: string, call: TrackedCall): void {
     const { prefix, number } = splitId(id);
     this.#count(prefix, number);
     const parents = [...new Set(call.parents)].filter(
@@ -182,7 +185,7 @@ export class ResearchContext {
     return `${prefix}${(this.#counters.get(prefix) ?? 0) + 1}`;
   }
 
-  /** The oldest stale call goes first, and where none is stale the oldest. */
+  /** Drops the oldest stale call; if none is stale, the oldest. */
   #collapse(): void {
     while (this.#entries.size > this.#maxNodes) {
       const entries = [...this.#entries.values()];
@@ -200,13 +203,13 @@ export class ResearchContext {
     return this.#turn - turn >= this.#staleAfterTurns ? "stale" : "pending";
   }
 
-  /** Finds earlier calls about the same subject; may be left running while the agent goes on. */
+  /** Finds earlier calls about the same subject. The agent need not wait for it. */
   async relate(signal?: AbortSignal): Promise<Related> {
-    const related = this.#relating.then(() => this.#likeness?.relate(this.#entries, signal));
+    const related = this.#relating.then(() => this.#similarity?.relate(this.#entries, signal));
     this.#relating = related.catch(() => undefined);
     const { added, notice } = (await related) ?? { added: 0 };
     if (notice === undefined) return { added };
-    this.#likeness = undefined;
+    this.#similarity = undefined;
     return { added, notice };
   }
 
@@ -216,20 +219,13 @@ export class ResearchContext {
   }
 
   get nodes(): readonly ResearchNode[] {
-    return [...this.#entries.values()].map((entry) => ({
-      id: entry.id,
-      name: entry.name,
-      query: entry.query,
-      summary: entry.summary,
-      turn: entry.turn,
-      parents: entry.parents,
-      refs: entry.refs,
-      semanticRefs: entry.semanticRefs ?? [],
-      status: this.#statusOf(entry),
-    }));
+    return [...this.#entries.values()].map((entry) => {
+      const { key: _, isUsed: __, supersededBy: ___, ...node } = entry;
+      return { ...node, semanticRefs: node.semanticRefs ?? [], status: this.#statusOf(entry) };
+    });
   }
 
-  /** The block for the prompt; none before the third call. */
+  /** The block for the prompt; undefined before the third call. */
   render(): string | undefined {
     return renderTree(this.nodes, this.#collapsed, this.#tree);
   }
@@ -242,7 +238,7 @@ export class ResearchContext {
     this.#turn = 0;
   }
 
-  /** Plain data, good for `fromJSON`. Vectors are left out and made again when they are needed. */
+  /** Plain data for `fromJSON`, without vectors: those are computed again when needed. */
   toJSON(): ResearchRecord {
     return structuredClone({
       version: RECORD_VERSION,
@@ -256,5 +252,6 @@ export class ResearchContext {
 
 function whole(name: string, value: number): number {
   if (Number.isInteger(value) && value >= 1 && value <= MOST_NODES) return value;
-  throw new CellarError("INVALID_CONFIG", `${name} must be a whole number from 1 to ${MOST_NODES}`);
+  const message = `${name} must be an integer from 1 to ${MOST_NODES}, not ${value}`;
+  throw new CellarError("INVALID_CONFIG", message);
 }

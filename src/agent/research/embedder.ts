@@ -1,13 +1,13 @@
-/** Turns texts into vectors whose angles tell how much the texts have in common. */
+/** Turns texts into vectors whose cosine tells how similar the texts are. */
 export interface Embedder {
   readonly name: string;
-  /** Two texts belong together from this cosine on. It differs from model to model. */
+  /** The cosine from which on two texts are about the same subject. It differs between models. */
   readonly threshold: number;
-  /** One vector for each text, in their order and all of one length. */
+  /** One vector for each text, in the same order, all of the same length. */
   embed(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]>;
 }
 
-/** Between -1 and 1; 0 where one of them is all zeros. */
+/** Between -1 and 1; 0 if one of the vectors is zero. */
 export function cosine(one: Float32Array, other: Float32Array): number {
   let product = 0;
   let oneSquared = 0;

@@ -129,6 +129,6 @@ describe("the record", () => {
     ["with more than it knows", { strategy: "scan" }],
   ])("is refused %s", (_, change) => {
     const record = { ...logOf("peek").toJSON(), ...change };
-    expect(() => ExplorationLog.fromJSON(record)).toThrow(/no exploration log of version 1/);
+    expect(() => ExplorationLog.fromJSON(record)).toThrow(/not an exploration log of version 1/);
   });
 });

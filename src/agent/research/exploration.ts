@@ -7,7 +7,7 @@ import { loadTokenizer, type Tokenizer } from "../observation/tokens.js";
 const VERSION = 1;
 /** Older calls are only counted. */
 const KEPT_CALLS = 5_000;
-/** More than there are functions; names come out of a sandbox. */
+/** More than there are functions; names come from a sandbox. */
 const KEPT_NAMES = 100;
 
 const countSchema = z.int().min(0);
@@ -18,9 +18,9 @@ export type LoggedCall = z.infer<typeof loggedCallSchema>;
 const recordSchema = z.strictObject({
   version: z.literal(VERSION),
   calls: z.array(loggedCallSchema).max(KEPT_CALLS),
-  /** How often each function was called without failing, as far as it was reported. */
+  /** Reported calls of each function that did not fail. */
   counts: z.record(agentCallSchema.shape.name, countSchema),
-  /** Calls that are not kept, or were never reported one by one. */
+  /** Calls that are no longer kept, or were only counted. */
   omitted: countSchema,
   answer: z.string().nullable(),
 });
@@ -30,11 +30,11 @@ export const STRATEGIES = ["none", "delegated", "search", "scan", "mixed"] as co
 export type Strategy = (typeof STRATEGIES)[number];
 
 export interface MeasuredCall extends LoggedCall {
-  /** Of the whole result, as many as its beginning lets expect. */
+  /** Of the whole result, estimated from its beginning. */
   readonly tokens: number;
 }
 
-/** A finished exploration with its figures, to learn from. */
+/** A log with its statistics. */
 export interface ExplorationExport {
   readonly version: typeof VERSION;
   readonly encoding: Tokenizer["encoding"];
@@ -43,24 +43,24 @@ export interface ExplorationExport {
   readonly calls: readonly MeasuredCall[];
   readonly omitted: number;
   readonly explorationTokens: number;
-  /** Null while there is no answer. */
+  /** Null without an answer. */
   readonly answerTokens: number | null;
-  /** Tokens of the answer for each one explored; null where there is no answer or nothing explored. */
+  /** `answerTokens / explorationTokens`; null without an answer or without exploration. */
   readonly tokenEfficiency: number | null;
 }
 
 const DELEGATING = functionsOf("delegate");
 const NOT_EXPLORING = functionsOf("measure", "note", "answer");
 
-/** What an agent called to find its answer. */
+/** The calls with which an agent found its answer. */
 export class ExplorationLog {
   #calls: LoggedCall[] = [];
   readonly #counts = new Map<string, number>();
   #omitted = 0;
-  /** The text of the final answer, once there is one. */
+  /** The text of the final answer. */
   answer: string | undefined;
 
-  /** `omitted` calls of that turn were too many to be reported one by one. */
+  /** `omitted` calls of the turn were counted, but not reported one by one. */
   add(turn: number, calls: readonly AgentCall[], omitted = 0): void {
     for (const call of calls) {
       this.#calls.push({ ...call, turn });
@@ -116,11 +116,9 @@ export class ExplorationLog {
   static fromJSON(record: unknown): ExplorationLog {
     const parsed = recordSchema.safeParse(record);
     if (!parsed.success) {
-      throw new CellarError(
-        "STATE_REFUSED",
-        `This is no exploration log of version ${VERSION}: ${z.prettifyError(parsed.error)}`,
-        { remedy: "read it with the version of Cellar that wrote it" },
-      );
+      const message = `not an exploration log of version ${VERSION}: ${z.prettifyError(parsed.error)}`;
+      const remedy = "Read it with the version of Cellar that wrote it.";
+      throw new CellarError("STATE_REFUSED", message, { remedy });
     }
     const log = new ExplorationLog();
     log.#calls = parsed.data.calls;
@@ -131,7 +129,6 @@ export class ExplorationLog {
   }
 }
 
-/** The first that fits: none, delegated, search, scan, and mixed for all that is left. */
 export function strategyOf(counts: Readonly<Record<string, number>>): Strategy {
   const names = Object.keys(counts).filter(
     (name) => (counts[name] ?? 0) > 0 && !NOT_EXPLORING.includes(name),

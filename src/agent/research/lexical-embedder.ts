@@ -2,15 +2,13 @@ import type { Embedder } from "./embedder.js";
 
 const DIMENSIONS = 1024;
 const MAX_CHARACTERS = 8192;
-/** Pieces of words are there for other forms of the word. */
+/** Parts of words match other forms of a word. */
 const GRAM = 4;
-/** Where there are no spaces between words, pieces are all there is. */
+/** For scripts without spaces between words. */
 const SHORT_GRAM = 2;
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
-/** All pieces of a word together count as much as the word. */
-const GRAM_SHARE = 1;
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
-/** What calls and English say all the time tells nothing about a subject. */
+/** Words that say nothing about a subject. */
 const COMMON = [
   "a an and are as at be because been by can could do each for from had has have he her his",
   "if in into is it its may more most must no not of on or our out over shall she so than",
@@ -19,7 +17,7 @@ const COMMON = [
   "list match matches none null py return self todo true txt",
 ].join(" ");
 
-/** Works without a model and a network: texts are alike when they share words or parts of words. */
+/** Needs no model and no network: texts are similar if they share words or parts of words. */
 export class LexicalEmbedder implements Embedder {
   readonly name = "lexical";
   /** SecretCounts by `npm run calibrate`; a test finds it again. */
@@ -50,24 +48,25 @@ export class LexicalEmbedder implements Embedder {
     if (isSpaced) put(vector, hashOf(marked, 0, marked.length), weight);
     if (isSpaced && word.length < gram) return;
     const grams = marked.length - gram + 1;
-    const share = (GRAM_SHARE * weight) / Math.sqrt(grams);
+    // All parts of a word together weigh as much as the word.
+    const share = weight / Math.sqrt(grams);
     for (let start = 0; start < grams; start++) put(vector, hashOf(marked, start, gram), share);
   }
 
-  /** In place of counting documents: long words and numbers are rare, short and common ones are not. */
+  /** Instead of document frequencies: long words are rare, short and common ones are not. */
   #weight(word: string): number {
     if (this.#common.has(word)) return 0.1;
     return Math.min(1, 0.3 + 0.12 * word.length);
   }
 }
 
-/** Half of the features count down, so that two that meet in one place rather cancel out. */
+/** Half of the features are negative, so that collisions tend to cancel out. */
 function put(vector: Float32Array, hash: number, weight: number): void {
   const place = hash % DIMENSIONS;
   vector[place] = (vector[place] ?? 0) + (hash >= 0x8000_0000 ? -weight : weight);
 }
 
-/** FNV-1a with a last stir, as its low bits alone are poor. */
+/** FNV-1a with a finaliser, as its low bits are poorly mixed. */
 function hashOf(text: string, start: number, length: number): number {
   let hash = 0x811c9dc5;
   for (let index = start; index < start + length; index++) {

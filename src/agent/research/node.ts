@@ -1,19 +1,20 @@
 import { createHash } from "node:crypto";
 import { CALL_PREFIXES, OTHER_PREFIX, RESERVED_PREFIXES } from "../../protocol/agent/functions.js";
+import { wholeCharacters } from "../observation/tokens.js";
 
 export const STATUSES = ["analyzed", "pending", "stale"] as const;
 export type NodeStatus = (typeof STATUSES)[number];
 
-/** One call of a tool, as the tree shows it. */
+/** One call, as the tree shows it. */
 export interface ResearchNode {
   readonly id: string;
   readonly name: string;
   readonly query: string;
   readonly summary: string;
   readonly turn: number;
-  /** The calls whose results went into this one. */
+  /** Calls whose results this one was made from. */
   readonly parents: readonly string[];
-  /** The calls that its text names. */
+  /** Calls that its text names. */
   readonly refs: readonly string[];
   /** Earlier calls about the same subject. */
   readonly semanticRefs: readonly string[];
@@ -22,11 +23,11 @@ export interface ResearchNode {
 
 /** A call as the session reports it. */
 export interface TrackedCall {
-  /** Given by the session; without it the tracker counts by itself. */
+  /** Without one, the tracker numbers the call itself. */
   readonly id?: string | undefined;
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
-  /** The beginning of the result, with an ellipsis where there is more. */
+  /** The beginning of the result, ending with an ellipsis if there is more. */
   readonly preview: string;
   readonly parents?: readonly string[] | undefined;
   readonly error?: string | null | undefined;
@@ -37,10 +38,10 @@ export const MAX_SUMMARY = 200;
 export const MAX_NAME = 40;
 const MAX_DEPTH = 8;
 const MAX_ITEMS = 20;
-/** More than is ever shown of one text. */
+/** More than is shown of any text. */
 const MAX_READ = 4096;
 
-/** By names in lower case: who records calls of a `tool` means `TOOL`. */
+/** By lower-case name. */
 const PREFIXES: ReadonlyMap<string, string> = new Map(
   Object.entries({ ...CALL_PREFIXES, ...RESERVED_PREFIXES }).map(([name, prefix]) => [
     name.toLowerCase(),
@@ -48,13 +49,12 @@ const PREFIXES: ReadonlyMap<string, string> = new Map(
   ]),
 );
 
-/** An id and nothing else, as the source of a pattern. */
 export const ID_SOURCE = `(?:${[...new Set([...PREFIXES.values(), OTHER_PREFIX])]
   .sort((one, other) => other.length - one.length || (one < other ? -1 : 1))
   .join("|")})[1-9][0-9]{0,8}`;
 const ID = new RegExp(`^${ID_SOURCE}$`);
 const CUT = /(?:…|\.\.\.)$/;
-/** How a session tells a list among the arguments. */
+/** How a session reports a list among the arguments. */
 const COUNTED = /^[0-9,]+ items$/;
 const BREAKS =
   /[\p{Cc}\p{Cs}\p{Z}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb]+/gu;
@@ -72,7 +72,7 @@ export function splitId(id: string): { prefix: string; number: number } {
   return { prefix: id.slice(0, digits), number: Number(id.slice(digits)) };
 }
 
-/** `grep(pattern='error')`, as it stands in Python, on one line. */
+/** The call as Python code on one line: `grep(pattern='error')`. */
 export function queryOf({ name, arguments: given }: TrackedCall): string {
   const parts: string[] = [];
   let length = 0;
@@ -83,7 +83,7 @@ export function queryOf({ name, arguments: given }: TrackedCall): string {
     parts.push(part);
   }
   const text = oneLine(`${name.slice(0, MAX_NAME)}(${parts.join(", ")})`);
-  return text.length <= MAX_QUERY ? text : `${withoutHalf(text.slice(0, MAX_QUERY - 3))}...`;
+  return text.length <= MAX_QUERY ? text : `${wholeCharacters(text.slice(0, MAX_QUERY - 3))}...`;
 }
 
 export function summaryOf({ preview, error }: TrackedCall): string {
@@ -92,25 +92,19 @@ export function summaryOf({ preview, error }: TrackedCall): string {
   return cut(shown, MAX_SUMMARY, shown === preview);
 }
 
-/** Cut at the end of a word, with dots where there is more. */
+/** Cut at the end of a word if one is near, with dots where something is missing. */
 export function cut(text: string, limit: number, isWhole = true): string {
   const line = oneLine(text);
   if (isWhole && line.length <= limit) return line;
-  const room = limit - 3;
-  if (line.length <= room) return `${line}...`;
-  const space = line.lastIndexOf(" ", room);
-  // One word that fills the line has no better place to be cut.
-  const end = space > room / 2 ? space : room;
-  return `${withoutHalf(line.slice(0, end)).trimEnd()}...`;
+  const most = limit - 3;
+  if (line.length <= most) return `${line}...`;
+  const space = line.lastIndexOf(" ", most);
+  return `${wholeCharacters(line.slice(0, space > most / 2 ? space : most)).trimEnd()}...`;
 }
 
-/** A line that cannot pass for two lines of the tree. */
+/** One line: text from the sandbox must not look like another line of the tree. */
 function oneLine(text: string): string {
   return text.slice(0, MAX_READ).replace(BREAKS, " ").trim();
-}
-
-function withoutHalf(text: string): string {
-  return text.isWellFormed() ? text : text.slice(0, -1);
 }
 
 function pythonText(value: unknown, depth = 0): string {
@@ -135,7 +129,7 @@ function quoted(text: string): string {
   return `${quote}${quote === "'" ? escaped.replaceAll("'", "\\'") : escaped}${quote}`;
 }
 
-/** The same for the same call; none where an argument is told in part and may differ in the rest. */
+/** Equal for equal calls; undefined if an argument was reported in part, so that calls may differ. */
 export function keyOf({ name, arguments: given }: TrackedCall): string | undefined {
   if (textsOf(given).some((text) => CUT.test(text) || COUNTED.test(text))) return undefined;
   const text = JSON.stringify([name, sorted(given)]);
@@ -152,7 +146,7 @@ function sorted(value: unknown, depth = 0): unknown {
   return pairs.map(([key, item]) => [key, sorted(item, depth + 1)]);
 }
 
-/** Every text among the arguments, however deep. */
+/** Every string in a value, however deep. */
 export function textsOf(value: unknown, depth = 0): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return [];

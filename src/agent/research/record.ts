@@ -19,9 +19,9 @@ const entrySchema = z.strictObject({
   turn: count,
   parents: links,
   refs: links,
-  /** Null where nobody looked for them yet. */
+  /** Null before the search. */
   semanticRefs: links.nullable(),
-  /** Tells calls that are the same. */
+  /** Equal for equal calls. */
   key: z.string().max(64).nullable(),
   isUsed: z.boolean(),
   supersededBy: id.nullable(),
@@ -32,13 +32,13 @@ const recordSchema = z.strictObject({
   turn: count,
   /** The last number of each prefix. */
   counters: z.record(z.string().regex(/^[A-Z]{1,2}$/), count),
-  /** What was forgotten because there was too much. */
+  /** Calls that are no longer kept, by status. */
   collapsed: z.strictObject({ analyzed: count, pending: count, stale: count }),
   nodes: z
     .array(entrySchema)
     .max(MOST_NODES)
     .refine((nodes) => new Set(nodes.map((node) => node.id)).size === nodes.length, {
-      error: "two nodes have one id",
+      error: "two nodes have the same id",
     }),
 });
 
@@ -63,7 +63,7 @@ export function readRecord(value: unknown): ResearchRecord {
   const place = error.issues[0]?.path.join(".") ?? "";
   throw new CellarError(
     "DAMAGED",
-    `this is no research context${place === "" ? "" : `: ${place} does not fit`}`,
-    { remedy: "Give what toJSON() returned, or begin with a new one.", cause: error },
+    `not a research context${place === "" ? "" : `: ${place} is invalid`}`,
+    { remedy: "Pass what toJSON() returned, or start with a new one.", cause: error },
   );
 }

@@ -1,6 +1,6 @@
 import { ID_SOURCE } from "./node.js";
 
-/** More than a turn's code and prose should have. */
+/** More than the code and prose of a turn. */
 const MAX_TEXT = 65_536;
 const BEFORE = "(?<![\\p{L}\\p{N}_$.@#/\\\\-])";
 const AFTER = "(?![\\p{L}\\p{N}_$(]|[.@/\\\\-][\\p{L}\\p{N}_]|[ \\t]*=(?!=))";
@@ -15,12 +15,12 @@ const CUED = new RegExp(
   "giu",
 );
 
-/** The ids in words of the model, which writes them for nothing else. */
+/** The ids in the model's own words. */
 export function mentionedIn(text: string): ReadonlySet<string> {
   return new Set([...text.slice(0, MAX_TEXT).matchAll(ID)].map(([id]) => id));
 }
 
-/** The ids in a document, where `G1` alone may be anything: "see G1", "based on P2 and L1". */
+/** The ids in a document, where only phrases count ("see G1"): `G1` alone may mean anything. */
 export function citedIn(text: string): ReadonlySet<string> {
   const flat = text.slice(0, MAX_TEXT).replace(/\s+/g, " ");
   return new Set([...flat.matchAll(CUED)].flatMap(([, ids = ""]) => [...mentionedIn(ids)]));

@@ -2,19 +2,18 @@ import { CellarError, describeError } from "../../errors.js";
 import { cosine, type Embedder } from "./embedder.js";
 import type { ResearchEntry } from "./record.js";
 
-/** Of many alike, the most alike are enough. */
 const MAX_REFS = 3;
 
 export interface Related {
-  /** References that were found. */
+  /** How many references were found. */
   readonly added: number;
-  /** Told once, when the embedder failed; there are no semantic references from then on. */
+  /** Set once, when the embedder failed; semantic references stop then. */
   readonly notice?: string;
 }
 
-/** Which calls are about the same subject. */
-export class Likeness {
-  /** By entry and not by id: an id may come again after a reset. */
+/** Finds calls about the same subject. */
+export class SimilarityIndex {
+  /** By entry, since an id may be used again after a reset. */
   readonly #vectors = new WeakMap<ResearchEntry, Float32Array>();
   readonly #embedder: Embedder;
   readonly #threshold: number;
@@ -27,7 +26,7 @@ export class Likeness {
     }
   }
 
-  /** Looks for the references of all that have none yet, among those before them. */
+  /** Sets `semanticRefs` of the entries that have none yet, to earlier entries. */
   async relate(
     known: ReadonlyMap<string, ResearchEntry>,
     signal: AbortSignal | undefined,
@@ -38,13 +37,12 @@ export class Likeness {
       await this.#embed(entries, signal);
     } catch (error) {
       if (signal?.aborted) {
-        throw new CellarError("ABORTED", "looking for related calls was given up", {
+        throw new CellarError("ABORTED", "the search for related calls was aborted", {
           cause: error,
         });
       }
-      const { name } = this.#embedder;
-      const notice = `semantic references are off: the embedder ${name} failed: ${describeError(error)}`;
-      return { added: 0, notice };
+      const cause = `the embedder ${this.#embedder.name} failed: ${describeError(error)}`;
+      return { added: 0, notice: `semantic references are off: ${cause}` };
     }
     let added = 0;
     for (const [index, entry] of entries.entries()) {
@@ -61,11 +59,10 @@ export class Likeness {
     const before = entries.map((entry) => this.#vectors.get(entry)).find(Boolean);
     const { length } = before ?? vectors[0] ?? [];
     if (vectors.length !== missing.length || vectors.some((vector) => vector.length !== length)) {
-      throw new CellarError("REMOTE_ERROR", "it gave vectors that do not fit together");
+      throw new CellarError("REMOTE_ERROR", "its vectors differ in number or length");
     }
     for (const [index, entry] of missing.entries()) {
-      const vector = vectors[index];
-      if (vector !== undefined) this.#vectors.set(entry, vector);
+      this.#vectors.set(entry, vectors[index] as Float32Array);
     }
   }
 
@@ -86,7 +83,7 @@ export class Likeness {
   }
 }
 
-/** Without the names of tools and arguments, which make all calls alike. */
+/** Without the names of functions and arguments, which make all calls look alike. */
 function subjectOf({ query, summary }: ResearchEntry): string {
   return `${query.replace(/^\w+\(/, "").replace(/\b\w+=/g, "")}\n${summary}`;
 }

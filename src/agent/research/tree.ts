@@ -1,6 +1,5 @@
 import type { NodeStatus, ResearchNode } from "./node.js";
 
-/** Fewer calls need no map. */
 const FEWEST_NODES = 3;
 const MAX_REFS = 8;
 const MARKERS: Readonly<Record<NodeStatus, string>> = {
@@ -9,110 +8,108 @@ const MARKERS: Readonly<Record<NodeStatus, string>> = {
   stale: "[~]",
 };
 
-export type Tally = Readonly<Record<NodeStatus, number>>;
+export type StatusCounts = Readonly<Record<NodeStatus, number>>;
 
 export interface TreeLimits {
-  /** Deeper nodes stay at this indent and name their parent. */
+  /** Levels of indent; deeper nodes name their parent instead. */
   readonly depth: number;
-  /** Nodes side by side below one node; the newest are shown. */
+  /** Children shown of one node: the newest. */
   readonly width: number;
-  /** Nodes in all; the newest are shown, with those that they came from. */
+  /** Nodes shown in all: the newest, with their ancestors. */
   readonly nodes: number;
 }
 
 export const TREE_LIMITS: TreeLimits = { depth: 6, width: 10, nodes: 30 };
 
-/** A node that stands for all: above those that came from nothing, or from what is gone. */
-type Top = "roots" | "orphans";
-type Above = ResearchNode | Top;
+/** The parents of nodes without a parent, and of nodes whose parents are no longer kept. */
+type Root = "roots" | "orphans";
+type Parent = ResearchNode | Root;
 
-/** The nodes as a forest: each below the newest of those that it came from. */
+/** Each node is a child of the newest of its parents. */
 class Forest {
-  readonly #places = new Map<string, number>();
-  readonly #above = new Map<ResearchNode, Above>();
-  readonly #below = new Map<Above, ResearchNode[]>();
+  readonly #positions = new Map<string, number>();
+  readonly #parents = new Map<ResearchNode, Parent>();
+  readonly #children = new Map<Parent, ResearchNode[]>();
   readonly #nodes: readonly ResearchNode[];
 
-  /** The order is that of the calls. A parent that comes later is none: so there are no loops. */
+  /** In order of the calls. A parent that comes later is ignored, so there are no cycles. */
   constructor(nodes: readonly ResearchNode[]) {
     this.#nodes = nodes;
-    for (const [place, node] of nodes.entries()) {
-      this.#hang(node, this.#findAbove(node));
-      this.#places.set(node.id, place);
+    for (const [position, node] of nodes.entries()) {
+      this.#attach(node, this.#newestParent(node));
+      this.#positions.set(node.id, position);
     }
   }
 
-  #hang(node: ResearchNode, above: Above): void {
-    this.#above.set(node, above);
-    const siblings = this.#below.get(above);
-    if (siblings === undefined) this.#below.set(above, [node]);
-    else siblings.push(node);
+  #attach(node: ResearchNode, parent: Parent): void {
+    this.#parents.set(node, parent);
+    this.#children.set(parent, [...this.childrenOf(parent), node]);
   }
 
-  #findAbove({ parents }: ResearchNode): Above {
+  #newestParent({ parents }: ResearchNode): Parent {
     if (parents.length === 0) return "roots";
-    const places = parents.map((id) => this.#places.get(id) ?? -1);
-    return this.#nodes[Math.max(...places)] ?? "orphans";
+    return this.#nodes[Math.max(...parents.map((id) => this.positionOf(id)))] ?? "orphans";
   }
 
-  above(node: ResearchNode): Above {
-    return this.#above.get(node) ?? "roots";
+  parentOf(node: ResearchNode): Parent {
+    return this.#parents.get(node) ?? "roots";
   }
 
-  below(above: Above): readonly ResearchNode[] {
-    return this.#below.get(above) ?? [];
+  childrenOf(parent: Parent): readonly ResearchNode[] {
+    return this.#children.get(parent) ?? [];
   }
 
-  place(id: string): number {
-    return this.#places.get(id) ?? -1;
+  positionOf(id: string): number {
+    return this.#positions.get(id) ?? -1;
   }
 
   /**
-   * From the newest node on, each with all that it hangs from, as long as there is room. Where a
-   * line is too long for that, its newer end is shown from the margin on.
+   * The newest nodes with their ancestors, up to the limits. A chain that is too long is cut: its
+   * newer end becomes a root.
    */
   choose({ width, nodes: most }: TreeLimits): ReadonlySet<ResearchNode> {
     const chosen = new Set<ResearchNode>();
-    const filled = new Map<Above, number>();
+    const filled = new Map<Parent, number>();
     for (const node of this.#nodes.toReversed()) {
       const wanted: ResearchNode[] = [];
-      let above: Above = node;
-      while (typeof above !== "string" && !chosen.has(above)) {
-        wanted.push(above);
-        above = this.above(above);
+      let parent: Parent = node;
+      while (typeof parent !== "string" && !chosen.has(parent)) {
+        wanted.push(parent);
+        parent = this.parentOf(parent);
       }
-      if (wanted.length === 0 || (filled.get(above) ?? 0) >= width) continue;
-      const first = wanted[most - chosen.size - 1];
-      if (wanted.length > most - chosen.size) {
+      if (wanted.length === 0 || (filled.get(parent) ?? 0) >= width) continue;
+      const left = most - chosen.size;
+      if (wanted.length > left) {
+        const first = wanted[left - 1];
         if (first === undefined) break;
-        wanted.length = most - chosen.size;
-        this.#hang(first, "roots");
+        wanted.length = left;
+        this.#attach(first, "roots");
       }
       for (const one of wanted) {
         chosen.add(one);
-        filled.set(this.above(one), (filled.get(this.above(one)) ?? 0) + 1);
+        filled.set(this.parentOf(one), (filled.get(this.parentOf(one)) ?? 0) + 1);
       }
     }
     return chosen;
   }
 
-  /** How many nodes hang below the one, to any depth, and are not chosen. */
-  hidden(chosen: ReadonlySet<ResearchNode>): ReadonlyMap<Above, number> {
-    const counts = new Map<Above, number>();
+  /** How many descendants of each node are not chosen, counted at their nearest chosen ancestor. */
+  hidden(chosen: ReadonlySet<ResearchNode>): ReadonlyMap<Parent, number> {
+    const counts = new Map<Parent, number>();
     for (const node of this.#nodes) {
       if (chosen.has(node)) continue;
-      let above = this.above(node);
-      while (typeof above !== "string" && !chosen.has(above)) above = this.above(above);
-      counts.set(above, (counts.get(above) ?? 0) + 1);
+      let parent = this.parentOf(node);
+      while (typeof parent !== "string" && !chosen.has(parent)) parent = this.parentOf(parent);
+      counts.set(parent, (counts.get(parent) ?? 0) + 1);
     }
     return counts;
   }
 }
 
-/** The map of the calls for the model; none while there are few. `collapsed` were forgotten. */
+/** The map of the calls for the model; `collapsed` counts calls that are no longer kept. */
 export function renderTree(
   nodes: readonly ResearchNode[],
-  collapsed: Tally = { analyzed: 0, pending: 0, stale: 0 },
+  collapsed: StatusCounts = { analyzed: 0, pending: 0, stale: 0 },
   limits: TreeLimits = TREE_LIMITS,
 ): string | undefined {
   const forgotten = collapsed.analyzed + collapsed.pending + collapsed.stale;
@@ -140,21 +137,21 @@ export function renderTree(
 }
 
 function branchLines(
-  top: Top,
+  root: Root,
   forest: Forest,
   chosen: ReadonlySet<ResearchNode>,
-  hidden: ReadonlyMap<Above, number>,
+  hidden: ReadonlyMap<Parent, number>,
   limits: TreeLimits,
 ): string[] {
   const lines: string[] = [];
-  const waiting: { node: Above; depth: number }[] = [{ node: top, depth: -1 }];
+  const waiting: { node: Parent; depth: number }[] = [{ node: root, depth: -1 }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { node, depth } = next;
     if (typeof node !== "string") lines.push(...nodeLines(node, depth, forest, limits));
     const more = hidden.get(node) ?? 0;
     if (more > 0) lines.push(`${indent(depth + 1, limits)}(${more} more not shown)`);
-    const below = forest.below(node).filter((child) => chosen.has(child));
-    waiting.push(...below.toReversed().map((child) => ({ node: child, depth: depth + 1 })));
+    const children = forest.childrenOf(node).filter((child) => chosen.has(child));
+    waiting.push(...children.toReversed().map((child) => ({ node: child, depth: depth + 1 })));
   }
   return lines;
 }
@@ -178,16 +175,16 @@ function nodeLines(
   ];
 }
 
-/** What a node has to do with besides the one that it stands below. */
+/** Every link of a node except the parent that it is shown below. */
 function refsOf(node: ResearchNode, forest: Forest, isTooDeep: boolean): string[] {
-  const above = forest.above(node);
-  const isShown = (id: string) => !isTooDeep && typeof above !== "string" && id === above.id;
+  const parent = forest.parentOf(node);
+  const isShown = (id: string) => !isTooDeep && typeof parent !== "string" && id === parent.id;
   const others = node.parents.filter((id) => !isShown(id));
   const known = new Set([...others, ...node.refs, ...node.semanticRefs]);
-  const own = forest.place(node.id);
+  const own = forest.positionOf(node.id);
   return [...known]
-    .filter((id) => forest.place(id) >= 0 && forest.place(id) < own)
-    .sort((one, other) => forest.place(one) - forest.place(other));
+    .filter((id) => forest.positionOf(id) >= 0 && forest.positionOf(id) < own)
+    .sort((one, other) => forest.positionOf(one) - forest.positionOf(other));
 }
 
 function indent(depth: number, limits: TreeLimits): string {
