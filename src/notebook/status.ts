@@ -4,9 +4,9 @@ import { type StateManifest, stateManifestSchema } from "../protocol/state-messa
 import type { CellList } from "./document/cells.js";
 import type { SnapshotRecord } from "./document/head.js";
 import type { Journal } from "./document/journal.js";
-import { isInEffect, marked, newestInEffect, stepsBack } from "./document/timeline.js";
-import { enforcesPrivacy, privacyNote } from "./egress/privacy.js";
+import { isInEffect, newestInEffect, stepsBack } from "./document/timeline.js";
 import type { NotebookContent } from "./interchange/notebook-content.js";
+import type { CellNotes } from "./run/notes.js";
 import type { SessionKeeper } from "./run/session-keeper.js";
 import type { Snapshots } from "./run/snapshots.js";
 import {
@@ -17,30 +17,23 @@ import {
 } from "./state.js";
 import type { NotebookId } from "./store/store.js";
 
-/** Knows how the notebook stands and tells it. */
-export class StatusNotes {
-  readonly #id: NotebookId;
-  readonly #journal: Journal;
-  readonly #keeper: SessionKeeper;
-  readonly #snapshots: Snapshots;
-  readonly #contents: CellList;
+export interface StatusParts {
+  readonly id: NotebookId;
+  readonly journal: Journal;
+  readonly cellList: CellList;
+  readonly keeper: SessionKeeper;
+  readonly snapshots: Snapshots;
+  readonly notes: CellNotes;
+}
+
+/** What a notebook reports about itself. */
+export class NotebookStatus {
+  readonly #parts: StatusParts;
   #manifest: { readonly sequence: number; readonly manifest: StateManifest } | undefined;
   #problem: string | undefined;
-  /** What was told already. */
-  readonly #told = new Set<string>();
 
-  constructor(
-    id: NotebookId,
-    journal: Journal,
-    keeper: SessionKeeper,
-    snapshots: Snapshots,
-    contents: CellList,
-  ) {
-    this.#id = id;
-    this.#journal = journal;
-    this.#keeper = keeper;
-    this.#snapshots = snapshots;
-    this.#contents = contents;
+  constructor(parts: StatusParts) {
+    this.#parts = parts;
   }
 
   /** A large manifest lies in a blob of its own. */
@@ -48,7 +41,7 @@ export class StatusNotes {
     const newest = this.#newest;
     if (newest === undefined || !("sha256" in newest.manifest)) return;
     try {
-      const text = await buffer(this.#journal.blobCollector.blobs.get(newest.manifest));
+      const text = await buffer(this.#parts.journal.blobCollector.blobs.get(newest.manifest));
       const manifest = stateManifestSchema.parse(JSON.parse(text.toString("utf8")));
       this.#manifest = { sequence: newest.sequence, manifest };
     } catch (error) {
@@ -57,17 +50,17 @@ export class StatusNotes {
   }
 
   get info(): NotebookInfo {
-    const { session } = this.#keeper;
+    const { session } = this.#parts.keeper;
     if (session === undefined) throw new CellarError("SESSION_CLOSED", "the notebook is not open");
     const { isolation, python, mode } = session.info;
-    const { createdAt, epoch, private: mark } = this.#journal.document;
-    return { ...this.#id, createdAt, epoch, isolation, python, mode, private: mark };
+    const { createdAt, epoch, private: mark } = this.#parts.journal.document;
+    return { ...this.#parts.id, createdAt, epoch, isolation, python, mode, private: mark };
   }
 
   get state(): NotebookState {
     const newest = this.#newest;
-    const { restored, report, ranAfter, session } = this.#keeper;
-    const { aside } = this.#journal.document;
+    const { restored, report, ranAfter, session } = this.#parts.keeper;
+    const { aside } = this.#parts.journal.document;
     return {
       present: session?.present ?? 0,
       snapshot: newest === undefined ? null : this.#described(newest),
@@ -79,24 +72,9 @@ export class StatusNotes {
     };
   }
 
-  /** What the next cell is to be told: news, and that nothing is enforced where that is so. */
-  takeNotes(): string[] {
-    const { private: mark } = this.#journal.document;
-    const level = this.#keeper.session?.info.isolation.level;
-    const news = [...this.#failures(), ...this.#unsaved()];
-    const reminders: string[] = [];
-    if (mark !== null && level !== undefined) {
-      const note = privacyNote(level, mark.reason);
-      (enforcesPrivacy(level) ? news : reminders).push(note);
-    }
-    const untold = news.filter((note) => !this.#told.has(note));
-    for (const note of untold) this.#told.add(note);
-    return [...untold, ...reminders];
-  }
-
   async checkpoints(): Promise<readonly NotebookCheckpoint[]> {
-    const { executions, snapshots, isShortened } = this.#journal.document;
-    const live = new Set(await this.#keeper.session?.reachable());
+    const { executions, snapshots, isShortened } = this.#parts.journal.document;
+    const live = new Set(await this.#parts.keeper.session?.reachable());
     const kept = snapshots
       .map(({ sequence }) => sequence)
       .filter((sequence) => isInEffect(executions, sequence));
@@ -106,7 +84,7 @@ export class StatusNotes {
   }
 
   checkpointAt(sequence: number, isLive: boolean): NotebookCheckpoint {
-    const isShown = this.#contents.cells.some(({ number }) => number === sequence);
+    const isShown = this.#parts.cellList.cells.some(({ number }) => number === sequence);
     return { sequence, cell: isShown ? sequence : null, kind: isLive ? "live" : "snapshot" };
   }
 
@@ -137,7 +115,7 @@ export class StatusNotes {
 
   /** Why the present state cannot be handed on. */
   unkept(): CellarError {
-    const failure = this.#snapshots.failure?.error;
+    const failure = this.#parts.snapshots.failure?.error;
     const why = failure?.message ?? "it could not be captured";
     return new CellarError(failure?.code ?? "STATE_REFUSED", `the state cannot be kept: ${why}`, {
       remedy: failure?.remedy,
@@ -146,59 +124,42 @@ export class StatusNotes {
   }
 
   content(resource: NotebookContent["resource"]): NotebookContent {
-    const { user, session } = this.#id;
-    const python = this.#keeper.session?.info.python.version;
-    return { cells: this.#contents.cells, resource, python, title: `${user}/${session}` };
+    const { user, session } = this.#parts.id;
+    const python = this.#parts.keeper.session?.info.python.version;
+    return { cells: this.#parts.cellList.cells, resource, python, title: `${user}/${session}` };
   }
 
   #described(newest: SnapshotRecord): NonNullable<NotebookState["snapshot"]> {
     const { sequence, at, blob, manifest } = newest;
     const loaded = this.#manifest?.sequence === sequence ? this.#manifest.manifest : undefined;
-    const known = this.#snapshots.manifestOf(sequence) ?? loaded ?? null;
+    const known = this.#parts.snapshots.manifestOf(sequence) ?? loaded ?? null;
     return { sequence, at, bytes: blob.bytes, manifest: "sha256" in manifest ? known : manifest };
   }
 
   get #newest(): SnapshotRecord | undefined {
-    const { snapshots, executions } = this.#journal.document;
+    const { snapshots, executions } = this.#parts.journal.document;
     return newestInEffect(snapshots, executions);
   }
 
-  /** Runs that the variables hold and no cell tells. */
-  #unsaved(): string[] {
-    const { executions } = this.#journal.document;
-    const { held = [], unsaved = [] } = this.#keeper.session ?? {};
-    const isHeld = new Set(held);
-    return marked(executions, unsaved)
-      .filter(({ sequence, isUnsaved }) => isUnsaved === true && isHeld.has(sequence))
-      .map(({ sequence }) => `run ${sequence} is in the variables, but was not saved`);
-  }
-
   #unreadable(): string[] {
-    const damaged = this.#journal.document.pages.filter(({ isDamaged }) => isDamaged === true);
-    const numbers = this.#contents.numbersOf(damaged.map(({ cell }) => cell.id));
+    const damaged = this.#parts.journal.document.pages.filter(
+      ({ isDamaged }) => isDamaged === true,
+    );
+    const numbers = this.#parts.cellList.numbersOf(damaged.map(({ cell }) => cell.id));
     return numbers.length === 0
       ? []
       : [`what was kept of ${cellList(numbers)} cannot be read any more`];
   }
 
-  #failures(): string[] {
-    const { failure } = this.#snapshots;
-    if (failure === undefined) return [];
-    const { message, remedy } = failure.error;
-    const told = remedy === undefined ? message : `${message}. ${remedy}`;
-    return [`the variables are not saved: ${told}`];
-  }
-
   #warnings(): string[] {
-    const { goneForGood } = this.#keeper;
+    const { goneForGood } = this.#parts.keeper;
     return [
       ...(goneForGood === undefined ? [] : [goneForGood]),
       ...this.#unreadable(),
-      ...this.#journal.damaged.map((file) => `a damaged file was put aside: ${file}`),
+      ...this.#parts.journal.damaged.map((file) => `a damaged file was put aside: ${file}`),
       ...(this.#problem === undefined ? [] : [this.#problem]),
-      ...(this.#keeper.report?.warnings ?? []),
-      ...this.#failures(),
-      ...this.#unsaved(),
+      ...(this.#parts.keeper.report?.warnings ?? []),
+      ...this.#parts.notes.warnings(),
     ];
   }
 }

@@ -182,6 +182,25 @@ Page()
     expect((await endless).cell.state).toBe("CANCELLED");
   });
 
+  it("runs calls on one session in their order, each hearing its own output", async () => {
+    const service = await fixture.open();
+    const heard = new Map<number, string>();
+    const calls = [0, 1, 2, 3].map((n) =>
+      execute(
+        service,
+        "crowd",
+        `print("of ${n}", flush=True)\nruns = [*globals().get("runs", []), ${n}]`,
+        {
+          onText: (text) => heard.set(n, (heard.get(n) ?? "") + text),
+        },
+      ),
+    );
+    const cells = (await Promise.all(calls)).map(({ cell }) => cell);
+    expect([...heard.values()]).toEqual(["of 0\n", "of 1\n", "of 2\n", "of 3\n"]);
+    expect(cells.map(({ number }) => number)).toEqual([1, 2, 3, 4]);
+    expect((await execute(service, "crowd", "runs")).text).toContain("[0, 1, 2, 3]");
+  });
+
   it("shows a table of pandas as one", async (context) => {
     const service = await fixture.open();
     const code = "import pandas as pd\npd.DataFrame({'a': [1, 2], 'b': ['x', 'y']})";

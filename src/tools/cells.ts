@@ -1,11 +1,12 @@
 import { z } from "zod";
 import type { Settings } from "../config.js";
+import { CellarError } from "../errors.js";
 import { type Cell, cellName } from "../notebook/cell.js";
 import type { Notebook } from "../notebook/notebook.js";
 import { anySession, cellKey, textLimit, textOffset } from "./arguments.js";
 import { findCell, outputOf } from "./resource-reading.js";
 import type { NotebookService } from "./service/notebook-service.js";
-import type { Tool, ToolAnswer, ToolCall } from "./tool.js";
+import type { Tool, ToolAnswer } from "./tool.js";
 import { answerOf, hasFailed } from "./view/cell-answer.js";
 import { figure, pageOf } from "./view/excerpt.js";
 import { wordsOf } from "./view/output-content.js";
@@ -38,9 +39,9 @@ export const executeCell: Tool<typeof executeInput, typeof ranSchema> = {
   input: executeInput,
   output: ranSchema,
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
-  run: (service, { code, session }, call) =>
-    runIn(service, service.sessionToUse(session), call, true, (notebook) =>
-      notebook.run(code, { signal: call.signal }),
+  run: (service, { code, session }, { signal, onText }) =>
+    runIn(service, service.sessionToUse(session), true, (notebook) =>
+      notebook.run(code, { signal, onText }),
     ),
 };
 
@@ -56,24 +57,28 @@ export const rerunCell: Tool<typeof rerunInput, typeof ranSchema> = {
   input: rerunInput,
   output: ranSchema,
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
-  run: (service, { session, cell }, call) =>
-    runIn(service, service.sessionToFind(session), call, false, (notebook) =>
-      notebook.rerun(findCell(notebook.cells, cell).id, { signal: call.signal }),
+  run: (service, { session, cell }, { signal, onText }) =>
+    runIn(service, service.sessionToFind(session), false, (notebook) =>
+      notebook.rerun(findCell(notebook.cells, cell).id, { signal, onText }),
     ),
 };
 
 async function runIn(
   service: NotebookService,
   session: string,
-  { signal, onText }: ToolCall,
   create: boolean,
   run: (notebook: Notebook) => Promise<Cell>,
 ): Promise<ToolAnswer<Ran>> {
   const work = async (notebook: Notebook) => {
     const cell = await run(notebook);
-    return await ranAnswer(service, session, { cell, notebook, present: notebook.state.present });
+    if (cell.state !== "CANCELLED" || cell.number !== null) {
+      return await ranAnswer(service, session, notebook, cell);
+    }
+    // Cancelled while it waited for another cell: nothing of it stays.
+    await notebook.delete(cell);
+    throw new CellarError("ABORTED", "the call was cancelled before its cell ran");
   };
-  const answer = await service.turn(session, work, { create, onText, signal });
+  const answer = await service.use(session, work, { create });
   service.tell({ session, kind: "cells" });
   if (answer.structured.cell.files !== undefined) service.tell({ session, kind: "files" });
   return answer;
@@ -82,7 +87,8 @@ async function runIn(
 async function ranAnswer(
   service: NotebookService,
   session: string,
-  { cell, notebook, present }: { cell: Cell; notebook: Notebook; present: number },
+  notebook: Notebook,
+  cell: Cell,
 ): Promise<ToolAnswer<Ran>> {
   const isolation = notebook.info.isolation.level;
   const { view, parts } = await answerOf(cell, {
@@ -91,7 +97,6 @@ async function ranAnswer(
     content: { cells: notebook.cells, resource: (uri) => notebook.resource(uri) },
     cap: service.outputCap,
     files: cell.files === undefined ? undefined : (await notebook.files()).files,
-    notes: stoppedNotes(cell, present),
     hints: [
       ...limitHints(cell, service.settings),
       ...(await elsewhereHints(service, session, cell)),
@@ -100,23 +105,10 @@ async function ranAnswer(
   return { parts, structured: { session, isolation, cell: view }, isError: hasFailed(cell) };
 }
 
-/** The library tells what was lost or taken back; that nothing was is worth telling too. */
-function stoppedNotes({ state, executionCount }: Cell, present: number): string[] {
-  if (state !== "CANCELLED" && state !== "TIMEOUT") return [];
-  if (executionCount === null || executionCount !== present) return [];
-  return ["it was interrupted; the variables are kept, with what it had done until then"];
-}
-
 /** Of limits that are set from outside, so that a model does not try again what cannot work. */
 function limitHints({ state }: Cell, { timeout }: Settings): string[] {
-  switch (state) {
-    case "TIMEOUT":
-      return [
-        `a cell may take ${timeout / 1000} s; do less in one, and write what is done to a file`,
-      ];
-    default:
-      return [];
-  }
+  if (state !== "TIMEOUT") return [];
+  return [`a cell may take ${timeout / 1000} s; do less in one, and write what is done to a file`];
 }
 
 /** A name that is not there may be in another notebook: a model that changes between them forgets it. */

@@ -28,6 +28,7 @@ export interface JournalPlan {
 }
 
 const OPENING_TRIES = 10;
+const LEASE_CHECK_MS = 2_000;
 
 /** Keeps the head of a notebook: every change is one compare-and-set, one after the other. */
 export class Journal {
@@ -45,7 +46,7 @@ export class Journal {
   /** A write has failed, and what the disk has was not read since. */
   #isUncertain = false;
   #fence: CellarError | undefined;
-  #onFenced: (() => void) | undefined;
+  #onTakenOver: (() => void) | undefined;
 
   constructor(
     plan: JournalPlan,
@@ -114,8 +115,26 @@ export class Journal {
     return this.#book;
   }
 
-  set onFenced(tell: () => void) {
-    this.#onFenced = tell;
+  /** Looks for a takeover now and then, since a long cell commits nothing. */
+  watchLease(onTakenOver: () => void): Disposable {
+    this.#onTakenOver = onTakenOver;
+    let timer: NodeJS.Timeout | undefined;
+    let isOver = false;
+    const look = async () => {
+      // A store that cannot be read now says nothing about the lease.
+      await this.confirm().catch(() => {});
+      arm();
+    };
+    const arm = () => {
+      if (!isOver) timer = setTimeout(() => void look(), LEASE_CHECK_MS).unref();
+    };
+    arm();
+    return {
+      [Symbol.dispose]: () => {
+        isOver = true;
+        clearTimeout(timer);
+      },
+    };
   }
 
   /** Fails once somebody else has taken the notebook over. */
@@ -244,7 +263,7 @@ export class Journal {
       details: owner === undefined ? {} : { owner },
       cause,
     });
-    this.#onFenced?.();
+    this.#onTakenOver?.();
     return this.#fence;
   }
 

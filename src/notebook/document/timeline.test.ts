@@ -10,7 +10,7 @@ import {
   newestInEffect,
   shortened,
   stepsBack,
-  withoutCell,
+  withoutRunsOf,
 } from "./timeline.js";
 
 const line = (...entries: [number, string, boolean?][]): Execution[] =>
@@ -58,7 +58,7 @@ describe("a timeline", () => {
 
   it("keeps what a deleted cell did, but does not miss it", () => {
     const runs = line([1, "a"], [2, "b"], [3, "a"]);
-    expect(withoutCell(runs, "a", new Set([1]))).toEqual(line([1, "a"], [2, "b"]));
+    expect(withoutRunsOf(runs, "a", new Set([1]))).toEqual(line([1, "a"], [2, "b"]));
   });
 
   it("knows which points are of it", () => {

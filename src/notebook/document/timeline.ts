@@ -87,7 +87,7 @@ export function cutAfter(
 }
 
 /** A deleted cell cannot be run again, but what it did to the variables stays. */
-export function withoutCell(
+export function withoutRunsOf(
   timeline: Timeline,
   cell: string,
   held: ReadonlySet<number>,

@@ -4,10 +4,10 @@ import type { StateManifest } from "../../protocol/messages.js";
 import { stateManifestSchema } from "../../protocol/state-messages.js";
 import type { Cell } from "../cell.js";
 import type { NotebookContent } from "../interchange/notebook-content.js";
-import { resourceOf } from "../outputs/resources.js";
 import type { BlobStore, NotebookId, NotebookStore } from "../store/store.js";
-import { cellAt, findCell } from "./cell-finding.js";
+import { findCell } from "./cell-finding.js";
 import { type NotebookDocument, nameOf, readBook } from "./journal.js";
+import { readResource } from "./resource-content.js";
 
 /**
  * A notebook as it lies in its store. Nothing is opened: no Python is started, and nobody who has
@@ -50,12 +50,7 @@ export class NotebookView implements NotebookContent {
     return findCell(this.cells, key);
   }
 
-  readonly resource = async (uri: string): Promise<{ mime: string; bytes: Uint8Array }> => {
-    const cell = cellAt(this.cells, resourceOf(uri).cell);
-    const found = cell.resources.find((one) => one.uri === uri);
-    if (found === undefined) throw new CellarError("NOT_FOUND", `there is nothing at ${uri}`);
-    return { mime: found.mime, bytes: await buffer(this.#blobs.get(found.blob)) };
-  };
+  readonly resource = (uri: string) => readResource(this.cells, uri, this.#blobs);
 }
 
 /** Undefined also for one that cannot be read: cells are shown without it. */

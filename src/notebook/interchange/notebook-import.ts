@@ -1,3 +1,4 @@
+import { wrongKind } from "../../config/kinds.js";
 import { pageOf } from "../document/cell-records.js";
 import { newDocument } from "../document/fork.js";
 import { alreadyThere, Journal } from "../document/journal.js";
@@ -32,14 +33,19 @@ class BlobIntake implements Pick<BlobStore, "put"> {
 }
 
 /** Makes a new notebook of an `.ipynb` file, all of it or nothing. No Python is started. */
-export async function importNotebook(file: Uint8Array, order: ImportOrder): Promise<Import> {
+export async function importNotebook(
+  file: Uint8Array | string,
+  order: ImportOrder,
+): Promise<Import> {
+  const bytes = typeof file === "string" ? Buffer.from(file) : file;
+  if (!(bytes instanceof Uint8Array)) throw wrongKind("the file", "a text or bytes", file);
   const { store, maxCells } = order;
   const id = checkId(order);
   if ((await store.heads.get(id)) !== undefined) throw alreadyThere(id);
   const owner = currentOwner();
   const intake = new BlobIntake(store.blobs(id, owner.incarnation));
   try {
-    const content = await importIpynb(file, { blobs: intake, maxCells });
+    const content = await importIpynb(bytes, { blobs: intake, maxCells });
     const pages = await Promise.all(content.cells.map((cell) => pageOf(cell, intake)));
     // No run gets the number of a cell that came with one.
     const executionCount = Math.max(0, ...content.cells.map(({ number }) => number ?? 0));

@@ -3,16 +3,11 @@ import type {
   ExecutionError,
   ExecutionStatus,
   Isolation,
-  StateReport,
 } from "../../backends/backend.js";
 import { checkLimit } from "../../backends/session/checks.js";
 import { LONGEST_TIMEOUT_MS } from "../../config/environment.js";
-import { checkNames, checkSignal, requireOptions } from "../../config/kinds.js";
+import { checkNames, checkSignal, requireFunction, requireOptions } from "../../config/kinds.js";
 import type { Cell, CellState, FileChanges } from "../cell.js";
-import type { OutputQuota } from "../outputs/output-quota.js";
-import { outputsOf } from "../outputs/outputs.js";
-import { cellList } from "../state.js";
-import type { BlobStore } from "../store/store.js";
 import {
   describeOverrun,
   describeRefusal,
@@ -25,12 +20,15 @@ export interface CellRunOptions {
   /** Milliseconds; the notebook's setting where it is not given. */
   timeout?: number | undefined;
   signal?: AbortSignal | undefined;
+  /** Gets what the cell prints, as it is printed. */
+  onText?: ((text: string) => void) | undefined;
 }
 
 export function checkRun(options: CellRunOptions): void {
   const given = requireOptions("the options of a run", options);
-  checkNames("the run of a cell", given, { timeout: true, signal: true });
+  checkNames("the run of a cell", given, { timeout: true, signal: true, onText: true });
   checkSignal(options.signal);
+  if (options.onText !== undefined) requireFunction("onText", options.onText);
   checkLimit("timeout", options.timeout, 1, LONGEST_TIMEOUT_MS);
 }
 
@@ -54,23 +52,17 @@ export const STATE_OF: Readonly<Record<ExecutionStatus, CellState>> = {
 };
 
 /** What a run left behind beside its execution. */
-export interface Aftermath {
+export interface RunRecord extends Pick<Cell, "outputs" | "resources"> {
   readonly sequence: number;
   readonly startedAt: Date;
-  readonly files: FileChanges | undefined;
+  readonly files: FileChanges;
   readonly notes: readonly string[];
 }
 
-/** The cell after a run; of an earlier run nothing stays. */
-export async function cellAfter(
-  cell: Cell,
-  execution: CodeExecution,
-  { sequence, startedAt, files, notes }: Aftermath,
-  { blobs, quota }: { readonly blobs: BlobStore; readonly quota: OutputQuota },
-): Promise<Cell> {
+/** The cell after a run, with nothing of an earlier one. */
+export function cellAfter(cell: Cell, execution: CodeExecution, run: RunRecord): Cell {
   const { id, index, code, createdAt } = cell;
-  const { outputs, resources } = await outputsOf(execution, { index, blobs, quota });
-  const told = [...notes, ...(quota.note === undefined ? [] : [quota.note])];
+  const { sequence, startedAt, files, notes, outputs, resources } = run;
   const { omitted, exitCode } = execution;
   return {
     id,
@@ -85,9 +77,9 @@ export async function cellAfter(
     executedAt: startedAt.toISOString(),
     executionTime: execution.duration,
     ...(exitCode !== null && { exitCode }),
-    ...(files !== undefined && hasChanges(files) && { files }),
+    ...(hasChanges(files) && { files }),
     ...((omitted.stdout > 0 || omitted.stderr > 0) && { omitted }),
-    ...(told.length > 0 && { notes: told }),
+    ...(notes.length > 0 && { notes: [...notes] }),
   };
 }
 
@@ -123,29 +115,6 @@ export function refusedRun(
 
 function errorOf({ name, message, hint }: OverrunReport): ExecutionError {
   return { type: name, message, traceback: `${name}: ${message}`, hint };
-}
-
-/** What became of the state, where that is not as usual. */
-export function stateNotes(
-  { state }: CodeExecution,
-  tookEffect: boolean,
-  /** The numbers of cells whose effects went with it. */
-  forgotten: readonly number[],
-): string[] {
-  const notes: string[] = [];
-  if (!state.survived) notes.push(`variables were lost: ${lossOf(state, forgotten)}`);
-  else if (!tookEffect) notes.push("what this cell did to the variables was taken back");
-  if (state.lost !== undefined && state.lost.length > 0) {
-    notes.push(`closed when the state was restored: ${state.lost.join(", ")}`);
-  }
-  return notes;
-}
-
-/** The session counts its cells otherwise than the notebook, and its words do too. */
-function lossOf({ checkpoint, reason }: StateReport, forgotten: readonly number[]): string {
-  if (checkpoint === null) return reason ?? "the session ended";
-  const without = forgotten.length === 0 ? "" : `, without the effects of ${cellList(forgotten)}`;
-  return `an earlier state was restored${without}`;
 }
 
 function hasChanges({ created, changed, deleted, omitted = 0 }: FileChanges): boolean {

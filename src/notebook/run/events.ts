@@ -22,9 +22,15 @@ export class CellEvents implements AsyncIterable<CellEvent> {
   #isOver = false;
   #failure: unknown;
   #wake: (() => void)[] = [];
+  readonly #onText: ((text: string) => void) | undefined;
+
+  constructor(onText?: (text: string) => void) {
+    this.#onText = onText;
+  }
 
   push(event: CellEvent): void {
     if (this.#isOver) return;
+    if ("text" in event) this.#onText?.(event.text);
     const isNeeded = event.type === "state" || event.type === "finished";
     const isFull = this.#waiting.length >= MOST_WAITING || this.#bytes >= MOST_BYTES;
     if (isFull && !isNeeded) {

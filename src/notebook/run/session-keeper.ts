@@ -15,6 +15,7 @@ import { cellList, notebookClosed } from "../state.js";
 import type { Seal } from "../store/seal.js";
 import type { NotebookId } from "../store/store.js";
 import type { LiveSession } from "./live-session.js";
+import type { CellNotes } from "./notes.js";
 import { type Refused, type Restored, restoreFirst } from "./restore.js";
 import type { SessionFiles } from "./session-files.js";
 
@@ -25,7 +26,8 @@ export interface KeeperPlan {
   readonly journal: Journal;
   readonly seal: Seal;
   readonly sessionFiles: SessionFiles;
-  readonly cellList: Pick<CellList, "cells" | "has" | "numbersOf">;
+  readonly cellList: CellList;
+  readonly notes: CellNotes;
 }
 
 /** Sees to it that a notebook has a session, and that its variables are the newest that can be had. */
@@ -33,7 +35,6 @@ export class SessionKeeper {
   readonly #plan: KeeperPlan;
   #session: LiveSession | undefined;
   #restored: Pick<Restored, "snapshot" | "report"> = { snapshot: null, report: null };
-  #notes: string[] = [];
   /** Why the last session was ended from here. */
   #ended: string | undefined;
   #isClosed = false;
@@ -52,11 +53,6 @@ export class SessionKeeper {
 
   get report(): RestoreReport | null {
     return this.#restored.report;
-  }
-
-  /** What the next cell is to be told. */
-  takeNotes(): string[] {
-    return this.#notes.splice(0);
   }
 
   /** The numbers of cells that ran but whose effects are not in the variables. */
@@ -98,7 +94,8 @@ export class SessionKeeper {
   /** An empty one, of which the next cell is told. */
   async renew(reason: string): Promise<void> {
     await this.#replace(await this.#restore([]));
-    this.#notes = [reason];
+    this.#plan.notes.clear();
+    this.#plan.notes.add(reason);
   }
 
   /** Ends the session; whoever needs the next one is told why. */
@@ -169,7 +166,7 @@ export class SessionKeeper {
   async #setAside(refused: readonly Refused[]): Promise<void> {
     const sequences = new Set(refused.map(({ snapshot }) => snapshot.sequence));
     for (const { snapshot, reason } of refused) {
-      this.#notes.push(`the snapshot after ${this.#placeOf(snapshot)} was not used: ${reason}`);
+      this.#plan.notes.add(`the snapshot after ${this.#placeOf(snapshot)} was not used: ${reason}`);
     }
     await this.#plan.journal.commit((now) => ({
       ...now,
@@ -180,6 +177,7 @@ export class SessionKeeper {
 
   /** Only what is worth a word. */
   #tell(event: string | undefined): void {
+    const { notes } = this.#plan;
     const { ranAfter, goneForGood, report, restored } = this;
     const lost = report?.lost ?? [];
     const isWhole = ranAfter.length === 0 && goneForGood === undefined && lost.length === 0;
@@ -188,16 +186,14 @@ export class SessionKeeper {
       restored === null
         ? "the variables are empty"
         : `the variables are those after ${this.#placeOf(restored)}`;
-    this.#notes.push(event === undefined ? source : `${event}: ${source}`);
+    notes.add(event === undefined ? source : `${event}: ${source}`);
     if (ranAfter.length > 0) {
       const verb = ranAfter.length === 1 ? "is" : "are";
-      this.#notes.push(
-        `the effects of ${cellList(ranAfter)} ${verb} missing: replay() runs them again`,
-      );
+      notes.add(`the effects of ${cellList(ranAfter)} ${verb} missing: replay() runs them again`);
     }
-    if (goneForGood !== undefined) this.#notes.push(goneForGood);
+    if (goneForGood !== undefined) notes.add(goneForGood);
     for (const { name, reason, advice } of lost) {
-      this.#notes.push(`lost ${name}: ${reason}${advice === undefined ? "" : ` (${advice})`}`);
+      notes.add(`lost ${name}: ${reason}${advice === undefined ? "" : ` (${advice})`}`);
     }
   }
 

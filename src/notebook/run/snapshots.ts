@@ -2,11 +2,13 @@ import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { unlessAborted } from "../../concurrency/abort.js";
 import { keepingAlive } from "../../concurrency/keep-alive.js";
+import type { Settings } from "../../config.js";
 import { CellarError, describeError, isCellarError } from "../../errors.js";
 import type { StateManifest } from "../../protocol/messages.js";
+import { withSnapshot, withUnsaved } from "../document/changes.js";
 import type { SnapshotRecord } from "../document/head.js";
-import type { Journal, NotebookDocument } from "../document/journal.js";
-import { type Execution, isInEffect, marked, newestInEffect } from "../document/timeline.js";
+import type { Journal } from "../document/journal.js";
+import { newestInEffect } from "../document/timeline.js";
 import type { Seal } from "../store/seal.js";
 import type { BlobRef, NotebookId } from "../store/store.js";
 import type { LiveSession } from "./live-session.js";
@@ -16,13 +18,13 @@ const REST_MS = 30;
 const LONGEST_REST_MS = 1_000;
 const OUTDATED_MS = 1_000;
 const LONGEST_INLINE = 4 * 1024;
+const MEBIBYTE = 1024 * 1024;
 
 export interface SnapshotPlan {
   readonly id: NotebookId;
   readonly journal: Journal;
   readonly seal: Seal;
-  readonly maxBytes: number;
-  readonly keep: number;
+  readonly settings: Pick<Settings, "stateMaxSizeMb" | "keepSnapshots">;
   readonly session: () => LiveSession | undefined;
 }
 
@@ -144,7 +146,8 @@ export class Snapshots {
   }
 
   async #take(session: LiveSession, signal: AbortSignal): Promise<void> {
-    const { id, journal, seal, maxBytes, keep } = this.#plan;
+    const { id, journal, seal, settings } = this.#plan;
+    const maxBytes = settings.stateMaxSizeMb * MEBIBYTE;
     const { blobs } = journal.blobCollector;
     let upload: Upload | undefined;
     const open = () => {
@@ -174,7 +177,9 @@ export class Snapshots {
       seal: seal.sign({ ...id, seq: sequence, sha256: blob.sha256 }),
       manifest: kept,
     };
-    await journal.commit((now) => withSnapshot(withUnsaved(now, session.unsaved), record, keep));
+    await journal.commit((now) =>
+      withSnapshot(withUnsaved(now, session.unsaved), record, settings.keepSnapshots),
+    );
     this.#manifest = { sequence, manifest };
   }
 }
@@ -216,35 +221,6 @@ function finished(upload: Upload | undefined): Promise<BlobRef> {
 
 function unwanted(): CellarError {
   return new CellarError("ABORTED", "the snapshot is not wanted any more");
-}
-
-/** Marks runs that are in the variables and so in a snapshot, but could not be saved themselves. */
-export function withUnsaved(
-  now: NotebookDocument,
-  unsaved: readonly Execution[],
-): NotebookDocument {
-  const executions = marked(now.executions, unsaved);
-  if (executions === now.executions) return now;
-  const last = executions.at(-1)?.sequence ?? 0;
-  return {
-    ...now,
-    executions: [...executions],
-    executionCount: Math.max(now.executionCount, last),
-  };
-}
-
-/** Unless it was undone meanwhile. */
-function withSnapshot(
-  now: NotebookDocument,
-  record: SnapshotRecord,
-  keep: number,
-): NotebookDocument {
-  if (!isInEffect(now.executions, record.sequence)) return now;
-  const others = now.snapshots.filter(
-    ({ sequence }) => sequence !== record.sequence && isInEffect(now.executions, sequence),
-  );
-  const snapshots = [...others, record].sort((a, b) => b.sequence - a.sequence).slice(0, keep);
-  return { ...now, snapshots };
 }
 
 async function keepManifest(

@@ -25,7 +25,7 @@ import type { NotebookState } from "../../notebook/state.js";
 import { checkId, checkName } from "../../notebook/store/names.js";
 import type { NotebookStore } from "../../notebook/store/store.js";
 import { type ReadResource, readAddress } from "../resource-reading.js";
-import { OpenNotebooks, type TurnOptions, type UseOptions } from "./open-notebooks.js";
+import { OpenNotebooks, type UseOptions } from "./open-notebooks.js";
 
 export interface NotebookServiceOptions {
   /** A folder for the notebooks of all users. */
@@ -111,13 +111,8 @@ export class NotebookService implements AsyncDisposable {
     this.settings = foundation.settings;
     this.#dir = dir;
     this.#store = foundation.store;
-    const open = async (session: string, create: boolean, hear: (text: string) => void) => {
-      const hearing = {
-        ...config,
-        onStdout: both(config.onStdout, hear),
-        onStderr: both(config.onStderr, hear),
-      };
-      const notebook = await Notebook.open({ ...hearing, dir, user, session, create, runtime });
+    const open = async (session: string, create: boolean) => {
+      const notebook = await Notebook.open({ ...config, dir, user, session, create, runtime });
       if (notebook.info.epoch === 1) this.tell({ session, kind: "list" });
       return notebook;
     };
@@ -209,15 +204,6 @@ export class NotebookService implements AsyncDisposable {
     return await this.#open.use(checkName("session", session), work, options);
   }
 
-  /** As `use`, for work that runs a cell: `onText` hears what it prints. */
-  async turn<T>(
-    session: string,
-    work: (notebook: Notebook) => Promise<T>,
-    options?: TurnOptions,
-  ): Promise<T> {
-    return await this.#open.turn(checkName("session", session), work, options);
-  }
-
   /** Reads a whole file of a notebook. What `look` makes of it should be less. */
   async readFile<T>(
     session: string,
@@ -307,13 +293,6 @@ export class NotebookService implements AsyncDisposable {
 function keepingOutput(config: Omit<REPLConfig, "backend">): Omit<REPLConfig, "backend"> {
   const isSet = "maxOutputLength" in config || "maxOutputLength" in settingLayers();
   return isSet ? config : { ...config, maxOutputLength: KEPT_CHARACTERS };
-}
-
-function both(one: ((text: string) => void) | undefined, other: (text: string) => void) {
-  return (text: string) => {
-    other(text);
-    one?.(text);
-  };
 }
 
 /** Starts a session of the kind that notebooks have; the next ones come from the same zygote. */

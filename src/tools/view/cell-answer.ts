@@ -16,8 +16,6 @@ export interface AnswerPlace {
   readonly cap: number;
   /** What lies in the workspace now, where the cell changed something there. */
   readonly files?: readonly WorkspaceFile[] | undefined;
-  /** More to be told of this run. */
-  readonly notes?: readonly string[] | undefined;
   readonly hints?: readonly string[] | undefined;
 }
 
@@ -51,11 +49,7 @@ export async function answerOf(
   place: AnswerPlace,
 ): Promise<{ readonly view: CellView; readonly parts: ToolPart[] }> {
   const plain = await viewOf(cell, place);
-  const view = {
-    ...plain,
-    hints: [...plain.hints, ...(place.hints ?? [])],
-    notes: [...plain.notes, ...(place.notes ?? [])],
-  };
+  const view = { ...plain, hints: [...plain.hints, ...(place.hints ?? [])] };
   const text = [headingOf(view, place), ...bodyOf(view)].join("\n");
   return {
     view,
