@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _ast
+from typing import Callable
 
 from ..cells import compiler
 from ..pristine import BUILTINS as __builtins__
@@ -18,7 +19,7 @@ _CONSTANT = (
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
-def is_literal(codes: list[str], is_magic=None) -> bool:
+def is_literal(codes: list[str], is_magic: Callable[[str], bool] | None = None) -> bool:
     """Whether all that the last of these cells answers with are constants that the cells wrote down.
 
     Names count where one of the cells binds them once, to a constant, and none does more than show them.

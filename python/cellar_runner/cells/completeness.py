@@ -5,6 +5,7 @@ from __future__ import annotations
 import _ast
 import codeop
 import warnings
+from typing import Callable
 
 from ..pristine import BUILTINS as __builtins__
 from . import compiler
@@ -22,7 +23,7 @@ _LEAVING = ("return", "raise", "pass", "break", "continue")
 _INVALID = (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError)
 
 
-def check(text: str, flags: int, is_magic) -> dict:
+def check(text: str, flags: int, is_magic: Callable[[str], bool] | None) -> dict:
     """The status, and for an incomplete text what its next line begins with. A blank line ends a block."""
     lines = text.split("\n")
     ends_blank = len(lines) > 1 and not lines[-1].strip()
