@@ -3,7 +3,7 @@ import { kindOf } from "../config/kinds.js";
 import { CellarError, isCellarError } from "../errors.js";
 import type { AgentSandbox, ISandbox, REPLConfig } from "./backend.js";
 import { isInhabited } from "./daemon/address.js";
-import { isAbsence } from "./daemon/connection.js";
+import { isDaemonAbsent } from "./daemon/connection.js";
 import { type DaemonOptions, DaemonRuntime, isRefusal } from "./daemon/runtime.js";
 import type { SessionDir } from "./host/session-dir.js";
 import type { NativeRuntime } from "./native/runtime.js";
@@ -95,7 +95,7 @@ async function openRunningDaemon(
     if (!isInhabited(sharedDaemon().address)) return { reason: "no daemon is running" };
     return { sandbox: await openDaemon(config) };
   } catch (error) {
-    if (isAbsence(error)) return { reason: "no daemon is running" };
+    if (isDaemonAbsent(error)) return { reason: "no daemon is running" };
     if (!isRefusal(error)) throw error;
     return { reason: `not the daemon: ${error.message}` };
   }

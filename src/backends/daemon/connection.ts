@@ -12,19 +12,19 @@ import type { NotificationMethod, Params, RequestMethod, Result } from "../../pr
 import { type DaemonAddress, isInhabited } from "./address.js";
 import { livePid } from "./pid-file.js";
 
-/** Somebody who listens but does not answer in this time is taken for absent. */
+/** How long to wait for the answer of a process that listens. */
 const ANSWER_MS = 5_000;
-/** While somebody waits, so often the daemon is asked whether it is still there; so long it may be silent. */
+/** While a request waits: how often to ask whether the daemon is alive, and how long it may be silent. */
 const HEARTBEAT_MS = 10_000;
 const SILENCE_MS = 30_000;
 
-/** What a session of the daemon has to say to the client that made it. */
+/** Receives what a session of the daemon sends to the client that created it. */
 export interface SessionListener {
   output(params: Params<"session_output">): void;
   display(params: Params<"session_display">, attachments: readonly Buffer[]): void;
   query(params: Params<"session_query">): Promise<string>;
   queryOver(query: number): void;
-  /** The link is gone, and the session with it. */
+  /** The connection is closed, and the session with it. */
   ended(): void;
 }
 
@@ -34,17 +34,17 @@ export interface ConnectionOptions {
 }
 
 /** Whether an error tells that the connection to the daemon was lost, and not that the daemon refused. */
-export function isLinkLoss(error: unknown): error is CellarError {
+export function isConnectionLost(error: unknown): error is CellarError {
   return isCellarError(error, "SESSION_LOST") && error.details.reason === "daemon";
 }
 
-/** Whether nobody was there, so that a daemon may be started. */
-export function isAbsence(error: unknown): boolean {
+/** Whether no daemon was running, so that one may be started. */
+export function isDaemonAbsent(error: unknown): boolean {
   return isCellarError(error, "DAEMON_UNAVAILABLE") && error.details.cause === "absent";
 }
 
-/** Whether somebody listened, and was waited for in vain. */
-export function isSilence(error: unknown): boolean {
+/** Whether a process listened but did not answer. */
+export function isDaemonSilent(error: unknown): boolean {
   return isCellarError(error, "DAEMON_UNAVAILABLE") && error.details.cause === "silent";
 }
 
@@ -62,7 +62,7 @@ export class DaemonConnection {
   private constructor(address: DaemonAddress, socket: Socket) {
     this.#address = address;
     this.#socket = socket;
-    // It is the waiting that holds the process, not the link.
+    // Only a waiting request keeps the process alive, not the connection.
     socket.unref();
     this.#channel = new Channel(socket, daemonContract, {
       maxFrameBytes: MAX_DAEMON_FRAME_BYTES,
@@ -76,13 +76,13 @@ export class DaemonConnection {
     address: DaemonAddress,
     options: ConnectionOptions = {},
   ): Promise<DaemonConnection> {
-    if (!isInhabited(address)) throw absent(address.path, "there is none");
-    const link = new DaemonConnection(address, await reach(address));
+    if (!isInhabited(address)) throw absent(address.path, "the socket does not exist");
+    const connection = new DaemonConnection(address, await connectTo(address));
     try {
-      await link.#greet(options);
-      return link;
+      await connection.#greet(options);
+      return connection;
     } catch (error) {
-      link.close();
+      connection.close();
       throw error;
     }
   }
@@ -114,20 +114,20 @@ export class DaemonConnection {
     try {
       return await this.#channel.request(method, params, attachments);
     } catch (error) {
-      throw this.#explained(error);
+      throw this.#translate(error);
     } finally {
       this.#waiting -= 1;
-      if (this.#waiting === 0) this.#rest();
+      if (this.#waiting === 0) this.#idle();
     }
   }
 
-  #rest(): void {
+  #idle(): void {
     this.#socket.unref();
     clearInterval(this.#heartbeat);
     this.#heartbeat = undefined;
   }
 
-  /** A daemon that was stopped, or hangs, must not keep its clients waiting for ever. */
+  /** Ends the connection to a daemon that was stopped or hangs. */
   #checkAlive(): void {
     if (this.#isChecking) return;
     this.#isChecking = true;
@@ -146,11 +146,11 @@ export class DaemonConnection {
     this.#channel.notify(method, params);
   }
 
-  attend(session: string, listener: SessionListener): void {
+  addListener(session: string, listener: SessionListener): void {
     this.#listeners.set(session, listener);
   }
 
-  forget(session: string): void {
+  removeListener(session: string): void {
     this.#listeners.delete(session);
   }
 
@@ -189,8 +189,8 @@ export class DaemonConnection {
     try {
       this.#daemon = await this.request("daemon_greet", own);
     } catch (error) {
-      const why = isLate ? `it was silent for ${ANSWER_MS} ms` : describeError(error);
-      const message = `what listens at ${this.path} does not answer as a daemon: ${why}`;
+      const why = isLate ? `no answer within ${ANSWER_MS} ms` : describeError(error);
+      const message = `the process at ${this.path} does not answer as a daemon: ${why}`;
       throw unresponsive(this.#address, message, { isLate, error });
     } finally {
       clearTimeout(timer);
@@ -200,15 +200,15 @@ export class DaemonConnection {
     throw new CellarError(
       "DAEMON_UNAVAILABLE",
       `the daemon (pid ${pid}) is version ${version} with protocol ${protocol}, ` +
-        `this is version ${own.version} with protocol ${own.protocol}`,
+        `but this client is version ${own.version} with protocol ${own.protocol}`,
       {
-        remedy: "Run cellar daemon stop; the next start takes this version.",
+        remedy: "Run cellar daemon stop; the next daemon starts with this version.",
         details: { cause: "mismatch", daemon: this.#daemon, own },
       },
     );
   }
 
-  #explained(error: unknown): CellarError {
+  #translate(error: unknown): CellarError {
     if (isCellarError(error, "REMOTE_ERROR")) return fromRemote(error);
     if (isCellarError(error, "SESSION_LOST") || isCellarError(error, "PROTOCOL_ERROR")) {
       return new CellarError(
@@ -216,7 +216,7 @@ export class DaemonConnection {
         `the connection to the daemon was lost: ${error.message}`,
         {
           remedy:
-            "Call again: where a daemon can be had the sandbox goes on in a new, empty session. " +
+            "Call again: if a daemon is available, the sandbox continues in a new, empty session. " +
             "See cellar daemon status.",
           details: { reason: "daemon" },
           cause: error,
@@ -241,12 +241,12 @@ export function fromRemote(error: CellarError): CellarError {
   return new CellarError(code, error.message, { remedy, details, cause: error });
 }
 
-function reach(address: DaemonAddress): Promise<Socket> {
+function connectTo(address: DaemonAddress): Promise<Socket> {
   const { path } = address;
   return new Promise((resolve, reject) => {
     const socket = connect({ path });
     const timer = setTimeout(
-      () => fail(Object.assign(new Error("it takes no connection"), { code: "ETIMEDOUT" })),
+      () => fail(Object.assign(new Error("it does not accept connections"), { code: "ETIMEDOUT" })),
       ANSWER_MS,
     );
     const fail = (error: NodeJS.ErrnoException) => {
@@ -255,8 +255,8 @@ function reach(address: DaemonAddress): Promise<Socket> {
       const isAbsent = error.code === "ECONNREFUSED" || error.code === "ENOENT";
       reject(
         isAbsent
-          ? absent(path, "nobody listens there")
-          : unresponsive(address, `${path} cannot be reached: ${error.message}`, {
+          ? absent(path, "nothing listens there")
+          : unresponsive(address, `cannot connect to ${path}: ${error.message}`, {
               isLate: error.code === "ETIMEDOUT",
               error,
             }),

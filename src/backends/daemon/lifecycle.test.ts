@@ -302,7 +302,7 @@ async function startForeigner(home: DaemonHome, greeting: object): Promise<Async
 
 describe("a daemon of another version", () => {
   it.each([
-    ["the version", { version: "9.9.9" }, /is version 9\.9\.9 .* this is version \d/],
+    ["the version", { version: "9.9.9" }, /is version 9\.9\.9 .* but this client is version \d/],
     ["the protocol", { protocol: 99 }, /protocol 99, .* protocol 1/],
   ])("is refused with both sides named: %s", async (_, greeting, message) => {
     await using home = new DaemonHome();

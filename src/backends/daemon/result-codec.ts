@@ -1,6 +1,7 @@
 import { MAX_DAEMON_FRAME_BYTES } from "../../protocol/bounds.js";
 import type { Result } from "../../protocol/messages.js";
-import type { CodeExecution, ExecutionError, Output, SandboxInfo } from "../backend.js";
+import type { CodeExecution, ExecutionError, Output } from "../backend.js";
+import { describeLoss, stopError } from "../session/cell/result.js";
 import type { Display } from "./client-callbacks.js";
 import { fitOutputs, surelyFits } from "./truncate-outputs.js";
 
@@ -103,33 +104,27 @@ function extrasOf({
   return { ...(replaced !== undefined && { replaced }), ...(agent !== undefined && { agent }) };
 }
 
-/** The result of a cell whose daemon went away. */
-export function lostExecution(run: {
-  readonly number: number;
-  readonly code: string;
-  readonly info: SandboxInfo;
-  readonly duration: number;
+/** The result of a cell during which the daemon was lost. */
+export function lostExecution({
+  cancelled,
+  reason,
+  ...run
+}: Pick<CodeExecution, "number" | "code" | "duration" | "isolation" | "state"> & {
   readonly cancelled: boolean;
   readonly reason: string;
 }): CodeExecution {
-  const [type, message] = run.cancelled
-    ? ["Cancelled", "The cell was cancelled"]
-    : ["SessionLost", `The session ended during the cell: ${run.reason}`];
   return {
-    number: run.number,
-    code: run.code,
-    status: run.cancelled ? "cancelled" : "crashed",
+    ...run,
+    ...(cancelled
+      ? { status: "cancelled", error: stopError("cancelled", "") }
+      : describeLoss(reason)),
     stdout: "",
     stderr: "",
-    error: { type, message, traceback: `${type}: ${message}` },
     result: null,
     outputs: [],
     omitted: { stdout: 0, stderr: 0 },
     exitCode: null,
     background: 0,
-    duration: run.duration,
-    isolation: run.info.isolation,
-    state: { survived: false, checkpoint: null, reason: "daemon" },
   };
 }
 

@@ -16,14 +16,14 @@ import type { Callbacks } from "../session/cell/callbacks.js";
 import { closedError } from "../session/checks.js";
 import { type DaemonAddress, daemonAddress } from "./address.js";
 import { ClientCallbacks } from "./client-callbacks.js";
-import { DaemonConnection, isAbsence, isSilence } from "./connection.js";
+import { DaemonConnection, isDaemonAbsent, isDaemonSilent } from "./connection.js";
 import { DaemonClientSandbox, type DaemonSession } from "./sandbox.js";
 
-/** As in the settings' schema, which a short-lived client does not load. */
-const USUAL_MINIMUM: IsolationLevel = "L3-";
-const USUAL_WORKSPACE_MB = 256;
+/** Defaults of the settings schema, which a short-lived client does not load. */
+const DEFAULT_MIN_ISOLATION: IsolationLevel = "L3-";
+const DEFAULT_WORKSPACE_MB = 256;
 
-/** So long nobody waits again for one that did not answer, unless it is insisted on. */
+/** How long an unresponsive daemon is not tried again, unless the caller may start one. */
 const SILENCE_MS = 30_000;
 
 export interface DaemonOptions {
@@ -31,8 +31,8 @@ export interface DaemonOptions {
   readonly starts?: boolean;
 }
 
-/** With these the daemon refused what this process may be able to do by itself. */
-const MENDABLE = [
+/** With these codes the daemon refused something that this process may be able to do itself. */
+const LOCALLY_POSSIBLE = [
   "DAEMON_UNAVAILABLE",
   "SANDBOX_UNAVAILABLE",
   "PYTHON_UNSUITABLE",
@@ -44,22 +44,22 @@ const MENDABLE = [
 ] as const;
 
 export function isRefusal(error: unknown): error is CellarError {
-  return MENDABLE.some((code) => isCellarError(error, code));
+  return LOCALLY_POSSIBLE.some((code) => isCellarError(error, code));
 }
 
 type CreateOrder = Params<"session_create">;
 
 interface Attempt {
-  readonly link: Promise<DaemonConnection>;
+  readonly connection: Promise<DaemonConnection>;
   readonly starts: boolean;
 }
 
-/** A process's way to the daemon of its user: one link for all its sandboxes. */
+/** This process's connection to its user's daemon, shared by all its sandboxes. */
 export class DaemonRuntime implements AsyncDisposable {
   readonly #surroundings: Surroundings;
   readonly #address: DaemonAddress;
   #layers: Record<string, unknown> | undefined;
-  /** Under way, or one that succeeded. */
+  /** In progress, or successful. */
   #attempt: Attempt | undefined;
   #silence: { readonly error: unknown; readonly until: number } | undefined;
   #isClosed = false;
@@ -69,7 +69,6 @@ export class DaemonRuntime implements AsyncDisposable {
     this.#address = daemonAddress(this.#surroundings.home);
   }
 
-  /** Where this user's daemon would be. */
   get address(): DaemonAddress {
     return this.#address;
   }
@@ -80,28 +79,29 @@ export class DaemonRuntime implements AsyncDisposable {
   ): Promise<DaemonClientSandbox> {
     const wishes = splitConfig(config);
     const order = this.#order(wishes);
-    const takeSeat = async () => this.#seat(await this.#open(starts), order, wishes.callbacks);
-    return abortable(DaemonClientSandbox.open(takeSeat), config.signal);
+    const createSession = async () =>
+      this.#createSession(await this.#open(starts), order, wishes.callbacks);
+    return abortable(DaemonClientSandbox.open(createSession), config.signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    const link = await this.#attempt?.link.catch(() => undefined);
-    link?.close();
+    const connection = await this.#attempt?.connection.catch(() => undefined);
+    connection?.close();
   }
 
   async #open(starts: boolean): Promise<DaemonConnection> {
     if (this.#isClosed) throw closedError("the connection to the daemon was closed");
     const known = this.#attempt;
-    if (known === undefined) return await this.#begin(starts).link;
+    if (known === undefined) return await this.#begin(starts).connection;
     try {
-      const link = await known.link;
-      if (link.isOpen) return link;
+      const connection = await known.connection;
+      if (connection.isOpen) return connection;
     } catch (error) {
-      // Who may start a daemon is not content with what befell one who may not.
+      // This call may start a daemon; the one that failed could not.
       if (known.starts || !starts) throw error;
     }
-    // Of all who waited for the same one, the first begins anew.
+    // Of all callers that waited for this attempt, the first one makes the next.
     if (this.#attempt === known) this.#attempt = undefined;
     return await this.#open(starts);
   }
@@ -110,27 +110,27 @@ export class DaemonRuntime implements AsyncDisposable {
     const silence = this.#silence;
     if (!starts && silence !== undefined && performance.now() < silence.until) throw silence.error;
     this.#silence = undefined;
-    const attempt = { link: this.#reach(starts), starts };
+    const attempt = { connection: this.#connect(starts), starts };
     this.#attempt = attempt;
-    attempt.link.catch((error: unknown) => {
+    attempt.connection.catch((error: unknown) => {
       this.#attempt = undefined;
-      if (isSilence(error)) this.#silence = { error, until: performance.now() + SILENCE_MS };
+      if (isDaemonSilent(error)) this.#silence = { error, until: performance.now() + SILENCE_MS };
     });
     return attempt;
   }
 
-  async #reach(starts: boolean): Promise<DaemonConnection> {
+  async #connect(starts: boolean): Promise<DaemonConnection> {
     try {
       return await DaemonConnection.open(this.#address);
     } catch (error) {
-      if (!starts || !isAbsence(error)) throw error;
+      if (!starts || !isDaemonAbsent(error)) throw error;
       const { startDaemon } = await import("./launch.js");
       await startDaemon(this.#surroundings, this.#address, { kept: false });
       return await DaemonConnection.open(this.#address);
     }
   }
 
-  /** The settings as they stand here; the daemon judges them. */
+  /** The daemon validates the settings. */
   #order({ options, mounts, callbacks }: Wishes): CreateOrder {
     this.#layers ??= settingLayers();
     const settings = mergeLayer(this.#layers, options as Record<string, unknown>);
@@ -156,26 +156,26 @@ export class DaemonRuntime implements AsyncDisposable {
     };
   }
 
-  async #seat(
-    link: DaemonConnection,
+  async #createSession(
+    connection: DaemonConnection,
     order: CreateOrder,
     callbacks: Callbacks,
   ): Promise<DaemonSession> {
-    const { session, info } = await link.request("session_create", order);
+    const { session: id, info } = await connection.request("session_create", order);
     try {
       refuseBelow(order.settings.minIsolation, info);
     } catch (error) {
-      await link.request("session_destroy", { session });
+      await connection.request("session_destroy", { session: id });
       throw error;
     }
     const clientCallbacks = new ClientCallbacks(callbacks);
-    link.attend(session, clientCallbacks);
+    connection.addListener(id, clientCallbacks);
     const workspace = workspaceLimit({ workspaceMb: workspaceMbOf(order.settings) });
     return {
-      link,
-      session,
-      calledAs: session,
-      info: describe(link, info),
+      connection,
+      id,
+      listenerId: id,
+      info: describe(connection, info),
       clientCallbacks,
       workspace,
     };
@@ -191,15 +191,15 @@ function describe(
   return { backend: "daemon", ...info, reason: `${answered}; ${info.reason}` };
 }
 
-/** The daemon holds to it; a client only tells it, and reads no more than that. */
+/** The daemon enforces it; the client uses it for messages and as a bound of what it reads. */
 function workspaceMbOf({ limits }: Record<string, unknown>): number {
   const { workspaceMb } = (limits ?? {}) as { readonly workspaceMb?: unknown };
-  return typeof workspaceMb === "number" ? workspaceMb : USUAL_WORKSPACE_MB;
+  return typeof workspaceMb === "number" ? workspaceMb : DEFAULT_WORKSPACE_MB;
 }
 
-/** The daemon has looked at this too; a client does not take its word for its own safety. */
+/** The daemon checks this too, but the client does not rely on it. */
 function refuseBelow(minimum: unknown, { isolation }: Result<"session_create">["info"]): void {
-  const least = ISOLATION_LEVELS.find((level) => level === minimum) ?? USUAL_MINIMUM;
+  const least = ISOLATION_LEVELS.find((level) => level === minimum) ?? DEFAULT_MIN_ISOLATION;
   if (meets(isolation.level, least)) return;
   throw new CellarError(
     "SANDBOX_UNAVAILABLE",

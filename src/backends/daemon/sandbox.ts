@@ -1,4 +1,3 @@
-import { onAbort } from "../../concurrency/abort.js";
 import type { Params, RequestMethod, Result, Variable } from "../../protocol/messages.js";
 import { decodeValue, encodeValue } from "../../protocol/values.js";
 import type {
@@ -10,7 +9,6 @@ import type {
   ExecuteOptions,
   SandboxInfo,
   SpilledFile,
-  StateReport,
 } from "../backend.js";
 import {
   type AskFiles,
@@ -19,6 +17,8 @@ import {
   SandboxFiles,
 } from "../files/sandbox-files.js";
 import type { WorkspaceLimit } from "../files/workspace-file.js";
+import { LossNotices } from "../session/cell/loss-notices.js";
+import { type PendingCell, PendingCells } from "../session/cell/pending-cells.js";
 import { joinReports, withoutContext } from "../session/cell/state-report.js";
 import {
   calledFromWithin,
@@ -29,89 +29,73 @@ import {
 } from "../session/checks.js";
 import { completeAt, completenessOf } from "../session/completion.js";
 import type { ClientCallbacks } from "./client-callbacks.js";
-import { type DaemonConnection, isLinkLoss } from "./connection.js";
+import { type DaemonConnection, isConnectionLost } from "./connection.js";
 import { packContext } from "./context-codec.js";
 import { OrderedSender, type Sent } from "./ordered-sender.js";
 import { lostExecution, unpackExecution } from "./result-codec.js";
 
-/** A session of the daemon, and who hears what it says. */
+/** A session of the daemon, as its client holds it. */
 export interface DaemonSession {
-  readonly link: DaemonConnection;
-  readonly session: string;
-  /** Under this name the session and its twins call; that of the first of them. */
-  readonly calledAs: string;
+  readonly connection: DaemonConnection;
+  readonly id: string;
+  /** The session and its forks send notifications and queries under the id of the first of them. */
+  readonly listenerId: string;
   readonly info: SandboxInfo;
   readonly clientCallbacks: ClientCallbacks;
   readonly workspace: WorkspaceLimit;
 }
 
-/** A request to a session, of which the seat adds the name. */
-type Order<M extends RequestMethod> = Omit<Params<M>, "session">;
+/** Parameters of a request to a session; the client adds the session's id. */
+type SessionParams<M extends RequestMethod> = Omit<Params<M>, "session">;
 
-/** The context, to be put into the next session too. */
+/** The context, which a new session gets too. */
 interface GivenContext {
   readonly given: unknown;
   readonly pack: ReturnType<typeof packContext>;
 }
 
-interface Waiting {
-  cancelled: boolean;
-  sent: { readonly seat: DaemonSession; readonly cell: number } | undefined;
-}
+const DAEMON_LOST = { survived: false, checkpoint: null, reason: "daemon" } as const;
 
-/** A sandbox that lives in the user's daemon. When the daemon is lost, so is its state. */
+/** A sandbox whose session runs in the user's daemon. Its state is lost with the daemon. */
 export class DaemonClientSandbox extends SandboxFiles implements AgentSandbox {
-  readonly #takeSeat: () => Promise<DaemonSession>;
+  readonly #createSession: () => Promise<DaemonSession>;
   readonly #sender = new OrderedSender();
-  readonly #waiting = new Set<Waiting>();
-  #seat: DaemonSession;
-  #setup: GivenContext | undefined;
-  #notice: StateReport | undefined;
-  #isLossTold = false;
+  readonly #pending = new PendingCells();
+  readonly #losses = new LossNotices();
+  #session: DaemonSession;
+  #context: GivenContext | undefined;
   #nextCell = 1;
   #number = 0;
-  /** A new session counts from 1 unless it is told how far the one before came. */
-  #isMoved = false;
+  /** A new session counts from 1, so the client sends it the numbers of its cells. */
+  #isReplaced = false;
   #ending: Promise<void> | undefined;
 
-  constructor(takeSeat: () => Promise<DaemonSession>, seat: DaemonSession) {
-    super(seat.workspace);
-    this.#takeSeat = takeSeat;
-    this.#seat = seat;
+  constructor(createSession: () => Promise<DaemonSession>, session: DaemonSession) {
+    super(session.workspace);
+    this.#createSession = createSession;
+    this.#session = session;
   }
 
-  static async open(takeSeat: () => Promise<DaemonSession>): Promise<DaemonClientSandbox> {
-    return new DaemonClientSandbox(takeSeat, await takeSeat());
+  static async open(createSession: () => Promise<DaemonSession>): Promise<DaemonClientSandbox> {
+    return new DaemonClientSandbox(createSession, await createSession());
   }
 
   get info(): SandboxInfo {
-    return this.#seat.info;
+    return this.#session.info;
   }
 
   async initialize(context?: unknown): Promise<void> {
-    const setup: GivenContext = { given: context, pack: packContext(context) };
-    await this.#post(async () => {
-      const seat = await this.#seated();
-      const { session } = seat;
-      const wire = await setup.pack(seat.link.daemon.pid);
-      return { answer: this.#furnish(seat, setup, { session, context: wire }) };
-    });
-    this.#setup = setup;
+    const next: GivenContext = { given: context, pack: packContext(context) };
+    await this.#send((session) => this.#sendContext(session, next));
+    this.#context = next;
   }
 
   async execute(code: string, options: ExecuteOptions = {}): Promise<CodeExecution> {
     checkSource(code, options);
-    const waiting: Waiting = { cancelled: false, sent: undefined };
-    using _ = onAbort(options.signal, () => cancelOne(waiting));
-    this.#waiting.add(waiting);
-    try {
-      return await this.#post(async () => {
-        const seat = await this.#seated();
-        return { answer: this.#run(seat, code, options, waiting) };
-      });
-    } finally {
-      this.#waiting.delete(waiting);
-    }
+    using pending = this.#pending.enter(options.signal);
+    return await this.#send(async (session) => ({
+      answer: this.#run(session, code, options, pending),
+    }));
   }
 
   async getVariable(name: string): Promise<unknown> {
@@ -149,9 +133,7 @@ export class DaemonClientSandbox extends SandboxFiles implements AgentSandbox {
   }
 
   async cancel(): Promise<void> {
-    for (const waiting of this.#waiting) waiting.cancelled = true;
-    const { link, session } = this.#seat;
-    link.notify("session_cancel", { session, cell: null });
+    this.#pending.cancel();
   }
 
   async checkpoints(): Promise<readonly Checkpoint[]> {
@@ -164,22 +146,17 @@ export class DaemonClientSandbox extends SandboxFiles implements AgentSandbox {
   }
 
   async fork(): Promise<DaemonClientSandbox> {
-    return await this.#post(async () => {
-      const seat = await this.#seated();
-      const forked = seat.link.request("session_fork", { session: seat.session });
-      return { answer: forked.then(({ session }) => this.#twin(seat, session)) };
+    return await this.#send(async (session) => {
+      const forked = session.connection.request("session_fork", { session: session.id });
+      return { answer: forked.then(({ session: id }) => this.#fork({ ...session, id })) };
     });
   }
 
-  #twin(seat: DaemonSession, session: string): DaemonClientSandbox {
-    const clientCallbacks = seat.clientCallbacks.join();
-    const twin = new DaemonClientSandbox(this.#takeSeat, {
-      ...seat,
-      session,
-      clientCallbacks,
-    });
-    twin.#setup = this.#setup;
-    return twin;
+  #fork(session: DaemonSession): DaemonClientSandbox {
+    session.clientCallbacks.join();
+    const fork = new DaemonClientSandbox(this.#createSession, session);
+    fork.#context = this.#context;
+    return fork;
   }
 
   destroy(): Promise<void> {
@@ -187,139 +164,120 @@ export class DaemonClientSandbox extends SandboxFiles implements AgentSandbox {
     return this.#ending;
   }
 
-  /** Also while a function of the host answers a cell: the daemon knows what waits for what. */
+  /** Also while a host function answers a cell: the daemon decides what has to wait. */
   readonly askFiles: AskFiles = <M extends FileMethod>(
     method: M,
     order: FileOrder<M>,
     attachments?: readonly Uint8Array[],
-  ) => {
-    if (this.#ending !== undefined) return Promise.reject(closedError("the sandbox was destroyed"));
-    return this.#sender.send(async () => {
-      const { link, session } = await this.#seated();
-      const request = { session, ...order } as unknown as Params<`session_${M}`>;
-      const answer = link.request(`session_${method}`, request, attachments);
+  ) =>
+    this.#sendInOrder(async ({ connection, id }) => {
+      const params = { session: id, ...order } as unknown as Params<`session_${M}`>;
+      const answer = connection.request(`session_${method}`, params, attachments);
       return { answer: answer as unknown as Promise<Result<M>> };
     });
-  };
 
   async #end(): Promise<void> {
-    await this.cancel();
-    await this.#sender.send(async () => ({ answer: this.#leave(this.#seat) }));
+    this.#pending.cancel();
+    await this.#sender.send(async () => ({ answer: this.#close(this.#session) }));
   }
 
-  async #leave({ link, session, calledAs, clientCallbacks }: DaemonSession): Promise<void> {
+  async #close({ connection, id, listenerId, clientCallbacks }: DaemonSession): Promise<void> {
     try {
-      if (link.isOpen) await link.request("session_destroy", { session });
+      if (connection.isOpen) await connection.request("session_destroy", { session: id });
     } catch (error) {
-      if (!isLinkLoss(error)) throw error;
+      if (!isConnectionLost(error)) throw error;
     } finally {
-      if (clientCallbacks.leave()) link.forget(calledAs);
+      if (clientCallbacks.leave()) connection.removeListener(listenerId);
     }
   }
 
-  #post<T>(prepare: () => Promise<Sent<T>>): Promise<T> {
-    if (this.#ending !== undefined) return Promise.reject(closedError("the sandbox was destroyed"));
-    // Functions are shared with the twins, whose cells may wait for each other.
-    const isRunning = [...this.#waiting].some(({ sent }) => sent !== undefined);
-    if (isRunning && this.#seat.clientCallbacks.isCalling)
-      return Promise.reject(calledFromWithin());
-    return this.#sender.send(prepare);
+  #send<T>(prepare: (session: DaemonSession) => Promise<Sent<T>>): Promise<T> {
+    // Forks share the functions, and their cells may wait for each other.
+    const isCalledFromWithin = this.#pending.isRunning && this.#session.clientCallbacks.isCalling;
+    if (this.#ending === undefined && isCalledFromWithin) return Promise.reject(calledFromWithin());
+    return this.#sendInOrder(prepare);
   }
 
-  #ask<M extends RequestMethod>(method: M, order: Order<M>): Promise<Result<M>> {
-    return this.#post(async () => {
-      const { link, session } = await this.#seated();
-      return { answer: link.request(method, { ...order, session } as Params<M>) };
+  #sendInOrder<T>(prepare: (session: DaemonSession) => Promise<Sent<T>>): Promise<T> {
+    if (this.#ending !== undefined) return Promise.reject(closedError("the sandbox was destroyed"));
+    return this.#sender.send(async () => {
+      if (!this.#session.connection.isOpen) await this.#replaceSession();
+      return await prepare(this.#session);
     });
   }
 
-  /** Where the sandbox lives; in a new, empty session when the daemon was lost. */
-  async #seated(): Promise<DaemonSession> {
-    return this.#seat.link.isOpen ? this.#seat : await this.#move();
+  #ask<M extends RequestMethod>(method: M, params: SessionParams<M>): Promise<Result<M>> {
+    return this.#send(async ({ connection, id }) => ({
+      answer: connection.request(method, { ...params, session: id } as Params<M>),
+    }));
   }
 
-  async #move(): Promise<DaemonSession> {
-    const seat = await this.#takeSeat();
-    if (!this.#isLossTold) {
-      const loss = { survived: false, checkpoint: null, reason: "daemon" };
-      this.#notice = joinReports(this.#notice, loss);
-    }
-    this.#isLossTold = false;
-    this.#isMoved = true;
-    this.#seat = seat;
+  /** The daemon is gone: a new, empty session takes the place of the lost one. */
+  async #replaceSession(): Promise<void> {
+    const session = await this.#createSession();
+    this.#losses.sessionReplaced(DAEMON_LOST);
+    this.#isReplaced = true;
+    this.#session = session;
+    const context = this.#context;
+    if (context === undefined) return;
     try {
-      await this.#refurnish(seat);
+      await (await this.#sendContext(session, context)).answer;
     } catch (error) {
-      if (isLinkLoss(error)) throw error;
-      // The session goes on without what cannot be had any more, such as a file that is gone.
-      this.#setup = undefined;
-      this.#notice = joinReports(this.#notice, withoutContext(error));
+      if (isConnectionLost(error)) throw error;
+      // The session continues without what can no longer be loaded, such as a file that was removed.
+      this.#context = undefined;
+      this.#losses.add(withoutContext(error));
     }
-    return seat;
   }
 
-  async #refurnish(seat: DaemonSession): Promise<void> {
-    const setup = this.#setup;
-    if (setup === undefined) return;
-    const wire = await setup.pack(seat.link.daemon.pid);
-    await this.#furnish(seat, setup, { session: seat.session, context: wire });
-  }
-
-  async #furnish(
-    { link, session, calledAs, clientCallbacks }: DaemonSession,
-    { given }: GivenContext,
-    order: Params<"session_initialize">,
-  ): Promise<void> {
-    await link.request("session_initialize", order);
-    // A twin's context is its own; the daemon tells it with each query.
-    if (session === calledAs) clientCallbacks.context = given;
+  async #sendContext(session: DaemonSession, { given, pack }: GivenContext): Promise<Sent<void>> {
+    const { connection, id, listenerId, clientCallbacks } = session;
+    const context = await pack(connection.daemon.pid);
+    const answer = connection.request("session_initialize", { session: id, context }).then(() => {
+      // The daemon sends a fork's context with each query.
+      if (id === listenerId) clientCallbacks.context = given;
+    });
+    return { answer };
   }
 
   async #run(
-    seat: DaemonSession,
+    { connection, id, clientCallbacks, info }: DaemonSession,
     code: string,
     { timeout, maxOutputLength, argv, continues }: ExecuteOptions,
-    waiting: Waiting,
+    pending: PendingCell,
   ): Promise<CodeExecution> {
-    const { link, session, clientCallbacks, info } = seat;
     const cell = this.#nextCell++;
-    waiting.sent = { seat, cell };
+    pending.running = { stop: () => connection.notify("session_cancel", { session: id, cell }) };
     const started = Date.now();
     try {
-      const answer = await link.request("session_execute", {
-        session,
+      const answer = await connection.request("session_execute", {
+        session: id,
         cell,
         code,
-        cancelled: waiting.cancelled,
+        cancelled: pending.cancelled,
         ...(timeout !== undefined && { timeout_ms: timeout }),
         ...(maxOutputLength !== undefined && { max_output: maxOutputLength }),
         ...(argv !== undefined && { argv: [...argv] }),
         ...(continues === true && { continues }),
-        ...(this.#isMoved && { number: this.#number + 1 }),
+        ...(this.#isReplaced && { number: this.#number + 1 }),
       });
       const execution = unpackExecution(answer, code, (index) => clientCallbacks.take(index));
       this.#number = execution.number;
-      const notice = this.#notice;
-      this.#notice = undefined;
-      const { checkpoint } = execution.state;
-      return notice === undefined
-        ? execution
-        : { ...execution, state: { ...joinReports(notice, execution.state), checkpoint } };
+      const state = joinReports(this.#losses.take(), execution.state);
+      return { ...execution, state };
     } catch (error) {
-      if (!isLinkLoss(error)) throw error;
-      this.#isLossTold = true;
+      if (!isConnectionLost(error)) throw error;
+      this.#losses.isReported = true;
       this.#number += 1;
-      const duration = Date.now() - started;
-      const { cancelled } = waiting;
-      const { message: reason } = error;
-      return lostExecution({ number: this.#number, code, info, duration, cancelled, reason });
+      return lostExecution({
+        number: this.#number,
+        code,
+        duration: Date.now() - started,
+        isolation: info.isolation,
+        state: DAEMON_LOST,
+        cancelled: pending.cancelled,
+        reason: error.message,
+      });
     }
   }
-}
-
-function cancelOne(waiting: Waiting): void {
-  waiting.cancelled = true;
-  if (waiting.sent === undefined) return;
-  const { seat, cell } = waiting.sent;
-  seat.link.notify("session_cancel", { session: seat.session, cell });
 }

@@ -21,6 +21,7 @@ import type { Captured, CaptureOptions, OpenSink, StatefulSandbox } from "../sta
 import { Branch, type Death, type Question } from "./branch.js";
 import type { Callbacks } from "./cell/callbacks.js";
 import { HostCalls } from "./cell/host-calls.js";
+import { LossNotices } from "./cell/loss-notices.js";
 import { type PendingCell, PendingCells } from "./cell/pending-cells.js";
 import * as results from "./cell/result.js";
 import { type CellEnd, RunningCell } from "./cell/running-cell.js";
@@ -51,8 +52,7 @@ export class PythonSandbox extends SandboxFiles implements StatefulSandbox, Agen
   #isFresh: boolean;
   #nextStep: number;
   #number: number;
-  #notice: StateReport | undefined;
-  #isLossTold = false;
+  readonly #losses = new LossNotices();
   /** Of heads between cells, not told yet. */
   readonly #deaths: StateReport[] = [];
   #ending: Promise<void> | undefined;
@@ -266,7 +266,7 @@ export class PythonSandbox extends SandboxFiles implements StatefulSandbox, Agen
 
   /** The session is gone as a whole: a new, empty one takes its place, and one result says so. */
   async #replaceSession(): Promise<void> {
-    const loss = this.#isLossTold ? undefined : await reports.lostState(this.#lease.session);
+    const loss = await reports.lostState(this.#lease.session);
     const { context } = this.#setup;
     try {
       await this.#switchTo(
@@ -278,11 +278,10 @@ export class PythonSandbox extends SandboxFiles implements StatefulSandbox, Agen
       // The session goes on without what cannot be had any more, such as a file that is gone.
       this.#setup.context = undefined;
       await this.#switchTo(lease);
-      this.#notice = reports.joinReports(this.#notice, reports.withoutContext(error));
+      this.#losses.add(reports.withoutContext(error));
     }
     this.#isFresh = true;
-    this.#isLossTold = false;
-    if (loss !== undefined) this.#notice = reports.joinReports(this.#notice, loss);
+    this.#losses.sessionReplaced(loss);
   }
 
   async #switchTo(lease: SessionLease): Promise<void> {
@@ -315,8 +314,7 @@ export class PythonSandbox extends SandboxFiles implements StatefulSandbox, Agen
     const end = await cell.run();
     const duration = performance.now() - started;
     waiting.running = undefined;
-    const notice = this.#notice;
-    this.#notice = undefined;
+    const notice = this.#losses.take();
     const concluded = await this.#conclude(end, cell, { step, number, notice });
     const about = { number, code, duration, isolation: this.info.isolation };
     return results.assemble(cell, end, { ...about, ...concluded }, this.#settings);
@@ -347,7 +345,7 @@ export class PythonSandbox extends SandboxFiles implements StatefulSandbox, Agen
     const { line, lost } = this.#branch;
     const died = end.kind === "died" && reports.restoredState(line, end.death.restored, lost);
     const restored = died === false ? undefined : await this.#restoredIfSeen(died);
-    this.#isLossTold = restored === undefined;
+    this.#losses.isReported = restored === undefined;
     const state = restored ?? (await reports.lostState(this.#lease.session));
     const told = reports.joinReports(run.notice, state);
     return { status, error, result: null, exitCode: null, state: told };
@@ -390,7 +388,7 @@ export class PythonSandbox extends SandboxFiles implements StatefulSandbox, Agen
       // Where nothing took its place, the next session tells.
       if (report === undefined) return;
       const reason = report.reason ?? "the process ended between two cells and was restored";
-      this.#notice = reports.joinReports(this.#notice, { ...report, reason });
+      this.#losses.add({ ...report, reason });
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { type DaemonAddress, daemonAddress } from "../../backends/daemon/address.js";
-import { DaemonConnection, isAbsence } from "../../backends/daemon/connection.js";
+import { DaemonConnection, isDaemonAbsent } from "../../backends/daemon/connection.js";
 import { startDaemon } from "../../backends/daemon/launch.js";
 import { packageVersion, surroundings } from "../../config/environment.js";
 import { counted } from "../../errors.js";
@@ -62,7 +62,7 @@ export async function inspectDaemon(address: DaemonAddress): Promise<DaemonRepor
   try {
     link = await DaemonConnection.open(address, { anyVersion: true });
   } catch (error) {
-    if (!isAbsence(error)) throw error;
+    if (!isDaemonAbsent(error)) throw error;
     return { running: false, path, pid: null, version: null, status: null };
   }
   try {
@@ -80,7 +80,7 @@ async function start(): Promise<number> {
   const address = daemonAddress(around.home);
   let wasThere = true;
   const link = await DaemonConnection.open(address).catch(async (error: unknown) => {
-    if (!isAbsence(error)) throw error;
+    if (!isDaemonAbsent(error)) throw error;
     wasThere = false;
     await startDaemon(around, address, { kept: true });
     return await DaemonConnection.open(address);
@@ -106,7 +106,7 @@ async function stop(): Promise<number> {
   try {
     link = await DaemonConnection.open(address, { anyVersion: true });
   } catch (error) {
-    if (!isAbsence(error)) throw error;
+    if (!isDaemonAbsent(error)) throw error;
     write("no daemon is running");
     return EXIT.ok;
   }

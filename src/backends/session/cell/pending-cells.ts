@@ -1,10 +1,9 @@
 import { onAbort } from "../../../concurrency/abort.js";
-import type { RunningCell } from "./running-cell.js";
 
 /** A cell from the call that wants it to its end. */
 export interface PendingCell extends Disposable {
   cancelled: boolean;
-  running: RunningCell | undefined;
+  running: { stop(cause: "cancelled"): void } | undefined;
 }
 
 /** The cells of a sandbox that are wanted and not over. */
@@ -23,6 +22,10 @@ export class PendingCells {
     const listening = onAbort(signal, () => cancel(cell));
     this.#cells.add(cell);
     return cell;
+  }
+
+  get isRunning(): boolean {
+    return [...this.#cells].some(({ running }) => running !== undefined);
   }
 
   cancel(): void {

@@ -139,7 +139,7 @@ export function describeDeath(
 ): { status: ExecutionStatus; error: ExecutionError } {
   if (cause !== undefined) return { status: cause, error: stopError(cause, limit) };
   if (end.kind === "lost") {
-    return crashed("SessionLost", `The session ended during the cell: ${end.reason.message}`);
+    return describeLoss(end.reason.message);
   }
   if (end.broken !== undefined) {
     return crashed("ProtocolError", `The cell broke the runner's channel: ${end.broken.message}`);
@@ -159,6 +159,11 @@ export function describeDeath(
   }
 }
 
+/** Status and error of a cell whose session was lost under it. */
+export function describeLoss(reason: string): { status: "crashed"; error: ExecutionError } {
+  return crashed("SessionLost", `The session ended during the cell: ${reason}`);
+}
+
 function starved(): { status: "oom"; error: ExecutionError } {
   return {
     status: "oom",
@@ -166,7 +171,7 @@ function starved(): { status: "oom"; error: ExecutionError } {
   };
 }
 
-function stopError(cause: StopCause, limit: string): ExecutionError {
+export function stopError(cause: StopCause, limit: string): ExecutionError {
   switch (cause) {
     case "timeout":
       return plain("TimeoutError", `The cell exceeded ${limit}`);
