@@ -11,7 +11,7 @@ from unittest import mock
 
 from snapshot_case import PLAIN, SnapshotCase, missing
 
-from cellar_runner.state import file_reader, file_writer, pickling, restoration, snapshot
+from cellar_runner.state import file_reader, file_writer, pickling, restore, snapshot
 
 ROUNDS = 400
 
@@ -136,8 +136,8 @@ class RefusalTest(SnapshotCase):
             namespace.update(interpreter=interpreter)
             return original(reader, interpreter)
 
-        original = restoration._Restore
-        with mock.patch.object(restoration, "_Restore", remember):
+        original = restore._Restore
+        with mock.patch.object(restore, "_Restore", remember):
             self.refused(bytes(data), "checksum")
         self.assertNotIn("first", namespace["interpreter"].namespace)
 
@@ -163,7 +163,7 @@ class RefusalTest(SnapshotCase):
         return b"".join(pieces)
 
     def test_another_python(self):
-        self.refused(self.forged(lambda index: index.update(python="3.1")), "3.1.*{}".format(restoration._PYTHON))
+        self.refused(self.forged(lambda index: index.update(python="3.1")), "3.1.*{}".format(restore._PYTHON))
         self.refused(self.forged(lambda index: index.update(implementation="other")), "other")
         self.refused(self.forged(lambda index: index.update(codec="x+y")), r"x\+y")
 

@@ -12,7 +12,7 @@ from ..errors import HostError, PolicyViolation
 from ..module_finder import folder_with_module
 from ..pristine import BUILTINS as __builtins__
 from ..state.libraries import distribution_of
-from .magics.usage import UsageError
+from .magics.errors import UsageError
 
 WORKSPACE = "/workspace"
 WRITABLE = (WORKSPACE, "/tmp")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import is_ending
 from ..output.displays import Displays
 from ..pristine import BUILTINS as __builtins__
-from ..state.keeping import Keeping
+from ..state.kept_classes import Keeping
 from ..values.reprs import is_a
 from . import compiler, interactive
 from .event_loop import EventLoop

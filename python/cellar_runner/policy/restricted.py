@@ -12,8 +12,8 @@ from typing import Any, Mapping
 from ..module_finder import exclude_workspace, import_own, search_path
 from ..pristine import BUILTINS as __builtins__
 from . import checker, rules
+from .guarded_lookups import Formatting, ImportRefused, plain, substitute
 from .report import Report
-from .restricted_texts import Formatting, ImportRefused, plain, substitute
 
 # The first release without the way round the guards through positional-only arguments.
 OLDEST = (8, 3)

@@ -12,7 +12,7 @@ from ..linux import fds, jail, syscalls
 from ..output import streams
 from ..output.inline import InlineOutput
 from ..protocol import channel
-from ..state import writer
+from ..state import snapshot_stream
 from . import checkpoint, warmup
 from .service import Service
 
@@ -188,10 +188,10 @@ class Head(Service):
             if forked:
                 pid = checkpoint.fork_without_signals()
                 if pid == 0:
-                    writer.write_as_copy(self._interpreter, descriptor, params)
+                    snapshot_stream.write_as_copy(self._interpreter, descriptor, params)
                 self._checkpointer.tell_writer(params["writer"], pid)
             else:
-                writer.write_state(self._interpreter, descriptor, params)
+                snapshot_stream.write_state(self._interpreter, descriptor, params)
         finally:
             os.close(descriptor)
         return {"forked": forked}
@@ -221,7 +221,7 @@ class Head(Service):
                 return
             orders, descriptors = woken
             if "write" in orders:
-                writer.write_as_copy(self._interpreter, descriptors[0], orders["write"])
+                snapshot_stream.write_as_copy(self._interpreter, descriptors[0], orders["write"])
             self._interpreter.rebuild_event_loop()
             self.attach(orders, descriptors)
             self._take_signals()

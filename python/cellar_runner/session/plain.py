@@ -16,7 +16,7 @@ from ..output.pump import OutputPump
 from ..pristine import BUILTINS as __builtins__
 from ..protocol.channel import SharedChannel
 from ..state import snapshot
-from ..state.writer import Checksum
+from ..state.snapshot_stream import Checksum
 from . import workspace_files
 from .interrupts import HOST_SIGNAL
 from .service import Service

@@ -10,7 +10,7 @@ import time
 
 from ..agent.agent import AgentTools
 from ..agent.reserved_names import MISSING, ReservedNames
-from ..cells import aliases
+from ..cells import preloaded_names
 from ..cells.interpreter import Interpreter
 from ..cells.script import become_script
 from ..context.incoming import Incoming
@@ -275,7 +275,7 @@ class Service:
 
     def _configure(self, params):
         os.environ.update(params["environment"])
-        aliases.bind(os.environ)
+        preloaded_names.bind(os.environ)
         if "conduct" in params:
             self._interpreter.admission = Admission(params["conduct"]["policy"], params["conduct"]["sanitise"])
         if "agent" in params:

@@ -17,7 +17,7 @@ _PACKAGES = {
     ),
     "agent.search": "backtracking=python_re dialect=regex_syntax haystack=source hits ripgrep searching=grep",
     "cells": (
-        "aliases cell=compiler event_loop hints history interactive interpreter monitoring repairs "
+        "aliases=preloaded_names cell=compiler event_loop hints history interactive interpreter monitoring repairs "
         "scanner script sources tracebacks"
     ),
     "cells.completion": "completing=request completion=candidates time_limit",
@@ -27,7 +27,7 @@ _PACKAGES = {
     ),
     "cells.magics": (
         "capturing commands=dispatch magic_names=registry magics=rewriter options reference=inspect_name "
-        "usage"
+        "usage=errors"
     ),
     "cells.magics.commands": (
         "aliasing autoreload extensions folders inputs inspection namespaces packages running scripts "

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..module_finder import import_own
 from ..pristine import BUILTINS as __builtins__
-from . import builders, handlers, keeping
+from . import builders, kept_classes, library_reducers
 from .file_writer import LimitExceeded
 from .moved_modules import MOVED_MODULES
 
@@ -53,8 +53,8 @@ def anchors(interpreter: Any) -> dict[str, Any]:
         "namespace": interpreter.namespace,
         "builtins": vars(builtins),
         "main": interpreter.main,
-        "load": handlers.load,
-        "load kept": keeping.load,
+        "load": library_reducers.load,
+        "load kept": kept_classes.load,
         "getattr": getattr,
     }
     for builder in builders.BUILDERS:

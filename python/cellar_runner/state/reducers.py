@@ -14,8 +14,8 @@ from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import is_a
-from . import builders, handlers, losses
-from .keeping import Postponed
+from . import builders, library_reducers, lost_variables
+from .kept_classes import Postponed
 
 HEAP_TYPE = 1 << 9
 IMMUTABLE_TYPE = 1 << 8
@@ -115,10 +115,10 @@ class Reducers:
         kept = self._keeping.for_type(kind) if self._keeping else None
         if kept is not None:
             return lambda value: self._keep(kept, value)
-        handler = handlers.for_type(kind)
+        handler = library_reducers.for_type(kind)
         if handler is not None:
             return handler.reduce
-        loss = losses.of_type(kind)
+        loss = lost_variables.of_type(kind)
         return None if loss is None else _raising(loss)
 
     def _keep(self, kept, value):
@@ -154,7 +154,7 @@ class Reducers:
             self._note(name, None)
             return builders.import_module, (name,)
         advice = "import it from a file in /workspace instead"
-        raise losses.Lost(module, "a module that was made at run time", advice)
+        raise lost_variables.Lost(module, "a module that was made at run time", advice)
 
     def _class(self, cls):
         builtin = _BUILTIN_TYPES.get(id(cls))

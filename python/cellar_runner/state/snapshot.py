@@ -8,12 +8,12 @@ from typing import Any, Callable
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import exact, guarded_str, is_a, qualified_name, type_name
-from . import ambient, file_writer, libraries, losses
+from . import file_writer, libraries, lost_variables, process_state
 from .file_writer import FORMAT, Refused
-from .keeping import Postponed
+from .kept_classes import Postponed
 from .pickling import Writer, anchors, cloud_pickler, plain_pickler
 from .reducers import Reducers
-from .restoration import RECURSION, Quiet, read
+from .restore import RECURSION, Quiet, read
 
 NAME_LIMIT = 512
 LISTED = 10_000
@@ -141,7 +141,7 @@ class _Snapshot:
         try:
             if name == "context" and type(value) is str and _size_of(value) >= LARGE_CONTEXT:
                 advice = "give the context to the session again"
-                raise losses.Lost(value, "a context this large belongs to the host", advice)
+                raise lost_variables.Lost(value, "a context this large belongs to the host", advice)
             record, entry["size"] = self._writer.dump(value)
             self._kept.append([name, record])
         except (file_writer.LimitExceeded, Postponed):
@@ -173,7 +173,7 @@ class _Snapshot:
 
     def _write_states(self):
         states = []
-        for name, state in ambient.random_states():
+        for name, state in process_state.random_states():
             try:
                 states.append([name, self._writer.dump(state)[0]])
             except file_writer.LimitExceeded:
@@ -208,7 +208,7 @@ class _Snapshot:
             },
             "sources": self._sources(),
             "flags": self._interpreter.flags,
-            "places": ambient.places(self._interpreter.first_path),
+            "places": process_state.places(self._interpreter.first_path),
         }
 
     def _sources(self):
@@ -273,15 +273,15 @@ def _type_of(value):
 
 def _loss(value, error):
     try:
-        return losses.of_error(value, error)
+        return lost_variables.of_error(value, error)
     except BaseException as other:
         # Raised by the value's own code: no more of it is asked.
-        return losses.Lost(value, type_name(type(other)), losses.GENERAL)
+        return lost_variables.Lost(value, type_name(type(other)), lost_variables.GENERAL)
 
 
 def _refusal(name, error, loss):
-    text = str(error) if is_a(error, losses.Lost) else guarded_str(error)
-    return "{} (variable '{}'): {}".format(losses.short(text or loss.reason), name, loss.advice)
+    text = str(error) if is_a(error, lost_variables.Lost) else guarded_str(error)
+    return "{} (variable '{}'): {}".format(lost_variables.short(text or loss.reason), name, loss.advice)
 
 
 def _estimate(value):

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from ...pristine import BUILTINS as __builtins__
-from .usage import UsageError
+from .errors import UsageError
 
 _FLAGS = ("--no-stdout", "--no-stderr", "--no-display")
 

@@ -13,9 +13,9 @@ from ...values.reprs import type_name
 from .. import compiler
 from . import rewriter
 from .commands import shell, timing
+from .errors import MagicUnavailable, UsageError
 from .inspect_name import reference_text
 from .registry import ALIASES, CELLS, HOST, INSTEAD, LINES, MIMES, REFUSED, SCOPED
-from .usage import MagicUnavailable, UsageError
 
 if TYPE_CHECKING:
     import subprocess

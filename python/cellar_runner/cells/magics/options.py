@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...pristine import BUILTINS as __builtins__
-from .usage import UsageError
+from .errors import UsageError
 
 _QUOTES = ("'", '"')
 

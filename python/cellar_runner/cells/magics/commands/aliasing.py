@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....pristine import BUILTINS as __builtins__
+from ..errors import UsageError
 from ..options import parse_options
 from ..registry import CELLS, LINES, SCOPED
-from ..usage import UsageError
 from . import settings
 
 if TYPE_CHECKING:

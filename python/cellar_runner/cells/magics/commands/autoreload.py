@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ....module_finder import RUNNER
 from ....pristine import BUILTINS as __builtins__
 from ....values.reprs import guarded_str, type_name
+from ..errors import UsageError
 from ..options import parse_options
-from ..usage import UsageError
 
 if TYPE_CHECKING:
     from ..dispatch import Commands

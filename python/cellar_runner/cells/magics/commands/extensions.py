@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ....pristine import BUILTINS as __builtins__
-from ..usage import UsageError
+from ..errors import UsageError
 from . import autoreload
 
 if TYPE_CHECKING:

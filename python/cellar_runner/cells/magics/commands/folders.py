@@ -8,8 +8,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ....pristine import BUILTINS as __builtins__
+from ..errors import UsageError
 from ..options import parse_options, unquoted
-from ..usage import UsageError
 
 if TYPE_CHECKING:
     from ..dispatch import Commands

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ....pristine import BUILTINS as __builtins__
 from ....values.reprs import guarded_repr, type_name
+from ..errors import UsageError
 from ..options import parse_options, unquoted
-from ..usage import UsageError
 from .running import found
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from ....pristine import BUILTINS as __builtins__
 from ....values.reprs import guarded_str, is_a, type_name
+from ..errors import MagicUnavailable, UsageError
 from ..options import parse_options
-from ..usage import MagicUnavailable, UsageError
 
 if TYPE_CHECKING:
     from ..dispatch import Commands

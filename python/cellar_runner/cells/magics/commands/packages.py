@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ....pristine import BUILTINS as __builtins__
-from ..usage import MagicUnavailable
+from ..errors import MagicUnavailable
 from . import shell
 
 if TYPE_CHECKING:

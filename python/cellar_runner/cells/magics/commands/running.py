@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ....pristine import BUILTINS as __builtins__
 from ....values.reprs import guarded_str
+from ..errors import MagicUnavailable
 from ..options import parse_options
-from ..usage import MagicUnavailable
 from . import timing
 
 if TYPE_CHECKING:

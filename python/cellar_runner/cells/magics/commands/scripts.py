@@ -10,8 +10,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ....pristine import BUILTINS as __builtins__
+from ..errors import UsageError
 from ..options import parse_options, unquoted
-from ..usage import UsageError
 from . import shell
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....pristine import BUILTINS as __builtins__
 from ....values import pretty
-from ..usage import MagicUnavailable, UsageError
+from ..errors import MagicUnavailable, UsageError
 
 if TYPE_CHECKING:
     from ..dispatch import Commands

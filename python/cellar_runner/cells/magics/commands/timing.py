@@ -10,8 +10,8 @@ from timeit import Timer
 from typing import TYPE_CHECKING, Any
 
 from ....pristine import BUILTINS as __builtins__
+from ..errors import UsageError
 from ..options import parse_options
-from ..usage import UsageError
 
 if TYPE_CHECKING:
     from ..dispatch import Commands

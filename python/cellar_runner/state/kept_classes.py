@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import exact, guarded_str, is_a, qualified_name, type_name
-from .losses import Lost, short
+from .lost_variables import Lost, short
 
 # What a snapshot writes by itself, or could not do without.
 _OWN = (

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
 from .builders import import_module
-from .losses import Lost, names_of
+from .lost_variables import Lost, names_of
 
 
 class Handler:

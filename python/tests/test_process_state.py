@@ -6,7 +6,7 @@ from unittest import mock
 
 from snapshot_case import PLAIN, SnapshotCase, missing
 
-from cellar_runner.state import ambient
+from cellar_runner.state import process_state
 
 
 class AmbientTest(SnapshotCase):
@@ -75,7 +75,7 @@ class AmbientTest(SnapshotCase):
     def test_the_folder(self):
         os.mkdir("sub")
         home = os.getcwd()
-        with mock.patch.object(ambient, "WORKSPACE", home):
+        with mock.patch.object(process_state, "WORKSPACE", home):
             self.value("import os\nos.chdir('sub')")
             data, _ = self.save()
             os.chdir(home)

@@ -10,7 +10,7 @@ from typing import Any
 from .. import module_finder
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import guarded_str, is_a, type_name
-from . import ambient, file_writer, libraries, losses
+from . import file_writer, libraries, lost_variables, process_state
 from .file_reader import FileReader, PickleReader
 from .file_writer import Refused
 from .pickling import Reader, anchors, cloud_pickler
@@ -104,7 +104,7 @@ class _Restore:
     def run(self):
         index = self._index
         self._interpreter.flags |= index["flags"]
-        notes = ambient.restore_places(index["places"])
+        notes = process_state.restore_places(index["places"])
         for number, text in index["sources"]:
             if number not in self._interpreter.sources.texts:
                 self._interpreter.sources.add(number, text)
@@ -128,10 +128,10 @@ class _Restore:
                 self._lost[name] = (reason, advice)
         self._remember()
         lost = [
-            {"name": name, "reason": losses.short(reason), "advice": losses.short(advice)}
+            {"name": name, "reason": lost_variables.short(reason), "advice": lost_variables.short(advice)}
             for name, (reason, advice) in self._lost.items()
         ]
-        told = [losses.short(note) for note in notes[:WARNINGS]]
+        told = [lost_variables.short(note) for note in notes[:WARNINGS]]
         return {"restored": restored[:LISTED], "lost": lost[:LISTED], "warnings": told}
 
     def _bring(self, name, record, noted):
@@ -154,7 +154,7 @@ class _Restore:
 
     def _set_random(self, name, record, noted):
         try:
-            ambient.set_random_state(name, self._reader.load(record, noted))
+            process_state.set_random_state(name, self._reader.load(record, noted))
         except (KeyboardInterrupt, MemoryError):
             raise
         except BaseException:
@@ -184,7 +184,7 @@ class _Restore:
 
 def _failure(error):
     """(reason, advice) for a variable that could not be made again."""
-    if is_a(error, losses.Lost):
+    if is_a(error, lost_variables.Lost):
         return error.reason, error.advice
     text = guarded_str(error) or ""
     if is_a(error, ModuleNotFoundError) and is_a(error.name, str):

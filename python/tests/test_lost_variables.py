@@ -9,7 +9,7 @@ import zlib
 
 from snapshot_case import PLAIN, SnapshotCase, missing
 
-from cellar_runner.state import losses, snapshot
+from cellar_runner.state import lost_variables, snapshot
 
 
 class LossTest(SnapshotCase):
@@ -256,7 +256,7 @@ class HandlerTest(SnapshotCase):
 
 class WordTest(unittest.TestCase):
     def test_texts_are_short(self):
-        self.assertLess(len(losses.short("x" * 10_000)), 1000)
+        self.assertLess(len(lost_variables.short("x" * 10_000)), 1000)
 
 
 if __name__ == "__main__":
