@@ -24,23 +24,23 @@ class ExplorationRequired(RuntimeError):
     __module__ = MODULE
 
 
-class _Ending:
+class _FinalExit:
     """The exit code of a cell that FINAL() ended."""
 
     def __repr__(self):
         return "FINAL"
 
 
-_ENDING = _Ending()
+_FINAL_EXIT = _FinalExit()
 
 
-def ending() -> SystemExit:
+def final_exit() -> SystemExit:
     """What ends a cell: `except Exception` lets it pass, and a thread that it ends says nothing."""
-    return SystemExit(_ENDING)
+    return SystemExit(_FINAL_EXIT)
 
 
-def is_ending(error: BaseException) -> bool:
-    return type(error) is SystemExit and _code_of(error) is _ENDING
+def is_final_exit(error: BaseException) -> bool:
+    return type(error) is SystemExit and _code_of(error) is _FINAL_EXIT
 
 
 class PolicyViolation(Exception):

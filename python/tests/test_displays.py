@@ -239,7 +239,7 @@ class FigureTest(CellCase):
         self.assertEqual(self.roles[2:], [{"role": "result"}])
 
     def test_the_end_comes_after_the_value(self):
-        self.interpreter.separate = lambda: len(self.shown)
+        self.interpreter.add_barrier = lambda: len(self.shown)
         outcome = self.run_cell("display(1)\nplt.plot([1])\nplt.title('t')")
         self.assertEqual((outcome["end_seq"], len(self.shown)), (1, 2))
         self.assertNotIn("end_seq", self.run_cell("1"))

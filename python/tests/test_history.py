@@ -79,8 +79,8 @@ class HistoryTest(CellCase):
         except ImportError:
             self.skipTest("needs numpy")
         array = numpy.zeros(1 << 20)
-        self.assertGreaterEqual(history._weigh(array[:1]), 8 << 20)
-        self.assertGreaterEqual(history._weigh([array, array]), 16 << 20)
+        self.assertGreaterEqual(history._estimated_bytes(array[:1]), 8 << 20)
+        self.assertGreaterEqual(history._estimated_bytes([array, array]), 16 << 20)
 
     def test_hostile_use(self):
         self.value("In.clear(); Out.clear(); Out[1] = 2")

@@ -283,7 +283,7 @@ class CodecTest(SnapshotCase):
         vars(builtins)["tool"] = self.interpreter.builtins["tool"]
         report = self.travel("t = tool\nholder = [tool]\nother = [1]")
         self.assertEqual(report["restored"], ["other"])
-        self.assertEqual(pickling.anchors(self.interpreter)["namespace"], self.interpreter.namespace)
+        self.assertEqual(pickling.external_objects(self.interpreter)["namespace"], self.interpreter.namespace)
 
     def test_checksums_are_those_of_zlib(self):
         pieces, writer = pack("zlib")

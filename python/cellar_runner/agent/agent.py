@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import ExplorationRequired, ending
+from ..errors import ExplorationRequired, final_exit
 from ..host.bridge import Pending
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import exact, is_a
@@ -131,7 +131,7 @@ class AgentTools:
         self._answers.append(made)
         if self._answers[0] is not made:
             self._refuse(via, "there is an answer already; the first one counts")
-        raise ending()
+        raise final_exit()
 
     def finish_with(self, name):
         """The same with the value of a variable."""

@@ -35,12 +35,12 @@ _BRINGS_LOOP = (".run(", "run_until_complete", "run_forever", "Runner(")
 class Cell:
     """Compiled code of a cell and how to run it."""
 
-    __slots__ = ("codes", "flags", "around", "in_loop", "uses_asyncio", "shows_value")
+    __slots__ = ("codes", "flags", "wrapper", "in_loop", "uses_asyncio", "shows_value")
 
-    def __init__(self, codes, flags, around, in_loop, uses_asyncio, shows_value):
+    def __init__(self, codes, flags, wrapper, in_loop, uses_asyncio, shows_value):
         self.codes = codes
         self.flags = flags
-        self.around = around
+        self.wrapper = wrapper
         self.in_loop = in_loop
         self.uses_asyncio = uses_asyncio
         self.shows_value = shows_value
@@ -55,7 +55,7 @@ def read(
     try:
         return text, text, parse(text, filename, flags), None
     except (SyntaxError, ValueError) as error:
-        return _mend(text, filename, flags, error, is_magic)
+        return _repair(text, filename, flags, error, is_magic)
 
 
 def build(
@@ -74,7 +74,7 @@ def build(
                 code = _automatic(given, filename, flags | _AWAIT, commands) or code
             return _cell(given, [code], flags, None, True)
     is_magic = None if commands is None else commands.is_magic
-    shown, text, tree, around = read(given, filename, flags, is_magic)
+    shown, text, tree, wrapper = read(given, filename, flags, is_magic)
     flags |= _AWAIT
     if shown is not given:
         sources.add(number, shown)
@@ -93,17 +93,17 @@ def build(
         expression = _ast.Expression(body=last.value)
         codes.append(compile(expression, filename, "eval", flags, True))
         shows_value = not (";" in text and _silenced(text, last))
-    return _cell(text, codes, flags, around, shows_value)
+    return _cell(text, codes, flags, wrapper, shows_value)
 
 
-def _cell(text, codes, flags, around, shows_value):
+def _cell(text, codes, flags, wrapper, shows_value):
     uses_asyncio = "asyncio" in text
     in_loop = any(code.co_flags & COROUTINE for code in codes) or (
         uses_asyncio
         and any(word in text for word in _NEEDS_LOOP)
         and not any(word in text for word in _BRINGS_LOOP)
     )
-    return Cell(codes, flags & _FUTURE_FLAGS, around, in_loop, uses_asyncio, shows_value)
+    return Cell(codes, flags & _FUTURE_FLAGS, wrapper, in_loop, uses_asyncio, shows_value)
 
 
 def _expression(text, filename, flags):
@@ -143,7 +143,7 @@ def _silenced(text, expression):
     return "\n".join(lines).lstrip(" \t\n)").startswith(";")
 
 
-def _mend(text, filename, flags, error, is_magic):
+def _repair(text, filename, flags, error, is_magic):
     """Try what models really paste, from the most to the least likely."""
     reported = _unreadable(text, filename) or error
     if reported is not error:
@@ -158,7 +158,7 @@ def _mend(text, filename, flags, error, is_magic):
             continue
         try:
             tree = parse(rewritten.text, filename, flags)
-            return candidate, rewritten.text, tree, rewritten.around
+            return candidate, rewritten.text, tree, rewritten.wrapper
         except (SyntaxError, ValueError) as rest:
             # the magics are fine, so what is still wrong is the mistake to report
             reported = rest

@@ -97,7 +97,7 @@ def _hint(error, network):
         if hint:
             return hint
     if isinstance(error, OSError):
-        return _watching(error) or _file(error)
+        return _inotify(error) or _file(error)
     if isinstance(error, RuntimeError) and "running event loop" in str(error):
         if "cannot be called" in str(error) or "already running" in str(error):
             return "this cell already runs in an event loop: use `await` at top level instead"
@@ -173,7 +173,7 @@ def _is_network(error):
     return isinstance(error, OSError) and error.errno in _NETWORK_ERRNOS
 
 
-def _watching(error):
+def _inotify(error):
     if error.errno in (errno.ENOSPC, errno.EMFILE, errno.EPERM) and "inotify" in str(error):
         return "files can be watched only where the option limits.inotifyWatches allows it: look again instead"
     return None
@@ -186,9 +186,9 @@ def _file(error):
     if not isinstance(path, str) or not os.path.isdir(WORKSPACE):
         return None
     if isinstance(error, FileNotFoundError):
-        return None if _is_program(error) else _not_there(path)
+        return None if _is_program(error) else _missing_file(path)
     if error.errno in _WRITE_ERRNOS:
-        return _shut(error, os.path.abspath(path))
+        return _not_writable(error, os.path.abspath(path))
     return None
 
 
@@ -200,7 +200,7 @@ def _is_program(error):
     return trace is not None and trace.tb_frame.f_globals.get("__name__") == "subprocess"
 
 
-def _not_there(path):
+def _missing_file(path):
     """What is true of any file that is missing, whether it is the host's or the cell's own."""
     whole = os.path.abspath(path)
     folder = os.path.dirname(whole)
@@ -209,7 +209,7 @@ def _not_there(path):
     return _FROM_HOST
 
 
-def _shut(error, path):
+def _not_writable(error, path):
     if any(_is_within(path, own) for own in WRITABLE):
         return None
     if error.errno == errno.EROFS or _is_read_only(path):

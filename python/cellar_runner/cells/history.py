@@ -47,8 +47,8 @@ class History:
         self._values = ("", "", "")
         # The value that we gave `_`; gettext and doctest put their own there.
         self._given = ""
-        self._weights: deque[tuple[int, int]] = deque()
-        self._weight = 0
+        self._sizes: deque[tuple[int, int]] = deque()
+        self._bytes_kept = 0
         self._bound = set()
         self._is_published = False
         for name in _UNDERS:
@@ -89,20 +89,20 @@ class History:
         outputs = self.outputs
         if not number or value is outputs:
             return
-        weight = _weigh(value)
+        size = _estimated_bytes(value)
         first, second, _ = self._values
         self._values = (value, first, second)
         if _names.get("_", self._given) is self._given and not self._is_shadowed():
             self._given = value
             _names["_"], _names["__"], _names["___"] = self._values
-        if weight > KEPT_BYTES:
+        if size > KEPT_BYTES:
             # reachable as `_` until the next value comes
             self._values = ("", first, second)
             return
         outputs[number] = value
-        self._weights.append((number, weight))
-        self._weight += weight
-        while self._weight > KEPT_BYTES or len(self._weights) > KEPT_VALUES:
+        self._sizes.append((number, size))
+        self._bytes_kept += size
+        while self._bytes_kept > KEPT_BYTES or len(self._sizes) > KEPT_VALUES:
             self._drop()
 
     def _is_shadowed(self):
@@ -110,8 +110,8 @@ class History:
         return "_" in namespace or "__" in namespace or "___" in namespace
 
     def _drop(self):
-        number, weight = self._weights.popleft()
-        self._weight -= weight
+        number, size = self._sizes.popleft()
+        self._bytes_kept -= size
         self.outputs.pop(number, None)
         name = "_{}".format(number)
         if name in self._bound:
@@ -148,7 +148,7 @@ def _folder():
         return os.sep
 
 
-def _weigh(value: Any) -> int:
+def _estimated_bytes(value: Any) -> int:
     """About how many bytes a value holds, without asking any of its own methods for long."""
     kind: Any = type(value)
     try:

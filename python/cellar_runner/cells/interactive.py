@@ -25,7 +25,7 @@ class DebuggerUnavailable(RuntimeError):
     """Nobody can step through a cell."""
 
 
-def _is_nobody(stream: Any) -> bool:
+def _is_unattended(stream: Any) -> bool:
     """Whether it is the standard input that a cell begins with, and no terminal was put behind it."""
     standard: Any = getattr(sys, "__stdin__", None)
     if stream is None or stream is not standard:
@@ -38,7 +38,7 @@ def _is_nobody(stream: Any) -> bool:
 
 def _input(prompt=_MISSING, /):
     """Read a line from sys.stdin, where the code has put something in its place."""
-    if not _is_nobody(getattr(sys, "stdin", None)):
+    if not _is_unattended(getattr(sys, "stdin", None)):
         return _plain_input() if prompt is _MISSING else _plain_input(prompt)
     raise InputUnavailable(
         "input() is not available in a sandboxed cell: assign the value in the code instead"
@@ -47,7 +47,7 @@ def _input(prompt=_MISSING, /):
 
 def _getpass(prompt="Password: ", stream=None, **options):
     """Read a password from sys.stdin, where the code has put something in its place."""
-    if not _is_nobody(getattr(sys, "stdin", None)):
+    if not _is_unattended(getattr(sys, "stdin", None)):
         return _plain_getpass(prompt, stream, **options)
     raise InputUnavailable(
         "getpass() is not available in a sandboxed cell: assign the value in the code instead"
@@ -57,14 +57,14 @@ def _getpass(prompt="Password: ", stream=None, **options):
 def _set_trace(self, frame=None, **options):
     """Start debugging from frame, where the code has put something in the place of sys.stdin."""
     # A debugger without an input asks nobody, another may have been given its commands.
-    if _is_nobody(getattr(self, "stdin", None)) and _is_nobody(getattr(sys, "stdin", None)):
+    if _is_unattended(getattr(self, "stdin", None)) and _is_unattended(getattr(sys, "stdin", None)):
         raise DebuggerUnavailable(
             "the debugger is not available in a sandboxed cell: print the values instead"
         )
     return _plain_set_trace(self, _getframe(1) if frame is None else frame, **options)
 
 
-class Leave:
+class Exit:
     """exit and quit: end the cell as sys.exit does."""
 
     def __init__(self, name):
@@ -80,7 +80,7 @@ class Leave:
 def install(display: Callable, keep: Callable) -> None:
     """Put the session's builtins in place."""
     names = vars(builtins)
-    names.update(input=_input, display=display, keep=keep, exit=Leave("exit"), quit=Leave("quit"))
+    names.update(input=_input, display=display, keep=keep, exit=Exit("exit"), quit=Exit("quit"))
     if "help" not in names:
         from _sitebuiltins import _Helper
 

@@ -9,10 +9,10 @@ import types
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from ..errors import is_ending
+from ..errors import is_final_exit
 from ..output.displays import Displays
 from ..pristine import BUILTINS as __builtins__
-from ..state.kept_classes import Keeping
+from ..state.kept_classes import KeptClasses
 from ..values.reprs import is_a
 from . import compiler, interactive
 from .event_loop import EventLoop
@@ -62,7 +62,7 @@ class Interpreter:
         self.enter = _nothing
         self.leave = _nothing
         # Separates what was written from what will be; gives the number of the barrier.
-        self.separate = _zero
+        self.add_barrier = _zero
         # Which cell runs, or ran last.
         self.number = 0
         self._ipython = None
@@ -70,9 +70,9 @@ class Interpreter:
         self._unshown = None
         self._unshown_at = 0
         # How many texts a cell has run as cells.
-        self._within = 0
+        self._nested = 0
         # Lets the end of a cell have memory that the cell itself could not.
-        self.make_room = _nothing
+        self.free_reserve = _nothing
         # What every cell finds by name, whatever the one before it did.
         self.builtins = {}
         # What is asked of every cell before it runs; nothing by default.
@@ -85,7 +85,7 @@ class Interpreter:
         self.displays = Displays(display)
         self.displays.report = self._keep_unshown
         # What keep() was told.
-        self.keeping = Keeping()
+        self.kept_classes = KeptClasses()
         self._figures = self.displays.figures
         self._commands = Commands(self)
         self._install()
@@ -108,7 +108,7 @@ class Interpreter:
             from .ipython.shell import ZMQInteractiveShell
 
             self._ipython = ZMQInteractiveShell(self)
-            loader.introduce(self._ipython)
+            loader.impersonate_installed(self._ipython)
         return self._ipython
 
     @property
@@ -127,10 +127,10 @@ class Interpreter:
 
     def _install(self):
         _modules["__main__"] = self._main
-        interactive.install(self.displays.display, self.keeping.function())
+        interactive.install(self.displays.display, self.kept_classes.function())
         loader.install(self)
         sys.displayhook = self._show_value
-        self.sources.teach_inspect()
+        self.sources.patch_inspect()
         warnings.filterwarnings("default", category=DeprecationWarning, module="__main__")
         warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown")
 
@@ -185,20 +185,20 @@ class Interpreter:
         self.enter()
         if self.admission is not None:
             code = self.admission.prepare(code, self)
-        self._commands.begin(code)
+        self._commands.before_cell(code)
         if self._ipython is not None:
             self._ipython.before_cell(code)
         return code
 
     def _finish_output(self, outcome):
         """What is shown after the value or the error: figures, and by the functions called then."""
-        self._commands.end()
+        self._commands.after_cell()
         if self.admission is not None:
             self.admission.report(outcome)
         shell = self._ipython
         if self._unshown is not None and outcome["status"] == "ok":
             outcome["end_seq"] = self._unshown_at
-        if self._figures.are_open() or (shell is not None and shell.is_followed):
+        if self._figures.are_open() or (shell is not None and shell.has_end_callbacks):
             self._end(outcome)
             try:
                 self._figures.flush()
@@ -219,12 +219,12 @@ class Interpreter:
         """The value or the error stands here, before what is shown from now on."""
         if "end_seq" not in outcome:
             self._flush()
-            outcome["end_seq"] = self.separate()
+            outcome["end_seq"] = self.add_barrier()
 
     def _keep_unshown(self, error):
-        if self._unshown is None and not is_ending(error):
+        if self._unshown is None and not is_final_exit(error):
             self._flush()
-            self._unshown, self._unshown_at = error, self.separate()
+            self._unshown, self._unshown_at = error, self.add_barrier()
 
     def _reset(self):
         """Undo what an earlier cell did to the things every cell stands on."""
@@ -272,13 +272,13 @@ class Interpreter:
         """Run a cell that is built; its value, or None where it shows none."""
         if cell.uses_asyncio:
             self._loop.attach()
-        if cell.around is None:
+        if cell.wrapper is None:
             value = self._execute(cell)
         else:
-            with cell.around(self._commands) as surroundings:
+            with cell.wrapper(self._commands) as wrapper:
                 value = self._execute(cell)
-                if surroundings.hides_value:
-                    surroundings.take(value if cell.shows_value else None)
+                if wrapper.hides_value:
+                    wrapper.take(value if cell.shows_value else None)
                     value = None
         return value if cell.shows_value else None
 
@@ -293,7 +293,7 @@ class Interpreter:
             return value
         except MemoryError:
             # At once: a `finally` that fails for want of memory never ends in some Pythons.
-            self.make_room()
+            self.free_reserve()
             raise
         finally:
             # no call to a Python function before these: the limit may be nearly reached
@@ -306,7 +306,7 @@ class Interpreter:
             if is_monitored:
                 stop_monitoring()
             if _getpid() != pid:
-                self._end_copy(sys.exc_info()[1])
+                self._exit_fork(sys.exc_info()[1])
 
     async def _steps(self, cell, pid):
         value = None
@@ -317,13 +317,13 @@ class Interpreter:
                     value = await value
             return value
         except MemoryError:
-            self.make_room()
+            self.free_reserve()
             raise
         finally:
             if _getpid() != pid:
-                self._end_copy(sys.exc_info()[1])
+                self._exit_fork(sys.exc_info()[1])
 
-    def _end_copy(self, error):
+    def _exit_fork(self, error):
         """A child that user code forked ends here, as it would at the end of a script."""
         code = 0
         try:
@@ -342,10 +342,10 @@ class Interpreter:
             self.history.keep(value)
             self.displays.show_result(value)
 
-    def evaluate_within(self, code: str) -> Any:
+    def evaluate_nested(self, code: str) -> Any:
         """The value of a text that a cell runs as a cell."""
-        self._within += 1
-        cell = self._build("{}.{}".format(self.number, self._within), code)
+        self._nested += 1
+        cell = self._build("{}.{}".format(self.number, self._nested), code)
         return self.value_of(cell)
 
     def _ok(self, value):
@@ -362,11 +362,11 @@ class Interpreter:
     def _failure(self, error):
         starved = is_a(error, SystemError) and _arguments_of(error) == NO_FRAME
         if starved or is_a(error, MemoryError):
-            self.make_room()
-        if is_ending(error):
+            self.free_reserve()
+        if is_final_exit(error):
             return self._ok(None)
         status, exit_code = "error", None
-        self._commands.fail(error)
+        self._commands.after_failure(error)
         described = self._tracebacks.describe(error, self._loop.awaited)
         self._commands.last_error = described["traceback"]
         if starved:
@@ -382,7 +382,7 @@ class Interpreter:
     def _late_outcome(self, error):
         """The outcome when an interrupt came while it was made: no more user code is called."""
         if is_a(error, MemoryError):
-            self.make_room()
+            self.free_reserve()
         described = self._tracebacks.bare(error)
         interrupted = is_a(error, KeyboardInterrupt)
         status = "interrupted" if interrupted else "error"

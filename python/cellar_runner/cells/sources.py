@@ -60,7 +60,7 @@ class Sources:
                     return filename
         return None
 
-    def teach_inspect(self) -> None:
+    def patch_inspect(self) -> None:
         """Let inspect.getsource find classes of cells, which have no file of their own."""
         original = getattr(inspect.getfile, "original", inspect.getfile)
 

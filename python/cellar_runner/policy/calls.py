@@ -21,13 +21,13 @@ _OPTIONS_BY_PLACE = {"numpy.load": (None, "mmap_mode", "allow_pickle")}
 class Calls:
     """The calls and annotations of one cell."""
 
-    def __init__(self, report, modules, names, look_at_code):
+    def __init__(self, report, modules, names, check_code):
         self._report = report
         self._modules = modules
         self._names = names
-        self._look_at_code = look_at_code
+        self._check_code = check_code
         self._texts = {}
-        self.told = set()
+        self.reported = set()
 
     def remember(self, node: Any) -> None:
         """Takes an assignment, in the order of the cell: c = 'a' + 'b' makes a text of c."""
@@ -53,24 +53,24 @@ class Calls:
         path = self._modules.path_of(called.id)
         return path.rpartition(".")[2] if path else called.id
 
-    def look(self, node: Any, name: str | None, are_paths_guarded: bool = False) -> None:
+    def check(self, node: Any, name: str | None, are_paths_guarded: bool = False) -> None:
         """Takes a call of a function with this last name."""
         if node.keywords:
-            self._look_at_options(node, name)
+            self._check_options(node, name)
         if name == "load" and len(node.args) > 1:
-            self._look_at_places(node)
+            self._check_places(node)
         given = node.args[:5] + [keyword.value for keyword in node.keywords[:9]]
         if name in rules.FILE_CALLS:
             for argument in given:
-                self._look_at_file(argument)
+                self._check_file(argument)
         if name == "make_dataclass":
             for argument in given:
-                self.look_at_annotation(argument)
+                self.check_annotation(argument)
         elif name in rules.PATH_CALLS and not are_paths_guarded:
             for argument in given:
-                self._look_at_path(argument, name)
+                self._check_path(argument, name)
 
-    def look_at_annotation(self, node: Any) -> None:
+    def check_annotation(self, node: Any) -> None:
         """Code in a text that stands for a type, which a library may evaluate."""
         waiting = [node]
         while waiting:
@@ -81,7 +81,7 @@ class Calls:
             if text is None:
                 waiting += children(part)
             elif "(" in text or "__" in text:
-                self._look_at_code(part, text, 0)
+                self._check_code(part, text, 0)
 
     def _text(self, node):
         """The text that an expression is known to have, or None."""
@@ -95,20 +95,20 @@ class Calls:
         value = self._names.get(node.id)
         return value[:LONGEST_CODE] if type(value) is str else None
 
-    def _look_at_options(self, node, name):
+    def _check_options(self, node, name):
         for keyword in node.keywords:
             if keyword.arg is not None:
-                self._look_at_option(keyword.value, name, keyword.arg)
+                self._check_option(keyword.value, name, keyword.arg)
             elif type(keyword.value) is _ast.Dict:
                 for key, value in zip(keyword.value.keys, keyword.value.values):
-                    self._look_at_option(value, name, key and strings.text_of(key))
+                    self._check_option(value, name, key and strings.text_of(key))
 
-    def _look_at_places(self, node):
+    def _check_places(self, node):
         options = _OPTIONS_BY_PLACE.get(self._modules.path(node.func), ())
         for argument, option in zip(node.args, options):
-            self._look_at_option(argument, "load", option)
+            self._check_option(argument, "load", option)
 
-    def _look_at_option(self, value, function, option):
+    def _check_option(self, value, function, option):
         hint = rules.OPTIONS.get(option)
         if function == "basicConfig" and option == "filename":
             hint = rules.LOG_FILE_HINT
@@ -117,26 +117,26 @@ class Calls:
         message = "the option {} of {} is refused".format(option, function)
         self._report.add(value, "option." + option, message, hint)
 
-    def _look_at_file(self, node):
+    def _check_file(self, node):
         text = self._text(node)
         folder = strings.system_folder(text) if text is not None else None
         if folder is not None:
             message = "a file of the system in {} is refused".format(folder)
             self._report.add(node, "path." + folder, message, rules.PATH_HINT)
 
-    def _look_at_path(self, node, function):
+    def _check_path(self, node, function):
         text = self._text(node)
         if text is None:
             return
         if function in rules.CODE_CALLS:
-            self._look_at_code(node, text, 0)
+            self._check_code(node, text, 0)
             return
         name = strings.name_in_code(text) or self._name_in_chains(text)
         if function == "patch":
             name = text.partition(".")[0]
             name = name if name in rules.MODULES else None
         if name is not None:
-            self.told.update(inside(node))
+            self.reported.update(inside(node))
             message = "{}() is given the refused name {}".format(function, name)
             self._report.add(node, "string." + name, message, rules.STRING_HINT)
 
@@ -152,7 +152,7 @@ class Calls:
 
 
 def inside(node: Any) -> list:
-    """The node and all below it, which are told of once."""
+    """The node and all below it, which are reported once."""
     found = [node]
     for part in found:
         found += children(part)

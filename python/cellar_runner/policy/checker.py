@@ -28,7 +28,7 @@ _Name, _Attribute, _Constant, _Call = _ast.Name, _ast.Attribute, _ast.Constant, 
 def check(source: str, filename: str = "<cell>", names: Mapping[str, Any] | None = None) -> list[dict]:
     """Every violation of a cell; `names` maps those bound by earlier cells to their values."""
     try:
-        _shown, text, tree, _around = compiler.read(source, filename, 0)
+        _shown, text, tree, _wrapper = compiler.read(source, filename, 0)
     except (RecursionError, MemoryError):
         return [_syntax(1, 1, "the code is too deeply nested", rules.NESTING_HINT)]
     except (SyntaxError, ValueError) as error:
@@ -48,7 +48,7 @@ def _syntax(line, column, message, hint):
 
 
 class Inspection:
-    """One cell's nodes, each looked at once."""
+    """One cell's nodes, each checked once."""
 
     def __init__(self, text, names, is_nested=False):
         self._report = Report(text)
@@ -56,12 +56,12 @@ class Inspection:
         self._is_nested = is_nested
         self._modules = Modules(names)
         self._suspects = []
-        self._calls = Calls(self._report, self._modules, names, self._look_at_code)
-        self._seen = self._calls.told
+        self._calls = Calls(self._report, self._modules, names, self._check_code)
+        self._seen = self._calls.reported
 
-    def violations(self, tree: Any, looks: dict | None = None) -> list[dict]:
-        """All of them; `looks` names what to look at where that is not everything."""
-        looks = _LOOKS if looks is None else looks
+    def violations(self, tree: Any, checks: dict | None = None) -> list[dict]:
+        """All of them; `checks` limits them to some node types."""
+        checks = _CHECKS if checks is None else checks
         nodes = self._nodes(tree)
         for node in nodes:
             if type(node) in _IMPORTS:
@@ -73,11 +73,11 @@ class Inspection:
                 if type(node) in _ALIASES:
                     self._modules.bind_alias(node)
         for node in nodes:
-            look = looks.get(type(node))
-            if look is not None:
-                look(self, node)
+            one = checks.get(type(node))
+            if one is not None:
+                one(self, node)
         if self._suspects:
-            self._judge_names(tree)
+            self._check_suspects(tree)
         return self._report.violations()
 
     def _nodes(self, tree):
@@ -91,11 +91,11 @@ class Inspection:
             waiting += children(node)
         return nodes
 
-    def _look_at_import(self, node):
+    def _check_import(self, node):
         if type(node) is _ast.Import:
             for alias in node.names:
                 self._refuse_import(_place(alias, node), rules.refused_import(alias.name))
-                self._look_at_bound(node, alias.asname)
+                self._check_bound(node, alias.asname)
             return
         if node.level or not node.module:
             return
@@ -106,7 +106,7 @@ class Inspection:
         for alias in node.names:
             place = _place(alias, node)
             self._refuse_import(place, refused_name(node.module, alias.name))
-            self._look_at_bound(place, alias.asname)
+            self._check_bound(place, alias.asname)
 
     def _refuse_import(self, node, refused):
         if refused is not None:
@@ -114,7 +114,7 @@ class Inspection:
             message = "importing {} is refused".format(name)
             self._report.add(node, "import." + name, message, refused[1])
 
-    def _look_at_attribute(self, node):
+    def _check_attribute(self, node):
         name = node.attr
         if name in rules.ATTRIBUTES:
             if not _is_inherited(node):
@@ -136,17 +136,17 @@ class Inspection:
             message = "{} of the module {} is refused".format(name[:NAME_LIMIT], path[:NAME_LIMIT])
             self._report.add_attribute(node, refused[0][:NAME_LIMIT], message, refused[1])
 
-    def _look_at_name(self, node):
+    def _check_name(self, node):
         name = node.id
         if type(node.ctx) is not _ast.Load:
-            self._look_at_bound(node, name)
+            self._check_bound(node, name)
         elif name in rules.FIXED_NAMES:
             if node not in self._seen:
                 self._refuse_name(node)
         elif name in rules.CALLS or name in rules.MODULES or name in rules.CARRIED_CALLS:
             self._suspects.append(node)
 
-    def _look_at_bound(self, node, name):
+    def _check_bound(self, node, name):
         if name in rules.FIXED_NAMES:
             message = "the name {} is refused".format(name)
             self._report.add(node, "name." + name, message, rules.CALLS[name])
@@ -163,7 +163,7 @@ class Inspection:
             message = "the module {} is refused".format(name)
             self._report.add(node, "name." + name, message, rules.MODULES[name])
 
-    def _judge_names(self, tree):
+    def _check_suspects(self, tree):
         bindings = Bindings(tree)
         for node in self._suspects:
             name = node.id
@@ -184,7 +184,7 @@ class Inspection:
                 if self._names is None or self._modules.has_star:
                     self._refuse_name(node)
 
-    def _look_at_assignment(self, node):
+    def _check_assignment(self, node):
         """__match_args__ names the attributes that patterns read."""
         if any(type(target) is _Name and target.id == "__match_args__" for target in node.targets):
             for part in inside(node.value):
@@ -193,43 +193,43 @@ class Inspection:
                     message = "the attribute {} is refused in patterns too".format(name)
                     self._report.add(part, "attribute." + name, message, rules.ATTRIBUTES[name])
 
-    def _look_at_definition(self, node):
+    def _check_definition(self, node):
         if node.name in rules.METHODS:
             rule, message = "attribute." + node.name, "defining {} is refused".format(node.name)
             self._report.add(node, rule, message, rules.ATTRIBUTES[node.name])
-        self._look_at_bound(node, node.name)
-        self._look_at_annotation(node)
+        self._check_bound(node, node.name)
+        self._check_annotation(node)
 
-    def _look_at_names(self, node):
+    def _check_names(self, node):
         for name in node.names:
-            self._look_at_bound(node, name)
+            self._check_bound(node, name)
 
-    def _look_at_argument(self, node):
-        self._look_at_bound(node, node.arg)
-        self._look_at_annotation(node)
+    def _check_argument(self, node):
+        self._check_bound(node, node.arg)
+        self._check_annotation(node)
 
-    def _look_at_annotation(self, node):
+    def _check_annotation(self, node):
         for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
             if annotation is not None:
-                self._calls.look_at_annotation(annotation)
+                self._calls.check_annotation(annotation)
 
-    def _look_at_pattern(self, node):
+    def _check_pattern(self, node):
         for name, pattern in zip(node.kwd_attrs, node.kwd_patterns):
             if name in rules.ATTRIBUTES:
                 message = "the attribute {} is refused in patterns too".format(name)
                 self._report.add(pattern, "attribute." + name, message, rules.ATTRIBUTES[name])
 
-    def _look_at_catch(self, node):
-        self._look_at_bound(node, node.name)
+    def _check_catch(self, node):
+        self._check_bound(node, node.name)
 
-    def _look_at_rest(self, node):
-        self._look_at_bound(node, node.rest)
+    def _check_rest(self, node):
+        self._check_bound(node, node.rest)
 
-    def _look_at_constant(self, node):
+    def _check_constant(self, node):
         if type(node.value) is str and node not in self._seen:
-            self._look_at_text(node, node.value)
+            self._check_text(node, node.value)
 
-    def _look_at_text(self, node, text, assembled=False):
+    def _check_text(self, node, text, assembled=False):
         name = strings.name_in_format(text)
         if name is not None:
             message = "a format field reaches for {}".format(name)
@@ -240,11 +240,11 @@ class Inspection:
             message = "the name {} in a string is refused".format(name)
             self._report.add(node, "string." + name, message, rules.STRING_HINT)
 
-    def _look_at_sum(self, node):
+    def _check_sum(self, node):
         if node in self._seen:
             return
         if type(node.op) is not _ast.Add:
-            self._look_at_made(node)
+            self._check_made(node)
             return
         texts, _leaves = strings.runs(node)
         below = node
@@ -252,21 +252,21 @@ class Inspection:
             self._seen.add(below)
             below = below.left
         for text in texts:
-            self._look_at_text(node, text, True)
+            self._check_text(node, text, True)
 
-    def _look_at_made(self, node):
+    def _check_made(self, node):
         """A text that is put together otherwise: joined, sliced, repeated or formatted."""
         if node in self._seen:
             return
         text = strings.text_of(node)
         if text is not None:
-            self._look_at_text(node, text, True)
+            self._check_text(node, text, True)
 
-    def _look_at_subscript(self, node):
+    def _check_subscript(self, node):
         key = strings.text_of(node.slice)
         if key is None:
             if type(node.slice) is _ast.Slice:
-                self._look_at_made(node)
+                self._check_made(node)
             return
         key = strings.normalised(key)
         stored_data = type(node.ctx) is not _ast.Load and key in rules.DATA_KEYS
@@ -279,21 +279,21 @@ class Inspection:
             message = "reaching for the module {} is refused".format(key)
             self._report.add(node, "subscript.modules", message, rules.MODULES[key])
 
-    def _look_at_call(self, node):
+    def _check_call(self, node):
         called = node.func
         if type(called) is _Attribute and type(called.value) is _Name and called.value.id == MAGIC:
-            self._look_at_magic(node)
+            self._check_magic(node)
             return
         name = self._calls.name_of(called)
-        self._calls.look(node, name)
+        self._calls.check(node, name)
         if name in ("join", "replace", "decode", "lower", "upper", "swapcase", "strip"):
-            self._look_at_made(node)
+            self._check_made(node)
 
-    def _look_at_given(self, node):
-        self._calls.look(node, self._calls.name_of(node.func), True)
+    def _check_given(self, node):
+        self._calls.check(node, self._calls.name_of(node.func), True)
 
-    def _look_at_code(self, node, text, below):
-        """Code in a text, which is told at the place of its call."""
+    def _check_code(self, node, text, below):
+        """Code in a text, which is reported at the place of its call."""
         if self._is_nested:
             return
         try:
@@ -304,7 +304,7 @@ class Inspection:
             line = node.lineno + one["line"] - 1 + below
             self._report.add_at(line, one["column"], one["rule"], one["message"], one["hint"])
 
-    def _look_at_magic(self, node):
+    def _check_magic(self, node):
         method = node.func.attr
         texts: list = [argument.value for argument in node.args if type(argument) is _Constant]
         name = texts[0] if texts and type(texts[0]) is str else ""
@@ -314,11 +314,11 @@ class Inspection:
             self._allow_magic(node)
         elif method == "line" and name in rules.IMPORT_MAGICS:
             self._allow_magic(node)
-            self._look_at_code(node, "import " + texts[1], 0)
+            self._check_code(node, "import " + texts[1], 0)
         elif method in ("line", "cell") and name in rules.CODE_MAGICS:
             self._allow_magic(node)
             for below, text in enumerate(texts[1:]):
-                self._look_at_code(node, _without_options(text) if not below else text, below)
+                self._check_code(node, _without_options(text) if not below else text, below)
         else:
             self._allow_magic(node)
             if method in ("line", "cell") and name in _FILE_MAGICS:
@@ -362,38 +362,38 @@ def _is_of_library(value):
 _IMPORTS = (_ast.Import, _ast.ImportFrom)
 _ALIASES = (_ast.Assign, _ast.NamedExpr)
 _ASSIGNMENTS = _ALIASES + (_ast.AnnAssign, _ast.AugAssign)
-_LOOKS = {
-    _ast.Import: Inspection._look_at_import,
-    _ast.ImportFrom: Inspection._look_at_import,
-    _ast.Assign: Inspection._look_at_assignment,
-    _ast.Attribute: Inspection._look_at_attribute,
-    _ast.Name: Inspection._look_at_name,
-    _ast.Constant: Inspection._look_at_constant,
-    _ast.JoinedStr: Inspection._look_at_made,
-    _ast.BinOp: Inspection._look_at_sum,
-    _ast.Subscript: Inspection._look_at_subscript,
-    _ast.Call: Inspection._look_at_call,
-    _ast.FunctionDef: Inspection._look_at_definition,
-    _ast.AsyncFunctionDef: Inspection._look_at_definition,
-    _ast.ClassDef: Inspection._look_at_definition,
-    _ast.Global: Inspection._look_at_names,
-    _ast.Nonlocal: Inspection._look_at_names,
-    _ast.ExceptHandler: Inspection._look_at_catch,
-    _ast.arg: Inspection._look_at_argument,
-    _ast.AnnAssign: Inspection._look_at_annotation,
+_CHECKS = {
+    _ast.Import: Inspection._check_import,
+    _ast.ImportFrom: Inspection._check_import,
+    _ast.Assign: Inspection._check_assignment,
+    _ast.Attribute: Inspection._check_attribute,
+    _ast.Name: Inspection._check_name,
+    _ast.Constant: Inspection._check_constant,
+    _ast.JoinedStr: Inspection._check_made,
+    _ast.BinOp: Inspection._check_sum,
+    _ast.Subscript: Inspection._check_subscript,
+    _ast.Call: Inspection._check_call,
+    _ast.FunctionDef: Inspection._check_definition,
+    _ast.AsyncFunctionDef: Inspection._check_definition,
+    _ast.ClassDef: Inspection._check_definition,
+    _ast.Global: Inspection._check_names,
+    _ast.Nonlocal: Inspection._check_names,
+    _ast.ExceptHandler: Inspection._check_catch,
+    _ast.arg: Inspection._check_argument,
+    _ast.AnnAssign: Inspection._check_annotation,
 }
-# What can be told before a cell runs, where guards see the rest while it does.
-GIVEN = {
-    _ast.Call: Inspection._look_at_given,
-    _ast.FunctionDef: Inspection._look_at_annotation,
-    _ast.arg: Inspection._look_at_annotation,
-    _ast.AnnAssign: Inspection._look_at_annotation,
+# What can be reported before a cell runs, where guards see the rest while it does.
+ARGUMENT_CHECKS = {
+    _ast.Call: Inspection._check_given,
+    _ast.FunctionDef: Inspection._check_annotation,
+    _ast.arg: Inspection._check_annotation,
+    _ast.AnnAssign: Inspection._check_annotation,
 }
-for _kind, _look in (
-    ("MatchClass", Inspection._look_at_pattern),
-    ("MatchAs", Inspection._look_at_catch),
-    ("MatchStar", Inspection._look_at_catch),
-    ("MatchMapping", Inspection._look_at_rest),
+for _kind, _check in (
+    ("MatchClass", Inspection._check_pattern),
+    ("MatchAs", Inspection._check_catch),
+    ("MatchStar", Inspection._check_catch),
+    ("MatchMapping", Inspection._check_rest),
 ):
     if hasattr(_ast, _kind):
-        _LOOKS[getattr(_ast, _kind)] = _look
+        _CHECKS[getattr(_ast, _kind)] = _check

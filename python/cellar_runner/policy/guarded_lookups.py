@@ -91,12 +91,12 @@ class Query:
         known = [options.get("local_dict"), caller.f_locals, options.get("global_dict"), caller.f_globals]
         for text in arguments[:1] + (options.get("expr"),):
             if isinstance(text, str):
-                self._look(plain(text, "an expression"), [names for names in known if names])
+                self._check(plain(text, "an expression"), [names for names in known if names])
         # this frame is one more between the cell and the function that looks for its variables
         options["level"] = options.get("level", 0) + 1
         return self._method(*arguments, **options)
 
-    def _look(self, text, known):
+    def _check(self, text, known):
         name = strings.name_in_code(text)
         if name is not None:
             raise ImportRefused("{} in an expression is refused: {}".format(name, STRING_HINT))

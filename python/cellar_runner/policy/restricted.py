@@ -105,7 +105,7 @@ class Guards:
     def guarded(self, tree: Any, text: str, names: Mapping[str, Any] | None = None) -> tuple[Any, list[dict]]:
         """(the guarded tree, the violations) of a parsed cell."""
         report = Report(text)
-        for one in checker.Inspection(text, names).violations(tree, checker.GIVEN):
+        for one in checker.Inspection(text, names).violations(tree, checker.ARGUMENT_CHECKS):
             report.add_at(**one)
         try:
             tree = self._transformer(report).visit(tree)

@@ -73,12 +73,12 @@ class SteppedInterpreter(Interpreter):
             cell = self._build(number, self._prepare(number, code))
             if not cell.in_loop:
                 value = self.value_of(cell)
-            elif cell.around is None:
+            elif cell.wrapper is None:
                 value = yield from self._stepped(cell)
             else:
-                with cell.around(self._commands) as surroundings:
+                with cell.wrapper(self._commands) as wrapper:
                     value = yield from self._stepped(cell)
-                value = None if surroundings.hides_value else value
+                value = None if wrapper.hides_value else value
             outcome = self._ok(value)
         except BaseException as error:
             outcome = self._failure(error)

@@ -81,8 +81,8 @@ class Service:
     def _new_interpreter(self):
         interpreter = self._make_interpreter()
         interpreter.enter, interpreter.leave = self._enter, self._leave
-        interpreter.make_room = self._reserve.open
-        interpreter.separate = self._separate
+        interpreter.free_reserve = self._reserve.open
+        interpreter.add_barrier = self._separate
         interpreter.displays.clear_by(self._clear_output)
         interpreter.builtins = self._builtins
         self._interpreter = interpreter

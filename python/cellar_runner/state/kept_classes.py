@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import exact, guarded_str, is_a, qualified_name, type_name
-from .lost_variables import Lost, short
+from .lost_variables import LostVariable, short
 
 # What a snapshot writes by itself, or could not do without.
 _OWN = (
@@ -26,7 +26,7 @@ class Postponed(Exception):
     """An object that has to wait until everything is written that its load function may use."""
 
 
-class Kept:
+class KeptClass:
     """How objects of one class are kept."""
 
     def __init__(self, kind, save, load):
@@ -46,11 +46,11 @@ class Kept:
         except Exception as error:
             reason = "an object of {}, whose save function failed: {}".format(self.name, _text(error))
             advice = "fix it and call keep({}, save, load) again".format(self.name)
-            raise Lost(value, short(reason), short(advice)) from None
+            raise LostVariable(value, short(reason), short(advice)) from None
         return load, (self.name, self.load, saved)
 
 
-class Keeping:
+class KeptClasses:
     """The classes that keep() was called for."""
 
     def __init__(self):
@@ -63,9 +63,9 @@ class Keeping:
         return len(self._all)
 
     def add(self, kind: type, save: Callable, load: Callable) -> None:
-        self._all = [one for one in self._all if not one.covers(kind)] + [Kept(kind, save, load)]
+        self._all = [one for one in self._all if not one.covers(kind)] + [KeptClass(kind, save, load)]
 
-    def for_type(self, kind: type) -> Kept | None:
+    def for_type(self, kind: type) -> KeptClass | None:
         """What is nearest to a class among itself and its bases, or None."""
         if not self._all:
             return None
@@ -104,7 +104,7 @@ def load(name: str, function: Callable, saved: Any) -> Any:
         raise
     except Exception as error:
         reason = "the load function of keep({}) failed: {}".format(name, _text(error))
-        raise Lost(None, short(reason), "run the cell that made it again") from None
+        raise LostVariable(None, short(reason), "run the cell that made it again") from None
 
 
 def _key(kind):

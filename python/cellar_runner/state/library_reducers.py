@@ -7,10 +7,10 @@ from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
 from .builders import import_module
-from .lost_variables import Lost, names_of
+from .lost_variables import LostVariable, names_of
 
 
-class Handler:
+class LibraryReducer:
     """How one class of objects is kept: `save` gives what can be pickled, `load` makes it again."""
 
     def __init__(self, kind, save, load):
@@ -24,20 +24,20 @@ class Handler:
 
 def load(name: str, saved: Any) -> Any:
     """What the handler for the class of this name makes of it."""
-    return next(handler for handler in HANDLERS if handler.kind[1] == name).load(saved)
+    return next(handler for handler in REDUCERS if handler.kind[1] == name).load(saved)
 
 
-def for_type(kind: type) -> Handler | None:
+def for_type(kind: type) -> LibraryReducer | None:
     """The handler for a class, or None."""
     names = names_of(kind)
-    return next((handler for handler in HANDLERS if handler.kind in names), None)
+    return next((handler for handler in REDUCERS if handler.kind in names), None)
 
 
 def _save_workbook(workbook):
     for flag, word in (("read_only", "read-only"), ("write_only", "write-only")):
         if getattr(workbook, flag):
             advice = "save it to a file in /workspace and load it again in the next cell"
-            raise Lost(workbook, "a {} workbook".format(word), advice)
+            raise LostVariable(workbook, "a {} workbook".format(word), advice)
     stream = io.BytesIO()
     workbook.save(stream)
     return stream.getvalue(), workbook.vba_archive is not None
@@ -69,7 +69,7 @@ def _save_database(connection):
     path = cursor.execute("PRAGMA database_list").fetchone()[2]
     if path:
         advice = "reconnect in the next cell: sqlite3.connect({!r})".format(path)
-        raise Lost(connection, "a connection to the database {!r}".format(path), advice)
+        raise LostVariable(connection, "a connection to the database {!r}".format(path), advice)
     if not cursor.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         content = ""
     elif hasattr(connection, "serialize"):
@@ -90,9 +90,9 @@ def _load_database(saved):
     return connection
 
 
-HANDLERS = (
-    Handler(("openpyxl.workbook.workbook", "Workbook"), _save_workbook, _load_workbook),
-    Handler(("openpyxl.worksheet.worksheet", "Worksheet"), _save_sheet, _load_sheet),
-    Handler(("openpyxl.cell.cell", "Cell"), _save_cell, _load_cell),
-    Handler(("sqlite3", "Connection"), _save_database, _load_database),
+REDUCERS = (
+    LibraryReducer(("openpyxl.workbook.workbook", "Workbook"), _save_workbook, _load_workbook),
+    LibraryReducer(("openpyxl.worksheet.worksheet", "Worksheet"), _save_sheet, _load_sheet),
+    LibraryReducer(("openpyxl.cell.cell", "Cell"), _save_cell, _load_cell),
+    LibraryReducer(("sqlite3", "Connection"), _save_database, _load_database),
 )

@@ -89,7 +89,7 @@ _WORDS = (
 )
 
 
-class Lost(Exception):
+class LostVariable(Exception):
     """A value that cannot be kept."""
 
     def __init__(self, value, reason, advice):
@@ -109,7 +109,7 @@ def names_of(kind: type) -> list[tuple[str, str]]:
     return found
 
 
-def of_type(kind: type) -> Callable[[Any], Lost] | None:
+def by_type(kind: type) -> Callable[[Any], LostVariable] | None:
     """A function that gives the loss for a value of this class, or None where it may be kept."""
     for name in names_of(kind):
         if name in _NO_LOSS:
@@ -124,7 +124,7 @@ def _loss(value, words):
     reason, advice = words
     if words is _FILE:
         reason += _place(value)
-    return Lost(value, reason, advice)
+    return LostVariable(value, reason, advice)
 
 
 def _place(value):
@@ -151,23 +151,23 @@ def short(text: str) -> str:
     return cap(exact(text), TEXT_LIMIT)
 
 
-def of_error(value: Any, error: Any) -> Lost:
+def by_error(value: Any, error: Any) -> LostVariable:
     """The loss for a value whose writing failed with this error."""
-    if is_a(error, Lost):
+    if is_a(error, LostVariable):
         inside = _search(value, error)
         reason = "{} is {}".format(inside, error.reason) if inside else error.reason
-        return Lost(value, short(reason), short(error.advice))
+        return LostVariable(value, short(reason), short(error.advice))
     if is_a(error, RecursionError) or "recursion" in (guarded_str(error) or ""):
         reason = "it is nested too deeply"
-        return Lost(value, reason, "keep it in a flat form, such as a list")
+        return LostVariable(value, reason, "keep it in a flat form, such as a list")
     if is_a(error, MemoryError):
         advice = "delete what is not needed, or write it to a file in /workspace"
-        return Lost(value, "there is not enough memory to write it", advice)
+        return LostVariable(value, "there is not enough memory to write it", advice)
     reason = "{}: {}".format(type_name(type(error)), guarded_str(error) or "")
-    return Lost(value, short(reason), guess(value))
+    return LostVariable(value, short(reason), advice_for(value))
 
 
-def guess(value: Any) -> str:
+def advice_for(value: Any) -> str:
     """Advice for a value of a class that is not known."""
     kind = type(value)
     name = type_name(kind)

@@ -47,7 +47,7 @@ def plain_pickler() -> Any:
     return _Pickler
 
 
-def anchors(interpreter: Any) -> dict[str, Any]:
+def external_objects(interpreter: Any) -> dict[str, Any]:
     """Names of what is never written, but found again where a snapshot is read."""
     found = {
         "namespace": interpreter.namespace,
@@ -82,20 +82,20 @@ def _pickler_of(base):
     return StatePickler
 
 
-class Writer:
+class VariableWriter:
     """Dumps values one after the other; a value that fails leaves no trace."""
 
-    def __init__(self, base, file_writer, pickle_writer, anchored, reduce):
+    def __init__(self, base, file_writer, pickle_writer, external, reduce):
         self._file_writer = file_writer
         self._pickle_writer = pickle_writer
         self._taken = []
         self.buffers = []
         self._pickler = _pickler_of(base)(pickle_writer, PROTOCOL, buffer_callback=self._take_buffer)
         self._pickler.reducer_override = reduce
-        distinct = {id(value): name for name, value in reversed(list(anchored.items()))}
+        distinct = {id(value): name for name, value in reversed(list(external.items()))}
         self.anchors = list(distinct.values())
         self._pickler.memo = {
-            id(anchored[name]): (number, anchored[name]) for number, name in enumerate(self.anchors)
+            id(external[name]): (number, external[name]) for number, name in enumerate(self.anchors)
         }
 
     def _take_buffer(self, buffer):
@@ -198,14 +198,14 @@ class _PrefixedReader:
         return self._pickle_reader.readline()
 
 
-class Reader:
+class VariableReader:
     """Loads values one after the other; one that fails costs only those that share its parts."""
 
-    def __init__(self, file_reader, pickle_reader, entries, names, anchored, total):
+    def __init__(self, file_reader, pickle_reader, entries, names, external, total):
         self._pickle_reader = pickle_reader
         self._buffers = _Buffers(file_reader, entries)
         self._total = total
-        known = {number: anchored[name] for number, name in enumerate(names) if name in anchored}
+        known = {number: external[name] for number, name in enumerate(names) if name in external}
         self._begin(known, len(names))
 
     def _begin(self, known, noted):

@@ -17,7 +17,7 @@ _modules = sys.modules
 _getcwd, _chdir = os.getcwd, os.chdir
 
 
-def places(first_path: Sequence[str]) -> dict[str, Any]:
+def paths(first_path: Sequence[str]) -> dict[str, Any]:
     """The search path's additions, those in front apart, and the folder inside the workspace."""
     before: list[str] = []
     after: list[str] = []
@@ -38,7 +38,7 @@ def _folder():
     return folder if folder.startswith(WORKSPACE + os.sep) else None
 
 
-def restore_places(kept: dict[str, Any]) -> list[str]:
+def restore_paths(kept: dict[str, Any]) -> list[str]:
     """Restores them; gives warnings about what was not possible."""
     known = [entry for entry in sys.path if is_a(entry, str)]
     sys.path[:0] = [entry for entry in kept["before"] if entry not in known]

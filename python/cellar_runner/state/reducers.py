@@ -70,12 +70,12 @@ def is_importable(value: Any, module: Any, qualname: Any) -> bool:
 class Reducers:
     """Chooses for each class of values how they are taken apart; remembers what was met."""
 
-    def __init__(self, namespace, note, keeping=None):
+    def __init__(self, namespace, note, kept_classes=None):
         self._namespace = namespace
         self._note = note
-        self._keeping = keeping
+        self._kept_classes = kept_classes
         # Objects of keep() come last: their load functions use what comes before.
-        self.postpones = bool(keeping)
+        self.postpones = bool(kept_classes)
         self._kinds = {}
         self._table = {
             _FunctionType: self._function,
@@ -112,16 +112,16 @@ class Reducers:
                 return self._table[exact]
         if issubclass(kind, type):
             return self._class
-        kept = self._keeping.for_type(kind) if self._keeping else None
+        kept = self._kept_classes.for_type(kind) if self._kept_classes else None
         if kept is not None:
-            return lambda value: self._keep(kept, value)
+            return lambda value: self._reduce_kept(kept, value)
         handler = library_reducers.for_type(kind)
         if handler is not None:
             return handler.reduce
-        loss = lost_variables.of_type(kind)
+        loss = lost_variables.by_type(kind)
         return None if loss is None else _raising(loss)
 
-    def _keep(self, kept, value):
+    def _reduce_kept(self, kept, value):
         if self.postpones:
             raise Postponed
         return kept.reduce(value)
@@ -154,7 +154,7 @@ class Reducers:
             self._note(name, None)
             return builders.import_module, (name,)
         advice = "import it from a file in /workspace instead"
-        raise lost_variables.Lost(module, "a module that was made at run time", advice)
+        raise lost_variables.LostVariable(module, "a module that was made at run time", advice)
 
     def _class(self, cls):
         builtin = _BUILTIN_TYPES.get(id(cls))

@@ -13,7 +13,7 @@ from ..values.reprs import guarded_str, is_a, type_name
 from . import file_writer, libraries, lost_variables, process_state
 from .file_reader import FileReader, PickleReader
 from .file_writer import Refused
-from .pickling import Reader, anchors, cloud_pickler
+from .pickling import VariableReader, cloud_pickler, external_objects
 
 LISTED = 10_000
 WARNINGS = 64
@@ -36,7 +36,7 @@ def read(descriptor: int, interpreter: Any) -> dict[str, Any]:
     gc.disable()
     try:
         _check(file_reader.index)
-        with Quiet():
+        with NoWarnings():
             return _Restore(file_reader, interpreter).run()
     except BaseException as error:
         namespace.clear()
@@ -51,7 +51,7 @@ def read(descriptor: int, interpreter: Any) -> dict[str, Any]:
             gc.enable()
 
 
-class Quiet:
+class NoWarnings:
     """Without warnings: what libraries have to say about pickling is nothing that a cell did."""
 
     def __enter__(self):
@@ -97,14 +97,14 @@ class _Restore:
         index = self._index = file_reader.index
         self._lost = {}
         pickle_reader = PickleReader(file_reader, index["stream"])
-        anchored = anchors(interpreter)
+        external = external_objects(interpreter)
         names, buffers, total = index["anchors"], index["buffers"], index["end"][1]
-        self._reader = Reader(file_reader, pickle_reader, buffers, names, anchored, total)
+        self._reader = VariableReader(file_reader, pickle_reader, buffers, names, external, total)
 
     def run(self):
         index = self._index
         self._interpreter.flags |= index["flags"]
-        notes = process_state.restore_places(index["places"])
+        notes = process_state.restore_paths(index["places"])
         for number, text in index["sources"]:
             if number not in self._interpreter.sources.texts:
                 self._interpreter.sources.add(number, text)
@@ -114,9 +114,9 @@ class _Restore:
         without = dict(index.get("without", {}))
         with module_finder.WorkspaceReachable():
             for (name, record), noted in zip(variables, bounds):
-                self._bring(name, record, noted)
+                self._restore_variable(name, record, noted)
             for (name, record), noted in zip(handlers, bounds[len(variables) :]):
-                self._keep_on(name, record, noted, without)
+                self._restore_kept_class(name, record, noted, without)
             for (name, record), noted in zip(states, bounds[len(variables) + len(handlers) :]):
                 self._set_random(name, record, noted)
         restored = self._in_order()
@@ -134,7 +134,7 @@ class _Restore:
         told = [lost_variables.short(note) for note in notes[:WARNINGS]]
         return {"restored": restored[:LISTED], "lost": lost[:LISTED], "warnings": told}
 
-    def _bring(self, name, record, noted):
+    def _restore_variable(self, name, record, noted):
         try:
             self._namespace[name] = self._reader.load(record, noted)
         except (KeyboardInterrupt, MemoryError):
@@ -143,9 +143,9 @@ class _Restore:
             self._stop_if_damaged()
             self._lost[name] = _failure(error)
 
-    def _keep_on(self, name, record, noted, without):
+    def _restore_kept_class(self, name, record, noted, without):
         try:
-            self._interpreter.keeping.add(*self._reader.load(record, noted))
+            self._interpreter.kept_classes.add(*self._reader.load(record, noted))
         except (KeyboardInterrupt, MemoryError):
             raise
         except BaseException as error:
@@ -184,7 +184,7 @@ class _Restore:
 
 def _failure(error):
     """(reason, advice) for a variable that could not be made again."""
-    if is_a(error, lost_variables.Lost):
+    if is_a(error, lost_variables.LostVariable):
         return error.reason, error.advice
     text = guarded_str(error) or ""
     if is_a(error, ModuleNotFoundError) and is_a(error.name, str):

@@ -11,9 +11,9 @@ from ..values.reprs import exact, guarded_str, is_a, qualified_name, type_name
 from . import file_writer, libraries, lost_variables, process_state
 from .file_writer import FORMAT, Refused
 from .kept_classes import Postponed
-from .pickling import Writer, anchors, cloud_pickler, plain_pickler
+from .pickling import VariableWriter, cloud_pickler, external_objects, plain_pickler
 from .reducers import Reducers
-from .restore import RECURSION, Quiet, read
+from .restore import RECURSION, NoWarnings, read
 
 NAME_LIMIT = 512
 LISTED = 10_000
@@ -58,7 +58,7 @@ def write(
     # A new session has nothing there yet, so nothing may be written as a reference to it.
     _modules["__main__"] = types.ModuleType("__main__")
     try:
-        with Quiet():
+        with NoWarnings():
             return snapshot.write(private, strict)
     finally:
         _modules["__main__"] = main  # type: ignore[assignment]
@@ -79,10 +79,10 @@ class _Snapshot:
         self._pickle_writer = file_writer.PickleWriter(self._file_writer)
         self._modules = set()
         self._definitions = {}
-        self._keeping = interpreter.keeping
-        self._reduce = Reducers(self._namespace, self._note, self._keeping)
-        anchored = anchors(interpreter)
-        self._writer = Writer(base, self._file_writer, self._pickle_writer, anchored, self._reduce)
+        self._kept_classes = interpreter.kept_classes
+        self._reduce = Reducers(self._namespace, self._note, self._kept_classes)
+        external = external_objects(interpreter)
+        self._writer = VariableWriter(base, self._file_writer, self._pickle_writer, external, self._reduce)
         self._variables = []
         self._kept = []
         self._lost = {}
@@ -141,7 +141,7 @@ class _Snapshot:
         try:
             if name == "context" and type(value) is str and _size_of(value) >= LARGE_CONTEXT:
                 advice = "give the context to the session again"
-                raise lost_variables.Lost(value, "a context this large belongs to the host", advice)
+                raise lost_variables.LostVariable(value, "a context this large belongs to the host", advice)
             record, entry["size"] = self._writer.dump(value)
             self._kept.append([name, record])
         except (file_writer.LimitExceeded, Postponed):
@@ -159,7 +159,7 @@ class _Snapshot:
     def _write_handlers(self):
         """What keep() was told: records by the names of the classes, and reasons for those that cannot be."""
         records, without = [], {}
-        for kept in self._keeping:
+        for kept in self._kept_classes:
             try:
                 parts = (kept.kind, kept.save, kept.load)
                 records.append([kept.name, self._writer.dump(parts)[0]])
@@ -208,7 +208,7 @@ class _Snapshot:
             },
             "sources": self._sources(),
             "flags": self._interpreter.flags,
-            "places": process_state.places(self._interpreter.first_path),
+            "places": process_state.paths(self._interpreter.first_path),
         }
 
     def _sources(self):
@@ -273,14 +273,14 @@ def _type_of(value):
 
 def _loss(value, error):
     try:
-        return lost_variables.of_error(value, error)
+        return lost_variables.by_error(value, error)
     except BaseException as other:
         # Raised by the value's own code: no more of it is asked.
-        return lost_variables.Lost(value, type_name(type(other)), lost_variables.GENERAL)
+        return lost_variables.LostVariable(value, type_name(type(other)), lost_variables.GENERAL)
 
 
 def _refusal(name, error, loss):
-    text = str(error) if is_a(error, lost_variables.Lost) else guarded_str(error)
+    text = str(error) if is_a(error, lost_variables.LostVariable) else guarded_str(error)
     return "{} (variable '{}'): {}".format(lost_variables.short(text or loss.reason), name, loss.advice)
 
 

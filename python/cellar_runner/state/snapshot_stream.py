@@ -13,7 +13,7 @@ PIECE_BYTES = 4 << 20
 NICENESS = 10
 
 
-class Refusal(Exception):
+class StreamClosed(Exception):
     """The host takes no more."""
 
 
@@ -76,7 +76,7 @@ class StateLink:
         self._channel.send(message, attachments)
         answer = self._channel.receive()
         if answer is None or "result" not in answer:
-            raise Refusal()
+            raise StreamClosed()
 
 
 def write_state(interpreter: Any, descriptor: int, scope: dict[str, Any]) -> None:
@@ -91,7 +91,7 @@ def write_state(interpreter: Any, descriptor: int, scope: dict[str, Any]) -> Non
             private=scope["private"],
             strict=scope["strict"],
         )
-    except (Refusal, OSError):
+    except (StreamClosed, OSError):
         return
     except BaseException as error:
         link.fail("%s: %s" % (type(error).__name__, error))

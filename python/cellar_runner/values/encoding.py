@@ -47,7 +47,7 @@ class Encoder:
         # What could not be sent as it is, when something could not.
         self.loss = None
 
-    def room(self) -> int:
+    def remaining(self) -> int:
         """How many more nodes fit."""
         return max(0, min(self._nodes, self._characters // 8))
 
@@ -69,7 +69,7 @@ class Encoder:
         if id(value) in self._open:
             self.loss = "it contains itself"
             return {TAG: "cycle"}
-        if depth >= DEPTH_LIMIT or self.room() == 0:
+        if depth >= DEPTH_LIMIT or self.remaining() == 0:
             return self._truncated(value)
         self._open.add(id(value))
         try:
@@ -87,7 +87,7 @@ class Encoder:
                 raise
             except Exception:
                 encoded = None
-            return self.opaque(value) if encoded is None else encoded
+            return self.as_object(value) if encoded is None else encoded
         finally:
             self._open.discard(id(value))
 
@@ -101,7 +101,7 @@ class Encoder:
         """(encoded items, whether all of them fitted)."""
         encoded = []
         for item in iterator:
-            if self.room() == 0:
+            if self.remaining() == 0:
                 break
             encoded.append(self.encode(item, depth + 1))
         return encoded, len(encoded) >= length
@@ -111,7 +111,7 @@ class Encoder:
         plain = all(type(key) is str and key != TAG for key in dict.__iter__(value))
         pairs = []
         for key, item in dict.items(value):
-            if self.room() == 0:
+            if self.remaining() == 0:
                 break
             name = self._text(key) if plain else self.encode(key, depth + 1)
             if plain and name is not key:
@@ -142,7 +142,7 @@ class Encoder:
             self._characters -= 10
             return number
         if number.bit_length() > 3 * _INT_DIGIT_LIMIT:
-            return self.opaque(number)
+            return self.as_object(number)
         text = str(number)
         self._characters -= len(text)
         return self.tagged("int", text)
@@ -175,7 +175,7 @@ class Encoder:
                 if is_missing(value):
                     return None
                 return self.tagged(tag, exact(base.isoformat(value)))
-        return self.opaque(value)
+        return self.as_object(value)
 
     def _timedelta(self, value):
         self._characters -= 20
@@ -187,7 +187,7 @@ class Encoder:
         self._characters -= len(text)
         return self.tagged("decimal", text)
 
-    def opaque(self, value: Any) -> dict:
+    def as_object(self, value: Any) -> dict:
         """What a value is and how it looks, where it cannot be sent."""
         text = text_of(value, OBJECT_TEXT_LIMIT)
         self.loss = "it holds a {}".format(qualified_name(type(value))[:500])

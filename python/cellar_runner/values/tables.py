@@ -52,10 +52,10 @@ def _scalar(encoder, value, depth):
 
 def _array(encoder, value, depth):
     shape = [int(length) for length in value.shape]
-    truncated = value.size > encoder.room()
+    truncated = value.size > encoder.remaining()
     if truncated and value.ndim:
         row = max(1, value.size // max(1, shape[0]))
-        value = value[: encoder.room() // row]
+        value = value[: encoder.remaining() // row]
         encoder.loss = "an array is too large"
     items = value.tolist()
     encoded = {
@@ -80,7 +80,7 @@ def _polars_table(encoder, value, depth):
 
 def _shown_rows(encoder, value):
     count, width = value.shape
-    return min(count, ROW_LIMIT, encoder.room() // max(1, width))
+    return min(count, ROW_LIMIT, encoder.remaining() // max(1, width))
 
 
 def _rows(encoder, value, shown, depth):

@@ -175,11 +175,11 @@ def _attributes(value):
     names = {name for name in names_of(value) if is_a(name, str)}
     if has_own_dir(value):
         teller = attribute_of(type(value), "__dir__")
-        names.update(name for name in _told(lambda: teller(value)) if is_a(name, str))
+        names.update(name for name in _asked(lambda: teller(value)) if is_a(name, str))
     return names
 
 
-def _told(ask):
+def _asked(ask):
     """What an object's own code says, if it may be asked and answers in time."""
     if not time_limit.is_available():
         return ()
@@ -197,7 +197,7 @@ def _keys(value, quote, after):
         frame = getattr(_modules.get("pandas"), "DataFrame", None)
         is_frame = is_a(frame, type) and is_a(value, frame)
         teller = attribute_of(type(value), "keys" if is_frame else "_ipython_key_completions_")
-        keys = _told(lambda: teller(value))
+        keys = _asked(lambda: teller(value))
     if quote is None:
         closing = "" if after.startswith("]") else "]"
         return [repr(key) + closing for key in keys if type(key) in (str, int)]

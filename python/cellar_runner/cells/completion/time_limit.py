@@ -19,12 +19,12 @@ _get_ident, _main_thread = threading.get_ident, threading.main_thread
 _AGAIN_SECONDS = 0.05
 
 
-class Overdue(BaseException):
+class TimeLimitExceeded(BaseException):
     """The time is over."""
 
 
-def _raise_overdue(_number, _frame):
-    raise Overdue
+def _raise_exceeded(_number, _frame):
+    raise TimeLimitExceeded
 
 
 def is_available() -> bool:
@@ -38,10 +38,10 @@ def is_available() -> bool:
 
 
 def within(seconds: float, work: Callable[[], Any]) -> Any:
-    """Does the work; raises Overdue when it takes longer. The timer of the cells goes on after it."""
+    """Does the work; raises TimeLimitExceeded when it takes longer. The timer of the cells goes on after it."""
     handler, timer = _getsignal(_SIGALRM), _getitimer(_REAL)
     try:
-        _signal(_SIGALRM, _raise_overdue)
+        _signal(_SIGALRM, _raise_exceeded)
         _setitimer(_REAL, seconds, _AGAIN_SECONDS)
         try:
             return work()

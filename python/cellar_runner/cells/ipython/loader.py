@@ -31,11 +31,11 @@ def current() -> ZMQInteractiveShell:
     return vars(builtins)["get_ipython"]()
 
 
-def introduce(shell: ZMQInteractiveShell) -> None:
+def impersonate_installed(shell: ZMQInteractiveShell) -> None:
     """Let a shell pass for one of the installed IPython, where that is loaded."""
     real = getattr(_modules.get(INTERACTIVE_SHELL), "InteractiveShell", None)
     if real is not None and real is not type(shell):
-        shell.take_for(real)
+        shell.impersonate(real)
 
 
 def install(interpreter: Interpreter) -> None:
@@ -49,7 +49,7 @@ def install(interpreter: Interpreter) -> None:
     _modules.setdefault(KERNEL_SHELL, _kernel_shell())
     if INTERACTIVE_SHELL in _modules:
         # a preloaded library has brought it
-        _lead_to_current()
+        _patch_installed()
         _watch_widgets(interpreter)
     spec = getattr(_modules.get(NAME), "__spec__", None)
     if spec is None or spec.loader is None:
@@ -125,11 +125,11 @@ def _loaded(placeholder: ModuleType) -> ModuleType:
 
 def _connect_shell():
     """The installed IPython finds the session's shell running."""
-    _lead_to_current()
-    introduce(current())
+    _patch_installed()
+    impersonate_installed(current())
 
 
-def _lead_to_current():
+def _patch_installed():
     real = _modules[INTERACTIVE_SHELL].InteractiveShell
     real.initialized = classmethod(lambda _kind: True)
     real.instance = classmethod(lambda _kind, *_arguments, **_options: current())

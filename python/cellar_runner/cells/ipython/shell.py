@@ -37,7 +37,7 @@ class ZMQInteractiveShell:
     """A kernel's shell, as far as libraries look at it: they know it by this name."""
 
     __module__ = "ipykernel.zmqshell"
-    _face = None
+    _claimed_class = None
     colors = "NoColor"
     autocall = 0
     automagic = True
@@ -76,7 +76,7 @@ class ZMQInteractiveShell:
 
     @property  # type: ignore[misc]
     def __class__(self):
-        return self._face or type(self)
+        return self._claimed_class or type(self)
 
     def __reduce__(self):
         return loader.current, ()
@@ -84,10 +84,10 @@ class ZMQInteractiveShell:
     def __repr__(self):
         return "<ipykernel.zmqshell.ZMQInteractiveShell object at 0x{:x}>".format(id(self))
 
-    def take_for(self, kind: type) -> None:
+    def impersonate(self, kind: type) -> None:
         """Names the installed IPython's class, an instance of which this claims to be."""
         names = {"__module__": "ipykernel.zmqshell"}
-        self._face = type(kind)("ZMQInteractiveShell", (kind,), names)
+        self._claimed_class = type(kind)("ZMQInteractiveShell", (kind,), names)
         traitlets_loader = sys.modules.get("traitlets.config.loader")
         if traitlets_loader is not None:
             self.config = traitlets_loader.Config(self.config)
@@ -190,7 +190,7 @@ class ZMQInteractiveShell:
         """Run a text as a cell: values and errors are shown, and told in what it gives."""
         result = ExecutionResult(ExecutionInfo(raw_cell, store_history, silent), self.execution_count)
         try:
-            value = self._interpreter.evaluate_within(raw_cell)
+            value = self._interpreter.evaluate_nested(raw_cell)
             if value is not None and not silent:
                 self._show(value)
             result.result = value
@@ -281,7 +281,7 @@ class ZMQInteractiveShell:
         """What changes the statements of a cell so that other values than the last are shown."""
         wanted = self.ast_node_interactivity
         if wanted == LAST_EXPRESSION:
-            wanted = getattr(self._face, "ast_node_interactivity", wanted)
+            wanted = getattr(self._claimed_class, "ast_node_interactivity", wanted)
         if wanted == LAST_EXPRESSION or wanted not in ("all", "none", "last_expr_or_assign"):
             return None
         _builtin_names[SHOW] = self._show
@@ -315,7 +315,7 @@ class ZMQInteractiveShell:
             self.showtraceback()
 
     @property
-    def is_followed(self) -> bool:
+    def has_end_callbacks(self) -> bool:
         """Whether functions wait for the end of a cell."""
         try:
             callbacks = self.events.callbacks

@@ -14,8 +14,8 @@ from .. import compiler
 from . import rewriter
 from .commands import shell, timing
 from .errors import MagicUnavailable, UsageError
-from .inspect_name import reference_text
-from .registry import ALIASES, CELLS, HOST, INSTEAD, LINES, MIMES, REFUSED, SCOPED
+from .inspect_name import object_info
+from .registry import ALIASES, ALTERNATIVES, CELLS, HOST_COMMANDS, LINES, MIMES, REFUSED, SCOPED
 
 if TYPE_CHECKING:
     import subprocess
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .commands.shell import SList
 
 _PACKAGE = __name__.rpartition(".")[0] + ".commands"
-_HOST = "%{} is a command of the host: use it outside the cell, in `cellar repl` or the library"
+_HOST_COMMAND = "%{} is a command of the host: use it outside the cell, in `cellar repl` or the library"
 _WITHOUT_RELOADING = (["%autoreload", "0"], ["%autoreload", "off"])
 _VERBATIM = "_ipython_magic_no_var_expand"
 _builtin_names = vars(builtins)
@@ -66,7 +66,7 @@ class Commands:
         return self._interpreter.namespace
 
     @property
-    def given(self) -> dict[str, Any]:
+    def host_names(self) -> dict[str, Any]:
         """What the host gave by name."""
         return self._interpreter.builtins
 
@@ -82,7 +82,7 @@ class Commands:
 
     def variables(self) -> list[str]:
         """The names that cells have bound."""
-        return self._do("namespaces", "names_of")(self)
+        return self._function("namespaces", "names_of")(self)
 
     def cells(self) -> list[tuple[int | str, str]]:
         """(number, text) of the cells so far."""
@@ -100,7 +100,7 @@ class Commands:
         """Show the figures that are open."""
         self._interpreter.displays.figures.flush()
 
-    def tell(self, error: BaseException) -> bool:
+    def report(self, error: BaseException) -> bool:
         """Tell of an error of a cell that goes on; False where only one that ends can be told of."""
         report = getattr(self._interpreter.displays, "report", None)
         if report is None:
@@ -148,7 +148,7 @@ class Commands:
         timing.report(start)
         return value
 
-    def begin(self, code: str) -> None:
+    def before_cell(self, code: str) -> None:
         """Before a cell: modules that have changed are read again."""
         if self._begun:
             del self._begun[:]
@@ -156,12 +156,12 @@ class Commands:
         if self.reloader is not None and code.split() not in _WITHOUT_RELOADING:
             self.reloader.check()
 
-    def end(self) -> None:
+    def after_cell(self) -> None:
         """After a cell: the files of modules that it has imported are those that were read."""
         if self.reloader is not None:
             self.reloader.note_states()
 
-    def fail(self, error: BaseException) -> None:
+    def after_failure(self, error: BaseException) -> None:
         """After a cell that failed: what IPython prints then."""
         try:
             if self._begun:
@@ -198,19 +198,19 @@ class Commands:
         """name? and name??"""
         frame = _frame(1)
         if "*" in name:
-            self._do("namespaces", "psearch")(self, name)
+            self._function("namespaces", "psearch")(self, name)
             return
         bare = name.lstrip("%")
         if name.startswith("%") or (bare not in self.namespace and self.has("line", name)):
             self._explain(name, bare)
             return
-        print(reference_text(name, marks > 1, frame.f_globals, frame.f_locals))
+        print(object_info(name, marks > 1, frame.f_globals, frame.f_locals))
 
     def _explain(self, name, bare):
         for kind in ("cell", "line") if name.startswith("%%") else ("line", "cell"):
             if self.has(kind, bare):
                 place = LINES.get(bare) or SCOPED.get(bare)
-                function = self._registered[kind].get(bare) or (place and self._do(*place))
+                function = self._registered[kind].get(bare) or (place and self._function(*place))
                 text = getattr(function, "__doc__", None)
                 print(text or "%{} is a magic; it works here as in IPython.".format(bare))
                 return
@@ -228,16 +228,16 @@ class Commands:
 
     def run_cell_magic(self, name: str, line: str, body: str) -> Any:
         """%%name line, and the lines below it, for code that calls it by name."""
-        around = rewriter.around(name, line, body)
-        if around is not None:
-            return self._surrounded(around)
+        wrapped = rewriter.wrapped(name, line, body)
+        if wrapped is not None:
+            return self._wrapped(wrapped)
         return self._cell(name, line, body, self.namespace, self.namespace)
 
-    def _surrounded(self, rewritten):
-        with rewritten.around(self) as surroundings:
+    def _wrapped(self, rewritten):
+        with rewritten.wrapper(self) as wrapper:
             value = self.run_text("magic", rewritten.text)
-            if surroundings.hides_value:
-                surroundings.take(value)
+            if wrapper.hides_value:
+                wrapper.take(value)
                 value = None
         return value
 
@@ -276,14 +276,14 @@ class Commands:
             return function(rest, **_local_scope(function, locals_))
         if name in SCOPED:
             scope = dict(globals_, **{key: locals_[key] for key in locals_ if type(key) is str})
-            return self._do(*SCOPED[name])(self, rest, scope)
+            return self._function(*SCOPED[name])(self, rest, scope)
         if name == "time":
             return self._time(rest, globals_, locals_)
         rest = self.expand(rest, globals_, locals_)
         if name in LINES:
-            return self._do(*LINES[name])(self, rest)
+            return self._function(*LINES[name])(self, rest)
         if name in self.aliases:
-            return self.run_shell(self._do("aliasing", "command")(self.aliases[name], rest))
+            return self.run_shell(self._function("aliasing", "command")(self.aliases[name], rest))
         macro = self.namespace.get(name)
         if type(macro).__name__ == "Macro" and not rest:
             return self.run_text(name, str(macro))
@@ -309,7 +309,7 @@ class Commands:
             return function(rest, body, **_local_scope(function, locals_))
         if name in SCOPED:
             scope = self.namespace if name == "prun" else dict(self.namespace)
-            return self._do(*SCOPED[name])(self, rest, scope, body)
+            return self._function(*SCOPED[name])(self, rest, scope, body)
         if name == "time":
             raise UsageError("Can't use statement directly after '%%time'!")
         rest = self.expand(rest, globals_, locals_)
@@ -319,10 +319,10 @@ class Commands:
             shown = {"text/plain": "<IPython.core.display.{} object>".format(kind), mime: body}
             return self.display(shown, raw=True)
         if name in ("writefile", "file"):
-            return self._do("scripts", "write_file")(rest, body)
+            return self._function("scripts", "write_file")(rest, body)
         if name in ("sx", "system", "!"):
-            return self._do("scripts", "lines")(self, rest, body)
-        return self._do("scripts", "run")(self, name, rest, body)
+            return self._function("scripts", "lines")(self, rest, body)
+        return self._function("scripts", "run")(self, name, rest, body)
 
     def _time(self, rest, globals_, locals_):
         with timing.Timing():
@@ -363,23 +363,23 @@ class Commands:
         interpreter.flags = cell.flags
         return interpreter.value_of(cell)
 
-    def _do(self, module, function):
+    def _function(self, module, function):
         return getattr(_import_module("." + module, _PACKAGE), function)
 
     def _unknown(self, kind, name):
         if name in REFUSED:
-            return MagicUnavailable("%{} is not available here; {}".format(name, INSTEAD[name]))
+            return MagicUnavailable("%{} is not available here; {}".format(name, ALTERNATIVES[name]))
         marks, other = ("%", "cell") if kind == "line" else ("%%", "line")
         what = "Line magic function" if kind == "line" else "Cell magic"
         text = "{} `{}{}` not found".format(what, marks, name)
         if self.has(other, name):
             marks = "%%" if other == "cell" else "%"
             text += " (But {} magic `{}{}` exists, did you mean that instead?)".format(other, marks, name)
-        hint = _HOST.format(name) if name in HOST else INSTEAD.get(name) or _near(name)
+        hint = _HOST_COMMAND.format(name) if name in HOST_COMMANDS else ALTERNATIVES.get(name) or _closest(name)
         return UsageError(text + ".", hint=hint)
 
 
-def _near(name):
+def _closest(name):
     from difflib import get_close_matches
 
     near = get_close_matches(name, list(LINES) + list(SCOPED) + list(CELLS), 1)

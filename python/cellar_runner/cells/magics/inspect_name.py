@@ -12,7 +12,7 @@ VALUE_LIMIT = 500
 TEXT_LIMIT = 20_000
 
 
-def reference_text(name: str, with_source: bool, globals_: dict[str, Any], locals_: Mapping[str, Any]) -> str:
+def object_info(name: str, with_source: bool, globals_: dict[str, Any], locals_: Mapping[str, Any]) -> str:
     """Signature, type, value and documentation of a dotted name, or its source."""
     try:
         value = eval(name, globals_, locals_)

@@ -114,8 +114,8 @@ CELLS = (
     | frozenset("bash sh python python2 python3 pypy perl ruby script".split())
     | frozenset("! capture file prun sx system time timeit writefile".split())
 )
-HOST = frozenset("undo checkpoint checkpoints vars restore fork".split())
-INSTEAD = {
+HOST_COMMANDS = frozenset("undo checkpoint checkpoints vars restore fork".split())
+ALTERNATIVES = {
     "debug": "the debugger is not available in a sandboxed cell: print the values instead",
     "ed": "use %%writefile",
     "edit": "use %%writefile",

@@ -27,21 +27,21 @@ _SIGNS = re.compile(
 _AUTOMATIC = re.compile(r"(?P<name>[^\W\d]\w*)(?P<rest>(?:[ \t].*)?)\Z")
 _CALLED = re.compile(r"(?P<mark>[,;/])(?P<name>[^\W\d][\w.]*)\s*(?P<rest>.*)$")
 
-_AROUND = {"time": Timing, "capture": Capturing}
+_WRAPPERS = {"time": Timing, "capture": Capturing}
 
 
 class Rewritten:
-    """The Python text of a cell with magics, and what surrounds its run."""
+    """The Python text of a cell with magics, and the context manager in which it runs."""
 
-    __slots__ = ("text", "around")
+    __slots__ = ("text", "wrapper")
 
-    def __init__(self, text, around=None):
+    def __init__(self, text, wrapper=None):
         self.text = text
-        self.around = around
+        self.wrapper = wrapper
 
 
 class Nested:
-    """One surrounding inside another: %%capture above %%time."""
+    """One wrapper inside another: %%capture above %%time."""
 
     def __init__(self, outer, inner):
         self._outer, self._inner = outer, inner
@@ -90,7 +90,7 @@ def _rewrite_cell(text, found):
     body = found.group("body") or ""
     # blank lines in place of the magic keep the body's line numbers
     above = text.count("\n", 0, len(text) - len(body))
-    rewritten = around(name, rest, "\n" * above + body)
+    rewritten = wrapped(name, rest, "\n" * above + body)
     if rewritten is None:
         if body and not body.endswith("\n"):
             body += "\n"
@@ -98,17 +98,17 @@ def _rewrite_cell(text, found):
     return rewritten
 
 
-def around(name: str, rest: str, body: str) -> Rewritten | None:
-    """The body of a cell magic that stays a cell, and what surrounds its run; None for the others."""
-    if name not in _AROUND or (name == "time" and rest) or not body.strip("\n"):
+def wrapped(name: str, rest: str, body: str) -> Rewritten | None:
+    """The body of a cell magic that stays a cell, and the wrapper of its run; None for the others."""
+    if name not in _WRAPPERS or (name == "time" and rest) or not body.strip("\n"):
         return None
     deeper = rewrite(body) or Rewritten(body)
 
-    def surround(commands):
-        outer = _AROUND[name](commands, rest)
-        return outer if deeper.around is None else Nested(outer, deeper.around(commands))
+    def wrap(commands):
+        outer = _WRAPPERS[name](commands, rest)
+        return outer if deeper.wrapper is None else Nested(outer, deeper.wrapper(commands))
 
-    return Rewritten(deeper.text, surround)
+    return Rewritten(deeper.text, wrap)
 
 
 def _rewrite_lines(text):

@@ -67,11 +67,11 @@ def alias_magic(commands: Commands, rest: str) -> None:
         if kind not in found:
             text = "{} magic function `{}{}` not found."
             raise UsageError(text.format(kind.capitalize(), marks, target))
-        commands.register(kind, _another(commands, kind, target, start), name)
+        commands.register(kind, _aliased(commands, kind, target, start), name)
         print("Created `{0}{1}` as an alias for `{0}{2}`.".format(marks, name, target))
 
 
-def _another(commands, kind, target, start):
+def _aliased(commands, kind, target, start):
     def run_line(line, local_ns=None):
         scope = commands.namespace, commands.namespace if local_ns is None else local_ns
         return commands.run_line_magic(target, (start + " " + line).strip(), scope)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ....pristine import BUILTINS as __builtins__
 from ....values.reprs import cap
-from ..inspect_name import TEXT_LIMIT, reference_text
+from ..inspect_name import TEXT_LIMIT, object_info
 
 if TYPE_CHECKING:
     from ..dispatch import Commands
@@ -27,12 +27,12 @@ def _found(commands, rest):
 
 def pinfo(commands: Commands, rest: str) -> None:
     """%pinfo name"""
-    print(reference_text(rest.strip(), False, commands.namespace, commands.namespace))
+    print(object_info(rest.strip(), False, commands.namespace, commands.namespace))
 
 
 def pinfo2(commands: Commands, rest: str) -> None:
     """%pinfo2 name"""
-    print(reference_text(rest.strip(), True, commands.namespace, commands.namespace))
+    print(object_info(rest.strip(), True, commands.namespace, commands.namespace))
 
 
 def pdoc(commands: Commands, rest: str) -> None:

@@ -31,7 +31,7 @@ _modules = sys.modules
 
 def names_of(commands: Commands, kinds: str = "") -> list[str]:
     """The sorted names that cells have bound, of these types if any are named."""
-    given = commands.given
+    given = commands.host_names
     wanted = kinds.split()
     found = []
     for name, value in list(commands.namespace.items()):

@@ -88,10 +88,10 @@ def _run_file(commands, options, path, words):
     try:
         exec(code, namespace)
     except SystemExit as ending:
-        if ending.code and "e" not in options and not commands.tell(ending):
+        if ending.code and "e" not in options and not commands.report(ending):
             raise
     except Exception as error:
-        if not commands.tell(error):
+        if not commands.report(error):
             raise
     finally:
         sys.argv = arguments
