@@ -20,7 +20,7 @@ _PACKAGES = {
         "aliases=preloaded_names cell=compiler event_loop hints history interactive interpreter monitoring repairs "
         "scanner script sources tracebacks"
     ),
-    "cells.completion": "completing=request completion=candidates time_limit",
+    "cells.completion": "completion=candidates time_limit",
     "cells.ipython": (
         "ipython=loader ipython_display=display ipython_magic=magic ipython_media=media "
         "ipython_parts=parts ipython_shell=shell ipython_shim=shim ipython_widgets=widgets"
