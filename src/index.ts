@@ -5,6 +5,7 @@ export { AgentRepl } from "./agent/agent-repl.js";
 export type {
   Checkpoint,
   CodeExecution,
+  Completeness,
   Completion,
   ExecuteOptions,
   ExecutionError,

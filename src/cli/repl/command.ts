@@ -13,10 +13,10 @@ import { addSandboxOptions } from "../options/sandbox-options.js";
 import { imageProtocol } from "../terminal/images.js";
 import { Interruption } from "../terminal/signals.js";
 import { isTerminal, withProgress } from "../terminal/terminal.js";
+import { CellSplitter } from "./cell-splitter.js";
 import { COMMAND_NAMES } from "./commands.js";
 import { History } from "./history.js";
-import { CellCutter } from "./input-rule.js";
-import { type Completer, Prompt } from "./prompt.js";
+import { Prompt, type PromptSession } from "./prompt.js";
 import { Conversation } from "./session.js";
 
 const NOTES = `
@@ -74,7 +74,7 @@ async function talk(conversation: Conversation): Promise<number> {
     `Python ${python.version} in Cellar, isolation ${isolation.level}. %help tells more.\n`,
   );
   const history = new History(join(userFolders().state, "history"));
-  const prompt = new Prompt(history, completerOf(conversation.sandbox));
+  const prompt = new Prompt(history, sessionOf(conversation.sandbox));
   conversation.aroundOutput = (write) => prompt.interject(write);
   try {
     for (;;) {
@@ -93,29 +93,36 @@ async function talk(conversation: Conversation): Promise<number> {
 }
 
 /** The prompt's own commands are completed too. */
-function completerOf(sandbox: ISandbox): Completer {
-  return async (text, cursor) => {
-    const found = await sandbox.complete(text, cursor);
-    if (!/^\s*%\w*$/.test(text.slice(0, cursor))) return found;
-    const typed = text.slice(found.start, found.end);
-    const own = COMMAND_NAMES.filter((name) => name.startsWith(typed));
-    return { ...found, matches: [...new Set([...own, ...found.matches])].sort() };
+function sessionOf(sandbox: ISandbox): PromptSession {
+  return {
+    isComplete: (text) => sandbox.isComplete(text),
+    complete: async (text, cursor) => {
+      const found = await sandbox.complete(text, cursor);
+      if (!/^\s*%\w*$/.test(text.slice(0, cursor))) return found;
+      const typed = text.slice(found.start, found.end);
+      const own = COMMAND_NAMES.filter((name) => name.startsWith(typed));
+      return { ...found, matches: [...new Set([...own, ...found.matches])].sort() };
+    },
   };
 }
 
 async function readPipe(conversation: Conversation): Promise<number> {
   using interruption = new Interruption();
   using _ = onAbort(interruption.signal, () => conversation.cancel());
-  const cutter = new CellCutter();
+  // A session that cannot answer runs the cell, which says why.
+  const splitter = new CellSplitter(async (text) => {
+    const answer = await conversation.sandbox.isComplete(text).catch(() => undefined);
+    return answer?.status === "incomplete";
+  });
   const lines = createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY });
   const run = async (cell: string | undefined) =>
     cell === undefined || (await conversation.take(cell));
   let goesOn = true;
   for await (const line of lines) {
-    goesOn = await run(cutter.feed(line));
+    goesOn = await run(await splitter.feed(line));
     if (!goesOn || interruption.signal.aborted) break;
   }
-  if (goesOn && !interruption.signal.aborted) await run(cutter.flush());
+  if (goesOn && !interruption.signal.aborted) await run(splitter.flush());
   if (interruption.signal.aborted) return EXIT.cancelled;
   return conversation.failures > 0 ? EXIT.failed : EXIT.ok;
 }

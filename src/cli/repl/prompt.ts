@@ -1,5 +1,5 @@
 import { emitKeypressEvents } from "node:readline";
-import type { Completion } from "../../backends/backend.js";
+import type { Completeness, Completion } from "../../backends/backend.js";
 import { unlessAborted } from "../../concurrency/abort.js";
 import { painterFor } from "../terminal/terminal.js";
 import type { Key } from "./editor/keys.js";
@@ -8,25 +8,28 @@ import { listMatches } from "./editor/match-list.js";
 import { View } from "./editor/view.js";
 import type { History } from "./history.js";
 
-/** Keys wait so long for what Tab is to find; then they go on without it. */
+/** How long keys wait for the session's answer to Tab or Enter. */
 const PATIENCE_MS = 1_500;
 const PASTES_ARE_MARKED = "\u001b[?2004h";
 const PASTES_ARE_TYPED = "\u001b[?2004l";
 
-/** Tells what could stand at the cursor. */
-export type Completer = (text: string, cursor: number) => Promise<Completion>;
+/** What a prompt asks its session. */
+export interface PromptSession {
+  complete(text: string, cursor: number): Promise<Completion>;
+  isComplete(text: string): Promise<Completeness>;
+}
 
 /** The prompt of a terminal: whole cells, with completion, history, Ctrl-C and Ctrl-D. */
 export class Prompt {
   readonly #history: History;
-  readonly #complete: Completer;
+  readonly #session: PromptSession;
   readonly #view = new View(process.stdout);
   readonly #keys: Key[] = [];
   #editor: LineEditor | undefined;
   #number = 1;
   #isClosed = false;
-  /** Set while Tab is being answered. */
-  #search: AbortController | undefined;
+  /** Set while the session answers. */
+  #question: AbortController | undefined;
   #isDrawing = false;
   #settle: (text: string | undefined) => void = () => {};
   readonly #onKey = (_: string | undefined, key: Key) => this.#hear(key);
@@ -34,9 +37,9 @@ export class Prompt {
   readonly #onResize = () => this.#draw();
   readonly #onExit = () => void process.stdout.write(PASTES_ARE_TYPED);
 
-  constructor(history: History, complete: Completer) {
+  constructor(history: History, session: PromptSession) {
     this.#history = history;
-    this.#complete = complete;
+    this.#session = session;
     emitKeypressEvents(process.stdin);
     process.stdin.on("keypress", this.#onKey);
     process.stdin.on("end", this.#onEnd);
@@ -103,7 +106,7 @@ export class Prompt {
   /** Gives the terminal back as it was. */
   #rest(): void {
     this.#editor = undefined;
-    this.#search?.abort();
+    this.#question?.abort();
     this.#view.forget();
     if (this.#isClosed) return;
     process.stdin.pause();
@@ -111,17 +114,17 @@ export class Prompt {
   }
 
   #hear(key: Key): void {
-    // Ctrl-C does not wait for what Tab is to find.
-    if (this.#search !== undefined && key.ctrl === true && key.name === "c") {
+    // Ctrl-C does not wait for the session.
+    if (this.#question !== undefined && isCtrlC(key)) {
       this.#keys.length = 0;
-      this.#search.abort();
+      this.#question.abort();
     }
     this.#keys.push(key);
     this.#pump();
   }
 
   #pump(): void {
-    while (this.#editor !== undefined && this.#search === undefined) {
+    while (this.#editor !== undefined && this.#question === undefined) {
       const key = this.#keys.shift();
       if (key === undefined) return;
       this.#press(this.#editor, key);
@@ -134,8 +137,8 @@ export class Prompt {
       case "edited":
         this.#drawSoon();
         break;
-      case "submitted":
-        this.#end(outcome.text);
+      case "entered":
+        void this.#enter(editor, outcome.text, outcome.check);
         break;
       case "left":
         this.#leave();
@@ -183,13 +186,7 @@ export class Prompt {
   }
 
   async #completeIn(editor: LineEditor, text: string, cursor: number): Promise<void> {
-    const search = new AbortController();
-    this.#search = search;
-    const timer = setTimeout(() => search.abort(), PATIENCE_MS);
-    const asked = this.#complete(text, cursor);
-    const found = await unlessAborted(asked, search.signal).catch(() => undefined);
-    clearTimeout(timer);
-    this.#search = undefined;
+    const found = await this.#ask(this.#session.complete(text, cursor));
     if (found !== undefined && this.#editor === editor && editor.offer(found)) {
       this.#draw();
       this.#view.leave();
@@ -197,6 +194,30 @@ export class Prompt {
     }
     this.#drawSoon();
     this.#pump();
+  }
+
+  /** Runs what is complete, or what only Python can explain. */
+  async #enter(editor: LineEditor, text: string, check: string): Promise<void> {
+    const answer = await this.#ask(this.#session.isComplete(check));
+    if (this.#editor !== editor) return;
+    if (answer?.status === "incomplete") {
+      editor.addLine();
+      this.#drawSoon();
+    } else if (answer !== undefined || !isCtrlC(this.#keys[0])) {
+      this.#end(text);
+    }
+    this.#pump();
+  }
+
+  /** Undefined where the session did not answer; keys wait meanwhile. */
+  async #ask<T>(answer: Promise<T>): Promise<T | undefined> {
+    const question = new AbortController();
+    this.#question = question;
+    const timer = setTimeout(() => question.abort(), PATIENCE_MS);
+    const found = await unlessAborted(answer, question.signal).catch(() => undefined);
+    clearTimeout(timer);
+    this.#question = undefined;
+    return found;
   }
 
   /** Once for all keys that came at a time, as those of a paste do. */
@@ -219,4 +240,8 @@ export class Prompt {
       furtherLabel: paint("dim", "...: ".padStart(label.length)),
     });
   }
+}
+
+function isCtrlC(key: Key | undefined): boolean {
+  return key?.ctrl === true && key.name === "c";
 }

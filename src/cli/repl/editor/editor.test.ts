@@ -48,16 +48,19 @@ describe("one input", () => {
     expect(editor.shown.text).toBe("");
   });
 
-  it("begins a line where more must come, and runs what is whole", () => {
-    const editor = new LineEditor(["while True:\n    break"]);
+  it("is checked at its end, and gets a new line before it", () => {
+    const editor = new LineEditor([]);
     type(editor, "f(");
-    expect(editor.press(key("return"))).toEqual({ kind: "edited" });
+    expect(editor.press(key("return"))).toEqual({ kind: "entered", text: "f(", check: "f(" });
+    editor.addLine();
     type(editor, ")");
-    expect(editor.press(key("return"))).toEqual({ kind: "submitted", text: "f(\n)" });
-    const other = new LineEditor(["while True:\n    break"]);
-    other.press(key("up"));
+    expect(editor.shown.text).toBe("f(\n)");
+    editor.press(key("up"));
+    expect(editor.press(key("return"))).toEqual({ kind: "edited" });
     const text = "while True:\n    break";
-    expect(other.press(key("return"))).toEqual({ kind: "submitted", text });
+    const past = new LineEditor([text]);
+    past.press(key("up"));
+    expect(past.press(key("return"))).toEqual({ kind: "entered", text, check: `${text}\n` });
   });
 
   it("names keys", () => {

@@ -1,5 +1,4 @@
 import type { Completion } from "../../../backends/backend.js";
-import { isComplete } from "../input-rule.js";
 import { EditBuffer } from "./edit-buffer.js";
 import { applyKey, type Key, nameOf, typedBy } from "./keys.js";
 import { commonStart } from "./match-list.js";
@@ -8,9 +7,10 @@ import { Recall, Search } from "./recall.js";
 /** What a key comes to. */
 export type Outcome =
   | { readonly kind: "edited" }
-  | { readonly kind: "submitted"; readonly text: string }
   | { readonly kind: "cancelled" | "left" | "cleared" | "suspended" }
-  /** Whoever asked is to find out what fits here, and to `offer` it. */
+  /** Run `text` when `check` is complete, else `addLine`. */
+  | { readonly kind: "entered"; readonly text: string; readonly check: string }
+  /** Find what fits at the cursor, and `offer` it. */
   | { readonly kind: "completing"; readonly text: string; readonly cursor: number };
 
 const EDITED: Outcome = { kind: "edited" };
@@ -93,13 +93,16 @@ export class LineEditor {
     return EDITED;
   }
 
-  /** Runs what is whole. A cell of the past needs no blank line at its end to be so. */
+  addLine(): void {
+    this.#buffer.insert("\n");
+  }
+
   #enter(): Outcome {
     const { text } = this.#buffer;
-    const { isPast } = this.#recall;
-    const isWhole = isComplete(text) || (isPast && isComplete(`${text}\n`));
-    if (isWhole && (isPast || this.#buffer.isOnLastLine)) return { kind: "submitted", text };
-    this.#buffer.insert("\n");
+    // A cell of the past needs no blank line at its end to be complete.
+    if (this.#recall.isPast) return { kind: "entered", text, check: `${text}\n` };
+    if (this.#buffer.isOnLastLine) return { kind: "entered", text, check: text };
+    this.addLine();
     return EDITED;
   }
 
