@@ -2,8 +2,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { settingSources } from "./config/environment.js";
-import { resolveSettings, settingLayers, userFolders } from "./config.js";
+import { settingLayers, settingSources, userFolders } from "./config/environment.js";
+import { resolveSettings } from "./config.js";
 import { CellarError } from "./errors.js";
 
 let folder: string;

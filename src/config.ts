@@ -3,11 +3,10 @@ import {
   LEAST_MEMORY_MB,
   LONGEST_OUTPUT,
   LONGEST_TIMEOUT_MS,
-  mergeLayer,
   settingLayers,
   settingSources,
 } from "./config/environment.js";
-import { valueAt } from "./config/layers.js";
+import { mergeLayer, valueAt } from "./config/layers.js";
 import { unfitOptions } from "./config/problems.js";
 import {
   type AgentSettingName,
@@ -18,19 +17,6 @@ import {
   type SettingName,
   unitOf,
 } from "./config/setting-names.js";
-
-export {
-  callerVariable,
-  LONGEST_OUTPUT,
-  LONGEST_TIMEOUT_MS,
-  packageVersion,
-  type Surroundings,
-  settingLayers,
-  surroundings,
-  terminalEnvironment,
-  type UserFolders,
-  userFolders,
-} from "./config/environment.js";
 
 export const isolationLevelSchema = z.enum(["L0", "L1", "L2", "L3-", "L3", "L4"]);
 

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import type { REPLConfig } from "../backends/backend.js";
+import { settingLayers } from "../config/environment.js";
 import { checkNames, requireFunction, requireOptions } from "../config/kinds.js";
 import { unfitOptions } from "../config/problems.js";
 import { sandboxNotice } from "../config/setting-names.js";
-import { agentSettingsSchema, settingLayers } from "../config.js";
+import { agentSettingsSchema } from "../config.js";
 import type { SummaryWorker } from "./observation/summary.js";
 import type { RedactionOptions } from "./redaction/redactor.js";
 import type { Embedder } from "./research/embedder.js";

@@ -5,8 +5,6 @@ import { fileURLToPath } from "node:url";
 import { CellarError, describeError } from "../errors.js";
 import { fileSource, isPlain, mergeLayer, type SettingSource, variableSource } from "./layers.js";
 
-export { mergeLayer } from "./layers.js";
-
 /** What a timer can hold. */
 export const LONGEST_TIMEOUT_MS = 2_147_483_647;
 export const LONGEST_OUTPUT = 100_000_000;

@@ -1,4 +1,7 @@
-/** Every setting that the environment and files may give; the schema has the same names. */
+/**
+ * The keys of the settings' schema. A list of their own, since the daemon's client reads settings without zod,
+ * which takes as long to load as the rest of it; config.ts does not compile when the two differ.
+ */
 export const SETTING_NAMES = [
   "python",
   "preload",
@@ -46,7 +49,7 @@ export const AGENT_SETTING_NAMES = [
   "minExplorationCalls",
 ] as const;
 
-/** What a sandbox is given in code alone. */
+/** Options that can only be given in code. */
 export const CODE_OPTION_NAMES = [
   "backend",
   "mounts",
@@ -65,7 +68,7 @@ export type SettingName = (typeof SETTING_NAMES)[number];
 export type LimitName = (typeof LIMIT_NAMES)[number];
 export type AgentSettingName = (typeof AGENT_SETTING_NAMES)[number];
 
-/** As they are written in messages, those of objects with their place. */
+/** As error messages name them: `timeout`, `limits.memoryMb`. */
 export const SETTING_PATHS: readonly string[] = SETTING_NAMES.flatMap((name) => {
   if (name === "limits") return LIMIT_NAMES.map((limit) => `limits.${limit}`);
   return name === "agent" ? AGENT_SETTING_NAMES.map((one) => `agent.${one}`) : [name];
@@ -75,11 +78,9 @@ export const SANDBOX_OPTION_PATHS: readonly string[] = [...SETTING_PATHS, ...COD
 
 export const SANDBOX_NAMES: readonly string[] = [...SETTING_NAMES, ...CODE_OPTION_NAMES];
 
-/** For options that have those of the sandbox in a place of their own. */
+/** A hint for options that take the sandbox's in `config`. */
 export function sandboxNotice(name: string): string | undefined {
-  return SANDBOX_NAMES.includes(name)
-    ? `options of the sandbox go into config: { ${name} }`
-    : undefined;
+  return SANDBOX_NAMES.includes(name) ? `sandbox options belong in config: { ${name} }` : undefined;
 }
 
 const IN_MILLISECONDS: ReadonlySet<string> = new Set<SettingName>([
@@ -90,7 +91,7 @@ const IN_MILLISECONDS: ReadonlySet<string> = new Set<SettingName>([
   "daemonIdle",
 ]);
 
-/** What a bare number of this setting counts. */
+/** The unit of a number without one. */
 export function unitOf(path: string): "ms" | "MB" | undefined {
   if (IN_MILLISECONDS.has(path)) return "ms";
   return path.endsWith("Mb") && SETTING_PATHS.includes(path) ? "MB" : undefined;

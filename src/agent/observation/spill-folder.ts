@@ -1,7 +1,7 @@
 import { chown, link, lstat, mkdir, open, readdir, rmdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { sessionDirOwner } from "../../backends/host/session-dir.js";
-import { userFolders } from "../../config.js";
+import { userFolders } from "../../config/environment.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import { explained, writeFault } from "../../isolation/temporary-trouble.js";
 import { rootOfRooms } from "../../notebook/run/temporary-dir.js";

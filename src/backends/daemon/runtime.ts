@@ -1,10 +1,6 @@
 import { resolve } from "node:path";
-import {
-  mergeLayer,
-  type Surroundings,
-  settingLayers,
-  surroundings,
-} from "../../config/environment.js";
+import { type Surroundings, settingLayers, surroundings } from "../../config/environment.js";
+import { mergeLayer } from "../../config/layers.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import { ISOLATION_LEVELS, type IsolationLevel, meets } from "../../isolation/levels.js";
 import { adviceToLower } from "../../isolation/remedies.js";

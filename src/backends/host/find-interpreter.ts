@@ -1,5 +1,5 @@
-import { userFolders } from "../../config/environment.js";
-import type { Settings, Surroundings } from "../../config.js";
+import { type Surroundings, userFolders } from "../../config/environment.js";
+import type { Settings } from "../../config.js";
 import {
   type Interpreter,
   interpreterCandidates,

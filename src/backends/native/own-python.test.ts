@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openNativeRuntime } from "../../../test/support/native-runtime.js";
-import { surroundings } from "../../config.js";
+import { surroundings } from "../../config/environment.js";
 import { pathCandidates } from "../../isolation/python-candidates.js";
 import { isWithin, UNUSABLE_GUESTS } from "../../isolation/site-folders.js";
 import { findInterpreter } from "../host/find-interpreter.js";

@@ -1,12 +1,7 @@
 import { keepingAlive } from "../../concurrency/keep-alive.js";
+import { type Surroundings, settingLayers, surroundings } from "../../config/environment.js";
 import { checkNames, requireOptions } from "../../config/kinds.js";
-import {
-  resolveSettings,
-  type Settings,
-  type Surroundings,
-  settingLayers,
-  surroundings,
-} from "../../config.js";
+import { resolveSettings, type Settings } from "../../config.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import type { Mount } from "../../isolation/bwrap.js";
 import { assess, type IsolationReport } from "../../isolation/levels.js";

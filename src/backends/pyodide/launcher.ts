@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { statSync } from "node:fs";
-import type { Surroundings } from "../../config.js";
+import type { Surroundings } from "../../config/environment.js";
 import { type Cgroups, prepareCgroups } from "../../isolation/cgroups/cgroups.js";
 import { thisEngine } from "../../isolation/engine-wall.js";
 import { executablesOn, locateBwrap } from "../../isolation/layout.js";

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { Settings, Surroundings } from "../../config.js";
+import type { Surroundings } from "../../config/environment.js";
+import type { Settings } from "../../config.js";
 import { CellarError, describeError, isCellarError } from "../../errors.js";
 import { assess, type Finding, type IsolationReport } from "../../isolation/levels.js";
 import type { Limits } from "../../protocol/messages.js";

@@ -3,14 +3,12 @@ import { join } from "node:path";
 import { keepingAlive } from "../../concurrency/keep-alive.js";
 import { TaskQueue } from "../../concurrency/task-queue.js";
 import {
-  type IsolationLevel,
-  resolveSettings,
-  type Settings,
   type Surroundings,
   settingLayers,
   surroundings,
   userFolders,
-} from "../../config.js";
+} from "../../config/environment.js";
+import { type IsolationLevel, resolveSettings, type Settings } from "../../config.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import { assess } from "../../isolation/levels.js";
 import { requireOwnFiles } from "../../isolation/own-files.js";

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { CodeExecution, ISandbox } from "../../backends/backend.js";
-import { surroundings } from "../../config.js";
+import { surroundings } from "../../config/environment.js";
 import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
 import { replayRun } from "./recorded-run.js";
 

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { SandboxInfo } from "../../backends/backend.js";
-import { surroundings } from "../../config.js";
+import { surroundings } from "../../config/environment.js";
 import { counted } from "../../errors.js";
 import { rlm } from "../../rlm/rlm.js";
 

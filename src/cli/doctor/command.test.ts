@@ -14,7 +14,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { cellar } from "../../../test/support/command-line.js";
-import { userFolders } from "../../config.js";
+import { userFolders } from "../../config/environment.js";
 import { meets } from "../../isolation/levels.js";
 import { diagnosisSchema, type HealthCheck } from "./health-check.js";
 

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { release } from "node:os";
 import { promisify } from "node:util";
 import { machine } from "../../backends/host/machine.js";
-import { surroundings } from "../../config.js";
+import { surroundings } from "../../config/environment.js";
 import { describeError } from "../../errors.js";
 import { locateBwrap } from "../../isolation/layout.js";
 import { osRelease } from "../../isolation/python-needed.js";

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { findInterpreter } from "../../backends/host/find-interpreter.js";
-import { resolveSettings, type Settings, surroundings } from "../../config.js";
+import { surroundings } from "../../config/environment.js";
+import { resolveSettings, type Settings } from "../../config.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import type { Interpreter } from "../../isolation/interpreter.js";
 import { pythonOf } from "../../isolation/python-candidates.js";

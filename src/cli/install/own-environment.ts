@@ -10,7 +10,8 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { findInterpreter } from "../../backends/host/find-interpreter.js";
-import { type Settings, surroundings } from "../../config.js";
+import { surroundings } from "../../config/environment.js";
+import type { Settings } from "../../config.js";
 import { CellarError, describeError } from "../../errors.js";
 import { type Interpreter, resolveInterpreter } from "../../isolation/interpreter.js";
 import {

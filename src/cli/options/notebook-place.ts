@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { userFolders } from "../../config.js";
+import { userFolders } from "../../config/environment.js";
 
 export interface PlaceOptions {
   readonly user?: string;

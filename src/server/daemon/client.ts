@@ -6,7 +6,7 @@ import type { REPLConfig } from "../../backends/backend.js";
 import { packExecution } from "../../backends/daemon/result-codec.js";
 import { completeFor } from "../../backends/session/completion.js";
 import type { PythonSandbox } from "../../backends/session/sandbox.js";
-import { packageVersion } from "../../config.js";
+import { packageVersion } from "../../config/environment.js";
 import { CellarError } from "../../errors.js";
 import { MAX_DAEMON_FRAME_BYTES, PROTOCOL_VERSION } from "../../protocol/bounds.js";
 import type { Params, RequestMethod, Result } from "../../protocol/messages.js";

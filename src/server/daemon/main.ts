@@ -1,6 +1,6 @@
 import { daemonAddress } from "../../backends/daemon/address.js";
 import type { FirstWords } from "../../backends/daemon/launch.js";
-import { surroundings } from "../../config.js";
+import { surroundings } from "../../config/environment.js";
 import { CellarError, describeError } from "../../errors.js";
 import { Daemon } from "./daemon.js";
 import { isTaken } from "./socket-claim.js";

@@ -1,6 +1,6 @@
 import { INVALID_PARAMS, ProtocolError, Server } from "@modelcontextprotocol/server";
 import { Semaphore } from "../../concurrency/semaphore.js";
-import { packageVersion } from "../../config.js";
+import { packageVersion } from "../../config/environment.js";
 import { instructionsFor } from "../../tools/instructions.js";
 import type { NotebookService } from "../../tools/service/notebook-service.js";
 import { ChangeNotifier } from "./change-notifier.js";

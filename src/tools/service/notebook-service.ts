@@ -5,13 +5,9 @@ import { splitConfig } from "../../backends/options.js";
 import { sharedRuntime } from "../../backends/select.js";
 import type { StatefulRuntime } from "../../backends/stateful-sandbox.js";
 import { Semaphore } from "../../concurrency/semaphore.js";
+import { settingLayers } from "../../config/environment.js";
 import { unfitOptions } from "../../config/problems.js";
-import {
-  type IsolationLevel,
-  resolveSettings,
-  type Settings,
-  settingLayers,
-} from "../../config.js";
+import { type IsolationLevel, resolveSettings, type Settings } from "../../config.js";
 import { CellarError, describeError } from "../../errors.js";
 import { claimOf } from "../../isolation/levels.js";
 import { needingPython } from "../../isolation/python-needed.js";

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { surroundings } from "../../../config.js";
+import { surroundings } from "../../../config/environment.js";
 import { locateBwrap } from "../../../isolation/layout.js";
 import type { CodeExecution, REPLConfig } from "../../backend.js";
 import { describeConformance } from "../../conformance.case.test.js";

@@ -1,6 +1,7 @@
 import { closeSync, openSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import type { Settings, Surroundings } from "../../../config.js";
+import type { Surroundings } from "../../../config/environment.js";
+import type { Settings } from "../../../config.js";
 import type { Mount } from "../../../isolation/bwrap.js";
 import type { Interpreter } from "../../../isolation/interpreter.js";
 import { locateBwrap } from "../../../isolation/layout.js";
