@@ -43,7 +43,9 @@ class Forest {
 
   #attach(node: ResearchNode, parent: Parent): void {
     this.#parents.set(node, parent);
-    this.#children.set(parent, [...this.childrenOf(parent), node]);
+    const siblings = this.#children.get(parent);
+    if (siblings === undefined) this.#children.set(parent, [node]);
+    else siblings.push(node);
   }
 
   #newestParent({ parents }: ResearchNode): Parent {
