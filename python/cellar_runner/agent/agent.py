@@ -8,7 +8,7 @@ from ..errors import ExplorationRequired, final_exit
 from ..host.bridge import Pending
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import exact, is_a
-from . import final, functions, looking
+from . import browse, final, functions
 from .call_log import CallLog
 from .findings import Findings
 from .literal_answer import is_literal
@@ -99,10 +99,10 @@ class AgentTools:
 
     def context(self, function):
         """The context, or an error that names the function."""
-        return looking.one_of(self._current_context, function)
+        return browse.one_of(self._current_context, function)
 
     def peek(self, n, file, start):
-        return looking.peek(lambda: self.context("peek"), n, file, start)
+        return browse.peek(lambda: self.context("peek"), n, file, start)
 
     def grep(self, pattern, file, context_lines, ignore_case):
         return self._search.grep(self._context_source, pattern, file, context_lines, ignore_case)

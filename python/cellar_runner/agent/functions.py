@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..errors import MODULE
 from ..pristine import BUILTINS as __builtins__
 from ..protocol.agent_functions import NAMES
-from . import looking
+from . import browse
 
 
 def functions(tools):
@@ -56,14 +56,14 @@ def functions(tools):
 
         >>> list_dir()
         """
-        return record("list_dir", {"path": path}, lambda: looking.list_dir(path))
+        return record("list_dir", {"path": path}, lambda: browse.list_dir(path))
 
     def file_info(path):
         """Tell what a file is: kind, size, time of change, encoding and lines. Costs nothing.
 
         >>> file_info("/workspace/notes.txt").lines
         """
-        return record("file_info", {"path": path}, lambda: looking.file_info(path))
+        return record("file_info", {"path": path}, lambda: browse.file_info(path))
 
     def context_len():
         """Count the characters of the context, as peek() shows it. Costs nothing.
@@ -71,7 +71,7 @@ def functions(tools):
         >>> context_len()
         54
         """
-        return record("context_len", {}, lambda: looking.length(tools.context("context_len")))
+        return record("context_len", {}, lambda: browse.length(tools.context("context_len")))
 
     def chunk_context(n=4, overlap=200):
         """Cut the context into n chunks, up to 20, at line ends where one is near. Costs nothing.
@@ -86,7 +86,7 @@ def functions(tools):
         arguments = {"n": n, "overlap": overlap}
 
         def work():
-            return looking.chunks(tools.context("chunk_context"), n, overlap)
+            return browse.chunks(tools.context("chunk_context"), n, overlap)
 
         return record("chunk_context", arguments, work)
 

@@ -12,7 +12,7 @@ _ROOT = "cellar_runner."
 # By package: the modules in it, as `old=new` where the name changed too.
 _PACKAGES = {
     "agent": (
-        "agent documents=files exploring=looking final findings journal=call_log lineage=provenance "
+        "agent documents=files exploring=browse final findings journal=call_log lineage=provenance "
         "reserved_names results variables vocabulary=functions"
     ),
     "agent.search": "backtracking=python_re dialect=regex_syntax haystack=source hits ripgrep searching=grep",
