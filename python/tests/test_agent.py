@@ -104,8 +104,8 @@ class FinalTest(AgentCellCase):
             "FINAL(int)": "not a class",
             "FINAL(lambda: 1)": "not a function",
             "import math; FINAL(math)": "not a module",
-            "FINAL(n for n in [1])": "not a generator: list(...)",
-            "FINAL(map(str, [1]))": "not a map: list(...)",
+            "FINAL(n for n in [1])": "not a generator: wrap it in list(...)",
+            "FINAL(map(str, [1]))": "not a map: wrap it in list(...)",
             "async def f(): pass\nc = f()\ntry:\n    FINAL(c)\nfinally:\n    c.close()": "await it first",
         }
         for code, text in cases.items():
@@ -136,7 +136,7 @@ class FinalTest(AgentCellCase):
         self.assertIn("did you mean result or results?", message)
         self.assertIn("FINAL(result)", self.error("FINAL_VAR([1])", "TypeError")["message"])
         self.assertIn("takes the answer itself", self.error("FINAL_VAR('the answer is 4')", "NameError")["message"])
-        self.assertIn("there are result, results", self.error("FINAL_VAR('zzz')", "NameError")["message"])
+        self.assertIn("you have result, results", self.error("FINAL_VAR('zzz')", "NameError")["message"])
         self.error("FINAL_VAR('__builtins__')", "NameError")
         self.error("f = print\nFINAL_VAR('f')", "TypeError")
 
@@ -189,7 +189,7 @@ class ReportTest(AgentCase):
         self.assertEqual(calls[0]["arguments"], {"n": 4, "file": None, "start": 0})
         self.assertEqual((calls[0]["size"], calls[0]["preview"]), (4, "Call"))
         self.assertEqual(calls[1]["size"], len(repr(self.grep("years", context_lines=0))))
-        self.assertIn("FileNotFoundError: there is no file", calls[2]["error"])
+        self.assertIn("FileNotFoundError: no such file", calls[2]["error"])
         self.assertEqual((calls[3]["preview"], calls[3]["arguments"]["model"]), ("Ishmael", "small"))
         self.assertEqual((calls[4]["preview"], calls[4]["arguments"]), ("b d", {"prompts": "2 items"}))
         self.assertEqual(json.loads(json.dumps(self.agent.report())), self.agent.report())
@@ -229,7 +229,7 @@ class ReportTest(AgentCase):
                 self.mark_finding(text)
         with self.refused(ValueError, "2,000 characters", "a sentence or two"):
             self.mark_finding("x" * 2001)
-        with self.refused(ValueError, "must say something"):
+        with self.refused(ValueError, "must not be empty"):
             self.mark_finding("  ")
         for number in range(500):
             self.mark_finding(str(number))

@@ -55,16 +55,16 @@ class PeekTest(AgentCase):
             ("/loop", OSError, "cannot read"),
             ("", IsADirectoryError, "list_dir("),
             ("/none", FileNotFoundError, "list_dir("),
-            ("/no/file", FileNotFoundError, "no folder"),
+            ("/no/file", FileNotFoundError, "does not exist either"),
         )
         for name, kind, text in cases:
             with self.subTest(name=name), self.refused(kind, text):
                 self.peek(5, self.folder + name)
-        with self.refused(ValueError, "is no text", "open(path, 'rb')"):
+        with self.refused(ValueError, "is not text", "open(path, 'rb')"):
             self.peek(5, self.write("program", b"\x7fELF\0\0"))
-        with self.refused(TypeError, "peek() wants a path as text, not int"):
+        with self.refused(TypeError, "peek() takes a path as text, not int"):
             self.peek(5, 3)
-        with self.refused(ValueError, "is no path"):
+        with self.refused(ValueError, "is not a path"):
             self.peek(5, "a\0b")
 
     def test_contexts_that_cannot_be_read(self):
@@ -147,7 +147,7 @@ class FolderTest(AgentCase):
         self.assertIn("empty", repr(self.list_dir()))
         with self.refused(NotADirectoryError, "file_info("):
             self.list_dir(self.write("file", ""))
-        with self.refused(FileNotFoundError, "there is no file"):
+        with self.refused(FileNotFoundError, "no such file"):
             self.list_dir(self.folder + "/none")
 
     def test_file_info(self):
@@ -160,7 +160,7 @@ class FolderTest(AgentCase):
         self.assertEqual(self.file_info(self.folder + "/pipe").kind, "pipe")
         os.symlink("nowhere", self.folder + "/link")
         self.assertEqual(self.file_info(self.folder + "/link").kind, "link to nowhere")
-        with self.refused(FileNotFoundError, "there is no file"):
+        with self.refused(FileNotFoundError, "no such file"):
             self.file_info(self.folder + "/none")
 
 

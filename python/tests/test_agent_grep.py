@@ -201,7 +201,7 @@ class SharedCases:
     def test_a_pattern_that_takes_too_long_is_ended(self):
         self.add_tools(slow_seconds=0.3)
         self.give("a" * 60 + "b")
-        with self.refused(TimeoutError, "ended after 0.3 seconds", "without"):
+        with self.refused(TimeoutError, "stopped after 0.3 seconds", "without"):
             self.grep(r"(?=a)(a+)+$")
         with self.assertRaises(ChildProcessError):
             os.waitpid(-1, os.WNOHANG)
@@ -294,7 +294,7 @@ class RipgrepTest(SharedCases, AgentCase):
         os.chmod(path, 0o755)
         self.add_tools(ripgrep=path)
         self.give("a")
-        with self.refused(RuntimeError, "ended by signal 9"):
+        with self.refused(RuntimeError, "killed by signal 9"):
             self.grep("a")
 
     def test_its_settings_and_surroundings_do_not_count(self):
@@ -346,11 +346,11 @@ class WithoutRipgrepTest(SharedCases, AgentCase):
 
     def test_it_says_so(self):
         self.give(LOG)
-        self.assertIn("ripgrep is not there", repr(self.grep("disk")))
+        self.assertIn("ripgrep is not available", repr(self.grep("disk")))
 
     def test_what_python_does_not_know(self):
         self.give("abc")
-        with self.refused(PatternError, "known to ripgrep alone", "position 1"):
+        with self.refused(PatternError, "works only with ripgrep", "position 1"):
             self.grep(r"a\p{L}")
 
     def test_where_nothing_can_be_stopped(self):

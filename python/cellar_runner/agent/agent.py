@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from ..errors import ExplorationRequired, final_exit
-from ..host.bridge import Pending
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import exact, is_a
 from . import browse, final, functions
@@ -23,12 +22,11 @@ _getpid = os.getpid
 
 
 class AgentTools:
-    """The built-ins of one agent; what they did is told after each cell.
+    """The functions of one agent, and the report on what they did in each cell.
 
-    `current_context()` gives the context, `variables()` the namespace of the cells, and `bridge`
-    has llm_query and llm_query_batched by name. `context_file(context)` gives the open file that
-    has the same bytes, and how many stand before them there, or None. `reserved` are the names that
-    are put back after a cell.
+    `current_context()` returns the context, `variables()` the namespace of the cells; `bridge` has
+    llm_query and llm_query_batched by name. `context_file(context)` returns the open file that holds
+    the context, and its offset there, or None. `reserved` are the names that are put back after a cell.
     """
 
     def __init__(
@@ -44,19 +42,20 @@ class AgentTools:
         most = int(options.get("max_grep_results", 100))
         self._search = Search(options.get("ripgrep"), most, options.get("slow_seconds", SLOW_SECONDS))
         self._call_log = CallLog()
+        self.record = self._call_log.record
         self.findings = Findings()
         self._answers = []
         self._refused = []
         self._pid = _getpid()
         self._reserved = reserved
-        # The cells of the present response of the model.
+        # The cells of the model's current response.
         self._codes: list[str] = []
 
     def begin_cell(self, code, continues=False):
         """`continues` says that the cell was written together with the one before."""
         self._pid = _getpid()
         if self._reserved is not None:
-            # What the host or a thread of an earlier cell did since.
+            # Undoes what the host or a thread of an earlier cell has done since.
             self._reserved.uncover(self._variables())
         self._call_log.begin()
         self.findings.begin()
@@ -67,7 +66,7 @@ class AgentTools:
         self._codes.append(code)
 
     def report(self):
-        """What the agent did in this cell; the names that it took mean what they meant again."""
+        """Reports what the agent did in this cell, and puts its reserved names back."""
         calls, omitted = self._call_log.report()
         reserved = self._reserved
         return {
@@ -82,24 +81,21 @@ class AgentTools:
         }
 
     def state(self):
-        """What a session needs to go on where this one is, for restore()."""
+        """What restore() needs to continue in another session."""
         return dict(self._call_log.state(), version=VERSION, findings=self.findings.state())
 
     def restore(self, data):
         if not is_a(data, dict) or data.get("version") != VERSION:
-            raise ValueError("this is no state of an agent's functions")
+            raise ValueError("not the state of an agent's functions")
         try:
             self._call_log.restore(data)
             self.findings.restore(data["findings"])
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError("this state is damaged: {}".format(error)) from None
-
-    def record(self, name, arguments, work):
-        return self._call_log.record(name, arguments, work)
+            raise ValueError("the state of the agent's functions is damaged: {}".format(error)) from None
 
     def context(self, function):
         """The context, or an error that names the function."""
-        return browse.one_of(self._current_context, function)
+        return browse.require_context(self._current_context, function)
 
     def peek(self, n, file, start):
         return browse.peek(lambda: self.context("peek"), n, file, start)
@@ -115,11 +111,11 @@ class AgentTools:
     def finish(self, via, value, name=None):
         """Keeps the first answer of a cell and ends the cell."""
         if _getpid() != self._pid:
-            raise RuntimeError(via + "() works only in the session's own process, not in a copy of it")
+            raise RuntimeError(via + "() works only in the session's own process, not in a forked one")
         explored = self._call_log.explored
         if self._requires_exploration and explored < self._least_calls:
             left = self._least_calls - explored
-            message = "look at the context before you answer: {} more {} of peek(), grep() or the like"
+            message = "explore the context before you answer: make {} more {} of peek(), grep() or the like"
             message = message.format(left, "call" if left == 1 else "calls")
             self._refuse(via, message)
             raise ExplorationRequired(message)
@@ -130,11 +126,10 @@ class AgentTools:
             raise
         self._answers.append(made)
         if self._answers[0] is not made:
-            self._refuse(via, "there is an answer already; the first one counts")
+            self._refuse(via, "this cell has given an answer already, and the first one counts")
         raise final_exit()
 
     def finish_with(self, name):
-        """The same with the value of a variable."""
         try:
             value = final.variable(name, self._variables())
         except (TypeError, NameError) as error:
@@ -150,29 +145,7 @@ class AgentTools:
             self._refused.append({"name": via, "reason": exact(reason)[:1000]})
 
     def ask(self, name, arguments, query, *given):
-        """Asks through the bridge; where nothing can wait, the answer is noted when it comes."""
-        call_log = self._call_log
-        started, parents = call_log.start_call(arguments)
-        try:
-            answer = self._bridge[query](*given)
-        except BaseException as error:
-            call_log.note(name, arguments, parents, started, "", error)
-            raise
-        if not is_a(answer, Pending):
-            call_log.note(name, arguments, parents, started, answer)
-            return answer
-
-        async def later():
-            try:
-                arrived = await answer
-            except BaseException as error:
-                call_log.note(name, arguments, parents, started, "", error)
-                raise
-            call_log.note(name, arguments, parents, started, arrived)
-            return arrived
-
-        return Pending(name, later(), lambda arrived: arrived)
+        return self.record(name, arguments, lambda: self._bridge[query](*given))
 
     def functions(self):
-        """The built-ins by name."""
         return functions.functions(self)

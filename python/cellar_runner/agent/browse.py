@@ -1,4 +1,4 @@
-"""peek(), list_dir() and the others that look at a context and at files without a search."""
+"""peek(), chunk_context(), list_dir() and file_info()."""
 
 from __future__ import annotations
 
@@ -33,17 +33,12 @@ class Listing(Result):
     def __reduce__(self):
         return Listing, (list(self), self.path, self.total)
 
-    @property
-    def more(self):
-        """How many entries there are beyond those in this list."""
-        return max(0, self.total - len(self))
-
     def __repr__(self):
         count = "1 entry" if self.total == 1 else "{:,} entries".format(self.total)
         rows = ["{}: {}".format(exact(self.path), count if self.total else "empty")]
         rows += [_row(entry) if is_a(entry, Record) else cap(guarded_repr(entry), 200) for entry in self]
         if self.more:
-            rows.append("\u2026 {:,} more: os.listdir() gives all".format(self.more))
+            rows.append("\u2026 {:,} more: os.listdir() lists all".format(self.more))
         return "\n".join(rows)
 
 
@@ -73,13 +68,13 @@ class Chunks(Result):
         return "\n".join(rows)
 
     def held(self):
-        """The edges of each chunk: a prompt is made of whole ones."""
+        """The edges of each chunk are enough: prompts are made of whole chunks."""
         edges = (edge for text in self for edge in (text[:HELD_EDGE], text[-HELD_EDGE:]))
         return "\n".join(map(exact, edges))
 
 
 def pieces(value):
-    """The text of a context: of lists and dicts every value behind its place, on lines of its own."""
+    """The text of a context; each value of lists and dicts follows its path, on lines of its own."""
     for path, text in leaves(value):
         if not path:
             yield text
@@ -94,7 +89,7 @@ def length(value):
 
 
 def peek(context, n, file, start):
-    """`context()` gives what is shown where no file is named."""
+    """`context()` returns what is shown if no file is named."""
     if is_a(n, (str, os.PathLike)):
         given = cap(guarded_repr(n), 200)
         message = "the first argument of peek() is how many characters to show: peek(500, file={})"
@@ -111,7 +106,7 @@ def peek(context, n, file, start):
 
 
 def chunks(value, n, overlap):
-    """Chunks of about the same length, whose ends stand at line breaks where one is near."""
+    """Chunks of about the same length, which end at line breaks where possible."""
     n, overlap = whole_number(n, "n"), whole_number(overlap, "overlap")
     if not 1 <= n <= MOST_CHUNKS:
         message = "n must be from 1 to {}, not {}: chunk_text(context, size) makes chunks of a size"
@@ -133,7 +128,7 @@ def chunks(value, n, overlap):
 
 
 def _snapped(text, end):
-    """The end of a line less than SNAP characters away, or the same place."""
+    """The nearest line break less than SNAP characters away, else the same position."""
     if end >= len(text):
         return len(text)
     after = text.find("\n", end, end + SNAP - 1) + 1
@@ -146,7 +141,7 @@ def list_dir(path):
     path = path_of(path, "list_dir")
     status, is_lost = status_of(path)
     if kind_of(status.st_mode) != "folder" or is_lost:
-        message = "{0} is no folder: file_info({0}) tells what it is"
+        message = "{0} is not a folder: file_info({0}) shows what it is"
         raise NotADirectoryError(message.format(guarded_repr(path)))
     entries, total = [], 0
     with _scan(path) as found:
@@ -209,16 +204,16 @@ def _count_lines(document):
     return count + (last != "\n")
 
 
-def one_of(context, function):
-    """The context, or an error where there is none."""
+def require_context(context, function):
+    """The context, or an error that says how to get one."""
     try:
         value = context()
     except LookupError:
         value = None
     if value is None:
-        message = "there is no context here: give {}() a file, or assign a text to `context`"
+        message = "there is no context: pass {}() a file, or assign a text to `context`"
         raise NameError(message.format(function))
     if is_a(value, (bytes, bytearray)):
-        message = "the context is {}: text = context.decode() makes text of it for {}"
+        message = "the context is {}, not text: decode it with text = context.decode(), then use {}"
         raise TypeError(message.format(type_name(type(value)), "search_context(pattern, text=text)"))
     return value

@@ -1,10 +1,11 @@
-"""The calls that an agent makes: numbered, measured, and each with what it was made from."""
+"""The calls of an agent: numbered, timed, each with the earlier calls it was made from."""
 
 from __future__ import annotations
 
 import threading
 import time
 
+from ..host.bridge import Pending
 from ..pristine import BUILTINS as __builtins__
 from ..protocol.agent_functions import EXPLORING, PREFIXES
 from ..values.reprs import exact, guarded_str, is_a, type_name
@@ -20,7 +21,7 @@ _clock = time.perf_counter
 
 
 class CallLog:
-    """Keeps the calls of the current cell, and through the session what later ones need of them."""
+    """Keeps the calls of the current cell, and of earlier ones what the links to them need."""
 
     def __init__(self):
         self._lock = threading.RLock()
@@ -36,22 +37,32 @@ class CallLog:
             self._omitted = 0
 
     def record(self, name, arguments, work):
-        """Does the work of a call and logs it; what it raises is raised."""
-        started, parents = self.start_call(arguments)
+        """Runs a call and logs it; one that has to be awaited is logged when its result arrives."""
+        with self._lock:
+            started, parents = _clock(), self._provenance.parents(arguments.values())
+
+        def note(result, error=None):
+            self._note(name, arguments, parents, started, result, error)
+            return result
+
         try:
             result = work()
         except BaseException as error:
-            self.note(name, arguments, parents, started, "", error)
+            note("", error)
             raise
-        self.note(name, arguments, parents, started, result)
-        return result
+        if not is_a(result, Pending):
+            return note(result)
 
-    def start_call(self, arguments):
-        """Notes the start of a call: (the time, the results that it was made from)."""
-        with self._lock:
-            return _clock(), self._provenance.parents(arguments.values())
+        async def later():
+            try:
+                return note(await result)
+            except BaseException as error:
+                note("", error)
+                raise
 
-    def note(self, name, arguments, parents, started, result, error=None):
+        return Pending(name, later(), lambda arrived: arrived)
+
+    def _note(self, name, arguments, parents, started, result, error):
         text = _shown(result)
         held = result.held() if is_a(result, Result) else ""
         with self._lock:
@@ -75,7 +86,7 @@ class CallLog:
                     "preview": _preview(text),
                     "parents": parents,
                     "seconds": round(_clock() - started, 6),
-                    "error": None if error is None else _told(error),
+                    "error": None if error is None else _described(error),
                 }
             )
 
@@ -100,7 +111,7 @@ class CallLog:
 
 
 def _shown(result):
-    """What a model reads when it is shown the result."""
+    """The result as a model would see it."""
     if is_a(result, str):
         return str.__str__(result)
     if is_a(result, list) and not is_a(result, Result):
@@ -114,7 +125,7 @@ def _asked(arguments):
 
 
 def _short(value):
-    """An argument as it is told: a number, or a short text."""
+    """An argument as it is reported: a number, or a short text."""
     if value is None or value is True or value is False:
         return value
     if is_a(value, int) and int.bit_length(value) < 53:
@@ -128,7 +139,6 @@ def _short(value):
 
 
 def _preview(text):
-    """The first words of a text, on one line."""
     words = " ".join(exact(text[: 4 * PREVIEW]).split())
     if len(words) <= PREVIEW:
         return words
@@ -136,6 +146,6 @@ def _preview(text):
     return (cut[: cut.rfind(" ")] if " " in cut[PREVIEW // 2 :] else cut).rstrip() + "\u2026"
 
 
-def _told(error):
+def _described(error):
     text = guarded_str(error) or ""
     return "{}: {}".format(type_name(type(error)), text[:PREVIEW])

@@ -1,4 +1,4 @@
-"""Files that the agent's functions read: regular ones only, whatever their bytes are."""
+"""Files that an agent's functions read: only regular ones, with any content."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0
 
 
 def path_of(path, function):
-    """The path as an absolute str, or an error that tells how to call the function."""
+    """The path as an absolute str, or an error that shows how to call the function."""
     try:
         path = _fspath(path)
     except TypeError:
-        message = "{}() wants a path as text, not {}"
+        message = "{}() takes a path as text, not {}"
         raise TypeError(message.format(function, type_name(type(path)))) from None
     if is_a(path, bytes):
         path = os.fsdecode(path)
     path = str.__str__(path)
     if len(path) > LONGEST_PATH or "\n" in path:
-        message = "{}() wants the path of a file, not a text: search_context(pattern, text=...) takes one"
+        message = "{}() takes the path of a file, not a text: use search_context(pattern, text=...) for a text"
         raise ValueError(message.format(function))
     if not path or "\0" in path:
-        raise ValueError("{} is no path".format(guarded_repr(path)[:SHOWN_PATH]))
+        raise ValueError("{} is not a path".format(guarded_repr(path)[:SHOWN_PATH]))
     is_absolute = path.startswith("/") or os.name == "nt"
     return path if is_absolute else "{}/{}".format(_getcwd(), path)
 
 
 class Document:
-    """An open regular file."""
+    """A regular file, opened."""
 
     def __init__(self, path, function):
         self.path = path_of(path, function)
@@ -78,7 +78,7 @@ class Document:
         _close(self.descriptor)
 
     def pieces(self):
-        """Its text from the start, in pieces."""
+        """Its text in pieces."""
         _lseek(self.descriptor, 0, os.SEEK_SET)
         decoder = _decoder_of(self.encoding)("replace")
         while True:
@@ -88,17 +88,16 @@ class Document:
                 return
 
     def text(self, start, length):
-        """The characters from a position on."""
         return between(self.pieces(), start, length)
 
     def refuse_binary(self):
         if self.is_binary:
-            message = "{} is no text, it begins with {}: read it with open(path, 'rb')"
+            message = "{} is not text, it begins with {}: read it with open(path, 'rb')"
             raise ValueError(message.format(_shown(self.path), self.head[:8]))
 
 
 def between(pieces, start, length):
-    """The characters of a text in pieces from a position on."""
+    """Part of a text that comes in pieces."""
     kept, left = [], length
     for piece in pieces:
         if start >= len(piece):
@@ -114,7 +113,6 @@ def between(pieces, start, length):
 
 
 def kind_of(mode):
-    """file, folder, link or what else it is."""
     kinds = (
         (stat.S_ISREG, "file"),
         (stat.S_ISDIR, "folder"),
@@ -126,7 +124,7 @@ def kind_of(mode):
 
 
 def status_of(path):
-    """(status of what is there, whether a link leads nowhere)."""
+    """(status, whether it is a broken link)."""
     try:
         return _stat(path), False
     except FileNotFoundError:
@@ -147,14 +145,14 @@ def _not_a_file(path, mode):
 
 
 def _missing(path):
-    """What is there instead of a file that is not."""
+    """The error for a missing file, with similar names."""
     folder, name = _split(path)
-    message = "there is no file {}".format(_shown(path))
+    message = "no such file: {}".format(_shown(path))
     try:
         with _scan(folder) as entries:
             names = [entry.name for _, entry in zip(range(1000), entries)]
     except OSError:
-        return message + "; there is no folder {} either".format(_shown(folder))
+        return message + "; the folder {} does not exist either".format(_shown(folder))
     near = _near(name[:200], names, 3, 0.6)
     if near:
         return message + "; did you mean {}?".format(" or ".join(guarded_repr(one) for one in near))

@@ -1,4 +1,4 @@
-"""FINAL(): the answer with which a task ends."""
+"""The answer that FINAL(), FINAL_VAR() or SUBMIT() gives."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _LAZY = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, Pen
 
 
 def answer(value, via, name=None):
-    """The answer as data, or a TypeError that says what to give instead."""
+    """The answer as data, or a TypeError that says what to pass instead."""
     if is_a(value, types.ModuleType):
-        raise TypeError("{}() wants an answer, not a module: give what you found out".format(via))
+        raise TypeError("{}() takes an answer, not a module: pass what you found out".format(via))
     if is_a(value, (types.GeneratorType, map, filter, zip)):
-        raise TypeError("{}() wants the items, not a {}: list(...) them".format(via, type_name(type(value))))
+        raise TypeError("{}() takes the items, not a {}: wrap it in list(...)".format(via, type_name(type(value))))
     if is_a(value, _LAZY):
-        raise TypeError("{}() wants a result that is there: await it first".format(via))
+        raise TypeError("{}() takes a finished result: await it first".format(via))
     if callable(value):
         what = "class" if is_a(value, type) else type_name(type(value))
-        message = "{}() wants an answer, not a {}: call it and give what it returns"
+        message = "{}() takes an answer, not a {}: call it and pass what it returns"
         raise TypeError(message.format(via, what))
     encoder = encoding.Encoder(ANSWER_CHARACTERS)
     encoded = encoder.encode(value, 0)
@@ -44,9 +44,8 @@ def answer(value, via, name=None):
 
 
 def variable(name, namespace):
-    """The value of a variable of the session."""
     if not is_a(name, str):
-        message = "FINAL_VAR() wants the name of a variable as text, not {}: {}"
+        message = "FINAL_VAR() takes the name of a variable as text, not {}: write {}"
         advice = 'FINAL_VAR("result"), or FINAL(result)'
         raise TypeError(message.format(type_name(type(name)), advice))
     name = str.__str__(name)
@@ -58,9 +57,9 @@ def variable(name, namespace):
     if near:
         advice = "did you mean {}?".format(" or ".join(near))
     elif names:
-        advice = "there are " + ", ".join(names[-SHOWN_NAMES:])
+        advice = "you have " + ", ".join(names[-SHOWN_NAMES:])
     else:
-        advice = "there are no variables yet"
+        advice = "you have no variables yet"
     if not name.isidentifier():
         advice += " (FINAL() takes the answer itself)"
     raise NameError("there is no variable {}; {}".format(shown, advice))

@@ -1,4 +1,4 @@
-"""What an agent wants to remember: its findings, with where they come from."""
+"""The findings that an agent marks, with their sources."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class FindingList(list):
 
     def __repr__(self):
         if not self:
-            return "no findings yet: mark_finding(\"...\") keeps one"
+            return "no findings yet: mark_finding(\"...\") adds one"
         return "\n".join(map(_row, self))
 
 
@@ -32,16 +32,16 @@ class Findings:
 
     def __init__(self):
         self._all = []
-        self._told = 0
+        self._reported = 0
 
     def mark(self, text, source):
-        text = _text(text, "a finding", LONGEST, "put what matters in a sentence or two")
+        text = _text(text, "a finding", LONGEST, "sum it up in a sentence or two")
         if source is not None:
             source = _text(source, "a source", LONGEST_SOURCE, "name the place, such as \"line 42\"")
         if not text.strip():
-            raise ValueError("a finding must say something")
+            raise ValueError("a finding must not be empty")
         if len(self._all) >= MOST_FINDINGS:
-            raise ValueError("there are {} findings already: put some together".format(MOST_FINDINGS))
+            raise ValueError("there are {} findings already, the most that are kept".format(MOST_FINDINGS))
         self._all.append({"number": len(self._all) + 1, "text": text, "source": source})
         return Record(self._all[-1])
 
@@ -49,11 +49,11 @@ class Findings:
         return FindingList(map(Record, self._all))
 
     def begin(self):
-        self._told = len(self._all)
+        self._reported = len(self._all)
 
     def new(self):
-        """Those of this cell."""
-        return [dict(finding) for finding in self._all[self._told :]]
+        """The findings of this cell."""
+        return [dict(finding) for finding in self._all[self._reported :]]
 
     def state(self):
         return [dict(finding) for finding in self._all]
@@ -72,6 +72,6 @@ def _text(value, what, most, advice):
         raise TypeError("{} must be a str, not {}".format(what, type_name(type(value))))
     text = exact(value)
     if len(text) > most:
-        message = "{} may have {:,} characters, not {:,}: {}"
+        message = "{} may have at most {:,} characters, not {:,}: {}"
         raise ValueError(message.format(what, most, len(text), advice))
     return text

@@ -1,4 +1,4 @@
-"""The functions that an agent is given, with what help() tells about them."""
+"""The functions of an agent, with the text that help() shows for each."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from . import browse
 
 
 def functions(tools):
-    """Name to function, for the AgentTools that do the work."""
+    """The functions by name; `tools` are the AgentTools behind them."""
     record = tools.record
 
     def peek(n=500, file=None, *, start=0):
         """Show the first n characters of the context, or of a file. Costs nothing.
 
         n: how many characters.
-        file: a path, such as "/workspace/notes.txt"; without one, `context` is shown.
+        file: a path, such as "/workspace/notes.txt"; default: `context`.
         start: the character to begin at.
 
-        Returns a str. Of lists and dicts, every value is shown behind its place.
+        Returns a str. In lists and dicts, every value follows its path.
 
         >>> peek(9)
         'Call me I'
@@ -30,15 +30,15 @@ def functions(tools):
     def grep(pattern, file=None, context_lines=2, *, ignore_case=True):
         """Find the lines of the context, or of a file, that match a pattern. Costs nothing.
 
-        pattern: a regular expression in ripgrep's syntax; each line is searched on its own.
+        pattern: a regular expression in ripgrep's syntax, matched against each line on its own.
             Look-around and backreferences work too, but slower.
-        file: a path; without one, `context` is searched.
+        file: a path; default: `context`.
         context_lines: how many lines to show before and after each match.
-        ignore_case: False tells capitals from small letters; so does (?-i) in the pattern.
+        ignore_case: False makes the search case-sensitive; so does (?-i) in the pattern.
 
-        Returns a list of str, one for each matching line, that shows itself with line numbers.
-        Each has .line (from 1), .before, .after and .where (its place in lists and dicts).
-        The list ends at a limit; its .total counts all matching lines, its .more the rest.
+        Returns a list of str, one for each matching line, which is shown with line numbers.
+        Each has .line (from 1), .before, .after and .where (its path in lists and dicts).
+        The list has a maximum length; .total counts all matching lines, .more those left out.
 
         >>> grep("ishmael", context_lines=0)
         1 matching line for 'ishmael' in context
@@ -59,7 +59,7 @@ def functions(tools):
         return record("list_dir", {"path": path}, lambda: browse.list_dir(path))
 
     def file_info(path):
-        """Tell what a file is: kind, size, time of change, encoding and lines. Costs nothing.
+        """Describe a file: kind, size, time of change, encoding and lines. Costs nothing.
 
         >>> file_info("/workspace/notes.txt").lines
         """
@@ -84,14 +84,11 @@ def functions(tools):
         'Some years ago - never mind how long.'
         """
         arguments = {"n": n, "overlap": overlap}
-
-        def work():
-            return browse.chunks(tools.context("chunk_context"), n, overlap)
-
-        return record("chunk_context", arguments, work)
+        work = browse.chunks
+        return record("chunk_context", arguments, lambda: work(tools.context("chunk_context"), n, overlap))
 
     def mark_finding(text, source=None):
-        """Keep a finding, so that it stays in sight in later turns. Costs nothing.
+        """Keep a finding, so that later turns show it. Costs nothing.
 
         text: one or two sentences.
         source: where it was found, such as "line 42" or "G1".
@@ -102,23 +99,23 @@ def functions(tools):
         return tools.findings.mark(text, source)
 
     def list_findings():
-        """Show the findings that were marked so far. Costs nothing."""
+        """Show the findings so far. Costs nothing."""
         return tools.findings.listed()
 
     def llm_call(prompt, model=None):
         """Ask a language model. Costs what the model costs.
 
-        prompt: all that the model needs to know; it sees nothing else.
-        model: the name of a model, where several are offered.
+        prompt: everything that the model needs to know; it sees nothing else.
+        model: the name of a model, if several are offered.
 
-        Returns the answer as a str. Raises HostError when there is none. May be awaited.
+        Returns the answer as a str. Raises HostError if there is no answer. May be awaited.
 
         >>> llm_call("Summarise in one line: " + peek(4000))
         """
         return tools.ask("llm_call", {"prompt": prompt, "model": model}, "llm_query", prompt, model)
 
     def llm_batch(prompts):
-        """Ask a language model many things side by side. Costs one question for each.
+        """Ask a language model several prompts at once. Costs one call for each.
 
         Returns a list of answers in the order of the prompts. May be awaited.
 
@@ -145,14 +142,14 @@ def functions(tools):
         tools.finish_with(name)
 
     def SUBMIT(*given, **fields):
-        """Give the answer as fields with names, or as one value, and end the task.
+        """Give the answer as named fields, or as one value, and end the task.
 
         >>> SUBMIT(name="Ishmael", ship="Pequod")
         """
         tools.finish("SUBMIT", fields if fields or not given else given[0])
 
     def SHOW_VARS():
-        """Show the variables that there are, with their types and short values. Costs nothing."""
+        """Show your variables, with their types and short values. Costs nothing."""
         return tools.shown_variables()
 
     defined = locals()

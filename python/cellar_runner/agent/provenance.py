@@ -1,4 +1,4 @@
-"""Which earlier results a call was made from, found by the words and lines that its arguments share with them."""
+"""Which earlier results a call was made from: those that share words or lines with its arguments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _words = re.compile(r"\w(?:[\w.-]*\w)?").findall
 _runs = re.compile(r"\S+").finditer
 _NUMBERED = re.compile(r"^\d+[:-]").sub
 _CONTAINERS = (list, tuple, dict, set, frozenset)
-# Words that stand in most texts: using one says nothing about where it was read.
+# Words that most texts have: using one does not show where it was read.
 _COMMON = frozenset(
     "about after also answer array before been being below between both case check class code "
     "column content context data date debug default does each else email empty entry error errors "
@@ -49,10 +49,7 @@ class Provenance:
         self._results = []
 
     def remember(self, identifier, shown, arguments, held=""):
-        """Keeps a result, and what its call had been given: that was known before.
-
-        `held` is what a result has in it without showing it.
-        """
+        """Keeps a result with the arguments of its call; `held` is what the result does not show."""
         texts = (shown[:KEPT_CHARACTERS], arguments[:KEPT_CHARACTERS].lower(), held[:KEPT_CHARACTERS])
         self._results.append((identifier,) + texts)
         del self._results[:-KEPT_RESULTS]
@@ -64,7 +61,7 @@ class Provenance:
                 break
 
     def parents(self, arguments):
-        """The identifiers of the results that these arguments come from, the newest first."""
+        """The ids of the results that these arguments come from, the newest first."""
         origins, texts = _contents(arguments)
         found = dict.fromkeys(origins)
         words: list[str] = []
@@ -83,16 +80,16 @@ class Provenance:
         return sorted(found, key=lambda one: -known.get(one, -1))[:MOST_PARENTS]
 
     def _by_words(self, words, found):
-        """Each particular word leads to the newest result that has it and was not asked for it."""
-        particular = [word for word in words if len(word) >= SHORTEST_WORD and word.lower() not in _COMMON]
-        for word in particular[:MOST_WORDS]:
+        """For each uncommon word, the newest result that has it and was not asked for it."""
+        uncommon = [word for word in words if len(word) >= SHORTEST_WORD and word.lower() not in _COMMON]
+        for word in uncommon[:MOST_WORDS]:
             for identifier, result, asked, _held in reversed(self._results):
                 if word.lower() not in asked and _has_word(result, word):
                     found[identifier] = None
                     break
 
     def _by_passages(self, probes, lines, found):
-        """A whole line, or some words in a row, that a result has too."""
+        """Results that contain a whole line of the arguments, or several words in a row."""
         if not lines:
             return
         for identifier, shown, asked, held in reversed(self._results):
@@ -114,7 +111,7 @@ class Provenance:
 
 
 def _plain_lines(result):
-    """The lines of a result that say something, without the numbers that grep() puts before them."""
+    """The longer lines of a result, without the line numbers of grep()."""
     lines = (_NUMBERED("", line).strip() for line in result.split("\n"))
     return {line for line in lines if len(line) >= SHORTEST_LINE}
 
@@ -132,7 +129,7 @@ def _has_word(text, word):
 
 
 def _probes(text, most):
-    """Some runs of words, spread over the text."""
+    """Sequences of PROBE_WORDS words, spread over the text."""
     places = [run.span() for run in _runs(text)]
     windows = len(places) - PROBE_WORDS + 1
     if windows <= 0:
@@ -142,18 +139,18 @@ def _probes(text, most):
 
 
 def _contents(arguments):
-    """(results that are among the arguments themselves, texts in them)."""
+    """(ids of results among the arguments, texts in them)."""
     origins, texts = [], []
-    left, room = ARGUMENT_ITEMS, ARGUMENT_CHARACTERS
+    items_left, characters_left = ARGUMENT_ITEMS, ARGUMENT_CHARACTERS
     stack = [(value, 0) for value in reversed(list(arguments))]
-    while stack and left > 0 and room > 0:
+    while stack and items_left > 0 and characters_left > 0:
         value, depth = stack.pop()
-        left -= 1
+        items_left -= 1
         if is_a(value, (Piece, Result)) and is_a(value.origin, str):
             origins.append(str.__str__(value.origin))
         elif is_a(value, str):
-            text = str.__str__(value)[:room]
-            room -= len(text)
+            text = str.__str__(value)[:characters_left]
+            characters_left -= len(text)
             if len(text) >= SHORTEST_WORD:
                 texts.append(text)
         elif is_a(value, _CONTAINERS) and depth < 3:

@@ -1,4 +1,4 @@
-"""The names that the host gave an agent's session: put back after a cell that took one of them."""
+"""The names that the host gave to an agent's session, put back after a cell that rebinds one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import operator
 
 from ..pristine import BUILTINS as __builtins__
 
-MOST_TOLD = 64
+MOST_CHANGES = 64
 MOST_NAMES = 9
 
 _builtin_names = vars(builtins)
@@ -16,64 +16,64 @@ MISSING = object()
 
 
 class ReservedNames:
-    """Built-ins and the context; a value that stood under such a name stays under another one.
+    """Built-ins and the context. A value that a cell bound to such a name is kept under another one.
 
-    `functions` has the built-ins by name and may grow; `given()` tells the context, or gives MISSING.
+    `functions` has the built-ins by name and may grow; `given()` returns the context, or MISSING.
     """
 
     def __init__(self, functions, given):
         self._functions = functions
         self._given = given
-        # Under which name the value of a cell is kept, and which value that was.
+        # By reserved name: the name under which a value is kept, and the id of that value.
         self._kept = {}
-        self._told = []
+        self._changes = []
 
     def uncover(self, namespace):
-        """Takes from a namespace what hides a built-in, and gives it the context."""
+        """Removes what hides a built-in from a namespace, and puts the context back."""
         try:
             context = self._given()
             if context is not MISSING and namespace.get("context", MISSING) is not context:
-                self._return_context(namespace, context)
+                self._restore_context(namespace, context)
             if not namespace.keys().isdisjoint(self._functions.keys()):
                 for name in [name for name in self._functions if name in namespace]:
-                    self._return_function(namespace, name)
+                    self._restore_function(namespace, name)
         except BaseException:
-            # Keys of a namespace may be objects of the cell, whose comparison fails.
+            # Keys of a namespace may be objects whose comparison raises.
             return
 
     def put_back(self, namespace):
-        """Makes every name mean what the host gave; tells those that did not, and where their values are."""
+        """Restores every name; returns those that had changed, and where their values are kept."""
         self.uncover(namespace)
         try:
             functions = self._functions
             if not all(map(_is, map(_builtin_names.get, functions), functions.values())):
                 for name, function in functions.items():
                     if _builtin_names.get(name) is not function:
-                        self._return_function(namespace, name)
+                        self._restore_function(namespace, name)
         except BaseException:
             # As above.
             pass
-        told, self._told = self._told, []
-        return told[:MOST_TOLD]
+        changes, self._changes = self._changes, []
+        return changes[:MOST_CHANGES]
 
-    def _return_function(self, namespace, name):
+    def _restore_function(self, namespace, name):
         function, present = self._functions[name], _builtin_names.get(name, MISSING)
         _builtin_names[name] = function
         taken = namespace.pop(name, present)
         if taken is not function:
             self._note(namespace, name, taken)
 
-    def _return_context(self, namespace, context):
+    def _restore_context(self, namespace, context):
         taken = namespace.get("context", MISSING)
         namespace["context"] = context
         self._note(namespace, "context", taken)
 
     def _note(self, namespace, name, taken):
         kept = None if taken is MISSING else self._keep(namespace, name, taken)
-        self._told.append({"name": name, "kept": kept})
+        self._changes.append({"name": name, "kept": kept})
 
     def _keep(self, namespace, name, value):
-        """The name under which a value stays; never one that the code uses for something else."""
+        """The name under which a value is kept; never one that the code uses for something else."""
         last, identity = self._kept.get(name, (None, None))
         names = ["my_" + name] + ["my_{}_{}".format(name, number) for number in range(2, MOST_NAMES + 1)]
         for free in names:

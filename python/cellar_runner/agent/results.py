@@ -1,4 +1,4 @@
-"""Lists that the agent's functions return, and that know which call they come from."""
+"""Lists that an agent's functions return, which know the call they come from."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ from ..values.reprs import is_a
 
 
 class Piece(str):
-    """A text of a result, which may be used by itself."""
+    """A text of a result."""
 
     origin = None
 
 
 class Result(list):
-    """Subclasses say how they are shown."""
+    """Up to a limit; `total` counts all. Subclasses say how they are shown."""
 
-    # The identifier of the call, once it is known.
+    # The id of the call.
     origin = None
+    total = 0
+
+    @property
+    def more(self):
+        """How many there are beyond those in this list."""
+        return max(0, self.total - len(self))
 
     def mark(self, identifier):
         self.origin = identifier
@@ -25,5 +31,5 @@ class Result(list):
                 item.origin = identifier
 
     def held(self):
-        """What of it may turn up in later calls although it is not shown."""
+        """What later calls may use although it is not shown."""
         return ""

@@ -1,4 +1,4 @@
-"""The variables of a session, as SHOW_VARS() shows them."""
+"""The variables of a session, as SHOW_VARS() returns them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matching lines with what stands around them, as grep() gives them."""
+"""Matching lines with the lines around them, as grep() returns them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CUT = "\u2026"
 
 
 class Hit(Piece):
-    """A matching line; a long one is cut around its match."""
+    """A matching line, cut around its match if it is long."""
 
     if TYPE_CHECKING:
         line: int
@@ -35,7 +35,7 @@ class Hit(Piece):
 
 
 class Hits(Result):
-    """The lines that were found; `total` counts all that match."""
+    """The matching lines; `total` counts all of them."""
 
     def __init__(self, items=(), pattern="", place="", total=0, note=""):
         super().__init__(items)
@@ -44,11 +44,6 @@ class Hits(Result):
 
     def __reduce__(self):
         return Hits, (list(self), self.pattern, self.place, self.total, self.note)
-
-    @property
-    def more(self):
-        """How many lines match beyond those in this list."""
-        return max(0, self.total - len(self))
 
     def __repr__(self):
         name = cap(guarded_repr(self.pattern), SHOWN_PATTERN)
@@ -59,16 +54,16 @@ class Hits(Result):
         if self.more:
             head += ", the first {:,}:".format(len(self))
         rows = [self._noted(head)]
-        room = SHOWN_CHARACTERS
+        left = SHOWN_CHARACTERS
         previous = None
         for position, hit in enumerate(self):
-            if room <= 0:
+            if left <= 0:
                 rows.append("{} {:,} more in this list".format(CUT, len(self) - position))
                 break
             following = self[position + 1] if position + 1 < len(self) else None
             shown = _rows(hit, previous, following)
             rows += shown
-            room -= sum(map(len, shown))
+            left -= sum(map(len, shown))
             previous = hit
         if self.more:
             plural = "" if self.more == 1 else "s"
@@ -109,14 +104,13 @@ def _place(hit):
 
 
 def _shown_to(previous, hit):
-    """The last line that is there already, if the same text was shown before."""
+    """The last line that the previous hit shows, if it is in the same text."""
     if not is_a(previous, Hit) or previous.where != hit.where:
         return None
     return min(previous.line + len(previous.after), hit.line - 1)
 
 
 def hit_at(source, part, line, position, context_lines):
-    """The Hit of a match that begins at a position."""
     reach = 2 * LONGEST_LINE * (context_lines + 1)
     before, after, begins, ends = source.around(part, position, reach)
     left, right = before.rpartition("\n")[2], after.partition("\n")[0]
@@ -135,7 +129,7 @@ def hit_at(source, part, line, position, context_lines):
 
 
 def _split(before, begins, after, ends):
-    """(lines up to the place, lines from it on); one that is not whole is marked."""
+    """(lines up to the position, lines from it on); incomplete lines are marked."""
     earlier, later = before.split("\n"), after.split("\n")
     if not begins:
         earlier[0] = CUT + earlier[0]
@@ -172,7 +166,7 @@ def _cut(line):
 
 
 def _cut_around(left, right, begins, ends):
-    """At most so much of a line, with the match well inside of it."""
+    """Part of a line, with the match well inside it."""
     kept = len(left)
     if len(left) + len(right) > LONGEST_LINE:
         kept = min(kept, max(LONGEST_LINE // 5, LONGEST_LINE - len(right)))

@@ -1,4 +1,4 @@
-"""Python's own search, in a process that can be ended when a pattern takes too long."""
+"""Searches with Python's re in a forked process, which is killed if a pattern takes too long."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ import time
 
 from ...context.texts import lines
 from ...pristine import BUILTINS as __builtins__
+from .ripgrep import end_process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 _fork: Any = getattr(os, "fork", None)
-_wait: Any = getattr(os, "waitpid", None)
-_kill: Any = getattr(os, "kill", None)
 _timer: Any = getattr(signal, "setitimer", None)
 _poll: Any = getattr(select, "poll", None)
 _exit, _getpid, _clock = os._exit, os.getpid, time.monotonic
 _pipe, _read, _write, _close = os.pipe, os.read, os.write, os.close
-_signal, _SIGKILL = signal.signal, getattr(signal, "SIGKILL", 9)
+_signal = signal.signal
 _REAL = getattr(signal, "ITIMER_REAL", 0)
 _compile, _IGNORE_CASE = re.compile, re.IGNORECASE
 _encode, _decode = json.JSONEncoder().encode, json.JSONDecoder().decode
@@ -34,7 +33,7 @@ CAN_STOP = _CAN_FORK and _poll is not None and _timer is not None
 
 
 class OutOfTime(Exception):
-    """The search was ended because it took too long."""
+    """The search took too long."""
 
 
 def search(source, pattern, ignore_case, most, seconds):
@@ -42,7 +41,7 @@ def search(source, pattern, ignore_case, most, seconds):
     expression = _compile(pattern, _IGNORE_CASE if ignore_case else 0)
     parts = source.parts
     if not CAN_STOP:
-        return _looked_through(parts, expression.search, most)
+        return _matches(parts, expression.search, most)
     reader, writer = _pipe()
     pid, is_writer_open = 0, True
     try:
@@ -54,7 +53,7 @@ def search(source, pattern, ignore_case, most, seconds):
         answer = _decode(_received(reader, seconds).decode("ascii"))
     finally:
         if pid:
-            _end(pid)
+            end_process(pid)
         _close(reader)
         if is_writer_open:
             _close(writer)
@@ -63,12 +62,12 @@ def search(source, pattern, ignore_case, most, seconds):
     return [tuple(hit) for hit in answer["hits"]], answer["total"]
 
 
-def _looked_through(parts, search_line, most):
+def _matches(parts, search_line, most):
     hits: list[tuple[int, int, int]] = []
     total = 0
     for part, text in enumerate(parts):
         for number, start, end in lines(text):
-            # A slice, not bounds: lookarounds and anchors must not see beyond the line.
+            # A slice, not bounds: look-around and anchors must not see beyond the line.
             match = search_line(text[start:end])
             if match is not None:
                 total += 1
@@ -78,7 +77,7 @@ def _looked_through(parts, search_line, most):
 
 
 def _answer(parts, search_line, most, writer, seconds):
-    """What the copy does; it ends by itself when nobody ends it."""
+    """Runs in the forked process, which a timer ends if the parent does not."""
     try:
         gc.disable()
         _signal(signal.SIGALRM, signal.SIG_DFL)
@@ -86,7 +85,7 @@ def _answer(parts, search_line, most, writer, seconds):
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         _timer(_REAL, seconds + 1)
         try:
-            hits, total = _looked_through(parts, search_line, most)
+            hits, total = _matches(parts, search_line, most)
             answer = {"hits": hits, "total": total}
         except BaseException as error:
             answer = {"failed": type(error).__name__}
@@ -98,7 +97,6 @@ def _answer(parts, search_line, most, writer, seconds):
 
 
 def _received(reader, seconds):
-    """Everything that comes until the other side has said all."""
     until, data = _clock() + seconds, []
     poll = _poll()
     poll.register(reader, select.POLLIN)
@@ -110,12 +108,5 @@ def _received(reader, seconds):
         if not piece:
             break
         data.append(piece)
-    return b"".join(data) or b'{"failed": "it ended early"}'
+    return b"".join(data) or b'{"failed": "its process died"}'
 
-
-def _end(pid):
-    try:
-        _kill(pid, _SIGKILL)
-        _wait(pid, 0)
-    except OSError:
-        pass

@@ -1,4 +1,4 @@
-"""Patterns in ripgrep's syntax, as Python's re has to be given them."""
+"""Translates patterns from ripgrep's syntax to that of Python's re."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _escape = re.escape
 
 
 class Untranslatable(Exception):
-    """Something that Python's re has no word for; `position` is where it stands."""
+    """Something that Python's re cannot express, and its position."""
 
     def __init__(self, message, position):
         super().__init__(message)
@@ -38,13 +38,12 @@ class Untranslatable(Exception):
 
 
 class _Translation:
-    """One walk over a pattern."""
 
     def __init__(self, pattern):
         self._pattern = pattern
         self._at = 0
         self._parts = []
-        # For each open group, how many more were opened in it for flags that last to its end.
+        # For each open group, how many groups were opened in it for flags that apply to its end.
         self._open = [0]
 
     def run(self):
@@ -75,7 +74,7 @@ class _Translation:
         if code is not None and int(code.group(1), 16) <= 0x10FFFF:
             self._take(len(code.group()), _escape(chr(int(code.group(1), 16))))
         elif following in ("p", "P"):
-            raise Untranslatable("\\p{...} is known to ripgrep alone", self._at)
+            raise Untranslatable("\\p{...} works only with ripgrep", self._at)
         elif following == "z" and not in_class:
             self._take(2, "\\Z")
         else:
@@ -97,7 +96,7 @@ class _Translation:
             elif posix is not None and posix.group(1) in _CLASSES:
                 self._take(len(posix.group()), _CLASSES[posix.group(1)])
             elif self._pattern[self._at] == "[" or self._combines():
-                raise Untranslatable("sets in sets are known to ripgrep alone", start)
+                raise Untranslatable("sets within sets work only with ripgrep", start)
             else:
                 self._take(1)
 
@@ -122,7 +121,7 @@ class _Translation:
 
 
 def _kept(flags):
-    """Without the one that is always on."""
+    """Without u, which is always on."""
     off = (flags.group(2) or "").replace("u", "")
     return flags.group(1).replace("u", "") + ("" if off == "-" else off)
 

@@ -27,7 +27,7 @@ _RESET = [one for one in (getattr(signal, "SIGPIPE", None), signal.SIGINT) if on
 _CARET = re.compile(r"^ {4}( *)\^", re.MULTILINE)
 _BEYOND = re.compile(r"look-around|backreferences")
 _ERROR = re.compile(r"^error: (.*)$", re.MULTILINE)
-# What Python's re knows and ripgrep takes for a flag: a named reference, a condition, an atomic group.
+# Python's syntax that ripgrep takes for flags: a named reference, a condition, an atomic group.
 _FOREIGN = ("(?P=", "(?(", "(?>")
 
 try:
@@ -37,28 +37,26 @@ except ImportError:
 
 
 class Rejected(Exception):
-    """A pattern that ripgrep does not take; `position` is where, if it is known."""
+    """A pattern that ripgrep rejects, with the position if it is known."""
 
     def __init__(self, message, position=None, is_backtracking=False):
         super().__init__(message)
         self.position = position
-        # Whether Python's own engine may know what to do.
+        # Whether Python's re may accept it.
         self.is_backtracking = is_backtracking
 
 
 class Failed(Exception):
-    """Ripgrep could not be run to its end."""
+    """ripgrep could not do its work."""
 
 
 class Ripgrep:
-    """Runs the program at a path."""
-
     def __init__(self, path):
         self._path = path
 
     def search(self, source, pattern, ignore_case, most):
         """([(line, offset of the first match in it)] of up to `most` lines, how many there are)."""
-        # A byte order mark counts: offsets without it would be those of other places.
+        # Without decoding, a byte order mark counts in the offsets.
         shared = ["-a", "--crlf", "--encoding=none", "-I"]
         shared += ["-i" if ignore_case else "-s", "-e", pattern]
         limit = most + 1 + source.skipped_lines
@@ -68,7 +66,7 @@ class Ripgrep:
         except Rejected as error:
             group = -1 if error.position is None else error.position - 2
             if group >= 0 and pattern.startswith("(?<", group):
-                # Before release 14 it knows named groups only with a P.
+                # Before release 14, named groups need a P.
                 named = pattern[: group + 2] + "P" + pattern[group + 2 :]
                 return self.search(source, named, ignore_case, most)
             if group >= 0 and pattern.startswith(_FOREIGN, group):
@@ -96,7 +94,7 @@ class Ripgrep:
                 ends.append(reader)
                 _lseek(reader, start, os.SEEK_SET)
             actions.append((os.POSIX_SPAWN_DUP2, reader, 0))
-            # By its name the file is mapped; from an offset on it has to be read.
+            # By path ripgrep maps the file; from an offset on it has to read it.
             argv.append("-" if feed is not None or start else "/proc/self/fd/0")
             try:
                 pid = _spawn(self._path, argv, {}, file_actions=actions, setsigmask=[], setsigdef=_RESET)
@@ -104,13 +102,13 @@ class Ripgrep:
                 raise Failed("ripgrep cannot be started: {}".format(error.strerror)) from None
             if feed is not None:
                 _close(ends.pop(2))
-                _give(feed, source.pieces(start))
+                _feed(feed, source.pieces(start))
                 _close(ends.pop())
             status, pid = _status(pid), 0
             return _outcome(status, _whole(out), _whole(err))
         finally:
             if pid:
-                _end(pid)
+                end_process(pid)
             for descriptor in ends:
                 _close(descriptor)
 
@@ -120,11 +118,11 @@ def _opened_again(descriptor):
     try:
         return _open("/proc/self/fd/%d" % descriptor, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
-        raise Failed("the file cannot be opened again: {}".format(error.strerror)) from None
+        raise Failed("the file cannot be reopened: {}".format(error.strerror)) from None
 
 
-def _give(feed, pieces):
-    """Writes as long as somebody reads."""
+def _feed(feed, pieces):
+    """Writes until the reader closes the pipe."""
     for piece in pieces:
         view = memoryview(piece)
         while view:
@@ -137,14 +135,14 @@ def _give(feed, pieces):
 
 
 def _status(pid):
-    """How it ended; None where something else collected it."""
+    """Its wait status; None if something else has reaped it."""
     try:
         return _wait(pid, 0)[1]
     except ChildProcessError:
         return None
 
 
-def _end(pid):
+def end_process(pid):
     try:
         _kill(pid, _SIGKILL)
         _wait(pid, 0)
@@ -157,16 +155,16 @@ def _outcome(status, out, err):
         return out
     message = err.decode("utf-8", "replace").strip()
     if status is not None and status & 0x7F:
-        raise Failed("ripgrep was ended by signal {}".format(status & 0x7F))
+        raise Failed("ripgrep was killed by signal {}".format(status & 0x7F))
     if "regex" in message[:200].lower() or "is not allowed in" in message[:200]:
         raise _rejected(message)
     raise Failed("ripgrep failed: " + message[:500])
 
 
 def _rejected(message):
-    told, caret = _ERROR.search(message), _CARET.search(message)
+    error, caret = _ERROR.search(message), _CARET.search(message)
     position = len(caret.group(1)) if caret and "~~~" not in message[:200] else None
-    reason = told.group(1) if told else message.splitlines()[0]
+    reason = error.group(1) if error else message.splitlines()[0]
     return Rejected(reason, position, bool(_BEYOND.search(reason)))
 
 
@@ -176,12 +174,12 @@ def _place(row):
 
 
 def _scratch():
-    """A file without a name: whatever is written there, nobody has to read at the same time."""
+    """An unnamed file: unlike a pipe, it needs no reader."""
     if _new_file is not None:
         try:
             return _new_file("search")
         except OSError:
-            # A filter that lets nobody have memory which is not counted.
+            # The seccomp filter denies memory that no limit counts.
             pass
     import tempfile
 
@@ -200,7 +198,7 @@ def _whole(descriptor):
 
 
 def _widen(descriptor):
-    """A wide pipe needs fewer turns; a narrow one will do."""
+    """Fewer context switches; a small pipe works too."""
     try:
         _control(descriptor, _SET_PIPE_SIZE, PIPE_BYTES)
     except (OSError, TypeError):

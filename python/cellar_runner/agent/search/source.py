@@ -1,4 +1,4 @@
-"""What grep() searches: the texts of a context, or one file, as bytes in order."""
+"""What grep() searches: the texts of a context, or a file, as bytes in order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 PIECE = 1 << 18
-# A search that is fed must hold a whole line; a longer one is searched in parts of this length.
+# ripgrep holds a whole line of its input in memory; longer lines are split.
 LONGEST_LINE = 8 << 20
 
 _pread: Any = getattr(os, "pread", None)
@@ -21,7 +21,7 @@ _after = bisect.bisect_right
 
 
 class TextSource:
-    """One text, or every text and number in lists and dicts."""
+    """A text, or every text and number in lists and dicts."""
 
     descriptor = None
     skipped_bytes = skipped_lines = 0
@@ -44,7 +44,7 @@ class TextSource:
         return self
 
     def pieces(self, offset=0):
-        """The bytes of all parts, each part ending with a line break; from a place given out before."""
+        """The bytes of all parts, each ending with a line break; from an offset of an earlier run."""
         if offset:
             entry = _after(self._starts, offset) - 1
             begun = self._starts[entry]
@@ -55,18 +55,18 @@ class TextSource:
         yield from _batched(self._recorded())
 
     def _recorded(self):
-        """Notes where each piece comes from, so that places in the bytes can be found again."""
+        """Notes where each piece comes from, for locate()."""
         position = 0
-        for part, start, is_torn, data in self._encoded(0, 0):
+        for part, start, is_split, data in self._encoded(0, 0):
             self._starts.append(position)
             self._origins.append((part, start))
             position += len(data)
-            if is_torn:
+            if is_split:
                 self._breaks.append(position)
-            yield part, start, is_torn, data
+            yield part, start, is_split, data
 
     def _encoded(self, first, start):
-        """(part, position in it, whether a line is torn behind it, its bytes) of each piece."""
+        """(part, position in it, whether a line is split after it, its bytes) of each piece."""
         for part in range(first, len(self.parts)):
             text, unbroken = self.parts[part], 0
             for at in range(start, len(text), PIECE):
@@ -74,21 +74,21 @@ class TextSource:
                 end = piece.rfind("\n") + 1
                 unbroken = len(piece) - end + (0 if end else unbroken)
                 is_last = at + PIECE >= len(text)
-                is_torn = unbroken > LONGEST_LINE and not is_last
+                is_split = unbroken > LONGEST_LINE and not is_last
                 data = piece.encode("utf-8", "surrogatepass")
-                if is_torn or (is_last and end < len(piece)):
+                if is_split or (is_last and end < len(piece)):
                     data += b"\n"
-                if is_torn:
+                if is_split:
                     unbroken = 0
-                yield part, at, is_torn, data
+                yield part, at, is_split, data
             start = 0
 
     @property
-    def has_torn_lines(self):
+    def has_split_lines(self):
         return bool(self._breaks)
 
     def locate(self, line, offset):
-        """(part, line in it, position in it) of a place in the bytes that were given out."""
+        """(part, line in it, position in it) of an offset in the bytes."""
         entry = _after(self._starts, offset) - 1
         part, start = self._origins[entry]
         text = self.parts[part]
@@ -100,7 +100,7 @@ class TextSource:
         return part, line, start + within
 
     def _first_line(self, part):
-        """How many lines stand before a part."""
+        """How many lines come before a part."""
         known = self._first_lines
         while len(known) <= part:
             text = self.parts[len(known) - 1]
@@ -108,31 +108,31 @@ class TextSource:
         return known[part]
 
     def around(self, part, position, reach):
-        """(text before, text after, whether it begins and ends there)."""
+        """(text before, text after, whether the part begins and ends within them)."""
         text = self.parts[part]
         before, after = text[max(0, position - reach) : position], text[position : position + reach]
         return before, after, position <= reach, position + reach >= len(text)
 
     def line_before(self, part, position):
-        """Where the line ends that stands before the one of this position; None if there is none."""
+        """Where the previous line ends, or None."""
         at = self.parts[part].rfind("\n", 0, position)
         return None if at < 0 else at
 
     def line_after(self, part, position):
-        """Where the next line starts."""
+        """Where the next line starts, or None."""
         at = self.parts[part].find("\n", position)
         return None if at < 0 else at + 1
 
 
 class FileSource:
-    """A regular file that is open, searched where it is."""
+    """An open regular file, searched in place."""
 
-    has_torn_lines = False
+    has_split_lines = False
 
     def __init__(self, descriptor, name, skipped_bytes=0, skipped_lines=0):
         self.descriptor = descriptor
         self.name = name
-        # What stands in front of the text in the file.
+        # What the file has before the text.
         self.skipped_bytes, self.skipped_lines = skipped_bytes, skipped_lines
 
     def place(self, _part):
@@ -175,7 +175,7 @@ class FileSource:
             position += len(data)
 
     def as_texts(self, most):
-        """Its text, for an engine that needs all of it; ValueError where that is too much."""
+        """The whole text, for Python's re; ValueError if it is too long."""
         data: list[bytes] = []
         at = self.skipped_bytes
         while at - self.skipped_bytes <= most:
@@ -184,12 +184,12 @@ class FileSource:
                 return TextSource(_decoded(b"".join(data)), self.name)
             data.append(piece)
             at += len(piece)
-        message = "{} has more than {:,} bytes, too many for a search with Python's re: read it in parts"
+        message = "{} has more than {:,} bytes, too many to search with Python's re: read it in parts"
         raise ValueError(message.format(self.name, most))
 
 
 class FileBackedSource(FileSource):
-    """A context of ASCII that is mapped from a file, which has one line before it."""
+    """An ASCII context that is mapped from a file, after one line of header."""
 
     def __init__(self, text, descriptor, lead):
         super().__init__(descriptor, "context", lead, 1)
@@ -200,7 +200,7 @@ class FileBackedSource(FileSource):
 
 
 def _characters_in(data):
-    """How many characters begin in these bytes, of which the last may be torn."""
+    """How many whole characters these bytes have; the last one may be cut off."""
     for missing in range(4):
         try:
             return len(data[: len(data) - missing].decode("utf-8", "surrogatepass"))
@@ -210,9 +210,9 @@ def _characters_in(data):
 
 
 def _batched(encoded):
-    """Small pieces together, so that many short texts do not take a write each."""
+    """Joins small pieces, so that short texts do not take a write each."""
     batch, waiting = [], 0
-    for _part, _start, _is_torn, data in encoded:
+    for _part, _start, _is_split, data in encoded:
         batch.append(data)
         waiting += len(data)
         if waiting >= PIECE:
