@@ -2,13 +2,16 @@
 import os
 import random
 import select
+import shutil
+import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 from unittest import mock
 
 if sys.platform == "linux":
-    from cellar_runner.linux import syscalls
+    from cellar_runner.linux import reparented_fork, syscalls
     from cellar_runner.linux.reparented_fork import ReparentedFork
 
 PATIENCE_SECONDS = 20
@@ -60,6 +63,18 @@ class ReparentedForkTest(unittest.TestCase):
         if os.uname().machine != "x86_64":
             self.skipTest("there is none for %s: plain forks do it" % os.uname().machine)
         self.assertIsNotNone(ReparentedFork()._code)
+
+    def test_machine_code_is_what_its_source_says(self):
+        assemble, extract = shutil.which("as"), shutil.which("objcopy")
+        if assemble is None or extract is None or os.uname().machine != "x86_64":
+            self.skipTest("needs `as` and `objcopy` of binutils on x86_64")
+        source = os.path.join(os.path.dirname(reparented_fork.__file__), "reparented_fork.s")
+        with tempfile.TemporaryDirectory() as folder:
+            made, code = os.path.join(folder, "middle.o"), os.path.join(folder, "middle.bin")
+            subprocess.run([assemble, "--64", "-o", made, source], check=True)
+            subprocess.run([extract, "-O", "binary", "-j", ".text", made, code], check=True)
+            with open(code, "rb") as file:
+                self.assertEqual(file.read().hex(), reparented_fork._MIDDLE["x86_64"])
 
     def test_what_cannot_be_made_is_told(self):
         way = ReparentedFork()
