@@ -11,8 +11,8 @@ export const LONGEST_OUTPUT = 100_000_000;
 /** With less a session fails at the imports of everyday code. */
 export const LEAST_MEMORY_MB = 8;
 
-/** What the surroundings say, read once and handed around. */
-export interface Surroundings {
+/** What the host's environment says; read once and passed on. */
+export interface HostEnvironment {
   readonly path: string;
   readonly home: string;
   readonly temporary: string;
@@ -29,7 +29,7 @@ export interface Surroundings {
   };
 }
 
-export function surroundings(): Surroundings {
+export function hostEnvironment(): HostEnvironment {
   return {
     path: process.env.PATH ?? "/usr/local/bin:/usr/bin:/bin",
     home: homeFolder(),

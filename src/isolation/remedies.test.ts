@@ -4,14 +4,14 @@ import {
   adviceToLower,
   type Cause,
   diagnose,
+  type HostRestrictions,
   ISOLATION_CAUSES,
   isolationCause,
   OTHER_CAUSES,
   remedyFor,
-  type Surroundings,
 } from "./remedies.js";
 
-const PLAIN: Surroundings = {
+const PLAIN: HostRestrictions = {
   inContainer: false,
   appArmorRestricts: false,
   namespacesDisabled: false,
@@ -21,7 +21,7 @@ const PLAIN: Surroundings = {
 const LESS_ISOLATION = /minIsolation|min-isolation|MIN_ISOLATION|without (walls|a sandbox)|L[01]\b/;
 
 describe("the cause of a failed start", () => {
-  it.each<[string, Partial<Surroundings>, Cause]>([
+  it.each<[string, Partial<HostRestrictions>, Cause]>([
     ["bwrap: No permissions to create new namespace, likely because", {}, "user-namespaces-off"],
     ["bwrap: No permissions to create a new namespace", {}, "user-namespaces-off"],
     ["bwrap: Creating new namespace failed: Operation not permitted", {}, "user-namespaces-off"],
@@ -73,9 +73,9 @@ describe("the cause of a failed start", () => {
     ],
     ["Traceback: something else", {}, "unknown"],
     ["", { inContainer: true }, "unknown"],
-  ])("%s %o", (said, surroundings, cause) => {
+  ])("%s %o", (said, restrictions, cause) => {
     const about = isolationCause(cause) === undefined ? "something else" : "isolation";
-    expect(diagnose(said, { ...PLAIN, ...surroundings })).toEqual({ about, cause });
+    expect(diagnose(said, { ...PLAIN, ...restrictions })).toEqual({ about, cause });
   });
 });
 

@@ -41,7 +41,7 @@ export type Trouble =
 export type Cause = Trouble["cause"];
 
 /** What the machine told about itself, where it did. */
-export interface Surroundings {
+export interface HostRestrictions {
   inContainer: boolean;
   /** `kernel.apparmor_restrict_unprivileged_userns` is 1. */
   appArmorRestricts: boolean;
@@ -96,27 +96,27 @@ const FAULTS: readonly (readonly [pattern: RegExp, cause: OtherCause])[] = [
 ];
 
 /** The likely cause of a failed start, from what was said and what is known of the machine. */
-export function diagnose(said: string, surroundings: Surroundings): Trouble {
+export function diagnose(said: string, restrictions: HostRestrictions): Trouble {
   const refusal = REFUSALS.find(([pattern]) => pattern.test(said))?.[1];
   if (refusal !== undefined) {
-    return { about: "isolation", cause: behind(refusal, surroundings) };
+    return { about: "isolation", cause: behind(refusal, restrictions) };
   }
   const fault = FAULTS.find(([pattern]) => pattern.test(said))?.[1];
-  const otherwise = surroundings.isRealTime ? "real-time" : "unknown";
+  const otherwise = restrictions.isRealTime ? "real-time" : "unknown";
   return { about: "something else", cause: fault ?? otherwise };
 }
 
-function behind(refusal: IsolationCause, surroundings: Surroundings): IsolationCause {
+function behind(refusal: IsolationCause, restrictions: HostRestrictions): IsolationCause {
   if (refusal !== "user-namespaces-off" && refusal !== "apparmor") {
     return refusal;
   }
-  if (surroundings.namespacesDisabled) {
+  if (restrictions.namespacesDisabled) {
     return "user-namespaces-off";
   }
-  if (surroundings.appArmorRestricts) {
+  if (restrictions.appArmorRestricts) {
     return "apparmor";
   }
-  return surroundings.inContainer ? "container-seccomp" : refusal;
+  return restrictions.inContainer ? "container-seccomp" : refusal;
 }
 
 /** The advice to do with less isolation, which only a cause that is about isolation can be given. */

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { type DaemonAddress, daemonAddress } from "../../src/backends/daemon/address.js";
 import { DaemonConnection } from "../../src/backends/daemon/connection.js";
 import { DaemonRuntime } from "../../src/backends/daemon/runtime.js";
-import { surroundings } from "../../src/config/environment.js";
+import { hostEnvironment } from "../../src/config/environment.js";
 
 const MAIN = fileURLToPath(new URL("../../dist/server/daemon/main.js", import.meta.url));
 
@@ -55,7 +55,9 @@ export class DaemonHome implements AsyncDisposable {
   }
 
   runtime(): DaemonRuntime {
-    const runtime = new DaemonRuntime({ surroundings: { ...surroundings(), home: this.path } });
+    const runtime = new DaemonRuntime({
+      hostEnvironment: { ...hostEnvironment(), home: this.path },
+    });
     this.#runtimes.push(runtime);
     return runtime;
   }

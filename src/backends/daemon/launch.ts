@@ -9,7 +9,7 @@ import {
   openSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Surroundings, userFolders } from "../../config/environment.js";
+import { type HostEnvironment, userFolders } from "../../config/environment.js";
 import { CellarError, describeError, ERROR_CODES } from "../../errors.js";
 import { type DaemonAddress, prepareFolder } from "./address.js";
 
@@ -25,7 +25,7 @@ export interface FirstWords {
 
 /** Starts a daemon that outlives this process, and returns when one listens. */
 export async function startDaemon(
-  { packageRoot, home }: Surroundings,
+  { packageRoot, home }: HostEnvironment,
   address: DaemonAddress,
   { kept }: { readonly kept: boolean },
 ): Promise<void> {

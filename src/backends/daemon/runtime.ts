@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { type Surroundings, settingLayers, surroundings } from "../../config/environment.js";
+import { type HostEnvironment, hostEnvironment, settingLayers } from "../../config/environment.js";
 import { mergeLayer } from "../../config/layers.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import { ISOLATION_LEVELS, type IsolationLevel, meets } from "../../isolation/levels.js";
@@ -52,7 +52,7 @@ interface Attempt {
 
 /** This process's connection to its user's daemon, shared by all its sandboxes. */
 export class DaemonRuntime implements AsyncDisposable {
-  readonly #surroundings: Surroundings;
+  readonly #hostEnvironment: HostEnvironment;
   readonly #address: DaemonAddress;
   #layers: Record<string, unknown> | undefined;
   /** In progress, or successful. */
@@ -60,9 +60,9 @@ export class DaemonRuntime implements AsyncDisposable {
   #silence: { readonly error: unknown; readonly until: number } | undefined;
   #isClosed = false;
 
-  constructor(options: { readonly surroundings?: Surroundings } = {}) {
-    this.#surroundings = options.surroundings ?? surroundings();
-    this.#address = daemonAddress(this.#surroundings.home);
+  constructor(options: { readonly hostEnvironment?: HostEnvironment } = {}) {
+    this.#hostEnvironment = options.hostEnvironment ?? hostEnvironment();
+    this.#address = daemonAddress(this.#hostEnvironment.home);
   }
 
   get address(): DaemonAddress {
@@ -121,7 +121,7 @@ export class DaemonRuntime implements AsyncDisposable {
     } catch (error) {
       if (!starts || !isDaemonAbsent(error)) throw error;
       const { startDaemon } = await import("./launch.js");
-      await startDaemon(this.#surroundings, this.#address, { kept: false });
+      await startDaemon(this.#hostEnvironment, this.#address, { kept: false });
       return await DaemonConnection.open(this.#address);
     }
   }
@@ -131,7 +131,7 @@ export class DaemonRuntime implements AsyncDisposable {
     this.#layers ??= settingLayers();
     const settings = mergeLayer(this.#layers, options as Record<string, unknown>);
     const { python } = settings;
-    const { path, packageRoot, environment } = this.#surroundings;
+    const { path, packageRoot, environment } = this.#hostEnvironment;
     return {
       settings: { ...settings, ...(typeof python === "string" && { python: resolve(python) }) },
       search: { path, package_root: packageRoot, python: environment },

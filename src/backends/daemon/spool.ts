@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { surroundings } from "../../config/environment.js";
+import { hostEnvironment } from "../../config/environment.js";
 import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
 import { wholeEnd } from "../session/context/context.js";
 import type { WireContext } from "./context-codec.js";
@@ -12,7 +12,7 @@ const PIECE_CHARACTERS = 256 * 1024;
 
 /** In a folder that bears the daemon's number: what it leaves behind is swept when it is gone. */
 export async function spool(text: string, daemon: number): Promise<WireContext> {
-  const { temporary } = surroundings();
+  const { temporary } = hostEnvironment();
   let folder: string | undefined;
   try {
     folder = await mkdtemp(join(temporary, `cellar-${daemon}-`));

@@ -1,4 +1,4 @@
-import { type Surroundings, userFolders } from "../../config/environment.js";
+import { type HostEnvironment, userFolders } from "../../config/environment.js";
 import type { Settings } from "../../config.js";
 import {
   type Interpreter,
@@ -9,11 +9,11 @@ import {
 /** `stores` are further folders that no session may see as a whole. */
 export function findInterpreter(
   settings: Settings,
-  surroundings: Surroundings,
+  hostEnvironment: HostEnvironment,
   stores: readonly string[] = [],
 ): Promise<Interpreter> {
-  const { home, path, temporary } = surroundings;
-  const candidates = interpreterCandidates({ ...surroundings, configured: settings.python });
+  const { home, path, temporary } = hostEnvironment;
+  const candidates = interpreterCandidates({ ...hostEnvironment, configured: settings.python });
   const folders = [temporary, ...Object.values(userFolders()), ...stores];
   const environment = { HOME: home, PATH: path };
   const isRoot = process.getuid?.() === 0;

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
-import type { Surroundings } from "../../isolation/remedies.js";
+import type { HostRestrictions } from "../../isolation/remedies.js";
 
 /** What the machine tells about itself that explains a failed wall. */
-export function machine(): Surroundings {
+export function machine(): HostRestrictions {
   return {
     inContainer:
       existsSync("/.dockerenv") ||

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openNativeRuntime } from "../../../test/support/native-runtime.js";
-import { surroundings } from "../../config/environment.js";
+import { hostEnvironment } from "../../config/environment.js";
 import { pathCandidates } from "../../isolation/python-candidates.js";
 import { isWithin, UNUSABLE_GUESTS } from "../../isolation/site-folders.js";
 import { findInterpreter } from "../host/find-interpreter.js";
@@ -68,10 +68,10 @@ describe("the names of a session's interpreter", () => {
   });
 
   it("go with folders that its .pth files name, to read and as far as they are harmless", async (ctx) => {
-    const { packageRoot } = surroundings();
+    const { packageRoot } = hostEnvironment();
     const covered = UNUSABLE_GUESTS.find((guest) => isWithin(packageRoot, guest));
     if (covered !== undefined) ctx.skip(`the checkout is in ${covered}, which sessions cover`);
-    const { executable } = await findInterpreter({} as never, surroundings());
+    const { executable } = await findInterpreter({} as never, hostEnvironment());
     const venv = join(folder, "venv");
     execFileSync(executable, ["-I", "-m", "venv", "--without-pip", venv]);
     const [library = ""] = readdirSync(join(venv, "lib"));
@@ -98,17 +98,19 @@ def can(work):
     await sandbox.destroy();
     expect(run.error).toBeNull();
     expect(run.result?.["text/plain"]).toBe(`['${named}', True, False, False, False]`);
-    const found = await findInterpreter({ python: venv } as never, surroundings());
+    const found = await findInterpreter({ python: venv } as never, hostEnvironment());
     expect(found.hidden.map(({ path }) => path)).toEqual(["/etc", "/root"]);
   });
 
   it("are those of an environment that is made while the program runs", async () => {
-    const here = surroundings();
+    const here = hostEnvironment();
     const packageRoot = join(folder, "package");
     cpSync(join(here.packageRoot, "python"), join(packageRoot, "python"), { recursive: true });
     chmodSync(folder, 0o755);
     const environment = join(folder, "environment");
-    await using other = new NativeRuntime({ surroundings: { ...here, packageRoot, environment } });
+    await using other = new NativeRuntime({
+      hostEnvironment: { ...here, packageRoot, environment },
+    });
     const seen = async () => {
       await using sandbox = await other.createSandbox(SMALL);
       const { error, stdout } = await sandbox.execute("import made_later; print(made_later.x)");

@@ -1,5 +1,5 @@
 import { keepingAlive } from "../../concurrency/keep-alive.js";
-import { type Surroundings, settingLayers, surroundings } from "../../config/environment.js";
+import { type HostEnvironment, hostEnvironment, settingLayers } from "../../config/environment.js";
 import { checkNames, requireOptions } from "../../config/kinds.js";
 import { resolveSettings, type Settings } from "../../config.js";
 import { CellarError, isCellarError } from "../../errors.js";
@@ -31,13 +31,13 @@ const MAX_ZYGOTES = 4;
 export interface RuntimeOptions {
   /** False for a machine that is to be taken for one without bubblewrap. */
   readonly walls?: boolean;
-  readonly surroundings?: Surroundings;
+  readonly hostEnvironment?: HostEnvironment;
 }
 
 /** Holds the zygotes of a process; sandboxes that are alike share one. */
 export class NativeRuntime implements StatefulRuntime, AsyncDisposable {
   readonly #hasWalls: boolean;
-  readonly #surroundings: Surroundings;
+  readonly #hostEnvironment: HostEnvironment;
   readonly #nurseries = new Map<string, ZygoteHost>();
   readonly #layers = settingLayers();
   readonly #resolved = new Map<string, Settings>();
@@ -53,10 +53,10 @@ export class NativeRuntime implements StatefulRuntime, AsyncDisposable {
   constructor(options: RuntimeOptions = {}) {
     checkNames("NativeRuntime", requireOptions("the options of a runtime", options), {
       walls: true,
-      surroundings: true,
+      hostEnvironment: true,
     });
     this.#hasWalls = options.walls ?? process.platform === "linux";
-    this.#surroundings = options.surroundings ?? surroundings();
+    this.#hostEnvironment = options.hostEnvironment ?? hostEnvironment();
   }
 
   /** `chosen` tells why it is this backend, where somebody had the choice. */
@@ -90,7 +90,7 @@ export class NativeRuntime implements StatefulRuntime, AsyncDisposable {
     return async () => {
       refuseLoneList(settings);
       const workspace = room && makeSessionDir(room);
-      const around = { surroundings: this.#surroundings, folders: this.#folders };
+      const around = { hostEnvironment: this.#hostEnvironment, folders: this.#folders };
       const isolation = await this.#probed({
         settings,
         mounts: [],
@@ -165,10 +165,10 @@ export class NativeRuntime implements StatefulRuntime, AsyncDisposable {
       refuseWithoutWalls(settings, PLAIN_LEVEL, why);
       refuseMounts(mounts, why);
       refuseUnwalledList(settings, why);
-      const interpreter = await findInterpreter(settings, this.#surroundings);
+      const interpreter = await findInterpreter(settings, this.#hostEnvironment);
       const limits = wireLimits(settings.limits);
       const workspace = room && makeSessionDir(room);
-      const plan = { interpreter, limits, workspace, surroundings: this.#surroundings };
+      const plan = { interpreter, limits, workspace, hostEnvironment: this.#hostEnvironment };
       if (this.#isClosed) throw closedError("the runtime was shut down");
       const { session, facts } = await startPlain(plan);
       this.#keep(session);
@@ -219,7 +219,7 @@ export class NativeRuntime implements StatefulRuntime, AsyncDisposable {
       settings,
       mounts,
       rooms,
-      surroundings: this.#surroundings,
+      hostEnvironment: this.#hostEnvironment,
       folders: this.#folders,
     });
     if (this.#nurseries.size === 0) process.on("exit", this.#sweep);

@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { statSync } from "node:fs";
-import type { Surroundings } from "../../config/environment.js";
+import type { HostEnvironment } from "../../config/environment.js";
 import { type Cgroups, prepareCgroups } from "../../isolation/cgroups/cgroups.js";
 import { thisEngine } from "../../isolation/engine-wall.js";
 import { executablesOn, locateBwrap } from "../../isolation/layout.js";
@@ -53,9 +53,9 @@ export class Launcher implements Disposable {
   }
 
   /** Without walls where they were left out; where they cannot be had, that is an error. */
-  static async prepare(surroundings: Surroundings, wantsWalls: boolean): Promise<Launcher> {
-    const path = `${surroundings.path}:${SYSTEM_PATH}`;
-    const bwrap = wantsWalls ? locateBwrap(surroundings.path) : undefined;
+  static async prepare(hostEnvironment: HostEnvironment, wantsWalls: boolean): Promise<Launcher> {
+    const path = `${hostEnvironment.path}:${SYSTEM_PATH}`;
+    const bwrap = wantsWalls ? locateBwrap(hostEnvironment.path) : undefined;
     if (wantsWalls && bwrap === undefined) {
       throw unavailable("bubblewrap is not installed", "bwrap-missing");
     }
@@ -64,7 +64,7 @@ export class Launcher implements Disposable {
     if (isRoot && identity === undefined) {
       throw unavailable("root has no other id to take in this user namespace", "one-id");
     }
-    const folder = new RunFolder(surroundings.temporary, identity);
+    const folder = new RunFolder(hostEnvironment.temporary, identity);
     const undo = [() => folder[Symbol.dispose]()];
     try {
       const bait = await Bait.lay(folder.path);

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Surroundings } from "../../config/environment.js";
+import type { HostEnvironment } from "../../config/environment.js";
 import type { Settings } from "../../config.js";
 import { CellarError, describeError, isCellarError } from "../../errors.js";
 import { assess, type Finding, type IsolationReport } from "../../isolation/levels.js";
@@ -30,7 +30,7 @@ export interface ProcessLease {
 
 export interface ProcessPoolOptions {
   readonly settings: Settings;
-  readonly surroundings: Surroundings;
+  readonly hostEnvironment: HostEnvironment;
   readonly launcher: Launcher;
   readonly site: Site;
   /** Undefined to start without. */
@@ -115,7 +115,7 @@ export class ProcessPool {
   }
 
   async #launch(memory: LaunchOrder["memory"], reason: string): Promise<ProcessLease> {
-    const { launcher, site, settings, surroundings, snapshots } = this.#options;
+    const { launcher, site, settings, hostEnvironment, snapshots } = this.#options;
     if (this.#isClosed) throw closedError("the runtime was shut down");
     const id = randomBytes(12).toString("hex");
     const { packages } = settings;
@@ -142,7 +142,7 @@ export class ProcessPool {
         report: room.report,
         pid: room.pid,
         isWalled: launcher.isWalled,
-        environmentNames: surroundings.environmentNames,
+        environmentNames: hostEnvironment.environmentNames,
         groups: started.groupFacts(),
         network: this.#network,
       });

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { keepingAlive } from "../../concurrency/keep-alive.js";
 import { TaskQueue } from "../../concurrency/task-queue.js";
 import {
-  type Surroundings,
+  type HostEnvironment,
+  hostEnvironment,
   settingLayers,
-  surroundings,
   userFolders,
 } from "../../config/environment.js";
 import { type IsolationLevel, resolveSettings, type Settings } from "../../config.js";
@@ -37,7 +37,7 @@ const BARE_LEVEL: IsolationLevel = process.platform === "linux" ? "L1" : "L0";
 export interface PyodideRuntimeOptions {
   /** False for a machine that is to be taken for one without bubblewrap. */
   readonly walls?: boolean;
-  readonly surroundings?: Surroundings;
+  readonly hostEnvironment?: HostEnvironment;
   /** Where snapshots and packages are kept. */
   readonly cache?: string;
   /** False to start every session as `loadPyodide()` does. */
@@ -47,7 +47,7 @@ export interface PyodideRuntimeOptions {
 /** Holds what sandboxes in WebAssembly share: the wall's parts, snapshots, and spare sessions. */
 export class PyodideRuntime implements AsyncDisposable {
   readonly #hasWalls: boolean;
-  readonly #surroundings: Surroundings;
+  readonly #hostEnvironment: HostEnvironment;
   readonly #cache: string;
   readonly #hasSnapshots: boolean;
   readonly #layers = settingLayers();
@@ -63,7 +63,7 @@ export class PyodideRuntime implements AsyncDisposable {
 
   constructor(options: PyodideRuntimeOptions = {}) {
     this.#hasWalls = options.walls ?? process.platform === "linux";
-    this.#surroundings = options.surroundings ?? surroundings();
+    this.#hostEnvironment = options.hostEnvironment ?? hostEnvironment();
     this.#hasSnapshots = options.snapshots ?? true;
     this.#cache = options.cache ?? join(userFolders().cache, "pyodide");
   }
@@ -200,7 +200,7 @@ export class PyodideRuntime implements AsyncDisposable {
     ]);
     return new ProcessPool({
       settings,
-      surroundings: this.#surroundings,
+      hostEnvironment: this.#hostEnvironment,
       launcher,
       site,
       snapshots: this.#hasSnapshots ? snapshots : undefined,
@@ -211,7 +211,7 @@ export class PyodideRuntime implements AsyncDisposable {
     indexURL,
     packages,
   }: Settings): Promise<{ site: Site; snapshots: SnapshotStore; isRemote: boolean }> {
-    const { packageRoot } = this.#surroundings;
+    const { packageRoot } = this.#hostEnvironment;
     requireOwnFiles(packageRoot, "pyodide");
     const distribution = await findDistribution(indexURL, this.#cache);
     const wheels = await gatherWheels(distribution, packages, this.#cache);
@@ -229,7 +229,7 @@ export class PyodideRuntime implements AsyncDisposable {
   #launcherFor(hasWalls: boolean): Promise<Launcher> {
     const known = this.#launchers.get(hasWalls);
     if (known !== undefined) return known;
-    const made = Launcher.prepare(this.#surroundings, hasWalls);
+    const made = Launcher.prepare(this.#hostEnvironment, hasWalls);
     this.#launchers.set(hasWalls, made);
     made.then(
       (launcher) => {

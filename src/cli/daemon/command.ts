@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { type DaemonAddress, daemonAddress } from "../../backends/daemon/address.js";
 import { DaemonConnection, isDaemonAbsent } from "../../backends/daemon/connection.js";
 import { startDaemon } from "../../backends/daemon/launch.js";
-import { packageVersion, surroundings } from "../../config/environment.js";
+import { hostEnvironment, packageVersion } from "../../config/environment.js";
 import { counted } from "../../errors.js";
 import type { Result } from "../../protocol/messages.js";
 import { EXIT } from "../exit-codes.js";
@@ -76,7 +76,7 @@ export async function inspectDaemon(address: DaemonAddress): Promise<DaemonRepor
 }
 
 async function start(): Promise<number> {
-  const around = surroundings();
+  const around = hostEnvironment();
   const address = daemonAddress(around.home);
   let wasThere = true;
   const link = await DaemonConnection.open(address).catch(async (error: unknown) => {
@@ -101,7 +101,7 @@ async function start(): Promise<number> {
 }
 
 async function stop(): Promise<number> {
-  const address = daemonAddress(surroundings().home);
+  const address = daemonAddress(hostEnvironment().home);
   let link: DaemonConnection;
   try {
     link = await DaemonConnection.open(address, { anyVersion: true });
@@ -118,7 +118,7 @@ async function stop(): Promise<number> {
 }
 
 async function status(json: boolean): Promise<number> {
-  const report = await inspectDaemon(daemonAddress(surroundings().home));
+  const report = await inspectDaemon(daemonAddress(hostEnvironment().home));
   if (json) writeJson(report);
   else write(describeReport(report));
   return report.running ? EXIT.ok : EXIT.failed;
@@ -126,9 +126,9 @@ async function status(json: boolean): Promise<number> {
 
 async function run(): Promise<number> {
   const { Daemon } = await import("../../server/daemon/daemon.js");
-  const around = surroundings();
+  const around = hostEnvironment();
   const address = daemonAddress(around.home);
-  const daemon = await Daemon.open({ surroundings: around, address, kept: true });
+  const daemon = await Daemon.open({ hostEnvironment: around, address, kept: true });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.removeAllListeners(signal);
     process.on(signal, () => void daemon.stop());

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { CodeExecution, ISandbox } from "../../backends/backend.js";
-import { surroundings } from "../../config/environment.js";
+import { hostEnvironment } from "../../config/environment.js";
 import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
 import { replayRun } from "./recorded-run.js";
 
@@ -22,7 +22,7 @@ export class Bait implements Disposable {
   private constructor(server: Server) {
     this.#server = server;
     this.port = (server.address() as AddressInfo).port;
-    const { temporary } = surroundings();
+    const { temporary } = hostEnvironment();
     try {
       this.#folder = mkdtempSync(join(temporary, "cellar-demo-"));
       this.path = join(this.#folder, "secret.txt");

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { SandboxInfo } from "../../backends/backend.js";
-import { surroundings } from "../../config/environment.js";
+import { hostEnvironment } from "../../config/environment.js";
 import { counted } from "../../errors.js";
 import { rlm } from "../../rlm/rlm.js";
 
@@ -15,7 +15,7 @@ const shipsSchema = z.array(z.object({ ship: z.string(), news: z.string() }));
 
 /** Replays a recorded run: the code runs for real, the models do not. */
 export async function replayRun({ isolation }: SandboxInfo): Promise<string> {
-  const folder = join(surroundings().packageRoot, "demo");
+  const folder = join(hostEnvironment().packageRoot, "demo");
   const { query, config } = questionSchema.parse(
     JSON.parse(await readFile(join(folder, "question.json"), "utf8")),
   );

@@ -4,7 +4,7 @@ import { findInterpreter } from "../../backends/host/find-interpreter.js";
 import type { NativeRuntime } from "../../backends/native/runtime.js";
 import { preloadNames } from "../../backends/native/zygote/preload.js";
 import { createSandbox, sharedRuntime } from "../../backends/select.js";
-import { surroundings } from "../../config/environment.js";
+import { hostEnvironment } from "../../config/environment.js";
 import type { IsolationLevel, Settings } from "../../config.js";
 import { isCellarError } from "../../errors.js";
 import { claimOf, type IsolationCheck, meets } from "../../isolation/levels.js";
@@ -43,8 +43,8 @@ const NOTHING: Footing = { isolation: undefined, checks: [], error: undefined };
  * is missing becomes a line, never a throw.
  */
 export async function diagnose(settings: Settings): Promise<Diagnosis> {
-  const { packageRoot, temporary } = surroundings();
-  const python = await attempt(findInterpreter(settings, surroundings()));
+  const { packageRoot, temporary } = hostEnvironment();
+  const python = await attempt(findInterpreter(settings, hostEnvironment()));
   const fallsBack = isReplaced(python, settings);
   const folder = dirOf({});
   const [ownFiles, scratch, shelf] = [
@@ -112,7 +112,7 @@ export async function diagnose(settings: Settings): Promise<Diagnosis> {
 /** Whether there may be one, whose sessions can have more than this process can give. */
 function hasDaemon(): boolean {
   try {
-    return isInhabited(daemonAddress(surroundings().home));
+    return isInhabited(daemonAddress(hostEnvironment().home));
   } catch {
     return false;
   }
@@ -207,7 +207,7 @@ function distributionOf(module: string): string {
 
 async function daemonCheck(): Promise<HealthCheck> {
   try {
-    const { path, folder } = daemonAddress(surroundings().home);
+    const { path, folder } = daemonAddress(hostEnvironment().home);
     const report = await inspectDaemon({ path, folder });
     const told = describeReport(report).replaceAll("\n", "; ");
     const fault = folder === undefined || report.running ? undefined : socketFault(folder);

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { release } from "node:os";
 import { promisify } from "node:util";
 import { machine } from "../../backends/host/machine.js";
-import { surroundings } from "../../config/environment.js";
+import { hostEnvironment } from "../../config/environment.js";
 import { describeError } from "../../errors.js";
 import { locateBwrap } from "../../isolation/layout.js";
 import { osRelease } from "../../isolation/python-needed.js";
@@ -38,7 +38,7 @@ export function platformCheck(): HealthCheck {
 }
 
 export async function bwrapCheck(): Promise<HealthCheck> {
-  const path = locateBwrap(surroundings().path);
+  const path = locateBwrap(hostEnvironment().path);
   if (path === undefined) {
     const fix = remedyFor("bwrap-missing", osRelease());
     return { name: "bwrap", status: "fail", detail: "bubblewrap is not installed", fix };

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { findInterpreter } from "../../backends/host/find-interpreter.js";
-import { surroundings } from "../../config/environment.js";
+import { hostEnvironment } from "../../config/environment.js";
 import { resolveSettings, type Settings } from "../../config.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import type { Interpreter } from "../../isolation/interpreter.js";
@@ -123,7 +123,7 @@ async function bring(target: Target, names: readonly string[], work: Work): Prom
     const python = pythonOf(folder);
     const before = (await listPackages(python)) ?? [];
     if (names.length > 0) await installPackages({ ...order, python });
-    const interpreter = await findInterpreter(settings, surroundings());
+    const interpreter = await findInterpreter(settings, hostEnvironment());
     return { interpreter, created: true, before, after: await listPackages(python) };
   });
 }
@@ -142,7 +142,7 @@ async function lockFor(
 }
 
 async function list(settings: Settings, { json }: InstallOptions): Promise<number> {
-  const found = findInterpreter(settings, surroundings());
+  const found = findInterpreter(settings, hostEnvironment());
   const interpreter = await needingPython("cellar install needs", found);
   const { executable: python, prefix: environment, basePrefix, version } = interpreter;
   const isVenv = environment !== basePrefix;
@@ -160,7 +160,7 @@ async function list(settings: Settings, { json }: InstallOptions): Promise<numbe
     isVenv
       ? `Installed in ${environment} (Python ${version}). cellar install NAME adds to it.\n`
       : `Nothing is installed yet: sessions have the packages of ${python} (Python ${version}). ` +
-          `cellar install NAME adds some, in ${surroundings().environment}.\n`,
+          `cellar install NAME adds some, in ${hostEnvironment().environment}.\n`,
   );
   return EXIT.ok;
 }

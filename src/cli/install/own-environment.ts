@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { findInterpreter } from "../../backends/host/find-interpreter.js";
-import { surroundings } from "../../config/environment.js";
+import { hostEnvironment } from "../../config/environment.js";
 import type { Settings } from "../../config.js";
 import { CellarError, describeError } from "../../errors.js";
 import { type Interpreter, resolveInterpreter } from "../../isolation/interpreter.js";
@@ -38,7 +38,7 @@ export type Target =
 
 /** A venv is used as it is; where Python is the system's, Cellar makes its own. */
 export async function targetOf(settings: Settings): Promise<Target> {
-  const here = surroundings();
+  const here = hostEnvironment();
   const found = findInterpreter(settings, here);
   const interpreter = await needingPython("cellar install needs", found);
   const isVenv = interpreter.prefix !== interpreter.basePrefix;
@@ -60,7 +60,7 @@ export async function targetOf(settings: Settings): Promise<Target> {
 
 /** The environment as it is to be made anew, also when its Python is gone. */
 export async function targetAnew(settings: Settings): Promise<Target> {
-  const { packageRoot, environment } = surroundings();
+  const { packageRoot, environment } = hostEnvironment();
   if (settings.python !== undefined) {
     throw new CellarError("INVALID_INPUT", "--recreate is for the environment that Cellar made", {
       remedy: `Make ${settings.python} anew yourself, or leave the setting python out.`,
@@ -97,7 +97,7 @@ export async function replaced<T>(folder: string, work: () => Promise<T>): Promi
 
 /** Where one install waits for another; an environment that is made anew cannot hold it. */
 export function lockFileOf(target: Target): string {
-  const { environment } = surroundings();
+  const { environment } = hostEnvironment();
   if (target.kind === "there" && !isSame(target.interpreter.prefix, environment)) {
     return join(target.interpreter.prefix, ".cellar-install.lock");
   }
@@ -138,14 +138,14 @@ function makeParent(folder: string): void {
 }
 
 function systemInterpreter(): Promise<Interpreter> {
-  const { path, home } = surroundings();
+  const { path, home } = hostEnvironment();
   const environment = { HOME: home, PATH: path };
   return resolveInterpreter(pathCandidates(path), { environment });
 }
 
 /** A checkout that somebody else owns is left as it is. */
 function ownFolder(): string {
-  const { packageRoot, environment } = surroundings();
+  const { packageRoot, environment } = hostEnvironment();
   if (!isCheckout(packageRoot)) return environment;
   try {
     accessSync(packageRoot, constants.W_OK);

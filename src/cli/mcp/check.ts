@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { type CallToolResult, Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { z } from "zod";
-import { callerVariable, packageVersion, surroundings } from "../../config/environment.js";
+import { callerVariable, hostEnvironment, packageVersion } from "../../config/environment.js";
 import { CellarError, counted, describeError, isCellarError } from "../../errors.js";
 import { remedyFor } from "../../isolation/remedies.js";
 import { Notebook } from "../../notebook/notebook.js";
@@ -120,7 +120,7 @@ function isolationOf({ content, structuredContent, isError }: CallToolResult): s
 
 /** All of ours, for the settings may stand in it; a client would pass on a few variables only. */
 function environment(): Record<string, string> {
-  const names = surroundings().environmentNames;
+  const names = hostEnvironment().environmentNames;
   return Object.fromEntries(names.map((name) => [name, callerVariable(name) ?? ""]));
 }
 

@@ -6,7 +6,7 @@ import { planAgent, withPolicy } from "../../agent/options.js";
 import type { ISandbox, REPLConfig } from "../../backends/backend.js";
 import { createSandbox } from "../../backends/select.js";
 import { onAbort } from "../../concurrency/abort.js";
-import { surroundings, terminalEnvironment, userFolders } from "../../config/environment.js";
+import { hostEnvironment, terminalEnvironment, userFolders } from "../../config/environment.js";
 import { EXIT } from "../exit-codes.js";
 import { type SandboxOptions, toConfig } from "../options/sandbox-config.js";
 import { addSandboxOptions } from "../options/sandbox-options.js";
@@ -133,6 +133,6 @@ function imageFolder(): string {
     accessSync(process.cwd(), constants.W_OK);
     return "cellar-images";
   } catch {
-    return join(surroundings().temporary, "cellar-images");
+    return join(hostEnvironment().temporary, "cellar-images");
   }
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { unlessAborted } from "../../concurrency/abort.js";
-import { surroundings } from "../../config/environment.js";
+import { hostEnvironment } from "../../config/environment.js";
 import { CellarError, describeError } from "../../errors.js";
 import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
 import { lookAt, piecesOf, type TextFile } from "./file.js";
@@ -68,7 +68,7 @@ export class TextRoom implements AsyncDisposable {
 
   #open(): string {
     if (this.#folder === undefined) {
-      const { temporary } = surroundings();
+      const { temporary } = hostEnvironment();
       try {
         this.#folder = mkdtempSync(join(temporary, `cellar-${process.pid}-`));
       } catch (error) {

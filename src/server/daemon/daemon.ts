@@ -3,7 +3,7 @@ import type { REPLConfig } from "../../backends/backend.js";
 import type { DaemonAddress } from "../../backends/daemon/address.js";
 import { NativeRuntime } from "../../backends/native/runtime.js";
 import type { PythonSandbox } from "../../backends/session/sandbox.js";
-import type { Surroundings } from "../../config/environment.js";
+import type { HostEnvironment } from "../../config/environment.js";
 import { resolveSettings, type Settings } from "../../config.js";
 import { describeError } from "../../errors.js";
 import { usualPython } from "../../isolation/python-candidates.js";
@@ -17,7 +17,7 @@ type Warmth = Result<"daemon_status">["warmth"];
 const FAREWELL_MS = 2_000;
 
 export interface DaemonParts {
-  readonly surroundings: Surroundings;
+  readonly hostEnvironment: HostEnvironment;
   readonly address: DaemonAddress;
   /** Stays until it is stopped, and not only while it has clients. */
   readonly kept: boolean;
@@ -28,7 +28,7 @@ export class Daemon implements DaemonControl {
   /** Settles when everything has ended. */
   readonly ended: Promise<void>;
   readonly #server: Server;
-  readonly #surroundings: Surroundings;
+  readonly #hostEnvironment: HostEnvironment;
   readonly #settings: Settings = resolveSettings();
   readonly #runtime: NativeRuntime;
   readonly #clients = new Set<Client>();
@@ -41,11 +41,11 @@ export class Daemon implements DaemonControl {
   #stopping: Promise<void> | undefined;
   #settleEnded: () => void = () => {};
 
-  private constructor(server: Server, { surroundings, kept }: DaemonParts) {
+  private constructor(server: Server, { hostEnvironment, kept }: DaemonParts) {
     this.#server = server;
-    this.#surroundings = surroundings;
+    this.#hostEnvironment = hostEnvironment;
     this.#isKept = kept;
-    this.#runtime = new NativeRuntime({ surroundings });
+    this.#runtime = new NativeRuntime({ hostEnvironment });
     this.ended = new Promise((resolve) => {
       this.#settleEnded = resolve;
     });
@@ -66,7 +66,7 @@ export class Daemon implements DaemonControl {
     const { path, package_root: packageRoot, python: environment } = search;
     const usual = usualPython({ path, packageRoot, environment });
     const isUsualHere =
-      this.#settings.python === undefined && usual === usualPython(this.#surroundings);
+      this.#settings.python === undefined && usual === usualPython(this.#hostEnvironment);
     // The client has gathered its settings; what is set around the daemon is none of them.
     const settings = resolveSettings(order.settings, {});
     const config: REPLConfig = {

@@ -1,6 +1,6 @@
 import { daemonAddress } from "../../backends/daemon/address.js";
 import type { FirstWords } from "../../backends/daemon/launch.js";
-import { surroundings } from "../../config/environment.js";
+import { hostEnvironment } from "../../config/environment.js";
 import { CellarError, describeError } from "../../errors.js";
 import { Daemon } from "./daemon.js";
 import { isTaken } from "./socket-claim.js";
@@ -8,10 +8,14 @@ import { isTaken } from "./socket-claim.js";
 process.exitCode = await main(process.argv.includes("--keep"));
 
 async function main(kept: boolean): Promise<number> {
-  const around = surroundings();
+  const around = hostEnvironment();
   let daemon: Daemon;
   try {
-    daemon = await Daemon.open({ surroundings: around, address: daemonAddress(around.home), kept });
+    daemon = await Daemon.open({
+      hostEnvironment: around,
+      address: daemonAddress(around.home),
+      kept,
+    });
   } catch (error) {
     say(isTaken(error) ? { listening: true } : { error: described(error) });
     return isTaken(error) ? 0 : 1;

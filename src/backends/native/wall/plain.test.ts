@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { surroundings } from "../../../config/environment.js";
+import { hostEnvironment } from "../../../config/environment.js";
 import { locateBwrap } from "../../../isolation/layout.js";
 import type { CodeExecution, REPLConfig } from "../../backend.js";
 import { describeConformance } from "../../conformance.case.test.js";
@@ -129,13 +129,13 @@ describe("when walls are not there", () => {
 
   it("goes plain for a wall that cannot be raised, and tells why", async (context) => {
     if (process.platform !== "linux") context.skip("the walls need Linux");
-    const here = surroundings();
+    const here = hostEnvironment();
     const packageRoot = mkdtempSync(join(tmpdir(), "cellar-package-"));
     try {
       cpSync(join(here.packageRoot, "python"), join(packageRoot, "python"), { recursive: true });
       const zygote = join(packageRoot, "python", "cellar_runner", "zygote", "zygote.py");
       writeFileSync(zygote, "raise SystemExit('no walls today')");
-      await using other = new NativeRuntime({ surroundings: { ...here, packageRoot } });
+      await using other = new NativeRuntime({ hostEnvironment: { ...here, packageRoot } });
       await expect(other.createSandbox()).rejects.toMatchObject({
         code: "SANDBOX_UNAVAILABLE",
         details: { cause: locateBwrap(here.path) === undefined ? "bwrap-missing" : "unknown" },
@@ -155,7 +155,7 @@ describe("when walls are not there", () => {
     try {
       const empty = new NativeRuntime({
         walls: false,
-        surroundings: { ...surroundings(), packageRoot },
+        hostEnvironment: { ...hostEnvironment(), packageRoot },
       });
       await expect(empty.createSandbox({ minIsolation: "L0" })).rejects.toMatchObject({
         code: "START_FAILED",

@@ -5,7 +5,7 @@ import { Socket } from "node:net";
 import { constants } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { Duplex } from "node:stream";
-import type { Surroundings } from "../../../config/environment.js";
+import type { HostEnvironment } from "../../../config/environment.js";
 import type { IsolationLevel } from "../../../config.js";
 import { CellarError, describeError } from "../../../errors.js";
 import type { Interpreter } from "../../../isolation/interpreter.js";
@@ -43,7 +43,7 @@ export const PLAIN_LEVEL: IsolationLevel = process.platform === "win32" ? "L0" :
 
 export interface PlainPlan {
   readonly interpreter: Interpreter;
-  readonly surroundings: Surroundings;
+  readonly hostEnvironment: HostEnvironment;
   readonly limits: Limits;
   /** Where the cells start, when it is not to be a folder of the session's own. */
   readonly workspace?: string | undefined;
@@ -60,7 +60,7 @@ export interface PlainSession {
 /** Starts a session that is one ordinary process. It runs as the caller does. */
 export async function startPlain(plan: PlainPlan): Promise<PlainSession> {
   const { wall } = plan;
-  const folder = wall?.folder.path ?? makeFolder(plan.surroundings.temporary);
+  const folder = wall?.folder.path ?? makeFolder(plan.hostEnvironment.temporary);
   const child = launch(plan, folder);
   const said = tailOf(child.stderr);
   const peer = new Peer(linkOf(child));
@@ -117,8 +117,8 @@ export async function startPlain(plan: PlainPlan): Promise<PlainSession> {
 }
 
 function launch(plan: PlainPlan, folder: string): ChildProcess {
-  const { interpreter, surroundings, wall, limits } = plan;
-  const python = join(surroundings.packageRoot, "python");
+  const { interpreter, hostEnvironment, wall, limits } = plan;
+  const python = join(hostEnvironment.packageRoot, "python");
   const child =
     wall === undefined
       ? launchBare(plan, python, folder)
@@ -133,7 +133,7 @@ function launch(plan: PlainPlan, folder: string): ChildProcess {
 }
 
 function launchBare(plan: PlainPlan, python: string, folder: string): ChildProcess {
-  const { interpreter, surroundings, workspace = join(folder, "workspace") } = plan;
+  const { interpreter, hostEnvironment, workspace = join(folder, "workspace") } = plan;
   const runner = [interpreter.executable, "-I", "-X", "utf8", "-c", BOOT, python];
   const keeper = [
     interpreter.executable,
@@ -143,7 +143,13 @@ function launchBare(plan: PlainPlan, python: string, folder: string): ChildProce
   ];
   const [program = "", ...rest] = HAS_KEEPER ? [...keeper, ...runner] : runner;
   return spawn(program, rest, {
-    env: environment(interpreter, join(python, "cellar_runner"), surroundings, folder, workspace),
+    env: environment(
+      interpreter,
+      join(python, "cellar_runner"),
+      hostEnvironment,
+      folder,
+      workspace,
+    ),
     cwd: workspace,
     stdio: ["pipe", "pipe", "pipe", ...(HAS_KEEPER ? (["pipe"] as const) : [])],
     windowsHide: true,
@@ -159,7 +165,7 @@ function linkOf({ stdin, stdout }: ChildProcess): Duplex {
 function environment(
   interpreter: Interpreter,
   runner: string,
-  { path }: Surroundings,
+  { path }: HostEnvironment,
   folder: string,
   workspace: string,
 ): Record<string, string> {

@@ -1,6 +1,6 @@
 import { closeSync, openSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import type { Surroundings } from "../../../config/environment.js";
+import type { HostEnvironment } from "../../../config/environment.js";
 import type { Settings } from "../../../config.js";
 import type { Mount } from "../../../isolation/bwrap.js";
 import type { Interpreter } from "../../../isolation/interpreter.js";
@@ -22,7 +22,7 @@ export interface SingleProcessPlan {
   readonly settings: Settings;
   readonly mounts: readonly Mount[];
   readonly workspace: string | undefined;
-  readonly surroundings: Surroundings;
+  readonly hostEnvironment: HostEnvironment;
   /** What must not be left behind when the process ends. */
   readonly folders: Set<Disposable>;
 }
@@ -31,11 +31,11 @@ export interface SingleProcessPlan {
 export async function startLone(
   plan: SingleProcessPlan,
 ): Promise<{ session: Session; pid: number; interpreter: Interpreter }> {
-  const { settings, surroundings, folders } = plan;
-  requireOwnFiles(surroundings.packageRoot, "native");
-  const bwrap = locateBwrap(surroundings.path);
+  const { settings, hostEnvironment, folders } = plan;
+  requireOwnFiles(hostEnvironment.packageRoot, "native");
+  const bwrap = locateBwrap(hostEnvironment.path);
   if (bwrap === undefined) throw unavailable("bubblewrap is not installed", "bwrap-missing");
-  const interpreter = await findInterpreter(settings, surroundings);
+  const interpreter = await findInterpreter(settings, hostEnvironment);
   const isRoot = process.getuid?.() === 0;
   const identity = isRoot ? sandboxIdentity() : undefined;
   if (isRoot && identity === undefined) {
@@ -43,7 +43,7 @@ export async function startLone(
   }
   const sharesNetwork = settings.network === "host";
   const etc = sharesNetwork ? hostNames() : undefined;
-  const folder = new RunFolder(surroundings.temporary, identity, etc);
+  const folder = new RunFolder(hostEnvironment.temporary, identity, etc);
   folders.add(folder);
   const exchange = openExchange(folder);
   const tidy = () => {
@@ -55,7 +55,7 @@ export async function startLone(
     const { mounts, workspace } = plan;
     const wall = { bwrap, folder, identity, mounts, sharesNetwork, workspace, exchange };
     const limits = wireLimits(settings.limits);
-    const { session, pid } = await startPlain({ interpreter, surroundings, limits, wall });
+    const { session, pid } = await startPlain({ interpreter, hostEnvironment, limits, wall });
     session.gone.then(tidy);
     return { session, pid, interpreter };
   } catch (error) {
@@ -76,8 +76,8 @@ export async function probeLone(plan: SingleProcessPlan): Promise<IsolationRepor
         missing: "a session with the host's process numbers has no cgroup",
         remedy: remedyFor("cgroups"),
       },
-      temporary: plan.surroundings.temporary,
-      environmentNames: plan.surroundings.environmentNames,
+      temporary: plan.hostEnvironment.temporary,
+      environmentNames: plan.hostEnvironment.environmentNames,
     });
     return assess(facts);
   } finally {

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { keepingAlive } from "../../../concurrency/keep-alive.js";
-import type { Surroundings } from "../../../config/environment.js";
+import type { HostEnvironment } from "../../../config/environment.js";
 import type { Settings } from "../../../config.js";
 import type { Mount } from "../../../isolation/bwrap.js";
 import type { Interpreter } from "../../../isolation/interpreter.js";
@@ -41,7 +41,7 @@ export interface ZygoteHostOptions {
   readonly mounts: readonly Mount[];
   /** The folder of the rooms that sessions may be given. */
   readonly rooms?: string | undefined;
-  readonly surroundings: Surroundings;
+  readonly hostEnvironment: HostEnvironment;
   /** What must not be left behind when the process ends. */
   readonly folders: Set<Disposable>;
 }
@@ -181,7 +181,7 @@ export class ZygoteHost {
     if (now < generation.checkAfter) return false;
     generation.checkAfter = now + STAMP_MS;
     const { interpreter, stamp } = generation;
-    return stamp !== environmentStamp(interpreter, this.#options.surroundings);
+    return stamp !== environmentStamp(interpreter, this.#options.hostEnvironment);
   }
 
   /** Drains: no new sessions, and the end when the last one is closed. */
@@ -202,12 +202,12 @@ export class ZygoteHost {
   }
 
   async #start(): Promise<Generation> {
-    const { settings, mounts, rooms, surroundings, folders } = this.#options;
-    requireOwnFiles(surroundings.packageRoot, "native");
-    const bwrap = locateBwrap(surroundings.path);
+    const { settings, mounts, rooms, hostEnvironment, folders } = this.#options;
+    requireOwnFiles(hostEnvironment.packageRoot, "native");
+    const bwrap = locateBwrap(hostEnvironment.path);
     if (bwrap === undefined) throw unavailable("bubblewrap is not installed", "bwrap-missing");
     const stores = rooms === undefined ? [] : [rooms];
-    const interpreter = await findInterpreter(settings, surroundings, stores);
+    const interpreter = await findInterpreter(settings, hostEnvironment, stores);
     const isRoot = process.getuid?.() === 0;
     const identity = isRoot ? sandboxIdentity() : undefined;
     if (isRoot && identity === undefined) {
@@ -216,7 +216,7 @@ export class ZygoteHost {
     const owner = identity ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
     const sharesNetwork = settings.network === "host";
     const etc = sharesNetwork ? hostNames() : undefined;
-    const folder = new RunFolder(surroundings.temporary, identity, etc);
+    const folder = new RunFolder(hostEnvironment.temporary, identity, etc);
     folders.add(folder);
     const undo = [
       () => {
@@ -231,7 +231,7 @@ export class ZygoteHost {
     try {
       const listener = await Listener.open(folder.sockets, identity);
       undo.push(() => listener[Symbol.asyncDispose]());
-      const runner = join(surroundings.packageRoot, "python", "cellar_runner");
+      const runner = join(hostEnvironment.packageRoot, "python", "cellar_runner");
       const place = placeOf(rooms);
       const { wall, cgroups, group } = await raiseGroupedWall(
         {
@@ -246,7 +246,7 @@ export class ZygoteHost {
           identityCount: identity === undefined || mounts.length > 0 ? 1 : identityCount(identity),
           sharesNetwork,
         },
-        { owner, path: surroundings.path, userManager: surroundings.userManager },
+        { owner, path: hostEnvironment.path, userManager: hostEnvironment.userManager },
       );
       if (cgroups.version !== undefined) undo.push(() => cgroups.dispose());
       const preload = preloadNames(settings.preload);
@@ -260,8 +260,8 @@ export class ZygoteHost {
         session: probed,
         zygotePid: zygote.pid ?? 0,
         cgroups,
-        temporary: surroundings.temporary,
-        environmentNames: surroundings.environmentNames,
+        temporary: hostEnvironment.temporary,
+        environmentNames: hostEnvironment.environmentNames,
       });
       probed.close();
       const isolation = assess(facts);
@@ -281,7 +281,7 @@ export class ZygoteHost {
         isWanted: poolSize > 0,
       });
       pool.fill();
-      const { temporary } = surroundings;
+      const { temporary } = hostEnvironment;
       const descriptorSender = new DescriptorSender(interpreter.executable, runner, wall.hatch);
       const templates = new Templates({
         zygote,
@@ -298,7 +298,7 @@ export class ZygoteHost {
         isolation,
         interpreter,
         info,
-        stamp: environmentStamp(interpreter, surroundings),
+        stamp: environmentStamp(interpreter, hostEnvironment),
         place,
         made: 0,
         checkAfter: 0,
@@ -332,7 +332,7 @@ function describe(isolation: IsolationReport, interpreter: Interpreter): Sandbox
 }
 
 /** Changes whenever a package is added to or taken from the environment, or one is made. */
-function environmentStamp({ site }: Interpreter, { environment }: Surroundings): string {
+function environmentStamp({ site }: Interpreter, { environment }: HostEnvironment): string {
   const changes = [site, join(environment, "pyvenv.cfg")].map(
     (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? "",
   );
