@@ -19,7 +19,6 @@ export const VENDORED = [
   "@opentelemetry/resources",
   "@opentelemetry/sdk-trace-base",
   "htmlparser2",
-  "ignore",
 ];
 
 /** What dist/protocol/daemon-contract.js has of a package. */

@@ -98,7 +98,7 @@ export async function textsOfFolder(
 function isLeftOut(chain: readonly RulesAt[], path: string, isFolder: boolean): boolean {
   for (const { folder, rules } of chain.toReversed()) {
     const seen = folder === "" ? path : path.slice(folder.length + 1);
-    const said = rules.leavesOut(seen, isFolder);
+    const said = rules.ignores(seen, isFolder);
     if (said !== undefined) return said;
   }
   return false;

@@ -1,5 +1,7 @@
-/** What these hold is not shown to readers. */
-const UNSEEN = new Set(["script", "style", "template", "noscript", "svg", "math", "iframe"]);
+import { Tokenizer } from "htmlparser2";
+
+/** Elements whose content readers do not see. */
+const HIDDEN = new Set(["script", "style", "template", "noscript", "svg", "math", "iframe"]);
 const PARAGRAPHS = new Set(
   "p div section article main header footer aside nav table ul ol dl pre blockquote figure form fieldset details title body hr".split(
     " ",
@@ -8,62 +10,68 @@ const PARAGRAPHS = new Set(
 const LINES = new Set("br li tr dt dd option figcaption summary caption legend address".split(" "));
 const HEADING = /^h[1-6]$/;
 
-const ENTITY = /&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([a-zA-Z]{2,8}));/g;
-const ENTITIES: Readonly<Record<string, string>> = {
-  ...{ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " ", shy: "", ensp: " ", emsp: " " },
-  ...{ ndash: "–", mdash: "—", hellip: "…", bull: "•", middot: "·", laquo: "«", raquo: "»" },
-  ...{ lsquo: "‘", rsquo: "’", sbquo: "‚", ldquo: "“", rdquo: "”", bdquo: "„", prime: "′" },
-  ...{ copy: "©", reg: "®", trade: "™", deg: "°", sect: "§", para: "¶", euro: "€", pound: "£" },
-  ...{ times: "×", divide: "÷", plusmn: "±", minus: "−", le: "≤", ge: "≥", ne: "≠", micro: "µ" },
-  ...{ larr: "←", rarr: "→", uarr: "↑", darr: "↓", infin: "∞", check: "✓", cent: "¢", yen: "¥" },
-  ...{ auml: "ä", ouml: "ö", uuml: "ü", Auml: "Ä", Ouml: "Ö", Uuml: "Ü", szlig: "ß" },
-  ...{ aacute: "á", eacute: "é", iacute: "í", oacute: "ó", uacute: "ú", Eacute: "É" },
-  ...{ agrave: "à", egrave: "è", igrave: "ì", ograve: "ò", ugrave: "ù", ccedil: "ç" },
-  ...{ acirc: "â", ecirc: "ê", icirc: "î", ocirc: "ô", ucirc: "û", ntilde: "ñ", oslash: "ø" },
-  ...{ aring: "å", aelig: "æ", oelig: "œ", Aring: "Å", Oslash: "Ø", AElig: "Æ", Ccedil: "Ç" },
-};
-
-/** A web page as its reader sees it: headings as in Markdown, no scripts, no markup. */
+/**
+ * A web page as its reader sees it: headings as in Markdown, no scripts, no markup. It takes tags as they come
+ * and builds no tree: htmlparser2's `Parser` needs time with the square of a page's nesting.
+ */
 export function textOfHtml(html: string): string {
   const lines = new Lines();
-  // A bracket before anything else is text.
-  const markup = /<(?:[!?]|(\/?)([a-zA-Z][^\s/>]*))/g;
-  let at = 0;
-  while (at < html.length) {
-    markup.lastIndex = at;
-    const tag = markup.exec(html);
-    lines.say(entitiesIn(html.slice(at, tag?.index)));
-    if (tag === null) break;
-    at = tag.index;
-    const name = tag[2]?.toLowerCase();
-    if (html.startsWith("<!--", at)) {
-      at = behind(html, "-->", at + 4);
-    } else if (name === undefined) {
-      at = behind(html, ">", at);
-    } else {
-      at = tagEnd(html, markup.lastIndex);
-      if (tag[1] === "" && UNSEEN.has(name)) at = closing(html, name, at);
-      else lines.heed(name, tag[1] === "/");
-    }
-  }
-  return lines.text();
+  let hidden: string | undefined;
+  const ignore = () => {};
+  const tokenizer = new Tokenizer(
+    {},
+    {
+      ontext(start, end) {
+        if (hidden === undefined) lines.text(html.slice(start, end));
+      },
+      ontextentity(codePoint) {
+        if (hidden === undefined) lines.text(String.fromCodePoint(codePoint));
+      },
+      onopentagname(start, end) {
+        if (hidden !== undefined) return;
+        const name = html.slice(start, end).toLowerCase();
+        if (HIDDEN.has(name)) hidden = name;
+        else lines.tag(name, false);
+      },
+      onclosetag(start, end) {
+        const name = html.slice(start, end).toLowerCase();
+        if (hidden === undefined) lines.tag(name, true);
+        else if (hidden === name) hidden = undefined;
+      },
+      onattribdata: ignore,
+      onattribentity: ignore,
+      onattribend: ignore,
+      onattribname: ignore,
+      oncdata: ignore,
+      oncomment: ignore,
+      ondeclaration: ignore,
+      onend: ignore,
+      onopentagend: ignore,
+      onprocessinginstruction: ignore,
+      onselfclosingtag: ignore,
+    },
+  );
+  tokenizer.write(html);
+  tokenizer.end();
+  return lines.toString();
 }
 
-/** The text that comes of it, with as many breaks as its parts ask for. */
+/** Collects text, with as many line breaks as the elements around it ask for. */
 class Lines {
   readonly #parts: string[] = [];
   #breaks = 0;
   #hasSpace = false;
   #preformatted = 0;
-  /** A mark such as that of a list stands at the beginning of the line, and its text must follow. */
+  /** A list mark or the like begins the line, and its text must follow. */
   #isMarked = false;
 
-  say(text: string): void {
+  text(given: string): void {
+    const text = given.replace(/\u00ad/g, "");
     if (this.#preformatted > 0) {
       this.#put(text);
       return;
     }
-    const words = text.replace(/[ \t\r\n\f]+/g, " ");
+    const words = text.replace(/[ \t\r\n\f\u00a0\u2002\u2003]+/g, " ");
     if (words === "") return;
     if (words.startsWith(" ")) this.#hasSpace = true;
     const shown = words.trim();
@@ -72,7 +80,7 @@ class Lines {
     this.#hasSpace = words.endsWith(" ");
   }
 
-  heed(name: string, isEnd: boolean): void {
+  tag(name: string, isEnd: boolean): void {
     if (HEADING.test(name)) {
       this.#break(2);
       if (!isEnd) this.#mark(`${"#".repeat(Number(name[1]))} `);
@@ -87,7 +95,7 @@ class Lines {
     }
   }
 
-  text(): string {
+  toString(): string {
     const lines = this.#parts.join("").split("\n");
     const text = lines.map((line) => line.trimEnd()).join("\n");
     return text === "" ? "" : `${text}\n`;
@@ -114,38 +122,4 @@ class Lines {
     this.#hasSpace = false;
     this.#isMarked = false;
   }
-}
-
-/** Behind the bracket that closes a tag; those within quotes do not. */
-function tagEnd(html: string, from: number): number {
-  let at = from;
-  while (at < html.length) {
-    const character = html[at];
-    at += 1;
-    if (character === ">") return at;
-    if ((character === '"' || character === "'") && html[at - 2] === "=") {
-      at = behind(html, character, at);
-    }
-  }
-  return at;
-}
-
-function closing(html: string, name: string, from: number): number {
-  const end = new RegExp(`</${name}[\\s/>]`, "gi");
-  end.lastIndex = from;
-  return end.test(html) ? behind(html, ">", end.lastIndex - 1) : html.length;
-}
-
-function behind(html: string, mark: string, from: number): number {
-  const at = html.indexOf(mark, from);
-  return at < 0 ? html.length : at + mark.length;
-}
-
-function entitiesIn(text: string): string {
-  return text.replace(ENTITY, (found, decimal?: string, hex?: string, name?: string) => {
-    if (name !== undefined) return Object.hasOwn(ENTITIES, name) ? (ENTITIES[name] ?? "") : found;
-    const code = Number.parseInt(decimal ?? hex ?? "", decimal === undefined ? 16 : 10);
-    const isText = code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff);
-    return isText ? String.fromCodePoint(code) : "\ufffd";
-  });
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { IgnoreRules } from "./ignore-rules.js";
 
 const said = (rules: string, path: string, isFolder = false) =>
-  new IgnoreRules(rules).leavesOut(path, isFolder);
+  new IgnoreRules(rules).ignores(path, isFolder);
 
 describe("IgnoreRules", () => {
   it.each([

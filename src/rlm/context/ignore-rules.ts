@@ -1,17 +1,19 @@
-/** Longer ones are no patterns that somebody wrote. */
+import { matchesGlob } from "../../config/glob.js";
+
+/** Longer lines are ignored. */
 const LONGEST_LINE = 4096;
 
-/** One sign of a name's pattern; a star stands for any number of signs. */
+/** One character of a name's pattern, or a star for any number of them. */
 type Sign = "*" | ((character: string) => boolean);
 
 interface Rule {
-  /** The names on the way, each as a pattern; a double star stands for any number of names. */
+  /** A pattern for each name of a path, or a double star for any number of names. */
   readonly names: readonly (readonly Sign[] | "**")[];
   readonly isForFolders: boolean;
-  readonly isTaken: boolean;
+  readonly isNegated: boolean;
 }
 
-/** What a `.gitignore` says of the files beside and below it. */
+/** The rules of a `.gitignore` for the files beside and below it. */
 export class IgnoreRules {
   readonly #rules: readonly Rule[];
 
@@ -19,26 +21,30 @@ export class IgnoreRules {
     this.#rules = text.split(/\r?\n/).flatMap((line) => ruleOf(line) ?? []);
   }
 
-  /** Whether a path, seen from its folder, is left out; undefined where it says nothing. */
-  leavesOut(path: string, isFolder: boolean): boolean | undefined {
+  /** Whether a path relative to its folder is ignored; undefined where no rule matches. */
+  ignores(path: string, isFolder: boolean): boolean | undefined {
     const names = path.split("/");
     const rule = this.#rules.findLast(
       (each) =>
-        (isFolder || !each.isForFolders) &&
-        matches(each.names, names, (pattern, name) =>
-          matches(pattern, [...name], (sign, character) => sign(character)),
-        ),
+        (isFolder || !each.isForFolders) && matchesGlob(each.names, names, isStar, fitsName),
     );
-    return rule === undefined ? undefined : !rule.isTaken;
+    return rule === undefined ? undefined : !rule.isNegated;
   }
+}
+
+const isStar = (part: unknown) => part === "*" || part === "**";
+
+function fitsName(pattern: readonly Sign[] | "**", name: string): boolean {
+  if (pattern === "**") return true;
+  return matchesGlob(pattern, [...name], isStar, (sign, found) => sign === "*" || sign(found));
 }
 
 function ruleOf(line: string): Rule | undefined {
   if (line.length > LONGEST_LINE) return undefined;
   const written = line.replace(/(?<!\\) +$/, "");
   if (written === "" || written.startsWith("#")) return undefined;
-  const isTaken = written.startsWith("!");
-  const pattern = isTaken ? written.slice(1) : written;
+  const isNegated = written.startsWith("!");
+  const pattern = isNegated ? written.slice(1) : written;
   const isForFolders = pattern.endsWith("/");
   const path = pattern.replace(/^\/+|\/+$/g, "");
   if (path === "") return undefined;
@@ -52,7 +58,7 @@ function ruleOf(line: string): Rule | undefined {
       ...(names.at(-1) === "**" ? [["*" as const]] : []),
     ],
     isForFolders,
-    isTaken,
+    isNegated,
   };
 }
 
@@ -76,7 +82,7 @@ function signsOf(pattern: string): Sign[] {
   return signs;
 }
 
-/** What stands in square brackets: characters and ranges, or none of them. */
+/** The inside of square brackets: characters and ranges, or their negation. */
 function oneOf(members: readonly string[]): (character: string) => boolean {
   const isOther = members[0] === "!" || members[0] === "^";
   const listed = isOther ? members.slice(1) : members;
@@ -89,32 +95,4 @@ function oneOf(members: readonly string[]): (character: string) => boolean {
   }
   return (character) =>
     ranges.some(([first, last]) => first <= character && character <= last) !== isOther;
-}
-
-/** Goes back to the last star alone, so that no pattern can take long. */
-function matches<P, T>(
-  pattern: readonly (P | "*" | "**")[],
-  items: readonly T[],
-  fits: (part: P, item: T) => boolean,
-): boolean {
-  let [part, item, star, resumed] = [0, 0, -1, 0];
-  const isStar = (one: P | "*" | "**" | undefined): one is "*" | "**" =>
-    one === "*" || one === "**";
-  while (item < items.length) {
-    const wanted = pattern[part];
-    if (isStar(wanted)) {
-      star = part;
-      resumed = item;
-      part += 1;
-    } else if (wanted !== undefined && fits(wanted, items[item] as T)) {
-      part += 1;
-      item += 1;
-    } else if (star >= 0) {
-      resumed += 1;
-      part = star + 1;
-      item = resumed;
-    } else return false;
-  }
-  while (isStar(pattern[part])) part += 1;
-  return part === pattern.length;
 }
