@@ -129,7 +129,7 @@ describe("an agent's REPL", () => {
     const shy = await start({ context: "text", requireExplorationBeforeFinal: true });
     const early = await shy.turn("FINAL('guess')");
     expect(early.final).toBeUndefined();
-    expect(early.observation).toContain("FINAL was not accepted: look at the context");
+    expect(early.observation).toContain("FINAL was not accepted: explore the context");
     await shy.turn("peek(4)");
     expect((await shy.turn("FINAL('read')")).final?.value).toBe("read");
   });
@@ -175,7 +175,7 @@ describe("an agent's REPL", () => {
     expect(turn.calls.map(({ id }) => id)).toEqual(["P1", "G2"]);
     expect(await other.restore({ ...record, variables: { grep: 1 } })).toEqual(["grep"]);
     await expect(other.restore({ version: 99 })).rejects.toThrow(/version 99/);
-    await expect(other.restore({})).rejects.toThrow(/no checkpoint/);
+    await expect(other.restore({})).rejects.toThrow(/not a checkpoint/);
   });
 
   it("tells answers that were written before any output was seen", async () => {

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { CodeExecution, REPLConfig, SandboxInfo } from "../backends/backend.js";
 import type { FileContent } from "../backends/files/file-content.js";
@@ -18,11 +17,11 @@ import { Renderer } from "./observation/toon.js";
 import { type AgentOptions, type AgentPlan, planAgent } from "./options.js";
 import {
   type AgentRecord,
-  catchUp,
   findingsIn,
   MOST_FINDINGS,
   packVariables,
   readRecord,
+  restoreCounters,
   unpackVariables,
 } from "./record.js";
 import { redactCalls, redactFindings, redactVariables } from "./redaction/redact-report.js";
@@ -33,7 +32,7 @@ import { AgentSession } from "./session.js";
 import { describeState } from "./state.js";
 
 export interface AgentReplOptions extends AgentOptions {
-  /** A text, a value, or `{ file }`: what the agent is to look through. */
+  /** What the agent explores: a text, a value, or `{ file }`. */
   readonly context?: unknown;
   /** Settings of the sandbox. */
   readonly config?: REPLConfig | undefined;
@@ -42,7 +41,7 @@ export interface AgentReplOptions extends AgentOptions {
 export interface TurnOptions {
   readonly timeout?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** What the model wrote around its code: results that it names count as looked into. */
+  /** What the model wrote around its code: results that it names count as used. */
   readonly text?: string | undefined;
   /** The code comes from the same response as the turn before: its author saw no output between them. */
   readonly continues?: boolean | undefined;
@@ -56,7 +55,7 @@ export interface AgentTurn {
   /** The answer with which the task ends. */
   readonly final: FinalAnswer | undefined;
   readonly spilled: Spilled | undefined;
-  /** Secrets that were taken out, by category. */
+  /** Secrets that were redacted, by category. */
   readonly redacted: SecretCounts;
   readonly calls: readonly AgentCall[];
   readonly findings: readonly Finding[];
@@ -64,7 +63,7 @@ export interface AgentTurn {
   readonly isLiteralAnswer: boolean;
 }
 
-/** A Python in which an agent explores a context that the model never sees as a whole. */
+/** A Python session in which an agent explores a context too large for its model. */
 export class AgentRepl implements AsyncDisposable {
   readonly #plan: AgentPlan;
   readonly #context: unknown;
@@ -76,9 +75,9 @@ export class AgentRepl implements AsyncDisposable {
   #exploration = new ExplorationLog();
   #findings: Finding[] = [];
   #turn = 0;
-  /** Names that are no news to the model. */
-  #given: Set<string> = new Set();
-  /** What the model has not been told yet. */
+  /** Variables of `prepare()`, which `state()` does not list. */
+  #prepared: Set<string> = new Set();
+  /** What the next state reports once. */
   #notice: string | undefined;
   #ending: Promise<void> | undefined;
 
@@ -123,7 +122,7 @@ export class AgentRepl implements AsyncDisposable {
     return this.#session.sandbox.info;
   }
 
-  /** Where outputs lie that were too long to be shown. */
+  /** The folder with outputs that were too long to show. */
   get spillFolder(): string {
     return this.#spill.folder;
   }
@@ -136,26 +135,26 @@ export class AgentRepl implements AsyncDisposable {
     return this.#exploration;
   }
 
-  /** Runs a cell that is no turn, such as one that defines what all turns find. */
+  /** Runs a cell that does not count as a turn, for example to define helpers. */
   prepare(code: string): Promise<void> {
     return this.#task(async () => {
       const { sandbox } = this.#session;
       const own = this.#turn === 0 ? [] : await this.#ownVariables();
       const { error } = await sandbox.execute(code);
       if (error !== null) {
-        throw new CellarError("INVALID_INPUT", `the session cannot be prepared: ${error.message}`);
+        throw new CellarError("INVALID_INPUT", `prepare() failed: ${error.message}`);
       }
-      this.#given = new Set((await sandbox.variables()).map(({ name }) => name));
-      for (const name of ["context", ...own.map((one) => one.name)]) this.#given.delete(name);
+      this.#prepared = new Set((await sandbox.variables()).map(({ name }) => name));
+      for (const name of ["context", ...own.map((one) => one.name)]) this.#prepared.delete(name);
     });
   }
 
-  /** The value of a variable; undefined where there is none. */
+  /** The value of a variable, or undefined. */
   variable(name: string): Promise<unknown> {
     return this.#task(() => this.#session.sandbox.getVariable(name));
   }
 
-  /** Puts a file into the session's /workspace, as `putFile` of a sandbox does. */
+  /** Copies a file into the session's /workspace, as `putFile` of a sandbox does. */
   putFile(path: string, content: FileContent, options?: FileOptions): Promise<void> {
     return this.#session.sandbox.putFile(path, content, options);
   }
@@ -168,7 +167,7 @@ export class AgentRepl implements AsyncDisposable {
     return this.#session.sandbox.listFiles(options);
   }
 
-  /** Runs a cell; what came of it as the model is to see it. */
+  /** Runs a cell. */
   turn(code: string, options: TurnOptions = {}): Promise<AgentTurn> {
     const { text = "", ...limits } = options ?? {};
     return this.#task(async () => {
@@ -189,7 +188,7 @@ export class AgentRepl implements AsyncDisposable {
     const { stdout, stderr } = execution.omitted;
     const observed = await this.#spill.observe(number, output, signal, stdout + stderr);
     const { text, spilled, redacted } = observed;
-    const lacking = spilled === undefined ? undefined : await this.#share(spilled);
+    const missing = spilled === undefined ? undefined : await this.#share(spilled);
     const { calls = [], omitted = 0, findings = [] } = execution.agent ?? {};
     const shown = await redactCalls(calls, (one) => this.#spill.redact(one));
     this.#exploration.add(number, shown, omitted);
@@ -197,13 +196,17 @@ export class AgentRepl implements AsyncDisposable {
     this.#research.found(findings);
     this.#relate();
     this.#findings = [...this.#findings, ...findings].slice(0, MOST_FINDINGS);
-    if (!execution.state.survived) await this.#catchUp();
-    const told = [...(lacking === undefined ? [] : [`[${lacking}]`]), ...remarks(execution)];
+    if (!execution.state.survived) {
+      const { numbers } = this.#research;
+      // If the session is lost again, its next turn says so.
+      await restoreCounters(this.#session.sandbox, numbers, this.#findings).catch(() => {});
+    }
+    const notes = [...(missing === undefined ? [] : [`[${missing}]`]), ...remarks(execution)];
     const answer = answerOf(execution.agent);
     if (answer !== undefined) this.#exploration.answer ??= answer.text;
     return {
       number,
-      observation: [text, await this.#spill.redact(told.join("\n"))]
+      observation: [text, await this.#spill.redact(notes.join("\n"))]
         .filter((part) => part !== "")
         .join("\n"),
       execution,
@@ -216,7 +219,7 @@ export class AgentRepl implements AsyncDisposable {
     };
   }
 
-  /** Likeness is looked for while the model thinks; the next state waits for it. */
+  /** Runs while the model thinks; the next state waits for it. */
   #relate(): void {
     const research = this.#research;
     research.relate().then(
@@ -227,26 +230,17 @@ export class AgentRepl implements AsyncDisposable {
     );
   }
 
-  /** Puts a spilled output where the session can read it; says what it cannot read. */
+  /** Makes a spilled output readable in the session; returns what is missing. */
   async #share({ path, removed }: Spilled): Promise<string | undefined> {
     for (const name of removed) await this.#session.withdraw(name);
     return path === undefined ? undefined : await this.#deliver(basename(path));
   }
 
   #deliver(name: string): Promise<string | undefined> {
-    const file = join(this.#spill.folder, name);
-    return this.#session.deliver(name, file, () => readFile(file, "utf8"));
+    return this.#session.deliver(name, join(this.#spill.folder, name));
   }
 
-  async #catchUp(): Promise<void> {
-    try {
-      await catchUp(this.#session.sandbox, this.#research.numbers, this.#findings);
-    } catch {
-      // A session that is lost once more tells so with its next turn.
-    }
-  }
-
-  /** The block for the prompt: what there is, what was found, and what was looked at. */
+  /** A block for the prompt: context, variables, findings, and the map of calls. */
   state(): Promise<string> {
     return this.#task(async () => {
       const related = await this.#research.relate();
@@ -265,10 +259,10 @@ export class AgentRepl implements AsyncDisposable {
 
   async #ownVariables() {
     const all = await this.#session.sandbox.variables();
-    return all.filter(({ name }) => !this.#given.has(name));
+    return all.filter(({ name }) => !this.#prepared.has(name));
   }
 
-  /** All of it that JSON can say; the context is not in it. */
+  /** Everything that JSON can express, without the context. */
   checkpoint(): Promise<AgentRecord> {
     return this.#task(async () => ({
       version: 1 as const,
@@ -281,13 +275,13 @@ export class AgentRepl implements AsyncDisposable {
     }));
   }
 
-  /** Goes on from a checkpoint in a new session; gives the names that were not taken. */
+  /** Continues from a checkpoint in a new session; returns the names that were refused. */
   async restore(value: unknown): Promise<readonly string[]> {
     const record = readRecord(value);
     return await this.#task(async () => {
       const research = ResearchContext.fromJSON(record.research, researchOf(this.#plan));
       const exploration = ExplorationLog.fromJSON(record.exploration);
-      const refused = await this.#renew(async ({ sandbox }) => {
+      const refused = await this.#replaceSession(async ({ sandbox }) => {
         const names = await unpackVariables(sandbox, record);
         this.#spill.restore(record.spill);
         return names;
@@ -301,13 +295,15 @@ export class AgentRepl implements AsyncDisposable {
     });
   }
 
-  /** A new session with the same context; nothing of before is known. */
+  /** Starts a new session with the same context. */
   reset(): Promise<void> {
-    return this.#task(() => this.#renew(async () => this.#spill.restore({ summary: null })));
+    return this.#task(() =>
+      this.#replaceSession(async () => this.#spill.restore({ summary: null })),
+    );
   }
 
-  /** The session of before stays until its successor is ready. */
-  async #renew<T>(prepare: (session: AgentSession) => Promise<T>): Promise<T> {
+  /** The old session stays until the new one is ready. */
+  async #replaceSession<T>(prepare: (session: AgentSession) => Promise<T>): Promise<T> {
     const session = await AgentSession.open(this.#plan.config, this.#context);
     let prepared: T;
     try {
@@ -316,13 +312,13 @@ export class AgentRepl implements AsyncDisposable {
       await session[Symbol.asyncDispose]();
       throw error;
     }
-    const former = this.#session;
+    const previous = this.#session;
     this.#session = session;
     this.#research = new ResearchContext(researchOf(this.#plan));
     this.#exploration = new ExplorationLog();
     this.#findings = [];
     this.#notice = undefined;
-    await former[Symbol.asyncDispose]();
+    await previous[Symbol.asyncDispose]();
     return prepared;
   }
 
@@ -330,7 +326,7 @@ export class AgentRepl implements AsyncDisposable {
     return this.#session.sandbox.cancel();
   }
 
-  /** The files of long outputs stay; they are yours. */
+  /** The files of long outputs stay. */
   close(): Promise<void> {
     this.#ending ??= this.#end();
     return this.#ending;
@@ -347,7 +343,7 @@ export class AgentRepl implements AsyncDisposable {
   }
 
   #task<T>(work: () => Promise<T>): Promise<T> {
-    // What still waits when it is closed does not begin any more.
+    // Tasks that are still waiting when the REPL is closed do not start.
     const attempt = async () => {
       if (this.#ending === undefined) return await work();
       throw new CellarError("SESSION_CLOSED", "the agent's REPL was closed");

@@ -9,18 +9,18 @@ import type { SummaryWorker } from "./observation/summary.js";
 import type { RedactionOptions } from "./redaction/redactor.js";
 import type { Embedder } from "./research/embedder.js";
 
-/** Reading a document takes longer than a question in general. */
+/** With a context, turns take longer. */
 const DOCUMENT_TIMEOUT_MS = 600_000;
 const GENERAL_TIMEOUT_MS = 120_000;
 
-/** What a turn may print until even the file of it is cut. */
+/** Longer outputs are cut even in their file. */
 const LONGEST_OUTPUT = 10_000_000;
 
 const optionsSchema = z.strictObject({
   ...agentSettingsSchema.shape,
-  /** Longer outputs are put into a file. */
+  /** Longer outputs go to a file. */
   outputCap: z.int().min(200).max(1_000_000).default(8192),
-  /** Characters that an observation of such an output has at most. */
+  /** Characters shown of such an output. */
   maxOutputPreview: z.int().min(960).max(100_000).default(1500),
   spillDir: z.string().min(1).optional(),
   session: z.string().min(1).max(100).optional(),
@@ -30,13 +30,13 @@ const optionsSchema = z.strictObject({
 
 const OWN_NAMES = ["context", "config", "summarise", "redact", "embedder"];
 
-/** Settings of an agent's REPL beside those of its sandbox; everything has a default. */
+/** Settings of an agent's REPL besides those of its sandbox. */
 export interface AgentOptions extends z.input<typeof optionsSchema> {
-  /** Brings the summary of long outputs up to date; without it their beginning and end are shown. */
+  /** Updates the summary of long outputs; without it, their beginning and end are shown. */
   readonly summarise?: SummaryWorker | undefined;
-  /** False: secrets are shown as they are. */
+  /** False: secrets are not redacted. */
   readonly redact?: boolean | RedactionOptions | undefined;
-  /** What finds results about the same subject. Default: a lexical one that needs no network. */
+  /** Finds results about the same subject. Default: `LexicalEmbedder`. */
   readonly embedder?: Embedder | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface AgentPlan extends z.output<typeof optionsSchema> {
   readonly embedder: Embedder | undefined;
 }
 
-/** The whole plan of an agent's REPL: its own settings, and those of its sandbox. */
+/** The settings of the REPL and of its sandbox, checked and with defaults. */
 export function planAgent(
   { summarise, redact = true, embedder, ...settings }: AgentOptions,
   config: REPLConfig,
@@ -74,7 +74,7 @@ export function planAgent(
     redact,
     embedder,
     config: {
-      ...unsettled({
+      ...unlessSet({
         policy: "ast",
         sanitise: true,
         timeout: hasContext ? DOCUMENT_TIMEOUT_MS : GENERAL_TIMEOUT_MS,
@@ -86,19 +86,19 @@ export function planAgent(
   };
 }
 
-/** Another default for the policy than an agent's own. */
+/** A config with another default for the policy. */
 export function withPolicy(policy: "off" | "ast" | "restricted", config: REPLConfig): REPLConfig {
   requireOptions("config", config);
-  return { ...unsettled({ policy }), ...given(config) };
+  return { ...unlessSet({ policy }), ...given(config) };
 }
 
-/** Who gives undefined wants the default. */
+/** Without options that are undefined, which mean the default. */
 function given(config: REPLConfig): REPLConfig {
   return Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined));
 }
 
-/** An agent's own defaults, without those that a file or the environment has decided. */
-function unsettled(defaults: REPLConfig): REPLConfig {
-  const settled = settingLayers();
-  return Object.fromEntries(Object.entries(defaults).filter(([name]) => !(name in settled)));
+/** An agent's defaults, without those that a settings file or the environment sets. */
+function unlessSet(defaults: REPLConfig): REPLConfig {
+  const layers = settingLayers();
+  return Object.fromEntries(Object.entries(defaults).filter(([name]) => !(name in layers)));
 }

@@ -6,11 +6,11 @@ import { type Finding, findingSchema } from "../protocol/agent/messages.js";
 import { decodeValue, encodeValue, type Json, UnconvertedValue } from "../protocol/values.js";
 
 const VERSION = 1;
-/** Of variables: from here on a checkpoint is large, and from there on too large. */
+/** Variables above the first size cause a warning; above the second they are left out. */
 const LARGE_BYTES = 50 * 1024 * 1024;
 const LARGEST_BYTES = 100 * 1024 * 1024;
 export const MOST_FINDINGS = 500;
-/** A number that a cell made up must not use them all up. */
+/** A forged number must not use up all the others. */
 const HIGHEST_NUMBER = 1_000_000;
 
 const recordSchema = z.strictObject({
@@ -24,11 +24,11 @@ const recordSchema = z.strictObject({
   research: z.json(),
   exploration: z.json(),
   spill: z.json(),
-  /** Set where the variables take much room. */
+  /** Set if the variables are large. */
   warning: z.string().optional(),
 });
 
-/** An agent's REPL as JSON: what it found, what it looked at, and those variables that JSON can say. */
+/** An agent's REPL as JSON, with the variables that JSON can express. */
 export type AgentRecord = z.infer<typeof recordSchema>;
 
 export function readRecord(value: unknown): AgentRecord {
@@ -37,14 +37,14 @@ export function readRecord(value: unknown): AgentRecord {
   const { version } = (value ?? {}) as { version?: unknown };
   const message =
     typeof version === "number" && version > VERSION
-      ? `the checkpoint is of version ${version}, and this Cellar knows ${VERSION}`
-      : `this is no checkpoint of an agent: ${z.prettifyError(parsed.error)}`;
-  throw new CellarError("STATE_REFUSED", message, { remedy: "Give what checkpoint() gave." });
+      ? `the checkpoint has version ${version}, but this Cellar reads version ${VERSION}`
+      : `not a checkpoint of an agent: ${z.prettifyError(parsed.error)}`;
+  throw new CellarError("STATE_REFUSED", message, { remedy: "Pass what checkpoint() returned." });
 }
 
 type Variables = Pick<AgentRecord, "variables" | "skipped" | "agent" | "warning">;
 
-/** What of a session's variables can be written as JSON, and what cannot and why. */
+/** The variables that can be written as JSON, and the reasons why others cannot. */
 export async function packVariables(sandbox: AgentSandbox): Promise<Variables> {
   const variables: Record<string, Json> = {};
   const skipped: { name: string; type: string; reason: string }[] = [];
@@ -58,7 +58,7 @@ export async function packVariables(sandbox: AgentSandbox): Promise<Variables> {
     }
     const size = Buffer.byteLength(JSON.stringify(packed.value));
     if (bytes + size > LARGEST_BYTES) {
-      skipped.push({ name, type, reason: "there is no space for it in a checkpoint" });
+      skipped.push({ name, type, reason: "it exceeds the size limit of a checkpoint" });
       continue;
     }
     bytes += size;
@@ -80,9 +80,9 @@ async function pack(
 ): Promise<{ readonly value: Json } | { readonly reason: string }> {
   try {
     const value = await sandbox.getVariable(name);
-    const opaque = unconvertedIn(value);
-    if (opaque?.items !== undefined) return { reason: "it is too long for a checkpoint" };
-    if (opaque !== undefined) return { reason: `${opaque.type} has no form in JSON` };
+    const unconverted = unconvertedIn(value);
+    if (unconverted?.items !== undefined) return { reason: "it is too long for a checkpoint" };
+    if (unconverted !== undefined) return { reason: `JSON cannot express ${unconverted.type}` };
     return { value: encodeValue(value) };
   } catch (error) {
     if (isCellarError(error, "SESSION_CLOSED") || isCellarError(error, "SESSION_LOST")) throw error;
@@ -90,34 +90,31 @@ async function pack(
   }
 }
 
-/** A part of a value that only its session knows. */
+/** The first part of a value that did not cross the wire. */
 function unconvertedIn(value: unknown): UnconvertedValue | undefined {
   if (value instanceof UnconvertedValue) return value;
-  if (Array.isArray(value)) return firstOf(value);
-  if (value instanceof Map) return firstOf([...value.keys(), ...value.values()]);
-  if (value instanceof Set) return firstOf([...value]);
-  if (typeof value === "object" && value !== null && value.constructor === Object) {
-    return firstOf(Object.values(value));
-  }
-  return undefined;
-}
-
-function firstOf(values: readonly unknown[]): UnconvertedValue | undefined {
-  for (const value of values) {
-    const found = unconvertedIn(value);
+  for (const part of partsOf(value)) {
+    const found = unconvertedIn(part);
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
-/** Puts the variables of a record into a new session; gives the names that were refused. */
+function partsOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value) || value instanceof Set) return [...value];
+  if (value instanceof Map) return [...value.keys(), ...value.values()];
+  const isPlain = typeof value === "object" && value?.constructor === Object;
+  return isPlain ? Object.values(value) : [];
+}
+
+/** Sets the variables of a record in a new session; returns the names that were refused. */
 export async function unpackVariables(
   sandbox: AgentSandbox,
   { variables, agent }: AgentRecord,
 ): Promise<readonly string[]> {
   const refused: string[] = [];
   for (const [name, value] of Object.entries(variables)) {
-    // It would hide the function.
+    // A variable would hide the function.
     if (Object.hasOwn(AGENT_FUNCTIONS, name)) refused.push(name);
     else await sandbox.setVariable(name, decodeValue(value));
   }
@@ -125,7 +122,6 @@ export async function unpackVariables(
   return refused;
 }
 
-/** The findings in a record, as far as they are some. */
 export function findingsIn({ agent }: Pick<AgentRecord, "agent">): Finding[] {
   const state = decodeValue(agent);
   const findings = state instanceof Object && "findings" in state ? state.findings : [];
@@ -136,8 +132,8 @@ export function findingsIn({ agent }: Pick<AgentRecord, "agent">): Finding[] {
   });
 }
 
-/** After a loss, tells a session what was known: its calls must not get numbers that others have. */
-export async function catchUp(
+/** After a loss, restores findings and counters, so that no two calls get the same id. */
+export async function restoreCounters(
   sandbox: AgentSandbox,
   numbers: ReadonlyMap<string, number>,
   findings: readonly Finding[],
@@ -145,9 +141,5 @@ export async function catchUp(
   const state = await sandbox.getAgentState();
   if (typeof state !== "object" || state === null) return;
   const known = [...numbers].filter(([, number]) => number <= HIGHEST_NUMBER);
-  await sandbox.setAgentState({
-    ...state,
-    counters: Object.fromEntries(known),
-    findings,
-  });
+  await sandbox.setAgentState({ ...state, counters: Object.fromEntries(known), findings });
 }

@@ -1,73 +1,65 @@
-import { chown, copyFile, link, rm } from "node:fs/promises";
+import { chown, copyFile, link, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentSandbox, REPLConfig } from "../backends/backend.js";
-import {
-  type SessionDir,
-  SPILL_FOLDER,
-  sessionDirOwner,
-  sessionDirPath,
-} from "../backends/host/session-dir.js";
+import { SPILL_FOLDER, sessionDirOwner, sessionDirPath } from "../backends/host/session-dir.js";
 import { openSandbox } from "../backends/select.js";
 import { describeError } from "../errors.js";
 import { TemporarySessionDir } from "../notebook/run/temporary-dir.js";
 import { SPILL_MOUNT } from "./observation/spill.js";
 import { wholeCharacters } from "./observation/tokens.js";
 
-/** What a message can carry, as JSON. */
-const MOST_BYTES = 12_000_000;
-const LONGEST_GIVEN = 4_000_000;
+/** Bytes of JSON that fit into a message. */
+const MAX_MESSAGE = 12_000_000;
+const MAX_COPY = 4_000_000;
 const LONGEST_FAULT = 200;
 
-/** The sandbox of an agent, and the way in which spilled outputs come to it. */
+/** The sandbox of an agent, which can read spilled outputs. */
 export class AgentSession implements AsyncDisposable {
   readonly sandbox: AgentSandbox;
   /** Where cells find spilled outputs. */
   readonly spillPath: string;
-  readonly #room: TemporarySessionDir | undefined;
+  /** The folder that is mounted in the session; undefined where files are sent as messages. */
+  readonly #dir: TemporarySessionDir | undefined;
 
   private constructor(
     sandbox: AgentSandbox,
-    room: TemporarySessionDir | undefined,
+    dir: TemporarySessionDir | undefined,
     spillPath: string,
   ) {
     this.sandbox = sandbox;
-    this.#room = room;
+    this.#dir = dir;
     this.spillPath = spillPath;
   }
 
   static async open(config: REPLConfig, context: unknown): Promise<AgentSession> {
-    const room = new TemporarySessionDir(undefined);
-    room.furnish([SPILL_FOLDER]);
+    const dir = new TemporarySessionDir(undefined);
+    dir.furnish([SPILL_FOLDER]);
     let sandbox: AgentSandbox | undefined;
     try {
-      sandbox = await openSandbox(config, {}, { ...room.room, isReplaceable: true });
+      sandbox = await openSandbox(config, {}, { ...dir.room, isReplaceable: true });
       if (context !== undefined) await sandbox.initialize(context);
-      if (hasRoom(sandbox)) return new AgentSession(sandbox, room, SPILL_MOUNT);
-      await room[Symbol.asyncDispose]();
+      if (isMounted(sandbox)) return new AgentSession(sandbox, dir, SPILL_MOUNT);
+      await dir[Symbol.asyncDispose]();
       return new AgentSession(sandbox, undefined, await sandbox.putSpilled([]));
     } catch (error) {
       try {
         await sandbox?.destroy();
       } finally {
-        await room[Symbol.asyncDispose]();
+        await dir[Symbol.asyncDispose]();
       }
       throw error;
     }
   }
 
-  /** Makes a file of the host readable inside, under the same name; says what of it is not. */
-  async deliver(
-    name: string,
-    file: string,
-    text: () => Promise<string>,
-  ): Promise<string | undefined> {
+  /** Makes a file of the host readable inside, under the same name; returns what is missing. */
+  async deliver(name: string, file: string): Promise<string | undefined> {
     const path = `${this.spillPath}/${name}`;
     try {
-      if (this.#room !== undefined) {
-        await place(this.#room.room, name, file);
+      if (this.#dir !== undefined) {
+        await linkOrCopy(file, this.#pathOf(this.#dir, name));
         return undefined;
       }
-      const whole = await text();
+      const whole = await readFile(file, "utf8");
       const given = fitting(whole);
       await this.sandbox.putSpilled([{ name, text: given }]);
       return given.length === whole.length
@@ -78,37 +70,39 @@ export class AgentSession implements AsyncDisposable {
     }
   }
 
-  /** A file of the host that is gone takes no room inside either. */
+  /** For a file that was deleted on the host. */
   async withdraw(name: string): Promise<void> {
-    if (this.#room === undefined) return;
-    await rm(join(sessionDirPath(this.#room.room), SPILL_FOLDER, name), { force: true });
+    if (this.#dir !== undefined) await rm(this.#pathOf(this.#dir, name), { force: true });
+  }
+
+  #pathOf({ room }: TemporarySessionDir, name: string): string {
+    return join(sessionDirPath(room), SPILL_FOLDER, name);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       await this.sandbox.destroy();
     } finally {
-      await this.#room?.[Symbol.asyncDispose]();
+      await this.#dir?.[Symbol.asyncDispose]();
     }
   }
 }
 
-/** The beginning that a message can carry, however its characters are written there. */
+/** The beginning that fits into a message, whatever its characters take as JSON. */
 function fitting(text: string): string {
-  let given = wholeCharacters(text.slice(0, LONGEST_GIVEN));
-  while (Buffer.byteLength(JSON.stringify(given)) > MOST_BYTES) {
+  let given = wholeCharacters(text.slice(0, MAX_COPY));
+  while (Buffer.byteLength(JSON.stringify(given)) > MAX_MESSAGE) {
     given = wholeCharacters(given.slice(0, given.length / 2));
   }
   return given;
 }
 
-/** Only the native backend has rooms, and a mount of them behind walls. */
-function hasRoom({ info }: AgentSandbox): boolean {
+/** Only native sessions behind walls mount the folder. */
+function isMounted({ info }: AgentSandbox): boolean {
   return info.backend === "native" && info.mode === "zygote";
 }
 
-async function place(room: SessionDir, name: string, file: string): Promise<void> {
-  const target = join(sessionDirPath(room), SPILL_FOLDER, name);
+async function linkOrCopy(file: string, target: string): Promise<void> {
   try {
     await link(file, target);
   } catch {

@@ -10,13 +10,13 @@ export interface AgentState {
   readonly turn: number;
   readonly variables: readonly Variable[];
   readonly findings: readonly Finding[];
-  /** What was looked at, from some calls on. */
+  /** The map of calls; undefined while there are few. */
   readonly tree: string | undefined;
-  /** What did not work since the last time. */
+  /** What has failed since the last state. */
   readonly notice?: string | undefined;
 }
 
-/** What a model needs to know of its session, in few tokens. */
+/** What a model needs to know about its session, in few tokens. */
 export function describeState({ turn, variables, findings, tree, notice }: AgentState): string {
   const context = variables.find(({ name }) => name === "context");
   const own = variables.filter(({ name }) => name !== "context");
@@ -46,7 +46,7 @@ function described(context: Variable): string {
   return size === undefined ? type : `${type}, ${size.toLocaleString("en-US")} long`;
 }
 
-/** Without the modules, which a model knows or does not need. */
+/** Without the module. */
 function shortType({ type }: Variable): string {
   return type.split(".").at(-1) ?? type;
 }
@@ -61,7 +61,7 @@ function section(title: string, lines: readonly string[], most: number): string[
   ];
 }
 
-/** On one line, so that nothing in it passes for a line of this block. */
+/** On one line, so that no text can imitate a line of this block. */
 function cut(text: string, most = SHOWN_TEXT): string {
   const line = text.replace(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").trim();
   return line.length <= most ? line : `${wholeCharacters(line.slice(0, most - 1))}…`;
