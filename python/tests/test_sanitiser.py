@@ -9,12 +9,13 @@ import unittest
 
 from cell_case import CellCase
 
+from cellar_runner.cells import typography
 from cellar_runner.policy import sanitiser
 from cellar_runner.policy.admission import Admission
-from cellar_runner.policy.sanitiser import POWERS, QUOTES, TABLE, sanitise
+from cellar_runner.policy.sanitiser import sanitise
 
 PYTHON = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-ALL = "".join(character for character, _name, _plain in TABLE + POWERS + QUOTES)
+ALL = "".join((*typography.ALL, *typography.POWERS, *typography.QUOTES))
 
 
 def cleaned(source):
@@ -23,17 +24,16 @@ def cleaned(source):
 
 def scanned(source):
     """What the scan does to a source even if it is valid as it stands."""
-    return sanitiser._Cleaning(source).run()
+    return typography.Cleaning(source).run()
 
 
 class CharacterTest(unittest.TestCase):
-    def test_names(self):
-        for character, name, _plain in TABLE + POWERS + QUOTES:
-            self.assertEqual(unicodedata.name(character), name)
+    def test_no_character_is_there_twice(self):
         self.assertEqual(len(ALL), len(set(ALL)))
 
     def test_each_character_of_the_table(self):
-        for character, name, plain in TABLE:
+        for character, plain in typography.ALL.items():
+            name = unicodedata.name(character)
             with self.subTest(name=name):
                 source = "x = (a {} b)\ny = 1 {} 2".format(character, character)
                 text, replaced = sanitise(source)

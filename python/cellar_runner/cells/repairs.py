@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..pristine import BUILTINS as __builtins__
-from .scanner import Scanner
+from .typography import Cleaning
 
 REPAIR_LIMIT = 2_000_000
 
@@ -15,21 +15,6 @@ _FENCE = re.compile(
 _PROMPT = re.compile(r"^[ \t]*(?:>>>(?: |$)|In ?\[\d*\]: ?)")
 _MORE = re.compile(r"^[ \t]*(?:\.\.\.(?: |$)|\.\.\.: ?)")
 _RESULT = re.compile(r"^[ \t]*Out ?\[\d*\]: ?")
-
-_STRING = re.compile(
-    r"""\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\#.*"""
-    "|[\u201c\u201d\u201e]([^\u201c\u201d]*)[\u201c\u201d]"
-    "|[\u2018\u2019\u201a]([^\u2018\u2019]*)[\u2018\u2019]"
-)
-_TYPOGRAPHY = {
-    **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2212"), "-"),
-    **dict.fromkeys([0xA0, 0x202F, 0x205F, 0x3000] + list(range(0x2000, 0x200B)), " "),
-    **dict.fromkeys([0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF]),
-    **dict.fromkeys(map(ord, "\u201c\u201d\u201e\u2033"), '"'),
-    **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u2032"), "'"),
-    **{0x2026: "...", 0x2264: "<=", 0x2265: ">=", 0x2260: "!=", 0xD7: "*"},
-    **{ord(wide): narrow for wide, narrow in zip("\uff08\uff09\uff1a\uff0c\uff1b\uff1d", "():,;=")},
-}
 
 
 def candidates(text: str) -> list[str]:
@@ -106,35 +91,4 @@ def without_prompts(text: str) -> str:
 
 
 def _plain_typography(text):
-    if text.isascii():
-        return text
-    scanner = Scanner()
-    lines = []
-    for line in text.split("\n"):
-        if line.isascii():
-            scanner.feed(line)
-            lines.append(line)
-            continue
-        if not scanner.in_string:
-            line = _quoted(line)
-        parts = []
-        position = 0
-        for start, end in scanner.feed(line):
-            parts += [line[position:start], line[start:end].translate(_TYPOGRAPHY)]
-            position = end
-        parts.append(line[position:])
-        lines.append("".join(parts))
-    return "\n".join(lines)
-
-
-def _quoted(line):
-    """Strings between typographic quotes get plain ones and keep their content."""
-    return _STRING.sub(_requote, line)
-
-
-def _requote(found):
-    if found.group(1) is not None:
-        return '"{}"'.format(found.group(1).replace('"', '\\"'))
-    if found.group(2) is not None:
-        return "'{}'".format(found.group(2).replace("'", "\\'"))
-    return found.group()
+    return text if text.isascii() else Cleaning(text, is_careful=True).run()
