@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ...pristine import BUILTINS as __builtins__
 from ...values.reprs import exact, is_a
 from ...values.static_lookup import Unknown, attribute_of, has_own_dir, names_of, value_of
-from ..magics.registry import ALIASES, CELLS, LINES, SCOPED
+from ..magics.registry import ALIASES, CELLS, LINE_NAMES
 from . import time_limit
 
 if TYPE_CHECKING:
@@ -111,8 +111,7 @@ class Completer:
         registered = self._commands.registered
         names = []
         if not typed.startswith("%%"):
-            known = [*LINES, *SCOPED, *ALIASES, "time", *registered("line")]
-            names += ["%" + name for name in known]
+            names += ["%" + name for name in [*LINE_NAMES, *ALIASES, *registered("line")]]
         if is_first_line:
             names += ["%%" + name for name in [*CELLS, *registered("cell")]]
         return [name for name in names if name.startswith(typed)]

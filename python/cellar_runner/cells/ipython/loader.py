@@ -26,9 +26,13 @@ _TOLD = ("__path__", "__version__", "__all__")
 _modules = sys.modules
 
 
-def current() -> ZMQInteractiveShell:
-    """The shell of this session; what a saved reference to it becomes."""
+def get_ipython() -> ZMQInteractiveShell:
+    """The shell of this session."""
     return vars(builtins)["get_ipython"]()
+
+
+# Snapshots of earlier versions refer to the shell by this name.
+current = get_ipython
 
 
 def impersonate_installed(shell: ZMQInteractiveShell) -> None:
@@ -126,10 +130,10 @@ def _loaded(placeholder: ModuleType) -> ModuleType:
 def _connect_shell():
     """The installed IPython finds the session's shell running."""
     _patch_installed()
-    impersonate_installed(current())
+    impersonate_installed(get_ipython())
 
 
 def _patch_installed():
     real = _modules[INTERACTIVE_SHELL].InteractiveShell
     real.initialized = classmethod(lambda _kind: True)
-    real.instance = classmethod(lambda _kind, *_arguments, **_options: current())
+    real.instance = classmethod(lambda _kind, *_arguments, **_options: get_ipython())

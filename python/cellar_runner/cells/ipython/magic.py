@@ -8,7 +8,7 @@ from typing import Any, Callable
 
 from ...pristine import BUILTINS as __builtins__
 from ..magics.dispatch import UsageError
-from .loader import current as get_ipython
+from .loader import get_ipython
 
 _MARK = "_cellar_magic"
 

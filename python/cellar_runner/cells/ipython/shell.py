@@ -72,14 +72,14 @@ class ZMQInteractiveShell:
 
     @classmethod
     def instance(cls, *_arguments: Any, **_options: Any) -> ZMQInteractiveShell:
-        return loader.current()
+        return loader.get_ipython()
 
     @property  # type: ignore[misc]
     def __class__(self):
         return self._claimed_class or type(self)
 
     def __reduce__(self):
-        return loader.current, ()
+        return loader.get_ipython, ()
 
     def __repr__(self):
         return "<ipykernel.zmqshell.ZMQInteractiveShell object at 0x{:x}>".format(id(self))
@@ -171,7 +171,7 @@ class ZMQInteractiveShell:
 
     def system(self, cmd: str) -> None:
         """!cmd"""
-        self._commands._shell(cmd)
+        self._commands.run_shell(cmd)
 
     system_piped = system_raw = system
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from importlib import import_module
 from importlib.abc import Loader
@@ -13,9 +12,10 @@ from typing import Any, cast
 from ...output import displays, formatters
 from ...pristine import BUILTINS as __builtins__
 from ...values.pretty import text_of
-from ..magics.dispatch import UsageError
+from ..magics.capturing import Diversion
+from ..magics.errors import UsageError
 from . import display, loader, magic, media, parts, shell
-from .loader import current as get_ipython
+from .loader import get_ipython
 
 VERSION = ".".join(map(str, loader.VERSION_INFO[:3]))
 
@@ -27,41 +27,15 @@ class StdinNotImplementedError(NotImplementedError):
 class capture_output:
     """Keep what is printed and shown within a `with` statement."""
 
-    def __init__(self, stdout=True, stderr=True, display=True):
+    def __init__(self, stdout: bool = True, stderr: bool = True, display: bool = True) -> None:
         self._wanted = stdout, stderr, display
-        self._texts = io.StringIO(), io.StringIO()
-        self.outputs = []
 
     def __enter__(self):
-        self._streams = sys.stdout, sys.stderr
-        keeps_out, keeps_err, keeps_displays = self._wanted
-        sys.stdout = self._texts[0] if keeps_out else sys.stdout
-        sys.stderr = self._texts[1] if keeps_err else sys.stderr
-        shown_by = get_ipython()._interpreter.displays
-        self._restore = shown_by.divert(self.outputs) if keeps_displays else None
-        return self
+        self._diversion = Diversion(get_ipython()._interpreter.displays, *self._wanted)
+        return self._diversion.captured
 
     def __exit__(self, *_error):
-        if self._restore is not None:
-            self._restore()
-        sys.stdout, sys.stderr = self._streams
-
-    @property
-    def stdout(self) -> str:
-        return self._texts[0].getvalue()
-
-    @property
-    def stderr(self) -> str:
-        return self._texts[1].getvalue()
-
-    def show(self) -> None:
-        """Print and show it after all."""
-        sys.stdout.write(self.stdout)
-        sys.stderr.write(self.stderr)
-        for data in self.outputs:
-            display.display(data, raw=True)
-
-    __call__ = show
+        self._diversion.end()
 
 
 def pretty(obj: Any, *_arguments: Any, **_options: Any) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from typing import TYPE_CHECKING
 
 from ...pristine import BUILTINS as __builtins__
+from ..magics.capturing import Diversion
 
 if TYPE_CHECKING:
     from ..interpreter import Interpreter
@@ -49,29 +49,24 @@ class _Inside:
 
     def __init__(self, interpreter):
         self._displays = interpreter.displays
-        self._streams = sys.stdout, sys.stderr
         self._report = self._displays.report
-        self._bundles: list[dict] = []
         self._errors: list[BaseException] = []
-        sys.stdout, sys.stderr = self._texts = io.StringIO(), io.StringIO()
-        self._restore = self._displays.divert(self._bundles)
+        self._diversion = Diversion(self._displays)
         self._displays.report = self._errors.append
 
     def end(self):
         """What was shown, as Jupyter describes outputs."""
         try:
-            self._displays.figures.flush()
+            captured = self._diversion.end()
         finally:
-            self._restore()
             self._displays.report = self._report
-            sys.stdout, sys.stderr = self._streams
         shown: list[dict] = [
-            {"output_type": "stream", "name": name, "text": text.getvalue()}
-            for name, text in zip(("stdout", "stderr"), self._texts)
-            if text.getvalue()
+            {"output_type": "stream", "name": name, "text": text}
+            for name, text in (("stdout", captured.stdout), ("stderr", captured.stderr))
+            if text
         ]
-        for data in self._bundles:
-            texts = {mime: body for mime, body in data.items() if isinstance(body, str)}
+        for output in captured.outputs:
+            texts = {mime: body for mime, body in output.data.items() if isinstance(body, str)}
             shown.append({"output_type": "display_data", "data": texts, "metadata": {}})
         for error in self._errors:
             name, message = type(error).__name__, str(error)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import builtins
 import io
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...pristine import BUILTINS as __builtins__
 from .errors import UsageError
+
+if TYPE_CHECKING:
+    from ...output.displays import Displays
+    from .dispatch import Commands
 
 _FLAGS = ("--no-stdout", "--no-stderr", "--no-display")
 
@@ -34,18 +38,26 @@ class RichOutput:
     def _repr_mimebundle_(self, include=None, exclude=None):
         return self.data, self.metadata
 
+
 class CapturedIO:
     """What %%capture kept."""
 
     __module__ = "IPython.utils.capture"
 
     def __reduce__(self):
-        return _captured_again, (self.stdout, self.stderr, self.outputs)
+        return _captured_again, (self.stdout, self.stderr, list(self.outputs))
 
-    def __init__(self, stdout, stderr, outputs):
-        self.stdout = stdout
-        self.stderr = stderr
+    def __init__(self, stdout: str | io.StringIO, stderr: str | io.StringIO, outputs: list[RichOutput]) -> None:
+        self._texts = stdout, stderr
         self.outputs = outputs
+
+    @property
+    def stdout(self) -> str:
+        return _content(self._texts[0])
+
+    @property
+    def stderr(self) -> str:
+        return _content(self._texts[1])
 
     def show(self) -> None:
         """Show it after all."""
@@ -62,6 +74,10 @@ class CapturedIO:
         return self.stdout
 
 
+def _content(text):
+    return text.getvalue() if isinstance(text, io.StringIO) else text
+
+
 def _output_again(data):
     return RichOutput(data)
 
@@ -70,10 +86,41 @@ def _captured_again(*parts):
     return CapturedIO(*parts)
 
 
-class Capturing:
-    """Context that keeps output instead of showing it."""
+class _Outputs(list):
+    """Bundles that are added become outputs."""
 
-    def __init__(self, commands, arguments=""):
+    def append(self, data):
+        super().append(RichOutput(data))
+
+
+class Diversion:
+    """Collects what is printed and shown, as far as it is wanted, from its start to its end."""
+
+    def __init__(self, displays: Displays, stdout: bool = True, stderr: bool = True, display: bool = True) -> None:
+        texts = io.StringIO(), io.StringIO()
+        self.captured = CapturedIO(*texts, _Outputs())
+        self._displays = displays if display else None
+        self._streams = sys.stdout, sys.stderr
+        sys.stdout = texts[0] if stdout else sys.stdout
+        sys.stderr = texts[1] if stderr else sys.stderr
+        self._restore = displays.divert(self.captured.outputs) if display else None
+
+    def end(self) -> CapturedIO:
+        try:
+            if self._displays is not None:
+                self._displays.figures.flush()
+        finally:
+            if self._restore is not None:
+                self._restore()
+            sys.stdout, sys.stderr = self._streams
+            self.captured.outputs = list(self.captured.outputs)
+        return self.captured
+
+
+class Capturing:
+    """%%capture: keeps output instead of showing it."""
+
+    def __init__(self, commands: Commands, arguments: str = "") -> None:
         words = arguments.split()
         names = [word for word in words if not word.startswith("-")]
         unknown = [word for word in words if word.startswith("-") and word not in _FLAGS]
@@ -81,41 +128,19 @@ class Capturing:
             raise UsageError("unrecognized arguments: " + " ".join(unknown or names[1:]))
         self._commands = commands
         self._name = names[0] if names else None
-        self._keep_out = "--no-stdout" not in words
-        self._keep_err = "--no-stderr" not in words
+        self._wanted = [flag not in words for flag in _FLAGS]
         self.hides_value = "--no-display" not in words
-        self._bundles = []
-        self._restore = None
 
     def __enter__(self):
-        self._streams = sys.stdout, sys.stderr
-        if self._keep_out:
-            sys.stdout = io.StringIO()
-        if self._keep_err:
-            sys.stderr = io.StringIO()
-        if self.hides_value:
-            self._restore = self._commands.divert_displays(self._bundles)
+        self._diversion = Diversion(self._commands.interpreter.displays, *self._wanted)
         return self
 
     def take(self, value: Any) -> None:
         """The value of the cell, which is not shown."""
         if value is not None:
-            self._commands.display(value)
+            self._commands.interpreter.displays.display(value)
 
     def __exit__(self, *_error):
-        try:
-            if self.hides_value:
-                self._commands.flush_figures()
-        finally:
-            if self._restore is not None:
-                self._restore()
-            kept = sys.stdout, sys.stderr
-            sys.stdout, sys.stderr = self._streams
-            if self._name is not None:
-                outputs = [RichOutput(data) for data in self._bundles]
-                out, err = map(_content, kept)
-                self._commands.bind(self._name, CapturedIO(out, err, outputs))
-
-
-def _content(stream):
-    return stream.getvalue() if isinstance(stream, io.StringIO) else ""
+        kept = self._diversion.end()
+        if self._name is not None:
+            self._commands.bind(self._name, kept)

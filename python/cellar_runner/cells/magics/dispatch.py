@@ -15,7 +15,7 @@ from . import rewriter
 from .commands import shell, timing
 from .errors import MagicUnavailable, UsageError
 from .inspect_name import object_info
-from .registry import ALIASES, ALTERNATIVES, CELLS, HOST_COMMANDS, LINES, MIMES, REFUSED, SCOPED
+from .registry import ALIASES, ALTERNATIVES, CELLS, HOST_COMMANDS, LINE_NAMES, LINES, MIMES, REFUSED, SCOPED
 
 if TYPE_CHECKING:
     import subprocess
@@ -39,12 +39,12 @@ class Commands:
     timing = timing.Timing
 
     def __init__(self, interpreter: Interpreter) -> None:
-        self._interpreter = interpreter
+        self.interpreter = interpreter
         self._registered: dict[str, dict[str, Callable]] = {"line": {}, "cell": {}}
         self._begun: list[tuple[float, float, float]] = []
         self.aliases = dict(ALIASES)
         # Names that a cell of one line may start with, without their mark.
-        self.automatic = set(LINES) | set(SCOPED) | set(ALIASES) | {"time"}
+        self.automatic = {*LINE_NAMES, *ALIASES}
         self.automagic = True
         self.background: list[subprocess.Popen] = []
         self.extensions: dict[str, Any] = {}
@@ -63,74 +63,17 @@ class Commands:
     @property
     def namespace(self) -> dict[str, Any]:
         """The names of the cells."""
-        return self._interpreter.namespace
-
-    @property
-    def host_names(self) -> dict[str, Any]:
-        """What the host gave by name."""
-        return self._interpreter.builtins
+        return self.interpreter.namespace
 
     @property
     def is_diverted(self) -> bool:
         """Whether what is printed goes elsewhere than to the cell's output."""
-        streams = self._interpreter.streams
+        streams = self.interpreter.streams
         return streams is not None and sys.stdout is not streams[1]
 
     def bind(self, name: str, value: Any) -> None:
         """Bind a name in the user's namespace."""
         self.namespace[name] = value
-
-    def variables(self) -> list[str]:
-        """The names that cells have bound."""
-        return self._function("namespaces", "names_of")(self)
-
-    def cells(self) -> list[tuple[int | str, str]]:
-        """(number, text) of the cells so far."""
-        return list(self._interpreter.sources.texts.items())
-
-    def display(self, *values: Any, raw: bool = False) -> None:
-        """Show values."""
-        self._interpreter.displays.display(*values, raw=raw)
-
-    def divert_displays(self, outputs: list) -> Callable[[], None]:
-        """Collect displays in a list; gives the function that ends this."""
-        return self._interpreter.displays.divert(outputs)
-
-    def flush_figures(self) -> None:
-        """Show the figures that are open."""
-        self._interpreter.displays.figures.flush()
-
-    def report(self, error: BaseException) -> bool:
-        """Tell of an error of a cell that goes on; False where only one that ends can be told of."""
-        report = getattr(self._interpreter.displays, "report", None)
-        if report is None:
-            return False
-        report(error)
-        return True
-
-    def configure_figures(self, option: str, value: Any) -> None:
-        """How figures are shown, where there is a choice."""
-        configure = getattr(self._interpreter.displays.figures, "configure", None)
-        if configure is not None:
-            configure(option, value)
-
-    @property
-    def visited(self) -> list:
-        """The folders that this session has been in."""
-        return self._interpreter.history.folders
-
-    def forget_results(self, value: Any = None) -> int:
-        """Forget the values that cells have shown, or one of them; gives how many."""
-        kept = self._interpreter.history.outputs
-        gone = [key for key, held in kept.items() if value is None or held is value]
-        for key in gone:
-            del kept[key]
-        return len(gone)
-
-    def shell_object(self) -> Any:
-        """What get_ipython() gives, or None."""
-        get = _builtin_names.get("get_ipython")
-        return None if get is None else get()
 
     def resolve(self, name: str) -> Any:
         """The value of a dotted name."""
@@ -184,8 +127,6 @@ class Commands:
             shell.remedy(*install)
             return
         self.bind("_exit_code", shell.run(command, self.is_diverted))
-
-    _shell = run_shell
 
     def lines(self, command: str) -> SList:
         """name = !command"""
@@ -258,7 +199,7 @@ class Commands:
             return True
         if kind == "cell":
             return name in CELLS
-        return name in LINES or name in SCOPED or name == "time" or name in self.aliases
+        return name in LINE_NAMES or name in self.aliases
 
     def is_magic(self, name: str) -> bool:
         """Whether a line that starts with this name is a magic, though it has no mark."""
@@ -317,7 +258,7 @@ class Commands:
             kind, mime = MIMES[name]
             body = body.strip() if kind == "SVG" else body
             shown = {"text/plain": "<IPython.core.display.{} object>".format(kind), mime: body}
-            return self.display(shown, raw=True)
+            return self.interpreter.displays.display(shown, raw=True)
         if name in ("writefile", "file"):
             return self._function("scripts", "write_file")(rest, body)
         if name in ("sx", "system", "!"):
@@ -334,14 +275,14 @@ class Commands:
 
     @property
     def _has_policy(self):
-        admission = self._interpreter.admission
+        admission = self.interpreter.admission
         return admission is not None and admission.policy != "off"
 
     def check(self, text: str) -> None:
         """PolicyViolation if the policy of the session does not admit this code."""
         if not self._has_policy:
             return
-        admission = self._interpreter.admission
+        admission = self.interpreter.admission
         if admission.policy == "restricted":
             raise MagicUnavailable("magics are not available with the policy 'restricted'")
         admission.admit(compiler.read(text, "<magic>", 0)[2], text)
@@ -357,7 +298,7 @@ class Commands:
 
     def run_text(self, label: str, text: str) -> Any:
         """The value of a text that is run as a cell of the session."""
-        interpreter = self._interpreter
+        interpreter = self.interpreter
         known = interpreter.flags, interpreter.sources, interpreter.admission
         cell = compiler.build(label, text, *known, commands=self)
         interpreter.flags = cell.flags
@@ -382,7 +323,7 @@ class Commands:
 def _closest(name):
     from difflib import get_close_matches
 
-    near = get_close_matches(name, list(LINES) + list(SCOPED) + list(CELLS), 1)
+    near = get_close_matches(name, [*LINE_NAMES, *CELLS], 1)
     return "did you mean %{}?".format(near[0]) if near else None
 
 

@@ -4,87 +4,38 @@ from __future__ import annotations
 
 from ...pristine import BUILTINS as __builtins__
 
-# name: module and function; the function takes the session's commands and the rest of the line
-LINES = {
-    "aimport": ("autoreload", "aimport"),
-    "alias": ("aliasing", "alias"),
-    "alias_magic": ("aliasing", "alias_magic"),
-    "automagic": ("settings", "automagic"),
-    "autoreload": ("autoreload", "autoreload"),
-    "cd": ("folders", "cd"),
-    "colors": ("settings", "colors"),
-    "conda": ("packages", "conda"),
-    "config": ("settings", "config"),
-    "dhist": ("folders", "dhist"),
-    "dirs": ("folders", "dirs"),
-    "doctest_mode": ("settings", "doctest_mode"),
-    "env": ("folders", "env"),
-    "gui": ("settings", "gui"),
-    "hist": ("inputs", "history"),
-    "history": ("inputs", "history"),
-    "killbgscripts": ("scripts", "kill"),
-    "less": ("inputs", "pycat"),
-    "load": ("inputs", "load"),
-    "load_ext": ("extensions", "load_ext"),
-    "loadpy": ("inputs", "load"),
-    "lsmagic": ("aliasing", "lsmagic"),
-    "macro": ("inputs", "macro"),
-    "magic": ("aliasing", "overview"),
-    "mamba": ("packages", "mamba"),
-    "matplotlib": ("settings", "matplotlib"),
-    "micromamba": ("packages", "mamba"),
-    "more": ("inputs", "pycat"),
-    "notebook": ("inputs", "notebook"),
-    "pdb": ("settings", "pdb"),
-    "pdef": ("inspection", "pdef"),
-    "pdoc": ("inspection", "pdoc"),
-    "pfile": ("inspection", "pfile"),
-    "pinfo": ("inspection", "pinfo"),
-    "pinfo2": ("inspection", "pinfo2"),
-    "pip": ("packages", "pip"),
-    "popd": ("folders", "popd"),
-    "pprint": ("settings", "pprint"),
-    "precision": ("settings", "precision"),
-    "psearch": ("namespaces", "psearch"),
-    "psource": ("inspection", "psource"),
-    "pushd": ("folders", "pushd"),
-    "pwd": ("folders", "pwd"),
-    "pycat": ("inputs", "pycat"),
-    "pylab": ("settings", "pylab"),
-    "quickref": ("aliasing", "overview"),
-    "recall": ("inputs", "recall"),
-    "reload_ext": ("extensions", "reload_ext"),
-    "rep": ("inputs", "recall"),
-    "rerun": ("inputs", "rerun"),
-    "reset": ("namespaces", "reset"),
-    "reset_selective": ("namespaces", "reset_selective"),
-    "run": ("running", "run"),
-    "save": ("inputs", "save"),
-    "set_env": ("folders", "set_env"),
-    "store": ("inputs", "store"),
-    "sx": ("scripts", "line_of_commands"),
-    "system": ("scripts", "line_of_commands"),
-    "tb": ("inspection", "tb"),
-    "unalias": ("aliasing", "unalias"),
-    "unload_ext": ("extensions", "unload_ext"),
-    "uv": ("packages", "uv"),
-    "who": ("namespaces", "who"),
-    "who_ls": ("namespaces", "who_ls"),
-    "whos": ("namespaces", "whos"),
-    "xdel": ("namespaces", "xdel"),
-    "xmode": ("settings", "xmode"),
+# By module of `commands`, as `magic=function` where the names differ. The functions take the commands and the line.
+_LINES = {
+    "aliasing": "alias alias_magic lsmagic magic=overview quickref=overview unalias",
+    "autoreload": "aimport autoreload",
+    "extensions": "load_ext reload_ext unload_ext",
+    "folders": "cd dhist dirs env popd pushd pwd set_env",
+    "inputs": (
+        "hist=history history less=pycat load loadpy=load macro more=pycat notebook pycat recall rep=recall rerun "
+        "save store"
+    ),
+    "inspection": "pdef pdoc pfile pinfo pinfo2 psource tb",
+    "namespaces": "psearch reset reset_selective who who_ls whos xdel",
+    "packages": "conda mamba micromamba=mamba pip uv",
+    "running": "run",
+    "scripts": "killbgscripts=kill sx=line_of_commands system=line_of_commands",
+    "settings": (
+        "automagic colors config doctest_mode gui matplotlib pdb pprint precision pylab xmode autocall=nothing "
+        "autosave=nothing autoawait=nothing clear=nothing cls=nothing connect_info=nothing logoff=nothing "
+        "logon=nothing logstart=nothing logstate=nothing logstop=nothing rehashx=nothing subshell=nothing"
+    ),
 }
-LINES.update(
-    (name, ("settings", "nothing"))
-    for name in "autocall autosave autoawait clear cls connect_info logoff logon logstart logstate "
-    "logstop rehashx subshell".split()
-)
+LINES = {
+    name.partition("=")[0]: (module, name.rpartition("=")[2])
+    for module, names in _LINES.items()
+    for name in names.split()
+}
 # These take the names of the place where they stand, and their text as it is.
 SCOPED = {"prun": ("timing", "prun"), "timeit": ("timing", "timeit")}
+LINE_NAMES = frozenset(LINES) | frozenset(SCOPED) | {"time"}
 
 ALIASES = {
-    "cat": "cat",
-    "cp": "cp",
+    **{name: name for name in "cat cp man mkdir mv rm rmdir".split()},
     "ldir": "ls -F -o %l | grep /$",
     "lf": "ls -F -o %l | grep ^-",
     "lk": "ls -F -o %l | grep ^l",
@@ -92,22 +43,14 @@ ALIASES = {
     # as to a terminal of 80 columns
     "ls": "ls -F -C -w 80 -T 0 --quoting-style=shell-escape",
     "lx": "ls -F -o %l | grep ^-..x",
-    "man": "man",
-    "mkdir": "mkdir",
-    "mv": "mv",
-    "rm": "rm",
-    "rmdir": "rmdir",
 }
 # name: class of IPython and type
 MIMES = {
-    "html": ("HTML", "text/html"),
-    "HTML": ("HTML", "text/html"),
-    "javascript": ("Javascript", "application/javascript"),
-    "js": ("Javascript", "application/javascript"),
+    **dict.fromkeys(("html", "HTML"), ("HTML", "text/html")),
+    **dict.fromkeys(("javascript", "js"), ("Javascript", "application/javascript")),
+    **dict.fromkeys(("svg", "SVG"), ("SVG", "image/svg+xml")),
     "latex": ("Latex", "text/latex"),
     "markdown": ("Markdown", "text/markdown"),
-    "svg": ("SVG", "image/svg+xml"),
-    "SVG": ("SVG", "image/svg+xml"),
 }
 CELLS = (
     frozenset(MIMES)

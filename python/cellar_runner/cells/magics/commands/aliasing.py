@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ....pristine import BUILTINS as __builtins__
 from ..errors import UsageError
 from ..options import parse_options
-from ..registry import CELLS, LINES, SCOPED
+from ..registry import CELLS, LINE_NAMES
 from . import settings
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ def _aliased(commands, kind, target, start):
 
 def lsmagic(commands: Commands, _rest: str) -> str:
     """%lsmagic: the names of all magics"""
-    lines = set(LINES) | set(SCOPED) | {"time"} | set(commands.aliases) | set(commands.registered("line"))
-    cells = set(CELLS) | set(commands.registered("cell"))
+    lines = LINE_NAMES.union(commands.aliases, commands.registered("line"))
+    cells = CELLS.union(commands.registered("cell"))
     return "Available line magics:\n{}\n\nAvailable cell magics:\n{}\n\n{}".format(
         "  ".join("%" + name for name in sorted(lines)),
         "  ".join("%%" + name for name in sorted(cells)),

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ....pristine import BUILTINS as __builtins__
+from ...ipython.loader import get_ipython
 from ..errors import UsageError
 from . import autoreload
 
@@ -41,7 +42,7 @@ def _load(commands, name, take):
     if load is None:
         print("The {} module is not an IPython extension.".format(name))
         return
-    load(commands.shell_object())
+    load(get_ipython())
     commands.extensions[name] = module
 
 
@@ -58,7 +59,7 @@ def unload_ext(commands: Commands, rest: str) -> None:
     if unload is None:
         print("The {} extension doesn't define how to unload it.".format(name))
         return
-    unload(commands.shell_object())
+    unload(get_ipython())
     del commands.extensions[name]
 
 
@@ -73,6 +74,6 @@ def reload_ext(commands: Commands, rest: str) -> None:
     module = commands.extensions[name]
     unload = getattr(module, "unload_ipython_extension", None)
     if unload is not None:
-        unload(commands.shell_object())
+        unload(get_ipython())
     is_loaded = name in sys.modules
     _load(commands, name, (lambda _name: importlib.reload(module)) if is_loaded else importlib.import_module)

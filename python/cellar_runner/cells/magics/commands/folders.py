@@ -19,7 +19,7 @@ _SECRET = re.compile(r"key|token|secret|password", re.IGNORECASE).search
 
 
 def _visited(commands):
-    visited = commands.visited
+    visited = commands.interpreter.history.folders
     if not visited:
         visited.append(os.getcwd())
     return visited

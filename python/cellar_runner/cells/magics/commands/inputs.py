@@ -21,7 +21,7 @@ _SESSION = re.compile(r"[~\d]+/")
 
 def _texts(commands):
     """Number to text of the cells so far."""
-    return {number: text for number, text in commands.cells() if type(number) is int}
+    return {number: text for number, text in commands.interpreter.sources.texts.items() if type(number) is int}
 
 
 def _chosen(commands, words):

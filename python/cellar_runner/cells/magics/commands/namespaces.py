@@ -31,7 +31,7 @@ _modules = sys.modules
 
 def names_of(commands: Commands, kinds: str = "") -> list[str]:
     """The sorted names that cells have bound, of these types if any are named."""
-    given = commands.host_names
+    given = commands.interpreter.builtins
     wanted = kinds.split()
     found = []
     for name, value in list(commands.namespace.items()):
@@ -122,7 +122,7 @@ def reset(commands: Commands, rest: str) -> None:
     if not parts:
         for name in names_of(commands):
             del commands.namespace[name]
-        commands.forget_results()
+        commands.interpreter.history.outputs.clear()
         gc.collect()
     for part in parts:
         if part == "array":
@@ -131,12 +131,14 @@ def reset(commands: Commands, rest: str) -> None:
                 if is_a(commands.namespace[name], array):
                     del commands.namespace[name]
         elif part == "out":
-            print("Flushing output cache ({} entries)".format(commands.forget_results()))
+            outputs = commands.interpreter.history.outputs
+            print("Flushing output cache ({} entries)".format(len(outputs)))
+            outputs.clear()
         elif part == "in":
             print("Flushing input history")
         elif part == "dhist":
             print("Flushing directory history")
-            commands.visited.clear()
+            commands.interpreter.history.folders.clear()
         else:
             print("Don't know how to reset {}, please run `%reset?` for details".format(part))
 
@@ -170,10 +172,9 @@ def xdel(commands: Commands, rest: str) -> None:
     value = namespace.pop(name)
     if "n" in options:
         return
-    for other in [key for key, held in list(namespace.items()) if held is value]:
-        if type(other) is str:
-            del namespace[other]
-    commands.forget_results(value)
+    for names in (namespace, commands.interpreter.history.outputs):
+        for other in [key for key, held in list(names.items()) if held is value]:
+            del names[other]
 
 
 def psearch(commands: Commands, rest: str) -> None:

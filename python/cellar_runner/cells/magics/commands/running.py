@@ -88,11 +88,10 @@ def _run_file(commands, options, path, words):
     try:
         exec(code, namespace)
     except SystemExit as ending:
-        if ending.code and "e" not in options and not commands.report(ending):
-            raise
+        if ending.code and "e" not in options:
+            commands.interpreter.displays.report(ending)
     except Exception as error:
-        if not commands.report(error):
-            raise
+        commands.interpreter.displays.report(error)
     finally:
         sys.argv = arguments
         if folder in sys.path:
@@ -115,7 +114,7 @@ def run_notebook(commands: Commands, path: str) -> None:
     try:
         for number, text in enumerate(_code_cells(path), 1):
             commands.run_text("{}:{}".format(name, number), text)
-            commands.flush_figures()
+            commands.interpreter.displays.figures.flush()
     finally:
         if before is None:
             namespace.pop("__file__", None)

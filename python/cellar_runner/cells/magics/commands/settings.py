@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ....pristine import BUILTINS as __builtins__
 from ....values import pretty
+from ...ipython.loader import get_ipython
 from ..errors import MagicUnavailable, UsageError
+from .namespaces import names_of
 
 if TYPE_CHECKING:
     from ..dispatch import Commands
@@ -78,7 +80,7 @@ def pylab(commands: Commands, rest: str) -> None:
         for module in (everything, numpy):
             public = getattr(module, "__all__", None) or dir(module)
             names.update((name, getattr(module, name)) for name in public if name[:1] != "_")
-        clobbered = sorted(name for name in commands.variables() if name in names)
+        clobbered = sorted(name for name in names_of(commands) if name in names)
         clobbered = [name for name in clobbered if commands.namespace[name] is not names[name]]
         if clobbered:
             text = "pylab import has clobbered these variables: {}\n"
@@ -105,16 +107,15 @@ def config(commands: Commands, rest: str) -> Any:
     value = _value(commands, right.strip())
     commands.settings[section, name] = value
     if section == "InlineBackend":
-        commands.configure_figures(name, value)
+        commands.interpreter.displays.figures.configure(name, value)
         if name in ("figure_format", "figure_formats"):
             formats = {value} if isinstance(value, str) else set(value)
             commands.settings[section, "figure_formats"] = formats
     if section in _SHELLS:
-        shell = commands.shell_object()
         if name == "automagic":
             commands.automagic = bool(value)
-        elif shell is not None:
-            setattr(shell, name, value)
+        else:
+            setattr(get_ipython(), name, value)
     return None
 
 
