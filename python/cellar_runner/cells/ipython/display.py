@@ -12,7 +12,6 @@ from typing import Any
 from ...pristine import BUILTINS as __builtins__
 
 _builtin = vars(builtins).__getitem__
-_MODULE = "IPython.core.display"
 _SIGNATURES = (
     (b"\x89PNG", "png"),
     (b"\xff\xd8", "jpeg"),
@@ -71,7 +70,6 @@ display_pdf = _display_as("application/pdf")
 class DisplayObject:
     """Data that is shown as what its class says."""
 
-    __module__ = _MODULE
     _read_flags = "r"
     _show_mem_addr = False
 
@@ -126,16 +124,12 @@ def is_path(data: object) -> bool:
 class TextDisplayObject(DisplayObject):
     """Data that is text."""
 
-    __module__ = _MODULE
-
     def _check_data(self):
         if self.data is not None and not isinstance(self.data, str):
             raise TypeError("{} expects text, not {!r}".format(type(self).__name__, self.data))
 
 
 class Pretty(TextDisplayObject):
-    __module__ = _MODULE
-
     def _repr_pretty_(self, page, cycle):
         page.text(self.data)
 
@@ -144,8 +138,6 @@ class Pretty(TextDisplayObject):
 
 
 class HTML(TextDisplayObject):
-    __module__ = _MODULE
-
     def _repr_html_(self):
         return self._data_and_metadata()
 
@@ -154,30 +146,22 @@ class HTML(TextDisplayObject):
 
 
 class Markdown(TextDisplayObject):
-    __module__ = _MODULE
-
     def _repr_markdown_(self):
         return self._data_and_metadata()
 
 
 class Math(TextDisplayObject):
-    __module__ = _MODULE
-
     def _repr_latex_(self):
         text = "$\\displaystyle {}$".format(self.data.strip("$"))
         return (text, self.metadata) if self.metadata else text
 
 
 class Latex(TextDisplayObject):
-    __module__ = _MODULE
-
     def _repr_latex_(self):
         return self._data_and_metadata()
 
 
 class SVG(DisplayObject):
-    __module__ = _MODULE
-
     def _may_be_file(self, text):
         return not text.lstrip().startswith("<")
 
@@ -202,8 +186,6 @@ def _svg_element(text):
 
 
 class JSON(DisplayObject):
-    __module__ = _MODULE
-
     def __init__(
         self, data=None, url=None, filename=None, expanded=False, metadata=None, root="root", **more
     ):
@@ -222,8 +204,6 @@ class JSON(DisplayObject):
 
 
 class GeoJSON(JSON):
-    __module__ = _MODULE
-
     def _repr_mimebundle_(self, include=None, exclude=None):
         kind = "application/geo+json"
         plain = "<IPython.display.GeoJSON object>"
@@ -231,8 +211,6 @@ class GeoJSON(JSON):
 
 
 class Javascript(TextDisplayObject):
-    __module__ = _MODULE
-
     def __init__(self, data=None, url=None, filename=None, lib=None, css=None):
         self.lib = [lib] if isinstance(lib, str) else list(lib or ())
         self.css = [css] if isinstance(css, str) else list(css or ())
@@ -253,7 +231,6 @@ class Javascript(TextDisplayObject):
 class Image(DisplayObject):
     """A picture: embedded, or by its address."""
 
-    __module__ = _MODULE
     _read_flags = "rb"
 
     def __init__(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from typing import Any, Callable
+from typing import Any, Callable, NoReturn
 
 from ...pristine import BUILTINS as __builtins__
 from ..magics.dispatch import UsageError
@@ -13,36 +13,38 @@ from .loader import get_ipython
 _MARK = "_cellar_magic"
 
 
-def _registering(kind):
-    def register(given):
+def _decorator(kind, apply, text):
+    """`apply` takes a function, the kind and a name; the decorator may be given the name."""
+
+    def decorate(given):
         if callable(given):
-            get_ipython().register_magic_function(given, kind, given.__name__)
+            apply(given, kind, given.__name__)
             return given
 
         def named(function):
-            get_ipython().register_magic_function(function, kind, given)
+            apply(function, kind, given)
             return function
 
         return named
 
-    register.__doc__ = "Make a function a {} magic.".format(kind.replace("_", " and "))
-    return register
+    decorate.__doc__ = text.format(kind.replace("_", " and "))
+    return decorate
 
 
-def _marking(kind):
-    def mark(given):
-        if callable(given):
-            setattr(given, _MARK, (kind, given.__name__))
-            return given
+def _register(function, kind, name):
+    get_ipython().register_magic_function(function, kind, name)
 
-        def named(function):
-            setattr(function, _MARK, (kind, given))
-            return function
 
-        return named
+def _mark(function, kind, name):
+    setattr(function, _MARK, (kind, name))
 
-    mark.__doc__ = "Mark a method as a {} magic.".format(kind.replace("_", " and "))
-    return mark
+
+register_line_magic = _decorator("line", _register, "Make a function a {} magic.")
+register_cell_magic = _decorator("cell", _register, "Make a function a {} magic.")
+register_line_cell_magic = _decorator("line_cell", _register, "Make a function a {} magic.")
+line_magic = _decorator("line", _mark, "Mark a method as a {} magic.")
+cell_magic = _decorator("cell", _mark, "Mark a method as a {} magic.")
+line_cell_magic = _decorator("line_cell", _mark, "Mark a method as a {} magic.")
 
 
 class Magics:
@@ -78,13 +80,11 @@ def no_var_expand(function: Any) -> Callable:
     return function
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message):
-        raise UsageError(message)
-
-
-class MagicArgumentParser(_Parser):
+class MagicArgumentParser(argparse.ArgumentParser):
     """Reads the line of a magic."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
 
     def parse_argstring(self, argstring: str) -> argparse.Namespace:
         return self.parse_args(shlex.split(argstring))
@@ -117,24 +117,3 @@ def argument(*arguments: Any, **options: Any) -> Callable:
 def parse_argstring(magic_func: Any, argstring: str) -> argparse.Namespace:
     """The arguments of a magic from its line."""
     return magic_func.parser.parse_argstring(argstring)
-
-
-MAGIC = {
-    "register_line_magic": _registering("line"),
-    "register_cell_magic": _registering("cell"),
-    "register_line_cell_magic": _registering("line_cell"),
-    "line_magic": _marking("line"),
-    "cell_magic": _marking("cell"),
-    "line_cell_magic": _marking("line_cell"),
-    "Magics": Magics,
-    "magics_class": magics_class,
-    "needs_local_scope": needs_local_scope,
-    "no_var_expand": no_var_expand,
-    "UsageError": UsageError,
-}
-ARGUMENTS = {
-    "magic_arguments": magic_arguments,
-    "argument": argument,
-    "parse_argstring": parse_argstring,
-    "MagicArgumentParser": MagicArgumentParser,
-}

@@ -12,12 +12,8 @@ from mimetypes import guess_type
 from ...pristine import BUILTINS as __builtins__
 from .display import DisplayObject, TextDisplayObject, display
 
-_MODULE = "IPython.lib.display"
-
 
 class IFrame:
-    __module__ = _MODULE
-
     def __init__(self, src, width, height, extras=None, **params):
         self.src, self.width, self.height = src, width, height
         self.extras, self.params = extras or [], params
@@ -36,8 +32,6 @@ class IFrame:
 
 
 class YouTubeVideo(IFrame):
-    __module__ = _MODULE
-
     def __init__(self, id, width=400, height=300, allow_autoplay=False, **params):
         self.id = id
         extras = ['allow="autoplay"'] if allow_autoplay else []
@@ -46,8 +40,6 @@ class YouTubeVideo(IFrame):
 
 
 class FileLink:
-    __module__ = _MODULE
-
     def __init__(self, path, url_prefix="", result_html_prefix="", result_html_suffix="<br>"):
         path = os.fspath(path)
         if os.path.isdir(path):
@@ -77,8 +69,6 @@ class FileLink:
 
 
 class FileLinks(FileLink):
-    __module__ = _MODULE
-
     def __init__(self, path, url_prefix="", included_suffixes=None, recursive=True, **options):
         self.path, self.url_prefix = os.fspath(path).rstrip("/"), url_prefix
         self.included_suffixes, self.recursive = included_suffixes, recursive
@@ -111,8 +101,6 @@ class FileLinks(FileLink):
 class Code(TextDisplayObject):
     """Source text."""
 
-    __module__ = _MODULE
-
     def __init__(self, data=None, url=None, filename=None, language=None):
         self.language = language
         super().__init__(data, url, filename)
@@ -130,7 +118,6 @@ class Code(TextDisplayObject):
 class Audio(DisplayObject):
     """Sound: of a file, an address, bytes, or of samples with their rate."""
 
-    __module__ = _MODULE
     _read_flags = "rb"
 
     def __init__(
@@ -214,7 +201,6 @@ def _is_nested(samples):
 
 
 class Video(DisplayObject):
-    __module__ = "IPython.core.display"
     _read_flags = "rb"
 
     def __init__(
@@ -268,8 +254,6 @@ class Video(DisplayObject):
 
 class ProgressBar(DisplayObject):
     """A bar that is shown anew as its progress is set."""
-
-    __module__ = "IPython.core.display"
 
     def __init__(self, total):
         self.total = total

@@ -48,50 +48,25 @@ def pprint(obj: Any, *_arguments: Any, **_options: Any) -> None:
     print(text_of(obj))
 
 
-def _public(*sources):
-    names: dict[str, object] = {}
-    for source in sources:
-        found = vars(source) if not isinstance(source, dict) else source
-        names.update((name, value) for name, value in found.items() if not name.startswith("_"))
-    return names
-
-
-def _display_functions():
-    names = "display update_display clear_output publish_display_data"
-    found = {name: getattr(display, name) for name in names.split()}
-    return dict(found, DisplayHandle=displays.DisplayHandle)
+def _display_classes():
+    """The classes of display and media, which IPython has in two modules."""
+    classes = {}
+    for source, module in ((display, "IPython.core.display"), (media, "IPython.lib.display")):
+        for name, value in vars(source).items():
+            if isinstance(value, type) and value.__module__ == source.__name__:
+                value.__module__ = "IPython.core.display" if name in ("Video", "ProgressBar") else module
+            if getattr(value, "__module__", "") in ("IPython.core.display", "IPython.lib.display"):
+                classes[name] = value
+    return classes
 
 
 def _everything():
-    kinds = {}
-    for source in (display, media):
-        for name, value in vars(source).items():
-            is_class = isinstance(value, type) and value.__module__.startswith("IPython.")
-            if is_class or name.startswith("display_"):
-                kinds[name] = value
-    return dict(kinds, **_display_functions())
+    functions = {name: value for name, value in vars(display).items() if name.startswith("display_")}
+    return {**_display_classes(), **functions, **_DISPLAY_FUNCTIONS}
 
 
-def _formatters():
-    names = "DisplayFormatter format_display_data MimebundleFormatter IPythonDisplayFormatter"
-    found = {name: getattr(formatters, name) for name in names.split()}
-    return dict(found, BaseFormatter=formatters.Formatter, PlainTextFormatter=formatters.PlainFormatter)
-
-
-def _shell():
-    names = "ExecutionInfo ExecutionResult DisplayPublisher"
-    found = {name: getattr(parts, name) for name in names.split()}
-    return dict(found, InteractiveShell=shell.ZMQInteractiveShell)
-
-
-def _top():
-    return {
-        "get_ipython": get_ipython,
-        "InteractiveShell": shell.ZMQInteractiveShell,
-        "version_info": loader.VERSION_INFO,
-        "__version__": VERSION,
-        "__getattr__": _on_demand,
-    }
+def _named(source, names):
+    return {name: getattr(source, name) for name in names.split()}
 
 
 def _on_demand(name):
@@ -101,21 +76,44 @@ def _on_demand(name):
     raise AttributeError("module 'IPython' has no attribute {!r}".format(name))
 
 
+_DISPLAY_FUNCTIONS = {
+    **_named(display, "display update_display clear_output publish_display_data"),
+    "DisplayHandle": displays.DisplayHandle,
+}
+_MAGIC = (
+    "register_line_magic register_cell_magic register_line_cell_magic line_magic cell_magic line_cell_magic "
+    "Magics magics_class needs_local_scope no_var_expand UsageError"
+)
 _PACKAGES = ("IPython", "IPython.core", "IPython.lib", "IPython.utils")
 _MODULES = {
-    "IPython": _top,
+    "IPython": lambda: {
+        "get_ipython": get_ipython,
+        "InteractiveShell": shell.ZMQInteractiveShell,
+        "version_info": loader.VERSION_INFO,
+        "__version__": VERSION,
+        "__getattr__": _on_demand,
+    },
     "IPython.core": dict,
     "IPython.lib": dict,
     "IPython.utils": dict,
     "IPython.display": _everything,
     "IPython.core.display": _everything,
-    "IPython.core.display_functions": _display_functions,
-    "IPython.core.displaypub": lambda: {"DisplayPublisher": parts.DisplayPublisher},
-    "IPython.core.interactiveshell": _shell,
+    "IPython.core.display_functions": lambda: _DISPLAY_FUNCTIONS,
+    "IPython.core.displaypub": lambda: _named(parts, "DisplayPublisher"),
+    "IPython.core.interactiveshell": lambda: {
+        **_named(parts, "ExecutionInfo ExecutionResult DisplayPublisher"),
+        "InteractiveShell": shell.ZMQInteractiveShell,
+    },
     "IPython.core.getipython": lambda: {"get_ipython": get_ipython},
-    "IPython.core.formatters": _formatters,
-    "IPython.core.magic": lambda: _public(magic.MAGIC),
-    "IPython.core.magic_arguments": lambda: _public(magic.ARGUMENTS),
+    "IPython.core.formatters": lambda: {
+        **_named(formatters, "DisplayFormatter format_display_data MimebundleFormatter IPythonDisplayFormatter"),
+        "BaseFormatter": formatters.Formatter,
+        "PlainTextFormatter": formatters.PlainFormatter,
+    },
+    "IPython.core.magic": lambda: _named(magic, _MAGIC),
+    "IPython.core.magic_arguments": lambda: _named(
+        magic, "magic_arguments argument parse_argstring MagicArgumentParser"
+    ),
     "IPython.core.error": lambda: {
         "UsageError": UsageError,
         "StdinNotImplementedError": StdinNotImplementedError,
