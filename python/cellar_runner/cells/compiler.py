@@ -33,8 +33,6 @@ _BRINGS_LOOP = (".run(", "run_until_complete", "run_forever", "Runner(")
 
 
 class Cell:
-    """Compiled code of a cell and how to run it."""
-
     __slots__ = ("codes", "flags", "wrapper", "in_loop", "uses_asyncio", "shows_value")
 
     def __init__(self, codes, flags, wrapper, in_loop, uses_asyncio, shows_value):
@@ -49,7 +47,7 @@ class Cell:
 def read(
     text: str, filename: str, flags: int, is_magic: Callable[[str], bool] | None = None
 ) -> tuple[str, str, _ast.Module, Callable | None]:
-    """(text to show, text that runs, its tree, what surrounds it); SyntaxError if nothing helps."""
+    """(text to show, text that runs, its tree, its wrapper); SyntaxError if no repair helps."""
     text = _as_lines(text)
     flags |= _AWAIT
     try:
@@ -107,7 +105,7 @@ def _cell(text, codes, flags, wrapper, shows_value):
 
 
 def _expression(text, filename, flags):
-    """The code of a cell that is one expression on one line, without the way through a tree."""
+    """Compiles a one-line expression directly, which is faster than through a tree."""
     if len(text) > _SHORT or _doubtful(text):
         return None
     try:
@@ -117,7 +115,6 @@ def _expression(text, filename, flags):
 
 
 def _automatic(text, filename, flags, commands):
-    """The code of a line that is the name of a magic, unless a variable has this name."""
     rewritten = rewriter.automatic(text, commands.is_magic)
     return rewritten and _expression(rewritten, filename, flags)
 
@@ -132,7 +129,6 @@ def _as_lines(text):
 
 
 def parse(text: str, filename: str, flags: int = _AWAIT) -> _ast.Module:
-    """The tree of a text that is Python as it stands."""
     return compile(text, filename, "exec", flags | _ONLY_AST, True)
 
 
@@ -144,7 +140,7 @@ def _silenced(text, expression):
 
 
 def _repair(text, filename, flags, error, is_magic):
-    """Try what models really paste, from the most to the least likely."""
+    """Tries what models really paste, from the most to the least likely."""
     reported = _unreadable(text, filename) or error
     if reported is not error:
         raise reported from None
@@ -173,7 +169,7 @@ def _attempt(text, filename, flags):
 
 
 def _unreadable(text, filename):
-    """A SyntaxError that names the character no Python source can hold, or None."""
+    """A SyntaxError that names a null byte or lone surrogate, or None."""
     position = text.find("\0")
     what = "a null byte"
     if position < 0:

@@ -12,7 +12,7 @@ FRAME_LIMIT = 50
 
 
 class EventLoop:
-    """Made when a cell first needs it; background tasks live on it between cells."""
+    """Created when a cell first needs it; background tasks run on it between cells."""
 
     def __init__(self):
         self._loop = None
@@ -21,7 +21,7 @@ class EventLoop:
         self.awaited = []
 
     def attach(self) -> Any:
-        """Make the session's loop the current one, as asyncio.run() leaves none behind."""
+        """Makes the session's loop the current one; asyncio.run() leaves none."""
         import asyncio
 
         if self._loop is None or self._loop.is_closed():
@@ -73,7 +73,7 @@ class EventLoop:
             task.exception()
 
     def rebuild(self) -> None:
-        """After a fork whose copy lost its descriptors: a new selector and self-pipe."""
+        """After a fork that closed its descriptors: a new selector and self-pipe."""
         loop = self._loop
         if loop is None or loop.is_closed():
             return
@@ -98,7 +98,7 @@ class EventLoop:
 
 
 async def noting_context(coroutine: Awaitable, contexts: list[contextvars.Context]) -> Any:
-    """Awaits a coroutine; the context in which it ended is added to a list."""
+    """Awaits a coroutine and appends the context in which it ended."""
     try:
         return await coroutine
     finally:
@@ -106,7 +106,7 @@ async def noting_context(coroutine: Awaitable, contexts: list[contextvars.Contex
 
 
 def copy_variables(context: contextvars.Context) -> None:
-    """Makes the variables of another context those of this one."""
+    """Copies context variables into the current context."""
     for variable, value in context.items():
         if variable.get(None) is not value:
             variable.set(value)

@@ -76,7 +76,7 @@ _CUT = "Network cut by the sandbox"
 
 
 def hint_for(error: BaseException, network: bool, lost_names: Mapping[str, str] = {}) -> str | None:
-    """A hint or None; never raises but for an interrupt."""
+    """A hint or None; raises nothing but KeyboardInterrupt."""
     try:
         if isinstance(error, NameError):
             return _undefined(error, lost_names)
@@ -107,7 +107,6 @@ def _hint(error, network):
 
 
 def _undefined(error, lost_names):
-    """For a name that was not kept, or that was never imported."""
     if isinstance(error, UnboundLocalError):
         return None
     found = _UNDEFINED.match(str(error))
@@ -140,7 +139,6 @@ def _missing_module(error):
 
 
 def _network(error):
-    """Where there is a proxy, it leads to some hosts; else nothing can be reached."""
     allowed = os.environ.get("CELLAR_ALLOWED_HOSTS")
     for item in _related(error):
         if allowed and _CUT in str(item):
@@ -153,7 +151,7 @@ def _network(error):
 
 
 def _related(error):
-    """The error and what it came from, so far as that is of any use."""
+    """The error, its causes and contexts."""
     seen: set[int] = set()
     waiting = [error]
     while waiting and len(seen) < 20:
@@ -201,7 +199,6 @@ def _is_program(error):
 
 
 def _missing_file(path):
-    """What is true of any file that is missing, whether it is the host's or the cell's own."""
     whole = os.path.abspath(path)
     folder = os.path.dirname(whole)
     if any(_is_within(whole, own) for own in WRITABLE) and not os.path.isdir(folder):
@@ -220,7 +217,6 @@ def _not_writable(error, path):
 
 
 def _is_read_only(path):
-    """Whether nothing can be written there, whatever the permissions are."""
     while not os.path.exists(path):
         path = os.path.dirname(path)
     return bool(os.statvfs(path).f_flag & os.ST_RDONLY)

@@ -56,7 +56,7 @@ class History:
         self._publish()
 
     def begin(self, number: int | str, code: str) -> None:
-        """A cell starts; a text that a cell runs has a name for a number, and no history."""
+        """Records a cell; nested texts have a string for a number and no history."""
         if type(number) is not int:
             return
         self._number = number
@@ -84,7 +84,7 @@ class History:
             self._bind(code)
 
     def keep(self, value: Any) -> None:
-        """The value that the cell shows; `_` is left alone where it has another meaning."""
+        """Records the value that a cell shows; leaves `_` alone where it has another meaning."""
         number = self._number
         outputs = self.outputs
         if not number or value is outputs:
@@ -126,7 +126,7 @@ class History:
         _names["_"] = _names["__"] = _names["___"] = ""
 
     def _bind(self, code):
-        """Only the numbered names that a cell speaks of: each is one more among the builtins."""
+        """Binds only the numbered names that the cell mentions."""
         if "_dh" in code:
             from pathlib import Path
 
@@ -149,7 +149,7 @@ def _folder():
 
 
 def _estimated_bytes(value: Any) -> int:
-    """About how many bytes a value holds, without asking any of its own methods for long."""
+    """About how many bytes a value holds, hardly calling its own methods."""
     kind: Any = type(value)
     try:
         if kind in _NUMBERS or kind is str or kind is bytes:
@@ -164,7 +164,6 @@ def _estimated_bytes(value: Any) -> int:
 
 
 def _sampled(value, kind):
-    """The items' bytes, judged by the first of them."""
     seen = total = 0
     for item in value.values() if kind is dict else value:
         if seen >= _SAMPLE:

@@ -26,7 +26,7 @@ class DebuggerUnavailable(RuntimeError):
 
 
 def _is_unattended(stream: Any) -> bool:
-    """Whether it is the standard input that a cell begins with, and no terminal was put behind it."""
+    """Whether this is a cell's original stdin, and not a terminal."""
     standard: Any = getattr(sys, "__stdin__", None)
     if stream is None or stream is not standard:
         return False
@@ -78,7 +78,6 @@ class Exit:
 
 
 def install(display: Callable, keep: Callable) -> None:
-    """Put the session's builtins in place."""
     names = vars(builtins)
     names.update(input=_input, display=display, keep=keep, exit=Exit("exit"), quit=Exit("quit"))
     if "help" not in names:

@@ -52,8 +52,6 @@ def _zero():
 
 
 class Interpreter:
-    """One session's Python: its namespace, event loop and outputs."""
-
     def __init__(self, display):
         self._main = types.ModuleType("__main__")
         self.namespace = self._main.__dict__
@@ -93,17 +91,14 @@ class Interpreter:
 
     @property
     def main(self) -> types.ModuleType:
-        """The module whose namespace the cells share."""
         return self._main
 
     @property
     def commands(self) -> Commands:
-        """The magics of this session."""
         return self._commands
 
     @property
     def ipython(self) -> ZMQInteractiveShell:
-        """What `get_ipython()` gives."""
         if self._ipython is None:
             from .ipython.shell import ZMQInteractiveShell
 
@@ -113,12 +108,12 @@ class Interpreter:
 
     @property
     def lost_names(self) -> dict[str, str]:
-        """Advice for the names that a restored session could not get back."""
+        """Advice for variables that a restored session lost."""
         return self._tracebacks.lost_names
 
     @property
     def network(self) -> bool:
-        """Whether cells may reach a network; without it, network errors get a hint."""
+        """Whether cells may reach a network; if not, network errors get a hint."""
         return self._tracebacks.network
 
     @network.setter
@@ -135,7 +130,7 @@ class Interpreter:
         warnings.filterwarnings("ignore", message=".*is non-interactive, and thus cannot be shown")
 
     def run(self, number: int, code: str) -> dict[str, Any]:
-        """Run one cell; gives status, error, result and exit_code."""
+        """Runs one cell; returns status, error, result and exit_code."""
         outcome: Any = None
         late: BaseException | None = None
         # user code also runs after a cell's own code, in a __repr__ or a background thread
@@ -161,11 +156,10 @@ class Interpreter:
         return outcome
 
     def is_host_interrupt(self, error: BaseException) -> bool:
-        """Whether an exception is the interrupt of the host."""
         return is_a(error, KeyboardInterrupt) and self._tracebacks.interrupted_by_host(error)
 
     def rebuild_event_loop(self) -> None:
-        """For a fork-restored copy: the event loop's own descriptors were closed."""
+        """For a copy restored by fork: the event loop's descriptors were closed."""
         self._loop.rebuild()
 
     def _attempt(self, number, code):
@@ -178,7 +172,7 @@ class Interpreter:
         return outcome
 
     def _prepare(self, number, code):
-        """The text of the cell as it is to be run, once all is ready for it."""
+        """Resets the session and returns the text to run."""
         self.number = number
         self._unshown = None
         self._reset()
@@ -191,7 +185,7 @@ class Interpreter:
         return code
 
     def _finish_output(self, outcome):
-        """What is shown after the value or the error: figures, and by the functions called then."""
+        """Shows open figures and calls the callbacks, after the value or the error."""
         self._commands.after_cell()
         if self.admission is not None:
             self.admission.report(outcome)
@@ -216,7 +210,7 @@ class Interpreter:
         self._flush()
 
     def _end(self, outcome):
-        """The value or the error stands here, before what is shown from now on."""
+        """Marks where the value or the error comes among the outputs."""
         if "end_seq" not in outcome:
             self._flush()
             outcome["end_seq"] = self.add_barrier()
@@ -227,7 +221,7 @@ class Interpreter:
             self._unshown, self._unshown_at = error, self.add_barrier()
 
     def _reset(self):
-        """Undo what an earlier cell did to the things every cell stands on."""
+        """Undoes what an earlier cell did to modules, streams and builtins."""
         namespace = self.namespace
         _modules["__main__"] = self._main
         namespace["__name__"] = "__main__"
@@ -269,7 +263,7 @@ class Interpreter:
         return cell
 
     def value_of(self, cell: compiler.Cell) -> Any:
-        """Run a cell that is built; its value, or None where it shows none."""
+        """Runs a compiled cell; returns its value, or None where it shows none."""
         if cell.uses_asyncio:
             self._loop.attach()
         if cell.wrapper is None:
@@ -324,7 +318,7 @@ class Interpreter:
                 self._exit_fork(sys.exc_info()[1])
 
     def _exit_fork(self, error):
-        """A child that user code forked ends here, as it would at the end of a script."""
+        """Ends a child that user code forked, as at the end of a script."""
         code = 0
         try:
             if is_a(error, SystemExit):
@@ -337,13 +331,13 @@ class Interpreter:
             _exit(code & 0xFF)
 
     def _show_value(self, value):
-        """What code compiled as single statements does with its values."""
+        """sys.displayhook"""
         if value is not None:
             self.history.keep(value)
             self.displays.show_result(value)
 
     def evaluate_nested(self, code: str) -> Any:
-        """The value of a text that a cell runs as a cell."""
+        """Runs a text as a cell within a cell."""
         self._nested += 1
         cell = self._build("{}.{}".format(self.number, self._nested), code)
         return self.value_of(cell)
@@ -380,7 +374,7 @@ class Interpreter:
         return {"status": status, "error": described, "result": None, "exit_code": exit_code}
 
     def _late_outcome(self, error):
-        """The outcome when an interrupt came while it was made: no more user code is called."""
+        """The outcome when an interrupt came while it was made; calls no user code."""
         if is_a(error, MemoryError):
             self.free_reserve()
         described = self._tracebacks.bare(error)

@@ -14,7 +14,6 @@ is_monitored = _monitoring is not None
 
 
 def stop_monitoring() -> None:
-    """No tool hears of what runs after the cell."""
     for tool in range(TOOLS):
         if _monitoring.get_tool(tool) is not None:
             _monitoring.set_events(tool, 0)

@@ -25,7 +25,7 @@ _STANDARD = "json csv datetime collections itertools functools math random re os
 
 
 def bind(environment: Mapping[str, str]) -> None:
-    """Where the environment asks for it: as builtins, so that they are nobody's variables."""
+    """As builtins, so that they are not variables, if the environment asks for them."""
     if environment.get(SWITCH) != PRELOADED:
         return
     known = vars(builtins)

@@ -18,7 +18,7 @@ _RESULT = re.compile(r"^[ \t]*Out ?\[\d*\]: ?")
 
 
 def candidates(text: str) -> list[str]:
-    """The text as it is, then with one repair after another, as far as each changes something."""
+    """The text, then the result of each repair that changes something."""
     found = [text]
     if len(text) > REPAIR_LIMIT:
         return found
@@ -67,7 +67,7 @@ def _common(one, other):
 
 
 def without_prompts(text: str) -> str:
-    """Lines behind prompts lose them; what stands between was printed, and goes."""
+    """Removes prompts, and the output between them."""
     lines = text.split("\n")
     first = _PROMPT.match(next((line for line in lines if line.strip()), ""))
     if not first:

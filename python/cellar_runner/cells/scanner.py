@@ -31,16 +31,15 @@ class Scanner:
 
     @property
     def at_statement(self) -> bool:
-        """Whether the next line is outside any string, bracket or continuation."""
+        """Whether the next line starts a statement."""
         return self._quote is None and self._depth == 0 and not self._continued
 
     @property
     def in_string(self) -> bool:
-        """Whether the next line is inside a string."""
         return self._quote is not None
 
     def feed(self, line: str) -> list[tuple[int, int]]:
-        """Take one line and give the (start, end) spans of it that are code."""
+        """The (start, end) spans of a line that are code."""
         spans = []
         position = start = 0
         self._continued = False
@@ -68,7 +67,7 @@ class Scanner:
         return spans
 
     def _close(self, line, position):
-        """Where the open string ends in this line; the line's length if it goes on."""
+        """Where the open string ends in this line."""
         end = _ENDS[self._quote].match(line, position)
         if end is not None:
             self._quote = None

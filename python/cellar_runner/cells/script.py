@@ -14,7 +14,7 @@ _code_of = SystemExit.__dict__["code"].__get__
 
 
 def become_script(namespace: dict[str, Any], argv: Sequence[str], code: str) -> None:
-    """Gives a cell the words, the name and the file that a script has."""
+    """Gives a cell the argv, __name__ and __file__ of a script."""
     sys.argv = list(argv)
     namespace.pop("__file__", None)
     name = os.path.basename(argv[0])
@@ -32,7 +32,7 @@ def become_script(namespace: dict[str, Any], argv: Sequence[str], code: str) -> 
 
 
 def exit_code_of(error: BaseException) -> tuple[int, str]:
-    """(code, message) with which Python would end."""
+    """(code, message) with which Python would exit."""
     code = _code_of(error)
     if code is None:
         return 0, ""

@@ -16,14 +16,14 @@ _module_of = type.__dict__["__module__"].__get__
 
 
 class Sources:
-    """File name to lines of each cell; also fed to linecache, which user code may damage."""
+    """Lines of each cell by file name; also in linecache, which user code may damage."""
 
     def __init__(self):
         self._lines = {}
         self.texts = {}
 
     def add(self, number: int | str, text: str) -> str:
-        """Register a cell's source and give its file name."""
+        """Registers a cell's source; returns its file name."""
         filename = "<cell {}>".format(number)
         if len(text) > KEPT_LENGTH:
             return filename
@@ -40,7 +40,6 @@ class Sources:
         return filename in self._lines
 
     def line(self, filename: str, number: int) -> str:
-        """One source line of a cell, or an empty text."""
         lines = self._lines.get(filename, ())
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
@@ -61,7 +60,7 @@ class Sources:
         return None
 
     def patch_inspect(self) -> None:
-        """Let inspect.getsource find classes of cells, which have no file of their own."""
+        """Lets inspect.getsource find classes of cells, which have no file."""
         original = getattr(inspect.getfile, "original", inspect.getfile)
 
         @functools.wraps(original)
@@ -79,7 +78,7 @@ class Sources:
 
 
 def _is_of_cells(value):
-    """Whether a value is a class that a cell made, whatever its metaclass claims."""
+    """Whether a value is a class made by a cell, whatever its metaclass claims."""
     try:
         return issubclass(type(value), type) and _module_of(value) == "__main__"
     except Exception:

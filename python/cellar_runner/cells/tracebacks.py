@@ -40,8 +40,6 @@ _isfile = os.path.isfile
 
 
 class Tracebacks:
-    """Formats the errors of one session."""
-
     def __init__(self, sources):
         self._sources = sources
         self._files = {}
@@ -50,7 +48,7 @@ class Tracebacks:
         self.lost_names = {}
 
     def describe(self, error: BaseException, awaited: Sequence[_Frame] = ()) -> dict[str, str]:
-        """The error of an outcome; `awaited` are the frames it found waiting in the event loop."""
+        """The error of an outcome; `awaited` are frames that wait in the event loop."""
         name = type_name(type(error))
         self._files = {}
         self._awaited = awaited
@@ -79,14 +77,13 @@ class Tracebacks:
         return {"type": name, "message": "", "traceback": text}
 
     def message(self, error: BaseException) -> str:
-        """str(error), which may be empty."""
         text = guarded_str(error)
         if text is None:
             return "<{}; its __str__ failed>".format(type_name(type(error)))
         return cap(text, MESSAGE_LIMIT)
 
     def interrupted_by_host(self, error: BaseException) -> bool:
-        """Whether the innermost frame is that of the runner's handler for the host's interrupts."""
+        """Whether the innermost frame is the runner's handler for host interrupts."""
         step = _traceback_of(error)
         while step is not None and step.tb_next is not None:
             step = step.tb_next
@@ -149,7 +146,7 @@ class Tracebacks:
         return parts
 
     def _stack(self, error, whole=True):
-        """Lines for the user's frames (for all, if none is), and where a library raised."""
+        """Lines for the user's frames (all, if there are none), and where a library raised."""
         user: list[_Frame] = []
         other: list[_Frame] = []
         innermost: _Frame | None = None

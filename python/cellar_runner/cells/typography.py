@@ -67,7 +67,7 @@ _NESTED_QUOTES = sys.version_info >= (3, 12)
 
 
 class Cleaning:
-    """One pass over a source; a careful one leaves what could be meant, such as powers."""
+    """One pass over a source; a careful one leaves characters that may be intended, such as powers."""
 
     def __init__(self, source: str, is_careful: bool = False) -> None:
         self._source = source
@@ -98,7 +98,7 @@ class Cleaning:
         return "".join(self._parts)
 
     def places(self) -> list[dict]:
-        """Where characters were replaced, in the source as it was given."""
+        """Where characters were replaced, in the original source."""
         name = import_own("unicodedata").name
         found: list[dict] = []
         line, line_start, before = 1, 0, 0
@@ -134,7 +134,7 @@ class Cleaning:
         return ALL[character]
 
     def _string(self, found):
-        """The end of a string; one left open may end with a curly quote."""
+        """The end of a string; an open one may end with a curly quote."""
         quote = found.group("quote")
         start = found.end()
         if found.group("prefix"):
@@ -149,7 +149,6 @@ class Cleaning:
         return end
 
     def _formatted_end(self, position, quote):
-        """The end of an f-string, whose fields may hold strings."""
         source = self._source
         depth = 0
         while True:
@@ -173,7 +172,7 @@ class Cleaning:
                 return found.start() + len(quote)
 
     def _quoted(self, start):
-        """A text between curly quotes keeps its content."""
+        """A text in curly quotes keeps its content."""
         source = self._source
         plain = QUOTES[source[start]]
         after = start + 1
@@ -199,7 +198,7 @@ class Cleaning:
         return closed.end() if closed else len(source)
 
     def _escape(self, end, plain):
-        """Plain quotes of the same kind inside would end the text too early."""
+        """Escapes plain quotes that would end the text too early."""
         inside = self._source[self._position : end]
         if plain in inside:
             # what is escaped already stays so

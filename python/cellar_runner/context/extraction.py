@@ -57,8 +57,6 @@ def extract_json(text: str) -> Any:
 
 
 class _Unreadable(Exception):
-    """Why there is no value at a place; `end` is where its bracket is closed, if it is."""
-
     def __init__(self, position, reason, end=None):
         super().__init__(reason)
         self.position = position
@@ -86,7 +84,7 @@ def _read(text, start):
 
 
 def _extent(text, start):
-    """(where the bracket that opens here is closed again, or None; how deep it is nested)."""
+    """(where this bracket closes or None, how deep it is nested)."""
     depth = deepest = 0
     in_string = False
     for token in _BRACKET.finditer(text, start):
@@ -104,7 +102,7 @@ def _extent(text, start):
 
 
 def _fenced(text):
-    """(whether a block fenced as JSON holds a value, the value)."""
+    """(whether a fenced JSON block has a value, the value)."""
     broken = None
     for fence in islice(_FENCE.finditer(text), FENCES_TRIED):
         start = fence.end()
@@ -119,7 +117,7 @@ def _fenced(text):
 
 
 def _among_words(text):
-    """The first object or array; what is inside a broken one is no value of its own."""
+    """The first object or array; parts of a broken one do not count."""
     spare = broken = None
     position = 0
     while position is not None:
@@ -148,7 +146,7 @@ def _among_words(text):
 
 
 def _promise(text, start):
-    """(whether a bracket here may be meant as JSON, where to look on if not)."""
+    """(whether this bracket may start JSON, where to look next if not)."""
     arrays = _ARRAYS.match(text, start)
     if arrays is None:
         return _MEMBER.match(text, start) is not None, start + 1
@@ -178,7 +176,6 @@ def _is_telling(text, start, failure):
 
 
 def _has_trailing_comma(text, position):
-    """Whether a failure is at such a comma or at the bracket behind it."""
     start = max(0, position - NEARBY)
     for comma in _TRAILING_COMMA.finditer(text, start, position + NEARBY):
         if comma.start() <= position < comma.end():
@@ -187,7 +184,6 @@ def _has_trailing_comma(text, position):
 
 
 def _told(text, failure):
-    """The error that tells of a failure, where it is and what to do."""
     position = failure.position
     reason = failure.reason
     if _has_trailing_comma(text, position):

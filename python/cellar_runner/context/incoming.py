@@ -57,7 +57,7 @@ if _madvise is not None:
 
 
 class StringMemory:
-    """Fills the memory of a new string in order; it is kept in huge pages, which forks copy quickly."""
+    """Fills the memory of a new string, in huge pages, which forks copy quickly."""
 
     def __init__(self, address, size):
         self._view: Any = memoryview((ctypes.c_char * size).from_address(address)).cast("B")
@@ -75,7 +75,6 @@ class StringMemory:
 
 
 def _blank(length, width, highest, mapped_texts):
-    """(a new string, what fills it)."""
     text = _new(length, highest)
     size = length * width
     address = id(text) + _size_of(text) - (length + 1) * width
@@ -129,7 +128,7 @@ class Text:
 
 
 def _joined(plain, filled, pieces, mapped_texts):
-    """The first `filled` characters of `plain` and the pieces, each let go as soon as it is written."""
+    """The start of `plain` and the pieces; frees each piece once it is written."""
     total = filled + sum(map(len, pieces))
     if _new is None or total < SMALL_CHARACTERS:
         return "".join(([plain[:filled]] if filled else []) + pieces)
@@ -158,8 +157,6 @@ def _width(piece):
 
 
 class Incoming:
-    """A context on its way in, fed with its bytes in order."""
-
     def __init__(self, form, size, mapped_texts=None):
         self._form = form
         self._text = Text(size, *_CODECS[form], mapped_texts)
@@ -177,7 +174,7 @@ class Incoming:
 
 
 def read(descriptor: int, form: str, size: int, mapped_texts: mapped_text.MappedTexts | None = None) -> object:
-    """The context in the first `size` bytes of a file; what is cut off meanwhile is not waited for."""
+    """The context in the first `size` bytes of a file; stops early if the file shrinks."""
     incoming = Incoming(form, size, mapped_texts)
     buffer = bytearray(PIECE_BYTES)
     view = memoryview(buffer)

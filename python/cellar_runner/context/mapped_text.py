@@ -38,7 +38,6 @@ class SealedMemory:
         return os.memfd_create("context", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
 
     def read_only(self, file: int) -> int:
-        """A descriptor of the same file that is only for reading."""
         fcntl.fcntl(file, _ADD_SEALS, _SEALS)
         return file
 
@@ -180,7 +179,6 @@ class MappedText:
         return id(text) < self._start < id(text) + mmap.PAGESIZE
 
     def put(self, data: bytes) -> None:
-        """All goes into the file, and the edges also where they belong."""
         view = memoryview(data)
         while view:
             if self._first <= self._at < self._last:

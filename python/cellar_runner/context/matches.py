@@ -40,7 +40,7 @@ class Match(Record):
 
 
 class Matches(list):
-    """The matches that were asked for; `total` counts all that there are."""
+    """The first matches; `total` counts all."""
 
     def __init__(self, pattern="", window=0, note=""):
         super().__init__()
@@ -51,7 +51,6 @@ class Matches(list):
 
     @property
     def more(self) -> int:
-        """How many matches there are beyond those in this list."""
         return max(0, self.total - len(self))
 
     def __repr__(self):
@@ -98,7 +97,7 @@ class Line(tuple):
 
 
 def compiled(pattern: Any) -> Any:
-    """The pattern ready to match; ^ and $ match at every line of a pattern given as str."""
+    """A compiled pattern; in a str, ^ and $ match at every line."""
     if is_a(pattern, _Pattern) and is_a(pattern.pattern, str):
         return pattern
     if not is_a(pattern, str):
@@ -117,7 +116,6 @@ def compiled(pattern: Any) -> Any:
 
 
 def search(value: Any, pattern: Any, window: int, max_results: int | None) -> Matches:
-    """The Matches of a pattern, each with `window` characters around it."""
     window = whole_number(window, "window")
     if window < 0:
         raise ValueError("window must not be negative: use 0 for the match alone")
@@ -153,7 +151,6 @@ def search(value: Any, pattern: Any, window: int, max_results: int | None) -> Ma
 
 
 def count(value: Any, pattern: Any) -> int:
-    """How often a pattern matches, without overlaps."""
     expression = compiled(pattern)
     return sum(_count(expression.finditer(text)) for _path, text in leaves(value))
 
@@ -163,7 +160,6 @@ def _count(hits):
 
 
 def matching_lines(value: Any, pattern: Any) -> list:
-    """Every Line with a match in it."""
     search_line = compiled(pattern).search
     found = []
     for path, text in leaves(value):

@@ -23,14 +23,10 @@ _MARKS = frozenset("#`~=->+*_ \t0123456789")
 
 
 class Section(Record):
-    """One section: title, level, text, line, start, end."""
-
     __slots__ = ()
 
 
 class _Heading:
-    """A heading's level and title, and where its own lines are."""
-
     __slots__ = ("level", "title", "line", "start", "end")
 
     def __init__(self, level, title, line, start, end):
@@ -128,7 +124,6 @@ def _checked_level(level):
 
 
 def _cut(part, starts, max_size):
-    """A part that is too large, cut at each of the starts in it."""
     start, end = part
     if end - start <= max_size:
         return [part]
@@ -136,7 +131,7 @@ def _cut(part, starts, max_size):
 
 
 def _pieces(text, part, max_size):
-    """A part in pieces that fit, cut at the best place in the second half of each."""
+    """Pieces that fit, each cut at the best place in its second half."""
     start, end = part
     while end - start > max_size:
         limit = start + max_size
@@ -153,7 +148,6 @@ def _pieces(text, part, max_size):
 
 
 def _headings(text):
-    """The headings of a text, in order."""
     fence = paragraph = None
     in_container = False
     past_front_matter = _front_matter_end(text)

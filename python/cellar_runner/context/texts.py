@@ -32,7 +32,7 @@ class Record(dict):
 
 
 def one_text(value: object, function: str) -> str:
-    """The value as a plain str, or a TypeError that says what this function wants instead."""
+    """The value as a plain str; a TypeError says what the function expects."""
     if is_a(value, str):
         return str.__str__(value)
     message = "{}() reads one str, not {}".format(function, type_name(type(value)))
@@ -48,7 +48,7 @@ def _advice(value, for_containers):
 
 
 def whole_number(value: Any, name: str) -> int:
-    """The value as an int, or a TypeError that names the argument."""
+    """The value as an int; a TypeError names the argument."""
     try:
         return _index(value)
     except TypeError:
@@ -57,7 +57,7 @@ def whole_number(value: Any, name: str) -> int:
 
 
 def leaves(value: Any) -> Iterator[tuple[list, str]]:
-    """(path, text) of every text and number in a value; dict keys only make up paths."""
+    """(path, text) of every text and number in a value; dict keys are only in paths."""
     if not is_a(value, _CONTAINERS):
         yield [], _leaf(value, [])
         return
@@ -99,7 +99,7 @@ def _leaf(value, path):
 
 
 def place_of(path: list) -> str:
-    """A path as it is written behind the name of the value."""
+    """A path as subscripts, such as [3]['title']."""
     return "".join("[{}]".format(guarded_repr(key)) for key in path)
 
 
@@ -114,7 +114,6 @@ def lines(text: str) -> Iterator[tuple[int, int, int]]:
 
 
 def _line_end(text, start):
-    """(where the line ends, where the next one starts)."""
     stop = text.find("\n", start)
     if stop < 0:
         return len(text), len(text)
@@ -122,12 +121,11 @@ def _line_end(text, start):
 
 
 def count_of_lines(text: str) -> int:
-    """How many lines a text has; a last one without a line break counts too."""
+    """A last line without a line break counts too."""
     return text.count("\n") + (1 if text and not text.endswith("\n") else 0)
 
 
 def line_at(text: str, number: int) -> str | None:
-    """The line of this number, or None."""
     to_skip = number - 1
     start = 0
     while to_skip > 0 and start < len(text):

@@ -13,7 +13,7 @@ POLICIES = ("off", "ast", "restricted")
 
 
 class Admission:
-    """Set as an interpreter's `admission`; with None there every cell runs as it is."""
+    """The `admission` of an interpreter; None runs every cell as it is."""
 
     def __init__(self, policy="ast", sanitises=True):
         if policy not in POLICIES:
@@ -25,7 +25,7 @@ class Admission:
         self._guards = restricted.Guards() if policy == "restricted" else None
 
     def prepare(self, code: str, interpreter: Any) -> str:
-        """The text to run; the names of earlier cells are seen by the policy."""
+        """Returns the text to run; the policy sees the names of earlier cells."""
         self._replaced = []
         self._names = interpreter.namespace
         if self._guards is not None:
@@ -35,7 +35,7 @@ class Admission:
         return code
 
     def admit(self, tree: Any, text: str) -> Any:
-        """The tree to run instead of a parsed cell; PolicyViolation if it must not run."""
+        """The tree to run; raises PolicyViolation if it must not run."""
         if self.policy == "ast":
             violations = checker.check_tree(tree, text, self._names)
         elif self._guards is not None:
@@ -47,6 +47,5 @@ class Admission:
         return tree
 
     def report(self, outcome: dict[str, Any]) -> None:
-        """Adds what was replaced to an outcome."""
         if self._replaced:
             outcome["replaced"] = {"total": len(self._replaced), "characters": self._replaced[:LISTED]}

@@ -19,8 +19,6 @@ _OPTIONS_BY_PLACE = {"numpy.load": (None, "mmap_mode", "allow_pickle")}
 
 
 class Calls:
-    """The calls and annotations of one cell."""
-
     def __init__(self, report, modules, names, check_code):
         self._report = report
         self._modules = modules
@@ -30,7 +28,7 @@ class Calls:
         self.reported = set()
 
     def remember(self, node: Any) -> None:
-        """Takes an assignment, in the order of the cell: c = 'a' + 'b' makes a text of c."""
+        """Follows assignments in order: c = 'a' + 'b' makes a text of c."""
         if type(node) is _ast.AugAssign:
             targets: list = [node.target]
             before = self._texts.get(getattr(node.target, "id", None))
@@ -45,7 +43,7 @@ class Calls:
                     self._texts[target.id] = before + text
 
     def name_of(self, called: Any) -> str | None:
-        """The last name of what is called, also where an import has given it another one."""
+        """The last part of what is called, before any `import … as`."""
         if type(called) is _Attribute:
             return called.attr
         if type(called) is not _Name:
@@ -54,7 +52,6 @@ class Calls:
         return path.rpartition(".")[2] if path else called.id
 
     def check(self, node: Any, name: str | None, are_paths_guarded: bool = False) -> None:
-        """Takes a call of a function with this last name."""
         if node.keywords:
             self._check_options(node, name)
         if name == "load" and len(node.args) > 1:
@@ -71,7 +68,7 @@ class Calls:
                 self._check_path(argument, name)
 
     def check_annotation(self, node: Any) -> None:
-        """Code in a text that stands for a type, which a library may evaluate."""
+        """Checks code in a type annotation, which a library may evaluate."""
         waiting = [node]
         while waiting:
             part = waiting.pop()
@@ -84,7 +81,6 @@ class Calls:
                 self._check_code(part, text, 0)
 
     def _text(self, node):
-        """The text that an expression is known to have, or None."""
         kind = type(node)
         if kind is _Constant:
             return node.value[:LONGEST_CODE] if type(node.value) is str else None
@@ -141,7 +137,7 @@ class Calls:
             self._report.add(node, "string." + name, message, rules.STRING_HINT)
 
     def _name_in_chains(self, text):
-        """The refused name that `@pd.io.common` in an expression leads to, or None."""
+        """The refused name that `@pd.io.common` in an expression reaches, or None."""
         for first, *steps in strings.chains(text):
             path = self._modules.path_of(first)
             for step in steps if path else ():
@@ -152,7 +148,7 @@ class Calls:
 
 
 def inside(node: Any) -> list:
-    """The node and all below it, which are reported once."""
+    """The node and everything below it."""
     found = [node]
     for part in found:
         found += children(part)

@@ -26,7 +26,7 @@ _Name, _Attribute, _Constant, _Call = _ast.Name, _ast.Attribute, _ast.Constant, 
 
 
 def check(source: str, filename: str = "<cell>", names: Mapping[str, Any] | None = None) -> list[dict]:
-    """Every violation of a cell; `names` maps those bound by earlier cells to their values."""
+    """Every violation of a cell; `names` are the variables of earlier cells."""
     try:
         _shown, text, tree, _wrapper = compiler.read(source, filename, 0)
     except (RecursionError, MemoryError):
@@ -39,7 +39,6 @@ def check(source: str, filename: str = "<cell>", names: Mapping[str, Any] | None
 
 
 def check_tree(tree: Any, text: str, names: Mapping[str, Any] | None = None) -> list[dict]:
-    """The same for a cell that is parsed already."""
     return Inspection(text, names).violations(tree)
 
 
@@ -48,8 +47,6 @@ def _syntax(line, column, message, hint):
 
 
 class Inspection:
-    """One cell's nodes, each checked once."""
-
     def __init__(self, text, names, is_nested=False):
         self._report = Report(text)
         self._names = names
@@ -60,7 +57,7 @@ class Inspection:
         self._seen = self._calls.reported
 
     def violations(self, tree: Any, checks: dict | None = None) -> list[dict]:
-        """All of them; `checks` limits them to some node types."""
+        """All violations; `checks` limits them to some node types."""
         checks = _CHECKS if checks is None else checks
         nodes = self._nodes(tree)
         for node in nodes:
@@ -81,7 +78,7 @@ class Inspection:
         return self._report.violations()
 
     def _nodes(self, tree):
-        """All nodes from the outside in; texts that stand for themselves are left out."""
+        """All nodes from the outside in, without docstrings."""
         nodes, waiting = [], [tree]
         while waiting:
             node = waiting.pop()
@@ -185,7 +182,7 @@ class Inspection:
                     self._refuse_name(node)
 
     def _check_assignment(self, node):
-        """__match_args__ names the attributes that patterns read."""
+        """__match_args__ names attributes that patterns read."""
         if any(type(target) is _Name and target.id == "__match_args__" for target in node.targets):
             for part in inside(node.value):
                 name = part.value if type(part) is _Constant else None
@@ -255,7 +252,7 @@ class Inspection:
             self._check_text(node, text, True)
 
     def _check_made(self, node):
-        """A text that is put together otherwise: joined, sliced, repeated or formatted."""
+        """A text that is joined, sliced, repeated or formatted."""
         if node in self._seen:
             return
         text = strings.text_of(node)
@@ -293,7 +290,7 @@ class Inspection:
         self._calls.check(node, self._calls.name_of(node.func), True)
 
     def _check_code(self, node, text, below):
-        """Code in a text, which is reported at the place of its call."""
+        """Reports code in a text at the place of its call."""
         if self._is_nested:
             return
         try:
@@ -363,24 +360,27 @@ _IMPORTS = (_ast.Import, _ast.ImportFrom)
 _ALIASES = (_ast.Assign, _ast.NamedExpr)
 _ASSIGNMENTS = _ALIASES + (_ast.AnnAssign, _ast.AugAssign)
 _CHECKS = {
-    _ast.Import: Inspection._check_import,
-    _ast.ImportFrom: Inspection._check_import,
-    _ast.Assign: Inspection._check_assignment,
-    _ast.Attribute: Inspection._check_attribute,
-    _ast.Name: Inspection._check_name,
-    _ast.Constant: Inspection._check_constant,
-    _ast.JoinedStr: Inspection._check_made,
-    _ast.BinOp: Inspection._check_sum,
-    _ast.Subscript: Inspection._check_subscript,
-    _ast.Call: Inspection._check_call,
-    _ast.FunctionDef: Inspection._check_definition,
-    _ast.AsyncFunctionDef: Inspection._check_definition,
-    _ast.ClassDef: Inspection._check_definition,
-    _ast.Global: Inspection._check_names,
-    _ast.Nonlocal: Inspection._check_names,
-    _ast.ExceptHandler: Inspection._check_catch,
-    _ast.arg: Inspection._check_argument,
-    _ast.AnnAssign: Inspection._check_annotation,
+    getattr(_ast, kind): check
+    for check, kinds in (
+        (Inspection._check_import, "Import ImportFrom"),
+        (Inspection._check_assignment, "Assign"),
+        (Inspection._check_attribute, "Attribute"),
+        (Inspection._check_name, "Name"),
+        (Inspection._check_constant, "Constant"),
+        (Inspection._check_made, "JoinedStr"),
+        (Inspection._check_sum, "BinOp"),
+        (Inspection._check_subscript, "Subscript"),
+        (Inspection._check_call, "Call"),
+        (Inspection._check_definition, "FunctionDef AsyncFunctionDef ClassDef"),
+        (Inspection._check_names, "Global Nonlocal"),
+        (Inspection._check_catch, "ExceptHandler MatchAs MatchStar"),
+        (Inspection._check_argument, "arg"),
+        (Inspection._check_annotation, "AnnAssign"),
+        (Inspection._check_pattern, "MatchClass"),
+        (Inspection._check_rest, "MatchMapping"),
+    )
+    for kind in kinds.split()
+    if hasattr(_ast, kind)
 }
 # What can be reported before a cell runs, where guards see the rest while it does.
 ARGUMENT_CHECKS = {
@@ -389,11 +389,3 @@ ARGUMENT_CHECKS = {
     _ast.arg: Inspection._check_annotation,
     _ast.AnnAssign: Inspection._check_annotation,
 }
-for _kind, _check in (
-    ("MatchClass", Inspection._check_pattern),
-    ("MatchAs", Inspection._check_catch),
-    ("MatchStar", Inspection._check_catch),
-    ("MatchMapping", Inspection._check_rest),
-):
-    if hasattr(_ast, _kind):
-        _CHECKS[getattr(_ast, _kind)] = _check

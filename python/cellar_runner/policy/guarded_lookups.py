@@ -24,7 +24,7 @@ class ImportRefused(ImportError):
 
 
 def substitute(guard: Callable, owner: Any, name: str, value: Any) -> Any:
-    """What a cell is given in place of a function that takes names as text, or None."""
+    """A guarded replacement for a function that takes names as text, or None."""
     if name in _MAKERS and owner is operator:
         return functools.partial(AttributeGetter if name == "attrgetter" else MethodCaller, guard)
     if name in _QUERIES and isinstance(value, _FUNCTIONS) and _is_of_pandas(owner):
@@ -33,7 +33,7 @@ def substitute(guard: Callable, owner: Any, name: str, value: Any) -> Any:
 
 
 def plain(text: Any, purpose: str) -> str:
-    """The text itself; what only claims to be one could read differently each time."""
+    """The text; a subclass of str could read differently each time."""
     if type(text) is not str:
         raise TypeError("{} must be a plain str, not {}".format(purpose, type(text).__name__))
     return text
@@ -47,7 +47,7 @@ def _is_of_pandas(owner):
 
 
 class AttributeGetter:
-    """operator.attrgetter, each step through the guard."""
+    """operator.attrgetter through the guard."""
 
     def __init__(self, guard, *paths):
         if not paths:
@@ -64,7 +64,7 @@ class AttributeGetter:
 
 
 class MethodCaller:
-    """operator.methodcaller, the method through the guard."""
+    """operator.methodcaller through the guard."""
 
     def __init__(self, guard, name, *arguments, **options):
         self._guard = guard
@@ -80,7 +80,7 @@ class MethodCaller:
 
 
 class Query:
-    """query() and eval() of a frame: the modules in an expression through the guard."""
+    """query() and eval() of a frame, with the modules of an expression through the guard."""
 
     def __init__(self, guard, method):
         self._guard = guard
@@ -117,7 +117,7 @@ class Query:
 
 
 class Formatting(string.Formatter):
-    """str.format whose fields reach attributes through the guard."""
+    """str.format with attributes through the guard."""
 
     def __init__(self, guard, text, method):
         self._guard = guard

@@ -18,7 +18,7 @@ _Module = type(sys)
 
 
 class Modules:
-    """Name to the dotted path of a module, by the imports of the cell and of earlier ones."""
+    """The dotted paths of names that are modules, by the imports of this cell and earlier ones."""
 
     def __init__(self, names):
         self._names = names
@@ -26,7 +26,6 @@ class Modules:
         self.has_star = False
 
     def bind(self, node: Any) -> None:
-        """Takes an import statement."""
         if type(node) is _ast.Import:
             for alias in node.names:
                 path = alias.name if alias.asname else alias.name.partition(".")[0]
@@ -37,7 +36,7 @@ class Modules:
                 self._paths[alias.asname or alias.name] = node.module + "." + alias.name
 
     def bind_alias(self, node: Any) -> None:
-        """Takes an assignment: r = random makes a module of r."""
+        """r = random makes a module of r."""
         path = self.path(node.value)
         if path is None:
             return
@@ -46,7 +45,7 @@ class Modules:
                 self._paths.setdefault(target.id, path)
 
     def path(self, node: Any) -> str | None:
-        """The dotted path of an expression that starts at a module, or None."""
+        """The dotted path of an expression that starts with a module, or None."""
         steps: list[str] = []
         while type(node) is _ast.Attribute and len(steps) < LONGEST_CHAIN:
             steps.append(node.attr)
@@ -57,7 +56,6 @@ class Modules:
         return path and ".".join([path] + steps[::-1])
 
     def path_of(self, name: str) -> str | None:
-        """The dotted path of what a name is bound to, or None."""
         path = self._paths.get(name)
         if path is not None:
             return path
@@ -68,7 +66,7 @@ class Modules:
 
 
 def refused_name(module: str, name: str) -> tuple[str, str] | None:
-    """(name, hint) when a module is asked for what is refused, carried along or hidden."""
+    """(name, hint) if the name must not be taken from this module, or None."""
     if name == "*":
         return (module, rules.MODULES[module]) if module in rules.MEMBERS else None
     return rules.refused_member(module, name) or _carried(module, name)

@@ -10,27 +10,27 @@ LISTED = 100
 
 
 class Report:
-    """Collects violations in any order and gives them in that of the cell."""
+    """Collects violations in any order and sorts them by place."""
 
     def __init__(self, text):
         self._lines = text.split("\n")
         self._found = {}
 
     def add(self, node: Any, rule: str, message: str, hint: str) -> None:
-        """One at the start of a node."""
+        """At the start of a node."""
         line = getattr(node, "lineno", 1)
         column = len(self._before(line, getattr(node, "col_offset", 0))) + 1
         self.add_at(line, column, rule, message, hint)
 
     def add_attribute(self, node: Any, name: str, message: str, hint: str) -> None:
-        """One at the name behind the dot."""
+        """At the name after the dot."""
         before = self._before(node.end_lineno, node.end_col_offset)
         dot = before.rfind(".")
         column = dot + 2 if dot >= 0 else len(before) - len(before.lstrip()) + 1
         self.add_at(node.end_lineno, column, "attribute." + name, message, hint)
 
     def add_at(self, line: int, column: int, rule: str, message: str, hint: str) -> None:
-        """One at a line and column, both from 1."""
+        """Line and column count from 1."""
         violation = {"line": line, "column": column, "rule": rule, "message": message, "hint": hint}
         self._found.setdefault((line, column, rule), violation)
 
@@ -44,7 +44,7 @@ class Report:
         return found[:LISTED] + [rest]
 
     def _before(self, line, offset):
-        """The part of a line before an offset, which Python counts in bytes."""
+        """The part of a line before an offset, which ast counts in bytes."""
         if not 0 < line <= len(self._lines):
             return " " * offset
         text = self._lines[line - 1]

@@ -31,19 +31,11 @@ _PLAIN = (
     "iter keep list map max min next object property reversed set staticmethod sum super NotImplemented _"
 ).split()
 _OPERATORS = {
-    "+=": operator.iadd,
-    "-=": operator.isub,
-    "*=": operator.imul,
-    "/=": operator.itruediv,
-    "%=": operator.imod,
-    "**=": operator.ipow,
-    "<<=": operator.ilshift,
-    ">>=": operator.irshift,
-    "|=": operator.ior,
-    "^=": operator.ixor,
-    "&=": operator.iand,
-    "//=": operator.ifloordiv,
-    "@=": operator.imatmul,
+    sign: getattr(operator, name)
+    for sign, name in zip(
+        "+= -= *= /= %= **= <<= >>= |= ^= &= //= @=".split(),
+        "iadd isub imul itruediv imod ipow ilshift irshift ior ixor iand ifloordiv imatmul".split(),
+    )
 }
 _DEFINED = (type, types.FunctionType, types.BuiltinFunctionType)
 _FIXED = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
@@ -57,7 +49,7 @@ class RestrictionUnavailable(RuntimeError):
 
 
 def library() -> tuple[Any, Any]:
-    """The parts of RestrictedPython; an error that tells what to do where there is none."""
+    """The modules of RestrictedPython; raises with a remedy if it is missing or too old."""
     try:
         package = import_own("RestrictedPython")
         guards, transformer = import_own("RestrictedPython.Guards"), import_own("RestrictedPython.transformer")
@@ -91,7 +83,7 @@ def _dotted(version):
 
 
 class Guards:
-    """Rewrites cells and gives them the functions that their rewritten form calls."""
+    """Rewrites cells and provides the functions that the rewritten cells call."""
 
     def __init__(self):
         guards, transformer = library()
@@ -114,7 +106,7 @@ class Guards:
         return tree, report.violations()
 
     def restrict_builtins(self, namespace: dict[str, Any], given: dict[str, Any]) -> None:
-        """Lets the cells of a namespace see the safe builtins alone."""
+        """Leaves only the safe builtins to the cells."""
         self._printer.forget()
         # A file that a cell wrote, under a name of the list, would run without guards.
         exclude_workspace()
@@ -194,7 +186,7 @@ class Guards:
         return self._members(module, fromlist) if fromlist else module
 
     def _members(self, module, names):
-        """What `from` takes of a module, each asked for through the guard."""
+        """What `from` takes of a module, through the guard."""
         taken = types.ModuleType(module.__name__)
         taken.__file__ = module.__dict__.get("__file__")
         for name in names:
@@ -205,7 +197,7 @@ class Guards:
         return taken
 
     def _write(self, owner):
-        """Modules, functions and classes of libraries stay as they are."""
+        """Modules, functions and classes are read-only."""
         if isinstance(owner, _FIXED) or isinstance(owner, type):
             return self._refuse_writes(owner)
         return owner
@@ -218,7 +210,6 @@ class Guards:
 
 
 def _refused_import(name, level=0):
-    """Why a module must not be imported, or None."""
     if level:
         return "there is no package here to import from"
     refused = rules.refused_import(name)
@@ -249,7 +240,7 @@ def _type_of(value):
 
 
 class Printer:
-    """Collects what a cell prints and passes it on to the cell's output at once."""
+    """Collects what a cell prints, and prints it at once."""
 
     def __init__(self):
         self._texts = []
@@ -278,7 +269,7 @@ class Printer:
 
 
 def _transformer(base):
-    """A transformer that tells its violations with their place, and knows what cells need."""
+    """A transformer that reports violations with their place."""
 
     class Transformer(base.RestrictingNodeTransformer):  # type: ignore[name-defined]
         def __init__(self, report):
@@ -290,7 +281,7 @@ def _transformer(base):
             self._report.add(node, "restricted", message, _hint(node))
 
         def inject_print_collector(self, node, position=0):
-            """All cells share one collector, which is among the builtins."""
+            """All cells share one collector among the builtins."""
 
         def check_name(self, node, name, allow_magic_methods=False):
             is_method = allow_magic_methods and getattr(node, "col_offset", 0)
@@ -342,7 +333,6 @@ def _transformer(base):
             return statement
 
         def _parts(self, attribute, target):
-            """The owner and the name, both checked as if the attribute were read."""
             base.copy_locations(attribute, target)
             return super().visit_Attribute(attribute).args
 

@@ -218,7 +218,7 @@ ALLOWED = COMPUTING | SCIENCE
 
 
 def refused_import(path: str) -> tuple[str, str] | None:
-    """(name, hint) when this dotted module must not be imported, or None."""
+    """(name, hint) if this module must not be imported, or None."""
     top, _, rest = path.partition(".")
     if top in MEMBERS:
         part = rest.partition(".")[0]
@@ -231,7 +231,7 @@ def refused_import(path: str) -> tuple[str, str] | None:
 
 
 def refused_member(module: str, name: str) -> tuple[str, str] | None:
-    """(name, hint) when the name must not be taken from this module, or None."""
+    """(name, hint) if the name must not be taken from this module, or None."""
     path = module + "." + name
     if module in MEMBERS:
         return None if name in MEMBERS[module] else (path, MODULES[module])
@@ -241,7 +241,7 @@ def refused_member(module: str, name: str) -> tuple[str, str] | None:
 
 
 def refused_part(path: str) -> tuple[str, str] | None:
-    """(path, hint) of the refused part that this dotted path leads into, or None."""
+    """(path, hint) of the refused part that contains this path, or None."""
     while path:
         if path in PARTS:
             return path, PARTS[path]
@@ -250,7 +250,7 @@ def refused_part(path: str) -> tuple[str, str] | None:
 
 
 def refused_origin(module: object) -> tuple[str, str] | None:
-    """(module, hint) when what is defined in this module must not be taken from another one."""
+    """(module, hint) if what this module defines must not be taken from another one."""
     if not isinstance(module, str):
         return None
     top = module.partition(".")[0]

@@ -15,7 +15,7 @@ _characters = re.compile("[" + "".join((*typography.ALL, *typography.POWERS, *ty
 
 
 def sanitise(source: str) -> tuple[str, list[dict]]:
-    """(source with plain characters, what was replaced); the same source when all is well."""
+    """(source with plain characters, the replacements); unchanged if it is valid Python."""
     if source.isascii() or len(source) > LONGEST or _OTHER_LANGUAGE.match(source):
         return source, []
     if not _characters(source) or _is_python(source):

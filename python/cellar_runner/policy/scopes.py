@@ -22,7 +22,6 @@ class _Scope:
 
 
 def children(node: Any) -> list:
-    """The nodes directly below a node."""
     found = []
     for field in node._fields:
         value = getattr(node, field, None)
@@ -34,7 +33,7 @@ def children(node: Any) -> list:
 
 
 class Bindings:
-    """What a module binds, as far as that is certain."""
+    """The names that a cell certainly binds."""
 
     def __init__(self, tree):
         self.anywhere = set()
@@ -47,7 +46,7 @@ class Bindings:
         self._walk(tree)
 
     def is_own(self, node: Any) -> bool:
-        """Whether this use of a name surely means what the cell has bound."""
+        """Whether this name certainly refers to what the cell bound."""
         scope = self._scope_of[node]
         while scope is not None:
             if node.id in scope.bound:
@@ -110,7 +109,7 @@ class Bindings:
 
 
 def _named(node):
-    """The names that a node binds by itself, without a Name below it."""
+    """Names that a node binds without a Name node."""
     kind = type(node)
     if kind in (_ast.Import, _ast.ImportFrom):
         return [alias.asname or alias.name.partition(".")[0] for alias in node.names]
@@ -124,7 +123,6 @@ def _named(node):
 
 
 def _stored(nodes):
-    """The names that targets of an assignment bind."""
     found, waiting = set(), list(nodes)
     while waiting:
         node = waiting.pop()
@@ -137,7 +135,7 @@ def _stored(nodes):
 
 
 def _bound_by(statement):
-    """The names that a statement has bound for certain when it is over."""
+    """The names that are certainly bound after a statement."""
     kind = type(statement)
     if kind is _ast.Assign:
         return _stored(statement.targets)
@@ -149,7 +147,7 @@ def _bound_by(statement):
 
 
 def _end_of_binding(statement):
-    """From where on the names of a statement are bound."""
+    """Where the names of a statement start to be bound."""
     if type(statement) in _FUNCTIONS:
         first = statement.body[0]
         return first.lineno, first.col_offset - 1
@@ -157,7 +155,7 @@ def _end_of_binding(statement):
 
 
 def _bound_below(body):
-    """All names that are local to a function with this body."""
+    """The local names of a function body."""
     found, outer, waiting = set(), set(), list(body)
     while waiting:
         node = waiting.pop()

@@ -25,14 +25,14 @@ _BinOp, _Call, _Attribute, _Subscript = _ast.BinOp, _ast.Call, _ast.Attribute, _
 
 
 def normalised(text: str) -> str:
-    """The text as Python would read it as a name."""
+    """The text as Python normalises identifiers."""
     if text.isascii():
         return text
     return import_own("unicodedata").normalize("NFKC", text)
 
 
 def text_of(node: Any, depth: int = 0, known: dict[str, str] | None = None) -> str | None:
-    """The text of an expression of constants, or None; `known` maps names to their texts."""
+    """The text of a constant expression, or None; `known` maps names to texts."""
     kind = type(node)
     if kind is _Constant:
         value = node.value
@@ -103,7 +103,7 @@ def _slice(node, depth, known):
 
 
 def _result(node, depth, known):
-    """Of chr(95), ''.join([...]), 'x'.replace('a', 'b') and the like."""
+    """Of chr(95), ''.join([...]), 'x'.replace('a', 'b') and similar calls."""
     called, arguments = node.func, node.args
     if type(called) is _ast.Name:
         if called.id == "chr" and len(arguments) == 1 and type(arguments[0]) is _Constant:
@@ -138,7 +138,7 @@ _METHODS = {name: getattr(str, name) for name in "lower upper swapcase strip cas
 
 
 def runs(node: Any) -> tuple[list[str], list]:
-    """The texts of `a + 'b' + 'c'` that stand beside each other, put together."""
+    """The adjacent constant texts of `a + 'b' + 'c'`, joined."""
     leaves, waiting = [], [node]
     while waiting:
         part = waiting.pop()
@@ -160,7 +160,7 @@ def runs(node: Any) -> tuple[list[str], list]:
 
 
 def name_in_text(text: str, assembled: bool = False) -> str | None:
-    """The refused name that a text is, or leads to by a path of attributes; or None."""
+    """The refused name that a text is, or reaches by a dotted path; or None."""
     if "__" not in text and text.isascii() or len(text) > LONGEST:
         return None
     text = normalised(text)
@@ -184,7 +184,7 @@ def name_in_format(text: str) -> str | None:
 
 
 def name_in_code(text: str) -> str | None:
-    """The refused name anywhere in a text that is taken as a path or as code; or None."""
+    """The refused name in a text that is used as a path or as code; or None."""
     for dot, word in _WORD.findall(normalised(text[: 100 * LONGEST])):
         if word in ATTRIBUTES or word in FIXED_NAMES or (dot and word in CARRIED):
             return word
@@ -192,13 +192,13 @@ def name_in_code(text: str) -> str | None:
 
 
 def chains(text: str) -> list[list[str]]:
-    """The names with attributes in a text that is taken as an expression, as lists of steps."""
+    """Dotted names in an expression, as lists of parts."""
     found = _CHAIN.findall(normalised(text[: 100 * LONGEST]))
     return [[step.strip() for step in chain.split(".")] for chain in found]
 
 
 def system_folder(text: str) -> str | None:
-    """The folder of the system that a text leads into as the path of a file, or None."""
+    """The system folder that a path leads into, or None."""
     if len(text) > LONGEST:
         return None
     if text.startswith("file://"):

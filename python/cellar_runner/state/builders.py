@@ -33,7 +33,7 @@ def make_code(data: bytes) -> types.CodeType:
 
 
 def make_function(code: bytes, home: Any, name: str, closure: tuple | None) -> types.FunctionType:
-    """A function whose globals are a live namespace: a dict, or that of a module."""
+    """A function whose globals are a live namespace: a dict, or a module's."""
     if type(home) is str:
         home = vars(import_module(home))
     return _FunctionType(_load_code(code), home, name, None, closure)
@@ -59,7 +59,7 @@ def _quiet(cls, **_options):
 
 
 def make_class(meta: type, name: str, bases: tuple, core: dict) -> type:
-    """An empty class; neither its metaclass nor its bases are told, as they were told before."""
+    """An empty class; its metaclass and bases were notified when it was first made."""
     hooked = []
     for base in bases:
         for kind in base.__mro__:
@@ -114,7 +114,6 @@ def make_cached_property(function: Callable, attributes: dict) -> functools.cach
 
 
 def make_weak(kind: str, items: Any) -> Any:
-    """A weak mapping or set; what nothing else holds is gone at once, as it should be."""
     return getattr(weakref, kind)(items)
 
 

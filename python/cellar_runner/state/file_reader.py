@@ -25,8 +25,6 @@ _FileIO, _fstat = io.FileIO, os.fstat
 
 
 class FileReader:
-    """Reads a snapshot's file; every block is checked when it is read."""
-
     def __init__(self, descriptor):
         self._file = _FileIO(descriptor, "rb", closefd=False)
         self._size = _fstat(descriptor).st_size
@@ -78,7 +76,7 @@ class FileReader:
         return self.damage
 
     def checked(self, entry: Sequence[int]) -> tuple[int, int, int, int, int]:
-        """The parts of an entry that can be true."""
+        """The parts of an entry, if they are plausible."""
         try:
             offset, stored, raw, code, check = entry
             numbers = all(type(part) is int and part >= 0 for part in entry)
@@ -90,7 +88,6 @@ class FileReader:
         return offset, stored, raw, code, check
 
     def block(self, entry: Sequence[int]) -> Any:
-        """The raw bytes of one block."""
         offset, stored, raw, code, check = self.checked(entry)
         data = self._bytes(offset, stored)
         if _crc(data) != check:
@@ -117,7 +114,6 @@ class FileReader:
         return self._lz4.decompress(data, uncompressed_size=raw)
 
     def buffer(self, entries: list[list[int]]) -> Any:
-        """One writable buffer, filled from its blocks."""
         parts = [self.checked(entry) for entry in entries]
         memory = _memory(sum(part[2] for part in parts))
         view = memoryview(memory)
@@ -151,7 +147,7 @@ def _memory(size):
 
 
 class PickleReader:
-    """The file that an unpickler reads: what a PickleWriter wrote, block by block."""
+    """The file that an unpickler reads, block by block."""
 
     def __init__(self, file_reader, entries):
         self._file_reader = file_reader
@@ -164,7 +160,6 @@ class PickleReader:
         self.position = 0
 
     def _here(self):
-        """What is left of the block at this position."""
         number = bisect_right(self._starts, self.position) - 1
         if number >= len(self._entries):
             return memoryview(b"")

@@ -34,7 +34,6 @@ class LimitExceeded(Exception):
 
 
 def lz4_block() -> Any:
-    """The module lz4.block, or None."""
     try:
         return import_own("lz4.block")
     except KeyboardInterrupt:
@@ -59,7 +58,7 @@ def compressor(name: str) -> tuple[int, Callable]:
 
 
 class FileWriter:
-    """Writes blocks to a sink, compressed where that pays."""
+    """Writes blocks to a sink, compressed if that pays."""
 
     def __init__(self, sink, limit, compression):
         self._sink = sink
@@ -83,7 +82,7 @@ class FileWriter:
         return (self._code, stored, size) if len(stored) < size else (RAW, view, size)
 
     def allow(self, more: int) -> None:
-        """Raises when so many more bytes would be too many."""
+        """Raises LimitExceeded if so many more bytes would be too many."""
         if self.sent + more > self._limit:
             raise LimitExceeded
 
@@ -97,19 +96,19 @@ class FileWriter:
             raise
 
     def send(self, block: tuple[int, Any, int]) -> list[int]:
-        """Hands one block over; gives its entry for the index."""
+        """Writes one block; returns its entry for the index."""
         code, stored, size = block
         entry = [self.sent, len(stored), size, code, _crc(stored)]
         self._send(stored)
         return entry
 
     def send_view(self, view: memoryview) -> list[list[int]]:
-        """The entries of a long view, which is not copied."""
+        """Writes a long view without copying it."""
         starts = range(0, len(view), BLOCK)
         return [self.send(self.compress(view[start : start + BLOCK])) for start in starts]
 
     def finish(self, index: dict) -> None:
-        """Writes the index and the end of the file."""
+        """Writes the index and the trailer."""
         text = _encode_json(index).encode("ascii")
         stored = _compress(text, 1)
         place = self.sent
@@ -118,7 +117,7 @@ class FileWriter:
 
 
 class PickleWriter:
-    """The file that a pickler writes. The part since `begin` is held until it is kept or rolled back."""
+    """The file that a pickler writes. What comes after `begin` is held until `keep` or `roll_back`."""
 
     def __init__(self, file_writer):
         self._file_writer = file_writer
@@ -191,7 +190,7 @@ class PickleWriter:
         self.keep()
 
     def capture(self, action: Callable[[], Any]) -> bytes:
-        """What `action` writes, which goes nowhere else."""
+        """What `action` would write."""
         self._probe = bytearray()
         try:
             action()

@@ -27,8 +27,6 @@ class Postponed(Exception):
 
 
 class KeptClass:
-    """How objects of one class are kept."""
-
     def __init__(self, kind, save, load):
         self.kind = kind
         self.save = save
@@ -37,7 +35,7 @@ class KeptClass:
         self._key = _key(kind)
 
     def covers(self, kind: type) -> bool:
-        """Whether it is for this very class, or for one of which a later cell made another."""
+        """Whether it is this class, or an earlier definition of it."""
         return kind is self.kind or (self._key is not None and _key(kind) == self._key)
 
     def reduce(self, value: Any) -> tuple:
@@ -51,8 +49,6 @@ class KeptClass:
 
 
 class KeptClasses:
-    """The classes that keep() was called for."""
-
     def __init__(self):
         self._all = []
 
@@ -66,7 +62,7 @@ class KeptClasses:
         self._all = [one for one in self._all if not one.covers(kind)] + [KeptClass(kind, save, load)]
 
     def for_type(self, kind: type) -> KeptClass | None:
-        """What is nearest to a class among itself and its bases, or None."""
+        """The entry for the nearest of a class and its bases, or None."""
         if not self._all:
             return None
         for base in _mro_of(kind):
@@ -76,8 +72,6 @@ class KeptClasses:
         return None
 
     def function(self) -> Callable:
-        """keep() for this session."""
-
         def keep(cls, save, load):
             """Say how objects of a class are kept in snapshots, where pickle cannot.
 
@@ -97,7 +91,7 @@ class KeptClasses:
 
 
 def load(name: str, function: Callable, saved: Any) -> Any:
-    """Calls a load function; its failure costs the variable, with a reason."""
+    """Calls a load function; if it fails, the variable is lost with a reason."""
     try:
         return function(saved)
     except MemoryError:
@@ -108,7 +102,7 @@ def load(name: str, function: Callable, saved: Any) -> Any:
 
 
 def _key(kind):
-    """The name by which a class of cells is known, or None: others are known by what they are."""
+    """The name of a class defined in cells, or None for others."""
     module, name = _module_of(kind), exact(_qualname_of(kind))
     is_named = is_a(module, str) and module == "__main__" and "<locals>" not in name
     return name if is_named else None

@@ -35,7 +35,6 @@ _NUMBERS = re.compile(r"(\d+)(?:\.(\d+))?")
 
 
 def versions(modules: Iterable[str]) -> dict[str, str | None]:
-    """Name and version of each library among these modules."""
     found: dict[str, str | None] = {}
     for top in sorted({name.partition(".")[0] for name in modules}):
         if top in _OWN or len(found) >= KEPT:
@@ -47,7 +46,7 @@ def versions(modules: Iterable[str]) -> dict[str, str | None]:
 
 
 def version_of(top: str) -> str | None:
-    """The version of a loaded library, or None for what has none or comes with Python."""
+    """The version of a loaded library; None if it has none or comes with Python."""
     module = _modules.get(top)
     if module is None or (_STANDARD is not None and top in _STANDARD):
         return None
@@ -66,7 +65,7 @@ def _recorded(module, top):
 
 
 def differences(kept: dict[str, str]) -> list[str]:
-    """Warnings about libraries that are of another version now."""
+    """Warnings about libraries whose version has changed."""
     warnings = []
     for top, before in kept.items():
         now = version_of(top)
@@ -82,5 +81,4 @@ def _short(version):
 
 
 def distribution_of(module: str) -> str:
-    """The name under which a module is installed."""
     return _DISTRIBUTIONS.get(module, module)

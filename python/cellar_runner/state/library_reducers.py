@@ -11,7 +11,7 @@ from .lost_variables import LostVariable, names_of
 
 
 class LibraryReducer:
-    """How one class of objects is kept: `save` gives what can be pickled, `load` makes it again."""
+    """How objects of one class are saved and loaded."""
 
     def __init__(self, kind, save, load):
         self.kind = kind
@@ -23,12 +23,10 @@ class LibraryReducer:
 
 
 def load(name: str, saved: Any) -> Any:
-    """What the handler for the class of this name makes of it."""
     return next(handler for handler in REDUCERS if handler.kind[1] == name).load(saved)
 
 
 def for_type(kind: type) -> LibraryReducer | None:
-    """The handler for a class, or None."""
     names = names_of(kind)
     return next((handler for handler in REDUCERS if handler.kind in names), None)
 

@@ -35,44 +35,36 @@ _CONTEXT = ("a context variable", "create it again in the next cell")
 _LAMBDA = ("a lambda", "use def instead of lambda")
 GENERAL = "create it again in the next cell, or keep its data as plain values such as dict and list"
 
+# By advice: the classes, as `module:name`.
 _KINDS = {
-    ("_io", "TextIOWrapper"): _FILE,
-    ("_io", "_BufferedIOBase"): _FILE,
-    ("_io", "FileIO"): _FILE,
-    ("mmap", "mmap"): _FILE,
-    ("zipfile", "ZipFile"): _FILE,
-    ("zipfile", "ZipExtFile"): _FILE,
-    ("tarfile", "TarFile"): _FILE,
-    ("tempfile", "_TemporaryFileWrapper"): _FILE,
-    ("builtins", "generator"): _GENERATOR,
-    ("builtins", "async_generator"): _GENERATOR,
-    ("builtins", "coroutine"): _COROUTINE,
-    ("_asyncio", "Future"): _TASK,
-    ("_asyncio", "Task"): _TASK,
-    ("asyncio.events", "AbstractEventLoop"): _LOOP,
-    ("concurrent.futures._base", "Future"): _TASK,
-    ("concurrent.futures._base", "Executor"): _POOL,
-    ("multiprocessing.pool", "Pool"): _POOL,
-    ("multiprocessing.process", "BaseProcess"): _PROCESS,
-    ("subprocess", "Popen"): _PROCESS,
-    ("_thread", "lock"): _LOCK,
-    ("_thread", "RLock"): _LOCK,
-    ("threading", "Condition"): _LOCK,
-    ("threading", "Semaphore"): _LOCK,
-    ("threading", "Event"): _LOCK,
-    ("threading", "Barrier"): _LOCK,
-    ("threading", "Thread"): _THREAD,
-    ("queue", "Queue"): _QUEUE,
-    ("_queue", "SimpleQueue"): _QUEUE,
-    ("_socket", "socket"): _SOCKET,
-    ("sqlite3", "Cursor"): _CURSOR,
-    ("builtins", "frame"): _FRAME,
-    ("builtins", "traceback"): _FRAME,
-    ("weakref", "ReferenceType"): _WEAK,
-    ("builtins", "weakref"): _WEAK,
-    ("_hashlib", "HASH"): _HASH,
-    ("_contextvars", "ContextVar"): _CONTEXT,
-    ("_contextvars", "Context"): _CONTEXT,
+    tuple(kind.split(":")): words
+    for words, kinds in (
+        (
+            _FILE,
+            "_io:TextIOWrapper _io:_BufferedIOBase _io:FileIO mmap:mmap zipfile:ZipFile zipfile:ZipExtFile "
+            "tarfile:TarFile tempfile:_TemporaryFileWrapper",
+        ),
+        (_GENERATOR, "builtins:generator builtins:async_generator"),
+        (_COROUTINE, "builtins:coroutine"),
+        (_TASK, "_asyncio:Future _asyncio:Task concurrent.futures._base:Future"),
+        (_LOOP, "asyncio.events:AbstractEventLoop"),
+        (_POOL, "concurrent.futures._base:Executor multiprocessing.pool:Pool"),
+        (_PROCESS, "multiprocessing.process:BaseProcess subprocess:Popen"),
+        (
+            _LOCK,
+            "_thread:lock _thread:RLock threading:Condition threading:Semaphore threading:Event "
+            "threading:Barrier",
+        ),
+        (_THREAD, "threading:Thread"),
+        (_QUEUE, "queue:Queue _queue:SimpleQueue"),
+        (_SOCKET, "_socket:socket"),
+        (_CURSOR, "sqlite3:Cursor"),
+        (_FRAME, "builtins:frame builtins:traceback"),
+        (_WEAK, "weakref:ReferenceType builtins:weakref"),
+        (_HASH, "_hashlib:HASH"),
+        (_CONTEXT, "_contextvars:ContextVar _contextvars:Context"),
+    )
+    for kind in kinds.split()
 }
 # In memory, and so no files at all.
 _NO_LOSS = frozenset((("_io", "BytesIO"), ("_io", "StringIO")))
@@ -90,8 +82,6 @@ _WORDS = (
 
 
 class LostVariable(Exception):
-    """A value that cannot be kept."""
-
     def __init__(self, value, reason, advice):
         kind = type_name(type(value))
         super().__init__("cannot pickle '{}' object: {}".format(kind, reason))
@@ -110,7 +100,7 @@ def names_of(kind: type) -> list[tuple[str, str]]:
 
 
 def by_type(kind: type) -> Callable[[Any], LostVariable] | None:
-    """A function that gives the loss for a value of this class, or None where it may be kept."""
+    """What makes the error for a value of this class, or None where it can be saved."""
     for name in names_of(kind):
         if name in _NO_LOSS:
             return None
@@ -128,7 +118,7 @@ def _loss(value, words):
 
 
 def _place(value):
-    """Where a file is and how far it was read."""
+    """The file's path and position."""
     words = []
     try:
         name = value.name if hasattr(value, "name") else value.filename
@@ -147,12 +137,10 @@ def _place(value):
 
 
 def short(text: str) -> str:
-    """A text that fits a manifest."""
     return cap(exact(text), TEXT_LIMIT)
 
 
 def by_error(value: Any, error: Any) -> LostVariable:
-    """The loss for a value whose writing failed with this error."""
     if is_a(error, LostVariable):
         inside = _search(value, error)
         reason = "{} is {}".format(inside, error.reason) if inside else error.reason
@@ -168,7 +156,6 @@ def by_error(value: Any, error: Any) -> LostVariable:
 
 
 def advice_for(value: Any) -> str:
-    """Advice for a value of a class that is not known."""
     kind = type(value)
     name = type_name(kind)
     if name == "function":
@@ -181,7 +168,7 @@ def advice_for(value: Any) -> str:
 
 
 def _search(value, error):
-    """Where inside a container the loss is, such as "item 'conn' of the dict"."""
+    """Where the culprit is inside a container, such as "item 'conn' of the dict"."""
     seen: set[int] = set()
     waiting = [(value, "", 0)]
     while waiting and len(seen) < SEARCHED:

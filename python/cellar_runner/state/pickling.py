@@ -33,7 +33,6 @@ _number = struct.Struct("<I").pack
 
 
 def cloud_pickler() -> Any:
-    """The pickler of cloudpickle, or None."""
     try:
         Pickler = import_own("cloudpickle").Pickler
         return Pickler if issubclass(Pickler, _Pickler) else None
@@ -48,7 +47,7 @@ def plain_pickler() -> Any:
 
 
 def external_objects(interpreter: Any) -> dict[str, Any]:
-    """Names of what is never written, but found again where a snapshot is read."""
+    """Objects that are never written, but found again by name when a snapshot is read."""
     found = {
         "namespace": interpreter.namespace,
         "builtins": vars(builtins),
@@ -74,7 +73,7 @@ def external_objects(interpreter: Any) -> dict[str, Any]:
 
 
 def _pickler_of(base):
-    """With a dictionary for its instances, where the reducer is found without one more call."""
+    """A subclass has a __dict__, where pickle finds the reducer without a call."""
 
     class StatePickler(base):  # type: ignore[misc, valid-type]
         pass
@@ -83,7 +82,7 @@ def _pickler_of(base):
 
 
 class VariableWriter:
-    """Dumps values one after the other; a value that fails leaves no trace."""
+    """Pickles values one after the other; a value that fails leaves no trace."""
 
     def __init__(self, base, file_writer, pickle_writer, external, reduce):
         self._file_writer = file_writer
@@ -109,7 +108,7 @@ class VariableWriter:
         return False
 
     def dump(self, value: Any) -> tuple[list[int], int]:
-        """(where the value starts, objects noted before it, buffers before it), and its size."""
+        """([start, memo size before it, buffers before it], bytes)."""
         wrapper = [value]
         start, first = self._pickle_writer.length, len(self.buffers)
         self._pickle_writer.begin()
@@ -131,7 +130,7 @@ class VariableWriter:
         return [start, noted, first], size
 
     def _number_of(self, wrapper):
-        """Under which number the pickler has noted it; said when it is dumped once more."""
+        """Its number in the memo, which pickling it again tells."""
         said = self._pickle_writer.capture(lambda: self._pickler.dump(wrapper))
         place = 11 if said[2] == _FRAME else 2
         if said[place] == _GET:
@@ -139,7 +138,7 @@ class VariableWriter:
         return int.from_bytes(said[place + 1 : place + 5], "little")
 
     def _forget(self, wrapper):
-        """Takes back the notes on a value that failed half-way, which begin with its wrapper."""
+        """Removes a failed value, and what came after it, from the memo."""
         memo = self._pickler.memo.copy()
         if id(wrapper) in memo:
             first = memo[id(wrapper)][0]
@@ -147,8 +146,6 @@ class VariableWriter:
 
 
 class _Buffers:
-    """The buffers of a snapshot in order, each made when it is asked for."""
-
     def __init__(self, file_reader, entries):
         self._file_reader = file_reader
         self._entries = entries
@@ -165,7 +162,7 @@ class _Buffers:
 
 
 class _StateUnpickler(_Unpickler):  # type: ignore[misc, valid-type]
-    """The usual one; the notes it begins with come as persistent values."""
+    """Its first memo entries come as persistent values."""
 
     seeds: dict = {}
 
@@ -179,8 +176,6 @@ class _StateUnpickler(_Unpickler):  # type: ignore[misc, valid-type]
 
 
 class _PrefixedReader:
-    """Reads some bytes first, then another file."""
-
     def __init__(self, pickle_reader):
         self._pickle_reader = pickle_reader
         self.rest = b""
@@ -199,7 +194,7 @@ class _PrefixedReader:
 
 
 class VariableReader:
-    """Loads values one after the other; one that fails costs only those that share its parts."""
+    """Unpickles values one after the other; a failure costs only values that share its parts."""
 
     def __init__(self, file_reader, pickle_reader, entries, names, external, total):
         self._pickle_reader = pickle_reader
@@ -209,7 +204,7 @@ class VariableReader:
         self._begin(known, len(names))
 
     def _begin(self, known, noted):
-        """A new unpickler that has these objects under their numbers, and goes on with `noted`."""
+        """A new unpickler whose memo has these objects, and continues at `noted`."""
         file = _PrefixedReader(self._pickle_reader)
         self._unpickler = _StateUnpickler(file, buffers=self._buffers)
         parts = [b"J%bQr%b0" % (_number(number), _number(number)) for number in known]
@@ -225,7 +220,6 @@ class VariableReader:
         self._unpickler.seeds = {}
 
     def load(self, record: list[int], noted_after: int) -> Any:
-        """The value of a record."""
         self._pickle_reader.position, noted, self._buffers.position = record
         try:
             return self._unpickler.load()[0]

@@ -18,7 +18,7 @@ _getcwd, _chdir = os.getcwd, os.chdir
 
 
 def paths(first_path: Sequence[str]) -> dict[str, Any]:
-    """The search path's additions, those in front apart, and the folder inside the workspace."""
+    """Entries added to sys.path, before and after the first, and the folder in the workspace."""
     before: list[str] = []
     after: list[str] = []
     added = before
@@ -39,7 +39,7 @@ def _folder():
 
 
 def restore_paths(kept: dict[str, Any]) -> list[str]:
-    """Restores them; gives warnings about what was not possible."""
+    """Returns warnings."""
     known = [entry for entry in sys.path if is_a(entry, str)]
     sys.path[:0] = [entry for entry in kept["before"] if entry not in known]
     sys.path.extend(entry for entry in kept["after"] if entry not in known)
@@ -54,7 +54,7 @@ def restore_paths(kept: dict[str, Any]) -> list[str]:
 
 
 def random_states() -> list[tuple[str, Any]]:
-    """(name, state) of the generators that are shared by all code."""
+    """(name, state) of the global random generators."""
     found = []
     for name, module in (("random", random), ("numpy", _modules.get("numpy"))):
         try:

@@ -53,7 +53,7 @@ _SLOTS = ("__qualname__", "__module__", "__doc__", "__defaults__", "__kwdefaults
 
 
 def is_importable(value: Any, module: Any, qualname: Any) -> bool:
-    """Whether a module other than the cells' own has this very value under its name."""
+    """Whether a module other than __main__ has this very value under its name."""
     if not is_a(module, str) or not is_a(qualname, str) or module == "__main__":
         return False
     found = _modules.get(module)
@@ -68,7 +68,7 @@ def is_importable(value: Any, module: Any, qualname: Any) -> bool:
 
 
 class Reducers:
-    """Chooses for each class of values how they are taken apart; remembers what was met."""
+    """Chooses for each class how its values are pickled."""
 
     def __init__(self, namespace, note, kept_classes=None):
         self._namespace = namespace
@@ -97,7 +97,7 @@ class Reducers:
         }
 
     def __call__(self, value):
-        """A pickle reduction, or NotImplemented where pickle knows itself."""
+        """A pickle reduction, or NotImplemented for pickle's default."""
         kind = type(value)
         known = self._kinds.get(id(kind))
         if known is None:

@@ -26,7 +26,7 @@ _MISTAKES = (KeyError, TypeError, ValueError, AttributeError, IndexError, Overfl
 
 
 def read(descriptor: int, interpreter: Any) -> dict[str, Any]:
-    """Brings the variables of a snapshot into a session; gives a report of what is there."""
+    """Reads the variables of a snapshot into a session; returns a report."""
     file_reader = FileReader(descriptor)
     namespace = interpreter.namespace
     before = dict(namespace)
@@ -52,7 +52,7 @@ def read(descriptor: int, interpreter: Any) -> dict[str, Any]:
 
 
 class NoWarnings:
-    """Without warnings: what libraries have to say about pickling is nothing that a cell did."""
+    """Hides the warnings of libraries about pickling."""
 
     def __enter__(self):
         try:
@@ -88,8 +88,6 @@ def _check(index):
 
 
 class _Restore:
-    """One snapshot on its way in."""
-
     def __init__(self, file_reader, interpreter):
         self._file_reader = file_reader
         self._interpreter = interpreter
@@ -166,7 +164,7 @@ class _Restore:
             raise self._file_reader.damage
 
     def _in_order(self):
-        """Names as they were made, not as they were written."""
+        """Variables in the order in which they were first assigned."""
         restored = [name for name in self._index["order"] if name not in self._lost]
         for name in restored:
             if name in self._namespace:
@@ -183,7 +181,6 @@ class _Restore:
 
 
 def _failure(error):
-    """(reason, advice) for a variable that could not be made again."""
     if is_a(error, lost_variables.LostVariable):
         return error.reason, error.advice
     text = guarded_str(error) or ""

@@ -42,7 +42,6 @@ class Unserializable(Exception):
 
 
 def codec_here() -> str:
-    """The best codec that this Python has."""
     pickler = "pickle" if cloud_pickler() is None else "cloudpickle"
     return pickler + ("+zlib" if file_writer.lz4_block() is None else "+lz4")
 
@@ -51,7 +50,7 @@ def write(
     interpreter: Any, sink: Callable[[Any], Any], max_bytes: int, private: bool = True, strict: bool = False,
     codec: str | None = None,
 ) -> dict[str, Any]:
-    """Hands a snapshot to `sink` in pieces; gives its manifest."""
+    """Writes a snapshot to `sink` in pieces; returns its manifest."""
     snapshot = _Snapshot(interpreter, sink, max_bytes, codec or codec_here())
     limit, main = _getlimit(), _modules.get("__main__")
     _setlimit(RECURSION)
@@ -66,8 +65,6 @@ def write(
 
 
 class _Snapshot:
-    """One snapshot on its way out."""
-
     def __init__(self, interpreter, sink, max_bytes, codec):
         self._interpreter = interpreter
         self._namespace = interpreter.namespace
@@ -90,7 +87,7 @@ class _Snapshot:
         self._start = 0
 
     def _note(self, module, definition):
-        """Remembers which modules and which cells the values need."""
+        """Remembers which modules and cells the values need."""
         if is_a(module, str):
             self._modules.add(exact(module))
         if definition is not None:
@@ -120,7 +117,7 @@ class _Snapshot:
         return self._manifest(names)
 
     def _names(self, private):
-        """The names to keep: what others build on comes first."""
+        """Modules, classes and functions come first."""
         names = []
         for name, value in list(self._namespace.items()):
             if type(name) is not str or name in _NOT_KEPT:
@@ -157,7 +154,7 @@ class _Snapshot:
         self._variables.append(entry)
 
     def _write_handlers(self):
-        """What keep() was told: records by the names of the classes, and reasons for those that cannot be."""
+        """The classes of keep(): records by name, and reasons for those that fail."""
         records, without = [], {}
         for kept in self._kept_classes:
             try:
@@ -212,7 +209,7 @@ class _Snapshot:
         }
 
     def _sources(self):
-        """The texts of the cells that functions and classes come from, the newest first."""
+        """The sources of the cells that define functions and classes."""
         sources = self._interpreter.sources
         files = set()
         for definition in self._definitions.values():

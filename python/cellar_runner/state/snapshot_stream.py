@@ -21,7 +21,7 @@ _crc = zlib.crc32
 
 
 class Checksum:
-    """Counts and checks what passes, so that the host can tell whether all of it has arrived."""
+    """Lets the host check that everything arrived."""
 
     def __init__(self, sink):
         self._sink = sink
@@ -39,7 +39,7 @@ class Checksum:
 
 
 class StateLink:
-    """What `snapshot.write` writes to. Each piece waits until the host has taken the one before."""
+    """Sends pieces; each waits until the host has taken the one before."""
 
     def __init__(self, descriptor):
         self._channel = channel.Channel(descriptor)
@@ -80,7 +80,7 @@ class StateLink:
 
 
 def write_state(interpreter: Any, descriptor: int, scope: dict[str, Any]) -> None:
-    """Writes the state with its manifest, or the reason why there is none."""
+    """Sends the state with its manifest, or the reason for the failure."""
     link = StateLink(descriptor)
     state = Checksum(link.write)
     try:
@@ -100,7 +100,7 @@ def write_state(interpreter: Any, descriptor: int, scope: dict[str, Any]) -> Non
 
 
 def write_as_copy(interpreter: Any, descriptor: int, scope: dict[str, Any]) -> None:
-    """Writes the state in a copy that was forked for it, at a lower priority than cells, and exits."""
+    """Sends the state from a forked copy, at a lower priority than cells, and exits."""
     try:
         os.nice(NICENESS)
         write_state(interpreter, descriptor, scope)

@@ -33,13 +33,11 @@ _INT_DIGIT_LIMIT = 4_000
 
 
 def encode(value: Any, limit: int = CHARACTER_LIMIT) -> Any:
-    """The tagged form of a value, of about `limit` characters at most."""
+    """The tagged form of a value, about `limit` characters at most."""
     return Encoder(limit).encode(value, 0)
 
 
 class Encoder:
-    """One pass over a value with a budget of nodes and characters."""
-
     def __init__(self, limit):
         self._characters = limit
         self._nodes = NODE_LIMIT
@@ -52,7 +50,6 @@ class Encoder:
         return max(0, min(self._nodes, self._characters // 8))
 
     def encode(self, value: Any, depth: int) -> Any:
-        """The tagged form of one value."""
         self._nodes -= 1
         if value is None or value is True or value is False:
             self._characters -= 5
@@ -92,13 +89,12 @@ class Encoder:
             self._open.discard(id(value))
 
     def tagged(self, tag: str, content: Any) -> dict:
-        """A tagged form, charged for what it adds."""
         self._nodes -= 2
         self._characters -= 20
         return {TAG: tag, "v": content}
 
     def items(self, iterator: Iterable, length: int, depth: int) -> tuple[list, bool]:
-        """(encoded items, whether all of them fitted)."""
+        """(encoded items, whether all fitted)."""
         encoded = []
         for item in iterator:
             if self.remaining() == 0:
@@ -188,7 +184,7 @@ class Encoder:
         return self.tagged("decimal", text)
 
     def as_object(self, value: Any) -> dict:
-        """What a value is and how it looks, where it cannot be sent."""
+        """Type and text of a value that cannot be sent."""
         text = text_of(value, OBJECT_TEXT_LIMIT)
         self.loss = "it holds a {}".format(qualified_name(type(value))[:500])
         self._nodes -= 3
@@ -233,7 +229,6 @@ _ISO = (
 
 
 def _scalar_base(value):
-    """The encoder of a subclass of a scalar, found without asking the value."""
     for kind in _mro_of(type(value))[1:-1]:
         if kind in _SCALARS:
             return _SCALARS[kind]
@@ -241,7 +236,7 @@ def _scalar_base(value):
 
 
 def decode(tagged: Any) -> Any:
-    """The Python value of a tagged form; ValueError where it is not one."""
+    """The Python value of a tagged form; ValueError if it is invalid."""
     return _decode(tagged, 0)
 
 
@@ -290,7 +285,6 @@ _DECODERS = {
 
 
 def describe(namespace: dict) -> list[dict]:
-    """Name, type, short text and size of the user's variables."""
     described: list[dict] = []
     for name, value in list(namespace.items()):
         if type(name) is not str or name.startswith("_") or len(name) > NAME_LIMIT:
@@ -321,7 +315,7 @@ def _short(value):
 
 
 def _size(value):
-    """len() of the kinds whose len() is known to be cheap and honest."""
+    """len() where that is known to be cheap and honest."""
     for plain in (str, bytes, bytearray, list, tuple, dict, set, frozenset, range):
         if is_a(value, plain):
             return plain.__len__(value)

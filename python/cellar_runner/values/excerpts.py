@@ -10,7 +10,7 @@ from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
 from .reprs import cap, exact, guarded_repr, guarded_str, is_a, text_of
-from .tables import is_missing
+from .tables import is_missing, reader_of
 
 TABLE_TYPE = "application/vnd.cellar.table+json"
 ROW_LIMIT = 50
@@ -29,44 +29,11 @@ _ENDLESS = {float("inf"): "inf", float("-inf"): "-inf"}
 
 def excerpt(value: Any) -> dict | None:
     """The first rows of a frame or series of pandas or polars; None for anything else."""
-    for library, name, read in _READERS:
-        kind = getattr(_modules.get(library), name, None)
-        if is_a(kind, type) and is_a(value, kind):
-            return read(value)
-    return None
+    found = reader_of(value)
+    return None if found is None else _table(*found[1](value, ROW_LIMIT, COLUMN_LIMIT))
 
 
-def _pandas_frame(value):
-    head = value.iloc[:ROW_LIMIT, :COLUMN_LIMIT]
-    rows = head.itertuples(index=False, name=None)
-    return _table(value.shape, head.columns.tolist(), head.dtypes.tolist(), rows, head.index)
-
-
-def _pandas_series(value):
-    head = value.iloc[:ROW_LIMIT]
-    rows = ((item,) for item in head.tolist())
-    return _table((len(value), 1), [value.name], [value.dtype], rows, head.index)
-
-
-def _polars_frame(value):
-    head = value[:ROW_LIMIT, :COLUMN_LIMIT]
-    return _table(value.shape, head.columns, head.dtypes, head.iter_rows())
-
-
-def _polars_series(value):
-    rows = ((item,) for item in value.head(ROW_LIMIT).to_list())
-    return _table((len(value), 1), [value.name], [value.dtype], rows)
-
-
-_READERS = (
-    ("pandas", "DataFrame", _pandas_frame),
-    ("pandas", "Series", _pandas_series),
-    ("polars", "DataFrame", _polars_frame),
-    ("polars", "Series", _polars_series),
-)
-
-
-def _table(shape, columns, dtypes, rows, index=None):
+def _table(shape, columns, dtypes, rows, index):
     height, width = (int(length) for length in shape)
     labels = None if index is None else index.tolist()
     kept, kept_labels = [], []
@@ -94,7 +61,7 @@ def _table(shape, columns, dtypes, rows, index=None):
 
 
 def _plain(value, is_item=False):
-    """A cell as JSON has it: what is missing is null, what JSON has no word for is text."""
+    """A cell as JSON: null for what is missing, text for what JSON cannot express."""
     if value is None or value is True or value is False:
         return value
     if is_a(value, float):

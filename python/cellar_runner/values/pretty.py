@@ -30,8 +30,6 @@ _CONTAINERS = frozenset((list, tuple, dict))
 
 
 class _Settings:
-    """What %precision asked for."""
-
     float_format = "%r"
 
 
@@ -39,7 +37,7 @@ _settings = _Settings()
 
 
 def set_precision(text: object) -> str:
-    """Digits or a %-format for floats, '' for the default; gives the format in force."""
+    """Digits or a %-format for floats, '' for the default; returns the format in use."""
     text = "" if text is None else str(text).strip()
     digits = None
     if "%" in text:
@@ -108,7 +106,7 @@ def _write_float(value, p, cycle):
 
 
 def _is_small(value, kind, depth):
-    """Whether a value is so plain that it is written as its repr, if that fits on a line."""
+    """Whether a value is simple enough to be written as its repr if that fits on a line."""
     if len(value) > _SMALL_LENGTH or not depth:
         return False
     if kind is dict:
@@ -139,7 +137,7 @@ _PRINTERS[float] = _write_float
 
 
 class Printer(Layout):
-    """Writes values; `_repr_pretty_` methods and registered functions get this object."""
+    """Passed to `_repr_pretty_` methods and registered functions."""
 
     verbose = False
 
@@ -158,11 +156,10 @@ class Printer(Layout):
 
     @property
     def output(self) -> Printer:
-        """The stream that is written to, for methods that pass the layout by."""
+        """The stream, for methods that bypass the layout."""
         return self
 
     def pretty(self, obj: Any) -> None:
-        """Write a value."""
         kind = type(obj)
         if self._is_plain:
             if kind is str:
@@ -218,7 +215,7 @@ class Printer(Layout):
         return by_default
 
     def _enumerate(self, sequence):
-        """Like enumerate, but writes dots after the most that is shown."""
+        """As enumerate, but writes an ellipsis after the most that is shown."""
         most = self.max_seq_length
         for position, item in enumerate(sequence):
             if most and position >= most:
@@ -230,7 +227,7 @@ class Printer(Layout):
 
 
 def _class_of(obj, kind):
-    """What the object says it is: proxies speak for another."""
+    """What the object says it is: proxies claim another class."""
     try:
         claimed = obj.__class__
     except KeyboardInterrupt:
@@ -241,7 +238,7 @@ def _class_of(obj, kind):
 
 
 def _merged(own, library, name, asked):
-    """Our printers, over them what libraries gave to IPython's, over these what was asked for."""
+    """Our printers, overridden by those of libraries, then by those of the session."""
     added = {}
     if library is not None:
         for key, function in dict(getattr(library, name, ())).items():

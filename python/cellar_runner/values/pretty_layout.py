@@ -15,8 +15,6 @@ class Full(BaseException):
 
 
 class _Group:
-    """What is broken together; `waiting` counts its breakables that are not written yet."""
-
     __slots__ = ("depth", "waiting", "want_break")
 
     def __init__(self, depth):
@@ -26,8 +24,6 @@ class _Group:
 
 
 class _Within:
-    """The context of group() and indent()."""
-
     __slots__ = ("_enter", "_leave")
 
     def __init__(self, enter, leave):
@@ -41,7 +37,7 @@ class _Within:
 
 
 class Layout:
-    """Offers the calls that `_repr_pretty_` methods make, under the names that they know."""
+    """The interface that `_repr_pretty_` methods call, under IPython's names."""
 
     def __init__(self, room, max_width=MAX_WIDTH, newline="\n", max_seq_length=MAX_ITEMS):
         self.max_width = max_width
@@ -60,11 +56,9 @@ class Layout:
         self._unbroken = [[outermost]]
 
     def written(self) -> str:
-        """All that was laid out so far."""
         return "".join(self._written)
 
     def write(self, text: str) -> None:
-        """Put text out as it is."""
         self._written.append(text)
         self.room -= len(text)
         if self.room < 0:
@@ -128,7 +122,6 @@ class Layout:
         return _Within(lambda: shift(indent), lambda: shift(-indent))
 
     def flush(self) -> None:
-        """Write what waits, as the groups stand."""
         while self._waiting:
             self._write_first()
         self.buffer_width = 0
@@ -141,7 +134,7 @@ class Layout:
         self.buffer_width = 0
 
     def _fit(self):
-        """Break groups until the line is short enough, or none is left."""
+        """Breaks groups until the line is short enough."""
         while self.output_width + self.buffer_width > self.max_width:
             group = self._outermost()
             if group is None:
@@ -156,7 +149,7 @@ class Layout:
             self._write_first()
 
     def _outermost(self):
-        """The outermost group with breakables, marked to be broken; those outside it too."""
+        """Marks the outermost group with breakables, and those outside it, to be broken."""
         for groups in self._unbroken:
             last = len(groups) - 1
             for back in range(last + 1):

@@ -22,7 +22,7 @@ _signature = inspect.signature
 
 
 def as_repr(obj: Any, p: Any, cycle: bool) -> None:
-    """The value's own repr; its lines are indented as the place demands."""
+    """The value's own repr, with its lines indented."""
     if is_a(obj, int) and int.bit_length(obj) > INT_BITS_LIMIT:
         p.text("<int of {:,} bits>".format(int.bit_length(obj)))
         return
@@ -38,7 +38,6 @@ def as_repr(obj: Any, p: Any, cycle: bool) -> None:
 
 
 def by_default(obj: Any, p: Any, cycle: bool) -> None:
-    """A value without a repr of its own: its class and its address."""
     kind = type(obj)
     if getattr(kind, "__repr__", None) is not object.__repr__:
         as_repr(obj, p, cycle)
@@ -120,8 +119,6 @@ def _mapping(start, end):
 
 
 class _Raw:
-    """Text that is written as it is."""
-
     __slots__ = ("_text",)
 
     def __init__(self, text):
@@ -167,7 +164,7 @@ _DOTS = (_Raw("..."),)
 
 
 def _first(items, p):
-    """The items that are shown, and one more where there are more."""
+    """The items that are shown, plus one if there are more."""
     most = p.max_seq_length
     return list(islice(items, most + 1) if most else items)
 
@@ -178,8 +175,6 @@ def _most_common(obj, p):
 
 
 def _constructed(parts):
-    """A printer of containers that are written as a call of their class."""
-
     def write(obj, p, cycle):
         name = type(obj).__name__
         if cycle:

@@ -39,7 +39,7 @@ _UNNAMED = frozenset((list, tuple, set, dict))
 
 
 def is_a(value: object, kind: Any) -> bool:
-    """isinstance without asking the value, whose __class__ may lie or raise."""
+    """isinstance without calling the value's __class__, which may lie or raise."""
     return issubclass(type(value), kind)
 
 
@@ -58,7 +58,7 @@ def qualified_name(kind: type) -> str:
 
 
 def exact(text: str) -> str:
-    """A plain str, free of lone surrogates, from a str or subclass of it."""
+    """A plain str without lone surrogates."""
     text = str.__str__(text)
     try:
         text.encode("utf-8")
@@ -68,7 +68,7 @@ def exact(text: str) -> str:
 
 
 def cap(text: str, limit: int = TEXT_LIMIT) -> str:
-    """Head and tail of a long text, with what is missing between them said."""
+    """Head and tail of a long text, with a note about what is missing."""
     if len(text) <= limit:
         return text
     tail = limit // 4
@@ -78,7 +78,7 @@ def cap(text: str, limit: int = TEXT_LIMIT) -> str:
 
 
 def guarded_str(value: object) -> str | None:
-    """str(value), or None if it fails; an interrupt passes."""
+    """str(value), or None if it fails; KeyboardInterrupt passes."""
     try:
         return exact(str(value))
     except KeyboardInterrupt:
@@ -96,7 +96,7 @@ def _failed(value, error):
 
 
 def guarded_repr(value: Any) -> str:
-    """repr(value), or a note that it fails; an interrupt passes."""
+    """repr(value), or a note that it fails; KeyboardInterrupt passes."""
     if type(value) is int and value.bit_length() > INT_BITS_LIMIT:
         return "<int of {:,} bits>".format(value.bit_length())
     try:
@@ -144,7 +144,7 @@ def _oversized(value):
 
 
 def _write(value, parts, room, depth):
-    """Append a bounded text of value; room[0] is what is left of the characters."""
+    """Appends a bounded text of value; room[0] is the number of characters left."""
     kind = type(value)
     bracket = _BRACKETS.get(kind.__repr__)
     if bracket is not None and kind not in _TEXTS:

@@ -71,7 +71,7 @@ def _element(container, index):
 
 
 def attribute_of(value: Any, name: str) -> Any:
-    """The attribute as it lies there; Unknown for one that code would have to make."""
+    """An attribute; Unknown if code would have to compute it."""
     if is_a(value, types.ModuleType):
         found = _module_dict(value).get(name, _MISSING)
     else:
@@ -92,7 +92,7 @@ def attribute_of(value: Any, name: str) -> Any:
 
 
 def _static(value, name):
-    """As inspect.getattr_static, which asks metaclasses."""
+    """As inspect.getattr_static, which calls metaclasses."""
     by_class = _looked_up(type(value), name)
     own = _looked_up(value, name) if is_a(value, type) else dict.get(_own_dict(value), name, _MISSING)
     is_first = any("__set__" in _class_dict(base) for base in _mro(type(by_class)))
@@ -107,7 +107,6 @@ def _looked_up(kind, name):
 
 
 def names_of(value: Any) -> set:
-    """The names of its attributes, as far as they lie there."""
     if is_a(value, types.ModuleType):
         return set(_module_dict(value))
     names = set()
@@ -130,7 +129,7 @@ def _own_dict(value):
 
 
 def has_own_dir(value: Any) -> bool:
-    """Whether `dir` of it would run Python code that it brings."""
+    """Whether dir() of it would run the user's code."""
     if is_a(value, types.ModuleType) and "__dir__" in _module_dict(value):
         return True
     own = _looked_up(type(value), "__dir__")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable, Iterable, NamedTuple
 
 from ..pristine import BUILTINS as __builtins__
 from .reprs import is_a
@@ -16,31 +16,69 @@ ROW_LIMIT = 1_000
 _modules = sys.modules
 
 
+class Table(NamedTuple):
+    """The first rows of a frame or series, which is a frame of one column."""
+
+    shape: tuple
+    columns: list
+    dtypes: list
+    rows: Iterable[tuple]
+    index: Any = None
+
+
+def _pandas_frame(value, rows, columns):
+    head = value.iloc[:rows, :columns]
+    cells = head.itertuples(index=False, name=None)
+    return Table(value.shape, head.columns.tolist(), head.dtypes.tolist(), cells, head.index)
+
+
+def _pandas_series(value, rows, _columns):
+    head = value.iloc[:rows]
+    return Table((len(value), 1), [value.name], [value.dtype], zip(head.tolist()), head.index)
+
+
+def _polars_frame(value, rows, columns):
+    head = value[:rows, :columns]
+    return Table(value.shape, head.columns, head.dtypes, head.iter_rows())
+
+
+def _polars_series(value, rows, _columns):
+    return Table((len(value), 1), [value.name], [value.dtype], zip(value.head(rows).to_list()))
+
+
+_READERS = (
+    ("pandas", "DataFrame", _pandas_frame),
+    ("pandas", "Series", _pandas_series),
+    ("polars", "DataFrame", _polars_frame),
+    ("polars", "Series", _polars_series),
+)
+
+
+def reader_of(value: object) -> tuple[str, Callable[..., Table]] | None:
+    """(DataFrame or Series, a function of the value, rows and columns), or None for anything else."""
+    for library, name, read in _READERS:
+        kind = getattr(_modules.get(library), name, None)
+        if is_a(kind, type) and is_a(value, kind):
+            return name, read
+    return None
+
+
 def encode_library_value(encoder: Encoder, value: Any, depth: int) -> dict | None:
-    """The tagged form of an array, scalar, table or series, or None for anything else."""
+    """The tagged form of an array, scalar, table or series, or None."""
     numpy = _modules.get("numpy")
     if numpy is not None:
         if is_a(value, numpy.generic):
             return _scalar(encoder, value, depth)
         if is_a(value, numpy.ndarray):
             return _array(encoder, value, depth)
-    pandas = _modules.get("pandas")
-    if pandas is not None:
-        if is_a(value, pandas.DataFrame):
-            return _table(encoder, value, depth)
-        if is_a(value, pandas.Series):
-            return _series(encoder, value, depth)
-    polars = _modules.get("polars")
-    if polars is not None:
-        if is_a(value, polars.DataFrame):
-            return _polars_table(encoder, value, depth)
-        if is_a(value, polars.Series):
-            return _polars_series(encoder, value, depth)
-    return None
+    found = reader_of(value)
+    if found is None:
+        return None
+    return (_frame if found[0] == "DataFrame" else _series)(encoder, value, found[1], depth)
 
 
 def is_missing(value: object) -> bool:
-    """Whether this is what pandas puts where a value is not known."""
+    """Whether this is pandas' NaT or NA."""
     pandas = _modules.get("pandas")
     return any(value is getattr(pandas, name, _modules) for name in ("NaT", "NA"))
 
@@ -69,25 +107,12 @@ def _array(encoder, value, depth):
     return encoded
 
 
-def _table(encoder, value, depth):
-    shown = value.iloc[: _shown_rows(encoder, value)].itertuples(index=False, name=None)
-    return _rows(encoder, value, shown, depth)
-
-
-def _polars_table(encoder, value, depth):
-    return _rows(encoder, value, value.head(_shown_rows(encoder, value)).iter_rows(), depth)
-
-
-def _shown_rows(encoder, value):
+def _frame(encoder, value, read, depth):
     count, width = value.shape
-    return min(count, ROW_LIMIT, encoder.remaining() // max(1, width))
-
-
-def _rows(encoder, value, shown, depth):
-    count, width = value.shape
+    table = read(value, min(count, ROW_LIMIT, encoder.remaining() // max(1, width)), width)
     columns, _ = encoder.items(iter(value.columns), width, depth)
     rows = []
-    for row in shown:
+    for row in table.rows:
         cells, whole = encoder.items(iter(row), width, depth)
         if not whole:
             break
@@ -104,17 +129,10 @@ def _rows(encoder, value, shown, depth):
     }
 
 
-def _series(encoder, value, depth):
-    shown = value.iloc[: min(len(value), ROW_LIMIT)]
-    return _column(encoder, value, shown.tolist(), shown.index.tolist(), depth)
-
-
-def _polars_series(encoder, value, depth):
-    shown = value.head(ROW_LIMIT).to_list()
-    return _column(encoder, value, shown, range(len(shown)), depth)
-
-
-def _column(encoder, value, shown, labels, depth):
+def _series(encoder, value, read, depth):
+    table = read(value, ROW_LIMIT, 1)
+    shown = [row[0] for row in table.rows]
+    labels = range(len(shown)) if table.index is None else table.index.tolist()
     items, _ = encoder.items(iter(shown), len(shown), depth)
     index, _ = encoder.items(iter(labels[: len(items)]), len(items), depth)
     if len(items) < len(value):

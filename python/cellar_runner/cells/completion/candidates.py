@@ -47,7 +47,7 @@ _OPENING = {")": "(", "]": "[", "}": "{"}
 
 
 def complete(code: str, cursor: int, interpreter: Interpreter) -> dict[str, Any]:
-    """The matches, and between which characters of the code they belong."""
+    """The matches, and the range of characters that they replace."""
     before = code[:cursor]
     matches: list[str] = []
     start = cursor
@@ -77,14 +77,12 @@ def _rank(match):
 
 
 class Completer:
-    """Looks at one session between its cells."""
-
     def __init__(self, interpreter):
         self._commands = interpreter.commands
         self._scopes = (interpreter.namespace, interpreter.builtins, _builtin_names)
 
     def at(self, before: str, after: str) -> tuple[list[str], int]:
-        """The matches behind this text, and where they begin."""
+        """The matches at the end of this text, and where they start."""
         line = before[before.rfind("\n") + 1 :]
         if len(line) > LINE_LIMIT:
             return [], len(before)
@@ -179,7 +177,7 @@ def _attributes(value):
 
 
 def _asked(ask):
-    """What an object's own code says, if it may be asked and answers in time."""
+    """What an object's own code answers within the time limit."""
     if not time_limit.is_available():
         return ()
     try:
@@ -189,7 +187,7 @@ def _asked(ask):
 
 
 def _keys(value, quote, after):
-    """The keys of a dict, or of what tells its keys as DataFrames do, as they are to be typed."""
+    """Keys to type: of a dict, a DataFrame, or an object with _ipython_key_completions_."""
     if is_a(value, dict):
         keys = list(islice(dict.keys(value), LOOK_LIMIT))
     else:
@@ -219,7 +217,7 @@ def _files(typed):
 
 
 def _submodules(parent):
-    """The modules of a package, or those that can be imported at all; none of them is imported."""
+    """The modules of a package, or all top-level ones; imports none of them."""
     if parent == "":
         return {*sys.builtin_module_names, *_modules_in(sys.path)} - {_OWN_PACKAGE}
     path = None
@@ -241,7 +239,7 @@ def _submodules(parent):
 
 
 def _modules_in(path):
-    """As pkgutil.iter_modules, which looks into each folder, where there are files to read."""
+    """As pkgutil.iter_modules, without looking into each folder."""
     names: set[str] = set()
     for folder in path:
         if not is_a(folder, str):
@@ -266,8 +264,6 @@ def _names_in(module):
 
 
 class _Opening:
-    """Where a string begins that has not ended."""
-
     def __init__(self, start, end, quote):
         self.start, self.end, self.quote = start, end, quote
 
@@ -276,7 +272,7 @@ _TOKEN = re.compile(r"#[^\n]*|(?:\b[rRbBuUfF]{1,2})?(\"\"\"|'''|\"|')")
 
 
 def _scan(text):
-    """The open string or comment at the end of the text, or None."""
+    """Finds an unterminated string or a comment at the end of the text."""
     at = 0
     while True:
         found = _TOKEN.search(text, at)
@@ -309,7 +305,7 @@ def _is_comment(text):
 
 
 def _primary(text):
-    """The expression at the end of the text that a dot or bracket behind it belongs to."""
+    """The expression that ends the text, to which a dot or bracket after it would apply."""
     at = len(text)
     while at > 0:
         last = text[at - 1]
@@ -325,7 +321,7 @@ def _primary(text):
 
 
 def _opening_of(text, at):
-    """Where the bracket that closes here opens; strings between are taken whole."""
+    """Position of the matching opening bracket; strings in between are skipped."""
     depth = 0
     while at >= 0:
         character = text[at]

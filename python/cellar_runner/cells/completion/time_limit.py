@@ -28,7 +28,7 @@ def _raise_exceeded(_number, _frame):
 
 
 def is_available() -> bool:
-    """Whether Python code can be broken off here: by a timer, in the main thread."""
+    """Whether a timer can interrupt Python code here: only in the main thread."""
     return (
         _setitimer is not None
         and _get_ident() == _main_thread().ident
@@ -38,7 +38,7 @@ def is_available() -> bool:
 
 
 def within(seconds: float, work: Callable[[], Any]) -> Any:
-    """Does the work; raises TimeLimitExceeded when it takes longer. The timer of the cells goes on after it."""
+    """Runs `work`; raises TimeLimitExceeded after `seconds`. The cells' own timer continues afterwards."""
     handler, timer = _getsignal(_SIGALRM), _getitimer(_REAL)
     try:
         _signal(_SIGALRM, _raise_exceeded)

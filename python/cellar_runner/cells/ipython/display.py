@@ -26,18 +26,18 @@ def display(*objs: Any, **options: Any) -> Any:
 
 
 def update_display(obj: Any, *, display_id: str, **options: Any) -> None:
-    """Show another object where one was shown under this id."""
+    """Replace the object that is shown under this id."""
     options["update"] = True
     display(obj, display_id=display_id, **options)
 
 
 def clear_output(wait: bool = False) -> None:
-    """Take back what the cell has shown so far; `wait`: when it shows something else."""
+    """Clear the output of the cell; with `wait`, when the next output comes."""
     _builtin("get_ipython")().display_pub.clear_output(wait)
 
 
 def publish_display_data(data: dict, metadata: dict | None = None, *, transient: Any = None, **options: Any) -> None:
-    """Show representations that are made already."""
+    """Show a bundle of MIME types."""
     _builtin("get_ipython")().display_pub.publish(data, metadata, transient=transient, **options)
 
 
@@ -68,8 +68,6 @@ display_pdf = _display_as("application/pdf")
 
 
 class DisplayObject:
-    """Data that is shown as what its class says."""
-
     _read_flags = "r"
     _show_mem_addr = False
 
@@ -95,7 +93,7 @@ class DisplayObject:
         return False
 
     def _check_data(self):
-        """Text, bytes or nothing, unless a class takes more."""
+        pass
 
     def reload(self) -> None:
         """Read the data again from its file or address."""
@@ -122,8 +120,6 @@ def is_path(data: object) -> bool:
 
 
 class TextDisplayObject(DisplayObject):
-    """Data that is text."""
-
     def _check_data(self):
         if self.data is not None and not isinstance(self.data, str):
             raise TypeError("{} expects text, not {!r}".format(type(self).__name__, self.data))
@@ -174,7 +170,7 @@ class SVG(DisplayObject):
 
 
 def _svg_element(text):
-    """The picture without what an XML file has around it."""
+    """The svg element of an XML file."""
     from xml.dom import minidom
     from xml.parsers.expat import ExpatError
 
@@ -229,8 +225,6 @@ class Javascript(TextDisplayObject):
 
 
 class Image(DisplayObject):
-    """A picture: embedded, or by its address."""
-
     _read_flags = "rb"
 
     def __init__(

@@ -27,7 +27,6 @@ _modules = sys.modules
 
 
 def get_ipython() -> ZMQInteractiveShell:
-    """The shell of this session."""
     return vars(builtins)["get_ipython"]()
 
 
@@ -36,14 +35,14 @@ current = get_ipython
 
 
 def impersonate_installed(shell: ZMQInteractiveShell) -> None:
-    """Let a shell pass for one of the installed IPython, where that is loaded."""
+    """Makes the shell an instance of the installed IPython's class, if that is loaded."""
     real = getattr(_modules.get(INTERACTIVE_SHELL), "InteractiveShell", None)
     if real is not None and real is not type(shell):
         shell.impersonate(real)
 
 
 def install(interpreter: Interpreter) -> None:
-    """Give cells `get_ipython`, and libraries a module IPython that they can find."""
+    """Gives cells `get_ipython`, and libraries a module IPython."""
 
     def get_ipython():
         """The object that stands for the running shell."""
@@ -61,7 +60,7 @@ def install(interpreter: Interpreter) -> None:
 
 
 def _kernel_shell():
-    """By this module libraries tell a notebook from a terminal."""
+    """Libraries tell a notebook from a terminal by this module."""
     module = ModuleType(KERNEL_SHELL, "Where a kernel's shell is defined.")
     names = vars(module)
     names["__spec__"] = ModuleSpec(KERNEL_SHELL, None)
@@ -91,7 +90,7 @@ def _watch_widgets(interpreter):
 
 
 def _placeholder(get_ipython, interpreter):
-    """In a kernel IPython is always loaded; here its first use loads it."""
+    """A kernel has IPython loaded; here its first use loads it."""
     module = ModuleType(NAME, "IPython, which is loaded when it is used.")
     spec = ModuleSpec(NAME, None, is_package=True)
 
@@ -109,7 +108,7 @@ def _placeholder(get_ipython, interpreter):
 
 
 def _loaded(placeholder: ModuleType) -> ModuleType:
-    """The installed IPython, or one of the runner's own where there is none."""
+    """The installed IPython, or the shim."""
     if _modules.get(NAME) is not placeholder:
         return import_module(NAME)
     if PathFinder.find_spec(NAME) is None:
@@ -128,7 +127,6 @@ def _loaded(placeholder: ModuleType) -> ModuleType:
 
 
 def _connect_shell():
-    """The installed IPython finds the session's shell running."""
     _patch_installed()
     impersonate_installed(get_ipython())
 

@@ -14,7 +14,7 @@ _MARK = "_cellar_magic"
 
 
 def _decorator(kind, apply, text):
-    """`apply` takes a function, the kind and a name; the decorator may be given the name."""
+    """A decorator that calls apply(function, kind, name); it may be given the name."""
 
     def decorate(given):
         if callable(given):
@@ -48,8 +48,6 @@ line_cell_magic = _decorator("line_cell", _mark, "Mark a method as a {} magic.")
 
 
 class Magics:
-    """Holds magics as methods, and state between them."""
-
     __module__ = "IPython.core.magic"
     registered = False
 
@@ -63,26 +61,23 @@ class Magics:
 
 
 def magics_class(cls: Any) -> type:
-    """Says that a class holds magics."""
     cls.registered = True
     return cls
 
 
 def needs_local_scope(function: Any) -> Callable:
-    """The function is also given the caller's names."""
+    """Pass the caller's names to the function."""
     function.needs_local_scope = True
     return function
 
 
 def no_var_expand(function: Any) -> Callable:
-    """Names in the line are left as they stand."""
+    """Do not expand variables in the line."""
     function._ipython_magic_no_var_expand = True
     return function
 
 
 class MagicArgumentParser(argparse.ArgumentParser):
-    """Reads the line of a magic."""
-
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)
 
@@ -91,7 +86,7 @@ class MagicArgumentParser(argparse.ArgumentParser):
 
 
 def magic_arguments(name: str | None = None) -> Callable:
-    """Give a magic the arguments that stand below."""
+    """Give a magic the arguments listed below it."""
 
     def decorate(function):
         shown = name or function.__name__.replace("magic_", "").replace("_", "-")
@@ -105,8 +100,6 @@ def magic_arguments(name: str | None = None) -> Callable:
 
 
 def argument(*arguments: Any, **options: Any) -> Callable:
-    """An argument, as argparse describes it."""
-
     def decorate(function):
         function.arguments = getattr(function, "arguments", []) + [(arguments, options)]
         return function
@@ -115,5 +108,4 @@ def argument(*arguments: Any, **options: Any) -> Callable:
 
 
 def parse_argstring(magic_func: Any, argstring: str) -> argparse.Namespace:
-    """The arguments of a magic from its line."""
     return magic_func.parser.parse_argstring(argstring)

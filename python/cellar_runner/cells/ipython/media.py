@@ -99,8 +99,6 @@ class FileLinks(FileLink):
 
 
 class Code(TextDisplayObject):
-    """Source text."""
-
     def __init__(self, data=None, url=None, filename=None, language=None):
         self.language = language
         super().__init__(data, url, filename)
@@ -116,8 +114,6 @@ class Code(TextDisplayObject):
 
 
 class Audio(DisplayObject):
-    """Sound: of a file, an address, bytes, or of samples with their rate."""
-
     _read_flags = "rb"
 
     def __init__(
@@ -173,7 +169,6 @@ class Audio(DisplayObject):
 
 
 def _wave(samples, rate, normalize):
-    """A WAV file of samples: one row, or one for each channel."""
     rows = [list(map(float, row)) for row in samples] if _is_nested(samples) else [
         list(map(float, samples))
     ]
@@ -253,8 +248,6 @@ class Video(DisplayObject):
 
 
 class ProgressBar(DisplayObject):
-    """A bar that is shown anew as its progress is set."""
-
     def __init__(self, total):
         self.total = total
         self._progress = 0

@@ -13,7 +13,7 @@ EVENTS = ("pre_execute", "pre_run_cell", "post_execute", "post_run_cell", "shell
 
 
 class Config(dict):
-    """Settings by sections, which are there as soon as they are asked for."""
+    """Sections that are created when they are read."""
 
     def __getattr__(self, name):
         if name.startswith("_"):
@@ -25,8 +25,6 @@ class Config(dict):
 
 
 class EventManager:
-    """Functions that are called around each cell."""
-
     def __init__(self, shell):
         self.shell = shell
         self.callbacks: dict[str, list] = {name: [] for name in EVENTS}
@@ -56,8 +54,6 @@ class EventManager:
 
 
 class DisplayPublisher:
-    """Where libraries hand in representations that they made themselves."""
-
     is_publishing = False
 
     def __init__(self, displays):
@@ -75,8 +71,6 @@ class DisplayPublisher:
 
 
 class ExecutionInfo:
-    """What a cell was run with."""
-
     def __init__(self, raw_cell, store_history=False, silent=False):
         self.raw_cell = raw_cell
         self.transformed_cell = raw_cell
@@ -87,8 +81,6 @@ class ExecutionInfo:
 
 
 class ExecutionResult:
-    """How a cell ended."""
-
     def __init__(self, info, execution_count=None):
         self.info = info
         self.execution_count = execution_count
@@ -108,7 +100,7 @@ class ExecutionResult:
 
 
 class Kernel:
-    """There, since libraries take a shell without one for a terminal; it has no messages."""
+    """Libraries take a shell without a kernel for a terminal."""
 
     session = None
     iopub_socket = None
@@ -121,8 +113,6 @@ class Kernel:
 
 
 class MagicsManager:
-    """Looks magics up by name."""
-
     def __init__(self, shell):
         self.shell = shell
         self.magics: dict[str, dict] = {"line": {}, "cell": {}}
@@ -135,8 +125,6 @@ class MagicsManager:
 
 
 class ExtensionManager:
-    """Loads modules that have `load_ipython_extension`."""
-
     def __init__(self, shell):
         self.shell = shell
         self.loaded = set()
@@ -154,7 +142,7 @@ class ExtensionManager:
 
 
 def rearrange(body: list, wanted: str) -> None:
-    """Statements of a cell whose values are shown otherwise than by default."""
+    """Changes which values of a cell are shown, as ast_node_interactivity asks."""
     import ast
 
     if not body:

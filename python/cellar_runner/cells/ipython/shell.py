@@ -34,7 +34,7 @@ _builtin_names = vars(builtins)
 
 
 class ZMQInteractiveShell:
-    """A kernel's shell, as far as libraries look at it: they know it by this name."""
+    """The part of a kernel's shell that libraries use; they know it by this name."""
 
     __module__ = "ipykernel.zmqshell"
     _claimed_class = None
@@ -85,7 +85,7 @@ class ZMQInteractiveShell:
         return "<ipykernel.zmqshell.ZMQInteractiveShell object at 0x{:x}>".format(id(self))
 
     def impersonate(self, kind: type) -> None:
-        """Names the installed IPython's class, an instance of which this claims to be."""
+        """Claims to be an instance of the installed IPython's class."""
         names = {"__module__": "ipykernel.zmqshell"}
         self._claimed_class = type(kind)("ZMQInteractiveShell", (kind,), names)
         traitlets_loader = sys.modules.get("traitlets.config.loader")
@@ -128,11 +128,9 @@ class ZMQInteractiveShell:
         return self._commands.run_line_magic(magic_name, line, (frame.f_globals, frame.f_locals))
 
     def run_cell_magic(self, magic_name: str, line: str, cell: str) -> Any:
-        """%%magic_name line, and the lines below it."""
         return self._commands.run_cell_magic(magic_name, line, cell)
 
     def magic(self, arg_s: str) -> Any:
-        """A line magic with its arguments in one text."""
         name, _, line = arg_s.strip().lstrip("%").partition(" ")
         frame = sys._getframe(1)
         scope = frame.f_globals, frame.f_locals
@@ -150,7 +148,6 @@ class ZMQInteractiveShell:
     find_user_code = None
 
     def register_magic_function(self, func: Callable, magic_kind: str = "line", magic_name: str | None = None) -> None:
-        """Make a function a magic."""
         name = magic_name or func.__name__
         if magic_kind not in ("line", "cell", "line_cell"):
             raise ValueError("magic_kind must be one of line, cell, line_cell")
@@ -159,7 +156,6 @@ class ZMQInteractiveShell:
             self.magics_manager.magics[kind][name] = func
 
     def register_magics(self, *magic_objects: Any) -> None:
-        """Make the marked methods of objects, or of instances of classes, magics."""
         for holder in magic_objects:
             if is_a(holder, type):
                 holder = holder(shell=self)
@@ -170,13 +166,11 @@ class ZMQInteractiveShell:
                     self.register_magic_function(function, kind, name)
 
     def system(self, cmd: str) -> None:
-        """!cmd"""
         self._commands.run_shell(cmd)
 
     system_piped = system_raw = system
 
     def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> list[str] | str:
-        """The lines that a command writes."""
         from ..magics.commands import shell
 
         lines, code = shell.lines(cmd)
@@ -187,7 +181,7 @@ class ZMQInteractiveShell:
         self, raw_cell: str, store_history: bool = False, silent: bool = False, shell_futures: bool = True,
         cell_id: str | None = None,
     ) -> ExecutionResult:
-        """Run a text as a cell: values and errors are shown, and told in what it gives."""
+        """Runs a text as a cell; shows values and errors, and returns them."""
         result = ExecutionResult(ExecutionInfo(raw_cell, store_history, silent), self.execution_count)
         try:
             value = self._interpreter.evaluate_nested(raw_cell)
@@ -205,7 +199,7 @@ class ZMQInteractiveShell:
         return result
 
     def run_code(self, code_obj: Any, result: ExecutionResult | None = None, *, async_: bool = False) -> bool:
-        """Run a code object; gives whether it failed."""
+        """Runs a code object; returns whether it failed."""
         try:
             exec(code_obj, self.user_ns)
             return False
@@ -218,15 +212,13 @@ class ZMQInteractiveShell:
             return True
 
     def ev(self, expr: str) -> Any:
-        """The value of an expression."""
         return eval(expr, self.user_ns)
 
     def ex(self, cmd: str) -> None:
-        """Run statements."""
         exec(cmd, self.user_ns)
 
     def push(self, variables: Any, interactive: bool = True) -> None:
-        """Bind names: of a dict, or those of the caller that are listed."""
+        """Binds the names of a dict, or the listed names of the caller."""
         if is_a(variables, dict):
             self.user_ns.update(variables)
             return
@@ -236,13 +228,12 @@ class ZMQInteractiveShell:
             self.user_ns[name] = eval(name, frame.f_globals, frame.f_locals)
 
     def drop_by_id(self, variables: dict[str, Any]) -> None:
-        """Unbind names that still have these values."""
         for name, value in variables.items():
             if self.user_ns.get(name) is value:
                 del self.user_ns[name]
 
     def showtraceback(self, exc_tuple: tuple | None = None, *_arguments: Any, **_options: Any) -> None:
-        """Tell of an exception as the error of the running cell, which goes on."""
+        """Reports an exception as the error of the running cell, which continues."""
         error = exc_tuple[1] if exc_tuple else sys.exc_info()[1]
         if error is not None:
             self._interpreter.displays.report(error)
@@ -253,7 +244,6 @@ class ZMQInteractiveShell:
         sys.stderr.write("UsageError: {}\n".format(exc))
 
     def set_custom_exc(self, exc_tuple: tuple, handler: Callable | None) -> None:
-        """Let a function tell of exceptions of these classes."""
         if not is_a(exc_tuple, tuple):
             raise TypeError("The custom exceptions must be given as a tuple.")
         self.custom_exceptions = exc_tuple
@@ -263,13 +253,13 @@ class ZMQInteractiveShell:
         return raw_cell
 
     def ask_exit(self) -> None:
-        """Nothing ends by this: the host ends sessions."""
+        """Does nothing: the host ends sessions."""
 
     def set_next_input(self, text: str, replace: bool = False) -> None:
-        """There is no next input here."""
+        """Does nothing: there is no next input."""
 
     def enable_gui(self, gui: str | None = None) -> None:
-        """There are no windows here."""
+        """Does nothing: there are no windows."""
 
     def enable_matplotlib(self, gui: str | None = None) -> tuple[str, str]:
         return "inline", "inline"
@@ -278,7 +268,7 @@ class ZMQInteractiveShell:
         return os.getcwd()
 
     def interactivity(self) -> Callable[[list], None] | None:
-        """What changes the statements of a cell so that other values than the last are shown."""
+        """The function that changes which values a cell shows, or None for the default."""
         wanted = self.ast_node_interactivity
         if wanted == LAST_EXPRESSION:
             wanted = getattr(self._claimed_class, "ast_node_interactivity", wanted)
@@ -293,7 +283,7 @@ class ZMQInteractiveShell:
             self._interpreter.displays.show_result(value)
 
     def is_stopped_by(self, error: BaseException) -> bool:
-        """Whether the host has interrupted the cell; a function may raise all else by itself."""
+        """Whether the host interrupted the cell; user code may raise anything else."""
         return self._interpreter.is_host_interrupt(error)
 
     def before_cell(self, code: str) -> None:
@@ -305,7 +295,7 @@ class ZMQInteractiveShell:
         self._trigger("pre_run_cell", self._running)
 
     def _trigger(self, event, *arguments):
-        """Functions that fail are told of; what fails else was put in place by a cell, and goes."""
+        """Reports callbacks that fail; replaces an event manager that a cell broke."""
         try:
             self.events.trigger(event, *arguments)
         except BaseException as error:
@@ -316,7 +306,6 @@ class ZMQInteractiveShell:
 
     @property
     def has_end_callbacks(self) -> bool:
-        """Whether functions wait for the end of a cell."""
         try:
             callbacks = self.events.callbacks
             waiting = callbacks["post_execute"] + callbacks["post_run_cell"]

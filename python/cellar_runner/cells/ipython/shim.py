@@ -39,12 +39,10 @@ class capture_output:
 
 
 def pretty(obj: Any, *_arguments: Any, **_options: Any) -> str:
-    """The text of an object."""
     return text_of(obj)
 
 
 def pprint(obj: Any, *_arguments: Any, **_options: Any) -> None:
-    """Print the text of an object."""
     print(text_of(obj))
 
 
@@ -70,7 +68,7 @@ def _named(source, names):
 
 
 def _on_demand(name):
-    """Submodules are there without being imported, as in a kernel."""
+    """A kernel has these submodules without an import."""
     if name in ("display", "core", "lib", "utils"):
         return import_module("IPython." + name)
     raise AttributeError("module 'IPython' has no attribute {!r}".format(name))
@@ -127,7 +125,7 @@ _MODULES = {
 
 
 class Finder:
-    """The last of the finders: where nobody else knows IPython, it does."""
+    """Comes last on sys.meta_path, so an installed IPython wins."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if name not in _MODULES:

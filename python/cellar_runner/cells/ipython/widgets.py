@@ -17,7 +17,7 @@ _modules = sys.modules
 
 
 def connect(interpreter: Interpreter) -> None:
-    """Let Output keep what a kernel would send to it."""
+    """Makes Output collect what a kernel would send to it."""
     kind = _modules[MODULE].Output
     enter, leave = kind.__enter__, kind.__exit__
     open_ones = []
@@ -45,8 +45,6 @@ def _add(widget, shown):
 
 
 class _Inside:
-    """Diverts text, displays and errors until its end."""
-
     def __init__(self, interpreter):
         self._displays = interpreter.displays
         self._report = self._displays.report
@@ -55,7 +53,7 @@ class _Inside:
         self._displays.report = self._errors.append
 
     def end(self):
-        """What was shown, as Jupyter describes outputs."""
+        """The outputs in Jupyter's format."""
         try:
             captured = self._diversion.end()
         finally:

@@ -18,8 +18,6 @@ _FLAGS = ("--no-stdout", "--no-stderr", "--no-display")
 
 
 class RichOutput:
-    """One kept display."""
-
     __module__ = "IPython.utils.capture"
 
     def __reduce__(self):
@@ -32,7 +30,6 @@ class RichOutput:
         self.update = False
 
     def display(self) -> None:
-        """Show it after all."""
         vars(builtins)["display"](self.data, raw=True)
 
     def _repr_mimebundle_(self, include=None, exclude=None):
@@ -40,8 +37,6 @@ class RichOutput:
 
 
 class CapturedIO:
-    """What %%capture kept."""
-
     __module__ = "IPython.utils.capture"
 
     def __reduce__(self):
@@ -60,7 +55,6 @@ class CapturedIO:
         return _content(self._texts[1])
 
     def show(self) -> None:
-        """Show it after all."""
         sys.stdout.write(self.stdout)
         sys.stderr.write(self.stderr)
         sys.stdout.flush()
@@ -87,14 +81,12 @@ def _captured_again(*parts):
 
 
 class _Outputs(list):
-    """Bundles that are added become outputs."""
-
     def append(self, data):
         super().append(RichOutput(data))
 
 
 class Diversion:
-    """Collects what is printed and shown, as far as it is wanted, from its start to its end."""
+    """Collects what is printed and shown until it ends."""
 
     def __init__(self, displays: Displays, stdout: bool = True, stderr: bool = True, display: bool = True) -> None:
         texts = io.StringIO(), io.StringIO()
@@ -118,8 +110,6 @@ class Diversion:
 
 
 class Capturing:
-    """%%capture: keeps output instead of showing it."""
-
     def __init__(self, commands: Commands, arguments: str = "") -> None:
         words = arguments.split()
         names = [word for word in words if not word.startswith("-")]
@@ -136,7 +126,6 @@ class Capturing:
         return self
 
     def take(self, value: Any) -> None:
-        """The value of the cell, which is not shown."""
         if value is not None:
             self._commands.interpreter.displays.display(value)
 

@@ -34,7 +34,7 @@ _frame = sys._getframe
 
 
 class Commands:
-    """Bound to the builtin that rewritten cells call."""
+    """The builtin that rewritten cells call."""
 
     timing = timing.Timing
 
@@ -62,37 +62,33 @@ class Commands:
 
     @property
     def namespace(self) -> dict[str, Any]:
-        """The names of the cells."""
         return self.interpreter.namespace
 
     @property
     def is_diverted(self) -> bool:
-        """Whether what is printed goes elsewhere than to the cell's output."""
+        """Whether stdout is not the cell's own."""
         streams = self.interpreter.streams
         return streams is not None and sys.stdout is not streams[1]
 
     def bind(self, name: str, value: Any) -> None:
-        """Bind a name in the user's namespace."""
         self.namespace[name] = value
 
     def resolve(self, name: str) -> Any:
-        """The value of a dotted name."""
         return eval(name, self.namespace)
 
     def clock(self) -> int:
-        """A point in time, from which a %time counts."""
         self._begun.append(timing.clock())
         return len(self._begun)
 
     def timed(self, begun: int, value: Any) -> Any:
-        """%time of an expression: the clock was read before it."""
+        """%time of an expression; clock() was called before it."""
         start = self._begun[begun - 1]
         del self._begun[begun - 1 :]
         timing.report(start)
         return value
 
     def before_cell(self, code: str) -> None:
-        """Before a cell: modules that have changed are read again."""
+        """Reloads modules that have changed."""
         if self._begun:
             del self._begun[:]
         # One whose code never ends could not be left alone otherwise.
@@ -100,12 +96,12 @@ class Commands:
             self.reloader.check()
 
     def after_cell(self) -> None:
-        """After a cell: the files of modules that it has imported are those that were read."""
+        """Notes the state of the modules that the cell imported."""
         if self.reloader is not None:
             self.reloader.note_states()
 
     def after_failure(self, error: BaseException) -> None:
-        """After a cell that failed: what IPython prints then."""
+        """Prints what IPython prints after an error."""
         try:
             if self._begun:
                 timing.report(self._begun[0])
@@ -121,7 +117,6 @@ class Commands:
         self.run_shell(self.expand(command, frame.f_globals, frame.f_locals))
 
     def run_shell(self, command: str) -> None:
-        """A command as it stands."""
         install = shell.installs(command)
         if install is not None:
             shell.remedy(*install)
@@ -163,12 +158,12 @@ class Commands:
         return self._line(name, rest, frame.f_globals, frame.f_locals)
 
     def run_line_magic(self, name: str, line: str, scope: Any = None) -> Any:
-        """%name line, for code that calls it by name; `scope` are its global and local names."""
+        """%name line, by name; `scope` is its global and local names."""
         globals_, locals_ = scope if type(scope) is tuple else (self.namespace, scope)
         return self._line(name, line, globals_, globals_ if locals_ is None else locals_)
 
     def run_cell_magic(self, name: str, line: str, body: str) -> Any:
-        """%%name line, and the lines below it, for code that calls it by name."""
+        """%%name line, by name."""
         wrapped = rewriter.wrapped(name, line, body)
         if wrapped is not None:
             return self._wrapped(wrapped)
@@ -183,18 +178,15 @@ class Commands:
         return value
 
     def register(self, kind: str, function: Callable, name: str) -> None:
-        """Make a function a magic: `kind` is line, cell or line_cell."""
         for one in ("line", "cell") if kind == "line_cell" else (kind,):
             self._registered[one][name] = function
         if kind != "cell":
             self.automatic.add(name)
 
     def registered(self, kind: str) -> list[str]:
-        """The names of the magics that were registered."""
         return list(self._registered[kind])
 
     def has(self, kind: str, name: str) -> bool:
-        """Whether there is such a line or cell magic."""
         if name in self._registered[kind]:
             return True
         if kind == "cell":
@@ -202,7 +194,7 @@ class Commands:
         return name in LINE_NAMES or name in self.aliases
 
     def is_magic(self, name: str) -> bool:
-        """Whether a line that starts with this name is a magic, though it has no mark."""
+        """Whether a line that starts with this name is a magic without its %."""
         if not self.automagic or name not in self.automatic or iskeyword(name):
             return False
         if name in self.namespace:
@@ -270,7 +262,7 @@ class Commands:
             exec(self.code_of(rest, "<timed exec>"), globals_, locals_)
 
     def expand(self, text: str, globals_: dict[str, Any], locals_: Mapping[str, Any]) -> str:
-        """Values in place of {expression} and $name; under a policy of names alone."""
+        """Replaces {expression} and $name by values; with a policy, names only."""
         return shell.expand(text, globals_, locals_, self._has_policy)
 
     @property
@@ -279,7 +271,7 @@ class Commands:
         return admission is not None and admission.policy != "off"
 
     def check(self, text: str) -> None:
-        """PolicyViolation if the policy of the session does not admit this code."""
+        """Raises PolicyViolation if the session's policy refuses this code."""
         if not self._has_policy:
             return
         admission = self.interpreter.admission
@@ -288,7 +280,7 @@ class Commands:
         admission.admit(compiler.read(text, "<magic>", 0)[2], text)
 
     def code_of(self, source: Any, filename: str, mode: str = "exec") -> Any:
-        """The code of a text that a magic runs, as the policy of the session admits it."""
+        """Compiles a text that a magic runs, after checking it."""
         if not self._has_policy:
             return compile(source, filename, mode, 0, True)
         if type(source) is bytes:
@@ -297,7 +289,6 @@ class Commands:
         return compile(source, filename, mode, 0, True)
 
     def run_text(self, label: str, text: str) -> Any:
-        """The value of a text that is run as a cell of the session."""
         interpreter = self.interpreter
         known = interpreter.flags, interpreter.sources, interpreter.admission
         cell = compiler.build(label, text, *known, commands=self)

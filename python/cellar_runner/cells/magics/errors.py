@@ -6,8 +6,6 @@ from ...pristine import BUILTINS as __builtins__
 
 
 class UsageError(Exception):
-    """A magic that does not exist, or was given the wrong arguments."""
-
     def __init__(self, *parts: object, hint: str | None = None) -> None:
         super().__init__(*parts)
         self.hint = hint

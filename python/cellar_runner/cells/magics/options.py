@@ -72,7 +72,7 @@ def _letters(letters):
 
 
 def _word(text):
-    """(the first word, the text behind it); quotes hold a word together."""
+    """(the first word, the rest); quotes hold a word together."""
     quote = text[0] if text[:1] in _QUOTES else None
     if quote is not None and quote in text[1:]:
         end = text.index(quote, 1)
@@ -82,7 +82,6 @@ def _word(text):
 
 
 def unquoted(text: str) -> str:
-    """A single argument without the quotes around it."""
     text = text.strip()
     if len(text) > 1 and text[0] in _QUOTES and text[-1] == text[0]:
         return text[1:-1]

@@ -31,7 +31,7 @@ _WRAPPERS = {"time": Timing, "capture": Capturing}
 
 
 class Rewritten:
-    """The Python text of a cell with magics, and the context manager in which it runs."""
+    """A cell with magics as Python, and the context manager in which it runs."""
 
     __slots__ = ("text", "wrapper")
 
@@ -59,12 +59,11 @@ class Nested:
             self._outer.__exit__(*error)
 
     def take(self, value: Any) -> None:
-        """The value of the cell, which is not shown."""
         (self._inner if self._inner.hides_value else self._outer).take(value)
 
 
 def rewrite(text: str, is_magic: Callable[[str], bool] | None = None) -> Rewritten | None:
-    """The cell as Python, or None if it holds no magic; `is_magic` tells names that need no mark."""
+    """The cell as Python, or None if it has no magic; `is_magic` knows those without %."""
     cell_magic = _CELL_MAGIC.match(text)
     if cell_magic is not None:
         return _rewrite_cell(text, cell_magic)
@@ -75,7 +74,7 @@ def rewrite(text: str, is_magic: Callable[[str], bool] | None = None) -> Rewritt
 
 
 def automatic(text: str, is_magic: Callable[[str], bool]) -> str | None:
-    """A cell of one line that starts with the name of a magic, as Python; or None."""
+    """A one-line cell that starts with a magic's name, as Python; or None."""
     found = _AUTOMATIC.match(text.strip())
     if found is None or not is_magic(found.group("name")):
         return None
@@ -99,7 +98,7 @@ def _rewrite_cell(text, found):
 
 
 def wrapped(name: str, rest: str, body: str) -> Rewritten | None:
-    """The body of a cell magic that stays a cell, and the wrapper of its run; None for the others."""
+    """The body of %%time or %%capture with its wrapper; None for other cell magics."""
     if name not in _WRAPPERS or (name == "time" and rest) or not body.strip("\n"):
         return None
     deeper = rewrite(body) or Rewritten(body)
@@ -144,7 +143,7 @@ def _starts_magic(line):
 
 
 def _assigned(line):
-    """(what stands up to the sign, the magic behind it) of an assignment from a magic, or None."""
+    """(the text up to =, the magic after it) of an assignment from a magic, or None."""
     depth = 0
     for sign in _SIGNS.finditer(line):
         kind = sign.lastgroup
@@ -220,7 +219,6 @@ def _timed(statement):
 
 
 def _comment(line):
-    """The comment at the end of a line of code, or an empty text."""
     for sign in _SIGNS.finditer(line):
         if sign.lastgroup == "comment":
             return line[sign.start() :]

@@ -31,7 +31,7 @@ _stat = os.stat
 
 
 class Reloader:
-    """Knows the state of the files of modules, and which modules are to follow them."""
+    """Knows which modules to reload, and the state of their files."""
 
     def __init__(self, commands):
         self._commands = commands
@@ -52,7 +52,7 @@ class Reloader:
                 self._states[name] = _state(path)
 
     def check(self, now: bool = False) -> None:
-        """Reads again what has changed, as far as the mode wants it."""
+        """Reloads what has changed, as far as the mode asks."""
         if self.mode == "off" and not now:
             return
         for name, module in list(_modules.items()):
@@ -122,7 +122,7 @@ class Reloader:
         self._rebind(before, module.__dict__)
 
     def _rebind(self, before, after):
-        """Names that cells took from the module follow what cannot be changed in place."""
+        """Rebinds names in cells to what could not be changed in place."""
         namespace = self._commands.namespace
         for key, old in before.items():
             if key.startswith("__") or key not in after or not _is_code(old):
@@ -140,7 +140,7 @@ def _state(path):
 
 
 def _forget_bytecode(module):
-    """Within one second a source of the same size has the same mark as the old one."""
+    """Within one second, a source of the same size has the same mark as the old one."""
     cached = getattr(module, "__cached__", None)
     if type(cached) is str:
         try:
@@ -161,7 +161,7 @@ def _weakly(value):
 
 
 def update(old: Any, new: Any) -> bool:
-    """Let an old function or class behave as the new one; False where that is not possible."""
+    """Makes an old function or class behave as the new one; False if that is impossible."""
     if isinstance(old, types.FunctionType) and isinstance(new, types.FunctionType):
         return _update_function(old, new)
     if isinstance(old, type) and isinstance(new, type):

@@ -20,12 +20,11 @@ _SESSION = re.compile(r"[~\d]+/")
 
 
 def _texts(commands):
-    """Number to text of the cells so far."""
     return {number: text for number, text in commands.interpreter.sources.texts.items() if type(number) is int}
 
 
 def _chosen(commands, words):
-    """[(number, text)] of ranges like 1-3 and 5, or of all cells but this one."""
+    """[(number, text)] of ranges such as 1-3 and 5, or of all cells."""
     texts = _texts(commands)
     if not words:
         return list(texts.items())
@@ -88,7 +87,7 @@ def rerun(commands: Commands, rest: str) -> None:
 
 
 class Macro:
-    """Cells under a name; runs when it stands alone on a line."""
+    """Cells under a name; run when it is alone on a line."""
 
     def __init__(self, value):
         self.value = value if value.endswith("\n") else value + "\n"

@@ -30,7 +30,7 @@ _modules = sys.modules
 
 
 def names_of(commands: Commands, kinds: str = "") -> list[str]:
-    """The sorted names that cells have bound, of these types if any are named."""
+    """The sorted names of variables, of these types if any are given."""
     given = commands.interpreter.builtins
     wanted = kinds.split()
     found = []

@@ -51,7 +51,7 @@ def run(commands: Commands, rest: str) -> None:
 
 
 def found(name: str) -> str:
-    """The path of a file, with the ending that was left out; an error that names it."""
+    """The path of a file; its extension may be missing."""
     path = os.path.expanduser(name.strip("\"'"))
     for ending in ("", ".py", ".ipynb"):
         if os.path.isfile(path + ending):
@@ -106,7 +106,7 @@ def _run_file(commands, options, path, words):
 
 
 def run_notebook(commands: Commands, path: str) -> None:
-    """The code cells of a notebook, in the session's namespace; their values are not shown."""
+    """Runs the code cells of a notebook in the session; shows no values."""
     namespace = commands.namespace
     before = namespace.get("__file__")
     namespace["__file__"] = path

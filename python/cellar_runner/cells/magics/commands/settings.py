@@ -190,7 +190,6 @@ def automagic(commands: Commands, rest: str) -> None:
 
 
 def automagic_state(commands: Commands) -> str:
-    """Whether names of magics need their mark, in words."""
     if commands.automagic:
         return "Automagic is ON, % prefix IS NOT needed for line magics."
     return "Automagic is OFF, % prefix IS needed for line magics."

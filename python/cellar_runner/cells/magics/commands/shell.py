@@ -38,7 +38,7 @@ class PackageUnavailable(ImportError):
 
 
 class SList(list):
-    """The lines of a command's output, with what IPython offers on them."""
+    """The lines of a command's output, with IPython's methods."""
 
     __module__ = "IPython.utils.text"
 
@@ -47,28 +47,25 @@ class SList(list):
 
     @property
     def l(self) -> SList:  # noqa: E743
-        """The lines themselves."""
         return self
 
     list = l
 
     @property
     def s(self) -> str:
-        """The lines in one, with spaces between them."""
         return " ".join(self)
 
     spstr = s
 
     @property
     def n(self) -> str:
-        """The lines with line ends between them."""
         return "\n".join(self)
 
     nlstr = n
 
     @property
     def p(self) -> Any:
-        """The lines as paths that exist."""
+        """The lines that are existing paths."""
         from pathlib import Path
 
         return [Path(line) for line in self if os.path.exists(line)]
@@ -76,7 +73,7 @@ class SList(list):
     paths = p
 
     def grep(self, pattern: Any, prune: bool = False, field: int | None = None) -> SList:
-        """The lines in which a pattern is found; a function may decide instead."""
+        """The lines that match a pattern, or that a function chooses."""
         decide = pattern if callable(pattern) else re.compile(pattern, re.IGNORECASE).search
         found = []
         for line in self:
@@ -87,7 +84,7 @@ class SList(list):
         return SList(found)
 
     def fields(self, *wanted: int) -> Any:
-        """Some columns of the lines; without an argument, all of them as lists."""
+        """Some columns; without arguments, all of them as lists."""
         rows = [line.split() for line in self]
         if not wanted:
             return rows
@@ -95,7 +92,7 @@ class SList(list):
         return SList(" ".join(row) for row in chosen if row)
 
     def sort(self, field: int | None = None, nums: bool = False) -> SList:  # type: ignore[override]
-        """The lines in order of themselves, or of a column."""
+        """The lines sorted, or sorted by a column."""
 
         def key(line):
             words = line.split()
@@ -147,7 +144,7 @@ def expand(command: str, globals_: dict[str, Any], locals_: Mapping[str, Any], n
 
 
 def run(command: str, through_pipe: bool) -> int:
-    """Run a command; it writes to the cell's stdout, where a terminal would show its errors too."""
+    """Runs a command; its output and errors go to the cell's stdout."""
     _flush()
     if not through_pipe:
         return _finish(_start(_argv(command), stderr=_STDOUT))
@@ -165,7 +162,7 @@ def lines(command: str) -> tuple[SList, int]:
 
 
 def script(program: list[str], text: str, takes_out: bool, takes_err: bool) -> tuple[int, str | None, str | None]:
-    """Give a text to a program's stdin; (exit code, stdout, stderr), None for what is not taken."""
+    """Gives a text to a program's stdin; (exit code, stdout, stderr), None for what is not captured."""
     _flush()
     pipes = {"stdin": subprocess.PIPE}
     if takes_out:
@@ -183,7 +180,7 @@ def script(program: list[str], text: str, takes_out: bool, takes_err: bool) -> t
 
 
 def background(program: list[str], text: str) -> subprocess.Popen:
-    """Start a program that goes on after the cell; its text is given to it at once."""
+    """Starts a program that outlives the cell."""
     _flush()
     pipe = subprocess.PIPE
     process = _start(program, stdin=pipe, stdout=pipe, stderr=pipe)
@@ -201,7 +198,7 @@ def installs(command: str) -> tuple[str, list[str]] | None:
 
 
 def remedy(tool: str, packages: list[str]) -> None:
-    """Raise with what to do instead; a note if the packages are already there."""
+    """Raises with what to do instead; prints a note if the packages are already installed."""
     missing = [name for name in packages if not _is_there(name)]
     if packages and not missing:
         print("already installed: " + ", ".join(packages))
@@ -215,7 +212,6 @@ def remedy(tool: str, packages: list[str]) -> None:
 
 
 def distributions() -> list[tuple[str, str]]:
-    """(name, version) of each package that is installed, in order."""
     import importlib.metadata
 
     found = importlib.metadata.distributions()
@@ -232,7 +228,7 @@ def _start(argv, stdin=subprocess.DEVNULL, **pipes):
 
 
 def _finish(process, exchange=None):
-    """Do the exchange with a command and wait for its end; an interrupt ends it."""
+    """Runs `exchange` and waits for the command; an interrupt kills it."""
     try:
         if exchange is not None:
             exchange()
@@ -289,7 +285,7 @@ def _packages(rest):
 
 
 def _is_there(requirement):
-    """Whether a package is installed; its version is not compared."""
+    """Whether a package is installed, in any version."""
     import importlib.metadata
     import importlib.util
 

@@ -28,7 +28,6 @@ _perf_counter = time.perf_counter
 
 
 def span(seconds: float, precision: int = PRECISION) -> str:
-    """A duration with some digits and its unit."""
     if seconds >= LONG_SECONDS:
         parts = []
         for unit, length in _PARTS:
@@ -43,7 +42,7 @@ def span(seconds: float, precision: int = PRECISION) -> str:
 
 
 def clock() -> tuple[float, float, float]:
-    """A point in time: wall, and the processor's user and system part."""
+    """Wall, user and system time."""
     try:
         from resource import RUSAGE_SELF, getrusage
 
@@ -54,7 +53,6 @@ def clock() -> tuple[float, float, float]:
 
 
 def report(start: tuple[float, float, float]) -> None:
-    """Print what passed since a point in time."""
     passed = [max(0.0, end - begin) for end, begin in zip(clock(), start)]
     wall, user, system = passed
     shown = (span(user), span(system), span(user + system))
@@ -63,8 +61,6 @@ def report(start: tuple[float, float, float]) -> None:
 
 
 class Timing:
-    """Context that reports how long its body took."""
-
     hides_value = False
 
     def __init__(self, _commands=None, _arguments=""):
@@ -79,8 +75,6 @@ class Timing:
 
 
 class TimeitResult:
-    """What %timeit -o gives."""
-
     def __init__(self, loops, seconds, compile_time, precision):
         self.loops = loops
         self.repeat = len(seconds)
@@ -93,12 +87,10 @@ class TimeitResult:
 
     @property
     def average(self) -> float:
-        """The mean of the runs."""
         return math.fsum(self.timings) / self.repeat
 
     @property
     def stdev(self) -> float:
-        """The standard deviation of the runs."""
         mean = self.average
         return math.sqrt(math.fsum((run - mean) ** 2 for run in self.timings) / self.repeat)
 
