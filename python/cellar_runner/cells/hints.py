@@ -13,19 +13,13 @@ from ..module_finder import folder_with_module
 from ..pristine import BUILTINS as __builtins__
 from ..state.libraries import distribution_of
 from .magics.errors import UsageError
+from .preloaded_names import SHORT_NAMES
 
 WORKSPACE = "/workspace"
 WRITABLE = (WORKSPACE, "/tmp")
 
 # What NameErrors are mostly about: names that every notebook has, without their import.
-_SHORT_NAMES = {
-    "np": "numpy as np",
-    "pd": "pandas as pd",
-    "plt": "matplotlib.pyplot as plt",
-    "sns": "seaborn as sns",
-    "nx": "networkx as nx",
-    "tf": "tensorflow as tf",
-}
+_SHORT_NAMES = {"nx": "networkx", "tf": "tensorflow", **SHORT_NAMES}
 _MODULES = frozenset(
     "array asyncio base64 bisect calendar collections contextlib copy csv dataclasses datetime decimal"
     " difflib enum fractions functools glob gzip hashlib heapq html io itertools json logging math"
@@ -117,7 +111,7 @@ def _undefined(error, lost_names):
         advice = lost_names[name]
         return "'{}' was not kept when the session was restored: {}".format(name, advice)
     if name in _SHORT_NAMES:
-        return "it is not imported yet: import " + _SHORT_NAMES[name]
+        return "it is not imported yet: import {} as {}".format(_SHORT_NAMES[name], name)
     if name in _MODULES:
         return "it is not imported yet: import " + name
     if name in _PARTS:

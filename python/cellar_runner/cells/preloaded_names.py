@@ -9,19 +9,18 @@ from typing import Mapping
 SWITCH = "CELLAR_NAMES"
 PRELOADED = "preloaded"
 
-_NAMES = {
+SHORT_NAMES = {
     "np": "numpy",
     "pd": "pandas",
     "plt": "matplotlib.pyplot",
     "sns": "seaborn",
     "sm": "statsmodels.api",
-    "matplotlib": "matplotlib",
 }
 _PARTS = {
     "scipy": "stats optimize interpolate",
     "sklearn": "linear_model tree ensemble cluster preprocessing model_selection metrics",
 }
-_STANDARD = "json csv datetime collections itertools functools math random re os sys"
+_SAME = "matplotlib json csv datetime collections itertools functools math random re os sys"
 
 
 def bind(environment: Mapping[str, str]) -> None:
@@ -35,9 +34,9 @@ def bind(environment: Mapping[str, str]) -> None:
 
 
 def _modules():
-    yield from _NAMES.items()
+    yield from SHORT_NAMES.items()
     for package, names in _PARTS.items():
         for name in names.split():
             yield name, package + "." + name
-    for name in _STANDARD.split():
+    for name in _SAME.split():
         yield name, name

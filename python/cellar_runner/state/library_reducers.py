@@ -3,32 +3,11 @@
 from __future__ import annotations
 
 import io
-from typing import Any
+from typing import Any, Callable
 
 from ..pristine import BUILTINS as __builtins__
 from .builders import import_module
 from .lost_variables import LostVariable, names_of
-
-
-class LibraryReducer:
-    """How objects of one class are saved and loaded."""
-
-    def __init__(self, kind, save, load):
-        self.kind = kind
-        self._save = save
-        self.load = load
-
-    def reduce(self, value: Any) -> tuple:
-        return load, (self.kind[1], self._save(value))
-
-
-def load(name: str, saved: Any) -> Any:
-    return next(handler for handler in REDUCERS if handler.kind[1] == name).load(saved)
-
-
-def for_type(kind: type) -> LibraryReducer | None:
-    names = names_of(kind)
-    return next((handler for handler in REDUCERS if handler.kind in names), None)
 
 
 def _save_workbook(workbook):
@@ -43,22 +22,6 @@ def _save_workbook(workbook):
 
 def _load_workbook(saved):
     return import_module("openpyxl").load_workbook(io.BytesIO(saved[0]), keep_vba=saved[1])
-
-
-def _save_sheet(sheet):
-    return sheet.parent, sheet.title
-
-
-def _load_sheet(saved):
-    return saved[0][saved[1]]
-
-
-def _save_cell(cell):
-    return cell.parent, cell.row, cell.column
-
-
-def _load_cell(saved):
-    return saved[0].cell(saved[1], saved[2])
 
 
 def _save_database(connection):
@@ -88,9 +51,26 @@ def _load_database(saved):
     return connection
 
 
-REDUCERS = (
-    LibraryReducer(("openpyxl.workbook.workbook", "Workbook"), _save_workbook, _load_workbook),
-    LibraryReducer(("openpyxl.worksheet.worksheet", "Worksheet"), _save_sheet, _load_sheet),
-    LibraryReducer(("openpyxl.cell.cell", "Cell"), _save_cell, _load_cell),
-    LibraryReducer(("sqlite3", "Connection"), _save_database, _load_database),
-)
+# (module, class): a function that gives what can be pickled, and one that makes the object of it.
+REDUCERS: dict[tuple[str, str], tuple[Callable, Callable]] = {
+    ("openpyxl.workbook.workbook", "Workbook"): (_save_workbook, _load_workbook),
+    ("openpyxl.worksheet.worksheet", "Worksheet"): (
+        lambda sheet: (sheet.parent, sheet.title),
+        lambda saved: saved[0][saved[1]],
+    ),
+    ("openpyxl.cell.cell", "Cell"): (
+        lambda cell: (cell.parent, cell.row, cell.column),
+        lambda saved: saved[0].cell(saved[1], saved[2]),
+    ),
+    ("sqlite3", "Connection"): (_save_database, _load_database),
+}
+
+
+def load(name: str, saved: Any) -> Any:
+    return next(pair[1] for key, pair in REDUCERS.items() if key[1] == name)(saved)
+
+
+def for_type(kind: type) -> Callable | None:
+    """The reducer for a class, or None."""
+    key = next((key for key in names_of(kind) if key in REDUCERS), None)
+    return None if key is None else lambda value: (load, (key[1], REDUCERS[key][0](value)))

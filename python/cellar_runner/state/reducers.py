@@ -115,9 +115,9 @@ class Reducers:
         kept = self._kept_classes.for_type(kind) if self._kept_classes else None
         if kept is not None:
             return lambda value: self._reduce_kept(kept, value)
-        handler = library_reducers.for_type(kind)
-        if handler is not None:
-            return handler.reduce
+        reduce = library_reducers.for_type(kind)
+        if reduce is not None:
+            return reduce
         loss = lost_variables.by_type(kind)
         return None if loss is None else _raising(loss)
 

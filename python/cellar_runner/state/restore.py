@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import sys
 import warnings
@@ -112,11 +113,16 @@ class _Restore:
         without = dict(index.get("without", {}))
         with module_finder.WorkspaceReachable():
             for (name, record), noted in zip(variables, bounds):
-                self._restore_variable(name, record, noted)
+                error = self._load(record, noted, functools.partial(self._namespace.__setitem__, name))
+                if error is not None:
+                    self._lost[name] = _failure(error)
             for (name, record), noted in zip(handlers, bounds[len(variables) :]):
-                self._restore_kept_class(name, record, noted, without)
+                error = self._load(record, noted, lambda parts: self._interpreter.kept_classes.add(*parts))
+                if error is not None:
+                    without[name] = _failure(error)[0]
             for (name, record), noted in zip(states, bounds[len(variables) + len(handlers) :]):
-                self._set_random(name, record, noted)
+                # A failure leaves the new session its own state, such as without numpy.
+                self._load(record, noted, functools.partial(process_state.set_random_state, name))
         restored = self._in_order()
         for name, reason in without.items():
             notes.append("keep({}) has to be called again: {}".format(name, reason))
@@ -132,36 +138,17 @@ class _Restore:
         told = [lost_variables.short(note) for note in notes[:WARNINGS]]
         return {"restored": restored[:LISTED], "lost": lost[:LISTED], "warnings": told}
 
-    def _restore_variable(self, name, record, noted):
+    def _load(self, record, noted, use):
+        """Passes a value to `use`; returns the error if that fails, unless the file is damaged."""
         try:
-            self._namespace[name] = self._reader.load(record, noted)
+            use(self._reader.load(record, noted))
+            return None
         except (KeyboardInterrupt, MemoryError):
             raise
         except BaseException as error:
-            self._stop_if_damaged()
-            self._lost[name] = _failure(error)
-
-    def _restore_kept_class(self, name, record, noted, without):
-        try:
-            self._interpreter.kept_classes.add(*self._reader.load(record, noted))
-        except (KeyboardInterrupt, MemoryError):
-            raise
-        except BaseException as error:
-            self._stop_if_damaged()
-            without[name] = _failure(error)[0]
-
-    def _set_random(self, name, record, noted):
-        try:
-            process_state.set_random_state(name, self._reader.load(record, noted))
-        except (KeyboardInterrupt, MemoryError):
-            raise
-        except BaseException:
-            # Of a library that is not here, or not as it was: then the new session has its own.
-            self._stop_if_damaged()
-
-    def _stop_if_damaged(self):
-        if self._file_reader.damage is not None:
-            raise self._file_reader.damage
+            if self._file_reader.damage is not None:
+                raise self._file_reader.damage from None
+            return error
 
     def _in_order(self):
         """Variables in the order in which they were first assigned."""

@@ -92,11 +92,9 @@ class Completer:
         if _COMMAND.match(line) is not None:
             word = re.findall(r"[^\s!\"']*$", line)[0]
             return _files(word), len(before) - len(word.rpartition("/")[2])
-        quoted = _open_string(before)
-        if quoted is not None:
-            return self._in_string(before, quoted, after)
-        if "#" in line and _is_comment(before):
-            return [], len(before)
+        opening = _scan(before)
+        if opening is not None:
+            return self._in_string(before, opening, after) if opening.group(1) else ([], len(before))
         modules = self._modules(line)
         if modules is not None:
             names, prefix = modules
@@ -136,16 +134,15 @@ class Completer:
         return value_of(expression, self._scopes)
 
     def _in_string(self, before, opening, after):
-        typed = before[opening.end :]
-        head = before[: opening.start]
+        quote, typed, head = opening.group(1), before[opening.end() :], before[: opening.start()]
         if head.endswith("["):
             try:
-                keys = _keys(self._value(_primary(head[:-1])), opening.quote, after)
+                keys = _keys(self._value(_primary(head[:-1])), quote, after)
             except Unknown:
                 keys = []
             if keys:
-                return [key for key in keys if key.startswith(typed)], opening.end
-        if len(opening.quote) == 3:
+                return [key for key in keys if key.startswith(typed)], opening.end()
+        if len(quote) == 3:
             return [], len(before)
         return _files(typed), len(before) - len(typed.rpartition("/")[2])
 
@@ -263,16 +260,11 @@ def _names_in(module):
     return [] if loaded is None else _attributes(loaded)
 
 
-class _Opening:
-    def __init__(self, start, end, quote):
-        self.start, self.end, self.quote = start, end, quote
-
-
 _TOKEN = re.compile(r"#[^\n]*|(?:\b[rRbBuUfF]{1,2})?(\"\"\"|'''|\"|')")
 
 
 def _scan(text):
-    """Finds an unterminated string or a comment at the end of the text."""
+    """The match of an open string (group 1 is its quote) or of a comment at the end of the text, or None."""
     at = 0
     while True:
         found = _TOKEN.search(text, at)
@@ -290,18 +282,6 @@ def _scan(text):
         if end is None:
             return found
         at = end.end()
-
-
-def _open_string(text):
-    found = _scan(text)
-    if found is None or found.group(1) is None:
-        return None
-    return _Opening(found.start(), found.end(), found.group(1))
-
-
-def _is_comment(text):
-    found = _scan(text)
-    return found is not None and found.group(1) is None
 
 
 def _primary(text):

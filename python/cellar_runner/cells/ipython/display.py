@@ -70,19 +70,24 @@ display_pdf = _display_as("application/pdf")
 class DisplayObject:
     _read_flags = "r"
     _show_mem_addr = False
+    _addresses: tuple[str, ...] = ("http://", "https://")
+    embed = True
 
     def __init__(self, data=None, url=None, filename=None, metadata=None):
-        if is_path(data):
-            data = os.fspath(data)
-        if isinstance(data, str) and url is None and filename is None:
-            if data.startswith(("http://", "https://")):
-                data, url = None, data
-            elif self._may_be_file(data):
-                data, filename = None, data
-        self.url, self.filename, self.metadata = url, filename, metadata or {}
-        self.data = data
+        self.data, self.url, self.filename = self._located(data, url, filename)
+        self.metadata = metadata or {}
         self.reload()
         self._check_data()
+
+    def _located(self, data, url, filename):
+        """Data that is the address or the path of a file becomes a url or a filename."""
+        data, filename = (os.fspath(one) if isinstance(one, os.PathLike) else one for one in (data, filename))
+        if isinstance(data, str) and url is None and filename is None:
+            if data.startswith(self._addresses):
+                return None, data, None
+            if self._may_be_file(data):
+                return None, None, data
+        return data, url, filename
 
     def __repr__(self):
         if self._show_mem_addr:
@@ -97,6 +102,8 @@ class DisplayObject:
 
     def reload(self) -> None:
         """Read the data again from its file or address."""
+        if not self.embed:
+            return
         if self.filename is not None:
             with open(self.filename, self._read_flags, **self._encoding()) as source:
                 self.data = source.read()
@@ -111,12 +118,8 @@ class DisplayObject:
     def _encoding(self):
         return {} if "b" in self._read_flags else {"encoding": "utf-8"}
 
-    def _data_and_metadata(self):
-        return (self.data, self.metadata) if self.metadata else self.data
-
-
-def is_path(data: object) -> bool:
-    return isinstance(data, os.PathLike)
+    def _with_metadata(self, data):
+        return (data, self.metadata) if self.metadata else data
 
 
 class TextDisplayObject(DisplayObject):
@@ -135,7 +138,7 @@ class Pretty(TextDisplayObject):
 
 class HTML(TextDisplayObject):
     def _repr_html_(self):
-        return self._data_and_metadata()
+        return self._with_metadata(self.data)
 
     def __html__(self):
         return self.data
@@ -143,18 +146,17 @@ class HTML(TextDisplayObject):
 
 class Markdown(TextDisplayObject):
     def _repr_markdown_(self):
-        return self._data_and_metadata()
+        return self._with_metadata(self.data)
 
 
 class Math(TextDisplayObject):
     def _repr_latex_(self):
-        text = "$\\displaystyle {}$".format(self.data.strip("$"))
-        return (text, self.metadata) if self.metadata else text
+        return self._with_metadata("$\\displaystyle {}$".format(self.data.strip("$")))
 
 
 class Latex(TextDisplayObject):
     def _repr_latex_(self):
-        return self._data_and_metadata()
+        return self._with_metadata(self.data)
 
 
 class SVG(DisplayObject):
@@ -165,8 +167,7 @@ class SVG(DisplayObject):
         text = self.data
         if isinstance(text, bytes):
             text = text.decode("utf-8")
-        text = _svg_element(text)
-        return (text, self.metadata) if self.metadata else text
+        return self._with_metadata(_svg_element(text))
 
 
 def _svg_element(text):
@@ -196,7 +197,7 @@ class JSON(DisplayObject):
             raise TypeError("JSON expects a dict or a list, not {!r}".format(self.data))
 
     def _repr_json_(self):
-        return self._data_and_metadata()
+        return self._with_metadata(self.data)
 
 
 class GeoJSON(JSON):
@@ -241,16 +242,12 @@ class Image(DisplayObject):
         metadata=None,
         alt=None,
     ):
-        if is_path(filename):
-            filename = os.fspath(filename)
-        if is_path(data):
-            data = os.fspath(data)
-        address = url or (data if isinstance(data, str) and "://" in data[:10] else None)
-        named = filename or address or (data if isinstance(data, str) else None)
+        data, url, filename = self._located(data, url, filename)
+        named = filename or url
         if format is None and isinstance(named, str) and "." in named:
             ending = named.rpartition(".")[2].lower()
             format = {"jpg": "jpeg"}.get(ending, ending)
-        self.embed = (address is None) if embed is None else embed
+        self.embed = (url is None) if embed is None else embed
         self.width, self.height, self.alt = width, height, alt
         self.retina, self.unconfined = retina, unconfined
         self.format = format
@@ -263,10 +260,6 @@ class Image(DisplayObject):
 
     def _may_be_file(self, text):
         return True
-
-    def reload(self) -> None:
-        if self.embed:
-            super().reload()
 
     def _described(self):
         told = {"width": self.width, "height": self.height, "alt": self.alt}

@@ -132,11 +132,7 @@ class Audio(DisplayObject):
             raise ValueError("No audio data found. Expecting filename, url, or data.")
         if embed is False and url is None:
             raise ValueError("No url found. Expecting url when embed=False")
-        if isinstance(data, str):
-            if data.startswith(("http://", "https://")):
-                data, url = None, data
-            else:
-                data, filename = None, data
+        data, url, filename = self._located(data, url, filename)
         self.embed = (url is None) if embed is None else embed
         self.autoplay, self.element_id = autoplay, element_id
         self.mimetype = guess_type(filename or url or "")[0] or "audio/wav"
@@ -148,9 +144,8 @@ class Audio(DisplayObject):
             data = _wave(data, rate, normalize)
         super().__init__(data, url, filename)
 
-    def reload(self) -> None:
-        if self.embed:
-            super().reload()
+    def _may_be_file(self, _text):
+        return True
 
     def _repr_html_(self):
         source = self.url
@@ -197,6 +192,7 @@ def _is_nested(samples):
 
 class Video(DisplayObject):
     _read_flags = "rb"
+    _addresses = ("http://", "https://", "data:")
 
     def __init__(
         self,
@@ -209,11 +205,7 @@ class Video(DisplayObject):
         height=None,
         html_attributes="controls",
     ):
-        if isinstance(data, str) and url is None and filename is None:
-            if data.startswith(("http://", "https://", "data:")):
-                data, url = None, data
-            elif os.path.exists(data):
-                data, filename = None, data
+        data, url, filename = self._located(data, url, filename)
         if data is not None and not embed:
             raise ValueError(
                 "To embed videos, you must pass embed=True "
@@ -224,9 +216,8 @@ class Video(DisplayObject):
         self.width, self.height, self.html_attributes = width, height, html_attributes
         super().__init__(data, url, filename)
 
-    def reload(self) -> None:
-        if self.embed:
-            super().reload()
+    def _may_be_file(self, text):
+        return os.path.exists(text)
 
     def _repr_html_(self):
         size = "".join(

@@ -115,7 +115,7 @@ class Kernel:
 class MagicsManager:
     def __init__(self, shell):
         self.shell = shell
-        self.magics: dict[str, dict] = {"line": {}, "cell": {}}
+        self.magics = shell._commands.functions
 
     def register(self, *magic_objects: Any) -> None:
         self.shell.register_magics(*magic_objects)

@@ -152,8 +152,6 @@ class ZMQInteractiveShell:
         if magic_kind not in ("line", "cell", "line_cell"):
             raise ValueError("magic_kind must be one of line, cell, line_cell")
         self._commands.register(magic_kind, func, name)
-        for kind in ("line", "cell") if magic_kind == "line_cell" else (magic_kind,):
-            self.magics_manager.magics[kind][name] = func
 
     def register_magics(self, *magic_objects: Any) -> None:
         for holder in magic_objects:

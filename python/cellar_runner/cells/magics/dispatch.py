@@ -40,7 +40,8 @@ class Commands:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
-        self._registered: dict[str, dict[str, Callable]] = {"line": {}, "cell": {}}
+        # Those that were registered, by kind and name.
+        self.functions: dict[str, dict[str, Callable]] = {"line": {}, "cell": {}}
         self._begun: list[tuple[float, float, float]] = []
         self.aliases = dict(ALIASES)
         # Names that a cell of one line may start with, without their mark.
@@ -146,7 +147,7 @@ class Commands:
         for kind in ("cell", "line") if name.startswith("%%") else ("line", "cell"):
             if self.has(kind, bare):
                 place = LINES.get(bare) or SCOPED.get(bare)
-                function = self._registered[kind].get(bare) or (place and self._function(*place))
+                function = self.functions[kind].get(bare) or (place and self._function(*place))
                 text = getattr(function, "__doc__", None)
                 print(text or "%{} is a magic; it works here as in IPython.".format(bare))
                 return
@@ -179,15 +180,15 @@ class Commands:
 
     def register(self, kind: str, function: Callable, name: str) -> None:
         for one in ("line", "cell") if kind == "line_cell" else (kind,):
-            self._registered[one][name] = function
+            self.functions[one][name] = function
         if kind != "cell":
             self.automatic.add(name)
 
     def registered(self, kind: str) -> list[str]:
-        return list(self._registered[kind])
+        return list(self.functions[kind])
 
     def has(self, kind: str, name: str) -> bool:
-        if name in self._registered[kind]:
+        if name in self.functions[kind]:
             return True
         if kind == "cell":
             return name in CELLS
@@ -202,7 +203,7 @@ class Commands:
         return name not in _builtin_names
 
     def _line(self, name, rest, globals_, locals_):
-        function = self._registered["line"].get(name)
+        function = self.functions["line"].get(name)
         if function is not None:
             if not getattr(function, _VERBATIM, False):
                 rest = self.expand(rest, globals_, locals_)
@@ -235,7 +236,7 @@ class Commands:
             if self.has("line", name):
                 text += " Did you mean the line magic %{} (single %)?".format(name)
             raise UsageError(text)
-        function = self._registered["cell"].get(name)
+        function = self.functions["cell"].get(name)
         if function is not None:
             if not getattr(function, _VERBATIM, False):
                 rest = self.expand(rest, globals_, locals_)
