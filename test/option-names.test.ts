@@ -50,6 +50,7 @@ const MISTAKES: [string, (option: object) => unknown, object, string][] = [
   ["price", (o) => loose.scripted?.([], { price: o }), { input: 1 }, "inputPerMillion"],
   ["loadContext", (o) => loose.loadContext?.("x", o), { onNotes: () => {} }, "onNote?"],
   ["OpenAIEmbedder", (o) => new cellar.OpenAIEmbedder(o as never), { baseURL: "x" }, "baseUrl?"],
+  ["OpenAIEmbedder", (o) => new cellar.OpenAIEmbedder(o as never), { keyName: "x" }, "key: {"],
   ["ResearchContext", (o) => new cellar.ResearchContext(o), { maxNode: 5 }, "maxNodes?"],
   ["NativeRuntime", (o) => new cellar.NativeRuntime(o), { wals: true }, "walls?"],
   ["openTools", (o) => openTools({ dir, user: "u", ...o }), { onl: [] }, "only?"],

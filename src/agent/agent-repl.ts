@@ -124,7 +124,7 @@ export class AgentRepl implements AsyncDisposable {
 
   /** The folder with outputs that were too long to show. */
   get spillFolder(): string {
-    return this.#spill.folder;
+    return this.#spill.files.path;
   }
 
   get research(): ResearchContext {
@@ -237,7 +237,7 @@ export class AgentRepl implements AsyncDisposable {
   }
 
   #deliver(name: string): Promise<string | undefined> {
-    return this.#session.deliver(name, join(this.#spill.folder, name));
+    return this.#session.deliver(name, join(this.#spill.files.path, name));
   }
 
   /** A block for the prompt: context, variables, findings, and the map of calls. */
@@ -286,7 +286,7 @@ export class AgentRepl implements AsyncDisposable {
         this.#spill.restore(record.spill);
         return names;
       });
-      for (const name of await this.#spill.names()) await this.#deliver(name);
+      for (const name of await this.#spill.files.names()) await this.#deliver(name);
       this.#research = research;
       this.#exploration = exploration;
       this.#findings = findingsIn(record);
@@ -335,7 +335,7 @@ export class AgentRepl implements AsyncDisposable {
   async #end(): Promise<void> {
     await this.cancel();
     await this.#queue.run(() => this.#session[Symbol.asyncDispose]());
-    if (this.#plan.session === undefined) await this.#spill.removeIfEmpty();
+    if (this.#plan.session === undefined) await this.#spill.files.removeIfEmpty();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

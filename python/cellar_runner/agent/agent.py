@@ -13,7 +13,6 @@ from .findings import Findings
 from .literal_answer import is_literal
 from .search.grep import SLOW_SECONDS, Search
 from .search.source import FileBackedSource, TextSource
-from .variables import Variables
 
 VERSION = 1
 MOST_REFUSALS = 20
@@ -34,7 +33,7 @@ class AgentTools:
     ):
         self._current_context = current_context
         self._context_file = context_file
-        self._variables = variables
+        self.variables = variables
         self._bridge = bridge
         self._requires_exploration = bool(options.get("require_exploration_before_final", False))
         self._least_calls = int(options.get("min_exploration_calls", 1))
@@ -56,7 +55,7 @@ class AgentTools:
         self._pid = _getpid()
         if self._reserved is not None:
             # Undoes what the host or a thread of an earlier cell has done since.
-            self._reserved.uncover(self._variables())
+            self._reserved.uncover(self.variables())
         self._call_log.begin()
         self.findings.begin()
         self._answers = []
@@ -77,7 +76,7 @@ class AgentTools:
             "literal_answer": is_literal(self._codes),
             "findings": self.findings.new(),
             "refused": list(self._refused),
-            "put_back": [] if reserved is None else reserved.put_back(self._variables()),
+            "put_back": [] if reserved is None else reserved.put_back(self.variables()),
         }
 
     def state(self):
@@ -96,9 +95,6 @@ class AgentTools:
     def context(self, function):
         """The context, or an error that names the function."""
         return browse.require_context(self._current_context, function)
-
-    def peek(self, n, file, start):
-        return browse.peek(lambda: self.context("peek"), n, file, start)
 
     def grep(self, pattern, file, context_lines, ignore_case):
         return self._search.grep(self._context_source, pattern, file, context_lines, ignore_case)
@@ -131,14 +127,11 @@ class AgentTools:
 
     def finish_with(self, name):
         try:
-            value = final.variable(name, self._variables())
+            value = final.variable(name, self.variables())
         except (TypeError, NameError) as error:
             self._refuse("FINAL_VAR", str(error))
             raise
         self.finish("FINAL_VAR", value, str.__str__(name))
-
-    def shown_variables(self):
-        return Variables.of(self._variables())
 
     def _refuse(self, via, reason):
         if len(self._refused) < MOST_REFUSALS:

@@ -6,6 +6,7 @@ from ..errors import MODULE
 from ..pristine import BUILTINS as __builtins__
 from ..protocol.agent_functions import NAMES
 from . import browse
+from .variables import Variables
 
 
 def functions(tools):
@@ -25,7 +26,7 @@ def functions(tools):
         'Call me I'
         """
         arguments = {"n": n, "file": file, "start": start}
-        return record("peek", arguments, lambda: tools.peek(n, file, start))
+        return record("peek", arguments, lambda: browse.peek(lambda: tools.context("peek"), n, file, start))
 
     def grep(pattern, file=None, context_lines=2, *, ignore_case=True):
         """Find the lines of the context, or of a file, that match a pattern. Costs nothing.
@@ -150,7 +151,7 @@ def functions(tools):
 
     def SHOW_VARS():
         """Show your variables, with their types and short values. Costs nothing."""
-        return tools.shown_variables()
+        return Variables.of(tools.variables())
 
     defined = locals()
     made = {name: defined[name] for name in NAMES}

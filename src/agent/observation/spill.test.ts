@@ -134,7 +134,7 @@ describe("the files", () => {
     mkdirSync(join(dir, "one"), { mode: 0o700 });
     writeFileSync(join(dir, "one", "turn_7.txt"), "x");
     chownSync(join(dir, "one"), owner.uid, owner.gid);
-    expect(await (await open()).names()).toEqual(["turn_7.txt"]);
+    expect(await (await open()).files.names()).toEqual(["turn_7.txt"]);
   });
 
   it("can be read by the session and by nobody else", async () => {

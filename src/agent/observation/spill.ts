@@ -59,7 +59,7 @@ export interface Spilled {
 
 /** Writes outputs that are too long for a model to files that it can read in parts. */
 export class Spill {
-  readonly #files: SpillFolder;
+  readonly files: SpillFolder;
   readonly #cap: number;
   readonly #summaryLength: number;
   readonly #redactor: Redactor | undefined;
@@ -68,7 +68,7 @@ export class Spill {
 
   private constructor(files: SpillFolder, options: SpillOptions) {
     const { redact = true, cap = 8192, preview = 1500, mount = SPILL_MOUNT } = options;
-    this.#files = files;
+    this.files = files;
     this.#cap = cap;
     this.#summaryLength = preview - FRAME_LENGTH;
     this.#redactor = redact === false ? undefined : new Redactor(redact === true ? {} : redact);
@@ -79,10 +79,6 @@ export class Spill {
   static async open(options: SpillOptions): Promise<Spill> {
     const { dir, session, maxMb = 256 } = options;
     return new Spill(await SpillFolder.open(dir, session, Math.ceil(maxMb * MB)), options);
-  }
-
-  get folder(): string {
-    return this.#files.path;
   }
 
   /** What the model sees of a turn's output; `omitted` bytes never reached the host. */
@@ -123,11 +119,6 @@ export class Spill {
     }
   }
 
-  /** The files of earlier outputs. */
-  names(): Promise<string[]> {
-    return this.#files.names();
-  }
-
   async redact(text: string): Promise<string> {
     return (await this.#redactor?.redact(text))?.text ?? text;
   }
@@ -135,7 +126,7 @@ export class Spill {
   /** A failure to write is reported in the observation: the cell has run. */
   async #store(turn: number, text: string): Promise<Stored | { readonly fault: string }> {
     try {
-      return await this.#files.store(turn, text);
+      return await this.files.store(turn, text);
     } catch (error) {
       return { fault: describeError(error) };
     }
@@ -152,10 +143,6 @@ export class Spill {
       throw new CellarError("STATE_REFUSED", message);
     }
     this.#summary.latest = parsed.data.summary ?? undefined;
-  }
-
-  removeIfEmpty(): Promise<void> {
-    return this.#files.removeIfEmpty();
   }
 }
 

@@ -63,7 +63,9 @@ export class OpenAIEmbedder implements Embedder {
 
   constructor(options: OpenAIEmbedderOptions) {
     requireOptions("the options of an embedder", options, '{ baseUrl: "…/v1", model: "name" }');
-    checkNames("OpenAIEmbedder", options, EMBEDDER_OPTIONS);
+    checkNames("OpenAIEmbedder", options, EMBEDDER_OPTIONS, (name) =>
+      name === "keyName" ? 'use key: { env: "NAME" }' : undefined,
+    );
     const { baseUrl, key, headers, fetch } = options;
     this.#endpoint = new Endpoint({
       ...{ baseUrl, key, headers, fetch },

@@ -116,9 +116,9 @@ def hit_at(source, part, line, position, context_lines):
     left, right = before.rpartition("\n")[2], after.partition("\n")[0]
     earlier, later = _split(before, begins, after, ends)
     if context_lines and len(earlier) == 1 and not begins:
-        earlier = _far_lines_before(source, part, position, reach)
+        earlier = _far_lines(source, part, source.line_before(part, position), reach)[0] + [""]
     if context_lines and len(later) == 1 and not ends:
-        later = _far_lines_after(source, part, position, reach)
+        later = [""] + _far_lines(source, part, source.line_after(part, position), reach)[1]
     return Hit(
         _cut_around(left, _without_return(right), "\n" in before or begins, "\n" in after or ends),
         line,
@@ -141,20 +141,13 @@ def _split(before, begins, after, ends):
     return list(map(_without_return, earlier)), list(map(_without_return, later))
 
 
-def _far_lines_before(source, part, position, reach):
-    at = source.line_before(part, position)
-    if at is None:
-        return []
-    before, _, begins, _ = source.around(part, at, reach)
-    return _split(before, begins, "", True)[0] + [""]
-
-
-def _far_lines_after(source, part, position, reach):
-    at = source.line_after(part, position)
-    if at is None:
-        return []
-    _, after, _, ends = source.around(part, at, reach)
-    return [""] + ([] if ends and not after else _split("", True, after, ends)[1])
+def _far_lines(source, part, position, reach):
+    """The same around a position that is too far away for the first read."""
+    if position is None:
+        return [], []
+    before, after, begins, ends = source.around(part, position, reach)
+    earlier, later = _split(before, begins, after, ends)
+    return earlier, [] if ends and not after else later
 
 
 def _without_return(line):
