@@ -26,8 +26,8 @@ export class Loops {
   /** A run that must end with an answer: a failed one would be measured as a good one. */
   async answer(options) {
     const result = await this.run(options);
-    if (result.how === "answered") return result;
-    throw new Error(`a run ended as ${result.how}: ${result.error?.message ?? result.answer}`);
+    if (result.status === "answered") return result;
+    throw new Error(`a run ended as ${result.status}: ${result.error?.message ?? result.answer}`);
   }
 
   [Symbol.dispose]() {

@@ -20,6 +20,6 @@ const result = await rlm({
   subModel,
   budget: { turns: 5, calls: 20 },
 });
-console.log(result.how, result.answer);
+console.log(result.status, result.answer);
 console.log(`${result.turns} turns, ${result.usage.calls} calls`);
 await shutdown();

@@ -61,11 +61,11 @@ export const rlmBudget = {
 };
 
 async function spend(loops, provider) {
-  const { how, trace } = await loops.run({ ...asked(loops), budget: { dollars: CAP } });
+  const { status, trace } = await loops.run({ ...asked(loops), budget: { dollars: CAP } });
   const { requests, mostAtOnce } = await provider.report();
   const { observation } = trace.find(({ type }) => type === "code.output");
-  if (how !== "out-of-budget" || !/budget of dollars/.test(observation)) {
-    throw new Error(`the cap was not felt: ${how}, ${observation}`);
+  if (status !== "out-of-budget" || !/budget of dollars/.test(observation)) {
+    throw new Error(`the cap was not felt: ${status}, ${observation}`);
   }
   return { dollars: dollarsOf(requests), mostAtOnce };
 }

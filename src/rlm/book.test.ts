@@ -29,7 +29,7 @@ describe("a recorded run over a whole book", () => {
         config: chosen,
       });
       expect(result.error?.message).toBeUndefined();
-      expect(result).toMatchObject({ how: "answered", turns: 5, usage: { calls: 151 } });
+      expect(result).toMatchObject({ status: "answered", turns: 5, usage: { calls: 151 } });
       expect(result.output?.map(({ chapter }) => chapter)).toEqual([
         52, 54, 71, 81, 91, 100, 115, 128, 131,
       ]);
@@ -45,7 +45,7 @@ describe("a recorded run over a whole book", () => {
     const changed = book.replace("CHAPTER 115. The Pequod Meets", "CHAPTER 115. The Pequod Finds");
     expect(changed).not.toBe(book);
     const result = await rlm({ query, context: changed, replay, config });
-    expect(result).toMatchObject({ how: "failed", error: { code: "CONFLICT" } });
+    expect(result).toMatchObject({ status: "failed", error: { code: "CONFLICT" } });
     expect(result.error?.message).toMatch(/- 115 [^\n]*Meets[\s\S]*\+ 115 [^\n]*Finds/);
   }, 60_000);
 });

@@ -51,7 +51,7 @@ describe("a run in hardship", () => {
     });
     const model = scripted([fence(TRYING), "FINAL(done)"]);
     const result = await run({ model, subModel, budget: { calls: 6 } });
-    expect(result).toMatchObject({ how: "answered", usage: { calls: 6 } });
+    expect(result).toMatchObject({ status: "answered", usage: { calls: 6 } });
     expect(asked).toBe(4);
     const left = result.trace.filter(({ type }) => type === "budget");
     expect(left).toMatchObject([{ left: { calls: 1, turns: 29, depth: 1 } }]);
@@ -69,24 +69,24 @@ describe("a run in hardship", () => {
     const recorded = await run({ model, subModel, budget, record });
     expect(recorded.usage.outputTokens).toBeGreaterThanOrEqual(20 * 70);
     const played = await run({ replay: record, budget });
-    expect(played).toMatchObject({ how: "answered", error: undefined, usage: recorded.usage });
+    expect(played).toMatchObject({ status: "answered", error: undefined, usage: recorded.usage });
   });
 
   it("has no key in its recording, wherever it turns up, and is replayed", async () => {
     const record = join(folder, "keys.cassette");
     const key = "sk-very-secret-key";
     const model = { ...scripted([fence(`print('${key}')`), "FINAL(ok)"]), secrets: () => [key] };
-    expect(await run({ model, record })).toMatchObject({ how: "answered" });
+    expect(await run({ model, record })).toMatchObject({ status: "answered" });
     expect(readFileSync(record, "utf8")).toContain("[hidden]");
     expect(readFileSync(record, "utf8")).not.toContain(key);
-    expect(await run({ replay: record })).toMatchObject({ how: "answered", error: undefined });
+    expect(await run({ replay: record })).toMatchObject({ status: "answered", error: undefined });
   });
 
   it("keeps its answer when the trace cannot be written", async (context) => {
     if (!existsSync("/dev/full")) context.skip("there is no /dev/full");
     const model = scripted([fence("FINAL(6 * 7)")]);
     const result = await run({ model, trace: "/dev/full" });
-    expect(result).toMatchObject({ how: "failed", answer: "42", error: { code: "IO_ERROR" } });
+    expect(result).toMatchObject({ status: "failed", answer: "42", error: { code: "IO_ERROR" } });
   });
 
   it.each([
@@ -97,21 +97,21 @@ describe("a run in hardship", () => {
   ])("takes the last word %j for %j when the turns are over", async (last, answer) => {
     const model = scripted([fence("found = 42"), last]);
     const result = await run({ model, budget: { turns: 1 } });
-    expect(result).toMatchObject({ how: "out-of-turns", answer });
+    expect(result).toMatchObject({ status: "out-of-turns", answer });
   });
 
   it("gives the last word as data, where it fits", async () => {
     const model = scripted(["Hm.", '{"host": "db-3"}']);
     const output = z.object({ host: z.string() });
     const result = await run({ model, output, budget: { turns: 1 } });
-    expect(result).toMatchObject({ how: "out-of-turns", output: { host: "db-3" } });
+    expect(result).toMatchObject({ status: "out-of-turns", output: { host: "db-3" } });
   });
 
   it.each(["FINAL(2024)", fence("FINAL('2024')")])(
     "takes a text for a text that was wanted, number or not: %s",
     async (text) => {
       const result = await run({ model: scripted([text]), output: z.string() });
-      expect(result).toMatchObject({ how: "answered", output: "2024" });
+      expect(result).toMatchObject({ status: "answered", output: "2024" });
     },
   );
 
@@ -120,7 +120,7 @@ describe("a run in hardship", () => {
     "answer['content'] = 'x' * 10_000_000; answer['ready'] = True",
   ])("does not end by a text that was cut: %s", async (code) => {
     const model = scripted([fence(code), "FINAL(short)"]);
-    expect(await run({ model })).toMatchObject({ how: "answered", answer: "short" });
+    expect(await run({ model })).toMatchObject({ status: "answered", answer: "short" });
     expect(model.requests[1]?.messages.at(-1)?.content).toContain("cannot be passed on as a whole");
   });
 
@@ -137,7 +137,7 @@ describe("a run in hardship", () => {
       { contextWindow: 800 },
     );
     const result = await run({ model, budget: { calls: 3 } });
-    expect(result).toMatchObject({ how: "answered", answer: "done", usage: { calls: 3 } });
+    expect(result).toMatchObject({ status: "answered", answer: "done", usage: { calls: 3 } });
   });
 
   it("says what is wrong with its options before anybody is paid", async () => {

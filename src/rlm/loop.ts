@@ -1,4 +1,4 @@
-import { AgentRepl, type AgentTurn } from "../agent/agent-repl.js";
+import { AgentRepl, type AgentTurn, type TurnOptions } from "../agent/agent-repl.js";
 import { plainOf } from "../agent/observation/plain-value.js";
 import type { AgentOptions } from "../agent/options.js";
 import type { REPLConfig, SandboxInfo } from "../backends/backend.js";
@@ -12,7 +12,6 @@ import {
   EARLY_FINAL,
   EMPTY_ANSWER,
   FINAL_AFTER_FAILURE,
-  FOREGONE_FINAL,
   firstMessage,
   LAST_REQUEST,
   LAST_TURN,
@@ -20,11 +19,11 @@ import {
   NEW_ANSWER,
   NO_CODE,
   NO_SUMMARY,
+  PREMATURE_FINAL,
   systemPrompt,
   turnMessage,
   WRITE_SUMMARY,
 } from "./prompts.js";
-import { isForegone } from "./response/premature-final.js";
 import { readResponse, withoutThoughts } from "./response/response.js";
 import { SubCalls } from "./sub-calls.js";
 import type { Span } from "./trace/trace.js";
@@ -50,7 +49,7 @@ export interface Answer {
 }
 
 export interface Ended {
-  readonly how: "answered" | "out-of-turns" | "out-of-budget";
+  readonly status: "answered" | "out-of-turns" | "out-of-budget";
   readonly answer: Answer | undefined;
   readonly turns: number;
   /** Which budget it was. */
@@ -123,17 +122,17 @@ export class Loop implements AsyncDisposable {
         span.emit({ type: "turn.started", turn: this.turns, turns });
         const said = await this.#take(task, span);
         if (said.kind === "answer")
-          return { how: "answered", answer: said.answer, turns: this.turns };
+          return { status: "answered", answer: said.answer, turns: this.turns };
         const place = { turn: this.turns + 1, depth: this.#depth };
         span.emit({ type: "budget", left: this.#tree.caller.ledger.remaining(place) });
         const notes = [...said.notes, this.#left(this.turns + 1)].filter((note) => note !== "");
         const parts = { observations: said.observations, notes };
         this.#conversation.tell(turnMessage(this.turns + 1, turns, parts));
       }
-      return { how: "out-of-turns", answer: await this.#last(task), turns: this.turns };
+      return { status: "out-of-turns", answer: await this.#last(task), turns: this.turns };
     } catch (error) {
       if (!(error instanceof BudgetExceeded)) throw error;
-      return { how: "out-of-budget", answer: undefined, turns: this.turns, error };
+      return { status: "out-of-budget", answer: undefined, turns: this.turns, error };
     }
   }
 
@@ -195,7 +194,8 @@ export class Loop implements AsyncDisposable {
     const observations: string[] = [];
     const sight = { hasOutput: false, hasFailed: false };
     for (const [index, code] of codes.entries()) {
-      const ran = await this.#run(task, span, code, index === 0 ? text : "");
+      const isFirst = index === 0;
+      const ran = await this.#run(task, span, code, isFirst ? { text } : { continues: true });
       const { outputs, result, status } = ran.execution;
       const failedBefore = sight.hasFailed;
       sight.hasOutput ||= outputs.length > 0 || result !== null;
@@ -205,8 +205,7 @@ export class Loop implements AsyncDisposable {
       if (answer === undefined) continue;
       if (typeof answer === "string") notes.push(answer);
       else if (failedBefore) notes.push(FINAL_AFTER_FAILURE);
-      else if (sight.hasOutput && isForegone(code, codes.slice(0, index)))
-        notes.push(FOREGONE_FINAL);
+      else if (sight.hasOutput && ran.isLiteralAnswer) notes.push(PREMATURE_FINAL);
       else {
         const said = judged(answer, task);
         if (said.kind === "answer") return said;
@@ -216,10 +215,15 @@ export class Loop implements AsyncDisposable {
     return { kind: "go-on", observations, notes };
   }
 
-  async #run({ signal }: Task, span: Span, code: string, text: string): Promise<AgentTurn> {
+  async #run(
+    { signal }: Task,
+    span: Span,
+    code: string,
+    options: Pick<TurnOptions, "text" | "continues">,
+  ): Promise<AgentTurn> {
     const part = span.child();
     part.emit({ type: "code.started", code });
-    const ran = await this.#repl.turn(code, { text, signal });
+    const ran = await this.#repl.turn(code, { ...options, signal });
     const { observation, execution } = ran;
     const { status, duration: ms } = execution;
     part.emit({ type: "code.output", observation, status, ms });
@@ -250,7 +254,7 @@ export class Loop implements AsyncDisposable {
   async #named(task: Task, text: string): Promise<Answer | undefined> {
     const response = readResponse(text);
     if (response.kind !== "finish" || response.finish.via === "FINAL") return undefined;
-    const ran = await this.#run(task, task.span, finalVar(response.finish.name), text);
+    const ran = await this.#run(task, task.span, finalVar(response.finish.name), { text });
     const answer = await answerIn(this.#repl, ran);
     return typeof answer === "string" ? undefined : answer;
   }

@@ -72,7 +72,7 @@ export const EMPTY_ANSWER =
   'answer["ready"] is set but its content is empty: set the content first.';
 
 /** Beside output that its writer had not seen. */
-export const FOREGONE_FINAL =
+export const PREMATURE_FINAL =
   "The answer did not count: it was written before you saw what the code gives. Look at the output, then finish.";
 
 export const FINAL_AFTER_FAILURE =

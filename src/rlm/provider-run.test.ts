@@ -75,7 +75,7 @@ describe("a run against a provider", () => {
       errorRate: 0.2,
     });
     const result = await rlm(options(server));
-    expect(result).toMatchObject({ how: "answered", output: BIRDS, turns: 2 });
+    expect(result).toMatchObject({ status: "answered", output: BIRDS, turns: 2 });
     expect(result.usage.calls).toBe(82);
     expect(server.requests.length).toBeGreaterThan(90);
     expect(server.mostAtOnce).toBeLessThanOrEqual(16);
@@ -101,7 +101,7 @@ print(len(replies), len(refused), refused[:1])`;
       budget: { dollars: limit },
       config: { backend: "native", preload: "none", queryConcurrency: 64 },
     });
-    expect(result.how).toBe("answered");
+    expect(result.status).toBe("answered");
     expect(result.output).toBeGreaterThan(0);
     expect(result.usage.cost).toBeLessThanOrEqual(limit);
     expect(result.usage.overshoot.dollars).toBe(0);
@@ -132,7 +132,7 @@ print(len(replies), len(refused), refused[:1])`;
       },
     });
     const result = await rlm(options(server));
-    expect(result).toMatchObject({ how: "answered", output: [80, 80, 80, 80] });
+    expect(result).toMatchObject({ status: "answered", output: [80, 80, 80, 80] });
     expect(mostOpen).toBe(4);
     expect(result.usageByDepth.get(1)?.calls).toBe(4);
   });

@@ -47,7 +47,7 @@ describe("the loop", () => {
       fence("FINAL(int(hits[0].split()[-1]))"),
     ]);
     const result = await run({ model });
-    expect(result).toMatchObject({ how: "answered", answer: "4711", output: 4711, turns: 2 });
+    expect(result).toMatchObject({ status: "answered", answer: "4711", output: 4711, turns: 2 });
     expect(result.usage.calls).toBe(2);
     const seen = model.requests[1]?.messages.at(-1)?.content ?? "";
     expect(seen).toContain("the secret number is 4711");
@@ -65,7 +65,7 @@ describe("the loop", () => {
     ["answer", "answer['content'] = 'done'; answer['ready'] = True", "done"],
   ])("ends by %s", async (_, code, answer) => {
     expect(await run({ model: scripted([fence(code)]) })).toMatchObject({
-      how: "answered",
+      status: "answered",
       answer,
     });
   });
@@ -73,7 +73,7 @@ describe("the loop", () => {
   it("ends by a line of prose only where no code ran", async () => {
     const model = scripted([`${fence("print('seen')")}\nFINAL(invented)`, "FINAL(f(x) = 3, seen)"]);
     const result = await run({ model });
-    expect(result).toMatchObject({ how: "answered", answer: "f(x) = 3, seen", turns: 2 });
+    expect(result).toMatchObject({ status: "answered", answer: "f(x) = 3, seen", turns: 2 });
     expect(model.requests[1]?.messages.at(-1)?.content).toContain("did not count");
   });
 
@@ -85,7 +85,7 @@ describe("the loop", () => {
       `${fence("n = context_len()\nprint(n)")}\n${fence("FINAL(n)")}`,
     ]);
     const result = await run({ model });
-    expect(result).toMatchObject({ how: "answered", output: TEXT.length, turns: 4 });
+    expect(result).toMatchObject({ status: "answered", output: TEXT.length, turns: 4 });
     const told = [1, 2, 3].map((at) => model.requests[at]?.messages.at(-1)?.content ?? "");
     expect(told[0]).toMatch(/seen[\s\S]*written before you saw/);
     expect(told[1]).toMatch(/ZeroDivisionError[\s\S]*a block before it failed/);
@@ -106,7 +106,7 @@ describe("the loop", () => {
   it("asks once more when the turns are over, and says so", async () => {
     const model = scripted([fence("1"), fence("2"), "perhaps 4711"]);
     const result = await run({ model, budget: { turns: 2 } });
-    expect(result).toMatchObject({ how: "out-of-turns", answer: "perhaps 4711", turns: 2 });
+    expect(result).toMatchObject({ status: "out-of-turns", answer: "perhaps 4711", turns: 2 });
   });
 
   it("runs every fence of a response in order, and goes on after errors", async () => {
@@ -226,7 +226,7 @@ describe("the loop", () => {
       fence("FINAL(price_of('tea', count=3)['cents'])"),
     ]);
     const result = await run({ model, tools: { price_of: prices } });
-    expect(result).toMatchObject({ how: "answered", output: 75 });
+    expect(result).toMatchObject({ status: "answered", output: 75 });
     expect(model.requests[0]?.messages[0]?.content).toMatch(
       /- price_of\(thing: str, count: int = 1\): The price of a thing, in cents\./,
     );
@@ -248,10 +248,10 @@ describe("the loop", () => {
       fence("try: llm_query('x')\nexcept Exception as error: seen = str(error)\nFINAL(seen)"),
     ]);
     const result = await run({ model, budget: { calls: 1 } });
-    expect(result.how).toBe("answered");
+    expect(result.status).toBe("answered");
     expect(result.answer).toContain("the budget of calls does not allow this");
     const over = await run({ model: scripted([fence("1"), fence("2")]), budget: { calls: 1 } });
-    expect(over).toMatchObject({ how: "out-of-budget", answer: null, turns: 2 });
+    expect(over).toMatchObject({ status: "out-of-budget", answer: null, turns: 2 });
     expect(over.error?.message).toContain("the budget of calls");
     await expect(run({ model: scripted([]), budget: { dollars: 1 } })).rejects.toMatchObject({
       code: "INVALID_CONFIG",
@@ -264,7 +264,7 @@ describe("the loop", () => {
     const model = scripted([fence(code), "FINAL(done)"]);
     const subModel = scripted([{ text: "y", repeat: true }]);
     const result = await run({ model, subModel, budget: { calls: 4 } });
-    expect(result).toMatchObject({ how: "answered", answer: "done", usage: { calls: 4 } });
+    expect(result).toMatchObject({ status: "answered", answer: "done", usage: { calls: 4 } });
     const last = model.requests[1]?.messages.at(-1)?.content ?? "";
     expect(last).toContain("0 of 4 left beside 1 kept for the answer, 1 needed");
     expect(last).toContain("The budget allows this one request more.");
@@ -275,13 +275,13 @@ describe("the loop", () => {
       model: scripted([fence("import time\nwhile True: time.sleep(0.1)")]),
       budget: { seconds: 3 },
     });
-    expect(await cell).toMatchObject({ how: "out-of-budget", error: { budget: "seconds" } });
+    expect(await cell).toMatchObject({ status: "out-of-budget", error: { budget: "seconds" } });
     expect((await cell).trace.map(({ type }) => type)).toContain("code.output");
     const request = run({
       model: scripted([{ text: "late", delay: 60_000 }]),
       budget: { seconds: 0.5 },
     });
-    expect(await request).toMatchObject({ how: "out-of-budget", turns: 1 });
+    expect(await request).toMatchObject({ status: "out-of-budget", turns: 1 });
   });
 
   it("gives an answer in the wanted form, or tells what is wrong with it", async () => {
@@ -291,7 +291,7 @@ describe("the loop", () => {
     expect(model.requests[0]?.messages.at(-1)?.content).toMatch(
       /JSON Schema: \{"type":"object","properties":\{"n":.*\n\nThe context: two thousand lines\n/,
     );
-    expect(result).toMatchObject({ how: "answered", output: { n: 4711 }, turns: 2 });
+    expect(result).toMatchObject({ status: "answered", output: { n: 4711 }, turns: 2 });
     expect(model.requests[1]?.messages.at(-1)?.content).toContain("another form than wanted");
   });
 
@@ -316,9 +316,9 @@ describe("the loop", () => {
         if (type === "code.started") setTimeout(() => aborting.abort(), 200);
       },
     });
-    expect(await slow).toMatchObject({ how: "cancelled", answer: null });
+    expect(await slow).toMatchObject({ status: "cancelled", answer: null });
     const failed = await run({ model: scripted([{ text: new Error("no such model") }]) });
-    expect(failed.how).toBe("failed");
+    expect(failed.status).toBe("failed");
     expect(failed.error?.message).toContain("no such model");
   });
 

@@ -43,9 +43,14 @@ describe("several questions", () => {
     ]);
     await using session = await rlm.session(options({ model, budget: { calls: 5 } }));
     const first = await session.ask("What is the secret?");
-    expect(first).toMatchObject({ how: "answered", answer: "the secret number is 4711" });
+    expect(first).toMatchObject({ status: "answered", answer: "the secret number is 4711" });
     const second = await session.ask("And one more than the number?");
-    expect(second).toMatchObject({ how: "answered", output: 4712, turns: 1, usage: { calls: 1 } });
+    expect(second).toMatchObject({
+      status: "answered",
+      output: 4712,
+      turns: 1,
+      usage: { calls: 1 },
+    });
     expect(session.usage.calls).toBe(2);
     const messages = model.requests[1]?.messages ?? [];
     expect(messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
@@ -59,7 +64,7 @@ describe("several questions", () => {
     const model = scripted([{ text: fence("FINAL(len('x' * 3))"), repeat: true }]);
     const session = await rlm.session(options({ model, budget: { calls: 2 } }));
     const asked = ["one?", "two?", "three?"].map((query) => session.ask(query));
-    expect((await Promise.all(asked)).map(({ how }) => how)).toEqual([
+    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([
       "answered",
       "answered",
       "out-of-budget",
@@ -84,8 +89,8 @@ describe("several questions", () => {
       }),
     );
     const first = await session.ask("slow?", { signal: aborting.signal });
-    expect(first.how).toBe("cancelled");
-    expect(await session.ask("quick?")).toMatchObject({ how: "answered", output: 2 });
+    expect(first.status).toBe("cancelled");
+    expect(await session.ask("quick?")).toMatchObject({ status: "answered", output: 2 });
   });
 });
 
@@ -108,7 +113,7 @@ describe("a conversation that gets too long", () => {
       { contextWindow: 2_500 },
     );
     const result = await rlm({ ...options({ model, compactAt: 0.6 }), query: "How long?" });
-    expect(result).toMatchObject({ how: "answered", output: 7 });
+    expect(result).toMatchObject({ status: "answered", output: 7 });
     const folds = result.trace.filter(({ type }) => type === "compaction");
     expect(folds.length).toBeGreaterThan(0);
     for (const fold of folds) {
@@ -133,7 +138,7 @@ describe("a conversation that gets too long", () => {
       { contextWindow: 700 },
     );
     const result = await rlm({ ...options({ model, compactAt: 0.7 }), query: "How long is it?" });
-    expect(result).toMatchObject({ how: "answered", output: TEXT.length });
+    expect(result).toMatchObject({ status: "answered", output: TEXT.length });
     const last = model.requests.at(-1)?.messages ?? [];
     expect(last.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
     expect(last[1]?.content).toMatch(/How long is it\?[\s\S]*What you wrote down[\s\S]*A was 12\./);
@@ -178,10 +183,10 @@ describe("a run that is recorded", () => {
   it("is played again without its models, to the same end", async () => {
     const path = join(folder, "run.cassette");
     const recorded = await record(path);
-    expect(recorded).toMatchObject({ how: "answered", output: ["A", "B", "C", "D!", "3"] });
+    expect(recorded).toMatchObject({ status: "answered", output: ["A", "B", "C", "D!", "3"] });
     const budget = { tokens: 200_000, seconds: 300 };
     const played = await rlm({ ...options({ replay: path, budget }), query: "What is it?" });
-    expect(played).toMatchObject({ how: "answered", output: recorded.output, turns: 2 });
+    expect(played).toMatchObject({ status: "answered", output: recorded.output, turns: 2 });
     expect(played.usage).toEqual(recorded.usage);
   });
 
@@ -191,7 +196,7 @@ describe("a run that is recorded", () => {
     const budget = { tokens: 200_000, seconds: 300 };
     const other = { ...options({ replay: path, budget }), context: TEXT.replace("4711", "4712") };
     const played = await rlm({ ...other, query: "What is it?" });
-    expect(played).toMatchObject({ how: "failed", error: { code: "CONFLICT" } });
+    expect(played).toMatchObject({ status: "failed", error: { code: "CONFLICT" } });
     expect(played.error?.message).toMatch(
       /after 1 exchanges[\s\S]*\n- [^\n]*4711[\s\S]*\n\+ [^\n]*4712/,
     );
@@ -206,7 +211,7 @@ describe("a run that is recorded", () => {
     await session.ask("two?");
     await session.close();
     const played = await rlm({ ...options({ replay: path }), query: "one?" });
-    expect(played).toMatchObject({ how: "failed", error: { code: "CONFLICT" } });
+    expect(played).toMatchObject({ status: "failed", error: { code: "CONFLICT" } });
     expect(played.error?.message).toContain("the run ended early: 1 of 2 exchanges");
   });
 

@@ -28,7 +28,7 @@ const DEFAULT_DEPTH = 1;
 const LONGEST_FORM = 20_000;
 
 export interface RLMResult<T = unknown> {
-  readonly how: RunStatus;
+  readonly status: RunStatus;
   /** Null where there is none. */
   readonly answer: string | null;
   /** The answer as data, in the form of the schema when one was given. */
@@ -44,7 +44,7 @@ export interface RLMResult<T = unknown> {
 type Ending =
   | Ended
   | {
-      readonly how: "cancelled" | "failed";
+      readonly status: "cancelled" | "failed";
       readonly answer?: undefined;
       readonly error: CellarError;
       readonly turns: number;
@@ -150,7 +150,7 @@ export class RLMSession implements AsyncDisposable {
     const usage = usageSince(before.total, ledger.usage);
     root.emit({
       type: "run.ended",
-      how: ended.how,
+      status: ended.status,
       answer: answer?.text ?? null,
       ...(ended.error !== undefined && { error: failureOf(ended.error) }),
       usage: {
@@ -165,7 +165,7 @@ export class RLMSession implements AsyncDisposable {
       ([depth, sum]) => [depth, usageSince(before.byDepth.get(depth), sum)] as const,
     );
     const result: RLMResult<T> = {
-      how: ended.how,
+      status: ended.status,
       answer: answer?.text ?? null,
       output: output === undefined ? (answer?.value as T | undefined) : parsed,
       turns: ended.turns,
@@ -201,10 +201,10 @@ export class RLMSession implements AsyncDisposable {
       }
     } catch (error) {
       if (order.signal?.aborted === true)
-        return { how: "cancelled", error: cancelled(error), turns };
+        return { status: "cancelled", error: cancelled(error), turns };
       const { exceeded } = deadline;
-      if (exceeded === undefined) return { how: "failed", error: asCellarError(error), turns };
-      return { how: "out-of-budget", answer: undefined, error: exceeded, turns };
+      if (exceeded === undefined) return { status: "failed", error: asCellarError(error), turns };
+      return { status: "out-of-budget", answer: undefined, error: exceeded, turns };
     }
   }
 
@@ -265,7 +265,7 @@ export async function afterwards<T>(
   } catch (error) {
     if (!isCellarError(error)) throw error;
     // A run that failed says why by itself.
-    return result.error === undefined ? { ...result, how: "failed", error } : result;
+    return result.error === undefined ? { ...result, status: "failed", error } : result;
   }
 }
 

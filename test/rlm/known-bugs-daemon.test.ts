@@ -85,7 +85,7 @@ describe("a sandbox of the daemon", () => {
         config: { ...SMALL, backend: "daemon" },
         agent: { spillDir: join(home.path, "spilled") },
       });
-      expect(result).toMatchObject({ how: "answered", output: ["heard", "3"] });
+      expect(result).toMatchObject({ status: "answered", output: ["heard", "3"] });
       expect(result.trace[0]).toMatchObject({ sandbox: { backend: "daemon" } });
     } finally {
       vi.unstubAllEnvs();

@@ -18,7 +18,7 @@ describe("the cells of a loop", () => {
       fence("class A:\n    def name(self): return self.word"),
       fence("class B(A):\n    word = 'inherited'\nFINAL(B().name())"),
     ]);
-    expect(result).toMatchObject({ how: "answered", answer: "inherited", turns: 2 });
+    expect(result).toMatchObject({ status: "answered", answer: "inherited", turns: 2 });
   });
 
   it("know every exception and every type that is built in", async () => {
@@ -61,7 +61,7 @@ describe("the cells of a loop", () => {
     "end by themselves with %j, not with the host or the session",
     async (code) => {
       const { result } = await ask([fence(code), fence("FINAL(kept + 1)")]);
-      expect(result).toMatchObject({ how: "answered", output: 2, turns: 2 });
+      expect(result).toMatchObject({ status: "answered", output: 2, turns: 2 });
     },
   );
 
@@ -119,7 +119,7 @@ describe("the end of a loop", () => {
       fence("answer['content'] = str(6 * 7)"),
     ]);
     expect(told(1)).toContain("content is empty");
-    expect(result).toMatchObject({ how: "answered", answer: "42", turns: 2 });
+    expect(result).toMatchObject({ status: "answered", answer: "42", turns: 2 });
   });
 
   it("is not a cell that raises after ready", async () => {
@@ -128,7 +128,7 @@ describe("the end of a loop", () => {
       fence("FINAL('late')"),
     ]);
     expect(told(1)).toContain("ZeroDivisionError");
-    expect(result).toMatchObject({ how: "answered", answer: "late", turns: 2 });
+    expect(result).toMatchObject({ status: "answered", answer: "late", turns: 2 });
   });
 });
 
@@ -136,7 +136,7 @@ describe("a fence", () => {
   it("is not cut by a line of backticks inside a string", async () => {
     const code = 'page = """\n```\nnot the end\n```\n"""\nFINAL(page.count("`"))';
     const { result } = await ask([fence(code)]);
-    expect(result).toMatchObject({ how: "answered", output: 6, turns: 1 });
+    expect(result).toMatchObject({ status: "answered", output: 6, turns: 1 });
   });
 
   it.each([
@@ -196,7 +196,11 @@ describe("the budget of a loop", () => {
       { subModel, price, budget: { dollars: 1 } },
     );
     // A fourth request would cost what the others did, and that is not left.
-    expect(result).toMatchObject({ how: "out-of-budget", error: { budget: "dollars" }, turns: 3 });
+    expect(result).toMatchObject({
+      status: "out-of-budget",
+      error: { budget: "dollars" },
+      turns: 3,
+    });
     expect(result.usage).toMatchObject({ calls: 3, cost: 0.9 });
   });
 
@@ -206,7 +210,7 @@ describe("the budget of a loop", () => {
       await ask([fence("FINAL(1)")]);
     });
 
-    const over = { how: "out-of-budget", error: { budget: "seconds" }, turns: 1 };
+    const over = { status: "out-of-budget", error: { budget: "seconds" }, turns: 1 };
     const begun = ({ trace }: RLMResult) => trace.filter(({ type }) => type === "code.started");
 
     it("stops a cell in the middle", async () => {
@@ -281,7 +285,7 @@ describe("an empty reply", () => {
     const { result } = await ask([fence("said = llm_query('x')\nFINAL([said == '', len(said)])")], {
       subModel: scripted([""]),
     });
-    expect(result).toMatchObject({ how: "answered", output: [true, 0] });
+    expect(result).toMatchObject({ status: "answered", output: [true, 0] });
   });
 
   it("of an endpoint is an empty text and no error", async () => {
@@ -291,12 +295,12 @@ describe("an empty reply", () => {
     const { result } = await ask([fence("FINAL(llm_query('x') == '')")], {
       subModel: openAIChat({ model: "mute", baseUrl: server.baseUrl, retries: 0 }),
     });
-    expect(result).toMatchObject({ how: "answered", output: true });
+    expect(result).toMatchObject({ status: "answered", output: true });
   });
 
   it("of the loop's own model is told what is wanted", async () => {
     const { result, told } = await ask(["", fence("FINAL(1)")]);
     expect(told(1)).toContain("No code was run");
-    expect(result).toMatchObject({ how: "answered", output: 1, turns: 2 });
+    expect(result).toMatchObject({ status: "answered", output: 1, turns: 2 });
   });
 });

@@ -18,7 +18,7 @@ describe("what a cell printed", () => {
 
   it("is kept when it SUBMITs", async () => {
     const { result } = await ask([fence("print('printed')\nSUBMIT(n=len(context))\nprint('no')")]);
-    expect(result).toMatchObject({ how: "answered", output: { n: 9 }, turns: 1 });
+    expect(result).toMatchObject({ status: "answered", output: { n: 9 }, turns: 1 });
     const shown = result.trace.filter((event) => event.type === "code.output");
     expect(shown.map(({ observation }) => observation)).toEqual([
       expect.stringContaining("printed"),
@@ -39,7 +39,7 @@ describe("the time limit of a cell", () => {
       config: { timeout: 700, grace: 500 },
     });
     expect(told(2)).toContain("TimeoutError");
-    expect(result).toMatchObject({ how: "answered", output: 42, turns: 3 });
+    expect(result).toMatchObject({ status: "answered", output: 42, turns: 3 });
   });
 
   it("holds in the loops below too", async () => {
@@ -48,7 +48,7 @@ describe("the time limit of a cell", () => {
       subModel,
       config: { timeout: 700, grace: 500 },
     });
-    expect(result).toMatchObject({ how: "answered", answer: "gave up", turns: 1 });
+    expect(result).toMatchObject({ status: "answered", answer: "gave up", turns: 1 });
     expect(subModel.requests[1]?.messages.at(-1)?.content).toContain("TimeoutError");
   });
 });
@@ -116,6 +116,6 @@ describe("a response with code, its invented output and an end", () => {
   ])("does not finish by %s", async (_, response) => {
     const { result, told } = await ask([response, "FINAL(1, as I see now)"]);
     expect(told(1)).toContain("did not count");
-    expect(result).toMatchObject({ how: "answered", answer: "1, as I see now", turns: 2 });
+    expect(result).toMatchObject({ status: "answered", answer: "1, as I see now", turns: 2 });
   });
 });

@@ -64,7 +64,7 @@ describe("a cell", () => {
       expect(text(await sandbox.execute("str(y) == str(x), y"))).toBe("(True, [nan, inf, -inf])");
     });
     const { result } = await ask([fence("FINAL([float('nan'), float('inf'), -float('inf')])")]);
-    expect(result).toMatchObject({ how: "answered", output: unlike });
+    expect(result).toMatchObject({ status: "answered", output: unlike });
   });
 
   it("that calls sys.exit ends, and the session goes on", () =>
@@ -207,7 +207,7 @@ describe("FINAL", () => {
     "two lines (\nof text)",
   ])("in prose gives %j whole", async (answer) => {
     const { result } = await ask([`So it is:\nFINAL(${answer})`]);
-    expect(result).toMatchObject({ how: "answered", answer, turns: 1 });
+    expect(result).toMatchObject({ status: "answered", answer, turns: 1 });
   });
 
   it("is not what a sentence says about it", async () => {
@@ -281,6 +281,6 @@ describe("a loop", () => {
       subModel,
       config: { timeout: 1000 },
     });
-    expect(result).toMatchObject({ how: "answered", output: ["late", "late"], turns: 1 });
+    expect(result).toMatchObject({ status: "answered", output: ["late", "late"], turns: 1 });
   });
 });

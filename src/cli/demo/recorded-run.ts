@@ -20,13 +20,13 @@ export async function replayRun({ isolation }: SandboxInfo): Promise<string> {
     JSON.parse(await readFile(join(folder, "question.json"), "utf8")),
   );
   const context = await readFile(join(folder, "moby-dick.txt"), "utf8");
-  const { how, output, error, turns, usage } = await rlm({
+  const { status, output, error, turns, usage } = await rlm({
     query,
     context,
     config: { ...config, minIsolation: isolation.level },
     replay: join(folder, "run.cassette"),
   });
-  if (how !== "answered") throw error ?? new Error(`the run was ${how}`);
+  if (status !== "answered") throw error ?? new Error(`the run was ${status}`);
   const ships = shipsSchema.parse(output).map(({ ship }) => ship);
   const size = context.length.toLocaleString("en");
   return (

@@ -133,7 +133,7 @@ describe("cellar rlm", () => {
     const { code, stdout } = await ask("--json", "--sub-model", "small");
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
-      how: "answered",
+      status: "answered",
       output: { n: String(10n ** 20n), said: "small words", child: String(TEXT.length) },
       turns: 1,
       usage: { calls: 3, inputTokens: 33, outputTokens: 21 },
@@ -156,7 +156,7 @@ describe("cellar rlm", () => {
     expect(stderr).toMatch(/^cellar: the budget is used up.*\n {2}fix: .*--max-calls/);
     const seconds = await ask("--max-tokens", "100", "--json");
     expect(seconds.code).toBe(1);
-    expect(JSON.parse(seconds.stdout)).toMatchObject({ how: "out-of-budget", answer: null });
+    expect(JSON.parse(seconds.stdout)).toMatchObject({ status: "out-of-budget", answer: null });
   });
 
   it("leaves with 1 when the model fails, and with 2 when its key is not there", async () => {

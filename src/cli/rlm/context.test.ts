@@ -171,7 +171,7 @@ describe("cellar rlm", () => {
     server.requests.length = 0;
     const refused = await cellar(tight, { env });
     expect(refused.code).toBe(1);
-    expect(JSON.parse(refused.stdout)).toMatchObject({ how: "out-of-budget" });
+    expect(JSON.parse(refused.stdout)).toMatchObject({ status: "out-of-budget" });
     expect(server.requests).toEqual([]);
   });
 

@@ -96,12 +96,12 @@ export class RunProgress implements Disposable {
   }
 
   /** What it all came to; the last word. */
-  sum({ how, turns, usage }: RLMResult): void {
+  sum({ status, turns, usage }: RLMResult): void {
     this[Symbol.dispose]();
     if (!isTerminal(this.#stream)) return;
     const { calls, inputTokens, outputTokens, cost, unpriced } = usage;
     const parts = [
-      how.replaceAll("-", " "),
+      status.replaceAll("-", " "),
       counted(turns, "turn"),
       counted(calls, "call"),
       counted(inputTokens + outputTokens, "token"),

@@ -95,14 +95,14 @@ async function contextOf(
   return loaded;
 }
 
-function showResult({ how, answer, output, error, turns }: RLMResult, isData: boolean): void {
+function showResult({ status, answer, output, error, turns }: RLMResult, isData: boolean): void {
   if (answer !== null) {
     const stdout = new GuestText(process.stdout);
     const isInForm = isData && output !== undefined;
     stdout.write(`${isInForm ? JSON.stringify(plainOf(output).value) : answer}\n`);
     stdout.finish();
   }
-  switch (how) {
+  switch (status) {
     case "answered":
       return;
     case "out-of-turns":
@@ -124,14 +124,14 @@ function showResult({ how, answer, output, error, turns }: RLMResult, isData: bo
       complain(error?.message ?? "the run failed", error?.remedy);
       return;
     default:
-      how satisfies never;
+      status satisfies never;
   }
 }
 
 function resultJson(result: RLMResult): object {
-  const { how, answer, output, turns, usage, usageByDepth, error } = result;
+  const { status, answer, output, turns, usage, usageByDepth, error } = result;
   return {
-    how,
+    status,
     answer,
     output: plainOf(output ?? null).value,
     turns,
@@ -142,9 +142,9 @@ function resultJson(result: RLMResult): object {
 }
 
 /** What a model or its endpoint did wrong is no fault of Cellar's, nor is a replay that goes astray. */
-function exitCodeOfRun({ how, error }: RLMResult): number {
-  if (how === "answered") return EXIT.ok;
-  if (how === "cancelled") return EXIT.cancelled;
+function exitCodeOfRun({ status, error }: RLMResult): number {
+  if (status === "answered") return EXIT.ok;
+  if (status === "cancelled") return EXIT.cancelled;
   const isTheirs = error?.code === "REMOTE_ERROR" || error?.code === "CONFLICT";
-  return how === "failed" && error !== undefined && !isTheirs ? exitCodeFor(error) : EXIT.failed;
+  return status === "failed" && error !== undefined && !isTheirs ? exitCodeFor(error) : EXIT.failed;
 }

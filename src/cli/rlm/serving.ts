@@ -86,9 +86,9 @@ function introduction({ address, name }: ChatServer, keyEnv: string | undefined)
 /** One line for each question that is over, without what was asked. */
 function log(event: TraceEvent): void {
   if (event.type !== "run.ended") return;
-  const { how, usage, error, at } = event;
+  const { status, usage, error, at } = event;
   const parts = [
-    error === undefined ? how : `${how}: ${error.message.replace(/\s+/g, " ")}`,
+    error === undefined ? status : `${status}: ${error.message.replace(/\s+/g, " ")}`,
     `${(at / 1000).toFixed(1)} s`,
     counted(usage.calls, "call"),
     `${(usage.inputTokens + usage.outputTokens).toLocaleString("en-US")} tokens`,

@@ -58,7 +58,7 @@ export function spanFact(event: TraceEvent, content: boolean): SpanFact {
       return {
         act: "end",
         attributes: {
-          "cellar.how": event.how,
+          "cellar.status": event.status,
           "cellar.calls": event.usage.calls,
           ...usageOf(event.usage, event.usage.cost),
           ...(event.answer === null
@@ -204,8 +204,8 @@ function usageOf(
 
 /** Turns that are over still gave an answer. */
 function errorOfRun(event: EventOf<"run.ended">, content: boolean): SpanError | undefined {
-  if (event.how === "answered" || event.how === "out-of-turns") return undefined;
-  return event.error === undefined ? { type: event.how } : errorOf(event.error, content);
+  if (event.status === "answered" || event.status === "out-of-turns") return undefined;
+  return event.error === undefined ? { type: event.status } : errorOf(event.error, content);
 }
 
 function errorOf({ code, message }: { code: string; message: string }, content: boolean) {

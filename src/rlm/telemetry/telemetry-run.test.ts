@@ -93,7 +93,7 @@ describe("a run", () => {
     );
     const before = Date.now();
     const result = await run({ model, subModel, onEvent: await listenerNow() });
-    expect(result).toMatchObject({ how: "answered", answer: "one3" });
+    expect(result).toMatchObject({ status: "answered", answer: "one3" });
     const spans = tracing.spans;
     const found = paths(spans);
     expect(found.filter((path) => / > turn > chat scripted$/.test(path))).toHaveLength(2);
@@ -124,7 +124,7 @@ describe("a run", () => {
         if (event.type === "code.started") aborting.abort();
       },
     });
-    expect(result.how).toBe("cancelled");
+    expect(result.status).toBe("cancelled");
     const spans = tracing.spans;
     expect(spans).toHaveLength(tracing.begun.length);
     expect(named(spans, "invoke_agent rlm").status.code).toBe(SpanStatusCode.ERROR);

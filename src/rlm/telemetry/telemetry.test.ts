@@ -42,12 +42,12 @@ async function told(
 }
 
 const begin = { type: "run.started", version: 1, query: "q", model: "big" } as const;
-const ended = (how: "answered" | "failed" | "cancelled" | "out-of-turns" | "out-of-budget") =>
+const ended = (status: "answered" | "failed" | "cancelled" | "out-of-turns" | "out-of-budget") =>
   ({
     type: "run.ended",
-    how,
+    status,
     answer: null,
-    ...(how === "failed" && { error: { code: "REMOTE_ERROR", message: "prompt of yours" } }),
+    ...(status === "failed" && { error: { code: "REMOTE_ERROR", message: "prompt of yours" } }),
     usage: { calls: 1, ...USAGE, cost: null },
   }) satisfies TraceBody;
 
@@ -83,7 +83,7 @@ describe("spans of a trace", () => {
         "gen_ai.request.model": "big",
         "gen_ai.usage.input_tokens": 1_000,
         "gen_ai.usage.output_tokens": 50,
-        "cellar.how": "answered",
+        "cellar.status": "answered",
         "cellar.sub_model": "small",
         "cellar.context.characters": 1_000_000,
         "cellar.sandbox.backend": "native",
@@ -286,10 +286,10 @@ describe("what goes wrong", () => {
   it.each([
     ["out-of-turns", SpanStatusCode.UNSET],
     ["out-of-budget", SpanStatusCode.ERROR],
-  ] as const)("knows whether %s is an error", async (how, code) => {
+  ] as const)("knows whether %s is an error", async (status, code) => {
     const spans = await told({}, ({ root }) => {
       root.emit(begin);
-      root.emit(ended(how));
+      root.emit(ended(status));
     });
     expect(spans[0]?.status.code).toBe(code);
   });

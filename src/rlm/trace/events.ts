@@ -101,12 +101,21 @@ export const traceEventSchema = z.discriminatedUnion("type", [
   event("budget", { left }),
   event("compaction", { messages: count, tokensBefore: count, tokensAfter: count }),
   event("run.ended", {
-    how: z.enum(RUN_STATUSES),
+    status: z.enum(RUN_STATUSES),
     answer: z.string().nullable(),
     error: failure.optional(),
     usage: z.object({ calls: count, ...tokens, cost }),
   }),
 ]);
+
+/** Reads `how` of traces that earlier versions wrote. */
+export const savedEventSchema = z.preprocess(
+  (value) =>
+    typeof value === "object" && value !== null && "how" in value
+      ? { status: value.how, ...value }
+      : value,
+  traceEventSchema,
+);
 
 export type TraceEvent = Readonly<z.infer<typeof traceEventSchema>>;
 export type TraceEventType = TraceEvent["type"];

@@ -124,6 +124,15 @@ describe("a trace in a file", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
+  it("reads the field `how` of earlier versions", async () => {
+    const place = { v: 1, run: "r", span: "s", parent: null, depth: 0, at: 1 };
+    const usage = { calls: 0, inputTokens: 0, outputTokens: 0, isEstimate: false, cost: null };
+    const event = { ...place, type: "run.ended", how: "answered", answer: "x", usage };
+    const file = join(folder, "earlier.jsonl");
+    writeFileSync(file, `${JSON.stringify(event)}\n`);
+    expect((await readTrace(file)).events).toMatchObject([{ status: "answered" }]);
+  });
+
   it("keeps texts with all kinds of line ends on one line", async () => {
     const text = "a\u2028b\u2029c\r\nd\re\u0085f\n";
     {

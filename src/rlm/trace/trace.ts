@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { requireText } from "../../config/kinds.js";
 import { CellarError, describeError } from "../../errors.js";
 import { hideSecrets } from "../../http/hide-secrets.js";
-import { type TraceBody, type TraceEvent, traceEventSchema } from "./events.js";
+import { savedEventSchema, type TraceBody, type TraceEvent, traceEventSchema } from "./events.js";
 import { LineWriter, readJsonLines } from "./json-lines.js";
 
 /** A longer text is cut in the trace, which says so. */
@@ -166,7 +166,7 @@ export interface TraceRecord {
 }
 
 export async function readTrace(path: string): Promise<TraceRecord> {
-  const { lines, torn } = await readJsonLines(requireText("path", path), traceEventSchema, {
+  const { lines, torn } = await readJsonLines(requireText("path", path), savedEventSchema, {
     what: "a trace",
     isBeginning: ({ type, parent }) => type === "run.started" && parent === null,
   });

@@ -73,7 +73,7 @@ describe("a chat with a recursive language model", () => {
       choices: [
         { index: 0, message: { role: "assistant", content: "4711" }, finish_reason: "stop" },
       ],
-      cellar: { how: "answered", turns: 2 },
+      cellar: { status: "answered", turns: 2 },
     });
     const { prompt_tokens = 0, completion_tokens = 0, total_tokens } = answer.usage ?? {};
     expect(prompt_tokens).toBeGreaterThan(100);
@@ -168,7 +168,7 @@ describe("a chat with a recursive language model", () => {
     const best = JSON.parse((await say(turns.address, CHAT, { body: question("a") })).text);
     expect(best).toMatchObject({
       choices: [{ message: { content: "perhaps 3" }, finish_reason: "length" }],
-      cellar: { how: "out-of-turns", cost: null },
+      cellar: { status: "out-of-turns", cost: null },
     });
     await using calls = await serve({ model, budget: { calls: 1 } });
     const none = await say(calls.address, CHAT, { body: question("a", { stream: true }) });
@@ -177,7 +177,7 @@ describe("a chat with a recursive language model", () => {
     expect(events.at(-1)).toBe("done");
     expect(events.at(-2)).toMatchObject({
       choices: [{ delta: {}, finish_reason: "length" }],
-      cellar: { how: "out-of-budget", error: expect.stringContaining("budget of calls") },
+      cellar: { status: "out-of-budget", error: expect.stringContaining("budget of calls") },
     });
   });
 
@@ -234,7 +234,7 @@ describe("a chat with a recursive language model", () => {
         model: held.model,
         onEvent: (event) => {
           if (event.type !== "run.ended") return;
-          endings.push(event.how);
+          endings.push(event.status);
           ended();
         },
       });

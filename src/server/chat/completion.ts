@@ -46,21 +46,21 @@ export interface Ended {
 
 /** A run without any answer to show is thrown as a refusal. */
 export function endedAs(result: RLMResult, isJson: boolean): Ended {
-  const { how, answer, output, turns, usage, error } = result;
-  if (how === "cancelled") throw cancelledRun();
-  if (how === "failed") throw failedRun(error);
+  const { status, answer, output, turns, usage, error } = result;
+  if (status === "cancelled") throw cancelledRun();
+  if (status === "failed") throw failedRun(error);
   const { inputTokens, outputTokens, cost, unpriced } = usage;
-  const isData = isJson && how === "answered";
+  const isData = isJson && status === "answered";
   return {
     content: (isData ? JSON.stringify(plainOf(output).value) : (answer ?? "")).toWellFormed(),
-    finish: how === "answered" ? "stop" : "length",
+    finish: status === "answered" ? "stop" : "length",
     usage: {
       prompt_tokens: inputTokens,
       completion_tokens: outputTokens,
       total_tokens: inputTokens + outputTokens,
     },
     cellar: {
-      how,
+      status,
       turns,
       cost: unpriced > 0 ? null : cost,
       ...(error !== undefined && { error: error.message }),

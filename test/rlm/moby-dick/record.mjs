@@ -123,6 +123,6 @@ const result = await rlm({
   config,
   record: cassette.pathname,
 });
-console.log(result.how, result.turns, "turns", result.usage);
+console.log(result.status, result.turns, "turns", result.usage);
 console.log(result.error?.message ?? result.answer);
 await shutdown();

@@ -61,7 +61,7 @@ export function tellRun(trace: Trace, { turns, calls, output = "found 3 ducks" }
   }
   root.emit({
     type: "run.ended",
-    how: "answered",
+    status: "answered",
     answer: "There are 3 ducks.",
     usage: { calls: turns * (1 + calls), ...USAGE, cost: null },
   });

@@ -88,7 +88,7 @@ function stateOf({ events }: TraceNode): string {
 
 function faultOf(event: TraceEvent): string | undefined {
   if (event.type === "code.output") return event.status === "ok" ? undefined : event.status;
-  if (event.type === "run.ended") return event.how === "answered" ? undefined : event.how;
+  if (event.type === "run.ended") return event.status === "answered" ? undefined : event.status;
   return "error" in event ? event.error?.code : undefined;
 }
 
@@ -131,8 +131,8 @@ function blocksOf(event: TraceEvent, longest: number): string {
     }
     case "run.ended":
       return event.error === undefined
-        ? text(`ended: ${event.how}`, event.answer)
-        : text(`ended: ${event.how}, ${event.error.code}`, event.error.message, true);
+        ? text(`ended: ${event.status}`, event.answer)
+        : text(`ended: ${event.status}, ${event.error.code}`, event.error.message, true);
   }
 }
 

@@ -99,8 +99,8 @@ function questionIn(events: readonly TraceEvent[]): string | undefined {
 function endingIn(events: readonly TraceEvent[]): string {
   const end = events.findLast(({ type, parent }) => type === "run.ended" && parent === null);
   if (end?.type !== "run.ended") return '<b class="badge bad">not ended</b>';
-  const tone = end.how === "answered" ? "good" : "bad";
-  return `<b class="badge ${tone}">${escapeHtml(end.how)}</b>`;
+  const tone = end.status === "answered" ? "good" : "bad";
+  return `<b class="badge ${tone}">${escapeHtml(end.status)}</b>`;
 }
 
 function costOf(whole: Spending): string {
