@@ -52,6 +52,12 @@ export interface WallPolicy {
   command: readonly string[];
 }
 
+/** What both kinds of wall show inside. */
+export type WallView = Pick<
+  WallPolicy,
+  "python" | "runner" | "mounts" | "hostname" | "files" | "programs" | "system" | "sharesNetwork"
+>;
+
 /** A single jailed process: it has no sockets of the host, and its own `/workspace`. */
 export interface OneShotPolicy extends Omit<WallPolicy, "sockets" | "rooms" | "cgroupNamespace"> {
   /** Where bwrap finds the seccomp program, as it sees its own descriptors. */
@@ -98,7 +104,7 @@ export function bwrapArguments(policy: WallPolicy): string[] {
   return [...wallOptions(policy), "--", ...policy.command];
 }
 
-export function wallOptions(policy: WallPolicy): string[] {
+export function wallOptions(policy: Omit<WallPolicy, "command">): string[] {
   const rooms = policy.rooms === undefined ? [] : [policy.rooms];
   checkPaths(policy, [policy.sockets, policy.runner, ...rooms], [...COVERED_PATHS, WORKSPACE]);
   return [
@@ -119,7 +125,7 @@ export function wallOptions(policy: WallPolicy): string[] {
   ];
 }
 
-function wallNamespaces(policy: WallPolicy): string[] {
+function wallNamespaces(policy: Omit<WallPolicy, "command">): string[] {
   const network = policy.sharesNetwork === true;
   if (policy.hasOwnUsers === true) {
     // Here a network namespace is unshared by name, so it must not be named to be shared.
@@ -138,7 +144,7 @@ export function oneShotArguments(policy: OneShotPolicy): string[] {
   return [...oneShotOptions(policy), "--", ...policy.command];
 }
 
-export function oneShotOptions(policy: OneShotPolicy): string[] {
+export function oneShotOptions(policy: Omit<OneShotPolicy, "command">): string[] {
   checkPaths(policy, [policy.runner], COVERED_PATHS);
   return [
     ...(policy.sharesPids === true ? NAMESPACES_BUT_PIDS : ["--unshare-all"]),
@@ -164,12 +170,7 @@ export function encodeOptions(options: readonly string[]): Buffer {
   return Buffer.from(options.map((option) => `${option}\0`).join(""));
 }
 
-type SharedPolicy = Pick<
-  WallPolicy,
-  "python" | "runner" | "files" | "programs" | "system" | "mounts"
->;
-
-function systemOptions(policy: SharedPolicy): string[] {
+function systemOptions(policy: WallView): string[] {
   return [
     ...policy.system.folders.flatMap((folder) => readOnly({ host: folder, guest: folder })),
     ...policy.system.links.flatMap(({ name, target }) => ["--symlink", target, name]),
@@ -250,7 +251,7 @@ function environmentOptions(executable: string): string[] {
   ]);
 }
 
-function checkPaths(policy: SharedPolicy, ours: readonly Binding[], reserved: string[]): void {
+function checkPaths(policy: WallView, ours: readonly Binding[], reserved: string[]): void {
   const bindings = [...ours, ...policy.python.roots, ...policy.mounts];
   for (const path of bindings.flatMap(({ host, guest }) => [host, guest])) {
     checkAbsolute(path);

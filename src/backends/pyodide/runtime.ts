@@ -17,7 +17,7 @@ import { unavailable } from "../host/start-failure.js";
 import { wireLimits } from "../host/wire-limits.js";
 import { abortable, splitConfig, type Wishes } from "../options.js";
 import { closedError } from "../session/checks.js";
-import { explained, lodge, type SessionFactory, type SessionLease } from "../session/lease.js";
+import { type SessionFactory, SessionLease } from "../session/lease.js";
 import { refuseBelow, refuseWithoutWalls } from "../session/minimum.js";
 import { PythonSandbox } from "../session/sandbox.js";
 import type { Session } from "../session/session.js";
@@ -78,31 +78,53 @@ export class PyodideRuntime implements AsyncDisposable {
     refuseMounts(wishes);
     refuseNetwork(settings);
     const { callbacks } = wishes;
-    const openSession = explained(
-      settings.useWorker ? this.#inProcess(settings) : this.#direct(settings),
-      chosen,
-    );
+    const sessions = settings.useWorker
+      ? this.#inProcess(settings, chosen)
+      : this.#direct(settings, chosen);
     const start = settings.useWorker
-      ? PythonSandbox.open(PyodideSandbox, openSession, settings, callbacks)
-      : PythonSandbox.open(DirectPyodideSandbox, openSession, settings, callbacks);
+      ? PythonSandbox.open(PyodideSandbox, sessions, settings, callbacks)
+      : PythonSandbox.open(DirectPyodideSandbox, sessions, settings, callbacks);
     return abortable<PyodideSandbox | DirectPyodideSandbox>(start, config.signal);
   }
 
-  #inProcess(settings: Settings): SessionFactory {
-    return this.#hasWalls ? this.#walled(settings) : this.#bare(settings, leftOut());
+  /** Behind walls. Only a first start that finds none may go without, where that was allowed. */
+  #inProcess(settings: Settings, chosen: string | undefined): SessionFactory {
+    let why = this.#hasWalls ? undefined : leftOut();
+    let hadWalls = false;
+    const open = async (): Promise<SessionLease> => {
+      if (why !== undefined) return this.#bare(settings, why, chosen);
+      try {
+        const rooms = await this.#roomsOf(settings, true);
+        const process = await rooms.acquire();
+        hadWalls = true;
+        return leaseOf(settings, process, "bubblewrap and user namespaces work", { chosen });
+      } catch (error) {
+        if (hadWalls || !isCellarError(error, "SANDBOX_UNAVAILABLE")) throw error;
+        why = error;
+        return open();
+      }
+    };
+    return { open };
+  }
+
+  async #bare(settings: Settings, why: CellarError, chosen?: string): Promise<SessionLease> {
+    refuseWithoutWalls(settings, BARE_LEVEL, why);
+    const rooms = await this.#roomsOf(settings, false);
+    return leaseOf(settings, await rooms.acquire(), why.message, { chosen });
   }
 
   /** In the caller's own thread. */
-  #direct(settings: Settings): SessionFactory {
-    return async () => {
+  #direct(settings: Settings, chosen: string | undefined): SessionFactory {
+    const open = async () => {
       const isolation = assess({
         limits: { ok: false, detail: "Pyodide runs in the caller's own process" },
       });
       refuseWithoutWalls(settings, isolation.level, inOwnThread());
       const { session, python, reason } = await this.#loads.run(() => this.#load(settings));
-      const tenancy = { session, isolation, python, reason };
-      return moveIn(settings, tenancy, "useWorker is false", "direct");
+      const process = { session, isolation, python, reason };
+      return leaseOf(settings, process, "useWorker is false", { chosen, mode: "direct" });
     };
+    return { open };
   }
 
   /** One at a time: while one is loaded, WebAssembly is not quite as usual in this thread. */
@@ -154,33 +176,6 @@ export class PyodideRuntime implements AsyncDisposable {
     const settings = resolveSettings(splitConfig(config).options, this.#layers);
     const rooms = await keepingAlive(this.#roomsOf(settings, this.#hasWalls));
     await keepingAlive(rooms.warm());
-  }
-
-  /** Behind walls. Only a first start that finds none may go without, where that was allowed. */
-  #walled(settings: Settings): SessionFactory {
-    let bare: SessionFactory | undefined;
-    let hadWalls = false;
-    return async () => {
-      if (bare !== undefined) return bare();
-      try {
-        const rooms = await this.#roomsOf(settings, true);
-        const tenancy = await rooms.acquire();
-        hadWalls = true;
-        return moveIn(settings, tenancy, "bubblewrap and user namespaces work");
-      } catch (error) {
-        if (hadWalls || !isCellarError(error, "SANDBOX_UNAVAILABLE")) throw error;
-        bare = this.#bare(settings, error);
-        return bare();
-      }
-    };
-  }
-
-  #bare(settings: Settings, why: CellarError): SessionFactory {
-    return async () => {
-      refuseWithoutWalls(settings, BARE_LEVEL, why);
-      const rooms = await this.#roomsOf(settings, false);
-      return moveIn(settings, await rooms.acquire(), why.message);
-    };
   }
 
   #roomsOf(settings: Settings, hasWalls: boolean): Promise<ProcessPool> {
@@ -254,13 +249,12 @@ export class PyodideRuntime implements AsyncDisposable {
   }
 }
 
-function moveIn(
+function leaseOf(
   settings: Settings,
-  tenancy: ProcessLease,
+  { session, isolation, python, reason }: ProcessLease,
   why: string,
-  mode: SandboxInfo["mode"] = "worker",
+  { chosen, mode = "worker" }: { chosen: string | undefined; mode?: SandboxInfo["mode"] },
 ): SessionLease {
-  const { session, isolation, python, reason } = tenancy;
   try {
     refuseBelow(settings, isolation);
   } catch (error) {
@@ -272,9 +266,9 @@ function moveIn(
     mode,
     isolation: { level: isolation.level, missing: isolation.missing },
     python: { version: python, executable: "pyodide" },
-    reason: `${why}; Pyodide: ${reason}`,
+    reason: [...(chosen === undefined ? [] : [chosen]), why, `Pyodide: ${reason}`].join("; "),
   };
-  return lodge(session, info);
+  return new SessionLease(session, { info });
 }
 
 function remoteCode(): CellarError {

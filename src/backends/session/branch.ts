@@ -1,13 +1,14 @@
 import { CellarError, isCellarError } from "../../errors.js";
 import type { Params, RequestMethod, Result } from "../../protocol/messages.js";
-import type { Peer } from "../../protocol/peer.js";
 import type { FileMethod } from "../files/sandbox-files.js";
 import type { BranchEvents, Session } from "./session.js";
 import type { StepHistory } from "./step-history.js";
 
 export type Death = Params<"died">;
 
-/** Told about a death that no cell was waiting for. */
+type BackgroundListener = (output: Pick<Params<"output">, "text" | "stream">) => void;
+
+/** Hears of a death during which no cell was running. */
 type DeathListener = (death: Death) => void;
 
 /** A head that was just put in place answers at once; a loaded machine may take longer. */
@@ -30,14 +31,7 @@ export type Question =
   | "restore"
   | FileMethod;
 
-export interface CellListener {
-  output(event: Params<"output">): void;
-  display(event: Params<"display">, attachments: readonly Buffer[]): void;
-  clear(event: Params<"clear_output">): void;
-  settled(event: Params<"settled">): void;
-  died(death: Death): void;
-  hostCall(call: Params<"host_call">): Promise<Result<"host_call">>;
-}
+export type CellListener = Omit<BranchEvents, "parked">;
 
 /** One branch of a session: its present head, its line of states, and who listens to its cell. */
 export class Branch implements BranchEvents {
@@ -49,32 +43,30 @@ export class Branch implements BranchEvents {
   #generation = 0;
   /** The generation that a question was put to. */
   #asked: number | undefined;
-  #heirs: (() => void)[] = [];
+  /** Wait until another head has taken the place of a dead one. */
+  #awaitingHead: (() => void)[] = [];
   #listener: { readonly step: number; readonly cell: CellListener } | undefined;
-  readonly #background: (event: Params<"output">) => void;
-  readonly #bereaved: DeathListener;
+  /** Hears what no cell waits for. */
+  readonly background: BackgroundListener;
+  readonly #onHeadDied: DeathListener;
 
   constructor(
     session: Session,
     number: number,
     line: StepHistory,
-    background: (event: Params<"output">) => void,
-    bereaved: DeathListener,
+    background: BackgroundListener,
+    onHeadDied: DeathListener,
   ) {
     this.session = session;
     this.number = number;
     this.line = line;
-    this.#background = background;
-    this.#bereaved = bereaved;
+    this.background = background;
+    this.#onHeadDied = onHeadDied;
     session.watch(number, this);
   }
 
   get generation(): number {
     return this.#generation;
-  }
-
-  head(): Promise<Peer> {
-    return this.session.head(this.number, this.#generation);
   }
 
   listen(step: number, cell: CellListener): Disposable {
@@ -92,10 +84,7 @@ export class Branch implements BranchEvents {
     attachments: readonly Uint8Array[] = [],
   ): Promise<Result<M>> {
     if ("step" in params) this.line.issue(params.step);
-    const head = await this.head();
-    head.on("display", (event, attachments) => this.display(event, attachments));
-    head.on("clear_output", (event) => this.clear(event));
-    head.serve("host_call", (call) => this.#hostCall(call));
+    const head = await this.session.head(this.number, this.#generation);
     return head.request(method, params, attachments);
   }
 
@@ -147,7 +136,7 @@ export class Branch implements BranchEvents {
   /** Ends a head that no longer answers, dead or not, and waits until another is in its place. */
   async #replaceHead(generation: number): Promise<void> {
     const succession = new Promise<void>((resolve) => {
-      if (this.#generation === generation) this.#heirs.push(resolve);
+      if (this.#generation === generation) this.#awaitingHead.push(resolve);
       else resolve();
     });
     using _ = this.session.deadline("the end of its process");
@@ -163,7 +152,6 @@ export class Branch implements BranchEvents {
     return new Set(checkpoints.map(({ step }) => step));
   }
 
-  /** Goes to a checkpoint: init ends the head and wakes the copy. */
   /** Makes another branch, which goes on from a checkpoint of this one. */
   async forkFrom(checkpoint: number, branch: number): Promise<void> {
     const order = { branch: this.number, checkpoint, new_branch: branch };
@@ -171,6 +159,7 @@ export class Branch implements BranchEvents {
     if (!answer.done) throw new CellarError("CHECKPOINT_GONE", answer.reason);
   }
 
+  /** Goes to a checkpoint: init ends the head and wakes the copy. */
   async rollback(checkpoint: number): Promise<void> {
     const answer = await this.session.askInit("rollback", { branch: this.number, checkpoint });
     if (answer.done) {
@@ -189,11 +178,11 @@ export class Branch implements BranchEvents {
     if (event.step !== null && event.step === this.#listener?.step) {
       this.#listener.cell.output(event);
     } else if (event.step === null) {
-      this.#background(event);
+      this.background(event);
     }
   }
 
-  async #hostCall(call: Params<"host_call">): Promise<Result<"host_call">> {
+  async hostCall(call: Params<"host_call">): Promise<Result<"host_call">> {
     if (call.step === this.#listener?.step) return this.#listener.cell.hostCall(call);
     throw new CellarError("UNSUPPORTED", `${call.name} needs a running cell, and this one is over`);
   }
@@ -217,9 +206,9 @@ export class Branch implements BranchEvents {
   died(death: Death): void {
     if (death.generation !== this.#generation) return;
     this.#generation = death.next_generation;
-    for (const wake of this.#heirs.splice(0)) wake();
+    for (const wake of this.#awaitingHead.splice(0)) wake();
     const listener = this.#listener;
     if (listener !== undefined) listener.cell.died(death);
-    else this.#bereaved(death);
+    else this.#onHeadDied(death);
   }
 }

@@ -12,7 +12,7 @@ const PIECE_MS = 60_000;
 /** A sandbox, as far as files are concerned. */
 export interface FileKeeper {
   readonly limit: WorkspaceLimit;
-  /** Where it lives now. */
+  /** Its session as it is now. */
   place(): { readonly lease: SessionLease; readonly branch: Branch };
   /** In turn with cells, in a session that lives. */
   task<T>(work: () => Promise<T>): Promise<T>;

@@ -2,74 +2,52 @@ import type { SandboxInfo } from "../backend.js";
 import type { LargeContext } from "./context/context.js";
 import type { Session } from "./session.js";
 
-/** Where a sandbox lives: a session, and one branch of it. */
-export interface SessionLease {
-  readonly session: Session;
-  readonly branch: number;
-  readonly info: SandboxInfo;
-  /** The context that its heads are born with. */
-  readonly context: LargeContext | undefined;
-  /** Whether a session that is born with a context could be had in its place. */
-  readonly canHoldContexts: boolean;
-  /** Another branch of the same session, for a twin. */
-  share(): SessionLease;
-  /** Ends the branch; the session too, when it was the last. */
-  leave(milliseconds?: number): Promise<void>;
+/** Opens the sessions of one sandbox: the first one, and another when one is lost. */
+export interface SessionFactory {
+  /** With the context already loaded, where the backend can do that. */
+  open(context?: LargeContext): Promise<SessionLease>;
 }
 
-/** Opens a session and leases a branch of it, with the context in it where it can; the next one too when a session is lost. */
-export type SessionFactory = (context?: LargeContext) => Promise<SessionLease>;
-
-export interface LeaseKind {
+export interface LeaseFacts {
+  readonly info: SandboxInfo;
+  /** The context that its heads start with. */
   readonly context?: LargeContext | undefined;
+  /** Whether another session could be opened with a context already loaded. */
   readonly canHoldContexts?: boolean;
 }
 
-/** Counts the branches of one session. */
-class BranchCount {
-  readonly #open = new Set<number>();
-  #next = 0;
+/** One branch of a session, held by one sandbox. The last lease to be returned closes the session. */
+export class SessionLease {
+  readonly session: Session;
+  readonly branch: number;
+  readonly facts: LeaseFacts;
 
-  enter(): number {
-    const branch = this.#next++;
-    this.#open.add(branch);
-    return branch;
+  constructor(session: Session, facts: LeaseFacts) {
+    this.session = session;
+    this.facts = facts;
+    this.branch = session.addBranch();
   }
 
-  leave(branch: number): boolean {
-    this.#open.delete(branch);
-    return this.#open.size === 0;
+  get info(): SandboxInfo {
+    return this.facts.info;
   }
-}
 
-export function lodge(session: Session, info: SandboxInfo, kind: LeaseKind = {}): SessionLease {
-  return enter(new BranchCount(), session, info, kind);
-}
+  /** Another branch of the same session, for a fork. */
+  share(): SessionLease {
+    return new SessionLease(this.session, this.facts);
+  }
 
-function enter(
-  house: BranchCount,
-  session: Session,
-  info: SandboxInfo,
-  kind: LeaseKind,
-): SessionLease {
-  const branch = house.enter();
-  return {
-    session,
-    branch,
-    info,
-    context: kind.context,
-    canHoldContexts: kind.canHoldContexts ?? false,
-    share: () => enter(house, session, info, kind),
-    leave: async (milliseconds = 0) => {
-      if (house.leave(branch)) {
-        session.close();
-        await withinTime(session.gone, milliseconds);
-      } else if (session.isAlive) {
-        await session.askInit("drop", { branch }).catch(() => {});
-        session.forget(branch);
-      }
-    },
-  };
+  /** Ends the branch; where it was the last, the session too, which has that long to be gone. */
+  async leave(milliseconds = 0): Promise<void> {
+    const { session, branch } = this;
+    if (session.removeBranch(branch)) {
+      session.close();
+      await withinTime(session.gone, milliseconds);
+    } else if (session.isAlive) {
+      await session.askInit("drop", { branch }).catch(() => {});
+      session.forget(branch);
+    }
+  }
 }
 
 async function withinTime(work: Promise<void>, milliseconds: number): Promise<void> {
@@ -78,15 +56,4 @@ async function withinTime(work: Promise<void>, milliseconds: number): Promise<vo
     timer = setTimeout(resolve, milliseconds);
   });
   await Promise.race([work, late]).finally(() => clearTimeout(timer));
-}
-
-/** The same lodgings, whose `info` also tells why this backend was chosen. */
-export function explained(openSession: SessionFactory, chosen: string | undefined): SessionFactory {
-  if (chosen === undefined) return openSession;
-  const telling = (lease: SessionLease): SessionLease => ({
-    ...lease,
-    info: { ...lease.info, reason: `${chosen}; ${lease.info.reason}` },
-    share: () => telling(lease.share()),
-  });
-  return async (...wanted) => telling(await openSession(...wanted));
 }

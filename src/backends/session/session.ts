@@ -1,3 +1,4 @@
+import { type Deferred, deferred } from "../../concurrency/deferred.js";
 import { CellarError } from "../../errors.js";
 import type { DeathCause, Params, Result } from "../../protocol/messages.js";
 import type { Peer } from "../../protocol/peer.js";
@@ -5,16 +6,19 @@ import type { FileMethod } from "../files/sandbox-files.js";
 
 export type Hello = Params<"hello">;
 
-/** How long the news of a session's end may take behind the end itself. */
-const OBITUARY_MS = 500;
+/** How long the reason of a session's end may come after the end itself. */
+const EXIT_REASON_MS = 500;
 /** Init carries out an order within so long, or nothing more is expected of the session. */
 const DEADLINE_MS = 20_000;
 /** A session that does not end by itself within so long is ended from outside. */
 const LEAVING_MS = 2_000;
 const CROWDED_REST_MS = 1000;
 
-/** What a branch's owner hears from init. */
+/** What a branch hears from init and from its head. */
 export interface BranchEvents {
+  display(event: Params<"display">, attachments: readonly Buffer[]): void;
+  clear(event: Params<"clear_output">): void;
+  hostCall(call: Params<"host_call">): Promise<Result<"host_call">>;
   output(event: Params<"output">): void;
   settled(event: Params<"settled">): void;
   parked(event: Params<"parked">): void;
@@ -52,29 +56,25 @@ export interface WriterEvents {
   failed(reason: CellarError): void;
 }
 
-interface HeadSlot {
+interface HeadSlot extends Deferred<Peer> {
   readonly generation: number;
-  readonly peer: Promise<Peer>;
-  readonly arrive: (peer: Peer) => void;
-  readonly fail: (error: CellarError) => void;
+  isTaken: boolean;
 }
 
 /** The host's view of one session: init, and the heads that its branches have had. */
 export class Session {
   readonly id: string;
+  readonly #end = deferred<CellarError>();
+  readonly #exit = deferred();
   /** Settles when the session is of no more use, with the reason. */
-  readonly ended: Promise<CellarError>;
+  readonly ended = this.#end.promise;
   /** Settles when none of its processes is left. */
-  readonly gone: Promise<void>;
+  readonly gone = this.#exit.promise;
   readonly announceTimeout: (milliseconds: number) => void;
   readonly exchange: number | undefined;
-  readonly #init: Promise<Peer>;
+  readonly #init = deferred<Peer>();
   /** Until then init hears nothing, and how long that may take is not its matter. */
   readonly #started: Promise<unknown>;
-  #arriveInit: (peer: Peer) => void = () => {};
-  #failInit: (error: CellarError) => void = () => {};
-  #end: (error: CellarError) => void = () => {};
-  #vanish: () => void = () => {};
   readonly #heads = new Map<string, HeadSlot>();
   readonly #events = new Map<number, BranchEvents>();
   readonly #endProcess: (() => void) | undefined;
@@ -84,6 +84,8 @@ export class Session {
   readonly #writers = new Map<number, WriterEvents>();
   #nextWriter = 1;
   readonly #attending = new Set<(reason: CellarError) => void>();
+  readonly #branches = new Set<number>();
+  #nextBranch = 0;
   #lost: CellarError | undefined;
   #initPeer: Peer | undefined;
 
@@ -96,18 +98,7 @@ export class Session {
     this.exchange = around.exchange;
     this.#isCrowded = around.isCrowded ?? (() => false);
     this.#restMs = around.restMs;
-    this.ended = new Promise((resolve) => {
-      this.#end = resolve;
-    });
-    this.gone = new Promise((resolve) => {
-      this.#vanish = resolve;
-    });
-    this.#init = new Promise((resolve, reject) => {
-      this.#arriveInit = resolve;
-      this.#failInit = reject;
-    });
-    this.#init.catch(() => {});
-    this.#started = Promise.all([this.#init, this.head(0, 0)]);
+    this.#started = Promise.all([this.#init.promise, this.head(0, 0)]);
     this.#started.catch(() => {});
   }
 
@@ -118,6 +109,18 @@ export class Session {
 
   get isAlive(): boolean {
     return this.#lost === undefined;
+  }
+
+  /** The number of another branch: 0 for the first. */
+  addBranch(): number {
+    this.#branches.add(this.#nextBranch);
+    return this.#nextBranch++;
+  }
+
+  /** Whether it was the last one. */
+  removeBranch(branch: number): boolean {
+    this.#branches.delete(branch);
+    return this.#branches.size === 0;
   }
 
   /** A process with one head may hear orders for init on a link of their own. */
@@ -131,7 +134,7 @@ export class Session {
         this.#adoptInit(peer);
         break;
       case "head":
-        this.#slot(hello.branch, hello.generation).arrive(peer);
+        this.#adoptHead(hello.branch, hello.generation, peer);
         break;
       case "plain":
         this.#adoptPlain(peer, control);
@@ -170,7 +173,7 @@ export class Session {
     attachments: readonly Uint8Array[] = [],
   ): Promise<Result<M>> {
     try {
-      const init = await this.#init;
+      const init = await this.#init.promise;
       using _ = this.deadline(`the order ${method}`);
       return await init.request(method, params, attachments);
     } catch (error) {
@@ -196,7 +199,7 @@ export class Session {
 
   /** The channel of one generation of a branch's head, when it has connected. */
   head(branch: number, generation: number): Promise<Peer> {
-    return this.#slot(branch, generation).peer;
+    return this.#slot(branch, generation).promise;
   }
 
   /** The number under which a writer's link is expected. */
@@ -235,7 +238,7 @@ export class Session {
   /** The zygote has seen the end of its last process. */
   markExited(reason: CellarError): void {
     this.markLost(reason);
-    this.#vanish();
+    this.#exit.resolve();
   }
 
   /** The only process of the session is dead: its branch hears how, and nothing is left. */
@@ -248,11 +251,11 @@ export class Session {
   markLost(reason: CellarError): void {
     if (this.#lost !== undefined) return;
     this.#lost = reason;
-    this.#failInit(reason);
+    this.#init.reject(reason);
     this.#initPeer?.close(reason);
     for (const slot of this.#heads.values()) {
-      slot.fail(reason);
-      slot.peer.then(
+      slot.reject(reason);
+      slot.promise.then(
         (peer) => peer.close(reason),
         () => {},
       );
@@ -260,11 +263,7 @@ export class Session {
     for (const writer of this.#writers.values()) writer.failed(reason);
     for (const callback of this.#attending) callback(reason);
     this.#attending.clear();
-    this.#end(reason);
-    this.#seeItGone();
-  }
-
-  #seeItGone(): void {
+    this.#end.resolve(reason);
     if (this.#forceEnd === undefined) return;
     const timer = setTimeout(this.#forceEnd, LEAVING_MS);
     timer.unref();
@@ -274,7 +273,7 @@ export class Session {
   /** At once, or when it has come: a cell may reach its limit while its session is still made. */
   #tellInit(message: (init: Peer) => void): void {
     if (this.#initPeer !== undefined) message(this.#initPeer);
-    else this.#init.then(message, () => {});
+    else this.#init.promise.then(message, () => {});
   }
 
   #adoptInit(peer: Peer): void {
@@ -290,10 +289,28 @@ export class Session {
     // The zygote knows why, and tells it when it has seen the end; unless it is what ended.
     peer.closed.then((reason) => {
       if (!this.isAlive) return;
-      const timer = setTimeout(() => this.markLost(reason), OBITUARY_MS);
+      const timer = setTimeout(() => this.markLost(reason), EXIT_REASON_MS);
       this.ended.then(() => clearTimeout(timer));
     });
-    this.#arriveInit(peer);
+    this.#init.resolve(peer);
+  }
+
+  /** A second process that claims to be the same head is not listened to. */
+  #adoptHead(branch: number, generation: number, peer: Peer): void {
+    const slot = this.#slot(branch, generation);
+    if (slot.isTaken) {
+      peer.close();
+      return;
+    }
+    slot.isTaken = true;
+    peer.on("display", (event, bodies) => this.#events.get(branch)?.display(event, bodies));
+    peer.on("clear_output", (event) => this.#events.get(branch)?.clear(event));
+    peer.serve("host_call", async (call) => {
+      const events = this.#events.get(branch);
+      if (events === undefined) throw new CellarError("UNSUPPORTED", "no cell is running");
+      return events.hostCall(call);
+    });
+    slot.resolve(peer);
   }
 
   /** Here user code shares the link, so what only init may tell is not listened to. */
@@ -306,23 +323,16 @@ export class Session {
     peer.on("output", (event) => this.#events.get(event.branch)?.output(event));
     peer.on("settled", (event) => this.#events.get(event.branch)?.settled(event));
     for (const link of [peer, control]) link.closed.then(this.#endProcess);
-    this.#arriveInit(control);
-    this.#slot(0, 0).arrive(peer);
+    this.#init.resolve(control);
+    this.#adoptHead(0, 0, peer);
   }
 
   #slot(branch: number, generation: number): HeadSlot {
     const key = `${branch}/${generation}`;
     const known = this.#heads.get(key);
     if (known !== undefined) return known;
-    let arrive: (peer: Peer) => void = () => {};
-    let fail: (error: CellarError) => void = () => {};
-    const peer = new Promise<Peer>((resolve, reject) => {
-      arrive = resolve;
-      fail = reject;
-    });
-    peer.catch(() => {});
-    const slot = { generation, peer, arrive, fail };
-    if (this.#lost !== undefined) slot.fail(this.#lost);
+    const slot = { ...deferred<Peer>(), generation, isTaken: false };
+    if (this.#lost !== undefined) slot.reject(this.#lost);
     this.#heads.set(key, slot);
     this.#forgetHeads(branch, generation - 1);
     return slot;

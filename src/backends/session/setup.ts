@@ -17,8 +17,7 @@ type Plan = Result<"initialize">["checkpoint"];
 
 /** What the host puts into a head: the environment, its tools, variables and the context. */
 export class SessionSetup {
-  readonly #environment: Callbacks["env"];
-  readonly #tools: Callbacks["tools"];
+  readonly #configuration: Params<"configure"> | undefined;
   readonly #settings: Settings;
   readonly #nextStep: () => number;
   #context: Context | undefined;
@@ -30,10 +29,16 @@ export class SessionSetup {
     settings: Settings,
     nextStep: () => number,
   ) {
-    this.#environment = env;
-    this.#tools = tools;
+    const order = { ...conductOf(settings), ...agentOf(settings), ...toolsOf(tools) };
+    const isEmpty = env === undefined && Object.keys(order).length === 0;
+    this.#configuration = isEmpty ? undefined : { environment: { ...env }, ...order };
     this.#settings = settings;
     this.#nextStep = nextStep;
+  }
+
+  /** Whether a new head needs nothing. */
+  get isEmpty(): boolean {
+    return this.#configuration === undefined && this.#context === undefined;
   }
 
   get context(): Context | undefined {
@@ -46,7 +51,7 @@ export class SessionSetup {
 
   /** What a head has as context that was put there at a step; a session may be born with one. */
   givenAt(step: number, lease: SessionLease): unknown {
-    return step === 0 ? lease.context?.given : this.#given.get(step);
+    return step === 0 ? lease.facts.context?.given : this.#given.get(step);
   }
 
   /** For a twin, which goes on from the same state. */
@@ -57,17 +62,10 @@ export class SessionSetup {
 
   /** What a new head needs before the first cell. */
   async install(branch: Branch, lease: SessionLease): Promise<void> {
-    const order = {
-      ...conductOf(this.#settings),
-      ...agentOf(this.#settings),
-      ...toolsOf(this.#tools),
-    };
-    if (this.#environment !== undefined || Object.keys(order).length > 0) {
-      const configuration = { environment: { ...this.#environment }, ...order };
-      await branch.question("configure", configuration, SETUP_MS);
-    }
+    const configuration = this.#configuration;
+    if (configuration !== undefined) await branch.question("configure", configuration, SETUP_MS);
     const context = this.#context;
-    if (context !== undefined && context !== lease.context) await this.place(branch, context);
+    if (context !== undefined && context !== lease.facts.context) await this.place(branch, context);
   }
 
   async place(branch: Branch, context: Context): Promise<void> {

@@ -51,9 +51,9 @@ const command = (...more: string[]) => [
 const live = (...more: string[]) =>
   command("--model", "big", "--base-url", server.baseUrl, ...more);
 /** With a folder for temporary files of its own, to see what is left in it. */
-const surroundings = () => ({ cwd: folder, env: { TMPDIR: join(folder, "tmp") } });
+const hostEnvironment = () => ({ cwd: folder, env: { TMPDIR: join(folder, "tmp") } });
 const ask = (args: readonly string[], input?: string) =>
-  cellar(args, { ...surroundings(), ...(input !== undefined && { input }) });
+  cellar(args, { ...hostEnvironment(), ...(input !== undefined && { input }) });
 const leftovers = () =>
   readdirSync(join(folder, "tmp")).filter((name) => name.startsWith("cellar-"));
 
@@ -244,7 +244,7 @@ describe("cellar rlm", () => {
     };
     const prices = ["--price-in", "1000", "--price-out", "1000"];
     const args = live("--context", site.address, ...prices);
-    using screen = new Screen(args, surroundings());
+    using screen = new Screen(args, hostEnvironment());
     await screen.sees(/fetching http:\S+: 0\.1 MB/);
     await screen.sees(/turn 1\/30 · depth 0 · 1 call · 0 tokens · \d+ s · asking/);
     await screen.sees(/4 calls · 18 tokens · \$0\.0180 · \d+ s · 3 sub-calls/);

@@ -20,7 +20,8 @@ describe("a session of the pool", () => {
     const { session } = await zygotes.acquire(limits, settings.keepCheckpoints);
     const heard: unknown[] = [];
     const hear = (event: unknown) => heard.push(event);
-    session.watch(0, { output: hear, settled() {}, parked() {}, died: hear });
+    const calls = { display() {}, clear() {}, hostCall: () => Promise.reject(new Error("none")) };
+    session.watch(0, { ...calls, output: hear, settled() {}, parked() {}, died: hear });
     const head = await session.head(0, 0);
     expect((await head.request("variables", {})).variables).toEqual([]);
     const code = "import builtins\nprint(_ == '', len(In), Out, sorted(globals()))";

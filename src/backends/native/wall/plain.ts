@@ -117,12 +117,10 @@ export async function startPlain(plan: PlainPlan): Promise<PlainSession> {
 }
 
 function launch(plan: PlainPlan, folder: string): ChildProcess {
-  const { interpreter, hostEnvironment, wall, limits } = plan;
+  const { hostEnvironment, wall, limits } = plan;
   const python = join(hostEnvironment.packageRoot, "python");
   const child =
-    wall === undefined
-      ? launchBare(plan, python, folder)
-      : launchBehindWall(wall, interpreter, join(python, "cellar_runner"), limits);
+    wall === undefined ? launchBare(plan, python, folder) : launchBehindWall(wall, limits);
   child.unref();
   for (const stream of child.stdio) {
     // An end that is told by an error here is told better by the exit.

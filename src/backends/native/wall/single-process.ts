@@ -1,92 +1,155 @@
 import { closeSync, openSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
+import { keepingAlive } from "../../../concurrency/keep-alive.js";
 import type { HostEnvironment } from "../../../config/environment.js";
 import type { Settings } from "../../../config.js";
+import type { CellarError } from "../../../errors.js";
 import type { Mount } from "../../../isolation/bwrap.js";
 import type { Interpreter } from "../../../isolation/interpreter.js";
-import { locateBwrap } from "../../../isolation/layout.js";
 import { assess, type IsolationReport } from "../../../isolation/levels.js";
-import { requireOwnFiles } from "../../../isolation/own-files.js";
 import { remedyFor } from "../../../isolation/remedies.js";
 import { findInterpreter } from "../../host/find-interpreter.js";
-import { sandboxIdentity } from "../../host/identity.js";
-import { hostNames, RunFolder } from "../../host/run-folder.js";
-import { fallen, unavailable } from "../../host/start-failure.js";
+import type { RunFolder } from "../../host/run-folder.js";
+import { fallen } from "../../host/start-failure.js";
 import { wireLimits } from "../../host/wire-limits.js";
+import { closedError } from "../../session/checks.js";
 import type { Session } from "../../session/session.js";
 import { startPlain } from "./plain.js";
 import { probeWalls } from "./probe.js";
 import { processBehind } from "./single-wall.js";
+import { findWallParts } from "./wall-parts.js";
 
-export interface SingleProcessPlan {
-  readonly settings: Settings;
-  readonly mounts: readonly Mount[];
-  readonly workspace: string | undefined;
-  readonly hostEnvironment: HostEnvironment;
-  /** What must not be left behind when the process ends. */
-  readonly folders: Set<Disposable>;
+export interface SingleSession {
+  readonly session: Session;
+  readonly interpreter: Interpreter;
+  readonly isolation: IsolationReport;
 }
 
-/** One process behind a wall that shares the host's process numbers: no zygote, no checkpoints. */
-export async function startLone(
-  plan: SingleProcessPlan,
-): Promise<{ session: Session; pid: number; interpreter: Interpreter }> {
-  const { settings, hostEnvironment, folders } = plan;
-  requireOwnFiles(hostEnvironment.packageRoot, "native");
-  const bwrap = locateBwrap(hostEnvironment.path);
-  if (bwrap === undefined) throw unavailable("bubblewrap is not installed", "bwrap-missing");
-  const interpreter = await findInterpreter(settings, hostEnvironment);
-  const isRoot = process.getuid?.() === 0;
-  const identity = isRoot ? sandboxIdentity() : undefined;
-  if (isRoot && identity === undefined) {
-    throw unavailable("root has no other id to take in this user namespace", "one-id");
+/** Sessions of one process each, with a wall around it or without: no zygote, no checkpoints. */
+export class SingleProcesses {
+  readonly #environment: HostEnvironment;
+  readonly #folders: Set<Disposable>;
+  readonly #sessions = new Set<Session>();
+  readonly #reports = new Map<string, Promise<IsolationReport>>();
+  #isClosed = false;
+
+  /** `folders` are those that must not be left behind when this process ends. */
+  constructor(environment: HostEnvironment, folders: Set<Disposable>) {
+    this.#environment = environment;
+    this.#folders = folders;
   }
-  const sharesNetwork = settings.network === "host";
-  const etc = sharesNetwork ? hostNames() : undefined;
-  const folder = new RunFolder(hostEnvironment.temporary, identity, etc);
-  folders.add(folder);
-  const exchange = openExchange(folder);
-  const tidy = () => {
-    closeSync(exchange);
-    folder[Symbol.dispose]();
-    folders.delete(folder);
-  };
-  try {
-    const { mounts, workspace } = plan;
-    const wall = { bwrap, folder, identity, mounts, sharesNetwork, workspace, exchange };
+
+  /** An ordinary process of the caller's. */
+  async startPlain(settings: Settings, workspace: string | undefined): Promise<SingleSession> {
+    const hostEnvironment = this.#environment;
+    const interpreter = await findInterpreter(settings, hostEnvironment);
     const limits = wireLimits(settings.limits);
-    const { session, pid } = await startPlain({ interpreter, hostEnvironment, limits, wall });
-    session.gone.then(tidy);
-    return { session, pid, interpreter };
-  } catch (error) {
-    tidy();
-    throw fallen(error);
-  }
-}
-
-/** What such a session proves about its walls; it is used up by that. */
-export async function probeLone(plan: SingleProcessPlan): Promise<IsolationReport> {
-  const { session, pid } = await startLone(plan);
-  try {
-    const facts = await probeWalls({
-      session,
-      zygotePid: processBehind(pid),
-      cgroups: {
-        version: undefined,
-        missing: "a session with the host's process numbers has no cgroup",
-        remedy: remedyFor("cgroups"),
-      },
-      temporary: plan.hostEnvironment.temporary,
-      environmentNames: plan.hostEnvironment.environmentNames,
+    this.#refuseClosed();
+    const { session, facts } = await startPlain({
+      interpreter,
+      limits,
+      workspace,
+      hostEnvironment,
     });
-    return assess(facts);
-  } finally {
+    this.#keep(session);
+    return { session, interpreter, isolation: assess(facts) };
+  }
+
+  /** Behind a wall that shares the host's process numbers; `refuse` judges what that wall is worth. */
+  async startWalled(
+    settings: Settings,
+    mounts: readonly Mount[],
+    workspace: string | undefined,
+    refuse: (isolation: IsolationReport) => void,
+  ): Promise<SingleSession> {
+    const isolation = await this.#probed(settings);
+    refuse(isolation);
+    this.#refuseClosed();
+    const { session, interpreter } = await this.#start(settings, mounts, workspace);
+    this.#keep(session);
+    return { session, interpreter, isolation };
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const sessions = [...this.#sessions];
+    for (const session of sessions) session.close();
+    await Promise.all(sessions.map((session) => keepingAlive(session.gone)));
+  }
+
+  #refuseClosed(): void {
+    if (this.#isClosed) throw shutDown();
+  }
+
+  #keep(session: Session): void {
+    this.#sessions.add(session);
+    session.gone.then(() => this.#sessions.delete(session));
+    if (!this.#isClosed) return;
     session.close();
-    await session.gone;
+    throw shutDown();
+  }
+
+  async #start(settings: Settings, mounts: readonly Mount[], workspace: string | undefined) {
+    const parts = await findWallParts(settings, this.#environment);
+    const { folder, interpreter } = parts;
+    this.#folders.add(folder);
+    const exchange = openExchange(folder);
+    const tidy = () => {
+      closeSync(exchange);
+      folder[Symbol.dispose]();
+      this.#folders.delete(folder);
+    };
+    try {
+      const wall = { ...parts, mounts, workspace, exchange };
+      const limits = wireLimits(settings.limits);
+      const plan = { interpreter, hostEnvironment: this.#environment, limits, wall };
+      const { session, pid } = await startPlain(plan);
+      session.gone.then(tidy);
+      return { session, pid, interpreter };
+    } catch (error) {
+      tidy();
+      throw fallen(error);
+    }
+  }
+
+  /** Of one session for all of its kind: trying the walls leaves traces inside. */
+  #probed(settings: Settings): Promise<IsolationReport> {
+    const key = JSON.stringify([settings.python, settings.network]);
+    const known = this.#reports.get(key);
+    if (known !== undefined) return known;
+    const report = this.#probe(settings);
+    this.#reports.set(key, report);
+    report.catch(() => this.#reports.delete(key));
+    return report;
+  }
+
+  async #probe(settings: Settings): Promise<IsolationReport> {
+    const { session, pid } = await this.#start(settings, [], undefined);
+    try {
+      const facts = await probeWalls({
+        session,
+        zygotePid: processBehind(pid),
+        cgroups: {
+          version: undefined,
+          missing: "a session with the host's process numbers has no cgroup",
+          remedy: remedyFor("cgroups"),
+        },
+        temporary: this.#environment.temporary,
+        environmentNames: this.#environment.environmentNames,
+      });
+      return assess(facts);
+    } finally {
+      session.close();
+      await session.gone;
+    }
   }
 }
 
-/** A file without a name: nobody can put another one in its place. */
+export function shutDown(): CellarError {
+  return closedError("the runtime was shut down");
+}
+
+/** A file without a name: nothing can put another one in its place. */
 function openExchange(folder: RunFolder): number {
   const path = join(folder.path, "exchange");
   const descriptor = openSync(path, "wx+", 0o600);

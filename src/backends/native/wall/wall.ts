@@ -1,18 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync, writeFileSync } from "node:fs";
+import { closeSync, writeFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { encodeOptions, type Mount, wallOptions } from "../../../isolation/bwrap.js";
 import type { UserScope } from "../../../isolation/cgroups/user-scope.js";
-import type { Interpreter } from "../../../isolation/interpreter.js";
-import { systemLayout } from "../../../isolation/layout.js";
-import { sessionPrograms } from "../../../isolation/programs.js";
-import { shownRoots } from "../../../isolation/site-folders.js";
-import { BindSources } from "../../host/bind-sources.js";
-import type { Identity, RunFolder } from "../../host/run-folder.js";
 import { tailOf } from "../../host/stderr-tail.js";
+import { feed, showInside, type WallParts } from "./wall-parts.js";
 
-export const RUNNER_GUEST = "/opt/cellar/cellar_runner";
 const ROOMS_GUEST = "/run/rooms";
 const BOOT = [
   "import sys",
@@ -27,16 +21,10 @@ const CONTROL_FD = 3;
 const ARGUMENTS_FD = 4;
 const FIRST_FREE_FD = 5;
 
-export interface WallPlan {
-  readonly bwrap: string;
-  readonly interpreter: Interpreter;
-  /** python/cellar_runner of this package. */
-  readonly runner: string;
+export interface WallPlan extends WallParts {
   readonly mounts: readonly Mount[];
-  /** The folder of the rooms that sessions may be given. */
+  /** The folder of the session folders that sessions may be given. */
   readonly rooms: string | undefined;
-  readonly folder: RunFolder;
-  readonly identity: Identity | undefined;
   /** How many ids from the identity's on the wall has, for sessions. */
   readonly identityCount: number;
   /** Descriptors of control groups to hand over, in order. */
@@ -44,7 +32,6 @@ export interface WallPlan {
   /** Where the wall's process must be written before it forks. */
   readonly groupProcesses: string | undefined;
   readonly cgroupNamespace: boolean;
-  readonly sharesNetwork: boolean;
   /** The scope of the user's systemd that the wall is started in; it then waits for its groups. */
   readonly scope?: UserScope | undefined;
 }
@@ -66,47 +53,20 @@ export interface Wall {
 
 /** Starts the outer wall with the zygote in it: as root through the launcher, else directly. */
 export function raiseWall(plan: WallPlan): Wall {
-  const files = plan.folder.files.map(({ host, guest }) => ({ fd: openSync(host, "r"), guest }));
-  const { guestExecutable, version } = plan.interpreter;
-  const programs = sessionPrograms(guestExecutable, version, RUNNER_GUEST);
-  const scripts = plan.folder
-    .keepScripts(programs.scripts)
-    .map(({ host, name }) => ({ fd: openSync(host, "r"), name }));
-  const reach = new BindSources(plan.folder, plan.identity);
-  const readable = (host: string) => reach.path(host);
+  const { view, sources, descriptors } = showInside(plan, plan.mounts, FIRST_FREE_FD);
+  const { rooms } = plan;
   const options = wallOptions({
-    python: {
-      executable: plan.interpreter.guestExecutable,
-      roots: shownRoots(plan.interpreter, plan.mounts).map(({ host, guest }) => ({
-        host: readable(host),
-        guest,
-      })),
-    },
-    runner: { host: readable(plan.runner), guest: RUNNER_GUEST },
+    ...view,
     sockets: { host: plan.folder.sockets, guest: "/run/cellar" },
-    ...(plan.rooms !== undefined && { rooms: { host: readable(plan.rooms), guest: ROOMS_GUEST } }),
-    mounts: plan.mounts.map((mount) => ({ ...mount, host: readable(mount.host) })),
-    hostname: "cellar",
-    files: files.map(({ guest }, index) => ({ fd: FIRST_FREE_FD + index, guest })),
-    programs: {
-      scripts: scripts.map(({ name }, index) => ({
-        fd: FIRST_FREE_FD + files.length + index,
-        name,
-      })),
-      links: programs.links,
-    },
-    system: systemLayout(),
+    ...(rooms !== undefined && { rooms: { host: sources.path(rooms), guest: ROOMS_GUEST } }),
     tmpMb: WALL_TMP_MB,
     cgroupNamespace: plan.cgroupNamespace,
     hasOwnUsers: plan.identityCount > 1,
-    sharesNetwork: plan.sharesNetwork,
-    command: [],
   });
   // Bytecode beside the files of a session would be among those that its cells made.
   const command = [plan.interpreter.guestExecutable, "-I", "-B", "-c", BOOT];
   const argv = [plan.bwrap, "--args", String(ARGUMENTS_FD), "--", ...command];
-  const copied = [...files, ...scripts].map(({ fd }) => fd);
-  const handed = [...copied, ...plan.groupDescriptors];
+  const handed = [...descriptors, ...plan.groupDescriptors];
   const hatchNumber = FIRST_FREE_FD + handed.length;
   const [program = "", ...rest] =
     plan.identity === undefined
@@ -121,7 +81,7 @@ export function raiseWall(plan: WallPlan): Wall {
   });
   const hatch = child.stdio[hatchNumber] as Socket;
   child.on("error", () => {});
-  for (const fd of copied) closeSync(fd);
+  for (const fd of descriptors) closeSync(fd);
   // bwrap waits for its arguments, so it has not forked yet.
   if (plan.groupProcesses !== undefined && child.pid !== undefined) {
     writeFileSync(plan.groupProcesses, String(child.pid));
@@ -132,24 +92,24 @@ export function raiseWall(plan: WallPlan): Wall {
       : JSON.stringify({
           ...plan.identity,
           count: plan.identityCount,
-          binds: reach.binds,
+          binds: sources.binds,
           argv,
         });
   // Only somebody who waits for a session keeps the process alive, not the wall itself.
   for (const stream of [child.stderr, child.stdio[CONTROL_FD], hatch]) (stream as Socket).unref();
   hatch.on("error", () => {});
-  if (plan.scope === undefined) endQuietly(child.stdin, orders);
-  endQuietly(child.stdio[ARGUMENTS_FD] as Duplex, encodeOptions(options));
+  if (plan.scope === undefined) feed(child.stdin, orders);
+  feed(child.stdio[ARGUMENTS_FD], encodeOptions(options));
   return {
     process: child,
     control: child.stdio[CONTROL_FD] as Duplex,
     said: tailOf(child.stderr),
     groupNumbers: plan.scope
       ? [hatchNumber + 1]
-      : plan.groupDescriptors.map((_, index) => FIRST_FREE_FD + copied.length + index),
+      : plan.groupDescriptors.map((_, index) => FIRST_FREE_FD + descriptors.length + index),
     hatch,
     hatchNumber,
-    tellScope: (folder) => endQuietly(child.stdin, `${folder}\n`),
+    tellScope: (folder) => feed(child.stdin, `${folder}\n`),
   };
 }
 
@@ -166,10 +126,4 @@ function scopeCommand(
     `${runner}/bootstrap/enter_scope.py`,
     String(number),
   ];
-}
-
-/** A wall that fell early closes its pipes; its exit says why, not a write error here. */
-function endQuietly(stream: NodeJS.WritableStream | null, data: string | Buffer): void {
-  stream?.on("error", () => {});
-  stream?.end(data);
 }

@@ -5,18 +5,13 @@ import type { HostEnvironment } from "../../../config/environment.js";
 import type { Settings } from "../../../config.js";
 import type { Mount } from "../../../isolation/bwrap.js";
 import type { Interpreter } from "../../../isolation/interpreter.js";
-import { locateBwrap } from "../../../isolation/layout.js";
 import { assess, type IsolationReport } from "../../../isolation/levels.js";
-import { requireOwnFiles } from "../../../isolation/own-files.js";
 import type { Limits } from "../../../protocol/messages.js";
 import type { SandboxInfo } from "../../backend.js";
-import { findInterpreter } from "../../host/find-interpreter.js";
-import { identityCount, sandboxIdentity } from "../../host/identity.js";
-import { hostNames, RunFolder } from "../../host/run-folder.js";
+import { identityCount } from "../../host/identity.js";
 import type { SessionDir } from "../../host/session-dir.js";
-import { fallen, unavailable } from "../../host/start-failure.js";
+import { fallen } from "../../host/start-failure.js";
 import { wireLimits } from "../../host/wire-limits.js";
-import { closedError } from "../../session/checks.js";
 import type { LargeContext } from "../../session/context/context.js";
 import type { Session } from "../../session/session.js";
 import { DescriptorSender } from "../pool/send-descriptor.js";
@@ -25,6 +20,8 @@ import { SpareSessionDirs } from "../pool/spare-session-dirs.js";
 import { Templates } from "../pool/templates.js";
 import { raiseGroupedWall } from "../wall/grouped-wall.js";
 import { probeWalls } from "../wall/probe.js";
+import { shutDown } from "../wall/single-process.js";
+import { findWallParts } from "../wall/wall-parts.js";
 import { Listener } from "./listener.js";
 import { preloadNames } from "./preload.js";
 import type { SpawnOrder } from "./session-forker.js";
@@ -101,7 +98,7 @@ export class ZygoteHost {
     if (generation !== undefined) this.#retire(generation);
   }
 
-  /** A session, warm when the pool has one; or one that is born with the context, or in a room. */
+  /** A session, warm when the pool has one; or one that starts with the context, or in a folder of the host. */
   async acquire(
     limits: Limits,
     keepCheckpoints: number,
@@ -110,7 +107,7 @@ export class ZygoteHost {
   ): Promise<Placement> {
     this.#lastUsed = performance.now();
     const order = { limits, keepCheckpoints, rehearse: false, room };
-    if (context !== undefined) return this.#born(context, order);
+    if (context !== undefined) return this.#withContext(context, order);
     const generation = await this.#generation();
     generation.made += 1;
     const { pool, spareRooms } = generation;
@@ -119,15 +116,15 @@ export class ZygoteHost {
   }
 
   /** A zygote may end while a context is read into it; that is no fault of the context. */
-  async #born(context: LargeContext, order: SpawnOrder, isLast = false): Promise<Placement> {
+  async #withContext(context: LargeContext, order: SpawnOrder, isLast = false): Promise<Placement> {
     const generation = await this.#generation();
     generation.made += 1;
     try {
       return placed(generation, await generation.templates.take(context, order));
     } catch (error) {
-      if (this.#isClosed) throw closedError("the runtime was shut down");
+      if (this.#isClosed) throw shutDown();
       if (generation.zygote.isAlive || isLast) throw error;
-      return this.#born(context, order, true);
+      return this.#withContext(context, order, true);
     }
   }
 
@@ -161,7 +158,7 @@ export class ZygoteHost {
   async #generation(): Promise<Generation> {
     const awaited = this.#current;
     const current = await awaited?.catch(() => undefined);
-    if (this.#isClosed) throw closedError("the runtime was shut down");
+    if (this.#isClosed) throw shutDown();
     if (current?.zygote.isAlive === true && !this.#isStale(current)) return current;
     // Of all who waited for the same one, the first starts the successor.
     if (this.#current !== awaited) return this.#generation();
@@ -170,7 +167,7 @@ export class ZygoteHost {
     this.#current = next;
     const started = await next;
     this.#present = started;
-    if (this.#isClosed) throw closedError("the runtime was shut down");
+    if (this.#isClosed) throw shutDown();
     return started;
   }
 
@@ -203,20 +200,13 @@ export class ZygoteHost {
 
   async #start(): Promise<Generation> {
     const { settings, mounts, rooms, hostEnvironment, folders } = this.#options;
-    requireOwnFiles(hostEnvironment.packageRoot, "native");
-    const bwrap = locateBwrap(hostEnvironment.path);
-    if (bwrap === undefined) throw unavailable("bubblewrap is not installed", "bwrap-missing");
-    const stores = rooms === undefined ? [] : [rooms];
-    const interpreter = await findInterpreter(settings, hostEnvironment, stores);
-    const isRoot = process.getuid?.() === 0;
-    const identity = isRoot ? sandboxIdentity() : undefined;
-    if (isRoot && identity === undefined) {
-      throw unavailable("root has no other id to take in this user namespace", "one-id");
-    }
+    const parts = await findWallParts(
+      settings,
+      hostEnvironment,
+      rooms === undefined ? [] : [rooms],
+    );
+    const { interpreter, runner, folder, identity, sharesNetwork } = parts;
     const owner = identity ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-    const sharesNetwork = settings.network === "host";
-    const etc = sharesNetwork ? hostNames() : undefined;
-    const folder = new RunFolder(hostEnvironment.temporary, identity, etc);
     folders.add(folder);
     const undo = [
       () => {
@@ -231,20 +221,14 @@ export class ZygoteHost {
     try {
       const listener = await Listener.open(folder.sockets, identity);
       undo.push(() => listener[Symbol.asyncDispose]());
-      const runner = join(hostEnvironment.packageRoot, "python", "cellar_runner");
       const place = placeOf(rooms);
       const { wall, cgroups, group } = await raiseGroupedWall(
         {
-          bwrap,
-          interpreter,
-          runner,
+          ...parts,
           mounts,
           rooms,
-          folder,
-          identity,
           // The owners of what is mounted know one id only.
           identityCount: identity === undefined || mounts.length > 0 ? 1 : identityCount(identity),
-          sharesNetwork,
         },
         { owner, path: hostEnvironment.path, userManager: hostEnvironment.userManager },
       );

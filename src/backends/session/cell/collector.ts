@@ -47,7 +47,7 @@ export class Collector {
     this.#limit = maxOutputLength + SLACK_CHARACTERS;
   }
 
-  text({ stream, text, seq }: Params<"output">): void {
+  text({ stream, text, seq }: Pick<Params<"output">, "stream" | "text" | "seq">): void {
     const kept = firstCharacters(text, this.#limit - this.#length[stream]);
     if (kept === "") return;
     this.#length[stream] += countCharacters(kept);

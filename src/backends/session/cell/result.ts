@@ -36,32 +36,26 @@ export function cellLimits(settings: Settings, options: ExecuteOptions): CellLim
   };
 }
 
+type Outcome = Pick<CodeExecution, "status" | "error" | "result" | "exitCode">;
+
 /** The result of a cell that ran. */
 export function assemble(
   cell: RunningCell,
   end: CellEnd,
-  concluded: Omit<CodeExecution, keyof ReturnType<typeof gathered> | "replaced" | "agent"> & {
-    readonly isolation: Isolation;
-  },
-  settings: Settings,
+  known: Outcome & Pick<CodeExecution, "number" | "code" | "duration" | "isolation" | "state">,
 ): CodeExecution {
-  return {
-    ...explained(concluded, settings),
-    ...gathered(cell, concluded.isolation, end),
-    ...extrasOf(end),
-  };
+  return { ...known, ...gathered(cell, known.isolation, end), ...extrasOf(end) };
 }
 
-/** What ran out is told with how much there was, and where it is set. */
-function explained<T extends Pick<CodeExecution, "status" | "error">>(
-  ended: T,
-  { limits }: Settings,
-): T {
-  if (ended.status !== "oom" || ended.error === null) return ended;
+/** How a cell ended; what stopped it comes first. */
+export function outcomeOf(end: CellEnd, cell: RunningCell, { limits }: Settings): Outcome {
+  const outcome =
+    end.kind === "answered" ? describeAnswer(end.answer, cell) : describeDeath(end, cell);
+  if (outcome.status !== "oom" || outcome.error === null) return outcome;
   const hint =
     `the memory limit of the session is ${limits.memoryMb} MB: work on a part of the data at a time, ` +
     "or raise it with limits.memoryMb (--memory on the command line)";
-  return { ...ended, error: { ...ended.error, hint } };
+  return { ...outcome, error: { ...outcome.error, hint } };
 }
 
 type Gathered = Pick<
@@ -102,23 +96,18 @@ export function unrun(
   return {
     number,
     code,
-    status: "cancelled",
-    error: stopError("cancelled", ""),
-    result: null,
-    exitCode: null,
+    ...without("cancelled", stopError("cancelled", "")),
     ...gathered(cell, info.isolation),
     duration: 0,
     state: { survived: true, checkpoint, reason: "the cell was not begun" },
   };
 }
 
-/** Status and error of a cell that was answered; what stopped it comes first. */
-export function describeAnswer(
-  answer: Result<"execute">,
-  { cause, limit }: Pick<RunningCell, "cause" | "limit">,
-): Pick<CodeExecution, "status" | "error"> {
-  if (cause !== undefined) return { status: cause, error: stopError(cause, limit) };
-  return { status: answeredStatus(answer), error: answer.error };
+function describeAnswer(answer: Result<"execute">, { cause, limit }: RunningCell): Outcome {
+  const { result, exit_code: exitCode } = answer;
+  return cause === undefined
+    ? { status: answeredStatus(answer), error: answer.error, result, exitCode }
+    : { status: cause, error: stopError(cause, limit), result, exitCode };
 }
 
 function answeredStatus(answer: Result<"execute">): ExecutionStatus {
@@ -133,11 +122,11 @@ function answeredStatus(answer: Result<"execute">): ExecutionStatus {
 }
 
 /** Status and error of a cell whose process died under it. */
-export function describeDeath(
+function describeDeath(
   end: Extract<CellEnd, { kind: "died" | "lost" }>,
-  { cause, limit, collector }: Pick<RunningCell, "cause" | "limit" | "collector">,
-): { status: ExecutionStatus; error: ExecutionError } {
-  if (cause !== undefined) return { status: cause, error: stopError(cause, limit) };
+  { cause, limit, collector }: RunningCell,
+): Outcome {
+  if (cause !== undefined) return without(cause, stopError(cause, limit));
   if (end.kind === "lost") {
     return describeLoss(end.reason.message);
   }
@@ -159,16 +148,13 @@ export function describeDeath(
   }
 }
 
-/** Status and error of a cell whose session was lost under it. */
-export function describeLoss(reason: string): { status: "crashed"; error: ExecutionError } {
+/** Of a cell whose session was lost under it. */
+export function describeLoss(reason: string): Outcome {
   return crashed("SessionLost", `The session ended during the cell: ${reason}`);
 }
 
-function starved(): { status: "oom"; error: ExecutionError } {
-  return {
-    status: "oom",
-    error: plain("MemoryError", "The cell exceeded the memory limit and was ended"),
-  };
+function starved(): Outcome {
+  return without("oom", plain("MemoryError", "The cell exceeded the memory limit and was ended"));
 }
 
 export function stopError(cause: StopCause, limit: string): ExecutionError {
@@ -180,8 +166,12 @@ export function stopError(cause: StopCause, limit: string): ExecutionError {
   }
 }
 
-function crashed(type: string, message: string): { status: "crashed"; error: ExecutionError } {
-  return { status: "crashed", error: plain(type, message) };
+function crashed(type: string, message: string): Outcome {
+  return without("crashed", plain(type, message));
+}
+
+function without(status: ExecutionStatus, error: ExecutionError): Outcome {
+  return { status, error, result: null, exitCode: null };
 }
 
 function plain(type: string, message: string): ExecutionError {

@@ -1,3 +1,4 @@
+import { deferred } from "../../../concurrency/deferred.js";
 import { CellarError, describeError } from "../../../errors.js";
 import type { CheckpointMode, Params, Result } from "../../../protocol/messages.js";
 import type { REPLConfig } from "../../backend.js";
@@ -32,6 +33,8 @@ export interface CellOrder {
   readonly calls: HostCalls;
 }
 
+type SettledReport = Pick<Params<"settled">, "omitted" | "processes">;
+
 export type CellEnd =
   | { readonly kind: "answered"; readonly answer: Result<"execute"> }
   | { readonly kind: "died"; readonly death: Death; readonly broken: CellarError | undefined }
@@ -39,9 +42,6 @@ export type CellEnd =
 
 /** One run of one cell on one head: limits it, gathers its output, and finds out how it ended. */
 export class RunningCell implements CellListener {
-  readonly output: CellListener["output"];
-  readonly display: CellListener["display"];
-  readonly clear: CellListener["clear"];
   readonly collector: Collector;
   readonly #branch: Branch;
   readonly #order: CellOrder;
@@ -52,10 +52,10 @@ export class RunningCell implements CellListener {
   readonly #timers = new Set<NodeJS.Timeout>();
   #deadline: Disposable | undefined;
   #settling: NodeJS.Timeout | undefined;
-  #settled: Params<"settled"> | undefined;
+  #settled: SettledReport | undefined;
   #wakeSettled: () => void = () => {};
   #death: CellEnd | undefined;
-  #wakeDied: (end: CellEnd) => void = () => {};
+  readonly #died = deferred<CellEnd>();
   #broken: CellarError | undefined;
   #clock: PausableTimer | undefined;
   #exceeded: keyof Allowance = "timeout";
@@ -67,12 +67,19 @@ export class RunningCell implements CellListener {
     this.#order = order;
     this.#generation = branch.generation;
     this.collector = new Collector(order.callbacks, order.maxOutputLength);
-    this.output = (event) => {
-      this.#settling?.refresh();
-      this.collector.text(event);
-    };
-    this.display = (event, attachments) => this.collector.display(event, attachments);
-    this.clear = (event) => this.collector.clear(event);
+  }
+
+  output(event: Params<"output">): void {
+    this.#settling?.refresh();
+    this.collector.text(event);
+  }
+
+  display(event: Params<"display">, attachments: readonly Buffer[]): void {
+    this.collector.display(event, attachments);
+  }
+
+  clear(event: Params<"clear_output">): void {
+    this.collector.clear(event);
   }
 
   /** Why it was stopped, when it was; the first cause stays. */
@@ -86,7 +93,7 @@ export class RunningCell implements CellListener {
     return this.#exceeded === "timeout" ? timeLimit(timeout) : totalLimit(queryTotal);
   }
 
-  get report(): Params<"settled"> | undefined {
+  get report(): SettledReport | undefined {
     return this.#settled;
   }
 
@@ -97,7 +104,7 @@ export class RunningCell implements CellListener {
 
   died(death: Death): void {
     this.#death = { kind: "died", death, broken: this.#broken };
-    this.#wakeDied(this.#death);
+    this.#died.resolve(this.#death);
   }
 
   /** The cell's clock stands still while the host works for it, not while it is refused. */
@@ -130,14 +137,10 @@ export class RunningCell implements CellListener {
     const { step, number, code, maxOutputLength, checkpoint, timeout, argv, continues } =
       this.#order;
     const listening = this.#branch.listen(step, this);
-    const died = new Promise<CellEnd>((resolve) => {
-      this.#wakeDied = resolve;
-    });
-    let wakeLost: (end: CellEnd) => void = () => {};
-    const lost = new Promise<CellEnd>((resolve) => {
-      wakeLost = resolve;
-    });
-    const attending = this.#branch.session.onEnd((reason) => wakeLost({ kind: "lost", reason }));
+    const lost = deferred<CellEnd>();
+    const attending = this.#branch.session.onEnd((reason) =>
+      lost.resolve({ kind: "lost", reason }),
+    );
     this.#clock = new PausableTimer(this.#order, (limit) => {
       if (this.#cause === undefined) this.#exceeded = limit;
       this.stop("timeout");
@@ -158,7 +161,7 @@ export class RunningCell implements CellListener {
         })
         .then((answer): CellEnd => ({ kind: "answered", answer }))
         .catch((error: unknown): Promise<CellEnd> => this.#linkBroke(error));
-      const end = await Promise.race([answered, died, lost]);
+      const end = await Promise.race([answered, this.#died.promise, lost.promise]);
       // The head in its place may have died as well by now.
       if (end.kind !== "answered") return end.kind === "died" ? (this.#death ?? end) : end;
       this.#answered = true;
@@ -166,7 +169,11 @@ export class RunningCell implements CellListener {
         this.#takeOutput(end.answer.output);
         return this.#death ?? end;
       }
-      const settled = await Promise.race([this.#untilSettled(end), died, lost]);
+      const settled = await Promise.race([
+        this.#untilSettled(end),
+        this.#died.promise,
+        lost.promise,
+      ]);
       // Its last output and its death may have come in one breath.
       return this.#death ?? settled;
     } finally {
@@ -180,13 +187,13 @@ export class RunningCell implements CellListener {
     }
   }
 
-  /** A short cell brings its whole output along. */
+  /** A short cell brings its whole output along, and what was written between cells. */
   #takeOutput({ pieces, omitted }: NonNullable<Result<"execute">["output"]>): void {
-    const { number: branch } = this.#branch;
-    const source = { branch, generation: this.#generation };
-    for (const piece of pieces) this.#branch.output({ ...source, ...piece });
-    const { step } = this.#order;
-    this.settled({ ...source, step, seq: pieces.at(-1)?.seq ?? 0, omitted, processes: 0 });
+    for (const piece of pieces) {
+      if (piece.step === this.#order.step) this.collector.text(piece);
+      else if (piece.step === null) this.#branch.background(piece);
+    }
+    this.#settled = { omitted, processes: 0 };
   }
 
   /** Nothing of a cell happens after it: what comes too late finds it over. */
