@@ -1,82 +1,52 @@
-import type { CodeExecution } from "../backends/backend.js";
+import type { ExecutionStatus } from "../backends/backend.js";
 import type { CellarError, ErrorCode } from "../errors.js";
 
-/** What `cellar` leaves with when no `sys.exit` of the guest decides. Stable. */
+/** The exit codes of `cellar`, unless the guest's `sys.exit` decides. Stable. */
 export const EXIT = {
   ok: 0,
-  /** The code raised, a check failed, or a part of the demo did not happen. */
+  /** The code raised, a check failed, or a step of the demo failed. */
   failed: 1,
   /** Nothing was run: the command line, the settings or an input file cannot be used. */
   usage: 2,
   timeout: 124,
-  /** Cellar could not do its work, for one because the sandbox is unavailable. */
+  /** Cellar itself failed, for example because the sandbox is unavailable. */
   cellar: 125,
   cancelled: 130,
   crashed: 134,
   oom: 137,
-  /** The reader of our output went away. */
+  /** The reader of our output closed it. */
   brokenPipe: 141,
   terminated: 143,
 } as const;
 
-export function exitCodeOf({ status, exitCode }: CodeExecution): number {
+/** Of a cell. */
+export function exitCodeOf({
+  status,
+  exitCode,
+}: {
+  readonly status: ExecutionStatus;
+  readonly exitCode: number | null;
+}): number {
   if (exitCode !== null) return exitCode & 0xff;
-  switch (status) {
-    case "ok":
-      return EXIT.ok;
-    case "error":
-      return EXIT.failed;
-    case "timeout":
-      return EXIT.timeout;
-    case "cancelled":
-      return EXIT.cancelled;
-    case "oom":
-      return EXIT.oom;
-    case "crashed":
-      return EXIT.crashed;
+  return status === "error" ? EXIT.failed : EXIT[status];
+}
+
+const USAGE_ERRORS: readonly ErrorCode[] = [
+  "INVALID_CONFIG",
+  "INVALID_INPUT",
+  "TOO_LARGE",
+  "NOT_FOUND",
+  "LIMIT_REACHED",
+  "CHECKPOINT_GONE",
+];
+
+/** `details.named` is something unusable that the caller named, such as a file. */
+export function exitCodeFor({ code, cause, details }: CellarError): number {
+  const isFileForFolder =
+    code === "IO_ERROR" && cause instanceof Error && "code" in cause && cause.code === "ENOTDIR";
+  if (details.named !== undefined || isFileForFolder || USAGE_ERRORS.includes(code)) {
+    return EXIT.usage;
   }
-}
-
-/** `details.named` is what the caller named and what cannot be used, such as a file. */
-export function exitCodeFor(error: CellarError): number {
-  const isNamed = error.details.named !== undefined;
-  return isNamed || hasFileForFolder(error) ? EXIT.usage : exitCodeForCode(error.code);
-}
-
-function hasFileForFolder({ code, cause }: CellarError): boolean {
-  return (
-    code === "IO_ERROR" && cause instanceof Error && "code" in cause && cause.code === "ENOTDIR"
-  );
-}
-
-function exitCodeForCode(code: ErrorCode): number {
-  switch (code) {
-    case "INVALID_CONFIG":
-    case "INVALID_INPUT":
-    case "TOO_LARGE":
-    case "NOT_FOUND":
-    case "LIMIT_REACHED":
-    case "CHECKPOINT_GONE":
-      return EXIT.usage;
-    case "ABORTED":
-      return EXIT.cancelled;
-    case "INSTALL_FAILED":
-      return EXIT.failed;
-    case "SANDBOX_UNAVAILABLE":
-    case "PYTHON_UNSUITABLE":
-    case "PACKAGE_INCOMPLETE":
-    case "START_FAILED":
-    case "SESSION_CLOSED":
-    case "SESSION_LOST":
-    case "UNSUPPORTED":
-    case "PROTOCOL_ERROR":
-    case "REMOTE_ERROR":
-    case "DAEMON_UNAVAILABLE":
-    case "IO_ERROR":
-    case "CONFLICT":
-    case "LOCKED":
-    case "DAMAGED":
-    case "STATE_REFUSED":
-      return EXIT.cellar;
-  }
+  if (code === "ABORTED") return EXIT.cancelled;
+  return code === "INSTALL_FAILED" ? EXIT.failed : EXIT.cellar;
 }

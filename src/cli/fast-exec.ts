@@ -2,8 +2,8 @@ import { parseArgs } from "node:util";
 import { isInhabited } from "../backends/daemon/address.js";
 import { DaemonRuntime, isRefusal } from "../backends/daemon/runtime.js";
 import { isCellarError } from "../errors.js";
+import { PLAIN_OPTIONS, splitWords } from "./exec/arguments.js";
 import { type ExecOptions, execCells } from "./exec/cells.js";
-import { splitWords } from "./exec/words.js";
 import { reportFailure } from "./terminal/report-error.js";
 import { leave, watchProcess } from "./terminal/signals.js";
 
@@ -13,15 +13,15 @@ interface PlainCommand {
 }
 
 /**
- * Runs the plainest command lines of `exec` in a daemon that is there, and leaves. Returns when that
- * is not to be had, before anything was done; the whole program then does it in its own way. What
- * this file needs is bundled into it: loading modules takes longer than a cell.
+ * Runs simple `exec` command lines in a running daemon and exits. Returns, before doing anything, when
+ * it cannot; then the whole program takes over. The build bundles this file: loading modules takes
+ * longer than a cell.
  */
 export async function execQuickly(args: readonly string[]): Promise<void> {
   const command = readPlainly(args);
   if (command === undefined) return;
   const runtime = new DaemonRuntime();
-  if (!isThere(runtime)) return;
+  if (!isRunning(runtime)) return;
   const tidy = () => runtime[Symbol.asyncDispose]();
   const code = await runIn(runtime, command, () => watchProcess(tidy));
   if (code !== undefined) await leave(code, tidy);
@@ -41,42 +41,31 @@ async function runIn(
       return sandbox;
     });
   } catch (error) {
-    // The whole program tells of settings where they came from.
+    // The whole program says where a wrong setting came from.
     const isLeft = isRefusal(error) || isCellarError(error, "INVALID_CONFIG");
     return !isOurs && isLeft ? undefined : reportFailure(error, options.json);
   }
 }
 
-/** Undefined for everything that the parser of commands should see, wrong ones included. */
+/** Undefined for everything that commander should parse, wrong usage included. */
 function readPlainly(args: readonly string[]): PlainCommand | undefined {
-  // Standard input can be read only once, so that there would be no way back.
+  // Standard input can be read only once, so the whole program could not read it again.
   if (args.includes("-")) return undefined;
   try {
     const { own, further } = splitWords(args);
     const { values, positionals: files } = parseArgs({
       args: own,
-      options: {
-        code: { type: "string", short: "c", multiple: true },
-        json: { type: "boolean" },
-        quiet: { type: "boolean", short: "q" },
-      },
+      options: Object.fromEntries(PLAIN_OPTIONS.map((option) => [option.name, option])),
       allowPositionals: true,
     });
-    const { code, json, quiet } = values;
-    const isPiped = files.length === 0 && further.length === 0 && code === undefined;
-    if (isPiped) return undefined;
-    const options = {
-      ...(code !== undefined && { code }),
-      ...(json === true && { json }),
-      ...(quiet === true && { quiet }),
-    };
-    return { files, options: { ...options, further } };
+    const isPiped = files.length === 0 && further.length === 0 && values.code === undefined;
+    return isPiped ? undefined : { files, options: { ...(values as ExecOptions), further } };
   } catch {
     return undefined;
   }
 }
 
-function isThere({ address }: DaemonRuntime): boolean {
+function isRunning({ address }: DaemonRuntime): boolean {
   try {
     return isInhabited(address);
   } catch {

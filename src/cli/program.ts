@@ -1,7 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { shutdown } from "../backends/select.js";
 import { packageVersion } from "../config/environment.js";
-import { splitWords } from "./exec/words.js";
+import { splitWords } from "./exec/arguments.js";
 import { EXIT } from "./exit-codes.js";
 import { commandOf, describeMisuse } from "./terminal/misuse.js";
 import { invalidInput, reportFailure } from "./terminal/report-error.js";

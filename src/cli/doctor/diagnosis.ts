@@ -14,16 +14,26 @@ import { describeReport, inspectDaemon } from "../daemon/command.js";
 import { dirOf } from "../options/notebook-place.js";
 import { describeFailure } from "../terminal/report-error.js";
 import { notebooksCheck, ownFilesCheck, socketFault, temporaryCheck } from "./folder-checks.js";
-import { type Attempt, attempt, type Diagnosis, type HealthCheck } from "./health-check.js";
+import {
+  AGAIN,
+  type Attempt,
+  attempt,
+  type Diagnosis,
+  fail,
+  type HealthCheck,
+  info,
+  ok,
+  warn,
+} from "./health-check.js";
 import { bwrapCheck, machineChecks, nodeCheck, platformCheck } from "./machine-checks.js";
 import { tryAgent, tryCell, tryNotebook } from "./trial-runs.js";
 
 type Live = Awaited<ReturnType<ReturnType<NativeRuntime["zygotes"]>["warm"]>>;
-type Found = Attempt<Awaited<ReturnType<typeof findInterpreter>>>;
+type Interpreter = Awaited<ReturnType<typeof findInterpreter>>;
+type Found = Attempt<Interpreter>;
 
 /** Not needed for L3, so their absence is no fault. */
 const BEYOND: readonly string[] = ["landlock", "guest-kernel"];
-const AGAIN = "Fix the lines above, then run cellar doctor again.";
 /** What there is no other way for. */
 const NEEDS_PYTHON = "notebooks, cellar mcp, cellar install and the daemon need CPython";
 
@@ -83,14 +93,7 @@ export async function diagnose(settings: Settings): Promise<Diagnosis> {
       agents: agent?.check.status === "ok",
       notebooks: notebook?.check.status === "ok",
     },
-    python:
-      "value" in python
-        ? {
-            executable: python.value.executable,
-            version: python.value.version,
-            reason: python.value.reason,
-          }
-        : null,
+    python: "value" in python ? summaryOf(python.value) : null,
     checks: [
       nodeCheck(),
       platformCheck(),
@@ -109,7 +112,11 @@ export async function diagnose(settings: Settings): Promise<Diagnosis> {
   };
 }
 
-/** Whether there may be one, whose sessions can have more than this process can give. */
+function summaryOf({ executable, version, reason }: Interpreter): Diagnosis["python"] {
+  return { executable, version, reason };
+}
+
+/** A daemon's sessions can have more isolation than this process can give. */
 function hasDaemon(): boolean {
   try {
     return isInhabited(daemonAddress(hostEnvironment().home));
@@ -154,47 +161,30 @@ function pythonCheck(python: Found, fallsBack: boolean): HealthCheck {
     const { version, executable, reason, hidden } = python.value;
     const detail = `${version}, ${executable} (${reason})`;
     const [first] = hidden;
-    if (first === undefined) return { name: "python", status: "ok", detail };
+    if (first === undefined) return ok("python", detail);
     const others = hidden.length > 1 ? ` and ${hidden.length - 1} more` : "";
-    return {
-      name: "python",
-      status: "warn",
-      detail: `${detail}; not shown inside: ${first.path}${others}, named by a .pth file (${first.reason})`,
-      fix: "Install that package without -e, or keep its source where sessions may read it.",
-    };
+    return warn(
+      "python",
+      `${detail}; not shown inside: ${first.path}${others}, named by a .pth file (${first.reason})`,
+      "Install that package without -e, or keep its source where sessions may read it.",
+    );
   }
   const { message, remedy } = describeFailure(python.error);
-  return fallsBack
-    ? {
-        name: "python",
-        status: "warn",
-        detail: `${message}\nCells run on Pyodide; ${NEEDS_PYTHON}.`,
-        fix: remedyFor("python", osRelease()),
-      }
-    : { name: "python", status: "fail", detail: message, fix: remedy ?? remedyFor("python") };
+  if (!fallsBack) return fail("python", message, remedy ?? remedyFor("python"));
+  const detail = `${message}\nCells run on Pyodide; ${NEEDS_PYTHON}.`;
+  return warn("python", detail, remedyFor("python", osRelease()));
 }
 
 function packageChecks({ report }: Live): HealthCheck[] {
   const standard = new Set(preloadNames("standard"));
   const packages = report.preloaded.filter(({ name }) => !standard.has(name));
   const named = packages.map(({ name, version }) => `${name} ${version}`).join(", ");
-  const preloaded: HealthCheck = {
-    name: "preload",
-    status: "ok",
-    detail: `${named || "no packages"} (in ${report.seconds.toFixed(1)} s)`,
-  };
+  const preloaded = ok("preload", `${named || "no packages"} (in ${report.seconds.toFixed(1)} s)`);
   if (report.absent.length === 0) return [preloaded];
   const modules = report.absent.map(({ name }) => name.split(".")[0] ?? name);
   const names = [...new Set(modules.map(distributionOf))];
-  return [
-    preloaded,
-    {
-      name: "absent",
-      status: "warn",
-      detail: report.absent.map(describeAbsence).join(", "),
-      fix: `cellar install ${names.join(" ")}`,
-    },
-  ];
+  const absent = report.absent.map(describeAbsence).join(", ");
+  return [preloaded, warn("absent", absent, `cellar install ${names.join(" ")}`)];
 }
 
 function describeAbsence({ name, reason }: Live["report"]["absent"][number]): string {
@@ -213,35 +203,34 @@ async function daemonCheck(): Promise<HealthCheck> {
     const fault = folder === undefined || report.running ? undefined : socketFault(folder);
     if (fault !== undefined) {
       const fix = "Set HOME to a folder of yours, or do without cellar daemon.";
-      return { name: "daemon", status: "warn", detail: `${told}; ${fault}`, fix };
+      return warn("daemon", `${told}; ${fault}`, fix);
     }
-    const detail = report.running ? `${told}; exec, repl and createSandbox() use it` : told;
-    if (!report.running || report.status !== null)
-      return { name: "daemon", status: "info", detail };
-    return { name: "daemon", status: "warn", detail, fix: "Run cellar daemon stop." };
+    if (!report.running) return info("daemon", told);
+    const detail = `${told}; exec, repl and createSandbox() use it`;
+    return report.status === null
+      ? warn("daemon", detail, "Run cellar daemon stop.")
+      : info("daemon", detail);
   } catch (error) {
     const { message, remedy } = describeFailure(error);
-    const fix = remedy ?? "Run cellar daemon stop.";
-    return { name: "daemon", status: "warn", detail: message, fix };
+    return warn("daemon", message, remedy ?? "Run cellar daemon stop.");
   }
 }
 
-function probeCheck({ name, ok, detail, fix }: IsolationCheck): HealthCheck {
-  if (ok) return { name, status: "ok", detail };
-  if (BEYOND.includes(name)) return { name, status: "info", detail };
-  const status = name.startsWith("cgroup.") ? "warn" : "fail";
-  return {
+function probeCheck({ name, ok: holds, detail, fix }: IsolationCheck): HealthCheck {
+  if (holds) return ok(name, detail);
+  if (BEYOND.includes(name)) return info(name, detail);
+  const check = name.startsWith("cgroup.") ? warn : fail;
+  return check(
     name,
-    status,
     detail,
-    fix: fix ?? "Report this to the maintainers: the isolation should have held.",
-  };
+    fix ?? "Report this to the maintainers: the isolation should have held.",
+  );
 }
 
 function wallsCheck(error: unknown): HealthCheck {
   const { code, message, remedy } = describeFailure(error);
   const detail = code === "PYTHON_UNSUITABLE" ? "not tried without a Python" : message;
-  return { name: "sandbox", status: "fail", detail, fix: remedy ?? AGAIN };
+  return fail("sandbox", detail, remedy ?? AGAIN);
 }
 
 function isolationCheck(
@@ -249,27 +238,14 @@ function isolationCheck(
   minimum: IsolationLevel,
   error: unknown,
 ): HealthCheck {
-  if (isolation === undefined) {
-    return {
-      name: "isolation",
-      status: "fail",
-      detail: "no session can be started at all",
-      fix: AGAIN,
-    };
-  }
+  if (isolation === undefined) return fail("isolation", "no session can be started", AGAIN);
   const { level, missing } = isolation;
   const without = missing.length === 0 ? "" : ` Missing: ${missing.join(", ")}.`;
-  const detail = `${level} (at least ${minimum} is asked for): ${claimOf(level)}${without}`;
-  if (meets(level, minimum)) return { name: "isolation", status: "ok", detail };
+  const detail = `${level} (at least ${minimum} is required): ${claimOf(level)}${without}`;
+  if (meets(level, minimum)) return ok("isolation", detail);
   const isAboutIsolation =
     error === undefined ||
     (isCellarError(error) && isolationCause(error.details.cause) !== undefined);
-  return {
-    name: "isolation",
-    status: "fail",
-    detail,
-    fix: isAboutIsolation
-      ? `Fix the lines above, or accept less: --min-isolation ${level} of exec and repl, or the setting minIsolation.`
-      : AGAIN,
-  };
+  const fix = `Fix the lines above, or accept less: --min-isolation ${level} of exec and repl, or the setting minIsolation.`;
+  return fail("isolation", detail, isAboutIsolation ? fix : AGAIN);
 }

@@ -20,68 +20,56 @@ import {
   statfsNear,
   writeFault,
 } from "../../isolation/temporary-trouble.js";
-import type { HealthCheck } from "./health-check.js";
+import { fail, type HealthCheck, ok, warn } from "./health-check.js";
 
 const MEGABYTE = 1024 * 1024;
-/** Sessions themselves need little; what they are given and print can need much. */
-const LEAST_TEMPORARY = 64 * MEGABYTE;
-const LEAST_NOTEBOOKS = 64 * MEGABYTE;
+const LEAST_FREE = 64 * MEGABYTE;
 const LEAST_FILES = 1000;
-/** Begins what is made to try a folder, and removed again. */
+/** Prefix of the folder that a check makes and removes. */
 const TRIAL = ".cellar-doctor-";
 
 export function ownFilesCheck(packageRoot: string): HealthCheck {
   const missing = missingOwnFile(packageRoot);
-  return missing === undefined
-    ? { name: "own-files", status: "ok", detail: packageRoot }
-    : {
-        name: "own-files",
-        status: "fail",
-        detail: describeMissing(packageRoot, missing),
-        fix: remedyFor("own-files"),
-      };
+  if (missing === undefined) return ok("own-files", packageRoot);
+  return fail("own-files", describeMissing(packageRoot, missing), remedyFor("own-files"));
 }
 
-/** The folder of all that does not stay. */
 export function temporaryCheck(folder: string): HealthCheck {
-  const name = "temporary";
   const fault = faultOf(folder);
   if (fault !== undefined) {
     const [reason, fix] = explained(fault, folder);
-    return { name, status: "fail", detail: `${folder}: ${reason}`, fix };
+    return fail("temporary", `${folder}: ${reason}`, fix);
   }
-  const flags = flagsOf(folder);
-  const notes = [
-    ...scarcity(folder, LEAST_TEMPORARY),
-    ...(flags.includes("noexec")
-      ? ["mounted noexec: programs that an agent's cells write cannot be started"]
-      : []),
-  ];
-  const detail = [`${folder}: ${spaceOf(folder)}`, ...notes].join("; ");
-  return scarcity(folder, LEAST_TEMPORARY).length === 0
-    ? { name, status: "ok", detail }
-    : { name, status: "warn", detail, fix: "Set TMPDIR to a folder with more space." };
+  const noexec = flagsOf(folder).includes("noexec")
+    ? ["mounted noexec: programs that an agent's cells write cannot be started"]
+    : [];
+  return spaceCheck("temporary", folder, folder, noexec, "Set TMPDIR to a folder with more space.");
 }
 
 /** The folder of the notebooks, or where it would be made. */
 export function notebooksCheck(folder: string): HealthCheck {
-  const name = "notebooks";
-  const shown = existsSync(folder) ? folder : `${folder} (made when it is needed)`;
   const fault = faultOf(nearest(folder));
   if (fault !== undefined) {
     const [reason] = explained(fault, folder);
-    return {
-      name,
-      status: "fail",
-      detail: `${folder} cannot be written: ${reason}`,
-      fix: "Name another folder with --dir FOLDER of cellar notebook and cellar mcp, or set CELLAR_HOME.",
-    };
+    const fix =
+      "Name another folder with --dir FOLDER of cellar notebook and cellar mcp, or set CELLAR_HOME.";
+    return fail("notebooks", `${folder} cannot be written: ${reason}`, fix);
   }
-  const notes = scarcity(folder, LEAST_NOTEBOOKS);
-  const detail = [`${shown}: ${spaceOf(folder)}`, ...notes].join("; ");
-  return notes.length === 0
-    ? { name, status: "ok", detail }
-    : { name, status: "warn", detail, fix: "Free some space, or name another folder with --dir." };
+  const shown = existsSync(folder) ? folder : `${folder} (created when needed)`;
+  const fix = "Free some space, or name another folder with --dir.";
+  return spaceCheck("notebooks", folder, shown, [], fix);
+}
+
+function spaceCheck(
+  name: string,
+  folder: string,
+  shown: string,
+  notes: readonly string[],
+  fix: string,
+): HealthCheck {
+  const shortages = shortagesOf(folder);
+  const detail = [`${shown}: ${spaceOf(folder)}`, ...shortages, ...notes].join("; ");
+  return shortages.length === 0 ? ok(name, detail) : warn(name, detail, fix);
 }
 
 /** Why a daemon could not listen there; undefined where it can. */
@@ -121,14 +109,13 @@ function spaceOf(folder: string): string {
     : `can be written, ${shownBytes(found.bavail * found.bsize)} free`;
 }
 
-/** What there is too little of. */
-function scarcity(folder: string, least: number): string[] {
+function shortagesOf(folder: string): string[] {
   const found = statfsNear(folder);
   if (found === undefined) return [];
   const { bsize, blocks, bavail, files, ffree } = found;
   return [
-    ...(bavail * bsize < least
-      ? [`${shownBytes(least)} should be free (it has ${shownBytes(blocks * bsize)} in all)`]
+    ...(bavail * bsize < LEAST_FREE
+      ? [`${shownBytes(LEAST_FREE)} should be free (it has ${shownBytes(blocks * bsize)} in all)`]
       : []),
     ...(files > 0 && ffree < LEAST_FILES ? [`only ${ffree} more files fit (inodes)`] : []),
   ];

@@ -11,6 +11,31 @@ export const healthCheckSchema = z.strictObject({
 
 export type HealthCheck = z.infer<typeof healthCheckSchema>;
 
+export const ok = (name: string, detail: string): HealthCheck => ({ name, status: "ok", detail });
+
+export const info = (name: string, detail: string): HealthCheck => ({
+  name,
+  status: "info",
+  detail,
+});
+
+export const warn = (name: string, detail: string, fix: string): HealthCheck => ({
+  name,
+  status: "warn",
+  detail,
+  fix,
+});
+
+export const fail = (name: string, detail: string, fix: string): HealthCheck => ({
+  name,
+  status: "fail",
+  detail,
+  fix,
+});
+
+/** What to do where the error itself does not say. */
+export const AGAIN = "Fix the lines above, then run cellar doctor again.";
+
 /** What `cellar doctor --json` prints. */
 export const diagnosisSchema = z.strictObject({
   /** A cell ran, in a sandbox whose level is at least the minimum. */

@@ -7,13 +7,13 @@ import { CellarError } from "../../errors.js";
 import { nearest } from "../../isolation/temporary-trouble.js";
 import { Notebook } from "../../notebook/notebook.js";
 import { describeFailure } from "../terminal/report-error.js";
-import { type Attempt, attempt, type HealthCheck } from "./health-check.js";
+import { AGAIN, type Attempt, attempt, fail, type HealthCheck, ok } from "./health-check.js";
 
 const CODE = "6 * 7";
 const ANSWER = "42";
-/** The first start on a slow disk takes its time; what takes longer is broken. */
+/** Enough for the first start on a slow disk. */
 const PATIENCE_MS = 90_000;
-/** Nothing is to be made ahead: one cell runs, and that is all. */
+/** One cell runs, so preparing more would be wasted. */
 const QUICK = { preload: "none", poolSize: 0 } as const;
 
 export interface Trial<T> {
@@ -21,24 +21,23 @@ export interface Trial<T> {
   readonly check: HealthCheck;
 }
 
-/** A cell in a session of the kind that everybody gets who asks for none in particular. */
+/** A cell in a session with the default backend. */
 export async function tryCell(config: REPLConfig): Promise<Trial<SandboxInfo>> {
   const outcome = await attempt(within(runCell(config)));
   if ("error" in outcome) return { outcome, check: failed("cell", outcome.error) };
   const { backend, python, isolation } = outcome.value;
   const place = { native: "", daemon: " through the daemon that runs", pyodide: " on Pyodide" };
   const detail = `${CODE} is ${ANSWER}${place[backend]}, Python ${python.version}, isolation ${isolation.level}`;
-  return { outcome, check: { name: "cell", status: "ok", detail } };
+  return { outcome, check: ok("cell", detail) };
 }
 
-/** A turn of an agent, which has more around its session. */
 export async function tryAgent(config: REPLConfig): Promise<Trial<void>> {
   const outcome = await attempt(within(runTurn({ ...config, ...QUICK })));
   const detail = `a turn of an agent found ${ANSWER} in its context`;
   return { outcome, check: verdict("agent", detail, outcome) };
 }
 
-/** A cell of a notebook on the disk where notebooks lie; nothing stays of it. */
+/** A cell of a temporary notebook, on the disk where notebooks are kept. */
 export async function tryNotebook(config: REPLConfig, folder: string): Promise<Trial<void>> {
   const outcome = await attempt(within(runNotebook({ ...config, ...QUICK }, nearest(folder))));
   const detail = `a cell ran and was saved: ${CODE} is ${ANSWER}`;
@@ -77,13 +76,12 @@ function expectAnswer(text: string): void {
 }
 
 function verdict(name: string, detail: string, outcome: Attempt<unknown>): HealthCheck {
-  return "error" in outcome ? failed(name, outcome.error) : { name, status: "ok", detail };
+  return "error" in outcome ? failed(name, outcome.error) : ok(name, detail);
 }
 
 function failed(name: string, error: unknown): HealthCheck {
   const { message, remedy } = describeFailure(error);
-  const fix = remedy ?? "Fix the lines above, then run cellar doctor again.";
-  return { name, status: "fail", detail: message, fix };
+  return fail(name, message, remedy ?? AGAIN);
 }
 
 async function within<T>(work: Promise<T>): Promise<T> {

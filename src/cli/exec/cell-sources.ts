@@ -26,11 +26,6 @@ export async function readCells(
   return cells;
 }
 
-/** Adds one of several `-c CODE`. */
-export function collectCode(code: string, before: readonly string[] = []): string[] {
-  return [...before, code];
-}
-
 /** What another program writes to stdin, where nothing else is named. */
 async function readPiped(): Promise<string> {
   const code = isTerminal(process.stdin) ? "" : await readCell(STDIN);

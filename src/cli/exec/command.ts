@@ -1,9 +1,9 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { REPLConfig } from "../../backends/backend.js";
 import { openSandbox } from "../../backends/select.js";
 import { resolveSettings } from "../../config.js";
-import { addSandboxOptions } from "../options/sandbox-options.js";
-import { collectCode } from "./cell-sources.js";
+import { addSandboxOptions, collect } from "../options/sandbox-options.js";
+import { PLAIN_OPTIONS } from "./arguments.js";
 import { type ExecOptions, execCells } from "./cells.js";
 import type { ExecFiles } from "./files.js";
 
@@ -37,13 +37,11 @@ export function registerExec(
     .command("exec")
     .description("run files or code as cells of one session")
     .argument("[files...]", "Python files, - for stdin, one cell each; -- and their arguments")
-    .option("-c, --code <code>", "run this code (repeatable)", collectCode)
-    .option("--json", "print one JSON object with the whole result and nothing else")
-    .option("-q, --quiet", "do not print the value of the last expression")
     .option("--images <folder>", "save images there that the terminal cannot show")
     .option("--put <file>", "copy a file into /workspace first (repeatable)", collect)
     .option("--out <folder>", "write there what the cells left in /workspace, also after an error")
     .option("--force", "write into an --out folder that is not empty, over what is there");
+  for (const option of PLAIN_OPTIONS) command.addOption(optionOf(option));
   addSandboxOptions(command, "none for a quick start; with a daemon, what it has")
     .addHelpText("after", EXAMPLES)
     .action(async (files: string[], options: WholeOptions) =>
@@ -65,6 +63,9 @@ async function deliveryOf({ put, out, force }: WholeOptions): Promise<ExecFiles 
   return await ExecFiles.plan({ put, out, force, workspaceMb });
 }
 
-function collect(text: string, before: readonly string[] = []): string[] {
-  return [...before, text];
+function optionOf({ name, type, text, ...rest }: (typeof PLAIN_OPTIONS)[number]): Option {
+  const flags = `${"short" in rest ? `-${rest.short}, ` : ""}--${name}`;
+  return type === "string"
+    ? new Option(`${flags} <${name}>`, text).argParser(collect)
+    : new Option(flags, text);
 }

@@ -1,7 +1,6 @@
 import { type Command, Option } from "commander";
-import { collectCode } from "../exec/cell-sources.js";
 import { addPlaceOptions } from "../options/notebook-place.js";
-import { addSandboxOptions, parseCount } from "../options/sandbox-options.js";
+import { addSandboxOptions, collect, parseCount } from "../options/sandbox-options.js";
 import type { ChangeOptions, PutOptions } from "./changes.js";
 import {
   type FilesOptions,
@@ -22,141 +21,115 @@ import {
 } from "./records.js";
 import type { RunOptions } from "./run.js";
 
+const JSON_TEXT = "print one JSON object and nothing else on stdout";
+
 const EXAMPLES = `
-A notebook keeps its cells, their outputs and its variables on the disk.
+A notebook keeps its cells, their outputs and its variables on disk.
 
 Examples:
   cellar notebook run sales -c "import csv; total = 0"
   cellar notebook run sales -c "total += 5; total"     the variables are still there
-  cellar notebook undo sales                           takes the last cell back
-  cellar notebook fork sales what-if                   goes on from there, apart from the first
+  cellar notebook undo sales                           takes back the last cell
+  cellar notebook fork sales what-if                   continues from there, independently
   cellar notebook export sales --to sales.ipynb        or sales.html
-  cellar notebook put sales june.csv                   a file for its cells; get brings one out
+  cellar notebook put sales june.csv                   a file for its cells; get copies one out
 
-Exit codes of run: what sys.exit was called with, else 0 ok, 1 uncaught exception, 2 wrong usage,
+Exit codes of run: the argument of sys.exit, else 0 ok, 1 uncaught exception, 2 wrong usage,
 124 time limit, 125 Cellar failed, 130 cancelled, 134 crashed, 137 out of memory.`;
 
 type Finish = (code: number) => void;
 
-/** Loaded when needed: reading a notebook takes no Python, and should not wait for what starts it. */
+/** Loaded when needed: reading a notebook should not wait for what starts Python. */
 const running = () => import("./run.js");
 const changing = () => import("./changes.js");
 
 export function registerNotebook(program: Command, finish: Finish): void {
-  const command = program
+  const notebook = program
     .command("notebook")
-    .description("cells, outputs and variables that stay")
+    .description("cells, outputs and variables that persist")
     .addHelpText("after", EXAMPLES);
-  registerRun(command, finish);
-  registerRecords(command, finish);
-  registerChanges(command, finish);
-  registerFiles(command, finish);
+  registerWithPython(notebook, finish);
+  registerWithoutPython(notebook, finish);
 }
 
-function registerRun(command: Command, finish: Finish): void {
-  const run = command
-    .command("run")
-    .description("run files or code as cells of a notebook, which is made if need be")
-    .argument("<session>", "the name of the notebook")
+/** A command on one notebook. */
+function on(notebook: Command, name: string, description: string): Command {
+  return notebook
+    .command(name)
+    .description(description)
+    .argument("<session>", "the name of the notebook");
+}
+
+function registerWithPython(notebook: Command, finish: Finish): void {
+  opening(on(notebook, "run", "run files or code as cells of a notebook, created if needed"))
     .argument("[files...]", "Python files, - for stdin; each becomes a cell")
-    .option("-c, --code <code>", "run this code (repeatable)", collectCode)
-    .option("--json", "print one JSON object and nothing else on stdout")
+    .option("-c, --code <code>", "run this code (repeatable)", collect)
     .option("-q, --quiet", "do not print the value of the last expression")
-    .option("--replay", "first run the cells again whose variables were lost")
-    .option("--images <folder>", "save images there that the terminal cannot show");
-  opening(run).action(async (session: string, files: string[], options: RunOptions) =>
-    finish(await (await running()).runInNotebook(session, files, options)),
-  );
+    .option("--replay", "first rerun the cells whose variables were lost")
+    .option("--images <folder>", "save images there that the terminal cannot show")
+    .action(async (session: string, files: string[], options: RunOptions) =>
+      finish(await (await running()).runInNotebook(session, files, options)),
+    );
+  opening(on(notebook, "undo", "go back to the variables before the last cells"))
+    .argument("[cells]", "how many (default: 1)", parseCount(1))
+    .action(async (session: string, cells: number | undefined, options: ChangeOptions) =>
+      finish(await (await changing()).undoCells(session, cells ?? 1, options)),
+    );
+  opening(on(notebook, "fork", "create a second notebook that continues from the first"))
+    .argument("<name>", "the name of the new one")
+    .action(async (session: string, name: string, options: ChangeOptions) =>
+      finish(await (await changing()).forkNotebook(session, name, options)),
+    );
+  opening(on(notebook, "put", "copy files into a notebook, created if needed"))
+    .argument("<files...>", "files of this machine")
+    .option("--as <path>", "the path below /workspace; a folder if it ends in /")
+    .action(async (session: string, files: string[], options: PutOptions) =>
+      finish(await (await changing()).putFiles(session, files, options)),
+    );
 }
 
-function registerRecords(command: Command, finish: Finish): void {
-  addPlaceOptions(command.command("list"), "whose notebooks (default: those of all users)")
-    .description("tell which notebooks there are, of all users or of one")
-    .option("--json", "print one JSON object")
+function registerWithoutPython(notebook: Command, finish: Finish): void {
+  addPlaceOptions(notebook.command("list"), "whose notebooks (default: those of all users)")
+    .description("list the notebooks of all users or of one")
+    .option("--json", JSON_TEXT)
     .action(async (options: RecordOptions) => finish(await listAll(options)));
-  addPlaceOptions(command.command("show"))
-    .description("print the cells with their outputs, or one of them")
-    .argument("<session>", "the name of the notebook")
+  addPlaceOptions(on(notebook, "show", "print the cells with their outputs, or one of them"))
     .argument("[cell]", "its number, or its id", cellKey)
-    .option("--json", "print one JSON object")
+    .option("--json", JSON_TEXT)
     .action(async (session: string, cell: number | string | undefined, options: RecordOptions) =>
       finish(await showNotebook(session, cell, options)),
     );
-  addPlaceOptions(command.command("export"))
-    .description("write it as a Jupyter notebook or as a page")
-    .argument("<session>", "the name of the notebook")
+  addPlaceOptions(on(notebook, "export", "write it as a Jupyter notebook or as an HTML page"))
     .requiredOption("--to <file>", "FILE.ipynb, FILE.html, or - for stdout")
-    .addOption(
-      new Option("--format <name>", "where the file's name does not tell").choices(FORMATS),
-    )
-    .option("--force", "replace a file that is there")
+    .addOption(new Option("--format <name>", "if the file name does not say").choices(FORMATS))
+    .option("--force", "replace an existing file")
     .action(async (session: string, options: ExportOptions) =>
       finish(await exportNotebook(session, options)),
     );
-  addPlaceOptions(command.command("import"))
-    .description("make a notebook of a Jupyter notebook")
+  addPlaceOptions(notebook.command("import"))
+    .description("create a notebook from a Jupyter notebook")
     .argument("<file>", "FILE.ipynb")
     .argument("<session>", "the name of the new notebook")
-    .option("--json", "print one JSON object")
+    .option("--json", JSON_TEXT)
     .action(async (file: string, session: string, options: RecordOptions) =>
       finish(await importFile(file, session, options)),
     );
-}
-
-function registerChanges(command: Command, finish: Finish): void {
-  const undo = command
-    .command("undo")
-    .description("go back to the variables before the last cells")
-    .argument("<session>", "the name of the notebook")
-    .argument("[cells]", "how many (default: 1)", parseCount(1))
-    .option("--json", "print one JSON object");
-  opening(undo).action(async (session: string, cells: number | undefined, options: ChangeOptions) =>
-    finish(await (await changing()).undoCells(session, cells ?? 1, options)),
-  );
-  const fork = command
-    .command("fork")
-    .description("make a second notebook that goes on from the state of the first")
-    .argument("<session>", "the name of the notebook")
-    .argument("<name>", "the name of the new one")
-    .option("--json", "print one JSON object");
-  opening(fork).action(async (session: string, name: string, options: ChangeOptions) =>
-    finish(await (await changing()).forkNotebook(session, name, options)),
-  );
-}
-
-function registerFiles(command: Command, finish: Finish): void {
-  const put = command
-    .command("put")
-    .description("copy files into a notebook, which is made if need be")
-    .argument("<session>", "the name of the notebook")
-    .argument("<files...>", "files of this machine")
-    .option("--as <path>", "its path below /workspace; a folder for them where it ends in /")
-    .option("--json", "print one JSON object");
-  opening(put).action(async (session: string, files: string[], options: PutOptions) =>
-    finish(await (await changing()).putFiles(session, files, options)),
-  );
-  addPlaceOptions(command.command("get"))
-    .description("copy files out of a notebook")
-    .argument("<session>", "the name of the notebook")
+  addPlaceOptions(on(notebook, "get", "copy files out of a notebook"))
     .argument("<paths...>", "paths below /workspace")
     .option("--to <place>", "a folder, a FILE for one, or - for stdout (default: this folder)")
-    .option("--force", "replace files that are there")
-    .option("--json", "print one JSON object")
+    .option("--force", "replace existing files")
+    .option("--json", JSON_TEXT)
     .action(async (session: string, paths: string[], options: GetOptions) =>
       finish(await getFiles(session, paths, options)),
     );
-  addPlaceOptions(command.command("files"))
-    .description("tell which files a notebook has, with their sizes")
-    .argument("<session>", "the name of the notebook")
-    .option("--json", "print one JSON object")
+  addPlaceOptions(on(notebook, "files", "list the files of a notebook with their sizes"))
+    .option("--json", JSON_TEXT)
     .action(async (session: string, options: FilesOptions) =>
       finish(await listFiles(session, options)),
     );
-  addPlaceOptions(command.command("remove"))
-    .description("delete a notebook with its variables and files")
-    .argument("<session>", "the name of the notebook")
+  addPlaceOptions(on(notebook, "remove", "delete a notebook with its variables and files"))
     .option("--yes", "do not ask")
-    .option("--json", "print one JSON object")
+    .option("--json", JSON_TEXT)
     .action(async (session: string, options: RemoveOptions) =>
       finish(await removeBook(session, options)),
     );
@@ -164,10 +137,9 @@ function registerFiles(command: Command, finish: Finish): void {
 
 /** For the commands that start Python. */
 function opening(command: Command): Command {
-  addPlaceOptions(command).option(
-    "--takeover",
-    "take the notebook from a process that has it open",
-  );
+  addPlaceOptions(command)
+    .option("--takeover", "take the notebook from a process that has it open")
+    .option("--json", JSON_TEXT);
   return addSandboxOptions(command, "none", { backends: "hidden" });
 }
 

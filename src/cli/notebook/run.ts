@@ -1,17 +1,16 @@
 import { counted } from "../../errors.js";
 import { type Cell, cellName } from "../../notebook/cell.js";
 import type { Notebook } from "../../notebook/notebook.js";
-import type { CellRun } from "../../notebook/run/cell-result.js";
+import { type CellRun, STATE_OF } from "../../notebook/run/cell-result.js";
 import { cellList, type NotebookState } from "../../notebook/state.js";
 import type { StateManifest } from "../../protocol/messages.js";
 import { readCells } from "../exec/cell-sources.js";
-import { EXIT } from "../exit-codes.js";
-import { exitCodeOfCell } from "../terminal/cell-view.js";
-import { type Displays, openScreen } from "../terminal/displays.js";
-import { showOmission } from "../terminal/execution-view.js";
+import { EXIT, exitCodeOf } from "../exit-codes.js";
+import { openScreen, type Screen } from "../terminal/displays.js";
+import { type Ending, showError, showOmission } from "../terminal/execution-view.js";
 import { complain, writeJson } from "../terminal/report-error.js";
 import { Interruption } from "../terminal/signals.js";
-import { type GuestText, withProgress } from "../terminal/terminal.js";
+import { withProgress } from "../terminal/terminal.js";
 import { type OpenOptions, tellLosses, withNotebook } from "./opening.js";
 
 /** More would bury what the cells printed. */
@@ -74,7 +73,7 @@ async function runForJson(
   for (const source of sources) {
     const cell = await notebook.run(source, { signal });
     cells.push(cell);
-    code = exitCodeOfCell(cell);
+    code = exitCodeOf(endingOf(cell));
     if (code !== EXIT.ok) break;
   }
   const { info } = notebook;
@@ -114,18 +113,19 @@ async function runForPeople(
   options: RunOptions,
   signal: AbortSignal,
 ): Promise<number> {
-  const { stdout, stderr, displays } = openScreen(options.images);
+  const screen = openScreen(options.images);
+  const { stdout, stderr, displays } = screen;
   let code: number = EXIT.ok;
   for (const source of sources) {
-    const run = notebook.start(source, { signal });
-    const cell = await watch(run, { stdout, stderr, displays });
+    const cell = await watch(notebook.start(source, { signal }), screen);
+    const ending = endingOf(cell);
     if (options.quiet !== true) stdout.write(resultOf(cell));
     stdout.finish();
-    showEnd(cell, stderr);
+    showError(ending, stderr);
     stderr.finish();
     showOmission(cell);
     for (const note of cell.notes ?? []) complain(inOurWords(note));
-    code = exitCodeOfCell(cell);
+    code = exitCodeOf(ending);
     if (code !== EXIT.ok) break;
   }
   if (displays.unshown > 0) {
@@ -134,13 +134,7 @@ async function runForPeople(
   return code;
 }
 
-interface Watcher {
-  readonly stdout: GuestText;
-  readonly stderr: GuestText;
-  readonly displays: Displays;
-}
-
-async function watch(run: CellRun, { stdout, stderr, displays }: Watcher): Promise<Cell> {
+async function watch(run: CellRun, { stdout, stderr, displays }: Screen): Promise<Cell> {
   for await (const event of run.events) {
     switch (event.type) {
       case "stdout":
@@ -170,29 +164,21 @@ function resultOf({ outputs }: Cell): string {
   return results.map((output) => ("text" in output ? `${output.text}\n` : "")).join("");
 }
 
-function showEnd({ state, outputs }: Cell, stderr: GuestText): void {
+const STATUSES = Object.entries(STATE_OF) as [Ending["status"], Cell["state"]][];
+
+function endingOf({ state, exitCode: code, outputs }: Cell): Ending {
+  const exitCode = code ?? null;
+  const [status] = STATUSES.find(([, one]) => one === state) ?? ["ok"];
   const error = outputs.findLast((output) => output.type === "ERROR");
-  switch (state) {
-    case "IDLE":
-    case "RUNNING":
-    case "COMPLETED":
-      return;
-    case "ERROR":
-      if (error !== undefined) stderr.write(`${error.traceback.trimEnd()}\n`);
-      break;
-    case "OOM":
-      complain("the memory limit was reached");
-      break;
-    case "TIMEOUT":
-    case "CANCELLED":
-    case "CRASHED":
-      complain(error?.message ?? `the cell ended as ${state}`);
-      break;
+  if (error === undefined) {
+    return { status, exitCode, error: { message: `the cell ended as ${state}`, traceback: "" } };
   }
-  if (error?.hint !== undefined) stderr.write(`hint: ${inOurWords(error.hint)}\n`);
+  const { message, traceback, hint } = error;
+  const told = hint === undefined ? {} : { hint: inOurWords(hint) };
+  return { status, exitCode, error: { message, traceback, ...told } };
 }
 
-/** What the library says of its calls, as it is done at the command line. */
+/** Replaces the library's calls by what to type at the command line. */
 function inOurWords(text: string): string {
   return text
     .replaceAll("replay()", "--replay")

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { parseCount, parseSeconds } from "./sandbox-options.js";
+import { collect, parseCount, parseSeconds } from "./sandbox-options.js";
 
 /** Which models answer, and where. */
 export interface ModelOptions {
@@ -37,7 +37,7 @@ export function contextOption(): Option {
   return new Option(
     "--context <source>",
     "what it is about: a FILE, DIR, URL or - (repeatable)",
-  ).argParser((source: string, before: readonly string[] = []) => [...before, source]);
+  ).argParser(collect);
 }
 
 /** The options that everything with a model shares; `--model` itself is said to be needed or not. */

@@ -118,6 +118,11 @@ export function parseCount(
   };
 }
 
+/** For an option that can be given several times. */
+export function collect(text: string, before: readonly string[] = []): string[] {
+  return [...before, text];
+}
+
 function collectMount(text: string, before: readonly Mount[] = []): Mount[] {
   const [host = "", guest = "", mode = "ro", ...rest] = text.split(":");
   const known = mode === "ro" || mode === "rw";

@@ -1,9 +1,8 @@
 import { errorLine } from "../../errors.js";
 import { type Cell, type CellOutput, cellName } from "../../notebook/cell.js";
-import { EXIT } from "../exit-codes.js";
 import { GuestText, painterFor } from "./terminal.js";
 
-/** Prints a cell as it is kept: what was run, and what came of it. */
+/** Prints a saved cell: its code and its outputs. */
 export function showCell(cell: Cell): void {
   const out = new GuestText(process.stdout);
   const paint = painterFor(process.stdout);
@@ -53,26 +52,5 @@ function wordsOf(output: CellOutput): string {
     case "SVG":
     case "DATAFRAME":
       return output.text || `[${output.type}]`;
-  }
-}
-
-/** What a command leaves with that ran a cell. */
-export function exitCodeOfCell({ state, exitCode }: Pick<Cell, "state" | "exitCode">): number {
-  if (exitCode !== undefined) return exitCode & 0xff;
-  switch (state) {
-    case "IDLE":
-    case "RUNNING":
-    case "COMPLETED":
-      return EXIT.ok;
-    case "ERROR":
-      return EXIT.failed;
-    case "TIMEOUT":
-      return EXIT.timeout;
-    case "CANCELLED":
-      return EXIT.cancelled;
-    case "OOM":
-      return EXIT.oom;
-    case "CRASHED":
-      return EXIT.crashed;
   }
 }

@@ -1,4 +1,4 @@
-import type { CodeExecution, Output } from "../../backends/backend.js";
+import type { CodeExecution, ExecutionError, Output } from "../../backends/backend.js";
 import { complain } from "./report-error.js";
 import type { GuestText } from "./terminal.js";
 
@@ -16,31 +16,28 @@ function outputJson(output: Output): object {
   return { ...output, binary: Object.fromEntries(encoded) };
 }
 
-/** Tells on stderr how a cell failed, as Python would, or in Cellar's own words where it ended it. */
-export function showError(execution: CodeExecution, stderr: GuestText): void {
-  const { error, status } = execution;
-  if (error === null) return;
-  switch (status) {
-    case "ok":
-      return;
-    case "error":
-      stderr.write(pythonWords(execution));
-      break;
-    case "oom":
-      if (error.traceback.includes("\n")) stderr.write(`${error.traceback.trimEnd()}\n`);
-      complain("the memory limit was reached");
-      break;
-    case "timeout":
-    case "cancelled":
-    case "crashed":
-      complain(error.message);
-      break;
+/** How a cell ended, in a sandbox or a notebook. */
+export type Ending = Pick<CodeExecution, "status" | "exitCode"> & {
+  readonly error: Pick<ExecutionError, "message" | "traceback" | "hint"> | null;
+};
+
+/** Prints a failure to stderr: as Python would, or in Cellar's words where Cellar ended the cell. */
+export function showError(ending: Ending, stderr: GuestText): void {
+  const { error, status } = ending;
+  if (error === null || status === "ok") return;
+  if (status === "error") {
+    stderr.write(pythonWords(ending));
+  } else if (status === "oom") {
+    if (error.traceback.includes("\n")) stderr.write(`${error.traceback.trimEnd()}\n`);
+    complain("the memory limit was reached");
+  } else {
+    complain(error.message);
   }
   if (error.hint !== undefined) stderr.write(`hint: ${error.hint}\n`);
 }
 
 /** `sys.exit("text")` prints its text and `sys.exit(3)` nothing. */
-function pythonWords({ error, exitCode }: CodeExecution): string {
+function pythonWords({ error, exitCode }: Ending): string {
   if (error === null) return "";
   if (exitCode === null) return `${error.traceback.trimEnd()}\n`;
   return error.message === String(exitCode) || error.message === "" ? "" : `${error.message}\n`;
