@@ -30,7 +30,7 @@ import {
 import { flagPrivate, PrivacyGuard } from "./privacy.js";
 import { type CellRun, type CellRunOptions, checkRun } from "./run/cell-result.js";
 import { CellRunner } from "./run/cell-runner.js";
-import { clearLeftDirs, leave, settleIn, vacate } from "./run/moving.js";
+import { clearLeftDirs, leave, settleIn, vacate } from "./run/session-dir-claim.js";
 import { CellNotes } from "./run/notes.js";
 import { SessionFiles } from "./run/session-files.js";
 import { SessionKeeper } from "./run/session-keeper.js";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Notebook } from "../../src/index.js";
 import { parseHead } from "../../src/notebook/document/head.js";
-import { usersOf } from "../../src/notebook/run/room-users.js";
+import { usersOf } from "../../src/notebook/run/session-dir-users.js";
 import { DiskStore } from "../../src/notebook/store/disk-store.js";
 import type { NotebookId } from "../../src/notebook/store/store.js";
 import { NotebookFixture, shown, until } from "../support/notebook/notebook-fixture.js";

@@ -5,7 +5,7 @@ import { parseHead } from "../document/head.js";
 import { Notebook } from "../notebook.js";
 import { DiskStore } from "../store/disk-store.js";
 import type { NotebookId } from "../store/store.js";
-import { usersOf } from "./room-users.js";
+import { usersOf } from "./session-dir-users.js";
 
 describe("the room of a notebook", () => {
   const fixture = new NotebookFixture();

@@ -6,7 +6,7 @@ import { type Journal, nameOf } from "../document/journal.js";
 import type { NotebookWishes } from "../options.js";
 import { describeOwner, type Owner } from "../store/owner.js";
 import { Workspace } from "../workspace/workspace.js";
-import { isDeserted } from "./room-users.js";
+import { isDeserted } from "./session-dir-users.js";
 import { razeRoom, roomsIn, SessionFiles, type SessionFilesOptions } from "./session-files.js";
 
 /** A workspace may hold more than it should; what no code may add to is copied all the same. */
