@@ -33,10 +33,10 @@ export class AgentSession implements AsyncDisposable {
 
   static async open(config: REPLConfig, context: unknown): Promise<AgentSession> {
     const dir = new TemporarySessionDir(undefined);
-    dir.furnish([SPILL_FOLDER]);
+    dir.make([SPILL_FOLDER]);
     let sandbox: AgentSandbox | undefined;
     try {
-      sandbox = await openSandbox(config, {}, { ...dir.room, isReplaceable: true });
+      sandbox = await openSandbox(config, {}, { ...dir.sessionDir, isReplaceable: true });
       if (context !== undefined) await sandbox.initialize(context);
       if (isMounted(sandbox)) return new AgentSession(sandbox, dir, SPILL_MOUNT);
       await dir[Symbol.asyncDispose]();
@@ -75,8 +75,8 @@ export class AgentSession implements AsyncDisposable {
     if (this.#dir !== undefined) await rm(this.#pathOf(this.#dir, name), { force: true });
   }
 
-  #pathOf({ room }: TemporarySessionDir, name: string): string {
-    return join(sessionDirPath(room), SPILL_FOLDER, name);
+  #pathOf({ sessionDir }: TemporarySessionDir, name: string): string {
+    return join(sessionDirPath(sessionDir), SPILL_FOLDER, name);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -157,7 +157,7 @@ export const cellSchema = z.strictObject({
   createdAt: text,
   executedAt: text.nullable(),
   /** Milliseconds. */
-  executionTime: z.number().nonnegative().nullable(),
+  duration: z.number().nonnegative().nullable(),
   /** Set where the code called `sys.exit`: what a process would have ended with. */
   exitCode: z.int().optional(),
   files: fileChangesSchema.optional(),

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { FaultyStore } from "../../test/support/notebook/faulty-store.js";
 import { NotebookFixture, shown, until } from "../../test/support/notebook/notebook-fixture.js";
 import { isCellarError } from "../errors.js";
-import { parseHead } from "./document/head.js";
+import { parseHead, savedHead } from "./document/head.js";
 import { Notebook } from "./notebook.js";
 import { DiskStore } from "./store/disk-store.js";
 
@@ -157,8 +157,8 @@ describe("a notebook whose disk fails", () => {
     await nb.run("x = 1");
     await nb.close();
     const store = new DiskStore(fixture.dir);
-    const { room } = parseHead((await store.heads.get(options))?.head, "it");
-    mkdirSync(join(fixture.dir, "rooms", room, "state"));
+    const { sessionDir } = parseHead((await store.heads.get(options))?.head, "it");
+    mkdirSync(join(fixture.dir, "rooms", sessionDir, "state"));
     await expect(Notebook.open(options)).rejects.toSatisfy((error) =>
       isCellarError(error, "IO_ERROR"),
     );
@@ -177,7 +177,7 @@ describe("a notebook whose disk fails", () => {
     const executions = head.executions.map((run) =>
       run.sequence === 2 ? { ...run, isLost: true } : run,
     );
-    await heads.cas(options, { ...head, executions }, stored?.rev ?? 0);
+    await heads.cas(options, savedHead({ ...head, executions }), stored?.rev ?? 0);
     const again = fixture.keep(await Notebook.open(options));
     expect(again.state).toMatchObject({ restored: 1, snapshot: { sequence: 1 } });
     // What is never restored again takes no place.

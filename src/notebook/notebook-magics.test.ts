@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { NotebookFixture, shown } from "../../test/support/notebook/notebook-fixture.js";
 
 const code = (source: string) => ({ cell_type: "code", metadata: {}, outputs: [], source });
-const book = (...sources: string[]) =>
+const document = (...sources: string[]) =>
   JSON.stringify({ cells: sources.map(code), metadata: {}, nbformat: 4, nbformat_minor: 2 });
 
 describe("magics in the cells of a notebook", () => {
@@ -12,7 +12,7 @@ describe("magics in the cells of a notebook", () => {
     const nb = await fixture.open();
     await nb.putFile(
       "Utils.ipynb",
-      book("%time total = sum(range(3)) # three", "!echo ran\ntotal"),
+      document("%time total = sum(range(3)) # three", "!echo ran\ntotal"),
     );
     await nb.putFile("moving.py", "def answer(): return 1\n");
     await nb.putFile("script.py", "import sys\nargs = sys.argv[1:]\nprint('ran', __name__)\n");

@@ -19,7 +19,7 @@ describe("cells of a notebook", () => {
       executionCount: 1,
     });
     expect(ran.executedAt).not.toBeNull();
-    expect(ran.executionTime).toBeGreaterThan(0);
+    expect(ran.duration).toBeGreaterThan(0);
     const second = await nb.run("x += 1\nprint('now')\nx");
     expect(second).toMatchObject({ index: 1, number: 2, state: "COMPLETED", executionCount: 2 });
     expect(second.outputs).toEqual([

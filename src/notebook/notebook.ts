@@ -23,15 +23,20 @@ import { importNotebook } from "./interchange/notebook-import.js";
 import {
   forkId,
   type NotebookOptions,
-  type NotebookWishes,
   type PlaceOptions,
+  type ResolvedNotebookOptions,
   readOptions,
 } from "./options.js";
 import { flagPrivate, PrivacyGuard } from "./privacy.js";
 import { type CellRun, type CellRunOptions, checkRun } from "./run/cell-result.js";
 import { CellRunner } from "./run/cell-runner.js";
-import { clearLeftDirs, leave, settleIn, vacate } from "./run/session-dir-claim.js";
 import { CellNotes } from "./run/notes.js";
+import {
+  claimSessionDir,
+  discardSessionDir,
+  leave,
+  removeFormerDirs,
+} from "./run/session-dir-claim.js";
 import { SessionFiles } from "./run/session-files.js";
 import { SessionKeeper } from "./run/session-keeper.js";
 import { Snapshots } from "./run/snapshots.js";
@@ -43,12 +48,10 @@ import { currentOwner } from "./store/owner.js";
 import { Seal } from "./store/seal.js";
 import type { Workspace } from "./workspace/workspace.js";
 
-/** How long closing waits for the last snapshot. */
-const CLOSING_MS = 30_000;
+const LAST_SNAPSHOT_MS = 30_000;
 
-/** What an open notebook is made from. */
 interface Foundation {
-  readonly wishes: NotebookWishes;
+  readonly resolved: ResolvedNotebookOptions;
   readonly runtime: StatefulRuntime;
   readonly seal: Seal;
   readonly journal: Journal;
@@ -74,44 +77,42 @@ export class Notebook implements AsyncDisposable {
   #closing: Promise<void> | undefined;
 
   private constructor(foundation: Foundation) {
-    const { wishes, seal, journal, sessionFiles } = foundation;
-    const { id, settings } = wishes;
+    const { resolved, seal, journal, sessionFiles } = foundation;
+    const { id, settings } = resolved;
     const session = () => this.#keeper.session;
-    const cellList = new CellList(() => journal.document.pages);
+    const cellList = new CellList(() => journal.document.records);
     const notes = new CellNotes(journal, session, () => this.#snapshots.failure);
-    const keeper = new SessionKeeper({ id, journal, seal, sessionFiles, cellList, notes });
-    const snapshots = new Snapshots({ id, journal, seal, settings, session });
-    const privacy = new PrivacyGuard(journal, sessionFiles.proxy, settings.privateFiles);
-    const inTurn = (work: () => Promise<void>) => this.#task(work);
-    const guard = new WorkspaceGuard({ keeper, privacy, sessionFiles, inTurn });
-    const parts = { id, journal, cellList, keeper, sessionFiles, privacy, notes, snapshots };
+    const saved = { id, journal, seal, settings, sessionFiles, cellList, notes, session };
     this.#foundation = foundation;
     this.#journal = journal;
     this.#sessionFiles = sessionFiles;
     this.#cells = cellList;
-    this.#keeper = keeper;
-    this.#snapshots = snapshots;
-    this.#privacy = privacy;
-    this.#guard = guard;
-    this.#runner = new CellRunner({ ...parts, guard, settings });
-    this.#status = new NotebookStatus(parts);
+    this.#keeper = new SessionKeeper(saved);
+    this.#snapshots = new Snapshots(saved);
+    this.#privacy = new PrivacyGuard(journal, sessionFiles.proxy, settings.privateFiles);
+    const inTurn = (work: () => Promise<void>) => this.#task(work);
+    const [keeper, snapshots, privacy] = [this.#keeper, this.#snapshots, this.#privacy];
+    const live = { ...saved, keeper, snapshots, privacy, inTurn };
+    this.#guard = new WorkspaceGuard(live);
+    this.#runner = new CellRunner({ ...live, guard: this.#guard });
+    this.#status = new NotebookStatus(live);
     this.#lease = journal.watchLease(() => void this.close().catch(() => {}));
   }
 
   /** Opens a notebook for this process alone, and makes it where it is not there yet. */
   static async open(options: NotebookOptions): Promise<Notebook> {
-    const wishes = readOptions(options);
-    const { id, dir, store, takeover, create } = wishes;
-    const runtime = wishes.runtime ?? (await sharedRuntime());
+    const resolved = readOptions(options);
+    const { id, dir, store, takeover, create } = resolved;
+    const runtime = resolved.runtime ?? (await sharedRuntime());
     const seal = await Seal.open(dir);
     const owner = currentOwner();
     const making = create ? () => newDocument(owner) : undefined;
     const journal = await Journal.open({ store, id, owner, takeover, create: making });
-    const order = { wishes, runtime, cutReason: journal.document.private?.reason };
+    const plan = { resolved, runtime, cutReason: journal.document.private?.reason };
     let sessionFiles: SessionFiles | undefined;
     try {
-      sessionFiles = await settleIn(order, journal);
-      return await Notebook.#begin({ wishes, runtime, seal, journal, sessionFiles });
+      sessionFiles = await claimSessionDir(plan, journal);
+      return await Notebook.#begin({ resolved, runtime, seal, journal, sessionFiles });
     } catch (error) {
       await sessionFiles?.[Symbol.asyncDispose]();
       throw await leave(dir, journal, error);
@@ -133,9 +134,7 @@ export class Notebook implements AsyncDisposable {
     }
   }
 
-  static list(
-    place: PlaceOptions & { readonly user?: string },
-  ): Promise<readonly NotebookSummary[]> {
+  static list(place: PlaceOptions & { user?: string }): Promise<readonly NotebookSummary[]> {
     return listNotebooks(place);
   }
 
@@ -184,7 +183,7 @@ export class Notebook implements AsyncDisposable {
     return await this.start(source, options).done;
   }
 
-  /** As `run`, for those who want to watch. */
+  /** As `run`, with events to watch it by. */
   start(source: string | Pick<Cell, "id">, options: CellRunOptions = {}): CellRun {
     this.#check();
     checkRun(options);
@@ -260,30 +259,30 @@ export class Notebook implements AsyncDisposable {
   /** A notebook of its own that goes on from here: cells, variables and files are copied. */
   async fork(session: string, options: { user?: string } = {}): Promise<Notebook> {
     const { runtime, seal } = this.#foundation;
-    const { id: from, store, config, ...rest } = this.#foundation.wishes;
+    const { id: from, store, config, ...rest } = this.#foundation.resolved;
     const to = forkId(session, options, from);
-    const wishes = { ...rest, id: to, store, config: { ...config, signal: undefined } };
+    const resolved = { ...rest, id: to, store, config: { ...config, signal: undefined } };
     return await this.#task(async () => {
       const { present } = await this.#keeper.ready();
-      const room = newSessionDirName();
+      const sessionDir = newSessionDirName();
       const cutReason = this.#journal.document.private?.reason;
-      const order = { wishes, runtime, name: room, cutReason };
-      const sessionFiles = await SessionFiles.openNew(order);
+      const plan = { resolved, runtime, name: sessionDir, cutReason };
+      const sessionFiles = await SessionFiles.openNew(plan);
       let journal: Journal | undefined;
       try {
         sessionFiles.prepare();
         const copying = this.#sessionFiles.workspace.copyTo(sessionFiles.workspace);
         copying.catch(() => {});
         await this.#snapshots.settle();
-        const { document: book } = this.#journal;
-        if (present > 0 && !book.snapshots.some(({ sequence }) => sequence === present))
+        const { document } = this.#journal;
+        if (present > 0 && !document.snapshots.some(({ sequence }) => sequence === present))
           throw this.#status.unkept();
         await copying;
-        journal = await makeFork({ store, seal, from, to, book, present, room });
-        return await Notebook.#begin({ wishes, runtime, seal, journal, sessionFiles });
+        journal = await makeFork({ store, seal, from, to, document, present, sessionDir });
+        return await Notebook.#begin({ resolved, runtime, seal, journal, sessionFiles });
       } catch (error) {
         await journal?.remove().catch(() => {});
-        await vacate(wishes, sessionFiles);
+        await discardSessionDir(resolved, sessionFiles);
         throw error;
       }
     });
@@ -361,12 +360,12 @@ export class Notebook implements AsyncDisposable {
     if (this.#journal.isFenced) await Promise.all([this.#snapshots.stop(), this.#keeper.close()]);
     await this.#queue.run(async () => {});
     try {
-      if (!this.#journal.isFenced) await this.#snapshots.settle(CLOSING_MS);
+      if (!this.#journal.isFenced) await this.#snapshots.settle(LAST_SNAPSHOT_MS);
     } finally {
       await this.#snapshots.stop();
       await this.#keeper.close().finally(() => this.#sessionFiles[Symbol.asyncDispose]());
     }
-    await clearLeftDirs(this.#foundation.wishes.dir, this.#journal).catch(() => {});
+    await removeFormerDirs(this.#foundation.resolved.dir, this.#journal).catch(() => {});
   }
 
   #rest(): void {
@@ -377,7 +376,7 @@ export class Notebook implements AsyncDisposable {
   async #changeFiles(change: (workspace: Workspace) => Promise<void>): Promise<void> {
     this.#guard.forgetFiles();
     await change(this.#sessionFiles.workspace);
-    // Confirms that no other process copied the workspace away before the change.
+    // Fails where another process copied the workspace before the change.
     await this.#journal.confirm();
   }
 

@@ -32,7 +32,7 @@ export interface NotebookOptions extends PlaceOptions, Omit<REPLConfig, "backend
 }
 
 /** Checked options, taken apart. */
-export interface NotebookWishes {
+export interface ResolvedNotebookOptions {
   readonly id: NotebookId;
   readonly dir: string;
   readonly store: NotebookStore;
@@ -53,7 +53,7 @@ const ownSchema = z.object({
 
 const OWN_NAMES = ["user", "session", "dir", "store", "takeover", "create", "runtime"];
 
-export function readOptions(options: NotebookOptions): NotebookWishes {
+export function readOptions(options: NotebookOptions): ResolvedNotebookOptions {
   const {
     user,
     session,

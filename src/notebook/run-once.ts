@@ -61,17 +61,17 @@ export async function runOnce(options: RunOnceOptions): Promise<RunOnceResult> {
   const settings = resolveSettings(splitConfig(config).options, undefined, undefined, OWN_NAMES);
   const given = decodeState(state, settings);
   if (typeof given === "string") return refused(given);
-  await using room = new TemporarySessionDir(given);
-  const workspace = new Workspace(room.workspace, settings.limits);
+  await using temporary = new TemporarySessionDir(given);
+  const workspace = new Workspace(temporary.workspace, settings.limits);
   for (const [path, content] of Object.entries(files ?? {})) await workspace.put(path, content);
   const before = await workspace.scan();
   // One cell needs no way back, and its state is written from a copy made for that.
   const env = { CELLAR_NAMES: "preloaded", ...config.env };
-  const wishes = { ...config, env, checkpoints: "off" } as const;
+  const sandboxConfig = { ...config, env, checkpoints: "off" } as const;
   const source = checkRuntime(runtime) ?? (await sharedRuntime());
-  const started = source.createSandbox(wishes, undefined, room.room);
+  const started = source.createSandbox(sandboxConfig, undefined, temporary.sessionDir);
   await using sandbox = await needingPython("runOnce() needs", started);
-  const restored = given && (await restore(sandbox, room.stateFile));
+  const restored = given && (await restore(sandbox, temporary.stateFile));
   if (typeof restored === "string") return refused(restored);
   const execution = await runWithin(workspace, sandbox, code, config.signal);
   const captured =

@@ -142,7 +142,7 @@ export class NotebookStatus {
   }
 
   #unreadable(): string[] {
-    const damaged = this.#parts.journal.document.pages.filter(
+    const damaged = this.#parts.journal.document.records.filter(
       ({ isDamaged }) => isDamaged === true,
     );
     const numbers = this.#parts.cellList.numbersOf(damaged.map(({ cell }) => cell.id));

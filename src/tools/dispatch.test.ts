@@ -32,7 +32,7 @@ type Shared = Pick<Cell, "id" | "number" | "state" | "executionCount">;
 const isOfTheLibrary = (view: CellView): Shared => view;
 const typeOf = (view: OutputView): Cell["outputs"][number]["type"] => view.type;
 
-describe("the catalogue", () => {
+describe("the list of tools", () => {
   it("has every tool once", () => {
     expect(TOOLS.map(({ name }) => name)).toEqual(NAMES);
   });

@@ -4,7 +4,7 @@ import type { FileListing, WorkspaceFile } from "../backends/files/workspace-fil
 import { CellarError } from "../errors.js";
 import { uriOf } from "./addresses.js";
 import { anySession, filePath, textLimit, textOffset } from "./arguments.js";
-import type { FileLook } from "./service/notebook-service.js";
+import type { OpenedFile } from "./service/notebook-service.js";
 import type { Tool, ToolAnswer, ToolPart } from "./tool.js";
 import { linkTo } from "./view/cell-answer.js";
 import { figure, pageOf } from "./view/excerpt.js";
@@ -130,7 +130,7 @@ export const readFile: Tool<typeof readInput, typeof readSchema> = {
 };
 
 function readAnswer(
-  { bytes, isolation }: FileLook,
+  { bytes, isolation }: OpenedFile,
   {
     session,
     path,

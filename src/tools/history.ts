@@ -101,8 +101,8 @@ export const forkNotebook: Tool<typeof forkInput, typeof forkedSchema> = {
   run: async (service, { session: named, to: session = service.newName() }) => {
     const from = service.sessionToFind(named);
     const copy = async (notebook: Notebook) => {
-      await using twin = await notebook.fork(session);
-      return { cells: twin.cells.length, notes: stateNotes(twin.state), info: twin.info };
+      await using fork = await notebook.fork(session);
+      return { cells: fork.cells.length, notes: stateNotes(fork.state), info: fork.info };
     };
     const { cells, notes, info } = await service.use(from, copy, { create: false });
     service.tell({ session, kind: "list" });

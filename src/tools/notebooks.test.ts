@@ -40,12 +40,14 @@ describe("list_notebooks and show_notebook", () => {
   it("list a hundred at a time, and tell how many more there are", async () => {
     const service = await fixture.open({ user: "collector" });
     const { DiskStore } = await import("../notebook/store/disk-store.js");
-    const { newDocument: newBook } = await import("../notebook/document/fork.js");
+    const { newDocument } = await import("../notebook/document/fork.js");
+    const { savedHead } = await import("../notebook/document/head.js");
     const { currentOwner } = await import("../notebook/store/owner.js");
-    const { pages: _, ...head } = { ...newBook(currentOwner()), owner: null };
+    const { records: _, ...document } = newDocument(currentOwner());
+    const head = savedHead({ ...document, owner: null, cells: [] });
     const { heads } = new DiskStore(fixture.dir);
     for (let at = 0; at < 103; at++) {
-      await heads.cas({ user: "collector", session: `s${at}` }, { ...head, cells: [] }, 0);
+      await heads.cas({ user: "collector", session: `s${at}` }, head, 0);
     }
     const first = await call(service, "list_notebooks");
     expect(first.structured).toMatchObject({ more: 3 });
@@ -108,7 +110,7 @@ describe("clear_notebook", () => {
 });
 
 describe("export_ipynb", () => {
-  it("links a file for Jupyter that the desk serves", async () => {
+  it("links a file for Jupyter that the service serves", async () => {
     const service = await fixture.open();
     await execute(service, "exported", "print('one')\n2");
     const answer = await call(service, "export_ipynb", { session: "exported" });

@@ -8,7 +8,7 @@ export type ToolPart =
   | { readonly type: "image"; readonly mime: string; readonly data: string }
   | {
       readonly type: "resource";
-      /** `notebook://…`, to be read from the desk. */
+      /** `notebook://…`, read with `readResource`. */
       readonly uri: string;
       readonly name: string;
       readonly mime: string;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Notebook } from "../../src/index.js";
-import { type NotebookDocument, readBook } from "../../src/notebook/document/journal.js";
+import { type NotebookDocument, readDocument } from "../../src/notebook/document/journal.js";
 import type { Cell } from "../../src/notebook/index.js";
 import { DiskStore } from "../../src/notebook/store/disk-store.js";
 import { NotebookFixture, shown, until } from "../support/notebook/notebook-fixture.js";
@@ -52,10 +52,10 @@ describe("a full disk", () => {
     const [store, id] = [new DiskStore(dir), { user, session }];
     const stored = await store.heads.get(id);
     if (stored === undefined) throw new Error("nothing is saved");
-    return readBook(stored, { store, id });
+    return readDocument(stored, { store, id });
   };
   const savedCells = async (nb: Notebook): Promise<Cell[]> =>
-    (await saved(nb)).pages.map(({ cell }) => cell);
+    (await saved(nb)).records.map(({ cell }) => cell);
 
   const refused = { code: "IO_ERROR", details: { errno: "ENOSPC" } };
 

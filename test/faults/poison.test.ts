@@ -13,6 +13,7 @@ import {
   type NotebookHead,
   parseHead,
   type SnapshotRecord,
+  savedHead,
 } from "../../src/notebook/document/head.js";
 import { DiskStore } from "../../src/notebook/store/disk-store.js";
 import type { NotebookId } from "../../src/notebook/store/store.js";
@@ -175,5 +176,9 @@ async function rewrite(
   change: (head: NotebookHead) => NotebookHead,
 ): Promise<void> {
   const stored = await store.heads.get(id);
-  await store.heads.cas(id, change(parseHead(stored?.head, id.session)), stored?.rev ?? 0);
+  await store.heads.cas(
+    id,
+    savedHead(change(parseHead(stored?.head, id.session))),
+    stored?.rev ?? 0,
+  );
 }

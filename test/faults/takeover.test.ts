@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Notebook } from "../../src/index.js";
-import { parseHead } from "../../src/notebook/document/head.js";
+import { parseHead, savedHead } from "../../src/notebook/document/head.js";
 import { usersOf } from "../../src/notebook/run/session-dir-users.js";
 import { DiskStore } from "../../src/notebook/store/disk-store.js";
 import type { NotebookId } from "../../src/notebook/store/store.js";
@@ -35,7 +35,7 @@ describe("a notebook that is taken over", () => {
     const host = hosts.start(order);
     await host.opened();
     await host.ask("run", "with open('before', 'w') as file: file.write('kept')");
-    const { room } = await headOf({ user, session });
+    const { sessionDir: room } = await headOf({ user, session });
     const answer = host.ask("run", SCRIBBLE);
     answer.catch(() => {});
     const theirs = join(folderOf(room), "workspace", "shared");
@@ -70,21 +70,21 @@ describe("a notebook that is taken over", () => {
     await nb.close();
     expect(existsSync(folderOf(room))).toBe(false);
     const head = await headOf(id);
-    expect([head.room === room, head.leftRooms, head.roomSharedWith]).toEqual([
+    expect([head.sessionDir === room, head.formerDirs, head.sessionDirSharedWith]).toEqual([
       false,
       undefined,
       undefined,
     ]);
     const again = await fixture.open(id);
     expect((await again.getFile("shared")).toString()).toBe("mine");
-    expect((await headOf(id)).room).toBe(head.room);
+    expect((await headOf(id)).sessionDir).toBe(head.sessionDir);
   });
 
   it("keeps its folder where the former owner is dead", async () => {
     const { host, id, room } = await scribbling();
     await host.kill();
     const nb = await fixture.open({ ...id, takeover: true });
-    expect((await headOf(id)).room).toBe(room);
+    expect((await headOf(id)).sessionDir).toBe(room);
     expect((await nb.getFile("before")).toString()).toBe("kept");
   });
 
@@ -95,14 +95,14 @@ describe("a notebook that is taken over", () => {
     const stored = await heads.get(id);
     const head = parseHead(stored?.head, id.session);
     const owner = head.owner && { ...head.owner, pid: NO_PID };
-    await heads.cas(id, { ...head, owner }, stored?.rev ?? 0);
+    await heads.cas(id, savedHead({ ...head, owner }), stored?.rev ?? 0);
     const nb = await fixture.open(id);
     await nb.putFile("shared", "mine");
     await written();
     await written();
     expect((await nb.getFile("shared")).toString()).toBe("mine");
     expect((await nb.getFile("before")).toString()).toBe("kept");
-    expect((await headOf(id)).leftRooms).toEqual([room]);
+    expect((await headOf(id)).formerDirs).toEqual([room]);
   });
 
   it("is copied by a later one where the one who took it over died before it could", async () => {
@@ -111,11 +111,13 @@ describe("a notebook that is taken over", () => {
     const { heads } = new DiskStore(fixture.dir);
     const stored = await heads.get(id);
     const head = parseHead(stored?.head, id.session);
-    await heads.cas(id, { ...head, owner: null, roomSharedWith: head.owner }, stored?.rev ?? 0);
+    const sessionDirSharedWith = head.owner ?? undefined;
+    const saved = savedHead({ ...head, owner: null, sessionDirSharedWith });
+    await heads.cas(id, saved, stored?.rev ?? 0);
     const nb = await fixture.open(id);
     expect((await nb.getFile("before")).toString()).toBe("kept");
     const now = await headOf(id);
-    expect([now.room === room, now.leftRooms]).toEqual([false, [room]]);
+    expect([now.sessionDir === room, now.formerDirs]).toEqual([false, [room]]);
   });
 
   it("refuses files that the former owner would put there, and removes its folders", async () => {

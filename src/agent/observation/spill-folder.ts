@@ -4,7 +4,7 @@ import { sessionDirOwner } from "../../backends/host/session-dir.js";
 import { userFolders } from "../../config/environment.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import { explained, writeFault } from "../../isolation/temporary-trouble.js";
-import { rootOfRooms } from "../../notebook/run/temporary-dir.js";
+import { temporaryRoot } from "../../notebook/run/temporary-dir.js";
 import { hasCode } from "../../notebook/store/disk-faults.js";
 import {
   FOLDER_MODE,
@@ -129,7 +129,7 @@ export class SpillFolder {
 /** In the user's folder; where that is not writable, in a folder that ends with the process. */
 export function defaultSpillDir(): string {
   const usual = join(userFolders().runtime, "spill");
-  return writeFault(usual) === undefined ? usual : join(rootOfRooms(), "spill");
+  return writeFault(usual) === undefined ? usual : join(temporaryRoot(), "spill");
 }
 
 function unwritten(path: string, error: unknown): CellarError {

@@ -7,7 +7,7 @@ import { resolveSettings } from "../../config.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import { removeNotebook } from "../../notebook/document/list.js";
 import { NotebookView } from "../../notebook/document/view.js";
-import { roomsIn } from "../../notebook/run/session-files.js";
+import { sessionDirsIn } from "../../notebook/run/session-files.js";
 import { DiskStore } from "../../notebook/store/disk-store.js";
 import { Workspace } from "../../notebook/workspace/workspace.js";
 import { sizeText, tellWritten, type Written, writeHostFile } from "../exec/host-files.js";
@@ -100,8 +100,8 @@ function noFile(session: string, path: string): CellarError {
 /** Undefined where no session has run in it yet. */
 async function workspaceOf(session: string, options: PlaceOptions): Promise<Workspace | undefined> {
   const { user, dir } = placeOf(options);
-  const { room } = await NotebookView.read(new DiskStore(dir), { user, session });
-  const path = join(roomsIn(dir), room, WORKSPACE_FOLDER);
+  const { sessionDir } = await NotebookView.read(new DiskStore(dir), { user, session });
+  const path = join(sessionDirsIn(dir), sessionDir, WORKSPACE_FOLDER);
   return existsSync(path) ? new Workspace(path, resolveSettings().limits) : undefined;
 }
 

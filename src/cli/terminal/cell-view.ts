@@ -17,13 +17,13 @@ export function showCell(cell: Cell): void {
   out.finish();
 }
 
-function headingOf({ id, number, state, isUndone, executionTime }: Cell): string {
+function headingOf({ id, number, state, isUndone, duration }: Cell): string {
   const parts = [
     cellName({ number }),
     state,
     ...(number === null ? [`id ${id}`] : []),
     ...(isUndone === true ? ["undone"] : []),
-    ...(executionTime === null ? [] : [`${Math.round(executionTime)} ms`]),
+    ...(duration === null ? [] : [`${Math.round(duration)} ms`]),
   ];
   return parts.join(" · ");
 }

@@ -6,14 +6,14 @@ import { DiskBlobs } from "../store/disk-blobs.js";
 import { type BlobRef, blobKey } from "../store/store.js";
 import { BlobCollector } from "./blob-collector.js";
 
-describe("a vault", () => {
+describe("a blob collector", () => {
   const folders: string[] = [];
   afterEach(() => {
     for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
   });
 
   function open() {
-    const folder = mkdtempSync(join(tmpdir(), "cellar-vault-"));
+    const folder = mkdtempSync(join(tmpdir(), "cellar-blobs-"));
     folders.push(folder);
     const referred = new Set<string>();
     const doubt = { is: false };

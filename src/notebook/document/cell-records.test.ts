@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Cell } from "../cell.js";
 import { DiskBlobs } from "../store/disk-blobs.js";
-import { balanced, blobsOf, markUndone, pageOf, placed, readPage } from "./cell-records.js";
+import { balanced, blobsOf, markUndone, placed, readRecord, recordOf } from "./cell-records.js";
 
 const FIRST = { index: 0, ran: null };
 const BLOB = { sha256: "a".repeat(64), bytes: 1 };
@@ -20,42 +20,42 @@ function cell(more: Partial<Cell> = {}): Cell {
     executionCount: 1,
     createdAt: new Date(0).toISOString(),
     executedAt: null,
-    executionTime: 1,
+    duration: 1,
     resources: [],
     ...more,
   };
 }
 
-describe("pages of a notebook", () => {
-  const folder = mkdtempSync(join(tmpdir(), "cellar-pages-"));
+describe("records of a notebook", () => {
+  const folder = mkdtempSync(join(tmpdir(), "cellar-records-"));
   const blobs = new DiskBlobs(folder);
   afterAll(() => rmSync(folder, { recursive: true }));
 
   it("keep short records in the head and long ones in blobs", async () => {
-    const short = await pageOf(cell(), blobs);
+    const short = await recordOf(cell(), blobs);
     expect(typeof short.entry.record).toBe("string");
-    const long = await pageOf(cell({ code: "x".repeat(5_000) }), blobs);
+    const long = await recordOf(cell({ code: "x".repeat(5_000) }), blobs);
     expect(long.entry.record).toMatchObject({ bytes: expect.any(Number) });
-    for (const page of [short, long]) {
-      expect(await readPage(page.entry, FIRST, blobs)).toEqual(page);
+    for (const record of [short, long]) {
+      expect(await readRecord(record.entry, FIRST, blobs)).toEqual(record);
     }
   });
 
   it("move the longest records out when they are many", async () => {
-    const pages = await Promise.all(
+    const records = await Promise.all(
       Array.from({ length: 60 }, (_, at) =>
-        pageOf(cell({ id: `c${at}`, code: "x".repeat(3_000) }), blobs),
+        recordOf(cell({ id: `c${at}`, code: "x".repeat(3_000) }), blobs),
       ),
     );
-    const inline = (list: typeof pages) =>
+    const inline = (list: typeof records) =>
       list.filter(({ entry }) => typeof entry.record === "string").length;
-    expect(await balanced(pages.slice(0, 30), blobs)).toEqual(pages.slice(0, 30));
-    const moved = [...(await balanced(pages, blobs))];
+    expect(await balanced(records.slice(0, 30), blobs)).toEqual(records.slice(0, 30));
+    const moved = [...(await balanced(records, blobs))];
     expect(inline(moved)).toBeLessThan(30);
     const read = await Promise.all(
-      moved.map(({ entry }, at) => readPage(entry, { index: at, ran: null }, blobs)),
+      moved.map(({ entry }, at) => readRecord(entry, { index: at, ran: null }, blobs)),
     );
-    expect(read.map((page) => page.cell.id)).toEqual(pages.map((page) => page.cell.id));
+    expect(read.map((record) => record.cell.id)).toEqual(records.map((record) => record.cell.id));
   });
 
   it("name what a cell refers to by its place", () => {
@@ -79,25 +79,25 @@ describe("pages of a notebook", () => {
   });
 
   it("carry the mark of undo without a new record", async () => {
-    const page = await pageOf(
+    const record = await recordOf(
       cell({ resources: [{ uri: "notebook://cell/0/image/0", mime: "a/b", blob: BLOB }] }),
       blobs,
     );
-    const undone = markUndone(page, true);
-    expect(undone.entry).toEqual({ ...page.entry, isUndone: true });
-    expect((await readPage(undone.entry, FIRST, blobs)).cell.isUndone).toBe(true);
-    expect(markUndone(undone, false)).toEqual(page);
+    const undone = markUndone(record, true);
+    expect(undone.entry).toEqual({ ...record.entry, isUndone: true });
+    expect((await readRecord(undone.entry, FIRST, blobs)).cell.isUndone).toBe(true);
+    expect(markUndone(undone, false)).toEqual(record);
     expect(blobsOf(undone)).toEqual([BLOB]);
   });
 
   it("that cannot be read say so", async () => {
-    for (const record of ["{", "{}", '{"id":"other"}', { sha256: "b".repeat(64), bytes: 3 }]) {
-      const page = await readPage({ id: "one", record }, { index: 2, ran: 7 }, blobs);
-      expect(page).toMatchObject({
+    for (const kept of ["{", "{}", '{"id":"other"}', { sha256: "b".repeat(64), bytes: 3 }]) {
+      const record = await readRecord({ id: "one", record: kept }, { index: 2, ran: 7 }, blobs);
+      expect(record).toMatchObject({
         isDamaged: true,
         cell: { index: 2, number: 7, state: "ERROR" },
       });
-      expect(page.entry.record).toEqual(record);
+      expect(record.entry.record).toEqual(kept);
     }
   });
 });

@@ -1,5 +1,5 @@
 import { buffer } from "node:stream/consumers";
-import type { z } from "zod";
+import { z } from "zod";
 import { CellarError, isCellarError } from "../../errors.js";
 import { type Cell, type CellOutput, cellSchema } from "../cell.js";
 import type { BlobRef, BlobStore } from "../store/store.js";
@@ -11,7 +11,14 @@ const MOST_INLINE = 128 * 1024;
 
 const URI_PLACE = /^notebook:\/\/cell\/\d+\//;
 
-const recordSchema = cellSchema.omit({ index: true, number: true, isUndone: true });
+/** Earlier versions saved the duration as `executionTime`. */
+const recordSchema = z.preprocess(
+  (value: unknown) => {
+    const { executionTime, ...record } = { ...(value as Record<string, unknown> | undefined) };
+    return executionTime === undefined ? record : { ...record, duration: executionTime };
+  },
+  cellSchema.omit({ index: true, number: true, isUndone: true }),
+);
 
 /** A cell together with what is kept of it; the record is written once and used in every head. */
 export interface CellRecord {
@@ -21,7 +28,7 @@ export interface CellRecord {
   readonly isDamaged?: boolean;
 }
 
-export async function pageOf(cell: Cell, blobs: Pick<BlobStore, "put">): Promise<CellRecord> {
+export async function recordOf(cell: Cell, blobs: Pick<BlobStore, "put">): Promise<CellRecord> {
   const { index: _, number: __, isUndone, ...record } = cell;
   const text = JSON.stringify(record);
   const isLong = text.length > LONGEST_INLINE;
@@ -36,7 +43,7 @@ export interface CellRecordPlace {
 }
 
 /** A record that cannot be read does not keep the others from being read. */
-export async function readPage(
+export async function readRecord(
   entry: CellEntry,
   { index, ran }: CellRecordPlace,
   blobs: BlobStore,
@@ -55,32 +62,32 @@ export async function readPage(
   }
 }
 
-export function markUndone(page: CellRecord, isUndone: boolean): CellRecord {
-  if ((page.cell.isUndone ?? false) === isUndone) return page;
-  const { isUndone: _, ...cell } = page.cell;
+export function markUndone(record: CellRecord, isUndone: boolean): CellRecord {
+  if ((record.cell.isUndone ?? false) === isUndone) return record;
+  const { isUndone: _, ...cell } = record.cell;
   const mark = isUndone ? (true as const) : undefined;
   return {
-    ...page,
+    ...record,
     cell: { ...cell, ...(mark && { isUndone: mark }) },
-    entry: entryOf(cell.id, mark, page.entry.record),
+    entry: entryOf(cell.id, mark, record.entry.record),
   };
 }
 
 /** Moves the longest records out when all together would make a large head. */
 export async function balanced(
-  pages: readonly CellRecord[],
+  records: readonly CellRecord[],
   blobs: BlobStore,
 ): Promise<readonly CellRecord[]> {
-  let inline = pages.reduce((sum, page) => sum + inlineLength(page), 0);
-  if (inline <= MOST_INLINE) return pages;
+  let inline = records.reduce((sum, record) => sum + inlineLength(record), 0);
+  if (inline <= MOST_INLINE) return records;
   const moved = new Map<CellRecord, CellRecord>();
-  for (const page of [...pages].sort((a, b) => inlineLength(b) - inlineLength(a))) {
-    if (inline <= MOST_INLINE / 2 || typeof page.entry.record !== "string") break;
-    inline -= inlineLength(page);
-    const blob = await blobs.put(Buffer.from(page.entry.record));
-    moved.set(page, { ...page, entry: { ...page.entry, record: blob } });
+  for (const record of [...records].sort((a, b) => inlineLength(b) - inlineLength(a))) {
+    if (inline <= MOST_INLINE / 2 || typeof record.entry.record !== "string") break;
+    inline -= inlineLength(record);
+    const blob = await blobs.put(Buffer.from(record.entry.record));
+    moved.set(record, { ...record, entry: { ...record.entry, record: blob } });
   }
-  return pages.map((page) => moved.get(page) ?? page);
+  return records.map((record) => moved.get(record) ?? record);
 }
 
 /** The cell at another place: what it refers to is named by the place. */
@@ -107,7 +114,7 @@ function moveOutput(output: CellOutput, moved: ReadonlyMap<string, string>): Cel
   return { ...output, text: output.text.replace(output.uri, () => uri), uri };
 }
 
-/** All content that a page stands on. */
+/** All content that a record stands on. */
 export function blobsOf({ cell, entry }: CellRecord): BlobRef[] {
   const resources = cell.resources.map(({ blob }) => blob);
   return typeof entry.record === "string" ? resources : [entry.record, ...resources];
@@ -120,7 +127,7 @@ async function readText(ref: BlobRef, blobs: BlobStore): Promise<string> {
 function parseRecord(text: string, id: string): z.infer<typeof recordSchema> {
   const record = recordSchema.safeParse(parseJson(text)).data;
   if (record?.id === id) return record;
-  throw new CellarError("DAMAGED", "its record is not one of a cell");
+  throw new CellarError("DAMAGED", "its record is not that of a cell");
 }
 
 function parseJson(text: string): unknown {
@@ -148,7 +155,7 @@ function unreadable(id: string, { index, ran }: CellRecordPlace, { message }: Ce
     executionCount: ran,
     createdAt: new Date(0).toISOString(),
     executedAt: null,
-    executionTime: null,
+    duration: null,
     resources: [],
     notes: ["what was kept of this cell cannot be read any more"],
   };

@@ -5,18 +5,18 @@ import { type CellRecord, placed } from "./cell-records.js";
 
 /** The cells of a notebook in their order: those that are saved, and those that are on their way. */
 export class CellList {
-  readonly #pages: () => readonly CellRecord[];
+  readonly #records: () => readonly CellRecord[];
   /** Cells that wait, run or are being saved, as they are now. */
   readonly #moving = new Map<string, Cell>();
   #order: string[];
 
-  constructor(pages: () => readonly CellRecord[]) {
-    this.#pages = pages;
-    this.#order = pages().map(({ cell }) => cell.id);
+  constructor(records: () => readonly CellRecord[]) {
+    this.#records = records;
+    this.#order = records().map(({ cell }) => cell.id);
   }
 
   get cells(): readonly Cell[] {
-    const saved = new Map(this.#pages().map(({ cell }) => [cell.id, cell]));
+    const saved = new Map(this.#records().map(({ cell }) => [cell.id, cell]));
     const cells = this.#ids.flatMap((id) => this.#moving.get(id) ?? saved.get(id) ?? []);
     return cells.map((cell, index) => placed(cell, index));
   }
@@ -33,7 +33,7 @@ export class CellList {
       executionCount: null,
       createdAt: new Date().toISOString(),
       executedAt: null,
-      executionTime: null,
+      duration: null,
       resources: [],
     };
     this.#order.push(cell.id);
@@ -48,20 +48,20 @@ export class CellList {
   /** From now on the cell is what is saved of it, if anything is. */
   settle(id: string): void {
     this.#moving.delete(id);
-    const saved = new Set(this.#pages().map(({ cell }) => cell.id));
+    const saved = new Set(this.#records().map(({ cell }) => cell.id));
     this.#order = this.#order.filter((one) => saved.has(one) || this.#moving.has(one));
   }
 
-  /** Saved pages with one more, or with another one in its place. */
-  withPage(pages: readonly CellRecord[], page: CellRecord): CellRecord[] {
-    const { id } = page.cell;
-    if (pages.some(({ cell }) => cell.id === id)) {
-      return pages.map((one) => (one.cell.id === id ? page : one));
+  /** Saved records with one more, or with another one in its place. */
+  withRecord(records: readonly CellRecord[], record: CellRecord): CellRecord[] {
+    const { id } = record.cell;
+    if (records.some(({ cell }) => cell.id === id)) {
+      return records.map((one) => (one.cell.id === id ? record : one));
     }
     const ids = this.#ids;
     const place = new Map(ids.map((each, at) => [each, at]));
     const placeOf = ({ cell }: CellRecord) => place.get(cell.id) ?? ids.length;
-    return [...pages, page].sort((one, other) => placeOf(one) - placeOf(other));
+    return [...records, record].sort((one, other) => placeOf(one) - placeOf(other));
   }
 
   find(key: CellKey): Cell {
@@ -81,9 +81,9 @@ export class CellList {
   /** With those that turned out to be saved after they had been given up. */
   get #ids(): readonly string[] {
     const known = new Set(this.#order);
-    for (const [at, { cell }] of this.#pages().entries()) {
+    for (const [at, { cell }] of this.#records().entries()) {
       if (known.has(cell.id)) continue;
-      const before = this.#pages()[at - 1]?.cell.id;
+      const before = this.#records()[at - 1]?.cell.id;
       const place = before === undefined ? 0 : this.#order.indexOf(before) + 1;
       this.#order.splice(place, 0, cell.id);
     }

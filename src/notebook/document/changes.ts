@@ -40,8 +40,8 @@ export function undone(
     ...now,
     executions: kept,
     snapshots: now.snapshots.filter(({ sequence }) => sequence <= target),
-    pages: now.pages.map((page) =>
-      sequences.has(page.cell.executionCount ?? 0) ? markUndone(page, true) : page,
+    records: now.records.map((record) =>
+      sequences.has(record.cell.executionCount ?? 0) ? markUndone(record, true) : record,
     ),
   };
 }
@@ -79,10 +79,10 @@ export function withoutCell(
   held: ReadonlySet<number>,
 ): NotebookDocument {
   const executions = withoutRunsOf(now.executions, id, held);
-  return { ...now, executions, pages: now.pages.filter(({ cell }) => cell.id !== id) };
+  return { ...now, executions, records: now.records.filter(({ cell }) => cell.id !== id) };
 }
 
 /** Without cells and variables. */
 export function cleared(now: NotebookDocument): NotebookDocument {
-  return { ...now, pages: [], executions: [], isShortened: false, snapshots: [] };
+  return { ...now, records: [], executions: [], isShortened: false, snapshots: [] };
 }

@@ -4,7 +4,7 @@ import type { Seal } from "../store/seal.js";
 import { type BlobStore, blobKey, type NotebookId, type NotebookStore } from "../store/store.js";
 import { alreadyThere, blobsIn, Journal, type NotebookDocument } from "./journal.js";
 
-/** Rooms are not named after notebooks: one that is made anew finds nothing of a former one. */
+/** Not named after the notebook, so that a new notebook finds nothing of a deleted one. */
 export function newSessionDirName(): string {
   return randomBytes(16).toString("hex");
 }
@@ -16,56 +16,59 @@ export function newDocument(owner: Owner): NotebookDocument {
     owner,
     epoch: 1,
     createdAt: new Date().toISOString(),
-    room: newSessionDirName(),
+    sessionDir: newSessionDirName(),
     executionCount: 0,
     executions: [],
     isShortened: false,
-    pages: [],
+    records: [],
     snapshots: [],
     aside: [],
     private: null,
   };
 }
 
-export interface ForkOrder {
+export interface ForkPlan {
   readonly store: NotebookStore;
   readonly seal: Seal;
   readonly from: NotebookId;
   readonly to: NotebookId;
-  readonly book: NotebookDocument;
+  readonly document: NotebookDocument;
   /** The point of the timeline that it goes on from; 0 for the beginning. */
   readonly present: number;
-  /** The name of its room. */
-  readonly room: string;
+  /** The name of its sessionDir. */
+  readonly sessionDir: string;
 }
 
 /** Makes a notebook that has the cells and the present state of another one. */
-export async function makeFork(order: ForkOrder): Promise<Journal> {
-  const { store, to, from } = order;
+export async function makeFork(plan: ForkPlan): Promise<Journal> {
+  const { store, to, from } = plan;
   if ((await store.heads.get(to)) !== undefined) throw alreadyThere(to);
   const owner = currentOwner();
-  const book = twinBook(order, owner);
-  await adoptAll(store, from, to, book);
-  return Journal.create({ store, id: to, owner, takeover: false }, book);
+  const document = forkedDocument(plan, owner);
+  await adoptAll(store, from, to, document);
+  return Journal.create({ store, id: to, owner, takeover: false }, document);
 }
 
-function twinBook({ book, to, present, room, seal }: ForkOrder, owner: Owner): NotebookDocument {
-  const snapshots = book.snapshots
+function forkedDocument(
+  { document, to, present, sessionDir, seal }: ForkPlan,
+  owner: Owner,
+): NotebookDocument {
+  const snapshots = document.snapshots
     .filter(({ sequence }) => sequence === present)
     .map((snapshot) => {
       const { sequence, blob } = snapshot;
       return { ...snapshot, seal: seal.sign({ ...to, seq: sequence, sha256: blob.sha256 }) };
     });
-  const { pages, executions, executionCount, isShortened } = book;
+  const { records, executions, executionCount, isShortened } = document;
   return {
     ...newDocument(owner),
-    room,
-    pages,
+    sessionDir,
+    records,
     executions,
     executionCount,
     isShortened,
     snapshots,
-    private: book.private,
+    private: document.private,
   };
 }
 
@@ -73,11 +76,11 @@ async function adoptAll(
   store: NotebookStore,
   from: NotebookId,
   to: NotebookId,
-  book: NotebookDocument,
+  document: NotebookDocument,
 ): Promise<void> {
   const source = store.blobs(from);
   const targets = new Map<string | undefined, BlobStore>();
-  const refs = new Map(blobsIn(book).map((ref) => [blobKey(ref), ref]));
+  const refs = new Map(blobsIn(document).map((ref) => [blobKey(ref), ref]));
   await Promise.all(
     [...refs.values()].map(async (ref) => {
       // The cells name their content, so it keeps its generation.

@@ -23,22 +23,20 @@ export const snapshotSchema = z.strictObject({
   manifest: z.union([stateManifestSchema, blobRefSchema]),
 });
 
-const roomName = z.string().regex(/^[\w-]{1,100}$/);
+const dirName = z.string().regex(/^[\w-]{1,100}$/);
 
-export const notebookHeadSchema = z.strictObject({
+/** As it is saved; earlier versions called the folder of a session a room. */
+const savedHeadSchema = z.strictObject({
   kind: z.literal("notebook"),
-  /** Since 2: generations of content, shared rooms and runs that were not saved. */
+  /** Since 2: generations of content, shared session folders and runs that were not saved. */
   version: z.union([z.literal(1), z.literal(2)]),
   owner: ownerSchema.nullable(),
   /** Grows with each opening, so that a former owner can tell that it is not the owner any more. */
   epoch: z.int().nonnegative(),
   createdAt: moment,
-  /** Names the folder below `rooms` that holds the workspace. */
-  room: roomName,
-  /** A former owner who may live and write there: the room is copied before it is used. */
+  room: dirName,
   roomSharedWith: ownerSchema.optional(),
-  /** Rooms that were left to former owners, until they are removed. */
-  leftRooms: z.array(roomName).optional(),
+  leftRooms: z.array(dirName).optional(),
   /** How many times a cell has run. */
   executionCount: sequence,
   executions: z.array(
@@ -61,7 +59,17 @@ export const notebookHeadSchema = z.strictObject({
 
 export type CellEntry = z.infer<typeof cellEntrySchema>;
 export type SnapshotRecord = z.infer<typeof snapshotSchema>;
-export type NotebookHead = z.infer<typeof notebookHeadSchema>;
+
+type SavedHead = z.infer<typeof savedHeadSchema>;
+
+export interface NotebookHead extends Omit<SavedHead, "room" | "roomSharedWith" | "leftRooms"> {
+  /** The name of the folder that holds the workspace. */
+  readonly sessionDir: string;
+  /** A former owner that may still write there: the folder is copied before it is used. */
+  readonly sessionDirSharedWith?: Owner | undefined;
+  /** Folders left to former owners, until they are removed. */
+  readonly formerDirs?: readonly string[] | undefined;
+}
 
 /** Who holds it, as far as that can be read. */
 export function ownerIn(head: unknown): Owner | undefined {
@@ -69,12 +77,30 @@ export function ownerIn(head: unknown): Owner | undefined {
 }
 
 export function parseHead(value: unknown, name: string): NotebookHead {
-  const parsed = notebookHeadSchema.safeParse(value);
-  if (parsed.success) return parsed.data;
+  const parsed = savedHeadSchema.safeParse(value);
+  if (parsed.success) {
+    const { room, roomSharedWith, leftRooms, ...head } = parsed.data;
+    return {
+      ...head,
+      sessionDir: room,
+      sessionDirSharedWith: roomSharedWith,
+      formerDirs: leftRooms,
+    };
+  }
   const [issue] = parsed.error.issues;
   throw new CellarError(
     "DAMAGED",
     `the notebook ${name} cannot be read: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`,
     { remedy: "Nothing was changed. Open it with the version of Cellar that wrote it." },
   );
+}
+
+export function savedHead(head: NotebookHead): SavedHead {
+  const { sessionDir, sessionDirSharedWith, formerDirs, ...rest } = head;
+  return {
+    ...rest,
+    room: sessionDir,
+    roomSharedWith: sessionDirSharedWith,
+    leftRooms: formerDirs && [...formerDirs],
+  };
 }

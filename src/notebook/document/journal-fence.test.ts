@@ -7,9 +7,9 @@ import { cellWith } from "../../../test/support/notebook/notebook-content.js";
 import { DiskStore } from "../store/disk-store.js";
 import { currentOwner } from "../store/owner.js";
 import type { BlobRef, BlobStore, NotebookStore } from "../store/store.js";
-import { pageOf } from "./cell-records.js";
+import { recordOf } from "./cell-records.js";
 import { newDocument } from "./fork.js";
-import { blobsIn, Journal, readBook } from "./journal.js";
+import { blobsIn, Journal, readDocument } from "./journal.js";
 import { removeNotebook } from "./list.js";
 
 const ID = { user: "ann", session: "sales" };
@@ -48,20 +48,25 @@ describe("a former owner of a notebook", () => {
     journal.blobCollector.upload(async () => {
       const outputs = [{ type: "TEXT", stream: "stdout", text } as const];
       const cell = { ...cellWith(number, "show()", outputs), id: `cell-${number}` };
-      const page = await pageOf(cell, journal.blobCollector.blobs);
-      await journal.commit((now) => ({ ...now, pages: [...now.pages.slice(0, number), page] }));
+      const record = await recordOf(cell, journal.blobCollector.blobs);
+      await journal.commit((now) => ({
+        ...now,
+        records: [...now.records.slice(0, number), record],
+      }));
     });
 
   /** All that a later opening finds. */
   const expectWhole = async (texts: readonly string[]): Promise<void> => {
     const stored = await store.heads.get(ID);
     if (stored === undefined) throw new Error("nothing is saved");
-    const book = await readBook(stored, { store, id: ID });
-    expect(book.pages.map(({ isDamaged = false }) => isDamaged)).toEqual(texts.map(() => false));
-    expect(book.pages.map(({ cell }) => cell.outputs[0])).toMatchObject(
+    const document = await readDocument(stored, { store, id: ID });
+    expect(document.records.map(({ isDamaged = false }) => isDamaged)).toEqual(
+      texts.map(() => false),
+    );
+    expect(document.records.map(({ cell }) => cell.outputs[0])).toMatchObject(
       texts.map((text) => ({ text })),
     );
-    for (const ref of blobsIn(book)) await buffer(store.blobs(ID).get(ref));
+    for (const ref of blobsIn(document)) await buffer(store.blobs(ID).get(ref));
   };
 
   /** The same store, in which something of the blobs happens only when the gate opens. */
@@ -183,12 +188,12 @@ describe("a former owner of a notebook", () => {
     const maker = currentOwner();
     const blobs = store.blobs(ID, maker.incarnation);
     const outputs = [{ type: "TEXT", stream: "stdout", text: LONG } as const];
-    const page = await pageOf({ ...cellWith(0, "show()", outputs), id: "cell-0" }, blobs);
+    const record = await recordOf({ ...cellWith(0, "show()", outputs), id: "cell-0" }, blobs);
     const other = await open();
     await other.remove();
     const plan = { store, id: ID, owner: maker, takeover: false };
-    const book = { ...newDocument(maker), pages: [page] };
-    await expect(Journal.create(plan, book)).rejects.toMatchObject({ code: "CONFLICT" });
+    const document = { ...newDocument(maker), records: [record] };
+    await expect(Journal.create(plan, document)).rejects.toMatchObject({ code: "CONFLICT" });
     expect(await store.heads.get(ID)).toBeUndefined();
   });
 

@@ -9,12 +9,12 @@ import {
   type NotebookStore,
 } from "../store/store.js";
 import { BlobCollector } from "./blob-collector.js";
-import { balanced, blobsOf, type CellRecord, readPage } from "./cell-records.js";
-import { type NotebookHead, ownerIn, parseHead } from "./head.js";
+import { balanced, blobsOf, type CellRecord, readRecord } from "./cell-records.js";
+import { type NotebookHead, ownerIn, parseHead, savedHead } from "./head.js";
 
 /** What a notebook is made of, as the newest head has it. */
 export interface NotebookDocument extends Omit<NotebookHead, "cells"> {
-  readonly pages: readonly CellRecord[];
+  readonly records: readonly CellRecord[];
 }
 
 export interface JournalPlan {
@@ -40,8 +40,8 @@ export class Journal {
   /** Who had it open last and did not close it. */
   readonly former: Owner | null;
   readonly #plan: JournalPlan;
-  readonly #lane = new TaskQueue();
-  #book: NotebookDocument;
+  readonly #queue = new TaskQueue();
+  #document: NotebookDocument;
   #rev: number;
   /** A write has failed, and what the disk has was not read since. */
   #isUncertain = false;
@@ -55,7 +55,7 @@ export class Journal {
     stored: HeadRevision | undefined,
   ) {
     this.#plan = plan;
-    this.#book = document;
+    this.#document = document;
     this.#rev = rev;
     this.damaged = stored?.damaged ?? [];
     this.isNew = stored === undefined;
@@ -72,16 +72,16 @@ export class Journal {
     const { heads } = plan.store;
     for (let tries = 1; ; tries++) {
       const stored = await heads.get(plan.id);
-      const found = await nextBook(plan, stored);
+      const found = await nextDocument(plan, stored);
       // Whoever wrote before this commit cannot commit after it; later ones are not in this list.
       const former = stored && (await plan.store.blobs(plan.id).generations());
       try {
         const rev = await claimed(plan, () =>
-          heads.cas(plan.id, documentOf(found), stored?.rev ?? 0),
+          heads.cas(plan.id, savedDocument(found), stored?.rev ?? 0),
         );
         const journal = new Journal(plan, found, rev, stored);
         // What an unreadable record refers to is not known, and stays.
-        const isWhole = !found.pages.some(({ isDamaged }) => isDamaged);
+        const isWhole = !found.records.some(({ isDamaged }) => isDamaged);
         if (former !== undefined && isWhole) journal.blobCollector.sweep(former);
         return journal;
       } catch (error) {
@@ -97,7 +97,7 @@ export class Journal {
     document: NotebookDocument,
   ): Promise<Journal> {
     const { store, id } = plan;
-    const claim = () => store.heads.cas(id, documentOf(document), 0);
+    const claim = () => store.heads.cas(id, savedDocument(document), 0);
     const rev = await claimed(plan, claim).catch((error: unknown) => {
       throw isCellarError(error, "CONFLICT") ? alreadyThere(id, error) : error;
     });
@@ -112,7 +112,7 @@ export class Journal {
   }
 
   get document(): NotebookDocument {
-    return this.#book;
+    return this.#document;
   }
 
   /** Looks for a takeover now and then, since a long cell commits nothing. */
@@ -148,9 +148,9 @@ export class Journal {
 
   /** What the disk has after all that was begun; undefined where that cannot be read now. */
   saved(): Promise<NotebookDocument | undefined> {
-    return this.#lane.run(async () => {
+    return this.#queue.run(async () => {
       if (this.#isUncertain) await this.#reload(undefined).catch(() => {});
-      return this.#isUncertain ? undefined : this.#book;
+      return this.#isUncertain ? undefined : this.#document;
     });
   }
 
@@ -164,12 +164,12 @@ export class Journal {
     if (present?.incarnation !== owner.incarnation) throw this.#close(present, undefined);
   }
 
-  /** Durable when answered; when it fails, `book` is what the disk has, unless it is uncertain. */
+  /** Durable when answered; when it fails, `document` is what the disk has, unless it is uncertain. */
   commit(
     change: (now: NotebookDocument) => NotebookDocument | Promise<NotebookDocument>,
   ): Promise<void> {
-    const write = async () => this.#write(await change(this.#book));
-    return this.#lane.run(async () => {
+    const write = async () => this.#write(await change(this.#document));
+    return this.#queue.run(async () => {
       this.check();
       try {
         await write();
@@ -202,7 +202,7 @@ export class Journal {
     const { store, id, owner } = this.#plan;
     try {
       await this.blobCollector.settle();
-      await this.#lane.run(async () => {
+      await this.#queue.run(async () => {
         this.check();
         // A revision of that number may be of another notebook of this name by now.
         await this.#reload(undefined);
@@ -218,19 +218,19 @@ export class Journal {
 
   async #write(wanted: NotebookDocument): Promise<void> {
     const { store, id } = this.#plan;
-    const before = this.#book;
+    const before = this.#document;
     if (wanted === before) return;
     await this.blobCollector.upload(async () => {
-      const pages = await balanced(wanted.pages, this.blobCollector.blobs);
-      const next = pages === wanted.pages ? wanted : { ...wanted, pages };
+      const records = await balanced(wanted.records, this.blobCollector.blobs);
+      const next = records === wanted.records ? wanted : { ...wanted, records };
       try {
-        this.#rev = await store.heads.cas(id, documentOf(next), this.#rev);
+        this.#rev = await store.heads.cas(id, savedDocument(next), this.#rev);
       } catch (error) {
         this.#isUncertain = true;
         throw error;
       }
       this.#isUncertain = false;
-      this.#book = next;
+      this.#document = next;
     });
     this.#discard(before);
   }
@@ -243,14 +243,14 @@ export class Journal {
 
   async #reload(conflict: unknown): Promise<void> {
     const { store, id } = this.#plan;
-    const before = this.#book;
+    const before = this.#document;
     const stored = await store.heads.get(id);
-    const document = stored && (await readBook(stored, this.#plan));
+    const document = stored && (await readDocument(stored, this.#plan));
     const { incarnation } = this.#plan.owner;
     if (document?.owner?.incarnation !== incarnation || document.epoch !== before.epoch) {
       throw this.#close(document?.owner ?? undefined, conflict);
     }
-    this.#book = document;
+    this.#document = document;
     this.#rev = (stored as HeadRevision).rev;
     this.#isUncertain = false;
     this.#discard(before);
@@ -270,7 +270,7 @@ export class Journal {
   /** What was stored for it before it was made has gone with one of its name that was deleted. */
   async #checkContent(): Promise<void> {
     const { blobs } = this.blobCollector;
-    const found = await Promise.all(blobsIn(this.#book).map((ref) => blobs.has(ref)));
+    const found = await Promise.all(blobsIn(this.#document).map((ref) => blobs.has(ref)));
     if (!found.includes(false)) return;
     throw new CellarError("CONFLICT", "a notebook of the same name was deleted at the same time", {
       remedy: "Try again.",
@@ -283,7 +283,7 @@ export class Journal {
   }
 
   get #keys(): ReadonlySet<string> {
-    return new Set(blobsIn(this.#book).map(blobKey));
+    return new Set(blobsIn(this.#document).map(blobKey));
   }
 }
 
@@ -300,28 +300,30 @@ export function nameOf({ user, session }: NotebookId): string {
 }
 
 /** All content that a notebook stands on. */
-export function blobsIn({ pages, snapshots, aside }: NotebookDocument): BlobRef[] {
-  const records = [...snapshots, ...aside.map(({ snapshot }) => snapshot)];
+export function blobsIn({ records, snapshots, aside }: NotebookDocument): BlobRef[] {
+  const kept = [...snapshots, ...aside.map(({ snapshot }) => snapshot)];
   return [
-    ...pages.flatMap(blobsOf),
-    ...records.flatMap(({ blob, manifest }) => ("sha256" in manifest ? [blob, manifest] : [blob])),
+    ...records.flatMap(blobsOf),
+    ...kept.flatMap(({ blob, manifest }) => ("sha256" in manifest ? [blob, manifest] : [blob])),
   ];
 }
 
-export async function readBook(
+export async function readDocument(
   stored: HeadRevision,
   { store, id }: Pick<JournalPlan, "store" | "id">,
 ): Promise<NotebookDocument> {
   const { cells, ...head } = parseHead(stored.head, nameOf(id));
   const blobs = store.blobs(id);
   const runs = new Map(head.executions.map(({ cell, sequence }) => [cell, sequence]));
-  const pages = await Promise.all(
-    cells.map((entry, index) => readPage(entry, { index, ran: runs.get(entry.id) ?? null }, blobs)),
+  const records = await Promise.all(
+    cells.map((entry, index) =>
+      readRecord(entry, { index, ran: runs.get(entry.id) ?? null }, blobs),
+    ),
   );
-  return { ...head, pages };
+  return { ...head, records };
 }
 
-async function nextBook(
+async function nextDocument(
   plan: JournalPlan,
   stored: HeadRevision | undefined,
 ): Promise<NotebookDocument> {
@@ -332,12 +334,12 @@ async function nextBook(
       remedy: "`cellar notebook list` and Notebook.list() tell which there are.",
     });
   }
-  const document = await readBook(stored, plan);
+  const document = await readDocument(stored, plan);
   const rival = document.owner !== null && mayLive(document.owner) ? document.owner : undefined;
   if (rival !== undefined && !takeover) throw held(id, rival);
-  const { roomSharedWith: earlier } = document;
-  const roomSharedWith = earlier !== undefined && mayLive(earlier) ? earlier : rival;
-  return { ...document, owner, epoch: document.epoch + 1, roomSharedWith };
+  const { sessionDirSharedWith: earlier } = document;
+  const sessionDirSharedWith = earlier !== undefined && mayLive(earlier) ? earlier : rival;
+  return { ...document, owner, epoch: document.epoch + 1, sessionDirSharedWith };
 }
 
 function mayLive(owner: Owner): boolean {
@@ -363,6 +365,6 @@ function held(id: NotebookId, owner: Owner): CellarError {
   });
 }
 
-function documentOf({ pages, ...head }: NotebookDocument): NotebookHead {
-  return { ...head, version: 2, cells: pages.map(({ entry }) => entry) };
+function savedDocument({ records, ...head }: NotebookDocument): unknown {
+  return savedHead({ ...head, version: 2, cells: records.map(({ entry }) => entry) });
 }

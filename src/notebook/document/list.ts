@@ -2,8 +2,8 @@ import { z } from "zod";
 import { checkNames } from "../../config/kinds.js";
 import { describeError, isCellarError } from "../../errors.js";
 import { type PlaceOptions, placeOf, withoutSettings } from "../options.js";
-import { roomsOf } from "../run/owner-mark.js";
-import { razeRoom, roomsIn } from "../run/session-files.js";
+import { sessionDirsOf } from "../run/owner-mark.js";
+import { removeSessionDir, sessionDirsIn } from "../run/session-files.js";
 import { checkId } from "../store/names.js";
 import { currentOwner, livenessOfOwner, type Owner } from "../store/owner.js";
 import type { NotebookId, NotebookStore } from "../store/store.js";
@@ -55,11 +55,11 @@ export async function removeNotebook(options: PlaceOptions & NotebookId): Promis
   const known = { dir: true, store: true, user: true, session: true, ...TOLD } as const;
   checkNames("Notebook.remove", withoutSettings(options), known);
   const id = checkId(options);
-  const root = roomsIn(dir);
-  for (const name of await deleted(store, id, root)) await razeRoom({ root, name });
+  const root = sessionDirsIn(dir);
+  for (const name of await deleted(store, id, root)) await removeSessionDir({ root, name });
 }
 
-/** Deletes it, and gives the rooms that nobody has any more. */
+/** Deletes it; returns the session folders that are free now. */
 async function deleted(
   store: NotebookStore,
   id: NotebookId,
@@ -69,14 +69,14 @@ async function deleted(
   const plan = { store, id, owner: currentOwner(), takeover: false, create: undefined };
   try {
     const journal = await Journal.open(plan);
-    const { room, leftRooms = [] } = journal.document;
+    const { sessionDir, formerDirs = [] } = journal.document;
     await journal.remove();
-    return [room, ...leftRooms];
+    return [sessionDir, ...formerDirs];
   } catch (error) {
     if (!isBeyondReading(error)) throw error;
-    const rooms = await roomsOf(root, id);
+    const dirs = await sessionDirsOf(root, id);
     await store.heads.delete(id, rev);
-    return rooms;
+    return dirs;
   }
 }
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { cellWith, PNG } from "../../../test/support/notebook/notebook-content.js";
 import { DiskStore } from "../store/disk-store.js";
 import { currentOwner } from "../store/owner.js";
-import { pageOf } from "./cell-records.js";
+import { recordOf } from "./cell-records.js";
 import { newDocument } from "./fork.js";
 import { Journal } from "./journal.js";
 import { NotebookView } from "./view.js";
@@ -40,9 +40,9 @@ describe("a notebook that is only looked at", () => {
         resources: [{ uri, mime: "image/png", blob: await blobs.put(PNG) }],
       },
     ];
-    const pages = await Promise.all(cells.map((cell) => pageOf(cell, blobs)));
-    const book = { ...newDocument(owner), pages };
-    await Journal.create({ store, id: ID, owner, takeover: false }, book);
+    const records = await Promise.all(cells.map((cell) => recordOf(cell, blobs)));
+    const document = { ...newDocument(owner), records };
+    await Journal.create({ store, id: ID, owner, takeover: false }, document);
   }
 
   it("gives cells and resources while somebody has it open", async () => {

@@ -6,7 +6,7 @@ import type { Cell } from "../cell.js";
 import type { NotebookContent } from "../interchange/notebook-content.js";
 import type { BlobStore, NotebookId, NotebookStore } from "../store/store.js";
 import { findCell } from "./cell-finding.js";
-import { type NotebookDocument, nameOf, readBook } from "./journal.js";
+import { type NotebookDocument, nameOf, readDocument } from "./journal.js";
 import { readResource } from "./resource-content.js";
 
 /**
@@ -19,30 +19,30 @@ export class NotebookView implements NotebookContent {
   readonly cells: readonly Cell[];
   readonly python: string | undefined;
   /** The name of the folder in which its files are. */
-  readonly room: string;
+  readonly sessionDir: string;
   readonly #blobs: BlobStore;
 
   private constructor(
     id: NotebookId,
-    book: NotebookDocument,
+    document: NotebookDocument,
     blobs: BlobStore,
     python: string | undefined,
   ) {
     this.id = id;
     this.title = nameOf(id);
-    this.cells = book.pages.map(({ cell }) => cell);
+    this.cells = document.records.map(({ cell }) => cell);
     this.python = python;
-    this.room = book.room;
+    this.sessionDir = document.sessionDir;
     this.#blobs = blobs;
   }
 
   static async read(store: NotebookStore, id: NotebookId): Promise<NotebookView> {
     const stored = await store.heads.get(id);
     if (stored === undefined) throw absent(id);
-    const book = await readBook(stored, { store, id });
+    const document = await readDocument(stored, { store, id });
     const blobs = store.blobs(id);
-    const manifest = await manifestOf(book, blobs);
-    return new NotebookView(id, book, blobs, manifest?.python);
+    const manifest = await manifestOf(document, blobs);
+    return new NotebookView(id, document, blobs, manifest?.python);
   }
 
   /** By number or id. */
@@ -55,10 +55,10 @@ export class NotebookView implements NotebookContent {
 
 /** Undefined also for one that cannot be read: cells are shown without it. */
 async function manifestOf(
-  book: NotebookDocument,
+  document: NotebookDocument,
   blobs: BlobStore,
 ): Promise<StateManifest | undefined> {
-  const kept = book.snapshots[0]?.manifest;
+  const kept = document.snapshots[0]?.manifest;
   if (kept === undefined || !("sha256" in kept)) return kept;
   try {
     const text = (await buffer(blobs.get(kept))).toString("utf8");

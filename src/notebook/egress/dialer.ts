@@ -36,19 +36,19 @@ export class Dialer {
     return usable;
   }
 
-  /** `born` gets each socket before it is connected, so that it can be ended at any time. */
+  /** `onSocket` gets each socket before it is connected, so that it can be ended at any time. */
   async open(
     addresses: readonly string[],
     port: number,
     signal: AbortSignal,
-    born: (socket: Socket) => void,
+    onSocket: (socket: Socket) => void,
   ): Promise<Socket> {
     let failure: unknown;
     for (const address of addresses) {
       signal.throwIfAborted();
       try {
         const socket = this.#connect(address, port);
-        born(socket);
+        onSocket(socket);
         return await connected(socket);
       } catch (error) {
         failure = error;

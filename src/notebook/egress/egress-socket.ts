@@ -13,7 +13,7 @@ import type { Server } from "node:http";
 import { EGRESS_SOCKET, sessionDirOwner } from "../../backends/host/session-dir.js";
 import { CellarError, describeError } from "../../errors.js";
 
-/** The socket in a session's room at which its proxy listens. */
+/** The socket in a session's folder at which its proxy listens. */
 export class EgressSocket implements Disposable {
   readonly #directory: number;
   readonly #place: string;
@@ -31,14 +31,14 @@ export class EgressSocket implements Disposable {
     try {
       directory = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
       // A socket's address is short; the descriptor stands for a path that may be long.
-      const room = `/proc/self/fd/${directory}`;
+      const dir = `/proc/self/fd/${directory}`;
       // The server unlinks its own name when it closes, which must not be that of a successor.
-      const name = `${room}/egress-${randomBytes(6).toString("hex")}`;
+      const name = `${dir}/egress-${randomBytes(6).toString("hex")}`;
       await listening(server, name);
       chmodSync(name, 0o600);
       const owner = sessionDirOwner();
       if (owner !== undefined) chownSync(name, owner.uid, owner.gid);
-      const place = `${room}/${EGRESS_SOCKET}`;
+      const place = `${dir}/${EGRESS_SOCKET}`;
       renameSync(name, place);
       return new EgressSocket(directory, place);
     } catch (error) {

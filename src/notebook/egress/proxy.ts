@@ -27,7 +27,7 @@ const IDLE_MS = 120_000;
 const HEADER_BYTES = 16_384;
 const HEADERS_MS = 10_000;
 export interface EgressOptions {
-  /** The folder of the session's room, in which the socket is made. */
+  /** The session's folder, in which the socket is made. */
   readonly folder: string;
   /** Hosts that may be reached, such as `example.org`, `*.example.org`, `example.org:8080`. */
   readonly allow: readonly string[];
@@ -215,8 +215,8 @@ export class EgressProxy implements AsyncDisposable {
     });
     const traffic = this.#log.allow(target);
     try {
-      const born = (socket: Socket) => this.#hold(socket);
-      const upstream = await this.#dialer.open(addresses, target.port, this.#over.signal, born);
+      const onSocket = (socket: Socket) => this.#hold(socket);
+      const upstream = await this.#dialer.open(addresses, target.port, this.#over.signal, onSocket);
       return { upstream, traffic };
     } catch (error) {
       const reason = describeError(error);

@@ -39,7 +39,7 @@ let rooms = 0;
 /** A session in a room of its own, with servers and a proxy around it. */
 class Visit implements AsyncDisposable {
   readonly place = new EgressHosts();
-  readonly room: SessionDir = { root, name: `room-${rooms++}`, hasEgress: true };
+  readonly sessionDir: SessionDir = { root, name: `room-${rooms++}`, hasEgress: true };
   #sandbox: ISandbox | undefined;
   #proxy: EgressProxy | undefined;
 
@@ -49,10 +49,13 @@ class Visit implements AsyncDisposable {
   }
 
   async open(allow: readonly string[], options: Partial<EgressOptions> = {}): Promise<void> {
-    makeSessionDir(this.room);
-    this.#proxy = await this.place.proxy(allow, { ...options, folder: sessionDirPath(this.room) });
+    makeSessionDir(this.sessionDir);
+    this.#proxy = await this.place.proxy(allow, {
+      ...options,
+      folder: sessionDirPath(this.sessionDir),
+    });
     const env = { ...this.#proxy.environment };
-    this.#sandbox = await runtime.createSandbox({ ...SMALL, env }, undefined, this.room);
+    this.#sandbox = await runtime.createSandbox({ ...SMALL, env }, undefined, this.sessionDir);
   }
 
   async run(code: string) {
@@ -223,7 +226,7 @@ for name in others:
     found.append(attempt(lambda: os.listdir("/proc/%s/root/run" % name)))
     found.append(attempt(lambda: open("/proc/%s/mem" % name, "rb")))
     found.append(attempt(lambda: open("/proc/%s/environ" % name, "rb").read()))
-(len(others), any(found), os.path.exists("/run/rooms/${visit.room.name}"), os.listdir("/workspace"))`;
+(len(others), any(found), os.path.exists("/run/rooms/${visit.sessionDir.name}"), os.listdir("/workspace"))`;
     expect(await visit.value(look)).toBe("(1, False, False, [])");
   });
 

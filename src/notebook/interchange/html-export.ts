@@ -75,7 +75,7 @@ function headingOf(cell: Cell): string {
   const facts = [
     cell.state,
     ...(cell.isUndone === true ? ["undone"] : []),
-    ...(cell.executionTime === null ? [] : [spanOf(cell.executionTime)]),
+    ...(cell.duration === null ? [] : [spanOf(cell.duration)]),
     ...(cell.executedAt === null ? [] : [cell.executedAt]),
   ];
   return `<h2>[${count}] <span>${markup(facts.join(" · "))}</span></h2>`;

@@ -11,7 +11,7 @@ import {
   TABLE_MIME,
 } from "../cell.js";
 import { shownOutput, textOutput } from "../outputs/outputs.js";
-import { Shelf } from "../outputs/resources.js";
+import { ResourceWriter } from "../outputs/resources.js";
 import type { BlobStore } from "../store/store.js";
 import { ATTACHMENT } from "./ipynb.js";
 import { type IpynbCell, type IpynbOutput, readIpynb } from "./ipynb-document.js";
@@ -70,13 +70,13 @@ export async function importIpynb(file: Uint8Array, place: ImportPlace): Promise
 /** One cell on its way in. */
 class Intake {
   readonly #index: number;
-  readonly #shelf: Shelf;
+  readonly #writer: ResourceWriter;
   readonly #omissions: string[] = [];
   readonly #outputs: CellOutput[] = [];
 
   constructor(index: number, place: ImportPlace) {
     this.#index = index;
-    this.#shelf = new Shelf({ index, blobs: place.blobs });
+    this.#writer = new ResourceWriter({ index, blobs: place.blobs });
   }
 
   get omissions(): readonly string[] {
@@ -108,8 +108,8 @@ class Intake {
       executionCount: number,
       createdAt,
       executedAt: null,
-      executionTime: null,
-      resources: [...this.#shelf.resources],
+      duration: null,
+      resources: [...this.#writer.resources],
       ...(notes.length === 0 ? {} : { notes }),
     };
   }
@@ -124,7 +124,7 @@ class Intake {
     switch (output.output_type) {
       case "stream": {
         const stream = output.name === "stderr" ? "stderr" : "stdout";
-        this.#outputs.push(await textOutput(stream, output.text, this.#shelf));
+        this.#outputs.push(await textOutput(stream, output.text, this.#writer));
         return;
       }
       case "error":
@@ -154,7 +154,7 @@ class Intake {
       metadata,
       isResult: output_type === "execute_result",
     };
-    return await shownOutput(shown, this.#shelf);
+    return await shownOutput(shown, this.#writer);
   }
 
   #takeImage(mime: string, value: unknown): [string, Uint8Array][] {

@@ -85,15 +85,15 @@ describe("the .ipynb of a notebook", () => {
     if (absence !== undefined) context.skip(absence);
     const folder = mkdtempSync(join(tmpdir(), "cellar-test-"));
     try {
-      const path = join(folder, "book.ipynb");
+      const path = join(folder, "document.ipynb");
       const content = everyKind();
       const prose = { ...cellWith(6, proseCode({ kind: "markdown", text: "# Hi" })) };
       writeFileSync(path, await ipynbOf({ ...content, cells: [...content.cells, prose] }));
       const script = [
         "import sys, nbformat",
-        "book = nbformat.read(sys.argv[1], as_version=4)",
-        "nbformat.validate(book, relax_add_props=False)",
-        "print(book.nbformat_minor, len(book.cells), book.cells[-1].cell_type)",
+        "document = nbformat.read(sys.argv[1], as_version=4)",
+        "nbformat.validate(document, relax_add_props=False)",
+        "print(document.nbformat_minor, len(document.cells), document.cells[-1].cell_type)",
       ].join("\n");
       const { stdout, stderr } = await run(PYTHON, ["-I", "-W", "error", "-c", script, path]);
       expect({ stdout, stderr }).toEqual({ stdout: "5 7 markdown\n", stderr: "" });
@@ -153,7 +153,7 @@ describe("the .ipynb of a notebook", () => {
       ],
     });
     expect(failed?.metadata).toMatchObject({
-      cellar: { state: "ERROR", undone: true, executionTime: 12.5, notes: ["a note"] },
+      cellar: { state: "ERROR", undone: true, duration: 12.5, notes: ["a note"] },
     });
   });
 

@@ -75,7 +75,7 @@ function factsOf(cell: Cell): JsonObject {
     state: cell.state,
     createdAt: cell.createdAt,
     ...(cell.executedAt === null ? {} : { executedAt: cell.executedAt }),
-    ...(cell.executionTime === null ? {} : { executionTime: cell.executionTime }),
+    ...(cell.duration === null ? {} : { duration: cell.duration }),
     ...(cell.isUndone === true ? { undone: true } : {}),
     ...(cell.files === undefined ? {} : { files: cell.files }),
     ...(cell.omitted === undefined ? {} : { omitted: cell.omitted }),

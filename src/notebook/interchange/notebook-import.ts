@@ -1,5 +1,5 @@
 import { wrongKind } from "../../config/kinds.js";
-import { pageOf } from "../document/cell-records.js";
+import { recordOf } from "../document/cell-records.js";
 import { newDocument } from "../document/fork.js";
 import { alreadyThere, Journal } from "../document/journal.js";
 import { checkId } from "../store/names.js";
@@ -7,7 +7,7 @@ import { currentOwner } from "../store/owner.js";
 import type { BlobRef, BlobStore, NotebookId, NotebookStore } from "../store/store.js";
 import { type Import, importIpynb } from "./ipynb-import.js";
 
-export interface ImportOrder extends NotebookId {
+export interface ImportTarget extends NotebookId {
   readonly store: NotebookStore;
   readonly maxCells: number;
 }
@@ -35,22 +35,22 @@ class BlobIntake implements Pick<BlobStore, "put"> {
 /** Makes a new notebook of an `.ipynb` file, all of it or nothing. No Python is started. */
 export async function importNotebook(
   file: Uint8Array | string,
-  order: ImportOrder,
+  target: ImportTarget,
 ): Promise<Import> {
   const bytes = typeof file === "string" ? Buffer.from(file) : file;
   if (!(bytes instanceof Uint8Array)) throw wrongKind("the file", "a text or bytes", file);
-  const { store, maxCells } = order;
-  const id = checkId(order);
+  const { store, maxCells } = target;
+  const id = checkId(target);
   if ((await store.heads.get(id)) !== undefined) throw alreadyThere(id);
   const owner = currentOwner();
   const intake = new BlobIntake(store.blobs(id, owner.incarnation));
   try {
     const content = await importIpynb(bytes, { blobs: intake, maxCells });
-    const pages = await Promise.all(content.cells.map((cell) => pageOf(cell, intake)));
+    const records = await Promise.all(content.cells.map((cell) => recordOf(cell, intake)));
     // No run gets the number of a cell that came with one.
     const executionCount = Math.max(0, ...content.cells.map(({ number }) => number ?? 0));
-    const book = { ...newDocument(owner), executionCount, pages };
-    const journal = await Journal.create({ store, id, owner, takeover: false }, book);
+    const document = { ...newDocument(owner), executionCount, records };
+    const journal = await Journal.create({ store, id, owner, takeover: false }, document);
     await journal.release();
     return content;
   } catch (error) {

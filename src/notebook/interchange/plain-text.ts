@@ -8,7 +8,7 @@ export function withoutColours(text: string): string {
   return text.replace(COLOUR, "");
 }
 
-/** Text for a page: no colours, line ends of one kind, other controls visible. */
+/** Text for a record: no colours, line ends of one kind, other controls visible. */
 export function printable(text: string): string {
   return withoutColours(text)
     .replaceAll("\r\n", "\n")

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { cellWith } from "../../../test/support/notebook/notebook-content.js";
 import { NotebookFixture } from "../../../test/support/notebook/notebook-fixture.js";
-import { pageOf } from "../document/cell-records.js";
+import { recordOf } from "../document/cell-records.js";
 import { OutputQuota } from "./output-quota.js";
 
 const PICTURE = `
@@ -60,15 +60,15 @@ describe("the outputs of a notebook", () => {
       put: async () => ({ sha256: "a".repeat(64), bytes: MEBIBYTE / 4, generation }),
     });
     const shown = [{ type: "TEXT", stream: "stdout", text: "y".repeat(10_000) } as const];
-    const page = (number: number, generation: string) =>
-      pageOf({ ...cellWith(number, "show()", shown), id: `cell-${number}` }, blobs(generation));
-    const pages = [await page(0, "one"), await page(1, "one"), await page(2, "two")];
-    const half = OutputQuota.beside(pages, "another", 1);
+    const record = (number: number, generation: string) =>
+      recordOf({ ...cellWith(number, "show()", shown), id: `cell-${number}` }, blobs(generation));
+    const records = [await record(0, "one"), await record(1, "one"), await record(2, "two")];
+    const half = OutputQuota.beside(records, "another", 1);
     expect([half.take(MEBIBYTE / 2 + 1), half.take(MEBIBYTE / 2)]).toEqual([false, true]);
-    expect(OutputQuota.beside(pages, "cell-2", 1).take((MEBIBYTE * 3) / 4)).toBe(true);
+    expect(OutputQuota.beside(records, "cell-2", 1).take((MEBIBYTE * 3) / 4)).toBe(true);
 
     const wide = [{ type: "TEXT", stream: "stdout", text: "ü".repeat(500) } as const];
-    const inline = await pageOf(cellWith(0, "show()", wide), blobs("one"));
+    const inline = await recordOf(cellWith(0, "show()", wide), blobs("one"));
     const length = Buffer.byteLength(String(inline.entry.record));
     const rest = OutputQuota.beside([inline], "another", 1);
     expect([rest.take(MEBIBYTE - length + 1), rest.take(MEBIBYTE - length)]).toEqual([false, true]);

@@ -3,7 +3,7 @@ import { blobKey } from "../store/store.js";
 
 const MEBIBYTE = 1024 * 1024;
 
-/** What the outputs of one cell may take of the notebook's total, and what had no room. */
+/** What the outputs of one cell may take of the notebook's total, and what did not fit. */
 export class OutputQuota {
   readonly #maxMb: number;
   #left: number;
@@ -16,8 +16,8 @@ export class OutputQuota {
   }
 
   /** `cell` is about to run again: what it showed before does not count. */
-  static beside(pages: readonly CellRecord[], cell: string, maxMb: number): OutputQuota {
-    const others = pages.filter((page) => page.cell.id !== cell);
+  static beside(records: readonly CellRecord[], cell: string, maxMb: number): OutputQuota {
+    const others = records.filter((record) => record.cell.id !== cell);
     const blobs = new Map(others.flatMap(blobsOf).map((ref) => [blobKey(ref), ref.bytes]));
     const inline = others.map(({ entry: { record } }) =>
       typeof record === "string" ? Buffer.byteLength(record) : 0,
@@ -26,7 +26,7 @@ export class OutputQuota {
     return new OutputQuota(maxMb, taken);
   }
 
-  /** Whether there is room; what has none is counted. */
+  /** Whether it fits; what does not is counted. */
   take(bytes: number): boolean {
     if (bytes <= this.#left) {
       this.#left -= bytes;

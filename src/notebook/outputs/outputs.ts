@@ -3,7 +3,7 @@ import type { CodeExecution, ExecutionError, Output } from "../../backends/backe
 import { excessOf, MAX_CHECKED_VALUES } from "../../protocol/bounds.js";
 import { type CellOutput, type Resource, TABLE_MIME } from "../cell.js";
 import { bestImage, imageSize } from "./image.js";
-import { Shelf, type ShelfPlace } from "./resources.js";
+import { type ResourceTarget, ResourceWriter } from "./resources.js";
 
 /** Longer texts lie in the store, and the cell has their start. */
 export const LONGEST_TEXT_BYTES = 256 * 1024;
@@ -44,7 +44,7 @@ export interface Shown extends Display {
 interface Kept {
   readonly content: string;
   readonly whole: { uri?: string; length?: number };
-  /** It was too long to stand here, and there was no room for the whole. */
+  /** Too long for the cell, and the whole did not fit either. */
   readonly isCut?: boolean;
 }
 
@@ -55,9 +55,9 @@ interface Kept {
  */
 export async function outputsOf(
   execution: CodeExecution,
-  place: ShelfPlace,
+  place: ResourceTarget,
 ): Promise<{ outputs: CellOutput[]; resources: Resource[] }> {
-  const shelf = new Shelf(place);
+  const writer = new ResourceWriter(place);
   const outputs: CellOutput[] = [];
   const add = (output: CellOutput) => {
     if (place.quota?.take(Buffer.byteLength(JSON.stringify(output))) !== false) {
@@ -69,13 +69,13 @@ export async function outputsOf(
   const addResult = async () => {
     const { data, binary, metadata } = picture ?? { data: {}, binary: {}, metadata: {} };
     add(
-      await shownOutput({ data: { ...data, ...result }, binary, metadata, isResult: true }, shelf),
+      await shownOutput({ data: { ...data, ...result }, binary, metadata, isResult: true }, writer),
     );
   };
   const addShown = async (output: Output) => {
-    if (output.type !== "display") add(await textOutput(output.type, output.text, shelf));
+    if (output.type !== "display") add(await textOutput(output.type, output.text, writer));
     else if (output !== picture)
-      add(await shownOutput({ ...output, isResult: output.isResult === true }, shelf));
+      add(await shownOutput({ ...output, isResult: output.isResult === true }, writer));
     else if (output.afterResult === true) await addResult();
   };
   for (const output of execution.outputs) if (output.afterResult !== true) await addShown(output);
@@ -83,7 +83,7 @@ export async function outputsOf(
   // An error is told in any case: its texts are short.
   if (error !== null) outputs.push(errorOutput(error));
   for (const output of execution.outputs) if (output.afterResult === true) await addShown(output);
-  return { outputs, resources: [...shelf.resources] };
+  return { outputs, resources: [...writer.resources] };
 }
 
 /** Images of a result come as a display of their own, with the same text as the result. */
@@ -97,7 +97,7 @@ function pictureOfResult({ result, outputs }: CodeExecution) {
   );
 }
 
-export async function shownOutput(shown: Shown, shelf: Shelf): Promise<CellOutput> {
+export async function shownOutput(shown: Shown, writer: ResourceWriter): Promise<CellOutput> {
   const { data, isResult } = shown;
   const text = shortened(data["text/plain"] ?? "");
   const besides = (primary: string) => ({ text, isResult, ...othersOf(data, primary) });
@@ -105,7 +105,7 @@ export async function shownOutput(shown: Shown, shelf: Shelf): Promise<CellOutpu
   if (table !== undefined) {
     const { index_names: indexNames, index, ...rest } = table;
     const html = data["text/html"];
-    const all = html === undefined ? undefined : await keep(html, "text/html", shelf);
+    const all = html === undefined ? undefined : await keep(html, "text/html", writer);
     const kept = all?.isCut ? undefined : all;
     return {
       type: "DATAFRAME",
@@ -119,19 +119,19 @@ export async function shownOutput(shown: Shown, shelf: Shelf): Promise<CellOutpu
   const image = bestImage(shown.binary);
   if (image !== undefined) {
     const { mime, bytes } = image;
-    const uri = await shelf.put("image", mime, bytes);
+    const uri = await writer.put("image", mime, bytes);
     const { metadata } = shown;
     if (uri === undefined) {
       const note = `[left out: ${mime}, ${bytes.length.toLocaleString("en")} bytes]`;
       const words = text === "" ? note : `${text}\n${note}`;
-      return textOutput(isResult ? "result" : "display", words, shelf);
+      return textOutput(isResult ? "result" : "display", words, writer);
     }
     return { type: "IMAGE", mime, uri, ...imageSize(mime, bytes), ...besides(mime), metadata };
   }
   for (const [mime, build] of RICH) {
     const content = data[mime];
     if (content === undefined) continue;
-    const { content: start, whole, isCut } = await keep(content, mime, shelf);
+    const { content: start, whole, isCut } = await keep(content, mime, writer);
     // A piece of markup is none.
     if (isCut) break;
     return { ...build(start), ...whole, ...besides(mime) };
@@ -139,11 +139,11 @@ export async function shownOutput(shown: Shown, shelf: Shelf): Promise<CellOutpu
   const json = data["application/json"];
   const parsed = json === undefined ? undefined : parseJson(json);
   if (json !== undefined && parsed !== undefined) {
-    const { whole, isCut } = await keep(json, "application/json", shelf);
+    const { whole, isCut } = await keep(json, "application/json", writer);
     const value = whole.uri === undefined ? parsed.value : null;
     if (!isCut) return { type: "JSON", json: value, ...whole, ...besides("application/json") };
   }
-  const words = await textOutput(isResult ? "result" : "display", wordsOf(shown), shelf);
+  const words = await textOutput(isResult ? "result" : "display", wordsOf(shown), writer);
   return { ...words, ...othersOf(data, "text/plain") };
 }
 
@@ -172,9 +172,9 @@ const RICH = [
 export async function textOutput(
   stream: Extract<CellOutput, { type: "TEXT" }>["stream"],
   text: string,
-  shelf: Shelf,
+  writer: ResourceWriter,
 ): Promise<CellOutput> {
-  const { content, whole, isCut } = await keep(text, "text/plain", shelf);
+  const { content, whole, isCut } = await keep(text, "text/plain", writer);
   if (isCut) return { type: "TEXT", stream, text: shortened(text) };
   if (whole.uri === undefined) return { type: "TEXT", stream, text };
   const left = (text.length - content.length).toLocaleString("en");
@@ -207,9 +207,9 @@ function parseJson(text: string): { readonly value: unknown } | undefined {
   }
 }
 
-async function keep(content: string, mime: string, shelf: Shelf): Promise<Kept> {
+async function keep(content: string, mime: string, writer: ResourceWriter): Promise<Kept> {
   if (Buffer.byteLength(content) <= LONGEST_TEXT_BYTES) return { content, whole: {} };
-  const uri = await shelf.put("text", mime, Buffer.from(content));
+  const uri = await writer.put("text", mime, Buffer.from(content));
   const start = startOf(content, START_CHARACTERS);
   if (uri === undefined) return { content: start, whole: {}, isCut: true };
   return { content: start, whole: { uri, length: content.length } };

@@ -32,23 +32,23 @@ export function resourceOf(uri: string): ResourceAddress {
   return { cell: Number(found[1]), kind, number: Number(found[3]) };
 }
 
-export interface ShelfPlace {
+export interface ResourceTarget {
   /** Of the cell in its notebook. */
   readonly index: number;
   readonly blobs: Pick<BlobStore, "put">;
-  /** Without one, everything has room. */
+  /** Without one, everything fits. */
   readonly quota?: OutputQuota | undefined;
 }
 
 /** Takes in the bytes of one cell's outputs, in their order, and gives each its address. */
-export class Shelf {
+export class ResourceWriter {
   readonly #cell: number;
   readonly #blobs: Pick<BlobStore, "put">;
   readonly #counts: Record<ResourceKind, number> = { image: 0, text: 0 };
   readonly #resources: Resource[] = [];
   readonly #quota: OutputQuota | undefined;
 
-  constructor(place: ShelfPlace) {
+  constructor(place: ResourceTarget) {
     this.#cell = place.index;
     this.#blobs = place.blobs;
     this.#quota = place.quota;
@@ -58,7 +58,7 @@ export class Shelf {
     return this.#resources;
   }
 
-  /** Undefined where there is no room for it. */
+  /** Undefined where it does not fit. */
   async put(kind: ResourceKind, mime: string, bytes: Uint8Array): Promise<string | undefined> {
     if (this.#quota?.take(bytes.length) === false) return undefined;
     const blob = await this.#blobs.put(bytes);

@@ -75,7 +75,7 @@ export function cellAfter(cell: Cell, execution: CodeExecution, run: RunRecord):
     resources,
     executionCount: sequence,
     executedAt: startedAt.toISOString(),
-    executionTime: execution.duration,
+    duration: execution.duration,
     ...(exitCode !== null && { exitCode }),
     ...(hasChanges(files) && { files }),
     ...((omitted.stdout > 0 || omitted.stderr > 0) && { omitted }),

@@ -4,7 +4,7 @@ import { onAbort } from "../../concurrency/abort.js";
 import type { Settings } from "../../config.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import type { Cell, FileChanges } from "../cell.js";
-import { type CellRecord, pageOf } from "../document/cell-records.js";
+import { type CellRecord, recordOf } from "../document/cell-records.js";
 import type { CellList } from "../document/cells.js";
 import { withRun, withUnsaved } from "../document/changes.js";
 import type { Journal } from "../document/journal.js";
@@ -95,8 +95,14 @@ export class CellRunner {
     const { cellList, journal } = this.#parts;
     try {
       await journal.blobCollector.upload(async () => {
-        const page = await pageOf({ ...cellList.find(id), ...change }, journal.blobCollector.blobs);
-        await journal.commit((now) => ({ ...now, pages: cellList.withPage(now.pages, page) }));
+        const record = await recordOf(
+          { ...cellList.find(id), ...change },
+          journal.blobCollector.blobs,
+        );
+        await journal.commit((now) => ({
+          ...now,
+          records: cellList.withRecord(now.records, record),
+        }));
       });
     } finally {
       cellList.settle(id);
@@ -170,15 +176,15 @@ export class CellRunner {
     return saved;
   }
 
-  async #execute(cell: Cell, order: Omit<RunRequest, "code" | "sequence">): Promise<void> {
+  async #execute(cell: Cell, request: Omit<RunRequest, "code" | "sequence">): Promise<void> {
     const { keeper, privacy, snapshots, cellList } = this.#parts;
     this.#sequence += 1;
     const sequence = this.#sequence;
     const number = { number: sequence, executionCount: sequence };
     cellList.show({ ...cell, ...number, state: "RUNNING", outputs: [], resources: [] });
-    order.events.push({ type: "state", state: "RUNNING" });
+    request.events.push({ type: "state", state: "RUNNING" });
     try {
-      const outcome = await this.#runWatched({ ...order, code: cell.code, sequence });
+      const outcome = await this.#runWatched({ ...request, code: cell.code, sequence });
       const { session, execution, tookEffect, files } = outcome;
       await privacy.inspect(files, session);
       await this.#saveRun(cell, sequence, outcome);
@@ -189,21 +195,21 @@ export class CellRunner {
     }
   }
 
-  async #runWatched(order: RunRequest): Promise<RunOutcome> {
+  async #runWatched(request: RunRequest): Promise<RunOutcome> {
     const { guard, keeper, sessionFiles } = this.#parts;
     let startedAt = new Date();
-    sessionFiles.listener = order.events;
+    sessionFiles.listener = request.events;
     try {
-      const watched = await guard.watchCell(order.stopping, () => {
+      const watched = await guard.watchCell(request.stopping, () => {
         startedAt = new Date();
-        return this.#runInSession(order);
+        return this.#runInSession(request);
       });
       if ("limit" in watched) {
         const session = await keeper.ready();
         return {
           session,
           startedAt,
-          execution: refusedRun(order, watched, session.info.isolation),
+          execution: refusedRun(request, watched, session.info.isolation),
           tookEffect: false,
           files: { created: [], changed: [], deleted: [] },
           facts: { ran: undefined },
@@ -221,9 +227,9 @@ export class CellRunner {
   }
 
   /** Replaces, once, a session that has ended since the last cell. */
-  async #runInSession(order: RunRequest): Promise<Ran & { session: LiveSession }> {
+  async #runInSession(request: RunRequest): Promise<Ran & { session: LiveSession }> {
     const { keeper } = this.#parts;
-    const { code, timeout, sequence, stopping } = order;
+    const { code, timeout, sequence, stopping } = request;
     const options = { timeout, signal: stopping.signal };
     const session = await keeper.ready();
     try {
@@ -244,16 +250,20 @@ export class CellRunner {
     const { blobs } = journal.blobCollector;
     await journal.blobCollector.upload(async () => {
       const { index } = cellList.find(id);
-      const quota = OutputQuota.beside(journal.document.pages, id, settings.outputsMaxSizeMb);
+      const quota = OutputQuota.beside(journal.document.records, id, settings.outputsMaxSizeMb);
       const shown = await outputsOf(execution, { index, blobs, quota });
       const told = notes.collect({ ...facts, omittedOutputs: quota.note });
       const run = { sequence, startedAt, files, notes: told, ...shown };
-      const page = await pageOf(cellAfter({ ...cell, index }, execution, run), blobs);
+      const record = await recordOf(cellAfter({ ...cell, index }, execution, run), blobs);
       const held = new Set(session.held);
       await journal.commit((before) => {
         const known = withUnsaved(before, session.unsaved);
         const now = tookEffect ? withRun(known, held, { sequence, cell: id }) : known;
-        return { ...now, executionCount: sequence, pages: cellList.withPage(now.pages, page) };
+        return {
+          ...now,
+          executionCount: sequence,
+          records: cellList.withRecord(now.records, record),
+        };
       });
     });
   }
@@ -268,7 +278,7 @@ export class CellRunner {
     if (!isCellarError(error)) return error;
     const isThis = ({ cell }: CellRecord) =>
       cell.id === run.cell && cell.executionCount === run.sequence;
-    const inRecord = saved === undefined ? null : saved.pages.some(isThis);
+    const inRecord = saved === undefined ? null : saved.records.some(isThis);
     if (inRecord !== true) keeper.session?.noteUnsaved(run);
     const inVariables = keeper.session?.held.includes(run.sequence) ?? false;
     const { code, message, remedy, details } = error;

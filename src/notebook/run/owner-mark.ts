@@ -5,23 +5,23 @@ import { type SessionDir, sessionDirPath } from "../../backends/host/session-dir
 import { diskFault, hasCode } from "../store/disk-faults.js";
 import type { NotebookId } from "../store/store.js";
 
-/** In a room, whose it is: for the day on which no head can tell any more. */
+/** In a session folder: the notebook it belongs to, in case no head can be read. */
 const SIGN_FILE = "notebook";
 const LONGEST_SIGN = 1024;
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
-export async function signRoom(room: SessionDir, id: NotebookId): Promise<void> {
+export async function writeOwnerMark(sessionDir: SessionDir, id: NotebookId): Promise<void> {
   try {
-    await using file = await open(join(sessionDirPath(room), SIGN_FILE), "wx", 0o600);
+    await using file = await open(join(sessionDirPath(sessionDir), SIGN_FILE), "wx", 0o600);
     await file.writeFile(textOf(id));
   } catch (error) {
     if (!hasCode(error, "EEXIST")) throw diskFault("writing the session folder", error);
   }
 }
 
-/** The names of all rooms that were made for that notebook. */
-export async function roomsOf(root: string, id: NotebookId): Promise<readonly string[]> {
+/** The names of all session folders made for a notebook. */
+export async function sessionDirsOf(root: string, id: NotebookId): Promise<readonly string[]> {
   const wanted = textOf(id);
   const found: string[] = [];
   for (const name of await namesIn(root)) {
@@ -43,7 +43,6 @@ async function namesIn(root: string): Promise<string[]> {
   }
 }
 
-/** Undefined for a room without one. */
 async function readSign(path: string): Promise<string | undefined> {
   try {
     await using file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);

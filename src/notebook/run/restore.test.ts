@@ -38,8 +38,8 @@ describe("a state that is restored", () => {
     const createSandbox = vi.fn(
       async () => ({ restore, destroy }) as unknown as NativePythonSandbox,
     );
-    const room = { root: dir, name: "room", hasEgress: false };
-    const plan: RestorePlan = { id: ID, blobs, seal, sessionFiles: { room, createSandbox } };
+    const sessionDir = { root: dir, name: "room", hasEgress: false };
+    const plan: RestorePlan = { id: ID, blobs, seal, sessionFiles: { sessionDir, createSandbox } };
     return { plan, snapshot, createSandbox, destroy };
   }
 

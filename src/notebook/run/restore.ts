@@ -22,7 +22,7 @@ const PATIENCE_MS = 10_000;
 
 export interface RestorePlan {
   readonly id: NotebookId;
-  readonly sessionFiles: Pick<SessionFiles, "room" | "createSandbox">;
+  readonly sessionFiles: Pick<SessionFiles, "sessionDir" | "createSandbox">;
   readonly blobs: BlobStore;
   readonly seal: Seal;
 }
@@ -80,7 +80,7 @@ async function restoreFrom(plan: RestorePlan, snapshot: SnapshotRecord): Promise
       isFinal: true,
     };
   }
-  const file = join(sessionDirPath(plan.sessionFiles.room), STATE_FILE);
+  const file = join(sessionDirPath(plan.sessionFiles.sessionDir), STATE_FILE);
   const [started, placed] = await Promise.allSettled([
     plan.sessionFiles.createSandbox(),
     placeState(plan, blob, file),

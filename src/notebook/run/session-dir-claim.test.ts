@@ -15,13 +15,13 @@ class Gate {
   });
 }
 
-describe("the new room of an owner who was overtaken", () => {
+describe("the new session folder of an owner who was overtaken", () => {
   const fixture = new NotebookFixture();
   const headOf = async (id: NotebookId) =>
     parseHead((await new DiskStore(fixture.dir).heads.get(id))?.head, id.session);
   const roomsOf = ({ session }: NotebookId) =>
-    readdirSync(join(fixture.dir, "rooms")).filter((room) => {
-      const sign = join(fixture.dir, "rooms", room, "notebook");
+    readdirSync(join(fixture.dir, "rooms")).filter((sessionDir) => {
+      const sign = join(fixture.dir, "rooms", sessionDir, "notebook");
       return existsSync(sign) && readFileSync(sign, "utf8").includes(`"${session}"`);
     });
 
@@ -40,7 +40,7 @@ describe("the new room of an owner who was overtaken", () => {
         list: (user) => heads.list(user),
         delete: (id, expected) => heads.delete(id, expected),
         cas: async (id, head, expected) => {
-          if (parseHead(head, "it").leftRooms !== undefined) {
+          if (parseHead(head, "it").formerDirs !== undefined) {
             moving.open();
             await gate.passed;
           }
@@ -54,8 +54,8 @@ describe("the new room of an owner who was overtaken", () => {
     const next = fixture.keep(await Notebook.open({ ...options, takeover: true }));
     gate.open();
     await expect(overtaken).rejects.toMatchObject({ code: "CONFLICT" });
-    const { room, leftRooms = [] } = await headOf(options);
-    expect(roomsOf(options).sort()).toEqual([room, ...leftRooms].sort());
+    const { sessionDir, formerDirs = [] } = await headOf(options);
+    expect(roomsOf(options).sort()).toEqual([sessionDir, ...formerDirs].sort());
     expect((await next.getFile("file")).toString()).toBe("content");
   });
 
@@ -75,15 +75,15 @@ describe("the new room of an owner who was overtaken", () => {
     const fork = nb.fork(to.session);
     fork.catch(() => {});
     await until(async () => (await new DiskStore(fixture.dir).heads.get(to)) !== undefined);
-    const { room } = await headOf(to);
+    const { sessionDir } = await headOf(to);
     const next = fixture.keep(await Notebook.open({ ...to, takeover: true }));
     gate.open();
     await expect(fork).rejects.toThrow();
-    expect((await headOf(to)).leftRooms).toEqual([room]);
-    expect(roomsOf(to)).toContain(room);
+    expect((await headOf(to)).formerDirs).toEqual([sessionDir]);
+    expect(roomsOf(to)).toContain(sessionDir);
     expect((await next.getFile("file")).toString()).toBe("content");
     await next.close();
-    expect(roomsOf(to)).not.toContain(room);
+    expect(roomsOf(to)).not.toContain(sessionDir);
   });
 });
 

@@ -3,70 +3,76 @@ import { CellarError, isCellarError } from "../../errors.js";
 import { newSessionDirName } from "../document/fork.js";
 import { parseHead } from "../document/head.js";
 import { type Journal, nameOf } from "../document/journal.js";
-import type { NotebookWishes } from "../options.js";
+import type { ResolvedNotebookOptions } from "../options.js";
 import { describeOwner, type Owner } from "../store/owner.js";
 import { Workspace } from "../workspace/workspace.js";
-import { isDeserted } from "./session-dir-users.js";
-import { razeRoom, roomsIn, SessionFiles, type SessionFilesOptions } from "./session-files.js";
+import { isUnused } from "./session-dir-users.js";
+import {
+  removeSessionDir,
+  SessionFiles,
+  type SessionFilesOptions,
+  sessionDirsIn,
+} from "./session-files.js";
 
 /** A workspace may hold more than it should; what no code may add to is copied all the same. */
 const LEEWAY = 4;
 
 /**
- * Where the notebook lives. A former owner who may be alive, or whose processes are, has its room
- * mounted, and no renaming takes it away: its files are copied into a new room, and it keeps the
- * old one.
+ * The files of the notebook. A former owner that may still run, or whose processes do, has its session
+ * folder mounted, which renaming does not end: the files are copied into a new folder, and the former
+ * owner keeps the old one.
  */
-export async function settleIn(
-  order: Omit<SessionFilesOptions, "name">,
+export async function claimSessionDir(
+  plan: Omit<SessionFilesOptions, "name">,
   journal: Journal,
 ): Promise<SessionFiles> {
-  const { room, roomSharedWith } = journal.document;
+  const { sessionDir, sessionDirSharedWith } = journal.document;
   const { former } = journal;
-  const place = { root: roomsIn(order.wishes.dir), name: room };
-  const isFree = roomSharedWith === undefined && (former === null || (await isDeserted(place)));
-  if (isFree) return await SessionFiles.open({ ...order, name: room });
+  const place = { root: sessionDirsIn(plan.resolved.dir), name: sessionDir };
+  const isFree = sessionDirSharedWith === undefined && (former === null || (await isUnused(place)));
+  if (isFree) return await SessionFiles.open({ ...plan, name: sessionDir });
   const name = newSessionDirName();
-  const sessionFiles = await SessionFiles.openNew({ ...order, name });
+  const sessionFiles = await SessionFiles.openNew({ ...plan, name });
   try {
-    await copyFiles(order, room, roomSharedWith ?? former, sessionFiles);
-    await journal.commit(({ roomSharedWith: _, ...now }) => ({
+    await copyFiles(plan, sessionDir, sessionDirSharedWith ?? former, sessionFiles);
+    await journal.commit(({ sessionDirSharedWith: _, ...now }) => ({
       ...now,
-      room: name,
-      leftRooms: [...(now.leftRooms ?? []), room],
+      sessionDir: name,
+      formerDirs: [...(now.formerDirs ?? []), sessionDir],
     }));
     return sessionFiles;
   } catch (error) {
-    await vacate(order.wishes, sessionFiles);
+    await discardSessionDir(plan.resolved, sessionFiles);
     throw error;
   }
 }
 
-/** Takes new quarters away that could not be moved into, unless the notebook has the room by now. */
-export async function vacate(
-  { store, id }: Pick<NotebookWishes, "store" | "id">,
+/** Removes a new session folder that could not be used, unless the notebook names it by now. */
+export async function discardSessionDir(
+  { store, id }: Pick<ResolvedNotebookOptions, "store" | "id">,
   sessionFiles: SessionFiles,
 ): Promise<void> {
   try {
     await sessionFiles[Symbol.asyncDispose]();
     const stored = await store.heads.get(id);
     const head = stored && parseHead(stored.head, nameOf(id));
-    const named = head === undefined ? [] : [head.room, ...(head.leftRooms ?? [])];
-    if (!named.includes(sessionFiles.room.name)) await razeRoom(sessionFiles.room);
+    const named = head === undefined ? [] : [head.sessionDir, ...(head.formerDirs ?? [])];
+    if (!named.includes(sessionFiles.sessionDir.name))
+      await removeSessionDir(sessionFiles.sessionDir);
   } catch {
     // Where the head cannot be read it may name it.
   }
 }
 
-/** Removes what was left to former owners; what one of them still fills stays for the next time. */
-export async function clearLeftDirs(dir: string, journal: Journal): Promise<void> {
-  const { leftRooms = [] } = journal.document;
-  if (leftRooms.length === 0 || journal.isFenced) return;
-  const root = roomsIn(dir);
-  const ends = await Promise.allSettled(leftRooms.map((name) => razeRoom({ root, name })));
-  const still = leftRooms.filter((_, at) => ends[at]?.status === "rejected");
-  await journal.commit(({ leftRooms: _, ...now }) =>
-    still.length === 0 ? now : { ...now, leftRooms: still },
+/** Removes the folders of former owners; one that is still written to stays for the next time. */
+export async function removeFormerDirs(dir: string, journal: Journal): Promise<void> {
+  const { formerDirs = [] } = journal.document;
+  if (formerDirs.length === 0 || journal.isFenced) return;
+  const root = sessionDirsIn(dir);
+  const ends = await Promise.allSettled(formerDirs.map((name) => removeSessionDir({ root, name })));
+  const still = formerDirs.filter((_, at) => ends[at]?.status === "rejected");
+  await journal.commit(({ formerDirs: _, ...now }) =>
+    still.length === 0 ? now : { ...now, formerDirs: still },
   );
 }
 
@@ -87,17 +93,17 @@ export async function leave(dir: string, journal: Journal, error: unknown): Prom
 async function takeBack(dir: string, journal: Journal): Promise<void> {
   if (!journal.isNew) return journal.release();
   await journal.remove();
-  await razeRoom({ root: roomsIn(dir), name: journal.document.room });
+  await removeSessionDir({ root: sessionDirsIn(dir), name: journal.document.sessionDir });
 }
 
 async function copyFiles(
-  { wishes }: Omit<SessionFilesOptions, "name">,
-  room: string,
+  { resolved }: Omit<SessionFilesOptions, "name">,
+  sessionDir: string,
   owner: Owner | null,
   { workspace }: SessionFiles,
 ): Promise<void> {
-  const path = makeSessionDir({ root: roomsIn(wishes.dir), name: room });
-  const shared = new Workspace(path, wishes.settings.limits);
+  const path = makeSessionDir({ root: sessionDirsIn(resolved.dir), name: sessionDir });
+  const shared = new Workspace(path, resolved.settings.limits);
   try {
     await shared.copyTo(workspace, { leeway: LEEWAY, isDurable: true });
   } catch (error) {

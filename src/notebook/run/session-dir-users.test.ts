@@ -7,7 +7,7 @@ import { DiskStore } from "../store/disk-store.js";
 import type { NotebookId } from "../store/store.js";
 import { usersOf } from "./session-dir-users.js";
 
-describe("the room of a notebook", () => {
+describe("the session folder of a notebook", () => {
   const fixture = new NotebookFixture();
   const headOf = async (id: NotebookId) =>
     parseHead((await new DiskStore(fixture.dir).heads.get(id))?.head, id.session);
@@ -17,10 +17,10 @@ describe("the room of a notebook", () => {
     const options = fixture.options();
     const nb = fixture.keep(await Notebook.open(options));
     await nb.run("import subprocess\nchild = subprocess.Popen(['sleep', '60'])");
-    const { room } = await headOf(options);
-    expect((await users(room)).length).toBeGreaterThan(1);
+    const { sessionDir } = await headOf(options);
+    expect((await users(sessionDir)).length).toBeGreaterThan(1);
     expect(await users("0".repeat(32))).toEqual([]);
     await nb.close();
-    await until(async () => (await users(room)).length === 0);
+    await until(async () => (await users(sessionDir)).length === 0);
   });
 });

@@ -7,17 +7,17 @@ import {
   WORKSPACE_FOLDER,
 } from "../../backends/host/session-dir.js";
 
-/** How long the processes of a dead owner may take to be gone; its room is left to them then. */
+/** How long to wait for the processes of a dead owner to end. */
 const LONGEST_MS = 2_000;
 const PACE_MS = 50;
 const PID = /^\d+$/;
 
 type Place = Pick<SessionDir, "root" | "name">;
 
-/** Whether nothing that runs has the room mounted or works in it, as far as this process may see. */
-export async function isDeserted(room: Place): Promise<boolean> {
+/** Whether no process that this one may see has the folder mounted or works in it. */
+export async function isUnused(sessionDir: Place): Promise<boolean> {
   const end = performance.now() + LONGEST_MS;
-  while ((await usersOf(room)).length > 0) {
+  while ((await usersOf(sessionDir)).length > 0) {
     if (performance.now() > end) return false;
     await sleep(PACE_MS);
   }
@@ -25,25 +25,25 @@ export async function isDeserted(room: Place): Promise<boolean> {
 }
 
 /** The pids of processes that can reach its files. Nobody where the system has no /proc. */
-export async function usersOf(room: Place): Promise<readonly number[]> {
+export async function usersOf(sessionDir: Place): Promise<readonly number[]> {
   const names = await readdir("/proc").catch((): string[] => []);
   const here = await linkOf(process.pid, "ns/mnt");
   const users: number[] = [];
   for (const pid of names.filter((name) => PID.test(name)).map(Number)) {
-    if (await isUser(pid, room, here)) users.push(pid);
+    if (await isUser(pid, sessionDir, here)) users.push(pid);
   }
   return users;
 }
 
-async function isUser(pid: number, room: Place, here: string | undefined): Promise<boolean> {
-  const folder = sessionDirPath(room);
+async function isUser(pid: number, sessionDir: Place, here: string | undefined): Promise<boolean> {
+  const folder = sessionDirPath(sessionDir);
   const cwd = await linkOf(pid, "cwd");
   if (cwd === folder || cwd?.startsWith(`${folder}/`)) return true;
   const namespace = await linkOf(pid, "ns/mnt");
   if (namespace === undefined || namespace === here) return false;
-  // A mount names the folder that it shows; the name of a room is in no other path.
+  // A mount names the folder that it shows; no other path has the name of a session folder.
   const mounts = await readFile(`/proc/${pid}/mountinfo`, "utf8").catch(() => "");
-  return mounts.includes(`${join("/", room.name, WORKSPACE_FOLDER)} `);
+  return mounts.includes(`${join("/", sessionDir.name, WORKSPACE_FOLDER)} `);
 }
 
 async function linkOf(pid: number, name: string): Promise<string | undefined> {

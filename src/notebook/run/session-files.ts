@@ -9,35 +9,37 @@ import {
 import type { StatefulRuntime, StatefulSandbox } from "../../backends/stateful-sandbox.js";
 import { needingPython } from "../../isolation/python-needed.js";
 import { EgressProxy } from "../egress/proxy.js";
-import type { NotebookWishes } from "../options.js";
+import type { ResolvedNotebookOptions } from "../options.js";
 import { diskFault } from "../store/disk-faults.js";
 import { Workspace } from "../workspace/workspace.js";
 import type { CellEvents } from "./events.js";
-import { signRoom } from "./owner-mark.js";
+import { writeOwnerMark } from "./owner-mark.js";
 
-/** Where the rooms of all notebooks are. */
-export function roomsIn(dir: string): string {
+/** The session folders of all notebooks; the name on the disk is that of earlier versions. */
+export function sessionDirsIn(dir: string): string {
   return join(dir, "rooms");
 }
 
 /** With all that is in it, wherever its links lead. */
-export async function razeRoom(room: Pick<SessionDir, "root" | "name">): Promise<void> {
-  await new Workspace(makeSessionDir(room), { workspaceMb: 1 }).clear();
-  await rm(sessionDirPath(room), { recursive: true, force: true });
+export async function removeSessionDir(
+  sessionDir: Pick<SessionDir, "root" | "name">,
+): Promise<void> {
+  await new Workspace(makeSessionDir(sessionDir), { workspaceMb: 1 }).clear();
+  await rm(sessionDirPath(sessionDir), { recursive: true, force: true });
 }
 
 export interface SessionFilesOptions {
-  readonly wishes: NotebookWishes;
+  readonly resolved: ResolvedNotebookOptions;
   readonly runtime: StatefulRuntime;
-  /** The name of the room. */
+  /** Of the session folder. */
   readonly name: string;
   /** Set where nothing may be reached any more. */
   readonly cutReason: string | undefined;
 }
 
-/** Where the sessions of a notebook live, one after the other: the room, its files and the way out. */
+/** What the sessions of a notebook share, one after the other: folder, workspace and egress proxy. */
 export class SessionFiles implements AsyncDisposable {
-  readonly room: SessionDir;
+  readonly sessionDir: SessionDir;
   readonly workspace: Workspace;
   /** The one way out, where some hosts may be reached. */
   readonly proxy: EgressProxy | undefined;
@@ -49,41 +51,47 @@ export class SessionFiles implements AsyncDisposable {
   #prepared: Promise<StatefulSandbox> | undefined;
 
   private constructor(
-    order: SessionFilesOptions,
-    room: SessionDir,
+    plan: SessionFilesOptions,
+    sessionDir: SessionDir,
     proxy: EgressProxy | undefined,
   ) {
-    const { config, settings } = order.wishes;
-    this.room = room;
+    const { config, settings } = plan.resolved;
+    this.sessionDir = sessionDir;
     this.proxy = proxy;
-    this.workspace = new Workspace(makeSessionDir(room), settings.limits);
-    this.#runtime = order.runtime;
+    this.workspace = new Workspace(makeSessionDir(sessionDir), settings.limits);
+    this.#runtime = plan.runtime;
     this.#config = { ...config, env: { ...proxy?.environment, ...config.env } };
     this.#signal = config.signal;
   }
 
-  static async open(order: SessionFilesOptions): Promise<SessionFiles> {
-    const { wishes, name, cutReason } = order;
-    const { network } = wishes.settings;
-    const room = { root: roomsIn(wishes.dir), name, hasEgress: typeof network === "object" };
+  static async open(plan: SessionFilesOptions): Promise<SessionFiles> {
+    const { resolved, name, cutReason } = plan;
+    const { network } = resolved.settings;
+    const sessionDir = {
+      root: sessionDirsIn(resolved.dir),
+      name,
+      hasEgress: typeof network === "object",
+    };
     try {
-      order.runtime.prepareDir(wishes.config, room);
+      plan.runtime.prepareDir(resolved.config, sessionDir);
     } catch (error) {
-      throw diskFault(`making ${sessionDirPath(room)}`, error);
+      throw diskFault(`making ${sessionDirPath(sessionDir)}`, error);
     }
-    await signRoom(room, wishes.id);
-    if (typeof network !== "object") return new SessionFiles(order, room, undefined);
+    await writeOwnerMark(sessionDir, resolved.id);
+    if (typeof network !== "object") return new SessionFiles(plan, sessionDir, undefined);
     const { allow } = network;
-    const proxy = await EgressProxy.open({ folder: sessionDirPath(room), allow, cutReason });
-    return new SessionFiles(order, room, proxy);
+    const proxy = await EgressProxy.open({ folder: sessionDirPath(sessionDir), allow, cutReason });
+    return new SessionFiles(plan, sessionDir, proxy);
   }
 
-  /** In a room that was not there before, and of which nothing stays when it cannot be made. */
-  static async openNew(order: SessionFilesOptions): Promise<SessionFiles> {
+  /** In a new session folder, which is removed again on failure. */
+  static async openNew(plan: SessionFilesOptions): Promise<SessionFiles> {
     try {
-      return await SessionFiles.open(order);
+      return await SessionFiles.open(plan);
     } catch (error) {
-      await razeRoom({ root: roomsIn(order.wishes.dir), name: order.name }).catch(() => {});
+      await removeSessionDir({ root: sessionDirsIn(plan.resolved.dir), name: plan.name }).catch(
+        () => {},
+      );
       throw error;
     }
   }
@@ -130,7 +138,7 @@ export class SessionFiles implements AsyncDisposable {
     const started = this.#runtime.createSandbox(
       listening,
       "notebooks need CPython in a sandbox",
-      this.room,
+      this.sessionDir,
     );
     return needingPython("Notebooks need", started);
   }

@@ -201,9 +201,9 @@ export class SessionKeeper {
     const { executions } = this.#plan.journal.document;
     const run = executions.find((one) => one.sequence === sequence);
     if (run?.isUnsaved === true) return "a run that was not saved";
-    const { cellList: contents } = this.#plan;
-    if (run === undefined || !contents.has(run.cell)) return "a cell that was deleted";
-    const isShown = contents.cells.some(({ number }) => number === sequence);
+    const { cellList: cells } = this.#plan;
+    if (run === undefined || !cells.has(run.cell)) return "a cell that was deleted";
+    const isShown = cells.cells.some(({ number }) => number === sequence);
     return isShown ? `cell ${sequence}` : `run ${sequence}`;
   }
 

@@ -13,23 +13,23 @@ import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
 import { DirHandle } from "../workspace/dir-handle.js";
 import { Removal } from "../workspace/removal.js";
 
-/** A zygote is shown one folder of rooms, so the runs of a process share one. */
+/** A zygote is shown one folder, so the runs of a process share it. */
 const shared: { root?: string } = {};
 
-/** A room for one run, of which nothing is left afterwards. */
+/** The folder of one run, removed afterwards. */
 export class TemporarySessionDir implements AsyncDisposable {
-  readonly room: SessionDir;
+  readonly sessionDir: SessionDir;
   /** The path of the session's /workspace. */
   readonly workspace: string;
 
   /** With a state from which the session is to be restored, or without. */
   constructor(state: Uint8Array | undefined) {
-    this.room = {
-      root: rootOfRooms(),
+    this.sessionDir = {
+      root: temporaryRoot(),
       name: `run-${randomBytes(12).toString("hex")}`,
       hasEgress: false,
     };
-    this.workspace = this.furnish();
+    this.workspace = this.make();
     if (state === undefined) return;
     try {
       writeFileSync(this.stateFile, state, { flag: "wx", mode: 0o400 });
@@ -41,22 +41,22 @@ export class TemporarySessionDir implements AsyncDisposable {
   }
 
   /** Makes what is not there yet, with more folders if wanted; gives the workspace. */
-  furnish(more: readonly string[] = []): string {
+  make(more: readonly string[] = []): string {
     try {
-      return makeSessionDir(this.room, more);
+      return makeSessionDir(this.sessionDir, more);
     } catch (error) {
       const { cause = error } = error as Error;
-      throw temporaryTrouble("the files of a session", sessionDirPath(this.room), cause);
+      throw temporaryTrouble("the files of a session", sessionDirPath(this.sessionDir), cause);
     }
   }
 
   get stateFile(): string {
-    return join(sessionDirPath(this.room), STATE_FILE);
+    return join(sessionDirPath(this.sessionDir), STATE_FILE);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    using root = DirHandle.open(this.room.root);
-    await new Removal(root).remove(root, this.room.name);
+    using root = DirHandle.open(this.sessionDir.root);
+    await new Removal(root).remove(root, this.sessionDir.name);
   }
 }
 
@@ -69,10 +69,10 @@ function makeRoot(temporary: string): string {
 }
 
 /** Named so that a later process removes it where this one had no time to. */
-export function rootOfRooms(): string {
+export function temporaryRoot(): string {
   if (shared.root !== undefined && existsSync(shared.root)) return shared.root;
   const root = makeRoot(tmpdir());
-  // The sandbox's user passes through to its own room, and cannot list the others.
+  // The sandbox's user passes through to its own folder, and cannot list the others.
   chmodSync(root, 0o711);
   process.once("exit", () => rmSync(root, { recursive: true, force: true }));
   shared.root = root;

@@ -46,7 +46,7 @@ export async function makeFolder(path: string, top = path): Promise<void> {
 
 /**
  * Gives the highest folder that was made; undefined where all were there. Node's own way of making
- * a whole path tries forever in a file system that has no room for folders, such as /proc.
+ * a whole path tries forever in a file system that cannot hold folders, such as /proc.
  */
 async function makeMissing(path: string): Promise<string | undefined> {
   const parent = dirname(path);

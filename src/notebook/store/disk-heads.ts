@@ -16,7 +16,15 @@ import {
 import { Envelope, type Upgrade } from "./envelope.js";
 import { checkId, checkName, folderName, nameOfFolder } from "./names.js";
 import { currentOwner, heldHere, livenessOfOwner, type Owner } from "./owner.js";
-import { headName, isStill, look, publish, removeAll, type Seen, seeAside } from "./revisions.js";
+import {
+  headName,
+  isStill,
+  listRevisions,
+  publish,
+  removeAll,
+  type SeenRevision,
+  seeAside,
+} from "./revisions.js";
 import type { HeadRevision, HeadStore, NotebookId } from "./store.js";
 import { deleterIn, stillDeleting, TOMBSTONE_BYTES, tombstone } from "./tombstone.js";
 
@@ -43,7 +51,7 @@ export class DiskHeads implements HeadStore {
   readonly #root: string;
   readonly #envelope: Envelope;
   readonly #temps = new TempNames();
-  readonly #seen = new Map<string, Seen>();
+  readonly #seen = new Map<string, SeenRevision>();
 
   constructor(root: string, upgrades: readonly Upgrade[] = []) {
     this.#root = root;
@@ -68,7 +76,7 @@ export class DiskHeads implements HeadStore {
   async revision(id: NotebookId): Promise<number> {
     const folder = this.folderOf(id);
     try {
-      return await this.#standing(id, folder);
+      return await this.#currentRevision(id, folder);
     } catch (error) {
       throw diskFault(`reading the notebook in ${folder}`, error);
     }
@@ -116,7 +124,7 @@ export class DiskHeads implements HeadStore {
       } else {
         const known = this.#seen.get(folder);
         const before = known?.rev === expected ? known : await this.#last(id, folder, expected);
-        if (!(await this.#bury(id, folder, before))) throw conflict(folder, expected);
+        if (!(await this.#deleteFolder(id, folder, before))) throw conflict(folder, expected);
       }
       await sweepDeleted(dirname(folder));
     } catch (error) {
@@ -128,7 +136,7 @@ export class DiskHeads implements HeadStore {
    * Commits a tombstone, and then takes all of the notebook away in one step. Between the two
    * nobody else may move the folder, however long that takes. False where others were quicker.
    */
-  async #bury(id: NotebookId, folder: string, before: Seen): Promise<boolean> {
+  async #deleteFolder(id: NotebookId, folder: string, before: SeenRevision): Promise<boolean> {
     const owner = currentOwner();
     const rev = before.rev + 1;
     heldHere().add(owner.incarnation);
@@ -137,7 +145,7 @@ export class DiskHeads implements HeadStore {
       const content = this.#envelope.seal(id, rev, tombstone(owner));
       const seen = await publish(folder, this.#temps.next(), content, rev, before);
       if (seen === undefined || !(await isStill(folder, seen))) return false;
-      if ((await look(folder)).latest !== rev) return false;
+      if ((await listRevisions(folder)).latest !== rev) return false;
       const parent = dirname(folder);
       await rename(folder, join(parent, `${DELETED}${randomBytes(8).toString("hex")}`));
       await syncFolder(parent);
@@ -148,20 +156,20 @@ export class DiskHeads implements HeadStore {
   }
 
   /** Finishes what a dead one has begun. Gives who is still at it. */
-  async #finish(id: NotebookId, folder: string, rev: number): Promise<Owner | undefined> {
+  async #finishDeletion(id: NotebookId, folder: string, rev: number): Promise<Owner | undefined> {
     const opened = await this.#open(id, folder, rev);
     const deleter = typeof opened === "object" ? deleterIn(opened.head) : undefined;
     if (typeof opened !== "object" || deleter === undefined) return undefined;
     if (livenessOfOwner(deleter) !== "dead") return deleter;
     // What stays of it is cleared by the next deletion.
-    if (await this.#bury(id, folder, opened.seen))
+    if (await this.#deleteFolder(id, folder, opened.seen))
       await sweepDeleted(dirname(folder)).catch(() => {});
     return undefined;
   }
 
   /** The newest revision; 0 where it is a tombstone. */
-  async #standing(id: NotebookId, folder: string): Promise<number> {
-    const { newest, latest } = await look(folder);
+  async #currentRevision(id: NotebookId, folder: string): Promise<number> {
+    const { newest, latest } = await listRevisions(folder);
     return newest > 0 && (await this.#isTombstone(id, folder, newest)) ? 0 : latest;
   }
 
@@ -180,7 +188,7 @@ export class DiskHeads implements HeadStore {
 
   async #read(id: NotebookId, folder: string): Promise<HeadRevision | undefined> {
     for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
-      const { names, newest, latest, aside } = await look(folder);
+      const { names, newest, latest, aside } = await listRevisions(folder);
       await this.#temps.sweep(folder, names);
       if (latest === 0) return refuseForeign(folder, names);
       if (newest === 0) throw nothingWhole(aside);
@@ -195,7 +203,7 @@ export class DiskHeads implements HeadStore {
           const { head, seen } = opened;
           if (deleterIn(head) !== undefined) {
             // What cannot be taken away now is taken away when the name is needed.
-            await this.#finish(id, folder, newest).catch(() => {});
+            await this.#finishDeletion(id, folder, newest).catch(() => {});
             return undefined;
           }
           if (newest === latest) {
@@ -216,7 +224,7 @@ export class DiskHeads implements HeadStore {
     id: NotebookId,
     folder: string,
     rev: number,
-  ): Promise<{ head: unknown; seen: Seen } | "damaged" | "gone"> {
+  ): Promise<{ head: unknown; seen: SeenRevision } | "damaged" | "gone"> {
     const path = join(folder, headName(rev));
     try {
       await using file = await open(path, READ);
@@ -240,20 +248,20 @@ export class DiskHeads implements HeadStore {
   }
 
   /** What a deletion is to follow: also a revision that was put aside, and none before is whole. */
-  async #last(id: NotebookId, folder: string, expected: number): Promise<Seen> {
-    const listing = await look(folder);
+  async #last(id: NotebookId, folder: string, expected: number): Promise<SeenRevision> {
+    const listing = await listRevisions(folder);
     const isAside = listing.latest === expected && listing.newest < expected;
     return isAside ? seeAside(folder, listing) : this.#expect(id, folder, expected);
   }
 
   /** What a new revision is to follow: it must be the newest one now. */
-  async #expect(id: NotebookId, folder: string, expected: number): Promise<Seen> {
+  async #expect(id: NotebookId, folder: string, expected: number): Promise<SeenRevision> {
     if (expected === 0) await this.#begin(id, folder);
     else if (await this.#isTombstone(id, folder, expected)) throw conflict(folder, expected);
     try {
       await using file = await open(join(folder, headName(expected)), READ);
       const seen = { rev: expected, ...(await identityOf(file)) };
-      const { names, latest } = await look(folder);
+      const { names, latest } = await listRevisions(folder);
       if (latest !== expected) throw conflict(folder, expected);
       await this.#temps.sweep(folder, names);
       return seen;
@@ -265,13 +273,13 @@ export class DiskHeads implements HeadStore {
   /** Makes revision 0, an empty file for the first one to follow. */
   async #begin(id: NotebookId, folder: string): Promise<void> {
     for (let tries = 1; ; tries += 1) {
-      const { names, newest, latest } = await look(folder);
+      const { names, newest, latest } = await listRevisions(folder);
       if (latest === 0) {
         refuseForeign(folder, names);
         break;
       }
       if (!(await this.#isTombstone(id, folder, newest))) throw conflict(folder, 0);
-      const deleter = await this.#finish(id, folder, newest);
+      const deleter = await this.#finishDeletion(id, folder, newest);
       if (tries >= DELETION_TRIES)
         throw deleter === undefined ? conflict(folder, 0) : stillDeleting(folder, deleter);
       if (deleter !== undefined) await setTimeout(DELETION_MS);
@@ -284,7 +292,7 @@ export class DiskHeads implements HeadStore {
     await file.close();
   }
 
-  #remember(folder: string, seen: Seen): void {
+  #remember(folder: string, seen: SeenRevision): void {
     this.#seen.delete(folder);
     this.#seen.set(folder, seen);
     const [oldest] = this.#seen.keys();
@@ -310,7 +318,7 @@ async function clear(path: string): Promise<void> {
 
 /** Unless it is only that others have gone on meanwhile. */
 async function keepAside(folder: string, rev: number): Promise<void> {
-  const { newest } = await look(folder);
+  const { newest } = await listRevisions(folder);
   if (newest !== rev) return;
   const name = headName(rev);
   await putAside(join(folder, name), folder, name);

@@ -10,7 +10,7 @@ const DAMAGED = /^damaged-head-(\d{12})\.json-/;
 const SWEEP_EVERY = 16;
 
 /** A revision as it was seen on the disk. */
-export interface Seen extends FileIdentity {
+export interface SeenRevision extends FileIdentity {
   readonly rev: number;
   /** Where it was put aside: its file. */
   readonly aside?: string | undefined;
@@ -31,7 +31,7 @@ export function headName(rev: number): string {
   return `head-${String(rev).padStart(12, "0")}.json`;
 }
 
-export async function look(folder: string): Promise<Listing> {
+export async function listRevisions(folder: string): Promise<Listing> {
   const names = await namesIn(folder);
   const newest = Math.max(0, ...names.map((name) => revisionOf(name, HEAD)));
   const latest = Math.max(newest, ...names.map((name) => revisionOf(name, DAMAGED)));
@@ -55,8 +55,8 @@ export async function publish(
   temp: string,
   content: Buffer,
   rev: number,
-  before?: Seen,
-): Promise<Seen | undefined> {
+  before?: SeenRevision,
+): Promise<SeenRevision | undefined> {
   // Where these two are of different folders, the link below finds no finished file.
   const handles = await openBoth(open(join(path, temp), "wx", 0o600), open(path, "r"));
   if (handles === undefined) return undefined;
@@ -79,7 +79,7 @@ interface Commit {
   readonly path: string;
   readonly temp: string;
   readonly rev: number;
-  readonly before: Seen | undefined;
+  readonly before: SeenRevision | undefined;
 }
 
 async function commit(
@@ -87,7 +87,7 @@ async function commit(
   parent: FileHandle,
   { path, temp, rev, before }: Commit,
   content: Buffer,
-): Promise<Seen | undefined> {
+): Promise<SeenRevision | undefined> {
   const folder = process.platform === "linux" ? `/proc/self/fd/${parent.fd}` : path;
   const unfinished = join(folder, temp);
   const isFollowing = async () => before === undefined || (await isStill(folder, before));
@@ -114,7 +114,7 @@ async function commit(
   return undefined;
 }
 
-export async function isStill(folder: string, seen: Seen): Promise<boolean> {
+export async function isStill(folder: string, seen: SeenRevision): Promise<boolean> {
   const { rev, ino, mtimeNs, aside = headName(rev) } = seen;
   try {
     const info = await lstat(join(folder, aside), { bigint: true });
@@ -126,7 +126,7 @@ export async function isStill(folder: string, seen: Seen): Promise<boolean> {
 }
 
 /** The newest revision where it was put aside. */
-export async function seeAside(folder: string, { latest, aside }: Listing): Promise<Seen> {
+export async function seeAside(folder: string, { latest, aside }: Listing): Promise<SeenRevision> {
   const names = aside.map((path) => basename(path));
   const name = names.find((one) => revisionOf(one, DAMAGED) === latest) ?? headName(latest);
   const { ino, mtimeNs } = await lstat(join(folder, name), { bigint: true });

@@ -124,7 +124,7 @@ export class DirHandle implements Disposable {
   }
 
   /** Times in seconds. */
-  dress(mode: number, accessed: number, modified: number): void {
+  setAttributes(mode: number, accessed: number, modified: number): void {
     chmodSync(this.at("."), mode & 0o777);
     utimesSync(this.at("."), accessed, modified);
   }

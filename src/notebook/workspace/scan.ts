@@ -125,7 +125,7 @@ class Tally {
   }
 }
 
-export async function takeCensus(root: DirHandle, signal?: AbortSignal): Promise<Scan> {
+export async function takeScan(root: DirHandle, signal?: AbortSignal): Promise<Scan> {
   const marks = new Map<RawName, Mark>();
   const visit = ({ path, stats }: Found) => {
     if (!stats.isDirectory()) marks.set(path, markOf(stats));

@@ -19,7 +19,7 @@ const STALE = 3_600_000;
  * and move in when they are whole.
  */
 export class Upload {
-  readonly #room: string;
+  readonly #sessionDir: string;
   readonly #owner: Owner | undefined;
   readonly #limit: WorkspaceLimit;
   #isSwept = false;
@@ -30,7 +30,7 @@ export class Upload {
   #lastPlacing: Promise<unknown> = Promise.resolve();
 
   constructor(workspace: string, owner: Owner | undefined, limit: WorkspaceLimit) {
-    this.#room = dirname(workspace);
+    this.#sessionDir = dirname(workspace);
     this.#owner = owner;
     this.#limit = limit;
   }
@@ -45,7 +45,7 @@ export class Upload {
     await this.#sweep();
     const arrivals = this.#arrivals;
     const free = this.#freeFor(root, names, await usage());
-    const temporary = join(this.#room, `${PREFIX}${randomBytes(8).toString("hex")}`);
+    const temporary = join(this.#sessionDir, `${PREFIX}${randomBytes(8).toString("hex")}`);
     try {
       const written = await this.#write(temporary, content, free);
       await this.#inTurn(async () => {
@@ -112,8 +112,8 @@ export class Upload {
   async #sweep(): Promise<void> {
     if (this.#isSwept) return;
     this.#isSwept = true;
-    for (const name of await readdir(this.#room)) {
-      const path = join(this.#room, name);
+    for (const name of await readdir(this.#sessionDir)) {
+      const path = join(this.#sessionDir, name);
       if (!name.startsWith(PREFIX)) continue;
       if (Date.now() - (await lstat(path)).mtimeMs > STALE) await rm(path, { force: true });
     }

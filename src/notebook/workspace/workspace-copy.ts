@@ -78,7 +78,7 @@ export class WorkspaceCopy {
     using inner = from.child(name);
     using made = to.make(name, this.#owner);
     await this.#copyFolder(inner, made, path);
-    made.dress(Number(stats.mode), seconds(stats.atimeNs), seconds(stats.mtimeNs));
+    made.setAttributes(Number(stats.mode), seconds(stats.atimeNs), seconds(stats.mtimeNs));
   }
 
   async #copyLink(

@@ -18,7 +18,7 @@ import type { FileChanges } from "../cell.js";
 import { DirHandle, descend, type Owner } from "./dir-handle.js";
 import { Quota } from "./quota.js";
 import { Removal } from "./removal.js";
-import { changesBetween, type Scan, takeCensus, type Usage, walk } from "./scan.js";
+import { changesBetween, type Scan, takeScan, type Usage, walk } from "./scan.js";
 import { Upload } from "./upload.js";
 import { type CopyReport, WorkspaceCopy } from "./workspace-copy.js";
 
@@ -108,7 +108,7 @@ export class Workspace {
   }
 
   async scan(): Promise<Scan> {
-    return this.#in((root) => takeCensus(root));
+    return this.#in((root) => takeScan(root));
   }
 
   async changesSince(before: Scan): Promise<{ changes: FileChanges; scan: Scan }> {

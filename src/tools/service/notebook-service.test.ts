@@ -45,7 +45,7 @@ async function holder(session: string): Promise<ChildProcess> {
   return child;
 }
 
-describe("a desk", () => {
+describe("a notebook service", () => {
   it("says so at once where its folder cannot be made", async () => {
     const opening = fixture.open({ dir: "/proc/cellar/notebooks" });
     await expect(opening).rejects.toMatchObject({
@@ -145,7 +145,9 @@ describe("a desk", () => {
     });
     expect((await execute(service, session, "1")).isError).toBe(false);
     expect(changes).toHaveLength(5);
-    expect((await warned)[0]).toMatchObject({ message: "a listener of the desk failed: deaf" });
+    expect((await warned)[0]).toMatchObject({
+      message: "a listener of the notebook service failed: deaf",
+    });
   });
 
   it("says what to do about a notebook that another process holds, and still shows it", async () => {
@@ -205,7 +207,7 @@ describe("a desk", () => {
     expect(refused.refusal?.code).toBe("SESSION_CLOSED");
   });
 
-  it("keeps cells and variables for the next desk", async () => {
+  it("keeps cells and variables for the next service", async () => {
     const first = await fixture.open();
     await execute(first, "kept", "x = 7");
     await first.close();

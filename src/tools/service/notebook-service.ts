@@ -16,7 +16,7 @@ import { NotebookView } from "../../notebook/document/view.js";
 import type { NotebookContent } from "../../notebook/interchange/notebook-content.js";
 import { Notebook } from "../../notebook/notebook.js";
 import { placeOf } from "../../notebook/options.js";
-import { razeRoom, roomsIn } from "../../notebook/run/session-files.js";
+import { removeSessionDir, sessionDirsIn } from "../../notebook/run/session-files.js";
 import type { NotebookState } from "../../notebook/state.js";
 import { checkId, checkName } from "../../notebook/store/names.js";
 import type { NotebookStore } from "../../notebook/store/store.js";
@@ -28,7 +28,7 @@ export interface NotebookServiceOptions {
   readonly dir: string;
   /** Whose notebooks these are. No call reaches those of another name. */
   readonly user: string;
-  /** Limits, network and folders: for every notebook of the desk, and not for a model to choose. */
+  /** Limits, network and folders: for every notebook of the service, and not for a model to choose. */
   readonly config?: Omit<REPLConfig, "backend"> | undefined;
   /** Characters that an answer shows of one output; the whole is kept and named. Default: 8000. */
   readonly outputCap?: number | undefined;
@@ -57,7 +57,7 @@ const KEPT_CHARACTERS = 10_000_000;
 /** Whole files in memory at the same time, however many are asked for. */
 const MOST_FILES_READ = 2;
 
-export interface FileLook {
+export interface OpenedFile {
   readonly bytes: Buffer;
   readonly isolation: IsolationLevel;
 }
@@ -125,8 +125,8 @@ export class NotebookService implements AsyncDisposable {
     const { dir, store } = placeOf({ dir: options.dir });
     const user = checkName("user", options.user);
     const config = keepingOutput(options.config ?? {});
-    const { options: wishes } = splitConfig(config);
-    const settings = resolveSettings(wishes, undefined, undefined, OWN_NAMES);
+    const { options: given } = splitConfig(config);
+    const settings = resolveSettings(given, undefined, undefined, OWN_NAMES);
     const runtime = options.runtime ?? (await sharedRuntime());
     const { level, missing } = await probe(runtime, config, settings, dir);
     const isolation = { level, missing, claim: claimOf(level) };
@@ -204,7 +204,7 @@ export class NotebookService implements AsyncDisposable {
   async readFile<T>(
     session: string,
     { path, maxBytes }: { readonly path: string; readonly maxBytes: number },
-    look: (file: FileLook) => T,
+    look: (file: OpenedFile) => T,
   ): Promise<T> {
     const read = async (notebook: Notebook) => {
       const bytes = await notebook.getFile(path, { maxBytes });
@@ -245,7 +245,7 @@ export class NotebookService implements AsyncDisposable {
     return readAddress(this, uri);
   }
 
-  /** Hears of changes that were made at this desk. Gives the way to stop it. */
+  /** Reports changes made through this service; call the result to stop. */
   listen(listener: ChangeListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -257,7 +257,7 @@ export class NotebookService implements AsyncDisposable {
       try {
         listener(change);
       } catch (error) {
-        const problem = `a listener of the desk failed: ${describeError(error)}`;
+        const problem = `a listener of the notebook service failed: ${describeError(error)}`;
         process.emitWarning(problem, { type: "CellarWarning" });
       }
     }
@@ -299,20 +299,24 @@ async function probe(
   dir: string,
 ): Promise<Isolation> {
   const name = `probe-${randomBytes(12).toString("hex")}`;
-  const room = { root: roomsIn(dir), name, hasEgress: false };
+  const sessionDir = { root: sessionDirsIn(dir), name, hasEgress: false };
   const isListed = typeof network === "object";
   // An allow-list needs a proxy, which is the notebook's own; its walls are those of no network.
-  const wishes: REPLConfig = {
+  const probed: REPLConfig = {
     ...config,
     backend: "native",
     ...(isListed && { network: "none" as const }),
   };
   try {
-    runtime.prepareDir(wishes, room);
-    const started = runtime.createSandbox(wishes, "notebooks need CPython in a sandbox", room);
+    runtime.prepareDir(probed, sessionDir);
+    const started = runtime.createSandbox(
+      probed,
+      "notebooks need CPython in a sandbox",
+      sessionDir,
+    );
     await using sandbox = await needingPython("Notebooks need", started);
     return sandbox.info.isolation;
   } finally {
-    await razeRoom(room);
+    await removeSessionDir(sessionDir);
   }
 }

@@ -58,7 +58,7 @@ export async function answerOf(
 }
 
 export function headingOf(
-  { id, number, state, durationMs, isUndone, exitCode }: CellView,
+  { id, number, state, duration, isUndone, exitCode }: CellView,
   { session, isolation }: Pick<AnswerPlace, "session" | "isolation">,
 ): string {
   return [
@@ -67,7 +67,7 @@ export function headingOf(
     ...(number === null ? [`id ${id}`] : []),
     ...(exitCode === undefined ? [] : [`exit code ${exitCode}`]),
     ...(isUndone === true ? ["undone"] : []),
-    ...(durationMs === null ? [] : [`${figure(Math.round(durationMs))} ms`]),
+    ...(duration === null ? [] : [`${figure(Math.round(duration))} ms`]),
     `session ${session}`,
     `isolation ${isolation}`,
   ].join(" · ");

@@ -36,10 +36,10 @@ export async function viewOf(cell: Cell, place: ViewPlace): Promise<CellView> {
     worded.push({ ...one, words: await wordsOf(one.output, place.content) });
   }
   const lengths = worded.map(({ words }) => words.length);
-  const room = shares(lengths, place.cap * 3, place.cap);
-  const views = worded.map((one, at) => outputView(cell, one, room[at] ?? place.cap, place));
+  const caps = shares(lengths, place.cap * 3, place.cap);
+  const views = worded.map((one, at) => outputView(cell, one, caps[at] ?? place.cap, place));
   const failure = error === undefined ? undefined : views.pop();
-  const { id, number, state, executionCount, isUndone, executionTime, exitCode, files } = cell;
+  const { id, number, state, executionCount, isUndone, duration, exitCode, files } = cell;
   return {
     id,
     number,
@@ -47,7 +47,7 @@ export async function viewOf(cell: Cell, place: ViewPlace): Promise<CellView> {
     executionCount,
     ...(isUndone !== undefined && { isUndone }),
     code: cut(cell.code, LONGEST_CODE),
-    durationMs: executionTime === null ? null : Math.round(executionTime * 10) / 10,
+    duration: duration === null ? null : Math.round(duration * 10) / 10,
     ...(exitCode !== undefined && { exitCode }),
     outputs: views,
     moreOutputs: skipped,

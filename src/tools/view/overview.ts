@@ -54,36 +54,36 @@ function textOf({ id, number, state, isUndone, code, shown }: CellBrief): string
   return [heading, source, ...(shown === "" ? [] : [shown])].join("\n");
 }
 
-/** As many outputs as there is room for, and how many more there are. */
+/** The first outputs, and how many more there are. */
 function shownOf(outputs: readonly CellOutput[]): string {
   const lines: string[] = [];
-  let room = LONGEST_OUTPUT;
+  let left = LONGEST_OUTPUT;
   for (const [at, output] of outputs.entries()) {
-    if (room < LEAST_OUTPUT) {
+    if (left < LEAST_OUTPUT) {
       lines.push(`[${counted(outputs.length - at, "more output")}]`);
       break;
     }
-    const words = wordsOf(output, room);
-    room -= words.length;
+    const words = wordsOf(output, left);
+    left -= words.length;
     lines.push(words);
   }
   return lines.join("\n");
 }
 
-function wordsOf(output: CellOutput, room: number): string {
+function wordsOf(output: CellOutput, left: number): string {
   switch (output.type) {
     case "ERROR":
-      return cut(errorLine(output.name, output.message), room);
+      return cut(errorLine(output.name, output.message), left);
     case "IMAGE":
       return `[${output.mime}]`;
     case "TEXT": {
       const { text, length } = output;
-      if (length === undefined) return cut(text.trimEnd(), room);
+      if (length === undefined) return cut(text.trimEnd(), left);
       // The cell has only its start, and the end of that names a place inside the library.
-      const start = text.slice(0, room);
+      const start = text.slice(0, left);
       return `${start}\n[${figure(length - start.length)} characters left out]`;
     }
     default:
-      return cut(output.text.trimEnd(), room);
+      return cut(output.text.trimEnd(), left);
   }
 }

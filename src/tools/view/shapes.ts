@@ -50,7 +50,7 @@ export const cellViewSchema = cellSchema
   .pick({ id: true, number: true, state: true, executionCount: true, isUndone: true })
   .extend({
     code: z.string(),
-    durationMs: cellSchema.shape.executionTime,
+    duration: cellSchema.shape.duration,
     exitCode: cellSchema.shape.exitCode,
     outputs: z.array(outputViewSchema),
     moreOutputs: count.describe("Outputs between them that are not listed."),

@@ -21,7 +21,7 @@ export function cellWith(index: number, code: string, outputs: readonly CellOutp
     executionCount: index + 1,
     createdAt: "2026-01-02T03:04:05.000Z",
     executedAt: "2026-01-02T03:04:06.000Z",
-    executionTime: 12.5,
+    duration: 12.5,
     resources: [],
   };
 }
@@ -86,7 +86,7 @@ export function everyKind(): NotebookContent {
       number: null,
       executionCount: null,
       executedAt: null,
-      executionTime: null,
+      duration: null,
     },
   ];
   return {
