@@ -48,9 +48,7 @@ class PolicyViolation(Exception):
 
     def __init__(self, violations: list[dict]) -> None:
         lines = ["{line}:{column} {message} [{rule}]".format(**one) for one in violations]
-        head = "the cell was not run, the policy refuses {} in it:".format(
-            "one thing" if len(lines) == 1 else "{} things".format(len(lines))
-        )
+        head = "the cell was not run: {} policy violation{}:".format(len(lines), "" if len(lines) == 1 else "s")
         super().__init__("\n  ".join([head] + lines))
         self.violations = violations
         self.hint = _advice(violations)

@@ -1,6 +1,6 @@
 """Where modules are found: beside the notebook too, but never those of the runner.
 
-`''`, the folder of work, stands first on the search path as in plain Python. As in Jupyter, the
+`''`, the working folder, comes first on the search path as in plain Python. As in Jupyter, the
 standard library comes before it all the same, so that a file such as random.py breaks nothing.
 """
 
@@ -21,7 +21,7 @@ HERE = ""
 # The folder of the runner itself.
 RUNNER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 LOOKED_AT = 5_000
-# Longer than the ticks in which any file system counts.
+# Longer than the time resolution of any file system.
 YOUNG_SECONDS = 2
 
 _find, _import_module = PathFinder.find_spec, importlib.import_module
@@ -38,13 +38,13 @@ class Finder:
         # The search path before any cell, and the part of it that is the standard library.
         self._first = []
         self._library = []
-        # Where the cells start to work.
+        # The initial working folder.
         self.folder = None
-        # The threads that import something for the runner.
+        # Threads that import for the runner.
         self._owners = set()
 
     def __repr__(self):
-        return "<finder of modules in the folder of work>"
+        return "<finder of modules in the working folder>"
 
     def remember(self, path: list[str]) -> None:
         self._first = [entry for entry in path if entry]
@@ -64,7 +64,7 @@ class Finder:
         search = sys.path
         if HERE not in search:
             return None
-        # What was put in front on purpose stays in front.
+        # What was put first on purpose stays first.
         spec = _find(name, search[: search.index(HERE)] + self._library)
         if spec is not None and spec.loader is not None:
             return spec
@@ -126,7 +126,7 @@ def search_path() -> list[str]:
 
 
 def install() -> None:
-    """Before the first cell, in the folder of work."""
+    """Before the first cell, in the working folder."""
     finder.folder = _getcwd()
     finder.remember(list(sys.path))
     if finder not in sys.meta_path:
@@ -134,11 +134,11 @@ def install() -> None:
         sys.meta_path.insert(place, finder)
     if HERE not in sys.path:
         sys.path.insert(0, HERE)
-    # Else a module that is changed within a second would come from its old bytecode.
+    # Otherwise a module changed within a second would load its old bytecode.
     sys.dont_write_bytecode = True
     processes = _modules.get("multiprocessing.process")
     if processes is not None:
-        # Imported ahead, elsewhere: what it starts would look for modules there.
+        # It was imported in another folder, where its processes would look for modules.
         processes.ORIGINAL_DIR = finder.folder
 
 
@@ -149,7 +149,7 @@ def exclude_workspace() -> None:
 
 
 class WorkspaceReachable:
-    """Adds the workspace to the search path while a state is restored: its modules may lie there."""
+    """Adds the workspace to the search path while a state is restored: its modules may be there."""
 
     def __enter__(self):
         self._added = None
@@ -163,7 +163,7 @@ class WorkspaceReachable:
 
 
 def folder_with_module(name: str) -> str | None:
-    """The folder of the workspace in which a module of this name lies unseen, or None."""
+    """The folder of the workspace that has a module of this name, but is not on sys.path; or None."""
     waiting, seen = [finder.folder or _getcwd()], 0
     while waiting:
         folder = waiting.pop(0)

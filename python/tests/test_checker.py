@@ -320,7 +320,7 @@ class PolicyTest(CellCase):
         error = self.error("print('began')\nx = 1\nimport os\nopen('f')", "PolicyViolation")
         self.assertEqual(self.stdout.getvalue(), "")
         self.assertNotIn("x", self.interpreter.namespace)
-        self.assertIn("refuses 2 things", error["message"])
+        self.assertIn("2 policy violations", error["message"])
         self.assertIn("4:1 open is refused [call.open]", error["message"])
         self.assertIn("list_dir", error["hint"])
 

@@ -83,7 +83,7 @@ class AmbientTest(SnapshotCase):
             self.assertEqual(os.getcwd(), os.path.join(home, "sub"))
             os.chdir(home)
             os.rmdir("sub")
-            self.assertIn("not there any more", self.restore(data)["warnings"][0])
+            self.assertIn("no longer exists", self.restore(data)["warnings"][0])
 
 
 @unittest.skipIf(missing("numpy", "pandas"), missing("numpy", "pandas"))

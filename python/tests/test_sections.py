@@ -160,7 +160,7 @@ class HeaderChunkTest(ToolCase):
             self.chunk_by_headers(3)
 
     def test_without_a_text_it_reads_the_context(self):
-        with self.refused(NameError, "there is no context here", "chunk_by_headers()"):
+        with self.refused(NameError, "this session has no context", "chunk_by_headers()"):
             self.chunk_by_headers()
         self.variables["context"] = "# A\na\n# B\nb"
         self.assertEqual(self.chunk_by_headers(), ["# A\na\n", "# B\nb"])

@@ -143,7 +143,7 @@ class RefusalTest(SnapshotCase):
 
     def test_other_files_and_formats(self):
         data = self.sample()
-        self.refused(b"no snapshot at all, but long enough for one", "no snapshot")
+        self.refused(b"no snapshot at all, but long enough for one", "not a snapshot")
         newer = data[:8] + struct.pack("<I", 7) + data[12:]
         self.refused(newer, "format 7")
 

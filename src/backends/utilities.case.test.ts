@@ -41,7 +41,7 @@ export function describeUtilities(options: ConformanceOptions): void {
     });
 
     check("say what to do where there is no context", async () => {
-      expect(await value("count_lines()")).toContain("there is no context here");
+      expect(await value("count_lines()")).toContain("this session has no context");
     });
 
     check("look through the context", async () => {

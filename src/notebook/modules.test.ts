@@ -52,7 +52,7 @@ describe("modules beside the notebook", () => {
     await nb.run("del sys.modules['inner']");
     const missed = await nb.run("import inner");
     expect(missed.outputs[0]).toMatchObject({
-      hint: "inner is in /workspace/sub/deep, where imports do not look: sys.path.append('/workspace/sub/deep')",
+      hint: "inner is in /workspace/sub/deep, which is not on sys.path: sys.path.append('/workspace/sub/deep')",
     });
   });
 

@@ -22,7 +22,7 @@ _FUTURE_FLAGS = 0
 for _name in _future.all_feature_names:
     _FUTURE_FLAGS |= getattr(_future, _name).compiler_flag
 
-# what is longer would be read twice for nothing
+# longer texts are rarely one expression, and would be parsed twice
 _SHORT = 10_000
 # more lines; or what the compiler may warn of and then refuse as an expression: it must not warn twice
 _doubtful = re.compile(r"[\n\\]|\d[A-Za-z_]|yield").search
@@ -123,7 +123,7 @@ def _as_lines(text):
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.startswith("In ["):
-        # a pasted prompt is a valid annotation, but never one that was meant
+        # a pasted prompt is a valid annotation, but never intended
         text = repairs.without_prompts(text)
     return text
 

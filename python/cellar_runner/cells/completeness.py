@@ -53,7 +53,7 @@ def _wants_more(text: str, flags: int, ends_blank: bool) -> bool:
             return False
     except _INVALID:
         return False
-    # After a blank line only a bracket or a string that is still open waits for more.
+    # After a blank line, only an open bracket or string needs more.
     return not ends_blank or not _scanned(source.split("\n")[:-1]).at_statement
 
 

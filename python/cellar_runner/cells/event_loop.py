@@ -16,7 +16,7 @@ class EventLoop:
 
     def __init__(self):
         self._loop = None
-        # a selector whose descriptor is gone must never be collected: it would close a stranger's
+        # never collect a selector whose descriptor is gone: it would close another one with this number
         self._retired = []
         self.awaited = []
 
@@ -67,7 +67,7 @@ class EventLoop:
             try:
                 loop.run_forever()
             except SystemExit:
-                # It is on its way already, from the task that raised it first.
+                # The task that raised it first passes it on.
                 continue
         if task.done() and not task.cancelled():
             task.exception()

@@ -18,7 +18,7 @@ from .preloaded_names import SHORT_NAMES
 WORKSPACE = "/workspace"
 WRITABLE = (WORKSPACE, "/tmp")
 
-# What NameErrors are mostly about: names that every notebook has, without their import.
+# Names that notebooks often use without their import.
 _SHORT_NAMES = {"nx": "networkx", "tf": "tensorflow", **SHORT_NAMES}
 _MODULES = frozenset(
     "array asyncio base64 bisect calendar collections contextlib copy csv dataclasses datetime decimal"
@@ -64,7 +64,7 @@ _WRITE_HINT = (
 _NETWORK_HINT = "there is no network in this sandbox: work with local data"
 _ALLOWED_HINT = "only these hosts can be reached, through HTTP_PROXY and HTTPS_PROXY: {}"
 _CUT_HINT = "the network was cut since this session has private data: work with local data"
-# The words of the host's proxy, which every client passes on somewhere in its error.
+# The texts of the host's proxy, which clients include in their errors.
 _REFUSED = "Forbidden by the sandbox"
 _CUT = "Network cut by the sandbox"
 
@@ -96,7 +96,7 @@ def _hint(error, network):
         if "cannot be called" in str(error) or "already running" in str(error):
             return "this cell already runs in an event loop: use `await` at top level instead"
     if isinstance(error, TypeError) and _UNAWAITABLE.search(str(error)):
-        return "the value is there already: use it without `await`"
+        return "the value is not awaitable: use it without `await`"
     return None
 
 
@@ -128,7 +128,7 @@ def _missing_module(error):
         return None
     place = folder_with_module(top)
     if place is not None:
-        return "{} is in {}, where imports do not look: sys.path.append({!r})".format(top, *[place] * 2)
+        return "{} is in {}, which is not on sys.path: sys.path.append({!r})".format(top, *[place] * 2)
     return "packages are added from outside: cellar install {}".format(distribution_of(top))
 
 
@@ -167,7 +167,7 @@ def _is_network(error):
 
 def _inotify(error):
     if error.errno in (errno.ENOSPC, errno.EMFILE, errno.EPERM) and "inotify" in str(error):
-        return "files can be watched only where the option limits.inotifyWatches allows it: look again instead"
+        return "files can be watched only where the option limits.inotifyWatches allows it: poll instead"
     return None
 
 
@@ -196,7 +196,7 @@ def _missing_file(path):
     whole = os.path.abspath(path)
     folder = os.path.dirname(whole)
     if any(_is_within(whole, own) for own in WRITABLE) and not os.path.isdir(folder):
-        return "there is no folder {}: os.makedirs makes it; {}".format(folder, _FROM_HOST)
+        return "the folder {} does not exist: create it with os.makedirs; {}".format(folder, _FROM_HOST)
     return _FROM_HOST
 
 

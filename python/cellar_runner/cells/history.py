@@ -12,10 +12,10 @@ from typing import Any
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import is_a
 
-# Out keeps so many values, and so many bytes of them as far as their size is easily told.
+# The most values and bytes in Out; sizes are estimates.
 KEPT_VALUES = 1_000
 KEPT_BYTES = 64 << 20
-# In ends here; what follows would cost every session that was restored late.
+# Later inputs are not recorded, so that late restored sessions stay cheap.
 KEPT_INPUTS = 100_000
 LONGEST_INPUT = 2_000_000
 _SAMPLE = 50
@@ -45,7 +45,7 @@ class History:
         self._number = 0
         self._last_inputs = ("", "", "")
         self._values = ("", "", "")
-        # The value that we gave `_`; gettext and doctest put their own there.
+        # Our value of `_`; gettext and doctest set their own.
         self._given = ""
         self._sizes: deque[tuple[int, int]] = deque()
         self._bytes_kept = 0
@@ -96,7 +96,7 @@ class History:
             self._given = value
             _names["_"], _names["__"], _names["___"] = self._values
         if size > KEPT_BYTES:
-            # reachable as `_` until the next value comes
+            # still reachable as `_` until the next value
             self._values = ("", first, second)
             return
         outputs[number] = value

@@ -18,11 +18,11 @@ _getframe = sys._getframe
 
 
 class InputUnavailable(EOFError):
-    """Nobody can answer a prompt from inside a cell."""
+    """A cell cannot ask for input."""
 
 
 class DebuggerUnavailable(RuntimeError):
-    """Nobody can step through a cell."""
+    """A cell cannot be debugged interactively."""
 
 
 def _is_unattended(stream: Any) -> bool:
@@ -56,7 +56,7 @@ def _getpass(prompt="Password: ", stream=None, **options):
 
 def _set_trace(self, frame=None, **options):
     """Start debugging from frame, where the code has put something in the place of sys.stdin."""
-    # A debugger without an input asks nobody, another may have been given its commands.
+    # A debugger with an input of its own may have been given its commands.
     if _is_unattended(getattr(self, "stdin", None)) and _is_unattended(getattr(sys, "stdin", None)):
         raise DebuggerUnavailable(
             "the debugger is not available in a sandboxed cell: print the values instead"

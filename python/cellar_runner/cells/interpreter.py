@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .ipython.shell import ZMQInteractiveShell
 
 RECURSION_FLOOR = 1000
-# How Python before 3.12 says that it has no memory for the frame of a call.
+# How Python before 3.12 reports that there is no memory for a frame.
 NO_FRAME = ("error return without exception set",)
 
 _modules = sys.modules
@@ -59,21 +59,20 @@ class Interpreter:
         self.streams = None
         self.enter = _nothing
         self.leave = _nothing
-        # Separates what was written from what will be; gives the number of the barrier.
+        # Separates earlier output from later output; returns the number of the barrier.
         self.add_barrier = _zero
-        # Which cell runs, or ran last.
+        # The current or last cell.
         self.number = 0
         self._ipython = None
-        # What failed to be shown in this cell, which went on, and at which barrier.
+        # The error of a display in this cell, which continued, and its barrier.
         self._unshown = None
         self._unshown_at = 0
-        # How many texts a cell has run as cells.
         self._nested = 0
-        # Lets the end of a cell have memory that the cell itself could not.
+        # Frees the memory that is reserved for reporting a MemoryError.
         self.free_reserve = _nothing
-        # What every cell finds by name, whatever the one before it did.
+        # Set again before every cell.
         self.builtins = {}
-        # What is asked of every cell before it runs; nothing by default.
+        # Checks every cell before it runs.
         self.admission: Any = None
         self.flags = 0
         self.sources = Sources()
@@ -82,7 +81,6 @@ class Interpreter:
         self._loop = EventLoop()
         self.displays = Displays(display)
         self.displays.report = self._keep_unshown
-        # What keep() was told.
         self.kept_classes = KeptClasses()
         self._figures = self.displays.figures
         self._commands = Commands(self)
@@ -242,7 +240,7 @@ class Interpreter:
             try:
                 repair()
             except Exception:
-                # asyncio or matplotlib is broken by the user: cells that use it will tell
+                # the user broke asyncio or matplotlib: cells that use it will fail
                 continue
 
     def _flush(self):
@@ -286,7 +284,7 @@ class Interpreter:
                 value = _eval(code, self.namespace)
             return value
         except MemoryError:
-            # At once: a `finally` that fails for want of memory never ends in some Pythons.
+            # Now: in some Pythons a `finally` that runs out of memory never ends.
             self.free_reserve()
             raise
         finally:

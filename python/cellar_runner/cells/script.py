@@ -23,11 +23,11 @@ def become_script(namespace: dict[str, Any], argv: Sequence[str], code: str) -> 
     try:
         path = os.path.join(os.getcwd(), name)
         namespace["__file__"] = path
-        # Processes that are spawned read it again.
+        # Spawned processes read it.
         with open(path, "x", encoding="utf-8") as file:
             file.write(code)
     except OSError:
-        # It is there already, or nothing can be written: then the name alone has to do.
+        # It exists already or cannot be written: the name alone will do.
         pass
 
 

@@ -11,7 +11,7 @@ import sys
 from ..module_finder import import_own
 from ..pristine import BUILTINS as __builtins__
 
-# What takes their place, and the characters. Those that may mean something else in a text are apart.
+# Replacement: characters.
 PLAIN = {
     character: plain
     for plain, characters in (
@@ -62,7 +62,7 @@ _CLOSES = {
 _CURLY = {'"': re.compile("[" + _DOUBLE + "]"), "'": re.compile("[" + _SINGLE + r"](?!\w)")}
 _FIELD = re.compile(r"\\.|\{\{|\{|\n|\"\"\"|'''|\"|'", re.S)
 _IN_FIELD = re.compile(r"[{}\n]|\"\"\"|'''|\"|'")
-# From this version on, a field may hold the quotes that are around it.
+# Since then, a field may contain the quotes around it.
 _NESTED_QUOTES = sys.version_info >= (3, 12)
 
 
@@ -201,7 +201,7 @@ class Cleaning:
         """Escapes plain quotes that would end the text too early."""
         inside = self._source[self._position : end]
         if plain in inside:
-            # what is escaped already stays so
+            # escaped characters stay
             pieces = re.split(r"(\\.)", inside)
             pieces[::2] = [piece.replace(plain, "\\" + plain) for piece in pieces[::2]]
             self._parts.append("".join(pieces))

@@ -73,7 +73,7 @@ def _read(text, start):
         # nested calls of the decoder can overflow the stack of a WebAssembly build
         if depth > DEPTH_LIMIT:
             raise _Unreadable(start, "it is nested too deep")
-        # a slice: an error counts the lines before it, each time from the start
+        # a slice, since an error counts the lines from the start
         base, source = start, text[start:end]
     try:
         value, stop = _decode(source, start - base)

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 PIECE_BYTES = 1 << 18
 HUGE_PAGE = 2 << 20
 MADV_HUGEPAGE = 14
-# Below this a string made the usual way costs nothing.
+# Smaller strings are cheap anyway.
 SMALL_CHARACTERS = 1 << 16
 SHORT_PIECE = 1000
 
-# Bytes that are no UTF-8 stay in the text, each as a code of its own, and can be had back.
+# Invalid UTF-8 stays in the text as surrogates, and can be encoded back.
 _CODECS = {
     "utf-8": ("utf-8", "surrogateescape"),
     "utf-16-le": ("utf-16-le", "surrogatepass"),
     "json": ("utf-8", "surrogatepass"),
 }
-# The highest code that a string can hold, its bytes for each character, and how they are written.
+# Highest code point of a string, bytes per character, encoding.
 _END = "le" if sys.byteorder == "little" else "be"
 _WIDTHS = (
     (0x7F, 1, "ascii"),
@@ -147,7 +147,7 @@ def _joined(plain, filled, pieces, mapped_texts):
 def _width(piece):
     """The row of the table for the narrowest string that can hold this one."""
     if len(piece) < SHORT_PIECE:
-        # One that the interpreter shares may hold more than its characters.
+        # The size of an interned string may include more than its characters.
         code = ord(max(piece, default="\0"))
         return next(row for row in _WIDTHS if code <= row[0])
     if piece.isascii():

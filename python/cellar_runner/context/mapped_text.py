@@ -1,7 +1,7 @@
 """Memory for a large string that forks need not copy, not even its page table.
 
-The pages come from a file that nobody can write to any more, mapped privately and read-only under the
-string. Who writes there anyway ends only itself.
+The pages come from a file that is sealed against writing, mapped privately and read-only under the
+string. A process that writes there anyway crashes alone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 
 from ..linux import fds, syscalls
 
-# The C library gives strings of this size a mapping of their own, which is unmapped as a whole.
+# The C library gives strings of this size their own mapping, unmapped as a whole.
 SMALLEST = 40 << 20
 MAP_FIXED = 0x10
 HUGE_PAGE = 2 << 20
@@ -172,7 +172,7 @@ class MappedText:
         self._last = (address + size) // mmap.PAGESIZE * mmap.PAGESIZE
         self._store = store
         self.file = store.new()
-        # How many bytes stand before the string, the last of them a line break.
+        # How many bytes precede the string, the last of them a line break.
         self.lead = mmap.PAGESIZE - (self._first - address)
 
     def is_under(self, text: str) -> bool:

@@ -45,7 +45,7 @@ def extract_sections(text: str, level: int = 6) -> list:
 
     Returns a list of sections in order, each with title, level (1 to 6), text (without the
     heading), line (of the heading, from 1), start and end (so text[start:end] is the section
-    with its heading), as keys and as attributes. What stands before the first heading comes
+    with its heading), as keys and as attributes. The text before the first heading comes
     first, with level 0 and an empty title.
 
     >>> [(s.level, s.title, s.text) for s in extract_sections("# Tea\\nGreen.\\n## Milk\\nNo.")]

@@ -21,12 +21,12 @@ def toolbox(context: Callable[[], Any]) -> dict[str, Callable]:
         except LookupError:
             text = None
         if text is None:
-            message = "there is no context here: give {}() a text, or assign one to `context`"
+            message = "this session has no context: pass a text to {}(), or assign one to `context`"
             raise NameError(message.format(function)) from None
         return text
 
     def search_context(pattern, window=200, max_results=100, text=None):
-        """Search the context for a regular expression and show what stands around each match.
+        """Search the context for a regular expression and show the text around each match.
 
         pattern: str or re.compile(...); ^ and $ match at every line (with CRLF write \\r?$),
             (?i) ignores case, and re.escape(words) searches for words as they are.

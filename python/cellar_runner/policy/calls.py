@@ -13,7 +13,7 @@ from .scopes import children
 LONGEST_CODE = 30_000
 
 _Name, _Attribute, _Constant, _Call = _ast.Name, _ast.Attribute, _ast.Constant, _ast.Call
-# What stands in their brackets is no annotation.
+# Their subscripts are not annotations.
 _PLAIN_TEXTS = frozenset(("Literal", "Annotated"))
 _OPTIONS_BY_PLACE = {"numpy.load": (None, "mmap_mode", "allow_pickle")}
 
@@ -117,7 +117,7 @@ class Calls:
         text = self._text(node)
         folder = strings.system_folder(text) if text is not None else None
         if folder is not None:
-            message = "a file of the system in {} is refused".format(folder)
+            message = "a system file in {} is refused".format(folder)
             self._report.add(node, "path." + folder, message, rules.PATH_HINT)
 
     def _check_path(self, node, function):

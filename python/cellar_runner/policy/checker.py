@@ -382,7 +382,7 @@ _CHECKS = {
     for kind in kinds.split()
     if hasattr(_ast, kind)
 }
-# What can be reported before a cell runs, where guards see the rest while it does.
+# Checked before a restricted cell runs; guards check the rest while it runs.
 ARGUMENT_CHECKS = {
     _ast.Call: Inspection._check_given,
     _ast.FunctionDef: Inspection._check_annotation,

@@ -11,7 +11,7 @@ from . import rules
 
 LONGEST_CHAIN = 50
 
-# Before Python 3.10 there is no list of the standard library to ask.
+# Python before 3.10 has no list of the standard library.
 _FURTHER = "asyncio bz2 codecs email gzip lzma platform tarfile tokenize unittest zipfile".split()
 _STANDARD = frozenset(getattr(sys, "stdlib_module_names", _FURTHER)) | rules.COMPUTING
 _Module = type(sys)

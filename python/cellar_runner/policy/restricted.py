@@ -15,7 +15,7 @@ from . import checker, rules
 from .guarded_lookups import Formatting, ImportRefused, plain, substitute
 from .report import Report
 
-# The first release without the way round the guards through positional-only arguments.
+# The first release that guards positional-only arguments.
 OLDEST = (8, 3)
 COLLECTED = 1_000_000
 
@@ -70,7 +70,7 @@ def library() -> tuple[Any, Any]:
 def _version(package):
     try:
         metadata = import_own("importlib.metadata")
-        # Not by its name alone: files in the folder of work can pretend to be of any version.
+        # Files in the working folder could claim any version.
         found = metadata.distributions(name=package.__name__, path=search_path())
         parts = next(iter(found)).version.split(".")[:2]
         return tuple(int("".join(filter(str.isdigit, part)) or 0) for part in parts)
@@ -108,7 +108,7 @@ class Guards:
     def restrict_builtins(self, namespace: dict[str, Any], given: dict[str, Any]) -> None:
         """Leaves only the safe builtins to the cells."""
         self._printer.forget()
-        # A file that a cell wrote, under a name of the list, would run without guards.
+        # A file written by a cell under an allowed name would run without guards.
         exclude_workspace()
         present = vars(builtins)
         safe = self._builtins

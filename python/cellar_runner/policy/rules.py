@@ -10,17 +10,17 @@ _PROCESSES = "other programs cannot be started here: do the work in Python"
 _DIRECT = "write the code directly in the cell"
 _THREADS = "run the steps one after another; llm_batch([...]) asks several questions at once"
 _MODULES = "import the modules you need by name with a plain import statement"
-_PICKLES = "variables live on between cells; use json or csv for data that must be written"
+_PICKLES = "variables stay between cells; use json or csv for data that must be written"
 _PACKAGES = "packages are added from outside: cellar install ..."
-_INNER = "this is the inside of the interpreter: use the public methods of objects"
+_INNER = "this is internal to the interpreter: use the public methods of objects"
 _DEBUGGER = "print the values you want to see"
-_MEMORY = "use numpy arrays or bytes: raw memory is out of reach here"
-_FRAMES = "frames and code objects are out of reach here: use variables and return values"
+_MEMORY = "use numpy arrays or bytes: raw memory is not accessible"
+_FRAMES = "frames and code objects are not accessible: use variables and return values"
 _STATE = "name the attributes you need; dataclasses.asdict(obj) is for dataclasses"
 _TEXT = "use io.StringIO and io.BytesIO for data in memory; "
 _ARRAYS = "np.load(file) and np.fromfile(file, count=..., offset=...) read arrays"
 _LOGS = "logging.basicConfig(level=...) writes to the output of the cell"
-_HINTS = "inspect.signature(f) and dataclasses.fields(kind) tell names and annotations"
+_HINTS = "inspect.signature(f) and dataclasses.fields(kind) give names and annotations"
 
 FORMAT_HINT = "use an f-string with the value itself"
 STRING_HINT = "such names are refused in strings too: use the public methods of objects"
@@ -35,7 +35,7 @@ def _table(*groups):
     return {name: hint for names, hint in groups for name in names.split()}
 
 
-# Modules, each with the allowed way.
+# Refused modules, with alternatives.
 MODULES = _table(
     ("os posix nt posixpath ntpath genericpath pathlib shutil tempfile", _FILES),
     ("glob fileinput filecmp linecache pwd grp getpass", _FILES),
@@ -56,7 +56,7 @@ MODULES = _table(
     ("pdb bdb", _DEBUGGER),
 )
 
-# Modules of the list above that may be imported for these members alone.
+# Refused modules of which these members may be imported.
 MEMBERS = {
     module: frozenset(names.split())
     for module, names in (
@@ -69,7 +69,7 @@ MEMBERS = {
     )
 }
 
-# Parts of packages that are fine as a whole.
+# Refused parts of allowed packages.
 PARTS = _table(
     ("numpy.f2py numpy.distutils asyncio.subprocess", _PROCESSES),
     ("asyncio.create_subprocess_exec asyncio.create_subprocess_shell", _PROCESSES),
@@ -98,7 +98,7 @@ CARRIED = frozenset(
     "importlib builtins pkgutil runpy codeop threading marshal mmap pty fcntl linecache".split()
 )
 
-# Functions that import, open or evaluate what a text says, under whatever module they are found.
+# Functions that import, open or evaluate a text, in any module.
 CARRIED_CALLS = _table(
     ("import_optional_dependency import_module", _MODULES),
     ("get_handle", _FILES),
@@ -107,10 +107,10 @@ CARRIED_CALLS = _table(
 
 _CARRIED_PARTS = ("pandas.compat", "pandas.io.common", "pandas.io.pickle")
 
-# The last steps of what is refused of a module, to tell quickly what need not be looked up.
+# The last parts of refused paths, for a quick check.
 LAST_STEPS = frozenset(path.rpartition(".")[2] for path in PARTS) | frozenset(CARRIED_CALLS)
 
-# Builtins, refused by name however they are used.
+# Refused builtins, in any use.
 CALLS = _table(
     ("eval exec", _DIRECT + "; ast.literal_eval(text) and json.loads(text) read data"),
     ("compile", _DIRECT),
@@ -122,7 +122,7 @@ CALLS = _table(
     ("globals locals", "use the names directly; SHOW_VARS() lists them"),
     ("vars", _STATE),
     ("dir", "help(obj) tells what it offers; SHOW_VARS() lists your variables"),
-    ("input", "nobody can answer here: assign the value in the code"),
+    ("input", "a cell cannot ask for input: assign the value in the code"),
     ("breakpoint", _DEBUGGER),
     ("memoryview", _MEMORY),
     ("get_ipython __cellar__", MAGIC_HINT),
@@ -130,13 +130,13 @@ CALLS = _table(
     ("__builtins__ __build_class__", _INNER),
 )
 
-# Popular names for variables, and harmless where the builtin should show through.
+# Popular names for variables, and harmless as builtins.
 MILD_CALLS = frozenset("input dir vars hasattr memoryview".split())
 
-# What cells may not bind or delete either.
+# Cells may not bind or delete these either.
 FIXED_NAMES = frozenset(name for name in CALLS if name.startswith("__"))
 
-# Attributes, refused on any object.
+# Refused attributes of any object.
 ATTRIBUTES = _table(
     ("__class__", "type(obj) gives the class, type(obj).__name__ its name"),
     ("__bases__ __base__ __mro__ mro __subclasses__", "use isinstance() or issubclass()"),
@@ -155,7 +155,7 @@ ATTRIBUTES = _table(
     ("f_trace f_generator co_code co_consts co_names", _FRAMES),
 )
 
-# Real data has such keys, and alone in a string they lead nowhere.
+# Real data has such keys; in a string alone they are harmless.
 DATA_KEYS = frozenset("__class__ __dict__ __module__ __qualname__ __file__ __path__ mro".split())
 
 # Methods that decide what an unpickled copy runs.
@@ -169,10 +169,10 @@ PATH_CALLS = frozenset(
     "attrgetter methodcaller get_field eval query timeit repeat Timer getattr "
     "make_dataclass agg aggregate patch".split()
 )
-# Those whose text is whole statements.
+# Those that take statements.
 CODE_CALLS = frozenset(("timeit", "repeat", "Timer"))
 
-# Options of any call, refused unless they are switched off.
+# Options of any call that are refused unless switched off.
 OPTIONS = _table(("allow_pickle", _PICKLES), ("eval_str", _HINTS), ("mmap_mode", _ARRAYS))
 LOG_FILE_HINT = _LOGS
 
@@ -185,7 +185,7 @@ FILE_CALLS = frozenset(
     "write_parquet ZipFile TarFile GzipFile BZ2File LZMAFile connect FileHandler get_handle parse "
     "iterparse imread imsave savefig loadmat savemat open read".split()
 )
-# The system's own folders: nobody's data is there.
+# System folders, which have no user data.
 SYSTEM_FOLDERS = frozenset("etc proc sys dev root boot run usr bin sbin lib lib64".split())
 PATH_HINT = "the data is in the context and in /workspace: list_dir() shows the files there"
 
@@ -199,7 +199,7 @@ CODE_MAGICS = frozenset(("time", "timeit"))
 # Magics whose text is the name of a module.
 IMPORT_MAGICS = frozenset(("aimport", "load_ext", "reload_ext"))
 
-# The standard library so far as it only computes.
+# Modules of the standard library that only compute.
 COMPUTING = frozenset(
     "__future__ abc array ast base64 binascii bisect calendar cmath collections colorsys "
     "contextlib copy csv dataclasses datetime decimal difflib enum fractions functools graphlib hashlib heapq "

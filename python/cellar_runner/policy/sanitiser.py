@@ -1,4 +1,4 @@
-"""Plain characters for the typographic ones that models copy into code that is not Python as it stands."""
+"""Plain characters for the typographic ones that models copy into code that is not valid Python."""
 
 from __future__ import annotations
 

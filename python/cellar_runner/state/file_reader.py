@@ -13,10 +13,10 @@ from ..module_finder import import_own
 from ..pristine import BUILTINS as __builtins__
 from .file_writer import END, FORMAT, HEAD, LZ4, MAGIC, RAW, TAIL, ZLIB, Refused, lz4_block
 
-# From this size on a mapping costs less than memory that has to be filled with zeros first.
+# From this size on, a mapping is cheaper than zeroed memory.
 MAPPED = 1 << 19
 HUGE_PAGES = 14
-# No codec makes more than this of one byte.
+# The highest expansion of any codec.
 MOST_EXPANSION = 1100
 
 _crc, _inflater = zlib.crc32, zlib.decompressobj
@@ -35,10 +35,10 @@ class FileReader:
 
     def _read_index(self):
         if self._size < HEAD.size + TAIL.size:
-            raise Refused("this is no snapshot, or only a part of one")
+            raise Refused("this file is not a snapshot, or only a part of one")
         magic, number = HEAD.unpack(self._bytes(0, HEAD.size))
         if magic != MAGIC:
-            raise Refused("this is no snapshot")
+            raise Refused("this file is not a snapshot")
         if number != FORMAT:
             raise Refused(
                 "the snapshot has format {}, this version reads format {}".format(number, FORMAT)
@@ -134,7 +134,7 @@ def _memory(size):
     try:
         mmap = import_own("mmap")
 
-        # Private: a shared one would be changed by every fork of this process.
+        # Private: forks would write to a shared one.
         memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except (ImportError, AttributeError, OSError):
         return bytearray(size)

@@ -52,7 +52,7 @@ def compressor(name: str) -> tuple[int, Callable]:
         return ZLIB, _zlib_compress
     block = lz4_block()
     if block is None:
-        raise Refused("lz4 is not here: cellar install lz4")
+        raise Refused("lz4 is not installed: cellar install lz4")
     pack = block.compress
     return LZ4, lambda data: pack(data, store_size=False)
 

@@ -9,7 +9,7 @@ from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import exact, guarded_str, is_a, qualified_name, type_name
 from .lost_variables import LostVariable, short
 
-# What a snapshot writes by itself, or could not do without.
+# Types that snapshots save themselves.
 _OWN = (
     (object, type(None), type(Ellipsis), type(NotImplemented), bool, int, float, complex, str)
     + (bytes, bytearray, memoryview, list, tuple, dict, set, frozenset, range, slice, property)
@@ -110,15 +110,15 @@ def _key(kind):
 
 def _check(cls, save, load):
     if not is_a(cls, type):
-        text = "keep() wants a class first, not an object of {}: keep({}, save, load)"
+        text = "keep() takes a class first, not an object of {}: keep({}, save, load)"
         name = type_name(type(cls))
         raise TypeError(text.format(name, name))
     if issubclass(cls, type) or any(cls is own for own in _OWN):
-        text = "keep() is not for {}, which snapshots keep by themselves: give a class of your own"
+        text = "keep() is not needed for {}, which snapshots save anyway: pass a class of your own"
         raise TypeError(text.format(type_name(cls)))
     for name, function in (("save", save), ("load", load)):
         if not callable(function):
-            text = "keep() wants a function for {}, not {}: keep(cls, save, load)"
+            text = "keep() takes a function for {}, not {}: keep(cls, save, load)"
             raise TypeError(text.format(name, type_name(type(function))))
 
 

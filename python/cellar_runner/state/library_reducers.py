@@ -51,7 +51,7 @@ def _load_database(saved):
     return connection
 
 
-# (module, class): a function that gives what can be pickled, and one that makes the object of it.
+# (module, class): functions that save to something picklable, and load from it.
 REDUCERS: dict[tuple[str, str], tuple[Callable, Callable]] = {
     ("openpyxl.workbook.workbook", "Workbook"): (_save_workbook, _load_workbook),
     ("openpyxl.worksheet.worksheet", "Worksheet"): (

@@ -66,7 +66,7 @@ _KINDS = {
     )
     for kind in kinds.split()
 }
-# In memory, and so no files at all.
+# Files in memory can be saved.
 _NO_LOSS = frozenset((("_io", "BytesIO"), ("_io", "StringIO")))
 _WORDS = (
     (("cursor",), _CURSOR),
@@ -126,7 +126,7 @@ def _place(value):
             words.append(cap(guarded_repr(name), 200))
         if value.closed:
             words.append("closed")
-        # To ask a file for writing would write what it still holds, here as well as in the session.
+        # tell() of a file open for writing would flush it, here and in the session.
         elif not value.writable():
             words.append("at position {}".format(value.tell()))
     except KeyboardInterrupt:

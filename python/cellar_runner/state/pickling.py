@@ -15,7 +15,7 @@ from .file_writer import LimitExceeded
 from .moved_modules import MOVED_MODULES
 
 PROTOCOL = 5
-# Smaller buffers go with the rest: an entry in the index would cost more than a copy.
+# Smaller buffers stay in the pickle: an index entry would cost more than a copy.
 SMALL_BUFFER = 1 << 16
 
 _Pickler, _Unpickler = pickle.Pickler, pickle.Unpickler
@@ -58,7 +58,7 @@ def external_objects(interpreter: Any) -> dict[str, Any]:
     }
     for builder in builders.BUILDERS:
         found["builder:" + builder.__name__] = builder
-    # Marks that are known by what they are, and not by what they hold.
+    # Sentinels are compared by identity.
     for name in _DATACLASS_MARKS:
         if hasattr(dataclasses, name):
             found["dataclasses:" + name] = getattr(dataclasses, name)
@@ -171,7 +171,7 @@ class _StateUnpickler(_Unpickler):  # type: ignore[misc, valid-type]
 
     def persistent_load(self, number):
         if number not in self.seeds:
-            raise _UnpicklingError("the snapshot refers to something that is not there")
+            raise _UnpicklingError("the snapshot refers to an object that this session does not have")
         return self.seeds[number]
 
 
@@ -209,7 +209,7 @@ class VariableReader:
         self._unpickler = _StateUnpickler(file, buffers=self._buffers)
         parts = [b"J%bQr%b0" % (_number(number), _number(number)) for number in known]
         parts.append(b"N")
-        # Those that are missing are counted under numbers that nobody uses.
+        # Missing ones get numbers that are not used.
         missing = noted - len(known)
         parts += [b"r" + _number(self._total + extra) for extra in range(missing)]
         parts.append(b".")

@@ -50,7 +50,7 @@ def restore_paths(kept: dict[str, Any]) -> list[str]:
         _chdir(folder)
         return []
     except OSError:
-        return ["the folder {} is not there any more".format(folder)]
+        return ["the folder {} no longer exists".format(folder)]
 
 
 def random_states() -> list[tuple[str, Any]]:
@@ -63,7 +63,7 @@ def random_states() -> list[tuple[str, Any]]:
             elif module is not None:
                 found.append((name, module.random.get_state()))
         except BaseException:
-            # Broken by the session itself.
+            # A cell broke it.
             continue
     return found
 

@@ -34,7 +34,7 @@ _CACHED = type(functools.lru_cache(None)(int))
 _BUILTIN_TYPES = {
     id(kind): name for name, kind in vars(types).items() if type(kind) is type
 }
-# Given when a class is made; the rest is filled in afterwards, and may refer to the class.
+# Needed to create a class; the rest is set afterwards and may refer to the class.
 _CORE = (
     "__module__",
     "__qualname__",
@@ -101,7 +101,7 @@ class Reducers:
         kind = type(value)
         known = self._kinds.get(id(kind))
         if known is None:
-            # With the class, so that no other one gets its address.
+            # Keeps the class alive, so that no other gets its id.
             known = self._kinds[id(kind)] = (kind, self._choose(kind))
         return NotImplemented if known[1] is None else known[1](value)
 

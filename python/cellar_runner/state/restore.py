@@ -18,7 +18,7 @@ from .pickling import VariableReader, cloud_pickler, external_objects
 
 LISTED = 10_000
 WARNINGS = 64
-# Deep enough for long chains; cells may have set a limit that the stack does not bear.
+# Deep enough for long chains; a cell may have set a limit that overflows the stack.
 RECURSION = 5_000
 
 _getlimit, _setlimit = sys.getrecursionlimit, sys.setrecursionlimit
@@ -33,7 +33,7 @@ def read(descriptor: int, interpreter: Any) -> dict[str, Any]:
     before = dict(namespace)
     limit, collects = _getlimit(), gc.isenabled()
     _setlimit(RECURSION)
-    # Nothing of what is made now is garbage.
+    # Nothing that is created now is garbage.
     gc.disable()
     try:
         _check(file_reader.index)
@@ -61,7 +61,7 @@ class NoWarnings:
             self._kept.__enter__()
             warnings.simplefilter("ignore")
         except Exception:
-            # The session has broken its warnings; then they may come.
+            # A cell broke the warnings module.
             self._kept = None
 
     def __exit__(self, *error):
@@ -81,10 +81,10 @@ def _check(index):
         )
     pickler, _, compression = index["codec"].partition("+")
     if pickler not in ("pickle", "cloudpickle") or compression not in ("zlib", "lz4"):
-        raise Refused("the snapshot is written as {}, which is not known".format(index["codec"]))
+        raise Refused("the snapshot was written as {}, which this version does not know".format(index["codec"]))
     for library, there in (("cloudpickle", cloud_pickler), ("lz4", file_writer.lz4_block)):
         if library in (pickler, compression) and there() is None:
-            text = "the snapshot is written as {0}, and {1} is not here now: cellar install {1}"
+            text = "the snapshot was written as {0}, but {1} is not installed: cellar install {1}"
             raise Refused(text.format(index["codec"], library))
 
 
@@ -121,7 +121,7 @@ class _Restore:
                 if error is not None:
                     without[name] = _failure(error)[0]
             for (name, record), noted in zip(states, bounds[len(variables) + len(handlers) :]):
-                # A failure leaves the new session its own state, such as without numpy.
+                # If this fails, for example without numpy, the new session keeps its own state.
                 self._load(record, noted, functools.partial(process_state.set_random_state, name))
         restored = self._in_order()
         for name, reason in without.items():
@@ -174,7 +174,7 @@ def _failure(error):
     if is_a(error, ModuleNotFoundError) and is_a(error.name, str):
         top = error.name.partition(".")[0]
         advice = "packages are added from outside: cellar install {}"
-        return "the library {} is not here".format(top), advice.format(libraries.distribution_of(top))
+        return "the library {} is not installed".format(top), advice.format(libraries.distribution_of(top))
     if "Memo value not found" in text or (is_a(error, KeyError) and text.isdigit()):
         return (
             "it shares a part with a variable that could not be restored",

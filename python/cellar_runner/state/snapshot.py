@@ -54,7 +54,7 @@ def write(
     snapshot = _Snapshot(interpreter, sink, max_bytes, codec or codec_here())
     limit, main = _getlimit(), _modules.get("__main__")
     _setlimit(RECURSION)
-    # A new session has nothing there yet, so nothing may be written as a reference to it.
+    # __main__ of a new session is empty, so nothing may be pickled as a reference to it.
     _modules["__main__"] = types.ModuleType("__main__")
     try:
         with NoWarnings():
@@ -137,8 +137,8 @@ class _Snapshot:
         entry = {"name": name, "type": _type_of(value), "kept": True}
         try:
             if name == "context" and type(value) is str and _size_of(value) >= LARGE_CONTEXT:
-                advice = "give the context to the session again"
-                raise lost_variables.LostVariable(value, "a context this large belongs to the host", advice)
+                advice = "initialize the session with the context again"
+                raise lost_variables.LostVariable(value, "the context is too large for a snapshot", advice)
             record, entry["size"] = self._writer.dump(value)
             self._kept.append([name, record])
         except (file_writer.LimitExceeded, Postponed):
@@ -178,7 +178,7 @@ class _Snapshot:
             except BaseException:
                 if self._file_writer.is_broken:
                     raise
-                # A generator that a cell replaced by something else: the new session has its own.
+                # A cell replaced the generator: the new session has its own.
                 continue
         return states
 
@@ -219,7 +219,7 @@ class _Snapshot:
             try:
                 files.add(sources.file_of_class(definition))
             except BaseException:
-                # What a class says of itself may be anything.
+                # Attributes of a class may run any code.
                 continue
         kept, room = [], SOURCES_KEPT
         for number, text in reversed(list(sources.texts.items())):
@@ -272,7 +272,7 @@ def _loss(value, error):
     try:
         return lost_variables.by_error(value, error)
     except BaseException as other:
-        # Raised by the value's own code: no more of it is asked.
+        # Raised by the value's own code, which is not called again.
         return lost_variables.LostVariable(value, type_name(type(other)), lost_variables.GENERAL)
 
 

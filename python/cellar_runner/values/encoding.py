@@ -42,7 +42,7 @@ class Encoder:
         self._characters = limit
         self._nodes = NODE_LIMIT
         self._open = set()
-        # What could not be sent as it is, when something could not.
+        # Why the value could not be sent whole, if so.
         self.loss = None
 
     def remaining(self) -> int:

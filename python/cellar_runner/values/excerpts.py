@@ -19,7 +19,7 @@ ITEM_LIMIT = 20
 CELL_LIMIT = 500
 NAME_LIMIT = 200
 CHARACTER_LIMIT = 200_000
-# What a reader in JavaScript still takes as it is.
+# JavaScript's largest exact integer.
 SAFE_INT = 2**53
 
 _modules = sys.modules

@@ -11,7 +11,7 @@ from .pretty_types import PRINTERS, as_repr, by_default
 from .reprs import TEXT_LIMIT, cap, exact, is_a
 from .reprs import text_of as on_one_line
 
-# Past the limit so much is written for the end of the text, which is shown too.
+# How much more than the limit is written, since the end of the text is shown too.
 _PAST_LIMIT = 4
 _SMALL_LENGTH = 30
 _SMALL_DEPTH = 4

@@ -155,7 +155,7 @@ class Layout:
             for back in range(last + 1):
                 group = groups[last - back]
                 if group.waiting:
-                    # as IPython has it: counted from the other end
+                    # counted from the other end, as in IPython
                     del groups[back]
                     group.want_break = True
                     return group

@@ -16,7 +16,7 @@ _MISSING = object()
 # What C code reads out of an object; everything else with a __get__ may run Python.
 _READ_BY_C = (types.MemberDescriptorType, types.GetSetDescriptorType)
 _PLAIN_DIRS = tuple(_class_dict(kind)["__dir__"] for kind in (object, type, types.ModuleType))
-# A literal stands for its kind.
+# An empty value stands in for a literal.
 _LITERALS = {
     ast.List: list,
     ast.ListComp: list,

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 MATCH_LIMIT = 1_000
 LENGTH_LIMIT = 200
-# Looked through at most, in a folder or a dict.
+# The most entries of a folder or keys of a dict that are read.
 LOOK_LIMIT = 20_000
 CODE_LIMIT = 1_000_000
 LINE_LIMIT = 10_000
-# For all that is looked at, which may be folders on slow disks.
+# For the whole request, which may read folders on slow disks.
 SECONDS = 2.0
-# For what an object's own code says about it.
+# For the code of one object.
 OBJECT_SECONDS = 0.5
 
 _builtin_names = vars(builtins)
@@ -121,7 +121,7 @@ class Completer:
                 return _keys(self._value(_primary(head[:-1])), None, after) or self._globals()
             except Unknown:
                 pass
-        # Behind a value stands an operator, of which there is nothing to tell.
+        # After a value comes an operator.
         return [] if head.endswith((")", "]", "}", '"', "'")) else self._globals()
 
     def _globals(self):

@@ -15,7 +15,7 @@ _getitimer: Any = getattr(_signals, "getitimer", None)
 _SIGALRM = int(getattr(signal, "SIGALRM", 0))
 _REAL = getattr(signal, "ITIMER_REAL", 0)
 _get_ident, _main_thread = threading.get_ident, threading.main_thread
-# One that is caught is followed by the next.
+# The signal repeats, in case user code catches the exception.
 _AGAIN_SECONDS = 0.05
 
 
@@ -32,7 +32,7 @@ def is_available() -> bool:
     return (
         _setitimer is not None
         and _get_ident() == _main_thread().ident
-        # A handler that C code has set could not be put back.
+        # A handler set by C code could not be restored.
         and _getsignal(_SIGALRM) is not None
     )
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NAME = "IPython"
 KERNEL_SHELL = "ipykernel.zmqshell"
 INTERACTIVE_SHELL = "IPython.core.interactiveshell"
-# Of the IPython whose behaviour is kept to; libraries ask for it to choose between its ways.
+# The IPython that is imitated; libraries check its version.
 VERSION_INFO = (9, 18, 0, "")
 _TOLD = ("__path__", "__version__", "__all__")
 
@@ -45,13 +45,13 @@ def install(interpreter: Interpreter) -> None:
     """Gives cells `get_ipython`, and libraries a module IPython."""
 
     def get_ipython():
-        """The object that stands for the running shell."""
+        """The shell of this session."""
         return interpreter.ipython
 
     vars(builtins)["get_ipython"] = get_ipython
     _modules.setdefault(KERNEL_SHELL, _kernel_shell())
     if INTERACTIVE_SHELL in _modules:
-        # a preloaded library has brought it
+        # a preloaded library imported it
         _patch_installed()
         _watch_widgets(interpreter)
     spec = getattr(_modules.get(NAME), "__spec__", None)
@@ -95,7 +95,7 @@ def _placeholder(get_ipython, interpreter):
     spec = ModuleSpec(NAME, None, is_package=True)
 
     def load(name):
-        # what walks through all modules asks for such names
+        # code that walks through all modules reads such names
         if name.startswith("__") and name not in _TOLD:
             raise AttributeError("module {!r} has no attribute {!r}".format(NAME, name))
         if _modules.get(NAME) is module:

@@ -310,7 +310,7 @@ class ZMQInteractiveShell:
             # pyplot's own draws figures, which are shown and closed by then
             return any(getattr(function, "__module__", "") != PYPLOT for function in waiting)
         except Exception:
-            # Not what was put there at first: told of when it is used.
+            # A cell replaced it: the error is reported when it is used.
             return True
 
     def after_cell(self, success: bool) -> None:

@@ -21,7 +21,7 @@ VERSION = ".".join(map(str, loader.VERSION_INFO[:3]))
 
 
 class StdinNotImplementedError(NotImplementedError):
-    """Nobody can answer a prompt."""
+    """A cell cannot ask for input."""
 
 
 class capture_output:

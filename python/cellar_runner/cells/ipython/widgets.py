@@ -34,7 +34,7 @@ def connect(interpreter: Interpreter) -> None:
         finally:
             shown = inside.end()
             if shown:
-                # a kernel hears of them from its client, after the cell
+                # a kernel's client sends them back after the cell
                 interpreter.ipython.before_next.append(lambda: _add(self, shown))
 
     kind.__enter__, kind.__exit__ = __enter__, __exit__

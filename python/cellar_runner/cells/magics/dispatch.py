@@ -40,11 +40,11 @@ class Commands:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
-        # Those that were registered, by kind and name.
+        # Registered functions by kind and name.
         self.functions: dict[str, dict[str, Callable]] = {"line": {}, "cell": {}}
         self._begun: list[tuple[float, float, float]] = []
         self.aliases = dict(ALIASES)
-        # Names that a cell of one line may start with, without their mark.
+        # Names that a one-line cell may start with, without %.
         self.automatic = {*LINE_NAMES, *ALIASES}
         self.automagic = True
         self.background: list[subprocess.Popen] = []
@@ -92,7 +92,7 @@ class Commands:
         """Reloads modules that have changed."""
         if self._begun:
             del self._begun[:]
-        # One whose code never ends could not be left alone otherwise.
+        # Otherwise a module that never finishes loading could not be switched off.
         if self.reloader is not None and code.split() not in _WITHOUT_RELOADING:
             self.reloader.check()
 

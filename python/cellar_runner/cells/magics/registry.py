@@ -30,7 +30,7 @@ LINES = {
     for module, names in _LINES.items()
     for name in names.split()
 }
-# These take the names of the place where they stand, and their text as it is.
+# These get the caller's names, and their text without expansion.
 SCOPED = {"prun": ("timing", "prun"), "timeit": ("timing", "timeit")}
 LINE_NAMES = frozenset(LINES) | frozenset(SCOPED) | {"time"}
 
@@ -62,11 +62,11 @@ ALTERNATIVES = {
     "debug": "the debugger is not available in a sandboxed cell: print the values instead",
     "ed": "use %%writefile",
     "edit": "use %%writefile",
-    "lprun": "use %prun, which tells the time of functions",
+    "lprun": "use %prun, which measures the time of functions",
     "memit": "use tracemalloc",
     "mprun": "use tracemalloc",
     "pastebin": "there is no network here",
-    "qtconsole": "there are no windows here",
+    "qtconsole": "there are no windows in a sandbox",
     "sql": "use sqlite3 or pandas.read_sql",
     "bg": "use %%bash --bg, or subprocess.Popen",
     "bookmark": "use %cd with the folder's name",

@@ -103,7 +103,7 @@ class Reloader:
 
     def _reload(self, name, module):
         before = dict(module.__dict__)
-        # the older forms of what is replaced may still be held by name elsewhere
+        # other names may still refer to older versions
         for key, value in before.items():
             if _is_code(value) and getattr(value, "__module__", None) == name:
                 self._old.setdefault((name, key), []).append(_weakly(value))
@@ -186,7 +186,7 @@ def _update_function(old, new):
                 setattr(old, name, getattr(new, name))
         except (AttributeError, TypeError, ValueError):
             if name == "__code__":
-                # another number of variables from outside
+                # the number of closure variables differs
                 return False
     return True
 

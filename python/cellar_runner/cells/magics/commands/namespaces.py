@@ -117,7 +117,7 @@ def reset(commands: Commands, rest: str) -> None:
     """%reset -f [-s] [in] [out] [dhist] [array]"""
     options, rest = parse_options(rest, "sf", ("aggressive",))
     if "f" not in options:
-        raise MagicUnavailable("nobody can confirm %reset in a sandboxed cell: use %reset -f")
+        raise MagicUnavailable("%reset asks for a confirmation, which a sandboxed cell cannot give: use %reset -f")
     parts = rest.split()
     if not parts:
         for name in names_of(commands):
@@ -150,7 +150,7 @@ def reset_selective(commands: Commands, rest: str) -> None:
         print("No pattern pattern specified. Use %reset_selective -f pattern.")
         return
     if "f" not in options:
-        raise MagicUnavailable("nobody can confirm %reset_selective in a sandboxed cell: use -f")
+        raise MagicUnavailable("%reset_selective asks for a confirmation, which a sandboxed cell cannot give: use -f")
     try:
         matches = re.compile(pattern).search
     except re.error as error:

@@ -53,7 +53,7 @@ def matplotlib(_commands: Commands, rest: str) -> None:
         if name not in ("widget", "ipympl") or not _is_there("ipympl"):
             raise RuntimeError("{!r} is not a recognised GUI loop or backend name".format(name))
     elif name.lower() not in _QUIET_BACKENDS:
-        sys.stderr.write("there are no windows here: figures are shown inline\n")
+        sys.stderr.write("there are no windows in a sandbox: figures are shown inline\n")
 
 
 def _is_there(name):
@@ -175,7 +175,7 @@ def _switched(now, rest):
 
 
 def pdb(commands: Commands, rest: str) -> None:
-    """%pdb [on | off]: nobody can debug here"""
+    """%pdb [on | off]: has no effect in a sandbox"""
     if rest.strip().lower() not in ("", "on", "off", "0", "1"):
         print("Incorrect argument. Use on/1, off/0, or nothing for a toggle.")
         return
@@ -210,9 +210,9 @@ def doctest_mode(commands: Commands, _rest: str) -> None:
 
 
 def gui(_commands: Commands, rest: str) -> None:
-    """%gui: there are no windows here"""
+    """%gui: there are no windows in a sandbox"""
     if rest.strip() not in ("", "inline", "none", "asyncio"):
-        raise MagicUnavailable("%gui {}: there are no windows here".format(rest.strip()))
+        raise MagicUnavailable("%gui {}: there are no windows in a sandbox".format(rest.strip()))
 
 
 def nothing(_commands: Commands, _rest: str) -> None:

@@ -17,7 +17,7 @@ from ....values.reprs import guarded_str
 SHELLS = ("/bin/bash", "/bin/sh")
 _STDOUT = 1
 
-# not between single quotes, where a shell would not look either
+# not in single quotes, as in a shell
 _DOLLAR = re.compile(r"\$(?P<name>\$?[A-Za-z_$][\w.]*)(?=(?:[^']*'[^']*')*[^']*\Z)")
 _INSTALL = re.compile(
     r"^(?:sudo\s+)?(?:\S*python[\d.]*\s+-m\s+|uv\s+)?"
