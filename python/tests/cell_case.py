@@ -12,16 +12,7 @@ import unittest
 import warnings
 
 from cellar_runner.cells.interpreter import Interpreter
-from cellar_runner.session.service import Service
-
-
-class Interrupted:
-    """A service whose running step the host wants to interrupt."""
-
-    _step = 1
-
-    def _interrupted_step(self):
-        return 1
+from cellar_runner.session.interrupts import Interrupts
 
 
 class CellCase(unittest.TestCase):
@@ -102,10 +93,12 @@ class CellCase(unittest.TestCase):
     def arm(self, delay):
         """Interrupt the next cell after this many seconds, as the head would."""
         armed = [False]
+        interrupts = Interrupts(lambda: 1)
+        interrupts.step = 1
 
         def interrupt(_number, _frame):
             if armed[0]:
-                Service._raise_if_interrupted(Interrupted())
+                interrupts.raise_if_interrupted()
 
         def enter():
             armed[0] = True

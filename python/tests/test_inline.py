@@ -2,9 +2,9 @@ import os
 import time
 import unittest
 
-from cellar_runner.linux import fds, syscalls
-from cellar_runner.output.inline import InlineOutput
-from cellar_runner.session import shared_page
+from cellar_runner.linux import fds, shared_page
+from cellar_runner.output import streams
+from cellar_runner.output.inline import Alarm, InlineOutput
 
 NONCE = b"n" * 16
 
@@ -22,7 +22,7 @@ class InlineOutputTest(unittest.TestCase):
             fds.ERR: err[1],
             fds.OUT_READER: out[0],
             fds.ERR_READER: err[0],
-            fds.ALARM: syscalls.Alarm.create().descriptor,
+            fds.ALARM: Alarm.create().descriptor,
             fds.LAST_PID: os.open("/proc/loadavg", os.O_RDONLY),
         }
         for number, descriptor in placed.items():
@@ -32,22 +32,26 @@ class InlineOutputTest(unittest.TestCase):
         self.addCleanup(os.close, self.board.file)
         self.slot = self.board.take()
         self.board.allow_inline(self.slot, True)
-        self.output = InlineOutput(self.board, self.slot, NONCE)
-        self.output.note_newest_pid()
+        pipes = streams.OutputPipes((fds.OUT, fds.ERR), NONCE)
+        self.output = InlineOutput(self.board, self.slot, NONCE, pipes)
+
+    def is_short(self, step):
+        """Whether a cell that begins now is one whose output the head may read."""
+        self.output.begin_cell(step, 100)
+        return self.board.cell(self.slot) == (step, 100)
 
     def hand_over(self, step):
         """A cell that takes longer than a short one."""
-        self.assertTrue(self.output.begin(step, 100))
+        self.assertTrue(self.is_short(step))
         os.write(fds.OUT, b"earlier\n")
-        alarm = syscalls.Alarm(fds.ALARM)
+        alarm = Alarm(fds.ALARM)
         alarm.set(1)
         time.sleep(0.01)
-        self.assertIsNone(self.output.end())
-        self.output.hand_over()
+        self.assertIsNone(self.output.end_cell(step))
 
     def test_output_that_init_has_not_taken_is_never_the_next_cells(self):
         self.hand_over(1)
-        self.assertFalse(self.output.begin(2, 100))
+        self.assertFalse(self.is_short(2))
         self.assertEqual(self.board.cell(self.slot)[0], 1)
 
     def test_when_init_has_taken_it_cells_may_be_short_again(self):
@@ -55,7 +59,7 @@ class InlineOutputTest(unittest.TestCase):
         os.read(fds.OUT_READER, 100)
         self.board.set_cell(self.slot, 0, 0)
         self.output.note_newest_pid()
-        self.assertTrue(self.output.begin(2, 100))
+        self.assertTrue(self.is_short(2))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import threading
 import unittest
 
 from cellar_runner.protocol import channel
+from cellar_runner.session.interrupts import Interrupts
 from cellar_runner.session.service import Service
 
 
@@ -34,10 +35,10 @@ class Pipes:
 
 
 class Small(Service):
-    """A service whose interrupts are posted by the test."""
+    """A service whose interrupts are posted by the test, and which notes what follows an answer."""
 
     def __init__(self):
-        super().__init__()
+        super().__init__(Interrupts(lambda: self.posted), self)
         self.posted = 0
         self.after = []
         self._channel = Recorder()
@@ -52,16 +53,13 @@ class Small(Service):
         self._handle({"id": identifier, "method": method, "params": {"do": do}})
 
     def begin(self, step):
-        self._step = step
-        self._arm()
+        self.interrupts.step = step
+        self.interrupts.arm()
 
     def signal(self):
-        self._on_interrupt(2, None)
+        self.interrupts.on_signal(2, None)
 
-    def _interrupted_step(self):
-        return self.posted
-
-    def _answered(self, params, result):
+    def answered(self, params, result):
         self.after.append((list(self.sent), result))
 
 
@@ -73,7 +71,7 @@ class RequestTest(unittest.TestCase):
     def setUp(self):
         self.service = Small()
 
-    def test_answers_and_then_tells_the_subclass(self):
+    def test_answers_and_then_tells_its_checkpoints(self):
         self.service.handle("work", lambda: {"done": True})
         self.assertEqual(self.service.sent, [(1, {"done": True})])
         self.assertEqual(self.service.after, [([(1, {"done": True})], {"done": True})])
@@ -100,12 +98,12 @@ class InterruptTest(unittest.TestCase):
         self.service.signal()
         self.service.begin(6)
         self.service.signal()
-        self.service._disarm()
+        self.service.interrupts.disarm()
         with self.assertRaises(KeyboardInterrupt):
             self.service.begin(7)
         with self.assertRaises(KeyboardInterrupt):
             self.service.signal()
-        self.service._disarm()
+        self.service.interrupts.disarm()
         self.service.signal()
 
     def test_waits_for_a_message_to_be_whole(self):
@@ -135,7 +133,7 @@ class InterruptTest(unittest.TestCase):
         self.service.begin(7)
         self.service.posted = 7
         armed = []
-        self.service._channel.during = lambda: armed.append(self.service._armed)
+        self.service._channel.during = lambda: armed.append(self.service.interrupts.armed)
         thread = threading.Thread(target=self.service._display, args=({"text/plain": "x"}, {}))
         thread.start()
         thread.join()
@@ -148,26 +146,26 @@ class OwnInterruptTest(unittest.TestCase):
     def setUp(self):
         self.service = Small()
         self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
-        self.service._own_interrupts.close()
-        self.service._step = 7
+        self.service.interrupts.of_cell.close()
+        self.service.interrupts.step = 7
 
     def send(self):
         signal.raise_signal(signal.SIGINT)
 
     def test_interrupts_user_code_and_nothing_else(self):
         self.send()
-        self.service._enter()
+        self.service.interrupts.enter()
         with self.assertRaises(KeyboardInterrupt):
             self.send()
         self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
-        self.service._leave()
+        self.service.interrupts.leave()
         self.send()
         # What came between two cells is not the next one's.
-        self.service._enter()
-        self.service._leave()
+        self.service.interrupts.enter()
+        self.service.interrupts.leave()
 
     def test_waits_for_a_message_to_be_whole(self):
-        self.service._enter()
+        self.service.interrupts.enter()
         self.service._channel.during = self.send
         with self.assertRaises(KeyboardInterrupt):
             self.service._display({"text/plain": "x"}, {})
@@ -176,35 +174,35 @@ class OwnInterruptTest(unittest.TestCase):
 
     def test_a_handler_of_the_cell_is_called_once_and_stays_until_its_end(self):
         calls = []
-        self.service._enter()
+        self.service.interrupts.enter()
         signal.signal(signal.SIGINT, lambda *_: calls.append(len(self.service.sent)))
         handler = signal.getsignal(signal.SIGINT)
         self.service._channel.during = self.send
         self.service._display({"text/plain": "x"}, {})
         self.assertEqual(calls, [1])
         self.assertIs(signal.getsignal(signal.SIGINT), handler)
-        self.service._leave()
+        self.service.interrupts.leave()
         self.send()
         self.assertEqual(calls, [1])
 
     def test_reaches_a_cell_that_waits_for_the_host(self):
-        self.service._enter()
+        self.service.interrupts.enter()
 
         def wait():
             self.send()
-            self.service._arm()
-            self.service._disarm()
+            self.service.interrupts.arm()
+            self.service.interrupts.disarm()
 
         with self.assertRaises(KeyboardInterrupt):
-            self.service._without_interrupts(wait)
+            self.service.interrupts.postponed(wait)
 
     def test_a_cell_may_ignore_it(self):
-        self.service._enter()
+        self.service.interrupts.enter()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         self.service._channel.during = self.send
         self.service._display({"text/plain": "x"}, {})
         self.assertEqual(signal.getsignal(signal.SIGINT), signal.SIG_IGN)
-        self.service._leave()
+        self.service.interrupts.leave()
 
 
 if __name__ == "__main__":

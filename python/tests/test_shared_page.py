@@ -3,7 +3,7 @@ import sys
 import unittest
 
 if sys.platform == "linux":
-    from cellar_runner.session.shared_page import SharedPage
+    from cellar_runner.linux.shared_page import SharedPage
 
 
 @unittest.skipUnless(sys.platform == "linux", "sessions with an init need Linux")

@@ -21,7 +21,7 @@ CHAIN_LIMIT = 10
 GROUP_LIMIT = 15
 WORKSPACE = "/workspace"
 # The name of Service's method that raises the host's interrupts.
-INTERRUPT_FRAME = "_raise_if_interrupted"
+INTERRUPT_FRAME = "raise_if_interrupted"
 
 _RUNNER_PACKAGE = __name__.partition(".")[0] + "."
 # File, line and name.

@@ -3,7 +3,7 @@
 import mmap
 import struct
 
-from ..linux import syscalls
+from . import syscalls
 
 
 class SharedPage:

@@ -258,37 +258,6 @@ def write_kernel_file(directory: int, name: str, text: str) -> None:
         os.close(descriptor)
 
 
-class Alarm:
-    """A timer that is shared by passing its descriptor on."""
-
-    _CLOCK_MONOTONIC = 1
-    _never = (ctypes.c_long * 4)()
-
-    def __init__(self, descriptor: int) -> None:
-        self.descriptor = descriptor
-        self._moment = (ctypes.c_long * 4)()
-        self._left = (ctypes.c_long * 4)()
-
-    @classmethod
-    def create(cls) -> Alarm:
-        flags = os.O_NONBLOCK | os.O_CLOEXEC
-        return cls(_checked(_libc.timerfd_create(cls._CLOCK_MONOTONIC, flags), "timerfd"))
-
-    def set(self, nanoseconds: int) -> None:
-        self._moment[3] = nanoseconds
-        _libc.timerfd_settime(self.descriptor, 0, self._moment, None)
-
-    def cancel(self) -> bool:
-        """True when it had been set and had not gone off."""
-        self._left[2] = self._left[3] = 0
-        _libc.timerfd_settime(self.descriptor, 0, self._never, self._left)
-        return bool(self._left[2] or self._left[3])
-
-    def acknowledge(self):
-        # Without reading: a cell may have let reads wait. And it may have set it to go off for ever.
-        _libc.timerfd_settime(self.descriptor, 0, self._never, None)
-
-
 def raise_loopback() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         up_and_running = 0x1 | 0x40

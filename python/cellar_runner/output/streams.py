@@ -64,6 +64,14 @@ class OutputPipes:
             # User code closed the pipe: the output is lost, the cell is not.
             pass
 
+    def begin_cell(self, step, max_output):
+        self.begin(background_threads())
+        self.mark_begin(step, max_output)
+
+    def end_cell(self, step):
+        """Marks the end; who reads the pipes delivers the output."""
+        self.mark_end(step)
+
     def begin(self, background_threads):
         self._aside = background_threads
         self._last = 0

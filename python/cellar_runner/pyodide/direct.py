@@ -11,6 +11,7 @@ from ..cells.event_loop import EventLoop, copy_variables, noting_context
 from ..cells.interpreter import Interpreter
 from ..pristine import BUILTINS as __builtins__
 from ..protocol import channel
+from ..session.interrupts import Interrupts
 from . import awaiting
 from .session import Wasm, open_session
 
@@ -100,16 +101,27 @@ class Direct(Wasm):
 
     can_wait = False
     if TYPE_CHECKING:
-        _interpreter: SteppedInterpreter
+        interpreter: SteppedInterpreter
 
     def __init__(self, port):
-        self._is_overdue, self._posted, self._pieces, self._is_asked = port.isOverdue, 0, None, False
+        self._is_overdue, self._see = port.isOverdue, port.see
+        self._posted, self._pieces, self._is_asked = 0, None, False
         self._answered_names = set(awaiting.ANSWERED)
-        super().__init__(port)
+        interrupts = Interrupts(self._wanted_step, self._notice_signal)
 
-    def _make_interpreter(self):
+        def make_interpreter(display):
+            return SteppedInterpreter(display, interrupts.raise_if_interrupted, self._answered_names)
+
+        super().__init__(port, make_interpreter, interrupts)
         self._builtins[awaiting.HELPER] = awaiting.settled
-        return SteppedInterpreter(self._display, self._raise_if_interrupted, self._answered_names)
+
+    def _wanted_step(self):
+        return self.interrupts.step if self._is_overdue() else self._posted
+
+    def _notice_signal(self):
+        if self._is_asked and self._is_overdue():
+            raise KeyboardInterrupt
+        self._see()
 
     def take(self, body):
         """Handles one frame; gives the seconds until `resume`, or None when nothing is open."""
@@ -140,9 +152,9 @@ class Direct(Wasm):
         try:
             self._begin_cell(params)
             started = _clock()
-            outcome = yield from self._interpreter.pieces(params["number"], params["code"])
-            outcome = self._end_cell(outcome, started)
-            outcome["checkpoint"] = self._plan(params["checkpoint"])
+            outcome = yield from self.interpreter.pieces(params["number"], params["code"])
+            self._end_cell(outcome, started)
+            outcome["checkpoint"] = self.checkpoints.plan(params["checkpoint"])
             self._channel.answer(identifier, outcome)
         except BaseException as error:
             text = "%s: %s" % (type(error).__name__, error)
@@ -169,14 +181,6 @@ class Direct(Wasm):
     _methods = dict(
         Wasm._methods, configure=_configure, get_variable=_get_variable, variables=_variables
     )
-
-    def _on_interrupt(self, number, frame):
-        if self._is_asked and self._is_overdue():
-            raise KeyboardInterrupt
-        super()._on_interrupt(number, frame)
-
-    def _interrupted_step(self):
-        return self._step if self._is_overdue() else self._posted
 
 
 def open_direct_session(port):

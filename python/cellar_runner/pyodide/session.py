@@ -11,18 +11,19 @@ import sys
 import time
 
 from .. import module_finder
+from ..cells.interpreter import Interpreter
 from ..output import marks, streams
 from ..output.capture import Capture
 from ..pristine import BUILTINS as __builtins__
 from ..protocol.channel import Broken, Channel
 from ..session import workspace_files
-from ..session.service import Service
+from ..session.interrupts import Interrupts
+from ..session.service import NoCheckpoints, Service
 from . import sever_js, single_thread_loop
 
 TYPE_CHECKING = False
 
 ABILITIES = ["interrupt", "display"]
-NO_CHECKPOINTS = {"planned": False, "reason": "no checkpoints: WebAssembly cannot be forked"}
 
 _now, _signal, _SIGPROF = time.monotonic, _signals.signal, int(signal.SIGPROF)
 
@@ -57,6 +58,13 @@ class PortOutput(streams.OutputPipes):
         self._capture = Capture(nonce, self._emit, self._settle)
         self._is_inside = False
         self._has_partial = False
+
+    def begin_cell(self, step, max_output):
+        _signal(_SIGPROF, self._on_reminder)
+        super().begin_cell(step, max_output)
+
+    def _on_reminder(self, _number, _frame):
+        self.pass_on()
 
     def mark_begin(self, step, max_output):
         self._enter(super().mark_begin, step, max_output)
@@ -126,14 +134,15 @@ class Wasm(Service):
         _channel: PortChannel
         _pipes: PortOutput
 
-    def __init__(self, port):
-        super().__init__()
-        self._wanted_step, self._see = port.wantedStep, port.see
+    def __init__(self, port, make_interpreter=Interpreter, interrupts=None):
+        super().__init__(
+            interrupts or Interrupts(port.wantedStep, port.see), NoCheckpoints("WebAssembly cannot be forked")
+        )
         self.files = workspace_files.Files(os.getcwd())
         channel = PortChannel(port)
-        output = PortOutput(channel, marks.new_nonce(), self._without_interrupts, port)
+        output = PortOutput(channel, marks.new_nonce(), self.interrupts.postponed, port)
         self._connect(channel, output)
-        self._new_interpreter()
+        self._use(make_interpreter(self._display))
 
     def take(self, body):
         """Handles one frame of the host."""
@@ -147,23 +156,6 @@ class Wasm(Service):
         if message is None or message.get("method") != "plain_boot":
             raise Broken("the first message must be plain_boot")
         self.say_hello(message["params"], ABILITIES)
-
-    def _begin_cell(self, params):
-        _signal(_SIGPROF, self._on_reminder)
-        super()._begin_cell(params)
-
-    def _on_reminder(self, _number, _frame):
-        self._pipes.pass_on()
-
-    def _on_interrupt(self, number, frame):
-        self._see()
-        super()._on_interrupt(number, frame)
-
-    def _interrupted_step(self):
-        return self._wanted_step()
-
-    def _plan(self, mode):
-        return NO_CHECKPOINTS
 
     _methods = dict(Service._methods, **workspace_files.SERVED)
 

@@ -40,11 +40,12 @@ class _Port:
 class _WarmupSession(Wasm):
     def run_cells(self):
         for number, code in enumerate(CELLS, 1):
-            self._run({"step": number, "number": number, "code": code, "max_output": 1000})
+            cell = {"step": number, "number": number, "code": code, "max_output": 1000, "checkpoint": "off"}
+            self._execute(cell)
         # Their numbers mean other files in a process that starts from this memory.
         for descriptor in self._pipes.descriptors:
             os.close(descriptor)
-        self._interpreter.streams[0].close()  # type: ignore[index]
+        self.interpreter.streams[0].close()  # type: ignore[index]
 
 
 def rehearse():

@@ -7,11 +7,10 @@ import signal
 import socket
 import time
 
-from ..linux import fds, processes, syscalls
-from ..output.capture import Capture
+from ..linux import fds, processes
+from ..output.inline import PipeReader
 from . import checkpoint
 
-READ_BYTES = 1 << 16
 # A head that ends within this time, before a cell has begun, counts as an early death.
 EARLY_DEATH_SECONDS = 5
 # After so many, one after the other, a checkpoint is forgotten, or the branch given up.
@@ -71,54 +70,41 @@ class Branch:
         self.killed = False
         self.out_of_memory = False
         self.parked: list[Parked] = []
-        self.capture: Capture = None  # type: ignore[assignment]
+        # None while there is no head.
+        self.output: PipeReader | None = None
         self._keep = keep
         self._host = host
         self._board = board
         self._own_processes = own_processes
         self._writers = writers
-        self._pipes: list[int] = []
-        self._ended: set[int] = set()
         # None while there is no head, or once it has closed its end.
         self.link: socket.socket | None = None
         self._spare: socket.socket | None = None
-        self._reads_output = False
-        self.alarm: syscalls.Alarm | None = None
         self._opened = 0.0
         self._early_deaths = 0
 
-    def open(self, pipes, link, alarm, nonce):
-        self._pipes = pipes
-        self.alarm = alarm
-        self._stop_reading()
-        self._ended = set()
+    def open(self, pipes, link, nonce):
         self._opened = time.monotonic()
         self.link = link
-        self.capture = Capture(nonce, self._emit, self._settle)
+        self.output = PipeReader(self._board, self.slot, pipes, nonce, self._emit, self._settle)
 
     def close(self):
-        for descriptor in self._pipes:
-            os.close(descriptor)
-        self._pipes = []
+        if self.output is not None:
+            self.output.close()
+            self.output = None
         if self.link is not None:
             self.link.close()
             self.link = None
-        if self.alarm is not None:
-            os.close(self.alarm.descriptor)
-            self.alarm = None
         self._drop_spare()
-
-    def _stop_reading(self):
-        """Leaves output to the head, as nothing else can write: it sets off the alarm when a cell is not short."""
-        self._reads_output = False
-        self._board.set_cell(self.slot, 0, 0)
-        self._board.allow_inline(self.slot, True)
 
     def read_output_unless_alone(self):
         """Reads the pipes if processes that earlier heads left running may write to them too."""
         if self._own_processes.count():
-            self._reads_output = True
-            self._board.allow_inline(self.slot, False)
+            self.output.keep_reading()  # type: ignore[union-attr]
+
+    def finish_output(self):
+        """Delivers what a dead head has written; gives the step of the cell that was open."""
+        return None if self.output is None else self.output.read_rest()
 
     def note_death(self, step):
         """Counts early deaths: forgets a checkpoint whose heads keep dying; True when the branch is to be given up."""
@@ -133,60 +119,14 @@ class Branch:
                 self.forget(newest)
         return self._early_deaths >= BRANCH_EARLY_DEATHS
 
-    def _start_reading(self):
-        self.alarm.acknowledge()  # type: ignore[union-attr]
-        self._reads_output = True
-        self._board.allow_inline(self.slot, False)
-        self._open_inline_cell()
-
-    def _open_inline_cell(self):
-        """Opens the capture of a cell that began with inline output: only the board has its step."""
-        step, max_output = self._board.cell(self.slot)
-        if step:
-            self.capture.open(step, max_output)
-            self._board.set_cell(self.slot, 0, 0)
-
     def inputs(self):
         """(descriptor, what to do when it is readable)."""
         if self.link is not None:
             yield self.link.fileno(), self._accept_parked
-        if self.alarm is not None:
-            yield self.alarm.descriptor, self._start_reading
-        for which, descriptor in enumerate(self._pipes if self._reads_output else ()):
-            if which not in self._ended and self.capture.wants(which):
-                yield descriptor, lambda which=which: self._read(which)
+        if self.output is not None:
+            yield from self.output.inputs()
         for parked in self.parked:
             yield parked.link.fileno(), lambda parked=parked: self._read_checkpoint(parked)
-
-    def _read(self, which):
-        try:
-            data = os.read(self._pipes[which], READ_BYTES)
-        except (BlockingIOError, IndexError):
-            return 0
-        if data:
-            self.capture.feed(which, data)
-        else:
-            self._ended.add(which)
-        return len(data)
-
-    def tick(self, now):
-        self.capture.tick(now, self._holds_more)
-
-    def _holds_more(self, which):
-        """Whether something that was written waits to be read."""
-        if which in self._ended or which >= len(self._pipes):
-            return False
-        poll = select.poll()
-        poll.register(self._pipes[which], select.POLLIN)
-        return any(event & select.POLLIN for _, event in poll.poll(0))
-
-    def read_rest(self):
-        """Everything still in the pipes of a dead head, bounded by what a pipe holds."""
-        self._open_inline_cell()
-        for which in range(len(self._pipes)):
-            for _ in range(64):
-                if not self._read(which):
-                    break
 
     def new_spare(self):
         """The far end of the link that the next checkpoint will wait on."""
@@ -331,7 +271,7 @@ class Branch:
     def _settle(self, step, order, omitted):
         user_processes = self._own_processes.count()
         if not user_processes and processes.threads(self.pid) == 1:
-            self._stop_reading()
+            self.output.leave_to_head()  # type: ignore[union-attr]
         self._host.notify(
             "settled",
             {

@@ -5,8 +5,10 @@ import select
 import sys
 import threading
 import time
+from functools import partial
 
 from .. import module_finder
+from ..cells.interpreter import Interpreter
 from ..errors import HostError
 from ..linux import fds, jail, syscalls
 from ..output import streams
@@ -14,15 +16,15 @@ from ..output.inline import InlineOutput
 from ..protocol import channel
 from ..state import snapshot_stream
 from . import checkpoint, warmup
+from .interrupts import Interrupts
 from .service import Service
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..context.mapped_text import Backing
-    from .shared_page import SharedPage
+    from ..linux.shared_page import SharedPage
 
-NO_PLAN = {"planned": False}
-NO_THREADS: frozenset = frozenset()
+_NOT_PLANNED = {"planned": False}
 
 # The step of warm-up cells: should init have to pass on what they write, it belongs to no cell.
 WARMUP_STEP = 0xFFFFFFFF
@@ -34,21 +36,46 @@ _exit, _now = os._exit, time.monotonic_ns
 _main_thread, _native_id = threading.main_thread(), threading.get_native_id
 
 
+class Checkpoints:
+    """Plans the checkpoints of a head and makes them once an answer is out."""
+
+    def __init__(self, head):
+        self._head = head
+        self.obstacles: checkpoint.Obstacles = None  # type: ignore[assignment]
+        self.copies = checkpoint.Checkpointer()
+        # Of the present generation.
+        self.output: InlineOutput = None  # type: ignore[assignment]
+
+    def plan(self, mode):
+        """Whether a checkpoint follows, and if not, why."""
+        if mode == "off":
+            return _NOT_PLANNED
+        reason = self.obstacles.find(self.output.is_alone)
+        return {"planned": True} if reason is None else {"planned": False, "reason": reason}
+
+    def answered(self, params, result):
+        if result.get("checkpoint", _NOT_PLANNED)["planned"]:
+            self._head.park(params)
+        self.output.note_newest_pid()
+
+    def context_given(self, value):
+        if self.obstacles is not None and type(value) is str:
+            self.obstacles.allow(sys.getsizeof(value))
+
+
 class Head(Service):
     """Serves one branch of a session over its channel."""
 
     def __init__(self, has_network=False):
-        super().__init__()
+        # The page and the slot on it that tell the step are known when a session takes this head.
+        super().__init__(Interrupts(int), Checkpoints(self))
         # Whether the host's network is the session's own.
         self.has_network = has_network
         self._board: SharedPage = None  # type: ignore[assignment]
         self._soft_files = 0
-        self._slot = 0
-        self._inline_output: InlineOutput = None  # type: ignore[assignment]
-        self._checkpointer = checkpoint.Checkpointer()
-        self._obstacles: checkpoint.Obstacles = None  # type: ignore[assignment]
         self._is_busy = False
         self._inbox: list[dict] = []
+        self._main = threading.get_ident()
         self._reading = threading.Lock()
         self._reader: int | None = None
         # The file that a large context lies on.
@@ -56,16 +83,15 @@ class Head(Service):
         # Made in the zygote, so that sessions share its pages.
         self._new_interpreter()
 
-    def _make_interpreter(self):
-        interpreter = super()._make_interpreter()
-        interpreter.network = self.has_network
-        return interpreter
+    def _new_interpreter(self):
+        self._use(Interpreter(self._display))
+        self.interpreter.network = self.has_network
 
     def join_session(self, board, soft_files, hides_copies):
         """Takes over what all heads of the session have in common."""
         self._board = board
         self._soft_files = soft_files
-        self._checkpointer.hides_copies = hides_copies
+        self.checkpoints.copies.hides_copies = hides_copies
         if self.backing is not None:
             self.backing.open_anew()
 
@@ -76,16 +102,15 @@ class Head(Service):
             fds.place(descriptor, number)
         fds.place(os.open("/proc/loadavg", os.O_RDONLY), fds.LAST_PID)
         fds.close_descriptor_range(self._soft_files)
-        self._slot = orders["slot"]
+        self.interrupts.wanted_step = partial(self._board.interrupted, orders["slot"])
         self.pid = os.getpid()
         # What `threading` would do itself after a fork that it knows of.
         _main_thread._native_id = _native_id()  # type: ignore[attr-defined]
         self._inbox.clear()
         nonce = bytes.fromhex(orders["nonce"])
         pipes = streams.OutputPipes((fds.OUT, fds.ERR), nonce)
-        self._inline_output = InlineOutput(self._board, self._slot, nonce)
-        self._inline_output.note_newest_pid()
-        self._connect(channel.SharedChannel(fds.CHANNEL), pipes)
+        output = self.checkpoints.output = InlineOutput(self._board, orders["slot"], nonce, pipes)
+        self._connect(channel.SharedChannel(fds.CHANNEL), pipes, output)
 
     def prepare(self, warm_up):
         """Makes ready for user code; warm-up cells make the first real cell faster."""
@@ -94,15 +119,15 @@ class Head(Service):
         if warm_up:
             for _ in range(2):
                 self._execute(WARMUP_CELL)
-            self._step = 0
+            self.interrupts.step = 0
             self._new_interpreter()
         _reseed()
         module_finder.install()
-        self._obstacles = checkpoint.Obstacles()
+        self.checkpoints.obstacles = checkpoint.Obstacles()
         self._reserve.read_limits()
 
     def serve(self):
-        self._take_signals()
+        self.interrupts.take_signals()
         while True:
             began = _now()
             # A thread that still waits for an answer may be reading, and leaves here what is not for it.
@@ -120,7 +145,7 @@ class Head(Service):
     def await_answers(self, are_there):
         """One of the threads that wait reads for all of them."""
         while not are_there():
-            self._without_interrupts(self._read_or_wait, are_there)
+            self.interrupts.postponed(self._read_or_wait, are_there)
 
     def _read_or_wait(self, are_there):
         thread = threading.get_ident()
@@ -149,10 +174,10 @@ class Head(Service):
             poll.poll()
             return
         try:
-            self._arm()
+            self.interrupts.arm()
             poll.poll()
         finally:
-            self._disarm()
+            self.interrupts.disarm()
 
     def _receive(self):
         message = self._channel.receive()
@@ -175,45 +200,36 @@ class Head(Service):
         descriptor = None if self.backing is None else self.backing.descriptor_for(value)
         return None if descriptor is None else (descriptor, self.backing.lead)  # type: ignore[union-attr]
 
-    def give_context(self, value, step=0):
-        super().give_context(value, step)
-        if self._obstacles is not None and type(value) is str:
-            self._obstacles.allow(sys.getsizeof(value))
-
     def _write_state(self, params):
         """In a copy, unless threads could hold locks that it would wait for."""
-        descriptor = self._checkpointer.borrow(checkpoint.WRITER)
+        copies = self.checkpoints.copies
+        descriptor = copies.borrow(checkpoint.WRITER)
         try:
             forked = checkpoint.count_threads() == 1
             if forked:
                 pid = checkpoint.fork_without_signals()
                 if pid == 0:
-                    snapshot_stream.write_as_copy(self._interpreter, descriptor, params)
-                self._checkpointer.tell_writer(params["writer"], pid)
+                    snapshot_stream.write_as_copy(self.interpreter, descriptor, params)
+                copies.tell_writer(params["writer"], pid)
             else:
-                snapshot_stream.write_state(self._interpreter, descriptor, params)
+                snapshot_stream.write_state(self.interpreter, descriptor, params)
         finally:
             os.close(descriptor)
         return {"forked": forked}
 
     def _restore(self, params):
-        return self._restore_from(self._checkpointer.borrow(checkpoint.STATE), params)
+        return self._restore_from(self.checkpoints.copies.borrow(checkpoint.STATE), params)
 
     _methods = dict(Service._methods, write_state=_write_state, restore=_restore)
 
-    def _answered(self, params, result):
-        if result.get("checkpoint", NO_PLAN)["planned"]:
-            patience = params.get("rest_ms", checkpoint.REQUEST_WAIT_MILLISECONDS)
-            arrived = checkpoint.wait_for_request(self._channel, patience)
-            if not arrived or params["checkpoint"] == "always":
-                self.park(params["step"])
-        self._inline_output.note_newest_pid()
-
-    def park(self, step):
-        """Parks a copy; in a copy that was woken, goes on as the new head."""
+    def park(self, params):
+        """Makes the checkpoint of a step when no request is waiting; a copy that is woken goes on as the new head."""
+        patience = params.get("rest_ms", checkpoint.REQUEST_WAIT_MILLISECONDS)
+        if checkpoint.wait_for_request(self._channel, patience) and params["checkpoint"] != "always":
+            return
         while True:
             try:
-                woken = self._checkpointer.park(step)
+                woken = self.checkpoints.copies.park(params["step"])
             except Exception:
                 # No process or descriptor left, or a cell broke what this needs: then there is none.
                 return
@@ -221,36 +237,12 @@ class Head(Service):
                 return
             orders, descriptors = woken
             if "write" in orders:
-                snapshot_stream.write_as_copy(self._interpreter, descriptors[0], orders["write"])
-            self._interpreter.rebuild_event_loop()
+                snapshot_stream.write_as_copy(self.interpreter, descriptors[0], orders["write"])
+            self.interpreter.rebuild_event_loop()
             self.attach(orders, descriptors)
-            self._take_signals()
+            self.interrupts.take_signals()
             if not orders["park"]:
                 return
-
-    def _plan(self, mode):
-        if mode == "off":
-            return NO_PLAN
-        reason = self._obstacles.find(self._inline_output.is_alone)
-        return {"planned": True} if reason is None else {"planned": False, "reason": reason}
-
-    def _interrupted_step(self):
-        return self._board.interrupted(self._slot)
-
-    def _begin_output(self, step, max_output):
-        if self._inline_output.begin(step, max_output):
-            self._pipes.begin(NO_THREADS)
-        else:
-            self._pipes.begin(streams.background_threads())
-            self._pipes.mark_begin(step, max_output)
-
-    def _end_output(self, step):
-        output = self._inline_output.end()
-        if output is None:
-            # In this order: at the end of the cell init stops reading, and the alarm must not come after that.
-            self._inline_output.hand_over()
-            self._pipes.mark_end(step)
-        return output
 
 
 def _reseed():

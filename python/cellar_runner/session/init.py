@@ -6,11 +6,11 @@ import select
 import signal
 import time
 
-from ..linux import children, fds, jail, syscalls
+from ..linux import children, fds, jail, shared_page
 from ..output import marks
 from ..protocol.channel import METHOD_NOT_FOUND, Channel
 from ..protocol.connection import open_link
-from . import shared_page, workspace_files
+from . import workspace_files
 from .branch import Branch
 from .egress_relay import Relay
 from .head_request import HeadRequests
@@ -79,20 +79,24 @@ class Init:
         if self._channel.descriptor in ready:
             self._listen()
         now = time.monotonic()
-        for branch in self._branches.values():
-            branch.tick(now)
+        for output in self._outputs():
+            output.tick(now)
         if now >= self._watch.due:
             self._watch.check(now, self._own_processes.end_branch)
 
     def _poll_timeout(self):
         """Milliseconds until something is due."""
         now = time.monotonic()
-        times = [branch.capture.next_deadline() for branch in self._branches.values()]
-        running = any(branch.capture.step is not None for branch in self._branches.values())
+        captures = [output.capture for output in self._outputs()]
+        times = [capture.next_deadline() for capture in captures]
+        running = any(capture.step is not None for capture in captures)
         if running or self._own_processes.known_user_processes:
             times.append(self._watch.due)
         times = [moment for moment in times if moment is not None]
         return None if not times else max(0, (min(times) - now) * 1000 + 1)
+
+    def _outputs(self):
+        return [branch.output for branch in self._branches.values() if branch.output is not None]
 
     def _listen(self):
         while True:
@@ -197,10 +201,10 @@ class Init:
         mine.setblocking(False)
         nonce = marks.new_nonce()
         readers = [reader for reader, _ in pipes]
-        branch.open(readers, mine, syscalls.Alarm.create(), nonce)
+        branch.open(readers, mine, nonce)
         channel = self._connect("head", branch.number, branch.generation)
         spare = branch.new_spare().detach()
-        shared = [os.dup(branch.alarm.descriptor), *map(_reopened, readers)]
+        shared = [os.dup(branch.output.alarm.descriptor), *map(_reopened, readers)]
         descriptors = [channel, theirs.detach(), pipes[0][1], pipes[1][1], spare, *shared]
         return {"slot": branch.slot, "nonce": nonce.hex(), "park": False}, descriptors
 
@@ -265,8 +269,7 @@ class Init:
                 raise OSError("the process of the session does not end")
             else:
                 time.sleep(ENDING_PAUSE_SECONDS)
-        branch.read_rest()
-        branch.capture.finish()
+        branch.finish_output()
         branch.close()
         branch.killed = False
 
@@ -291,8 +294,7 @@ class Init:
 
     def _head_died(self, branch, pid, status):
         """Puts the newest checkpoint in the place of a dead head, and tells the host why it died."""
-        branch.read_rest()
-        step = branch.capture.finish()
+        step = branch.finish_output()
         cause = self._death_cause(branch, status)
         was_killed, branch.killed = branch.killed, False
         self._own_processes.end_branch(branch, pid)

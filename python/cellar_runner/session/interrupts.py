@@ -1,9 +1,16 @@
 """Interrupts: SIGINT belongs to the cells, as in plain Python; the host has a signal of its own."""
 
+from __future__ import annotations
+
 import _signal as _signals  # type: ignore[import-not-found]
 import signal
+import threading
 
 from ..pristine import BUILTINS as __builtins__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
 
 # Where there is neither, the host has to share SIGINT.
 HOST_SIGNAL = int(getattr(signal, "SIGRTMAX", getattr(signal, "SIGINFO", signal.SIGINT)))
@@ -11,6 +18,75 @@ HOST_SIGNAL = int(getattr(signal, "SIGRTMAX", getattr(signal, "SIGINFO", signal.
 # The functions behind the ones of `signal`, which would make enumerations of their results.
 _signal, _getsignal, _raise_signal = _signals.signal, _signals.getsignal, _signals.raise_signal
 _SIGINT, _usual = int(signal.SIGINT), _signals.default_int_handler
+_get_ident = threading.get_ident
+
+
+class Interrupts:
+    """Raises KeyboardInterrupt in user code, and never in the middle of the runner's own work.
+
+    `wanted_step()` gives the step that the host last wanted to interrupt; `noticed()` is called at each signal.
+    """
+
+    def __init__(self, wanted_step: Callable[[], int], noticed: Callable[[], object] | None = None) -> None:
+        self.wanted_step = wanted_step
+        self._noticed = noticed
+        self.step = 0
+        self.armed = False
+        self._missed = False
+        self._main = _get_ident()
+        self.of_cell = CellInterrupts(lambda: self.armed)
+
+    def take_signals(self) -> None:
+        self.of_cell.close()
+        _signal(HOST_SIGNAL, self.on_signal)
+
+    def enter(self) -> None:
+        """User code runs from now on."""
+        self.of_cell.open()
+        self.arm()
+
+    def leave(self) -> None:
+        self.armed = False
+        self.of_cell.close()
+
+    def arm(self) -> None:
+        self.armed = True
+        self._missed = False
+        self.raise_if_interrupted()
+        self.of_cell.deliver()
+
+    def disarm(self) -> None:
+        self.armed = False
+
+    def on_signal(self, _number: int, _frame: object) -> None:
+        if self._noticed is not None:
+            self._noticed()
+        if self.armed:
+            self.raise_if_interrupted()
+        else:
+            self._missed = True
+
+    def raise_if_interrupted(self) -> None:
+        if self.step and self.wanted_step() == self.step:
+            raise KeyboardInterrupt
+
+    def postponed(self, work: Callable, *arguments: Any) -> Any:
+        """Does what must not be interrupted; an interrupt that comes meanwhile is raised after it."""
+        if not self.armed or _get_ident() != self._main:
+            return work(*arguments)
+        self.armed = False
+        held = None
+        try:
+            held = self.of_cell.hold()
+            return work(*arguments)
+        finally:
+            # No call before this: the recursion limit may be nearly reached.
+            self.armed = True
+            try:
+                if self._missed:
+                    self.arm()
+            finally:
+                self.of_cell.release(held)
 
 
 class CellInterrupts:

@@ -10,6 +10,7 @@ import signal
 import sys
 
 from .. import module_finder
+from ..cells.interpreter import Interpreter
 from ..linux import memory_reserve, scheduling
 from ..output import marks
 from ..output.pump import OutputPump
@@ -18,8 +19,8 @@ from ..protocol.channel import SharedChannel
 from ..state import snapshot
 from ..state.snapshot_stream import Checksum
 from . import workspace_files
-from .interrupts import HOST_SIGNAL
-from .service import Service
+from .interrupts import HOST_SIGNAL, Interrupts
+from .service import NoCheckpoints, Service
 
 MEBIBYTE = 1 << 20
 STACK_BYTES = 1 << 20
@@ -27,7 +28,6 @@ STACK_BYTES = 1 << 20
 FIRST_DESCRIPTOR = 1100
 DESCRIPTOR_CEILING = 1280
 ABILITIES = ["interrupt", "display"]
-NO_CHECKPOINTS = {"planned": False, "reason": "no checkpoints: plain process"}
 
 _exit = os._exit
 _kill_thread = getattr(signal, "pthread_kill", None)
@@ -38,24 +38,20 @@ class Plain(Service):
     """Cells run in the main thread; the others listen to the host and watch the output."""
 
     def __init__(self, channel, exchange=None, has_network=True):
-        super().__init__()
+        super().__init__(Interrupts(lambda: self._posted), NoCheckpoints("plain process"))
         # A file that the host has open too; without a wall its name is enough.
         self._exchange = exchange
-        self._has_network = has_network
         self.files = workspace_files.Files(os.getcwd())
         self._requests: queue.SimpleQueue = queue.SimpleQueue()
         self._posted = 0
-        self._pump = OutputPump(channel, marks.new_nonce(), self._without_interrupts, _place)
+        self._main = _thread.get_ident()
+        self._pump = OutputPump(channel, marks.new_nonce(), self.interrupts.postponed, _place)
         self._connect(channel, self._pump)
-        self._new_interpreter()
-
-    def _make_interpreter(self):
-        interpreter = super()._make_interpreter()
-        interpreter.network = self._has_network
-        return interpreter
+        self._use(Interpreter(self._display))
+        self.interpreter.network = has_network
 
     def serve(self):
-        self._take_signals()
+        self.interrupts.take_signals()
         self._reserve.read_limits()
         # Full stacks would count toward the memory limit.
         usual = _thread.stack_size(STACK_BYTES)
@@ -80,7 +76,7 @@ class Plain(Service):
 
     def await_answers(self, are_there):
         while not are_there():
-            self._without_interrupts(self.wakeup.wait, are_there)
+            self.interrupts.postponed(self.wakeup.wait, are_there)
 
     def _interrupt(self, step):
         self._posted = step
@@ -89,19 +85,13 @@ class Plain(Service):
         else:
             _raise_signal(HOST_SIGNAL)
 
-    def _interrupted_step(self):
-        return self._posted
-
-    def _plan(self, mode):
-        return NO_CHECKPOINTS
-
     def _write_state(self, params):
         """Into a file, since no copy can be made that would write it to the host."""
         scope = {name: params[name] for name in ("max_bytes", "private", "strict")}
         with open(self._state(params, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
             file.truncate(0)
             state = Checksum(file.write)
-            manifest = snapshot.write(self._interpreter, state.write, **scope)
+            manifest = snapshot.write(self.interpreter, state.write, **scope)
         return {"forked": False, "manifest": manifest, "written": state.written}
 
     def _restore(self, params):

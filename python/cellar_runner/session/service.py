@@ -5,7 +5,6 @@ import errno
 import os
 import signal
 import sys
-import threading
 import time
 
 from ..agent.agent import AgentTools
@@ -26,89 +25,96 @@ from ..protocol.channel import INTERNAL_ERROR, METHOD_NOT_FOUND, Broken, Channel
 from ..protocol.constants import PROTOCOL_VERSION
 from ..state import snapshot
 from ..values import encoding
-from . import interrupts, small_requests
+from . import small_requests
 
-_clock, _get_ident, _exit, _getpid = time.perf_counter, threading.get_ident, os._exit, os.getpid
+_clock, _exit, _getpid = time.perf_counter, os._exit, os.getpid
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..output.inline import InlineOutput
+
 _NOTHING = object()
-# The functions behind the ones of `signal`, which would make enumerations of their results.
-_signal, _HOST_SIGNAL = _signals.signal, interrupts.HOST_SIGNAL
+# The function behind the one of `signal`, which would make enumerations of its result.
 _set_mask = getattr(_signals, "pthread_sigmask", None)
 _SET_MASK = int(getattr(signal, "SIG_SETMASK", 0))
 _dup2 = os.dup2
 
 
+class NoCheckpoints:
+    """What a session without checkpoints answers when one is asked for."""
+
+    def __init__(self, reason: str) -> None:
+        self._plan = {"planned": False, "reason": "no checkpoints: " + reason}
+
+    def plan(self, _mode: str) -> dict:
+        return self._plan
+
+    def answered(self, _params: dict, _result: dict) -> None:
+        """Nothing follows an answer."""
+
+    def context_given(self, _value: object) -> None:
+        """Nothing depends on its size."""
+
+
 class Service:
-    """Answers requests with one interpreter. Subclasses say where output and interrupts pass."""
+    """Answers requests with one interpreter.
+
+    `interrupts` tells cells to stop, `checkpoints` plans and makes copies; `_connect` is given where output goes.
+    """
 
     # Whether a cell can be made to wait for the host's answer.
     can_wait = True
 
-    def __init__(self):
-        self._main = _get_ident()
-        self._step = 0
-        self._armed = False
-        self._missed = False
-        self._own_interrupts = interrupts.CellInterrupts(lambda: self._armed)
+    def __init__(self, interrupts, checkpoints):
+        self.interrupts = interrupts
+        self.checkpoints = checkpoints
         self._reserve = memory_reserve.Reserve()
         self._channel: Channel = None  # type: ignore[assignment]
         self._pipes: streams.OutputPipes = None  # type: ignore[assignment]
+        self._output: streams.OutputPipes | InlineOutput = None  # type: ignore[assignment]
         self._stdout: streams.CellStream = None  # type: ignore[assignment]
         self._stderr: streams.CellStream = None  # type: ignore[assignment]
-        self._interpreter: Interpreter = None  # type: ignore[assignment]
+        self.interpreter: Interpreter = None  # type: ignore[assignment]
         self._given_context: object = _NOTHING
         self._given_step = 0
         self._incoming: Incoming | None = None
-        self._agent: AgentTools | None = None
+        self.agent: AgentTools | None = None
         self.host_calls = bridge.HostCalls()
         self.wakeup = Wakeup()
         self.pid = _getpid()
         self._builtins = dict(toolbox(self.current_context), **bridge.functions(self))
         bridge.publish(self._builtins)
 
-    def _connect(self, channel, pipes):
-        """Takes a channel to the host and the ends of the output pipes into use."""
+    def _connect(self, channel, pipes, output=None):
+        """Takes a channel to the host and the output pipes into use; `output` begins and ends each cell's output."""
         self._channel = channel
         self._pipes = pipes
+        self._output = pipes if output is None else output
         self._stdout = streams.CellStream(pipes, 0)
         self._stderr = streams.CellStream(pipes, 1)
         self._restore_descriptors()
-        if self._interpreter is not None:
+        if self.interpreter is not None:
             self._give_streams()
 
-    def _make_interpreter(self):
-        return Interpreter(self._display)
-
-    def _new_interpreter(self):
-        interpreter = self._make_interpreter()
-        interpreter.enter, interpreter.leave = self._enter, self._leave
+    def _use(self, interpreter):
+        """Gives a new interpreter what its cells need."""
+        interpreter.enter, interpreter.leave = self.interrupts.enter, self.interrupts.leave
         interpreter.free_reserve = self._reserve.open
         interpreter.add_barrier = self._separate
         interpreter.displays.clear_by(self._clear_output)
         interpreter.builtins = self._builtins
-        self._interpreter = interpreter
+        self.interpreter = interpreter
         if self._given_context is not _NOTHING:
             interpreter.namespace["context"] = self._given_context
         if self._stdout is not None:
             self._give_streams()
 
     def _give_streams(self):
-        self._interpreter.streams = (streams.empty_input(), self._stdout, self._stderr)
+        self.interpreter.streams = (streams.empty_input(), self._stdout, self._stderr)
 
     def _restore_descriptors(self):
         """Descriptors 1 and 2 lead to the output pipes again."""
         for number, descriptor in enumerate(self._pipes.descriptors, 1):
             _dup2(descriptor, number)
-
-    def _interrupted_step(self):
-        """The step that the host last wanted to interrupt."""
-        raise NotImplementedError
-
-    def _plan(self, mode):
-        """Whether a checkpoint follows, and if not, why."""
-        raise NotImplementedError
-
-    def _answered(self, params, result):
-        """Called after an answer is out."""
 
     def say_hello(self, boot, abilities):
         """Sends the hello of a service that is a session by itself."""
@@ -126,9 +132,9 @@ class Service:
 
     def ask(self, number, name, content):
         """Sends a question to the host."""
-        params = {"step": self._step, "name": name, "input": content}
+        params = {"step": self.interrupts.step, "name": name, "input": content}
         message = {"jsonrpc": "2.0", "id": number, "method": "host_call", "params": params}
-        self._without_interrupts(self._channel.send, message)
+        self.interrupts.postponed(self._channel.send, message)
 
     def await_answers(self, are_there):
         """Waits until `are_there()`. A service with one thread reads the channel itself."""
@@ -147,7 +153,7 @@ class Service:
         return None
 
     def current_context(self):
-        return self._interpreter.namespace.get("context")
+        return self.interpreter.namespace.get("context")
 
     def _host_context(self):
         return MISSING if self._given_context is _NOTHING else self._given_context
@@ -181,68 +187,56 @@ class Service:
         except BaseException as error:
             self._channel.refuse(identifier, INTERNAL_ERROR, ("%s: %s" % (type(error).__name__, error))[:4000])
         else:
-            self._answered(params, result)
+            self.checkpoints.answered(params, result)
 
     def _execute(self, params):
-        outcome = self._run(params)
-        outcome["checkpoint"] = self._plan(params["checkpoint"])
-        return outcome
-
-    def _run(self, params):
         self._begin_cell(params)
         if "argv" in params:
-            become_script(self._interpreter.namespace, params["argv"], params["code"])
+            become_script(self.interpreter.namespace, params["argv"], params["code"])
         started = _clock()
-        outcome = self._interpreter.run(params["number"], params["code"])
-        return self._end_cell(outcome, started)
+        outcome = self.interpreter.run(params["number"], params["code"])
+        self._end_cell(outcome, started)
+        outcome["checkpoint"] = self.checkpoints.plan(params["checkpoint"])
+        return outcome
 
     def _begin_cell(self, params):
-        self._step = step = params["step"]
+        self.interrupts.step = step = params["step"]
         if self._reserve.is_open:
             self._reserve.close()
-        self._take_signals()
+        self.interrupts.take_signals()
         if _set_mask is not None:
             _set_mask(_SET_MASK, ())
         self._restore_descriptors()
-        self._begin_output(step, params["max_output"])
-        if self._agent is not None:
-            self._agent.begin_cell(params["code"], params.get("continues", False))
+        self._output.begin_cell(step, params["max_output"])
+        if self.agent is not None:
+            self.agent.begin_cell(params["code"], params.get("continues", False))
 
     def _end_cell(self, outcome, started):
         outcome["duration_ms"] = (_clock() - started) * 1000
-        if self._agent is not None:
-            outcome["agent"] = self._agent.report()
+        if self.agent is not None:
+            outcome["agent"] = self.agent.report()
         streams.flush_c_streams()
         self._stdout.finish()
         self._stderr.finish()
-        output = self._end_output(self._step)
+        output = self._output.end_cell(self.interrupts.step)
         if output is not None:
             outcome["output"] = output
-        return outcome
-
-    def _begin_output(self, step, max_output):
-        self._pipes.begin(streams.background_threads())
-        self._pipes.mark_begin(step, max_output)
-
-    def _end_output(self, step):
-        """The whole output of the cell, or None when somebody else delivers it."""
-        self._pipes.mark_end(step)
-        return None
 
     def _initialize(self, params):
         for name, value in params["variables"].items():
             self._assign(name, encoding.decode(value), params["step"])
-        return {"checkpoint": self._plan(params["checkpoint"])}
+        return {"checkpoint": self.checkpoints.plan(params["checkpoint"])}
 
     def _assign(self, name, value, step):
         if name == "context":
             self.give_context(value, step)
         else:
-            self._interpreter.namespace[name] = value
+            self.interpreter.namespace[name] = value
 
     def give_context(self, value, step=0):
         self._given_step = step
-        self._interpreter.namespace["context"] = self._given_context = value
+        self.interpreter.namespace["context"] = self._given_context = value
+        self.checkpoints.context_given(value)
 
     def _context_part(self, params):
         """Takes the next bytes of a large context; those at its start begin it anew."""
@@ -261,23 +255,23 @@ class Service:
         if incoming is None or incoming.received != params["total"]:
             raise ValueError("the context is not complete")
         self._assign(params.get("name", "context"), incoming.finish(), params["step"])
-        return {"checkpoint": self._plan(params["checkpoint"])}
+        return {"checkpoint": self.checkpoints.plan(params["checkpoint"])}
 
     def _restore_from(self, descriptor, params):
         """Puts the variables of a state into the namespace."""
         try:
-            report = snapshot.read(descriptor, self._interpreter)
+            report = snapshot.read(descriptor, self.interpreter)
         finally:
             os.close(descriptor)
-        if self._agent is not None and self._given_context is not _NOTHING:
-            self._interpreter.namespace["context"] = self._given_context
-        return {"report": report, "checkpoint": self._plan(params["checkpoint"])}
+        if self.agent is not None and self._given_context is not _NOTHING:
+            self.interpreter.namespace["context"] = self._given_context
+        return {"report": report, "checkpoint": self.checkpoints.plan(params["checkpoint"])}
 
     def _configure(self, params):
         os.environ.update(params["environment"])
         preloaded_names.bind(os.environ)
         if "conduct" in params:
-            self._interpreter.admission = Admission(params["conduct"]["policy"], params["conduct"]["sanitise"])
+            self.interpreter.admission = Admission(params["conduct"]["policy"], params["conduct"]["sanitise"])
         if "agent" in params:
             self._add_agent_tools(params["agent"])
         if "tools" in params:
@@ -288,22 +282,22 @@ class Service:
         return {}
 
     def _add_agent_tools(self, options):
-        bridges, variables = self._builtins, lambda: self._interpreter.namespace
+        bridges, variables = self._builtins, lambda: self.interpreter.namespace
         reserved = ReservedNames(self._builtins, self._host_context)
-        self._agent = AgentTools(
+        self.agent = AgentTools(
             self.current_context, options, bridges, variables, self.context_file, reserved
         )
-        self._builtins.update(self._agent.functions())
-        self._interpreter.displays.tells_values = True
+        self._builtins.update(self.agent.functions())
+        self.interpreter.displays.tells_values = True
 
     def _get_variable(self, params):
-        namespace = self._interpreter.namespace
+        namespace = self.interpreter.namespace
         if params["name"] not in namespace:
             return {"found": False}
         return {"found": True, "value": encoding.encode(namespace[params["name"]])}
 
     def _variables(self, _params):
-        return {"variables": encoding.describe(self._interpreter.namespace)}
+        return {"variables": encoding.describe(self.interpreter.namespace)}
 
     def _ping(self, _params):
         return {}
@@ -324,62 +318,12 @@ class Service:
         return self._pipes.sync()
 
     def _clear_output(self, wait):
-        params = {"step": self._step, "seq": self._pipes.sync(), "wait": wait}
-        self._without_interrupts(self._channel.notify, "clear_output", params)
+        params = {"step": self.interrupts.step, "seq": self._pipes.sync(), "wait": wait}
+        self.interrupts.postponed(self._channel.notify, "clear_output", params)
 
     def _display(self, data, metadata, about=None):
         seq = self._pipes.sync()
         shown, bodies = as_message(data)
-        params = dict(shown, step=self._step, seq=seq, metadata=metadata)
+        params = dict(shown, step=self.interrupts.step, seq=seq, metadata=metadata)
         params.update(about or {})
-        self._without_interrupts(self._channel.notify, "display", params, bodies)
-
-    def _without_interrupts(self, work, *arguments):
-        """Does what must not be interrupted; an interrupt that comes meanwhile is raised after it."""
-        if not self._armed or _get_ident() != self._main:
-            return work(*arguments)
-        self._armed = False
-        held = None
-        try:
-            held = self._own_interrupts.hold()
-            return work(*arguments)
-        finally:
-            # No call before this: the recursion limit may be nearly reached.
-            self._armed = True
-            try:
-                if self._missed:
-                    self._arm()
-            finally:
-                self._own_interrupts.release(held)
-
-    def _take_signals(self):
-        self._own_interrupts.close()
-        _signal(_HOST_SIGNAL, self._on_interrupt)
-
-    def _enter(self):
-        """User code runs from now on."""
-        self._own_interrupts.open()
-        self._arm()
-
-    def _leave(self):
-        self._armed = False
-        self._own_interrupts.close()
-
-    def _arm(self):
-        self._armed = True
-        self._missed = False
-        self._raise_if_interrupted()
-        self._own_interrupts.deliver()
-
-    def _disarm(self):
-        self._armed = False
-
-    def _on_interrupt(self, _number, _frame):
-        if self._armed:
-            self._raise_if_interrupted()
-        else:
-            self._missed = True
-
-    def _raise_if_interrupted(self):
-        if self._step and self._interrupted_step() == self._step:
-            raise KeyboardInterrupt
+        self.interrupts.postponed(self._channel.notify, "display", params, bodies)

@@ -13,13 +13,13 @@ def _complete(service, params):
     # Loaded when it is first asked for, as most sessions never do.
     from ..cells.completion.candidates import complete
 
-    return complete(params["code"], params["cursor"], service._interpreter)
+    return complete(params["code"], params["cursor"], service.interpreter)
 
 
 def _is_complete(service, params):
     from ..cells import completeness
 
-    interpreter = service._interpreter
+    interpreter = service.interpreter
     return completeness.check(params["code"], interpreter.flags, interpreter.commands.is_magic)
 
 
@@ -29,13 +29,13 @@ def _get_agent_state(service, _params):
 
 def _set_agent_state(service, params):
     _agent_of(service).restore(encoding.decode(params["state"]))
-    return {"checkpoint": service._plan(params["checkpoint"])}
+    return {"checkpoint": service.checkpoints.plan(params["checkpoint"])}
 
 
 def _agent_of(service):
-    if service._agent is None:
+    if service.agent is None:
         raise ValueError("the session has no agent functions; configure them first")
-    return service._agent
+    return service.agent
 
 
 def _put_spilled(_service, params):

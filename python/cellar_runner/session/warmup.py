@@ -3,22 +3,16 @@
 import os
 import sys
 
+from ..cells.interpreter import Interpreter
 from ..output import streams
 from ..output.capture import Capture
 from ..protocol.channel import Channel
-from .service import Service
+from .interrupts import Interrupts
+from .service import NoCheckpoints, Service
 
 ROUNDS = 40
 CODE = "print(1 + 1)"
 _NONCE = bytes(16)
-
-
-class _WarmupService(Service):
-    def _interrupted_step(self):
-        return 0
-
-    def _plan(self, _mode):
-        return {"planned": False}
 
 
 def warm_up():
@@ -42,10 +36,10 @@ def warm_up():
 
 def _run_cells(null, pipes):
     channel = Channel(null)
-    service = _WarmupService()
+    service = Service(Interrupts(int), NoCheckpoints("warm-up"))
     writers = tuple(writer for _, writer in pipes)
     service._connect(channel, streams.OutputPipes(writers, _NONCE))
-    service._new_interpreter()
+    service._use(Interpreter(service._display))
     told = {"branch": 0, "generation": 0}
     capture = Capture(
         _NONCE,

@@ -10,10 +10,10 @@ import select
 import signal
 import socket
 
-from ..linux import cgroups, children, fds, jail, syscalls
+from ..linux import cgroups, children, fds, jail, shared_page, syscalls
 from ..linux.reparented_fork import ReparentedFork
 from ..protocol.channel import INTERNAL_ERROR
-from ..session import head_request, shared_page
+from ..session import head_request
 
 # The method by which the end of a session is reported to the host.
 SESSION_EXITED = "exited"
