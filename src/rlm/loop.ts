@@ -4,7 +4,7 @@ import type { AgentOptions } from "../agent/options.js";
 import type { REPLConfig, SandboxInfo } from "../backends/backend.js";
 import { UnconvertedValue } from "../protocol/values.js";
 import { BudgetExceeded } from "./budget/budget.js";
-import type { Caller } from "./budget/model-caller.js";
+import type { ModelCaller } from "./budget/model-caller.js";
 import { Conversation } from "./conversation.js";
 import type { Model } from "./model.js";
 import {
@@ -30,7 +30,7 @@ import type { Span } from "./trace/trace.js";
 
 /** What all loops of a tree share. */
 export interface Tree {
-  readonly caller: Caller;
+  readonly caller: ModelCaller;
   readonly model: Model;
   readonly subModel: Model;
   /** Others that `llm_query` and `rlm_query` may name. */

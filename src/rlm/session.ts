@@ -5,10 +5,9 @@ import { TaskQueue } from "../concurrency/task-queue.js";
 import { checkNames, checkSignal, requireOptions } from "../config/kinds.js";
 import { CellarError, isCellarError } from "../errors.js";
 import { type Budget, readBudget, requirePrice } from "./budget/budget.js";
-import { Deadline } from "./budget/deadline.js";
+import { Deadline, Stopwatch } from "./budget/deadline.js";
 import { Ledger } from "./budget/ledger.js";
-import { Caller, failureOf } from "./budget/model-caller.js";
-import { Stopwatch } from "./budget/stopwatch.js";
+import { failureOf, ModelCaller } from "./budget/model-caller.js";
 import { type TokenUsage, usageSince } from "./budget/usage.js";
 import { type Answer, type Ended, Loop, type Tree } from "./loop.js";
 import {
@@ -78,17 +77,17 @@ export class RLMSession implements AsyncDisposable {
     const budget = { ...given, turns, depth };
     const compactAt = shareOf(options.compactAt);
     const recording = await Recording.open(options);
-    const { cast } = recording;
+    const { modelSet } = recording;
     try {
-      for (const each of [cast.model, cast.subModel, ...Object.values(cast.models)])
+      for (const each of [modelSet.model, modelSet.subModel, ...Object.values(modelSet.models)])
         requirePrice(budget, each);
       const watch = new Stopwatch();
-      const caller = await Caller.open(new Ledger(budget, watch.now));
+      const caller = await ModelCaller.open(new Ledger(budget, watch.now));
       const { tools = options.config?.tools, agent = {} } = options;
       // The walls keep code in; each refusal of a policy would cost the model a turn.
       const config = { ...withPolicy("off", options.config ?? {}), tools };
       const told = describeTools(tools);
-      const tree = { caller, ...cast, turns, compactAt, tools: told, config, agent };
+      const tree = { caller, ...modelSet, turns, compactAt, tools: told, config, agent };
       return new RLMSession(options, { recording, tree, watch });
     } catch (error) {
       await recording[Symbol.asyncDispose]();

@@ -41,7 +41,7 @@ export interface RlmFixture {
 /** Where the machine has no walls, the tests of the file are skipped and say why. */
 export async function openFixture(): Promise<RlmFixture> {
   const { runtime, unavailable } = await openNativeRuntime();
-  const folder = mkdtempSync(join(tmpdir(), "cellar-known-bugs-"));
+  const folder = mkdtempSync(join(tmpdir(), "cellar-rlm-"));
   beforeEach((context) => {
     if (unavailable !== undefined) context.skip(unavailable);
   });

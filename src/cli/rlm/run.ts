@@ -26,7 +26,7 @@ export interface RunOptions extends SandboxOptions, ModelOptions, BudgetOptions 
 /** Lets a model answer, shows the answer, and gives the exit code. */
 export async function answerQuestion(question: string, options: RunOptions): Promise<number> {
   if (question.trim() === "") throw invalidInput("the question is empty", "Ask something.");
-  const models = castOf(options);
+  const models = modelsOrReplay(options);
   const { outputSchema } = options;
   const output = outputSchema === undefined ? undefined : await readOutputSchema(outputSchema);
   using interruption = new Interruption();
@@ -60,7 +60,7 @@ export async function answerQuestion(question: string, options: RunOptions): Pro
 }
 
 /** The models, or the recording that has them. */
-function castOf(options: RunOptions): Pick<RLMOptions, "model" | "subModel" | "replay"> {
+function modelsOrReplay(options: RunOptions): Pick<RLMOptions, "model" | "subModel" | "replay"> {
   const { replay, record, model, subModel, subBaseUrl } = options;
   if (replay === undefined) {
     const models = modelsOf(options);

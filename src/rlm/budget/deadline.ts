@@ -34,3 +34,23 @@ export class Deadline implements Disposable {
     clearTimeout(this.#timer);
   }
 }
+
+/** Counts time only while it runs. */
+export class Stopwatch {
+  #spent = 0;
+  #since: number | undefined;
+
+  /** Milliseconds. */
+  readonly now = (): number =>
+    this.#since === undefined ? this.#spent : this.#spent + performance.now() - this.#since;
+
+  run(): Disposable {
+    this.#since ??= performance.now();
+    return {
+      [Symbol.dispose]: () => {
+        this.#spent = this.now();
+        this.#since = undefined;
+      },
+    };
+  }
+}

@@ -1,3 +1,4 @@
+import { onAbort } from "../../concurrency/abort.js";
 import { CellarError } from "../../errors.js";
 import type { ModelUsage, Price } from "../model.js";
 import {
@@ -7,8 +8,7 @@ import {
   type Remaining,
   requirePrice,
 } from "./budget.js";
-import { type Hold, Holds } from "./reservations.js";
-import { Tally, type TokenUsage } from "./usage.js";
+import { type TokenUsage, UsageTotals } from "./usage.js";
 
 export interface CallPlan {
   /** Counted before the request; what the model counts may differ. */
@@ -22,11 +22,11 @@ export interface CallPlan {
   /** How many such calls are to share what is left, this one with them. Default 1. */
   readonly among?: number | undefined;
   /** What must be left over for somebody else. */
-  readonly spare?: Spare | undefined;
+  readonly followUp?: FollowUp | undefined;
 }
 
 /** A request that will have to be made still. */
-export interface Spare {
+export interface FollowUp {
   readonly tokens: number;
   readonly price: Price | undefined;
 }
@@ -46,7 +46,7 @@ const FEWEST_TOKENS = 64;
 const USUAL_MOST_TOKENS = 16_384;
 const NANOS = 1_000_000_000;
 /** More than this share of a budget is not kept from those who ask now. */
-const MOST_SPARE = 1 / 4;
+const MAX_FOLLOW_UP_SHARE = 1 / 4;
 /** An answer to a last request has room for this many tokens. */
 const LAST_ANSWER_TOKENS = 256;
 
@@ -55,8 +55,8 @@ export class Ledger {
   readonly budget: Budget;
   readonly #now: () => number;
   readonly #start: number;
-  readonly #tally = new Tally();
-  readonly #holds = new Holds();
+  readonly #totals = new UsageTotals();
+  readonly #reservations = new Reservations();
 
   /** The clock is in milliseconds. */
   constructor(budget: Budget, now: () => number = () => performance.now()) {
@@ -70,20 +70,24 @@ export class Ledger {
     checkPlan(plan);
     requirePrice(this.budget, { name: "the model", price: plan.price });
     this.#requireTime();
-    const kept = this.#kept(plan.spare);
+    const kept = this.#kept(plan.followUp);
     // A call under way is a call made: there is nothing to wait for.
     this.#require("calls", 1, { left: this.#left("calls"), kept: kept.calls, held: 0 });
     const maxTokens = this.#outputFor(plan, kept);
     const { promptTokens, price } = plan;
-    const hold: Hold = {
+    const hold: ReservedAmount = {
       tokens: promptTokens + (maxTokens ?? 0),
       nanos: nanosOf(promptTokens, maxTokens ?? 0, price),
     };
-    const tokens = { left: this.#left("tokens"), kept: kept.tokens, held: this.#holds.tokens };
+    const tokens = {
+      left: this.#left("tokens"),
+      kept: kept.tokens,
+      held: this.#reservations.tokens,
+    };
     this.#require("tokens", hold.tokens, tokens);
-    const nanos = { left: this.#leftNanos, kept: kept.nanos, held: this.#holds.nanos };
+    const nanos = { left: this.#leftNanos, kept: kept.nanos, held: this.#reservations.nanos };
     this.#require("dollars", hold.nanos, nanos, NANOS);
-    this.#holds.add(hold);
+    this.#reservations.add(hold);
     return this.#reservation(hold, plan, maxTokens);
   }
 
@@ -96,7 +100,7 @@ export class Ledger {
       } catch (error) {
         if (!(error instanceof BudgetExceeded && error.isHeld)) throw error;
       }
-      await this.#holds.changed(signal);
+      await this.#reservations.changed(signal);
     }
   }
 
@@ -148,12 +152,12 @@ export class Ledger {
   }
 
   get usage(): TokenUsage {
-    return this.#tally.total;
+    return this.#totals.total;
   }
 
   /** Without what is below; the first has depth 0. */
   get usageByDepth(): ReadonlyMap<number, TokenUsage> {
-    return this.#tally.byDepth;
+    return this.#totals.byDepth;
   }
 
   get seconds(): number {
@@ -161,7 +165,7 @@ export class Ledger {
   }
 
   /** The most that an answer may have, so that it fits all budgets. */
-  #outputFor({ promptTokens, maxTokens, mostTokens, price, among = 1 }: CallPlan, kept: Kept) {
+  #outputFor({ promptTokens, maxTokens, mostTokens, price, among = 1 }: CallPlan, kept: SetAside) {
     if (maxTokens !== undefined) return maxTokens;
     const rooms = [
       { total: this.#left("tokens") - kept.tokens, prompt: promptTokens, each: 1 },
@@ -181,7 +185,7 @@ export class Ledger {
     return Math.max(Math.min(most, ...fitting), Math.min(FEWEST_TOKENS, most));
   }
 
-  #reservation(hold: Hold, plan: CallPlan, maxTokens: number | undefined): Reservation {
+  #reservation(hold: ReservedAmount, plan: CallPlan, maxTokens: number | undefined): Reservation {
     const { depth = 0, price } = plan;
     const settle: Reservation["settle"] = ({ inputTokens, outputTokens }) => {
       const isSound = [inputTokens, outputTokens].every(isCount);
@@ -191,8 +195,8 @@ export class Ledger {
       const nanos = nanosOf(input, output, price);
       // Nothing was reserved for an answer of any length.
       const isBound = maxTokens !== undefined;
-      if (!this.#holds.remove(hold)) return;
-      this.#tally.add(depth, {
+      if (!this.#reservations.remove(hold)) return;
+      this.#totals.add(depth, {
         inputTokens: input,
         outputTokens: output,
         nanos: price && nanos,
@@ -206,21 +210,21 @@ export class Ledger {
       }
     };
     const release = () => {
-      this.#holds.remove(hold);
+      this.#reservations.remove(hold);
     };
     return { maxTokens, settle, release, [Symbol.dispose]: release };
   }
 
-  /** In parts of the budget where they are more than it can spare. */
-  #kept(spare: Spare | undefined): Kept {
-    if (spare === undefined) return { calls: 0, tokens: 0, nanos: 0 };
+  /** In parts of the budget where they are more than it can followUp. */
+  #kept(followUp: FollowUp | undefined): SetAside {
+    if (followUp === undefined) return { calls: 0, tokens: 0, nanos: 0 };
     const { tokens = 0, dollars = 0, calls = 0 } = this.budget;
     return {
       calls: Math.min(1, Math.floor(calls / 2)),
-      tokens: Math.min(spare.tokens, Math.floor(tokens * MOST_SPARE)),
+      tokens: Math.min(followUp.tokens, Math.floor(tokens * MAX_FOLLOW_UP_SHARE)),
       nanos: Math.min(
-        nanosOf(spare.tokens, 0, spare.price),
-        Math.floor(dollars * NANOS * MOST_SPARE),
+        nanosOf(followUp.tokens, 0, followUp.price),
+        Math.floor(dollars * NANOS * MAX_FOLLOW_UP_SHARE),
       ),
     };
   }
@@ -250,18 +254,18 @@ export class Ledger {
   }
 
   #left(name: "calls" | "tokens"): number {
-    const { calls, inputTokens, outputTokens } = this.#tally.total;
+    const { calls, inputTokens, outputTokens } = this.#totals.total;
     const used =
       name === "calls"
-        ? calls + this.#holds.calls
-        : inputTokens + outputTokens + this.#holds.tokens;
+        ? calls + this.#reservations.calls
+        : inputTokens + outputTokens + this.#reservations.tokens;
     return Math.max(0, (this.budget[name] ?? Number.POSITIVE_INFINITY) - used);
   }
 
   get #leftNanos(): number {
     const { dollars } = this.budget;
     if (dollars === undefined) return Number.POSITIVE_INFINITY;
-    return Math.max(0, Math.round(dollars * NANOS) - this.#tally.nanos - this.#holds.nanos);
+    return Math.max(0, Math.round(dollars * NANOS) - this.#totals.nanos - this.#reservations.nanos);
   }
 
   get #leftSeconds(): number {
@@ -270,7 +274,7 @@ export class Ledger {
 }
 
 /** What is not for those who ask now. */
-interface Kept {
+interface SetAside {
   readonly calls: number;
   readonly tokens: number;
   readonly nanos: number;
@@ -296,4 +300,60 @@ function checkPlan({ promptTokens, maxTokens, mostTokens, among }: CallPlan): vo
   throw new CellarError("INVALID_INPUT", "tokens are counted in whole numbers", {
     details: { promptTokens, maxTokens, mostTokens, among },
   });
+}
+
+/** What a request under way may use at most. */
+interface ReservedAmount {
+  readonly tokens: number;
+  /** In billionths of a dollar: whole numbers add up without a rest. */
+  readonly nanos: number;
+}
+
+/** What all requests under way have reserved. */
+class Reservations {
+  readonly #reservations = new Set<ReservedAmount>();
+  readonly #waiting = new Set<() => void>();
+  #tokens = 0;
+  #nanos = 0;
+
+  get calls(): number {
+    return this.#reservations.size;
+  }
+
+  get tokens(): number {
+    return this.#tokens;
+  }
+
+  get nanos(): number {
+    return this.#nanos;
+  }
+
+  add(hold: ReservedAmount): void {
+    this.#reservations.add(hold);
+    this.#tokens += hold.tokens;
+    this.#nanos += hold.nanos;
+  }
+
+  /** Whether it was still held. */
+  remove(hold: ReservedAmount): boolean {
+    if (!this.#reservations.delete(hold)) return false;
+    this.#tokens -= hold.tokens;
+    this.#nanos -= hold.nanos;
+    for (const wake of this.#waiting) wake();
+    return true;
+  }
+
+  /** Resolves when something is given back, or the signal says to stop waiting. */
+  changed(signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      let listening: Disposable | undefined;
+      const wake = () => {
+        this.#waiting.delete(wake);
+        listening?.[Symbol.dispose]();
+        resolve();
+      };
+      this.#waiting.add(wake);
+      listening = onAbort(signal, wake);
+    });
+  }
 }

@@ -4,14 +4,14 @@ import { functionModel } from "../models/function-model.js";
 import { Trace } from "../trace/trace.js";
 import type { Budget } from "./budget.js";
 import { Ledger } from "./ledger.js";
-import { Caller } from "./model-caller.js";
+import { ModelCaller } from "./model-caller.js";
 
 const messages = [
   { role: "user", content: "How many words may a question have? ".repeat(20) },
 ] as const;
 
 async function ask(count: number, inputTokens: (counted: number) => number) {
-  const caller = await Caller.open(new Ledger({ tokens: 100_000 }));
+  const caller = await ModelCaller.open(new Ledger({ tokens: 100_000 }));
   await using trace = await Trace.open();
   const counted = caller.tokensIn(messages);
   // It writes as much as it may, so that nothing of what was reserved is left over.
@@ -37,7 +37,7 @@ async function askWidely(
   budget: Budget,
   answer: (call: number, counted: number) => ModelReply | Error,
 ) {
-  const caller = await Caller.open(new Ledger(budget));
+  const caller = await ModelCaller.open(new Ledger(budget));
   await using trace = await Trace.open();
   const together: number[] = [];
   let calls = 0;

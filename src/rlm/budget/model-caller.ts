@@ -3,10 +3,9 @@ import { CellarError, describeError, isCellarError } from "../../errors.js";
 import type { Model, ModelMessage, ModelReply } from "../model.js";
 import { costOf } from "../models/prices.js";
 import type { Span } from "../trace/trace.js";
-import type { Ledger, Spare } from "./ledger.js";
-import { lostUsageOf } from "./lost-usage.js";
-import { Measures, usualMost } from "./token-estimates.js";
-import type { CallKind } from "./usage.js";
+import type { FollowUp, Ledger } from "./ledger.js";
+import { defaultEstimate, TokenEstimates } from "./token-estimates.js";
+import { type CallKind, lostUsageOf } from "./usage.js";
 
 const NO_TOKENS = { inputTokens: 0, outputTokens: 0 };
 
@@ -18,7 +17,7 @@ const MOST_UNKNOWN = 1 / 2;
 /** By which the conversation of the first loop grows until it asks again. */
 const GROWTH_TOKENS = 1_500;
 
-export interface Question {
+export interface ModelCall {
   readonly model: Model;
   readonly messages: readonly ModelMessage[];
   readonly kind: CallKind;
@@ -30,14 +29,14 @@ export interface Question {
 }
 
 /** Asks models for a whole tree of loops: within its budget, and told in its trace. */
-export class Caller {
+export class ModelCaller {
   readonly ledger: Ledger;
   readonly #tokenizer: Tokenizer;
   /** A message is counted once, however often it is sent. */
   readonly #counts = new WeakMap<ModelMessage, number>();
-  readonly #measures = new Measures();
+  readonly #estimates = new TokenEstimates();
   /** What the first loop needs to go on: its code must not use that up. */
-  #spare: Spare | undefined;
+  #followUp: FollowUp | undefined;
   #calls = 0;
 
   private constructor(ledger: Ledger, tokenizer: Tokenizer) {
@@ -45,8 +44,8 @@ export class Caller {
     this.#tokenizer = tokenizer;
   }
 
-  static async open(ledger: Ledger): Promise<Caller> {
-    return new Caller(ledger, await loadTokenizer());
+  static async open(ledger: Ledger): Promise<ModelCaller> {
+    return new ModelCaller(ledger, await loadTokenizer());
   }
 
   tokensIn(messages: readonly ModelMessage[]): number {
@@ -63,29 +62,29 @@ export class Caller {
 
   /** Whether there will not be enough to ask once more after this time. */
   isLast(model: Model, messages: readonly ModelMessage[]): boolean {
-    const promptTokens = this.#measures.guess(model, this.tokensIn(messages));
+    const promptTokens = this.#estimates.guess(model, this.tokensIn(messages));
     return this.ledger.isLast({ promptTokens, price: model.price });
   }
 
   /** What a prompt may cost by the model's own count. No model counts more tokens than bytes. */
   #mostOf(model: Model, messages: readonly ModelMessage[], promptTokens: number): number {
-    const known = this.#measures.most(model, promptTokens);
+    const known = this.#estimates.most(model, promptTokens);
     if (known !== undefined || !this.ledger.isCounting) return known ?? promptTokens;
-    const usual = usualMost(promptTokens);
+    const usual = defaultEstimate(promptTokens);
     const bytes = messages.reduce((sum, { content }) => sum + Buffer.byteLength(content), usual);
     const share = this.ledger.shareOf({ promptTokens: bytes, price: model.price });
     return share <= MOST_UNKNOWN ? bytes : usual;
   }
 
-  async ask({ model, messages, kind, depth, span, among, signal }: Question): Promise<ModelReply> {
+  async ask({ model, messages, kind, depth, span, among, signal }: ModelCall): Promise<ModelReply> {
     const promptTokens = this.tokensIn(messages);
     const isFirstLoop = kind === "root" && depth === 0;
-    const spare = isFirstLoop ? undefined : this.#spare;
+    const followUp = isFirstLoop ? undefined : this.#followUp;
     using _turn = this.ledger.isCounting
-      ? await this.#measures.turn(model, promptTokens, signal)
+      ? await this.#estimates.turn(model, promptTokens, signal)
       : undefined;
     const most = this.#mostOf(model, messages, promptTokens);
-    const plan = { promptTokens: most, price: model.price, depth, among, spare };
+    const plan = { promptTokens: most, price: model.price, depth, among, followUp };
     using held = await this.ledger.acquire(plan, signal);
     const part = span.child();
     const call = String(++this.#calls);
@@ -96,12 +95,15 @@ export class Caller {
       const reply = await model.complete({ messages, ...bound, signal });
       const ms = performance.now() - began;
       held.settle(reply.usage);
-      this.#measures.learn(model, promptTokens, reply.usage);
+      this.#estimates.learn(model, promptTokens, reply.usage);
       if (isFirstLoop) {
         // The next one is longer, and may be of a length that nothing is known of.
-        const prompt = Math.max(this.#measures.guess(model, promptTokens), usualMost(promptTokens));
+        const prompt = Math.max(
+          this.#estimates.guess(model, promptTokens),
+          defaultEstimate(promptTokens),
+        );
         const tokens = prompt + reply.usage.outputTokens + GROWTH_TOKENS;
-        this.#spare = { tokens, price: model.price };
+        this.#followUp = { tokens, price: model.price };
       }
       const { text, finish, usage } = reply;
       const cost = model.price === undefined ? null : costOf(usage, model.price);

@@ -7,31 +7,31 @@ const USUAL_FACTOR = 1.5;
 /** No language costs a model more for each token that is counted here; what goes beyond is a text of its own. */
 const MOST_FACTOR = 4;
 
-/** The answer that was the largest surprise. */
-interface Measure {
+/** The largest difference between a model's count and the estimate. */
+interface Excess {
   readonly promptTokens: number;
   /** What the model counted beyond that. */
   readonly extra: number;
 }
 
 /** How models count, learned from what they report for prompts of about the same length. */
-export class Measures {
-  readonly #known = new Map<string, Measure>();
-  /** Prompts whose answer will tell; the others of their kind wait for it. */
-  readonly #scouts = new Map<string, Promise<void>>();
+export class TokenEstimates {
+  readonly #known = new Map<string, Excess>();
+  /** The first prompt of each kind; others of the kind wait for its answer. */
+  readonly #firstCalls = new Map<string, Promise<void>>();
 
   /** What a prompt may cost by the model's own count; undefined when nothing tells. */
   most(model: Model, promptTokens: number): number | undefined {
     // Those of the same length tell best, then those that are a little shorter.
     for (let length = lengthOf(promptTokens); length >= 0; length -= 1) {
-      const measure = this.#known.get(named(model, length));
-      if (measure !== undefined) return grown(measure, promptTokens);
+      const excess = this.#known.get(named(model, length));
+      if (excess !== undefined) return grown(excess, promptTokens);
     }
     return undefined;
   }
 
   guess(model: Model, promptTokens: number): number {
-    return this.most(model, promptTokens) ?? usualMost(promptTokens);
+    return this.most(model, promptTokens) ?? defaultEstimate(promptTokens);
   }
 
   learn(model: Model, promptTokens: number, { inputTokens, isEstimate }: ModelUsage): void {
@@ -44,19 +44,19 @@ export class Measures {
   }
 
   /**
-   * Of the prompts of a kind that nothing is known of, one goes first. The others wait until it was
-   * answered, or has failed: a model that answers nobody is not asked one by one.
+   * Of the prompts of an unknown kind, one goes first. The others wait until it was answered or failed: a
+   * model that is down is not asked one by one.
    */
   async turn(model: Model, promptTokens: number, signal?: AbortSignal): Promise<Disposable> {
     const kind = kindOf(model, promptTokens);
     if (this.#known.has(kind)) return NOTHING;
-    const scout = this.#scouts.get(kind);
-    if (scout !== undefined) {
-      await unless(signal, scout);
+    const first = this.#firstCalls.get(kind);
+    if (first !== undefined) {
+      await unless(signal, first);
       return NOTHING;
     }
     let finish = () => {};
-    this.#scouts.set(
+    this.#firstCalls.set(
       kind,
       new Promise((resolve) => {
         finish = resolve;
@@ -67,17 +67,17 @@ export class Measures {
 }
 
 /** What a prompt may cost by the count of a model of which nothing is known. */
-export function usualMost(promptTokens: number): number {
+export function defaultEstimate(promptTokens: number): number {
   return Math.ceil(promptTokens * USUAL_FACTOR);
 }
 
 const NOTHING: Disposable = { [Symbol.dispose]() {} };
 
 /** A longer prompt may add in the same measure; a shorter one lacks only its own tokens. */
-function grown(measure: Measure, promptTokens: number): number {
-  const longer = Math.max(0, promptTokens - measure.promptTokens);
-  const factor = Math.min(MOST_FACTOR, 1 + measure.extra / measure.promptTokens);
-  return Math.ceil(promptTokens + measure.extra + longer * (factor - 1));
+function grown(excess: Excess, promptTokens: number): number {
+  const longer = Math.max(0, promptTokens - excess.promptTokens);
+  const factor = Math.min(MOST_FACTOR, 1 + excess.extra / excess.promptTokens);
+  return Math.ceil(promptTokens + excess.extra + longer * (factor - 1));
 }
 
 function kindOf(model: Model, promptTokens: number): string {

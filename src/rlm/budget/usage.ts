@@ -1,3 +1,6 @@
+import { z } from "zod";
+import { isCellarError } from "../../errors.js";
+
 /** What requests used. */
 export interface TokenUsage {
   readonly calls: number;
@@ -26,7 +29,7 @@ export type CallKind = "root" | "sub";
 const NANOS = 1_000_000_000;
 
 /** Sums of what requests used: of all, and by depth. */
-export class Tally {
+export class UsageTotals {
   readonly #total = new Sum();
   readonly #depths = new Map<number, Sum>();
 
@@ -100,4 +103,14 @@ export function usageSince(before: TokenUsage | undefined, after: TokenUsage): T
       dollars: Math.round((after.overshoot.dollars - before.overshoot.dollars) * NANOS) / NANOS,
     },
   };
+}
+
+export const lostUsageSchema = z.object({
+  inputTokens: z.int().nonnegative(),
+  outputTokens: z.int().nonnegative(),
+});
+
+/** What a failed request cost, where its model reports it. */
+export function lostUsageOf(error: unknown): z.infer<typeof lostUsageSchema> | undefined {
+  return isCellarError(error) ? lostUsageSchema.safeParse(error.details.usage).data : undefined;
 }

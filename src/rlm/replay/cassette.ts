@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { CellarError, describeError, ERROR_CODES, isCellarError } from "../../errors.js";
 import { hideSecrets } from "../../http/hide-secrets.js";
-import { lostUsageOf, lostUsageSchema } from "../budget/lost-usage.js";
+import { lostUsageOf, lostUsageSchema } from "../budget/usage.js";
 import type { Model, ModelMessage, ModelReply, ModelRequest } from "../model.js";
 import { damaged, LineWriter, readJsonLines } from "../trace/json-lines.js";
 

@@ -4,13 +4,13 @@ import { CassetteRecorder, recordModel } from "./cassette.js";
 import { Replay, replayModel } from "./replay.js";
 
 /** The models of a tree of loops. */
-export interface Cast {
+export interface ModelSet {
   readonly model: Model;
   readonly subModel: Model;
   readonly models: Readonly<Record<string, Model>>;
 }
 
-export interface CastOptions {
+export interface ModelSetOptions {
   readonly model?: Model | undefined;
   readonly subModel?: Model | undefined;
   readonly models?: Readonly<Record<string, Model>> | undefined;
@@ -26,17 +26,20 @@ const UNSTEADY = [/[\d,]+ of [\d,]+ seconds/];
 
 /** The models of a run: as they are, written down as they speak, or played from a recording. */
 export class Recording implements AsyncDisposable {
-  readonly cast: Cast;
+  readonly modelSet: ModelSet;
   readonly #recorder: CassetteRecorder | undefined;
   readonly #replay: Replay | undefined;
 
-  private constructor(cast: Cast, parts: { recorder?: CassetteRecorder; replay?: Replay } = {}) {
-    this.cast = cast;
+  private constructor(
+    modelSet: ModelSet,
+    parts: { recorder?: CassetteRecorder; replay?: Replay } = {},
+  ) {
+    this.modelSet = modelSet;
     this.#recorder = parts.recorder;
     this.#replay = parts.replay;
   }
 
-  static async open(options: CastOptions): Promise<Recording> {
+  static async open(options: ModelSetOptions): Promise<Recording> {
     const { model, subModel = model, models = {}, record, replay } = options;
     if (replay !== undefined) return Recording.#play(options, replay);
     if (model === undefined || subModel === undefined) throw noModel();
@@ -50,15 +53,15 @@ export class Recording implements AsyncDisposable {
       const secrets = () => one.secrets?.() ?? [];
       return [name, recordModel({ ...known, secrets, complete }, recorder, { role: "named" })];
     });
-    const cast = {
+    const modelSet = {
       model: recordModel(model, recorder, { caller: ROOT, role: "root" }),
       subModel: recordModel(subModel, recorder, { role: "sub" }),
       models: Object.fromEntries(named),
     };
-    return new Recording(cast, { recorder });
+    return new Recording(modelSet, { recorder });
   }
 
-  static async #play({ model, subModel, models, record }: CastOptions, path: string) {
+  static async #play({ model, subModel, models, record }: ModelSetOptions, path: string) {
     if ([model, subModel, models, record].some((given) => given !== undefined)) {
       throw new CellarError("INVALID_INPUT", "a replay has its models from the recording", {
         remedy: "Leave model, subModel, models and record out, or leave replay out.",
@@ -66,14 +69,14 @@ export class Recording implements AsyncDisposable {
     }
     const replay = await Replay.open(path, { ignore: UNSTEADY });
     const named = replay.cassette.models.filter(({ role }) => role === "named");
-    const cast = {
+    const modelSet = {
       model: replayModel(replay, { caller: ROOT, role: "root" }),
       subModel: replayModel(replay, { role: "sub" }),
       models: Object.fromEntries(
         named.map(({ name }) => [name, replayModel(replay, { role: "named", model: name })]),
       ),
     };
-    return new Recording(cast, { replay });
+    return new Recording(modelSet, { replay });
   }
 
   /** Why the run is not the recorded one, where it is played and went another way. */
