@@ -1,13 +1,17 @@
 import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { pages, root } from "./blocks.js";
 import { commandsOf } from "./commands.js";
 import type { Consumer, Finished } from "./consumer.js";
 import { programsOf } from "./programs.js";
 
-/** How many run side by side. */
-const LANES = 2;
-const TIMES = 2;
+/** How many run at the same time: most of an example is waiting for processes to start. */
+const LANES = availableParallelism() + 1;
+/** What leaves files in the project or in the home, which a second run then finds. */
+const LEAVES_FILES =
+  /\b(?:Notebook\.|AgentRepl\.|openTools|writeFile|(?:dir|record|trace): )|"(?:daemon|pyodide)"/;
+const COMMAND_LEAVES_FILES = /\bcellar (?:notebook|daemon|mcp|rlm|repl)\b|--out |--backend /;
 const WATCHER = "failed-cells.mjs";
 
 /** What examples find in their folder. */
@@ -30,6 +34,8 @@ export interface Example {
   readonly claims: readonly string[];
   readonly raises: boolean;
   readonly startsDaemon: boolean;
+  /** Runs twice: the second run could differ. */
+  readonly leavesFiles: boolean;
   /** The file of a program, and its text. */
   readonly source?: readonly [path: string, text: string];
 }
@@ -39,7 +45,9 @@ export const EXAMPLES: readonly Example[] = pages().flatMap((page) => [
     const file = program.name.replace(/\W+/g, "-");
     const command = [process.execPath, "--import", `./${WATCHER}`, `compiled/${file}.js`];
     const startsDaemon = source.includes('backend: "daemon"');
-    return { ...program, command, startsDaemon, source: [`examples/${file}.ts`, source] };
+    const leavesFiles = LEAVES_FILES.test(source);
+    const path = `examples/${file}.ts`;
+    return { ...program, command, startsDaemon, leavesFiles, source: [path, source] };
   }),
   ...commandsOf(page).map(({ line, needsLibraries }): Example => {
     const startsDaemon = line.includes("daemon");
@@ -52,6 +60,7 @@ export const EXAMPLES: readonly Example[] = pages().flatMap((page) => [
       claims: [],
       raises: false,
       startsDaemon,
+      leavesFiles: COMMAND_LEAVES_FILES.test(line),
     };
   }),
 ]);
@@ -65,7 +74,7 @@ export function writeExamples(consumer: Consumer, origin: string): void {
   consumer.write(WATCHER, readFileSync(join(root, "test", "package", WATCHER), "utf8"));
 }
 
-/** Runs each twice: those of a page one after the other, pages side by side. */
+/** Runs those of a page one after the other, and pages at the same time. */
 export function runExamples(
   consumer: Consumer,
   origin: string,
@@ -81,7 +90,7 @@ export function runExamples(
     for (let page = queue.shift(); page !== undefined; page = queue.shift()) {
       const examples = EXAMPLES.filter((one) => one.page === page && isPossible(one));
       for (const example of examples) {
-        const finished = runTwice(consumer, example, origin);
+        const finished = runExample(consumer, example, origin);
         tell.get(example)?.(finished);
         await finished.catch(() => {});
       }
@@ -94,14 +103,14 @@ export function runExamples(
   return runs;
 }
 
-async function runTwice(
+async function runExample(
   consumer: Consumer,
-  { page, command, needsLibraries }: Example,
+  { page, command, needsLibraries, leavesFiles }: Example,
   origin: string,
 ): Promise<Finished[]> {
   const runs: Finished[] = [];
   const line = command.map((word) => word.replaceAll("ORIGIN", origin));
-  for (let time = 0; time < TIMES; time++) {
+  for (let time = 0; time < (leavesFiles ? 2 : 1); time++) {
     runs.push(await consumer.start(page, line, environment(origin, needsLibraries)));
   }
   return runs;
