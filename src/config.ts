@@ -7,7 +7,7 @@ import {
   settingSources,
 } from "./config/environment.js";
 import { mergeLayer, valueAt } from "./config/layers.js";
-import { unfitOptions } from "./config/problems.js";
+import { invalidOptions } from "./config/problems.js";
 import {
   type AgentSettingName,
   CODE_OPTION_NAMES,
@@ -147,7 +147,7 @@ export function resolveSettings(
       issue.code === "unrecognized_keys" &&
       issue.keys.some((key) => originOf([...issue.path, key].join(".")) === undefined),
   );
-  throw unfitOptions("invalid settings", issues, {
+  throw invalidOptions("invalid settings", issues, {
     input,
     known: isCodeWrong ? [...own, ...SANDBOX_OPTION_PATHS] : SETTING_PATHS,
     nameOf: (path) => originOf(path)?.nameOf(path),

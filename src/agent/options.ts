@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { REPLConfig } from "../backends/backend.js";
 import { settingLayers } from "../config/environment.js";
 import { checkNames, requireFunction, requireOptions } from "../config/kinds.js";
-import { unfitOptions } from "../config/problems.js";
+import { invalidOptions } from "../config/problems.js";
 import { sandboxNotice } from "../config/setting-names.js";
 import { agentSettingsSchema } from "../config.js";
 import type { SummaryWorker } from "./observation/summary.js";
@@ -61,7 +61,7 @@ export function planAgent(
   if (summarise !== undefined) requireFunction("summarise", summarise);
   const parsed = optionsSchema.safeParse(settings);
   if (!parsed.success) {
-    throw unfitOptions("invalid options of AgentRepl.open", parsed.error.issues, {
+    throw invalidOptions("invalid options of AgentRepl.open", parsed.error.issues, {
       input: settings,
       known: [...OWN_NAMES, ...Object.keys(optionsSchema.shape)],
       notice: sandboxNotice,

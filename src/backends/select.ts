@@ -2,7 +2,7 @@ import { settingLayers } from "../config/environment.js";
 import { kindOf } from "../config/kinds.js";
 import { CellarError, isCellarError } from "../errors.js";
 import type { AgentSandbox, ISandbox, REPLConfig } from "./backend.js";
-import { isInhabited } from "./daemon/address.js";
+import { hasSocket } from "./daemon/address.js";
 import { isDaemonAbsent } from "./daemon/connection.js";
 import { type DaemonOptions, DaemonRuntime, isRefusal } from "./daemon/runtime.js";
 import type { SessionDir } from "./host/session-dir.js";
@@ -92,7 +92,7 @@ async function openRunningDaemon(
   config: REPLConfig,
 ): Promise<{ readonly sandbox: AgentSandbox } | { readonly reason: string }> {
   try {
-    if (!isInhabited(sharedDaemon().address)) return { reason: "no daemon is running" };
+    if (!hasSocket(sharedDaemon().address)) return { reason: "no daemon is running" };
     return { sandbox: await openDaemon(config) };
   } catch (error) {
     if (isDaemonAbsent(error)) return { reason: "no daemon is running" };

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { isInhabited } from "../backends/daemon/address.js";
+import { hasSocket } from "../backends/daemon/address.js";
 import { DaemonRuntime, isRefusal } from "../backends/daemon/runtime.js";
 import { isCellarError } from "../errors.js";
 import { PLAIN_OPTIONS, splitWords } from "./exec/arguments.js";
@@ -67,7 +67,7 @@ function readPlainly(args: readonly string[]): PlainCommand | undefined {
 
 function isRunning({ address }: DaemonRuntime): boolean {
   try {
-    return isInhabited(address);
+    return hasSocket(address);
   } catch {
     return false;
   }

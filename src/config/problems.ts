@@ -11,7 +11,7 @@ const SECRET = /key|token|secret|password|header|env/i;
 
 const UNITS = { ms: " of milliseconds", MB: " of MB" } as const;
 
-export interface Judged {
+export interface CheckedOptions {
   /** What was given. */
   readonly input: unknown;
   /** Every name there is, for what is not among them. */
@@ -26,34 +26,38 @@ export interface Judged {
 }
 
 /** The error for options that a schema refused, in plain sentences. */
-export function unfitOptions(what: string, issues: readonly Issue[], judged: Judged): CellarError {
-  const problems = issues.flatMap((issue) => describeIssue(issue, judged));
+export function invalidOptions(
+  what: string,
+  issues: readonly Issue[],
+  checked: CheckedOptions,
+): CellarError {
+  const problems = issues.flatMap((issue) => describeIssue(issue, checked));
   const { code = "INVALID_CONFIG", remedy = "Correct it, or leave it out for the default." } =
-    judged;
+    checked;
   const hasUnknown = issues.some(({ code }) => code === "unrecognized_keys");
-  const options = judged.known.join(", ");
+  const options = checked.known.join(", ");
   return new CellarError(code, `${what}: ${problems.join("; ")}`, {
     remedy: hasUnknown ? `Options are: ${options}.` : remedy,
     details: { problems },
   });
 }
 
-function describeIssue(issue: Issue, judged: Judged): string[] {
+function describeIssue(issue: Issue, checked: CheckedOptions): string[] {
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => unknownOption([...issue.path, key].join("."), judged));
+    return issue.keys.map((key) => unknownOption([...issue.path, key].join("."), checked));
   }
   const path = issue.path.join(".");
-  const name = path === "" ? "the value" : (judged.nameOf?.(path) ?? `option ${path}`);
-  const value = path === "" ? judged.input : valueAt(judged.input, path);
+  const name = path === "" ? "the value" : (checked.nameOf?.(path) ?? `option ${path}`);
+  const value = path === "" ? checked.input : valueAt(checked.input, path);
   if (value === undefined) return [`${name} is missing`];
   const shown = SECRET.test(path) ? kindOf(value) : shownValue(value);
   const inner = issue.code === "invalid_union" ? within(issue) : undefined;
   if (inner !== undefined) {
     return inner.flatMap((one) =>
-      describeIssue({ ...one, path: [...issue.path, ...one.path] }, judged),
+      describeIssue({ ...one, path: [...issue.path, ...one.path] }, checked),
     );
   }
-  return [`${name} must be ${wanted(issue, judged.unitOf?.(path))}, not ${shown}`];
+  return [`${name} must be ${wanted(issue, checked.unitOf?.(path))}, not ${shown}`];
 }
 
 /** The issues of the one alternative that the value is of the kind of. */
@@ -66,7 +70,7 @@ function isKind(code: Issue["code"]): boolean {
   return code === "invalid_type" || code === "invalid_value";
 }
 
-function unknownOption(path: string, { known, nameOf, notice }: Judged): string {
+function unknownOption(path: string, { known, nameOf, notice }: CheckedOptions): string {
   const name = nameOf?.(path);
   const shown = name === undefined ? `option ${JSON.stringify(path)}` : `setting ${name}`;
   const place = path.slice(0, path.lastIndexOf(".") + 1);

@@ -4,7 +4,7 @@ import type { REPLConfig } from "../backends/backend.js";
 import { checkRuntime, splitConfig } from "../backends/options.js";
 import type { StatefulRuntime } from "../backends/stateful-sandbox.js";
 import { checkNames, kindOf, requireFunction, requireOptions } from "../config/kinds.js";
-import { unfitOptions } from "../config/problems.js";
+import { invalidOptions } from "../config/problems.js";
 import { SANDBOX_NAMES } from "../config/setting-names.js";
 import { resolveSettings, type Settings } from "../config.js";
 import { CellarError } from "../errors.js";
@@ -131,7 +131,7 @@ function requireObject(options: NotebookOptions): NotebookOptions {
 }
 
 function unfit({ issues }: z.ZodError, input: NotebookOptions): CellarError {
-  return unfitOptions("invalid options of a notebook", issues, {
+  return invalidOptions("invalid options of a notebook", issues, {
     input,
     known: OWN_NAMES,
     code: "INVALID_INPUT",

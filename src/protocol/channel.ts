@@ -215,7 +215,7 @@ export class Channel {
     if (awaitsValue && !carriesValue(asked)) refuseExcess(body, this.#maxValues);
     if ("method" in envelope) this.#called(envelope.method, envelope.params, envelope.id);
     else if ("result" in envelope) this.#answered(envelope.id, envelope.result);
-    else this.#refused(envelope.id, envelope.error);
+    else this.#failed(envelope.id, envelope.error);
   }
 
   #called(method: string, params: unknown, id: number | undefined): void {
@@ -234,13 +234,13 @@ export class Channel {
       this.#send({ id, error: { code: REFUSED, message: "too many questions are open" } });
       return;
     }
-    const fitting = this.#contract.params(method as RequestMethod, params);
-    if (fitting === undefined) throw protocolError(`the parameters of ${method} do not fit`);
+    const valid = this.#contract.params(method as RequestMethod, params);
+    if (valid === undefined) throw protocolError(`the parameters of ${method} do not fit`);
     this.#serving += 1;
-    this.#withAttachments(method, fitting, (attachments) => {
-      responder(fitting as Params<RequestMethod>, attachments)
+    this.#withAttachments(method, valid, (attachments) => {
+      responder(valid as Params<RequestMethod>, attachments)
         .then((result) => this.#send({ id, result }))
-        .catch((error: unknown) => this.#send({ id, error: refusal(error, this.#tellsDetails) }))
+        .catch((error: unknown) => this.#send({ id, error: rpcError(error, this.#tellsDetails) }))
         .finally(() => {
           this.#serving -= 1;
         });
@@ -296,9 +296,9 @@ export class Channel {
     const pending = this.#pending.get(id);
     if (pending === undefined) return;
     this.#pending.delete(id);
-    const fitting = this.#contract.result(pending.method, result);
-    if (fitting !== undefined) {
-      pending.resolve(fitting);
+    const valid = this.#contract.result(pending.method, result);
+    if (valid !== undefined) {
+      pending.resolve(valid);
       return;
     }
     const error = protocolError(`the answer to ${pending.method} does not fit`);
@@ -306,7 +306,7 @@ export class Channel {
     throw error;
   }
 
-  #refused(id: number | null, { code, message, data }: RpcError): void {
+  #failed(id: number | null, { code, message, data }: RpcError): void {
     const pending = id === null ? undefined : this.#pending.get(id);
     if (id === null || pending === undefined) return;
     this.#pending.delete(id);
@@ -333,7 +333,7 @@ function announcedSizes(params: object): readonly number[] {
 
 type RpcError = Extract<Envelope, { error: unknown }>["error"];
 
-function refusal(error: unknown, tellsDetails: boolean): RpcError {
+function rpcError(error: unknown, tellsDetails: boolean): RpcError {
   const message = (describeError(error) || "it gave no reason").slice(0, MAX_REASON_CHARACTERS);
   if (!(error instanceof CellarError)) return { code: REFUSED, message };
   const { code, remedy } = error;

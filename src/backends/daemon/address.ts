@@ -21,7 +21,7 @@ export function daemonAddress(home: string, platform = process.platform): Daemon
 }
 
 /** Whether somebody may be there. Only a socket of this user in a private folder counts. */
-export function isInhabited(address: DaemonAddress): boolean {
+export function hasSocket(address: DaemonAddress): boolean {
   const { path, folder } = address;
   if (folder === undefined) return true;
   const stats = look(path);

@@ -9,7 +9,7 @@ import {
 import { Channel } from "../../protocol/channel.js";
 import { daemonContract } from "../../protocol/daemon-contract.js";
 import type { NotificationMethod, Params, RequestMethod, Result } from "../../protocol/messages.js";
-import { type DaemonAddress, isInhabited } from "./address.js";
+import { type DaemonAddress, hasSocket } from "./address.js";
 import { livePid } from "./pid-file.js";
 
 /** How long to wait for the answer of a process that listens. */
@@ -76,7 +76,7 @@ export class DaemonConnection {
     address: DaemonAddress,
     options: ConnectionOptions = {},
   ): Promise<DaemonConnection> {
-    if (!isInhabited(address)) throw absent(address.path, "the socket does not exist");
+    if (!hasSocket(address)) throw absent(address.path, "the socket does not exist");
     const connection = new DaemonConnection(address, await connectTo(address));
     try {
       await connection.#greet(options);

@@ -15,10 +15,10 @@ import { type DaemonAddress, prepareFolder } from "./address.js";
 
 const START_MS = 30_000;
 const MAX_LOG_BYTES = 1024 * 1024;
-const MAX_WORDS = 65_536;
+const MAX_REPORT_CHARACTERS = 65_536;
 
 /** What a started daemon says on its standard output, once: that it listens, or why not. */
-export interface FirstWords {
+export interface StartupReport {
   readonly listening?: boolean;
   readonly error?: { readonly code: string; readonly message: string; readonly remedy?: string };
 }
@@ -41,7 +41,7 @@ export async function startDaemon(
       stdio: ["ignore", "pipe", log],
     });
     child.unref();
-    await heard(child.stdout, child);
+    await untilListening(child.stdout, child);
   } finally {
     closeSync(log);
   }
@@ -49,31 +49,31 @@ export async function startDaemon(
 
 type Child = ReturnType<typeof spawn>;
 
-function heard(stdout: NonNullable<Child["stdout"]> | null, child: Child): Promise<void> {
+function untilListening(stdout: NonNullable<Child["stdout"]> | null, child: Child): Promise<void> {
   return new Promise((resolve, reject) => {
-    let words = "";
+    const text = "";
     const end = (error?: CellarError) => {
       clearTimeout(timer);
       stdout?.destroy();
       if (error === undefined) resolve();
       else reject(error);
     };
-    const timer = setTimeout(() => end(failed("it does not say that it listens")), START_MS);
+    const timer = setTimeout(() => end(failed("it does not report that it listens")), START_MS);
     child.once("error", (error) => end(failed(describeError(error))));
     stdout?.setEncoding("utf8");
     stdout?.on("data", (text: string) => {
-      words += text;
-      if (words.includes("\n") || words.length > MAX_WORDS) end(judge(words));
+      text += text;
+      if (text.includes("\n") || text.length > MAX_REPORT_CHARACTERS) end(startupError(text));
     });
-    stdout?.once("close", () => end(judge(words)));
+    stdout?.once("close", () => end(startupError(text)));
   });
 }
 
 /** A neighbour that was quicker is as good. */
-function judge(words: string): CellarError | undefined {
+function startupError(text: string): CellarError | undefined {
   const place = `See ${logFile()}.`;
   try {
-    const said = JSON.parse(words) as FirstWords;
+    const said = JSON.parse(text) as StartupReport;
     if (said.listening === true) return undefined;
     const { code, message = "", remedy } = said.error ?? {};
     const known = ERROR_CODES.find((one) => one === code) ?? "START_FAILED";

@@ -3,7 +3,7 @@ import type { Result } from "../../protocol/messages.js";
 import type { CodeExecution, ExecutionError, Output } from "../backend.js";
 import { describeLoss, stopError } from "../session/cell/result.js";
 import type { Display } from "./client-callbacks.js";
-import { fitOutputs, surelyFits } from "./truncate-outputs.js";
+import { surelyFits, truncateOutputs } from "./truncate-outputs.js";
 
 type WireExecution = Result<"session_execute">;
 
@@ -15,7 +15,7 @@ const ENVELOPE_BYTES = 1024;
 
 /**
  * A result as it travels: text once, displays by the number under which they were sent. The cell
- * has run, so text that has no room in a message is left out rather than the result refused.
+ * has run, so text that does not fit into a message is left out instead of refusing the result.
  */
 export function packExecution(
   execution: CodeExecution,
@@ -27,8 +27,8 @@ export function packExecution(
   // All else has come in one message of a session, which is far from half of this one.
   if (surelyFits(outputs, maxBytes / 2)) return pack({ ...execution, outputs }, numberOf);
   const rest = Buffer.byteLength(JSON.stringify(pack({ ...execution, outputs: [] }, numberOf)));
-  const fitted = fitOutputs({ outputs, omitted }, maxBytes - rest - ENVELOPE_BYTES);
-  return pack({ ...execution, ...fitted }, numberOf);
+  const truncated = truncateOutputs({ outputs, omitted }, maxBytes - rest - ENVELOPE_BYTES);
+  return pack({ ...execution, ...truncated }, numberOf);
 }
 
 function pack(

@@ -11,7 +11,7 @@ const MOST_BYTES_PER_CHARACTER = 6;
 const PIECE_BYTES = Buffer.byteLength(JSON.stringify({ type: "display", index: 0xffff_ffff })) + 1;
 const NOTICE_BYTES = 256;
 
-export interface Fitted {
+export interface TruncatedOutputs {
   readonly outputs: readonly Output[];
   readonly omitted: Omitted;
 }
@@ -35,17 +35,20 @@ export function surelyFits(outputs: readonly Output[], maxBytes: number): boolea
 }
 
 /** Leaves out the middle of streams that are too long together, and says so at that place. */
-export function fitOutputs({ outputs, omitted }: Fitted, maxBytes: number): Fitted {
+export function truncateOutputs(
+  { outputs, omitted }: TruncatedOutputs,
+  maxBytes: number,
+): TruncatedOutputs {
   const sliced = outputs.map((output) => slicesOf(textOf(output)));
   const slices = (stream: StreamName) =>
     outputs.flatMap(({ type }, index) => (type === stream ? (sliced[index] ?? []) : []));
-  const room = maxBytes - outputs.length * PIECE_BYTES - 2 * NOTICE_BYTES;
+  const available = maxBytes - outputs.length * PIECE_BYTES - 2 * NOTICE_BYTES;
   const streams = { stdout: slices("stdout"), stderr: slices("stderr") };
   const sizes = { stdout: total(streams.stdout), stderr: total(streams.stderr) };
   const counts = { ...omitted };
   const cuts: { [S in StreamName]?: Cut } = {};
   for (const [stream, other] of [["stdout", "stderr"] as const, ["stderr", "stdout"] as const]) {
-    const share = Math.max(room / 2, room - sizes[other]);
+    const share = Math.max(available / 2, available - sizes[other]);
     if (sizes[stream] <= share) continue;
     const { from, to } = middleOf(streams[stream], share);
     const dropped = streams[stream].slice(from, to);
@@ -77,18 +80,18 @@ function withoutMiddles(
   });
 }
 
-/** What is between as much of the start and of the end as has room. */
-function middleOf(slices: readonly Slice[], room: number): { from: number; to: number } {
-  const from = fitting(slices, room / 2);
-  const tail = fitting(slices.slice(from).reverse(), room / 2);
+/** The slices between the start and the end that are kept. */
+function middleOf(slices: readonly Slice[], available: number): { from: number; to: number } {
+  const from = within(slices, available / 2);
+  const tail = within(slices.slice(from).reverse(), available / 2);
   return { from, to: slices.length - tail };
 }
 
-function fitting(slices: readonly Slice[], room: number): number {
+function within(slices: readonly Slice[], available: number): number {
   let bytes = 0;
   const end = slices.findIndex((slice) => {
     bytes += slice.bytes;
-    return bytes > room;
+    return bytes > available;
   });
   return end === -1 ? slices.length : end;
 }

@@ -5,7 +5,7 @@ import { encodeValue, type Json } from "../../protocol/values.js";
 import type { HostTool, HostToolOptions, HostTools } from "./host-tool.js";
 import { checkToolName } from "./names.js";
 import { parameterLines, signatureOf } from "./parameters.js";
-import { type Judge, readSchema } from "./schema.js";
+import { readSchema, type Validate } from "./schema.js";
 
 const MOST_TOOLS = 256;
 const MOST_PARAMETERS = 256;
@@ -43,7 +43,7 @@ interface ReadTool {
   readonly spec: ToolSpec;
   readonly signature: string;
   readonly execute: (input: unknown, options: HostToolOptions) => unknown;
-  readonly judge: Judge;
+  readonly validate: Validate;
 }
 
 /** The tools by name, looked through; undefined where there are none. */
@@ -92,7 +92,7 @@ function readTool(name: string, tool: HostTool): ReadTool {
   }
   const execute = tool.execute.bind(tool) as ReadTool["execute"];
   if (tool instanceof RelayedTool) {
-    return { spec: tool.spec, signature: name, execute, judge: async (value) => ({ value }) };
+    return { spec: tool.spec, signature: name, execute, validate: async (value) => ({ value }) };
   }
   const { description = "", inputSchema } = tool;
   if (typeof description !== "string" || description.length > LONGEST_DESCRIPTION) {
@@ -104,7 +104,7 @@ function readTool(name: string, tool: HostTool): ReadTool {
     const remedy = "Give it a zod object, or jsonSchema(...) of the AI SDK.";
     throw refused(name, "has an inputSchema that describes no object", remedy);
   }
-  const { parameters, judge } = schema;
+  const { parameters, validate } = schema;
   const doc = [description, parameterLines(parameters).join("\n")].filter(Boolean).join("\n\n");
   if (parameters.listed.length > MOST_PARAMETERS || doc.length > LONGEST_DOC) {
     throw refused(name, "takes too many arguments to be told of", "Put some of them together.");
@@ -116,21 +116,23 @@ function readTool(name: string, tool: HostTool): ReadTool {
     parameters: listed.map(({ name: own, required }) => ({ name: own, required })),
     open,
   };
-  return { spec, signature: signatureOf(name, parameters), execute, judge };
+  return { spec, signature: signatureOf(name, parameters), execute, validate };
 }
 
 async function runTool(tool: ReadTool, input: unknown, signal: AbortSignal): Promise<Json> {
   const { name } = tool.spec;
-  const verdict = isFields(input) ? await tool.judge(input) : { wrong: "arguments have names" };
-  if ("wrong" in verdict) {
-    throw new CellarError("INVALID_INPUT", `${name} does not take this: ${verdict.wrong}`, {
+  const validated = isFields(input)
+    ? await tool.validate(input)
+    : { wrong: "arguments have names" };
+  if ("wrong" in validated) {
+    throw new CellarError("INVALID_INPUT", `${name} does not take this: ${validated.wrong}`, {
       remedy: `call it as ${tool.signature}; help(${name}) tells more`,
     });
   }
   signal.throwIfAborted();
   const toolCallId = randomUUID();
   const options = { signal, abortSignal: signal, toolCallId, messages: [] };
-  return encodeOutput(name, await lastOf(await tool.execute(verdict.value, options), signal));
+  return encodeOutput(name, await lastOf(await tool.execute(validated.value, options), signal));
 }
 
 /** Some tools of the AI SDK give one value after the other, of which the last counts. */

@@ -5,13 +5,13 @@ const MOST_ISSUES = 8;
 const LONGEST_ISSUE = 300;
 
 /** Takes what Python gave: the input as the tool wants it, or what is wrong with it. */
-export type Judge = (
+export type Validate = (
   input: unknown,
 ) => Promise<{ readonly value: unknown } | { readonly wrong: string }>;
 
 export interface ToolSchema {
   readonly parameters: ToolParameters;
-  readonly judge: Judge;
+  readonly validate: Validate;
 }
 
 interface Issue {
@@ -33,17 +33,17 @@ interface Wrapped {
 
 /** What a schema says; undefined for what is none, or none of an object. */
 export function readSchema(given: object | undefined): ToolSchema | undefined {
-  if (given === undefined) return { parameters: ANYTHING, judge: async (value) => ({ value }) };
+  if (given === undefined) return { parameters: ANYTHING, validate: async (value) => ({ value }) };
   const standard: unknown = Reflect.get(given, "~standard");
   if (isStandard(standard)) {
     const parameters = standardParameters(given, standard);
-    return parameters && { parameters, judge: (input) => judgeStandard(standard, input) };
+    return parameters && { parameters, validate: (input) => judgeStandard(standard, input) };
   }
   const made: unknown = typeof given === "function" ? given() : given;
   if (!isWrapped(made)) return undefined;
   const { jsonSchema } = made;
   const parameters = isThenable(jsonSchema) ? ANYTHING : parametersOf(jsonSchema);
-  return parameters && { parameters, judge: (input) => judgeWrapped(made, input) };
+  return parameters && { parameters, validate: (input) => judgeWrapped(made, input) };
 }
 
 function standardParameters(given: object, standard: Standard): ToolParameters | undefined {
@@ -59,7 +59,7 @@ function standardParameters(given: object, standard: Standard): ToolParameters |
   return parametersOf({ type: "object", properties, required: Object.keys(shape) });
 }
 
-async function judgeStandard(standard: Standard, input: unknown): ReturnType<Judge> {
+async function judgeStandard(standard: Standard, input: unknown): ReturnType<Validate> {
   const outcome = (await standard.validate(input)) as {
     issues?: readonly Issue[];
     value?: unknown;
@@ -70,7 +70,7 @@ async function judgeStandard(standard: Standard, input: unknown): ReturnType<Jud
   return { wrong: [...told, ...(more > 0 ? [`and ${more} more`] : [])].join("; ") };
 }
 
-async function judgeWrapped({ validate }: Wrapped, input: unknown): ReturnType<Judge> {
+async function judgeWrapped({ validate }: Wrapped, input: unknown): ReturnType<Validate> {
   if (validate === undefined) return { value: input };
   const outcome = (await validate(input)) as { success: boolean; value?: unknown; error?: unknown };
   if (outcome.success) return { value: outcome.value };

@@ -18,7 +18,7 @@ class GivenUp extends Error {}
 export const DIRECT_STATE_LOST = "Pyodide was given up, and its state with it";
 
 /** When what runs in this thread must stop; nothing but itself can look at the clock meanwhile. */
-export class Deadline {
+export class ThreadDeadline {
   readonly #grace: number;
   #limit = Number.POSITIVE_INFINITY;
   #due = Number.POSITIVE_INFINITY;
@@ -29,7 +29,7 @@ export class Deadline {
     this.#grace = grace;
   }
 
-  foretell(milliseconds: number): void {
+  setLimit(milliseconds: number): void {
     this.#limit = milliseconds;
   }
 
@@ -64,19 +64,19 @@ export class Deadline {
   }
 }
 
-/** Lets a room in this very thread serve as a session. */
+/** Lets a interpreter in this very thread serve as a session. */
 export async function openDirectSession(
-  room: PyodideInterpreter,
+  interpreter: PyodideInterpreter,
   limits: Limits,
-  deadline: Deadline,
+  deadline: ThreadDeadline,
 ): Promise<{ session: Session; python: string }> {
   const id = randomBytes(12).toString("hex");
   const token = randomBytes(24).toString("base64url");
   const session = new Session(id, {
-    endProcess: () => tenant.end({ kind: "killed" }),
-    announceTimeout: (milliseconds) => deadline.foretell(milliseconds),
+    endProcess: () => direct.end({ kind: "killed" }),
+    announceTimeout: (milliseconds) => deadline.setLimit(milliseconds),
   });
-  const tenant = new DirectSession(deadline, (cause) => {
+  const direct = new DirectSession(deadline, (cause) => {
     session.failAsOneProcess(
       cause,
       new CellarError("SESSION_LOST", "Pyodide ended in the caller's thread", {
@@ -84,9 +84,9 @@ export async function openDirectSession(
       }),
     );
   });
-  session.ended.then(() => tenant.end({ kind: "killed" }));
-  tenant.moveIn(room);
-  const peer = new Peer(tenant.link);
+  session.ended.then(() => direct.end({ kind: "killed" }));
+  direct.connect(interpreter);
+  const peer = new Peer(direct.link);
   const heard = new Promise<Hello>((resolve, reject) => {
     peer.on("hello", resolve);
     peer.closed.then(reject);
@@ -100,7 +100,7 @@ export async function openDirectSession(
 /** The other end of an in-memory link: enters Python with what comes, and again when it is time. */
 class DirectSession {
   readonly link: Duplex;
-  readonly #deadline: Deadline;
+  readonly #deadline: ThreadDeadline;
   readonly #died: (cause: DeathCause) => void;
   readonly #incoming: Uint8Array[] = [];
   readonly #outgoing: Buffer[] = [];
@@ -109,7 +109,7 @@ class DirectSession {
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
 
-  constructor(deadline: Deadline, died: (cause: DeathCause) => void) {
+  constructor(deadline: ThreadDeadline, died: (cause: DeathCause) => void) {
     this.#deadline = deadline;
     this.#died = died;
     const receive = framesIn((frame) => {
@@ -126,9 +126,9 @@ class DirectSession {
     });
   }
 
-  moveIn(room: PyodideInterpreter): void {
+  connect(interpreter: PyodideInterpreter): void {
     const deadline = this.#deadline;
-    const session = room.serveInSteps(
+    const session = interpreter.serveInSteps(
       {
         read: () => undefined,
         write: (data) => this.#send(data),

@@ -87,8 +87,8 @@ export function launchBare(order: LaunchOrder, tools: Tools): ChildProcess {
     runner: runnerOf(packageRoot),
   });
   const [program = "", ...rest] = [
-    ...unhurried(tools),
-    ...limiting(tools, order.limits),
+    ...leavingRealTime(tools),
+    ...settingLimits(tools, order.limits),
     process.execPath,
     ...engineOptions(tools),
     join(insideOf(packageRoot), "process.js"),
@@ -134,9 +134,9 @@ export function launchWalled(
     seccompFd: SECCOMP_FD,
   });
   const [program = "", ...rest] = [
-    ...unhurried(tools),
+    ...leavingRealTime(tools),
     ...dropping,
-    ...limiting(tools, order.limits),
+    ...settingLimits(tools, order.limits),
     ...[walls.bwrap, "--args", String(ARGUMENTS_FD), "--"],
     ...[
       node,
@@ -204,7 +204,7 @@ function engineOptions({ prlimit }: Tools): string[] {
   return [...ENGINE_OPTIONS, threads, ...(prlimit === undefined ? [] : [STACK_OPTION])];
 }
 
-function limiting({ prlimit }: Tools, limits: Limits): string[] {
+function settingLimits({ prlimit }: Tools, limits: Limits): string[] {
   if (prlimit === undefined) return [];
   const both = (value: number) => `${value}:${value}`;
   return [
@@ -219,7 +219,7 @@ function limiting({ prlimit }: Tools, limits: Limits): string[] {
 }
 
 /** Cells that ran before everything else could keep the whole machine waiting. */
-function unhurried({ chrt }: Tools): string[] {
+function leavingRealTime({ chrt }: Tools): string[] {
   if (process.platform !== "linux" || !isRealTime()) return [];
   if (chrt !== undefined) return [chrt, "-o", "0"];
   throw new CellarError(

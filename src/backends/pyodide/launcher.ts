@@ -18,34 +18,34 @@ import {
   type Tools,
   type Walls,
 } from "./launch-plan.js";
-import { Bait } from "./probe.js";
+import { ProbeTargets } from "./probe.js";
 
 /** Places of system programs, for search paths that do not name them. */
 const SYSTEM_PATH = "/usr/bin:/bin:/usr/sbin:/sbin";
 
 export interface StartedProcess {
   readonly child: ChildProcess;
-  readonly autopsy: () => DeathCause | undefined;
+  readonly exitCause: () => DeathCause | undefined;
   readonly groupFacts: () => ProbeFacts;
   readonly clear: () => void;
 }
 
-/** What rooms are built on here: with walls or without, and everything needed to start a process. */
+/** What pool are built on here: with walls or without, and everything needed to start a process. */
 export class Launcher implements Disposable {
-  readonly bait: Bait;
+  readonly targets: ProbeTargets;
   readonly #walls: Walls | undefined;
   readonly #tools: Tools;
   readonly #cgroups: Cgroups;
   readonly #undo: (() => void)[];
 
   private constructor(
-    bait: Bait,
+    targets: ProbeTargets,
     walls: Walls | undefined,
     tools: Tools,
     cgroups: Cgroups,
     undo: (() => void)[],
   ) {
-    this.bait = bait;
+    this.targets = targets;
     this.#walls = walls;
     this.#tools = tools;
     this.#cgroups = cgroups;
@@ -67,8 +67,8 @@ export class Launcher implements Disposable {
     const folder = new RunFolder(hostEnvironment.temporary, identity);
     const undo = [() => folder[Symbol.dispose]()];
     try {
-      const bait = await Bait.lay(folder.path);
-      undo.push(() => bait[Symbol.dispose]());
+      const targets = await ProbeTargets.create(folder.path);
+      undo.push(() => targets[Symbol.dispose]());
       const owner = identity ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
       const name = `cellar-${process.pid}-${folder.suffix}`;
       const cgroups = wantsWalls
@@ -88,7 +88,7 @@ export class Launcher implements Disposable {
             };
       const [prlimit, chrt] = ["prlimit", "chrt"].map((name) => executablesOn(path, name)[0]);
       const tools = { prlimit, chrt };
-      return new Launcher(bait, walls, tools, cgroups, undo);
+      return new Launcher(targets, walls, tools, cgroups, undo);
     } catch (error) {
       for (const step of undo.reverse()) step();
       throw error;
@@ -103,7 +103,7 @@ export class Launcher implements Disposable {
     if (this.#walls === undefined) {
       return {
         child: launchBare(order, this.#tools),
-        autopsy: () => undefined,
+        exitCause: () => undefined,
         groupFacts: () => new SessionGroup(this.#cgroups, session, order.limits).facts(),
         clear: () => {},
       };
@@ -111,7 +111,7 @@ export class Launcher implements Disposable {
     const group = new SessionGroup(this.#cgroups, session, order.limits);
     return {
       child: launchWalled(order, this.#walls, this.#tools, (pid) => group.admit(pid)),
-      autopsy: () => (group.wasOutOfMemory ? { kind: "oom" } : undefined),
+      exitCause: () => (group.wasOutOfMemory ? { kind: "oom" } : undefined),
       groupFacts: () => group.facts(),
       clear: () => group[Symbol.dispose](),
     };

@@ -21,7 +21,7 @@ const answerSchema = z.strictObject({
 });
 
 /** A file and a port of the host that nothing behind a wall may reach, though everybody else can. */
-export class Bait implements Disposable {
+export class ProbeTargets implements Disposable {
   readonly canary: string;
   readonly port: number;
   readonly #server: Server;
@@ -32,19 +32,19 @@ export class Bait implements Disposable {
     this.port = (server.address() as AddressInfo).port;
   }
 
-  /** Laid out, and tried: bait that nobody can reach would prove nothing. */
-  static async lay(folder: string): Promise<Bait> {
+  /** Laid out, and tried: targets that nobody can reach would prove nothing. */
+  static async create(folder: string): Promise<ProbeTargets> {
     const server = createServer((socket) => socket.destroy());
     server.unref();
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
       server.listen(0, "127.0.0.1", resolve);
     });
-    const bait = new Bait(folder, server);
-    writeFileSync(bait.canary, randomBytes(16).toString("hex"), { mode: 0o644 });
-    readFileSync(bait.canary);
-    await reach(bait.port);
-    return bait;
+    const targets = new ProbeTargets(folder, server);
+    writeFileSync(targets.canary, randomBytes(16).toString("hex"), { mode: 0o644 });
+    readFileSync(targets.canary);
+    await reach(targets.port);
+    return targets;
   }
 
   [Symbol.dispose](): void {
@@ -63,7 +63,7 @@ function reach(port: number): Promise<void> {
   });
 }
 
-export interface Suspect {
+export interface ProbedProcess {
   /** What the process told of itself before user code ran in it. */
   readonly report: string;
   readonly pid: number;
@@ -76,16 +76,16 @@ export interface Suspect {
 }
 
 /** What stands between a room's process and the host, as tried from inside. */
-export function factsOf(suspect: Suspect): ProbeFacts {
-  const answer = answerSchema.safeParse(parsed(suspect.report)).data;
+export function factsOf(probed: ProbedProcess): ProbeFacts {
+  const answer = answerSchema.safeParse(parsed(probed.report)).data;
   if (answer === undefined) return { limits: { ok: false, detail: "the probe gave no answer" } };
   const none: Finding = { ok: false, detail: "a process without isolation" };
   const shared = NAMESPACES.filter((name) => answer.namespaces[name] === namespaceOf(name));
   const strange = answer.environment.filter(
-    (name) => suspect.environmentNames.includes(name) && !GIVEN_ENVIRONMENT.includes(name),
+    (name) => probed.environmentNames.includes(name) && !GIVEN_ENVIRONMENT.includes(name),
   );
   const status = (name: string) => statusField(answer.status, name);
-  const uid = hostUid(suspect.pid);
+  const uid = hostUid(probed.pid);
   return {
     limits: finding(
       /^Max core file size\s+0\s+0\s/m.test(answer.limits) && strange.length === 0,
@@ -101,14 +101,14 @@ export function factsOf(suspect: Suspect): ProbeFacts {
       "the filter or the capability drop is not in force",
     ),
     landlock: { ok: false, detail: "not used: the mount namespace confines files" },
-    "outer-wall": suspect.isWalled
+    "outer-wall": probed.isWalled
       ? finding(
           shared.length === 0 && !answer.writes_root,
           "bubblewrap, read-only root with nothing but the engine in it",
           "the root folder can be written, or a namespace is shared",
         )
       : none,
-    "inner-wall": suspect.isWalled
+    "inner-wall": probed.isWalled
       ? finding(
           shared.length === 0,
           `own ${NAMESPACES.join(", ")} namespaces for each session`,
@@ -120,8 +120,8 @@ export function factsOf(suspect: Suspect): ProbeFacts {
       "a world-readable file of the host cannot be opened; its own can",
       answer.reads_canary ? "a file of the host was read" : "the control read failed",
     ),
-    network: networkFinding(answer.reaches_host, shared.includes("net"), suspect.network),
-    ...suspect.groups,
+    network: networkFinding(answer.reaches_host, shared.includes("net"), probed.network),
+    ...probed.groups,
     "guest-kernel": { ok: false, detail: "the kernel is shared with the host" },
   };
 }

@@ -17,7 +17,7 @@ import type { SnapshotStore } from "./snapshot.js";
 /** A replacement that started at once would take processor time from the one just handed out. */
 const REFILL_MS = 500;
 
-/** What programs around a room say when they fail. */
+/** What programs around a opened say when they fail. */
 const WALL_WORDS = /^(bwrap|setpriv|prlimit): /m;
 
 export interface ProcessLease {
@@ -56,15 +56,15 @@ export class ProcessPool {
   async acquire(): Promise<ProcessLease> {
     for (const spare of this.#spares) {
       this.#spares.delete(spare);
-      const tenancy = await spare.catch(() => undefined);
-      if (tenancy?.session.isAlive === true) {
+      const lease = await spare.catch(() => undefined);
+      if (lease?.session.isAlive === true) {
         this.#refillSoon();
-        return tenancy;
+        return lease;
       }
     }
-    const tenancy = await this.#start();
+    const lease = await this.#start();
     this.#refillSoon();
-    return tenancy;
+    return lease;
   }
 
   /** Starts what is to be kept ready, and waits until it is. */
@@ -120,34 +120,34 @@ export class ProcessPool {
     const id = randomBytes(12).toString("hex");
     const { packages } = settings;
     const probe = {
-      canary: launcher.bait.canary,
-      port: this.#network === undefined ? launcher.bait.port : null,
+      canary: launcher.targets.canary,
+      port: this.#network === undefined ? launcher.targets.port : null,
     };
     const order = { site, limits: this.#limits, packages, memory, probe };
     const started = launcher.start(order, id);
     try {
-      const room = await openSession(started.child, this.#limits, id, started.autopsy);
-      const { session } = room;
+      const opened = await openSession(started.child, this.#limits, id, started.exitCause);
+      const { session } = opened;
       this.#sessions.add(session);
       session.gone.then(() => {
         this.#sessions.delete(session);
         started.clear();
       });
-      room.memory.then((bytes) => keep(snapshots, bytes));
+      opened.memory.then((bytes) => keep(snapshots, bytes));
       if (this.#isClosed) {
         session.close();
         throw closedError("the runtime was shut down");
       }
       const facts = factsOf({
-        report: room.report,
-        pid: room.pid,
+        report: opened.report,
+        pid: opened.pid,
         isWalled: launcher.isWalled,
         environmentNames: hostEnvironment.environmentNames,
         groups: started.groupFacts(),
         network: this.#network,
       });
       this.#network = facts.network;
-      return { session, isolation: assess(facts), python: room.python, reason };
+      return { session, isolation: assess(facts), python: opened.python, reason };
     } catch (error) {
       started.clear();
       const said = describeError(error);

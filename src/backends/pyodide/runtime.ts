@@ -21,7 +21,7 @@ import { type SessionFactory, SessionLease } from "../session/lease.js";
 import { refuseBelow, refuseWithoutWalls } from "../session/minimum.js";
 import { PythonSandbox } from "../session/sandbox.js";
 import type { Session } from "../session/session.js";
-import { Deadline, openDirectSession } from "./direct.js";
+import { openDirectSession, ThreadDeadline } from "./direct.js";
 import { findDistribution } from "./distribution.js";
 import { type InterpreterPlan, PyodideInterpreter } from "./inside/interpreter.js";
 import type { Site } from "./launch-plan.js";
@@ -51,13 +51,13 @@ export class PyodideRuntime implements AsyncDisposable {
   readonly #cache: string;
   readonly #hasSnapshots: boolean;
   readonly #layers = settingLayers();
-  readonly #rooms = new Map<string, Promise<ProcessPool>>();
+  readonly #pools = new Map<string, Promise<ProcessPool>>();
   readonly #launchers = new Map<boolean, Promise<Launcher>>();
-  readonly #laid = new Set<Launcher>();
+  readonly #prepared = new Set<Launcher>();
   readonly #sessions = new Set<Session>();
   readonly #loads = new TaskQueue();
   readonly #sweep = () => {
-    for (const launcher of this.#laid) launcher[Symbol.dispose]();
+    for (const launcher of this.#prepared) launcher[Symbol.dispose]();
   };
   #isClosed = false;
 
@@ -94,8 +94,8 @@ export class PyodideRuntime implements AsyncDisposable {
     const open = async (): Promise<SessionLease> => {
       if (why !== undefined) return this.#bare(settings, why, chosen);
       try {
-        const rooms = await this.#roomsOf(settings, true);
-        const process = await rooms.acquire();
+        const pool = await this.#poolFor(settings, true);
+        const process = await pool.acquire();
         hadWalls = true;
         return leaseOf(settings, process, "bubblewrap and user namespaces work", { chosen });
       } catch (error) {
@@ -109,8 +109,8 @@ export class PyodideRuntime implements AsyncDisposable {
 
   async #bare(settings: Settings, why: CellarError, chosen?: string): Promise<SessionLease> {
     refuseWithoutWalls(settings, BARE_LEVEL, why);
-    const rooms = await this.#roomsOf(settings, false);
-    return leaseOf(settings, await rooms.acquire(), why.message, { chosen });
+    const pool = await this.#poolFor(settings, false);
+    return leaseOf(settings, await pool.acquire(), why.message, { chosen });
   }
 
   /** In the caller's own thread. */
@@ -142,12 +142,12 @@ export class PyodideRuntime implements AsyncDisposable {
     };
     const stored = await snapshots.find();
     const isModel = "reason" in stored;
-    const deadline = new Deadline(settings.grace);
-    const room = await this.#open(plan, stored, () => deadline.enforce());
-    if (isModel) snapshots.save(room.remember());
-    else room.furnish(plan.runner);
-    await room.install(plan.packages);
-    const { session, python } = await openDirectSession(room, limits, deadline);
+    const deadline = new ThreadDeadline(settings.grace);
+    const interpreter = await this.#open(plan, stored, () => deadline.enforce());
+    if (isModel) snapshots.save(interpreter.packMemory());
+    else interpreter.writeRunner(plan.runner);
+    await interpreter.install(plan.packages);
+    const { session, python } = await openDirectSession(interpreter, limits, deadline);
     this.#sessions.add(session);
     session.gone.then(() => this.#sessions.delete(session));
     return { session, python, reason: isModel ? stored.reason : "started from a snapshot" };
@@ -174,17 +174,17 @@ export class PyodideRuntime implements AsyncDisposable {
   /** Starts what is to be kept ready for sandboxes of this kind. */
   async warm(config: REPLConfig = {}): Promise<void> {
     const settings = resolveSettings(splitConfig(config).options, this.#layers);
-    const rooms = await keepingAlive(this.#roomsOf(settings, this.#hasWalls));
-    await keepingAlive(rooms.warm());
+    const pool = await keepingAlive(this.#poolFor(settings, this.#hasWalls));
+    await keepingAlive(pool.warm());
   }
 
-  #roomsOf(settings: Settings, hasWalls: boolean): Promise<ProcessPool> {
+  #poolFor(settings: Settings, hasWalls: boolean): Promise<ProcessPool> {
     if (this.#isClosed) return Promise.reject(closedError("the runtime was shut down"));
     const { limits, packages, indexURL, spares } = settings;
     const key = JSON.stringify([hasWalls, limits, packages, indexURL, spares]);
-    const known = this.#rooms.get(key) ?? this.#build(settings, hasWalls);
-    this.#rooms.set(key, known);
-    known.catch(() => this.#rooms.delete(key));
+    const known = this.#pools.get(key) ?? this.#build(settings, hasWalls);
+    this.#pools.set(key, known);
+    known.catch(() => this.#pools.delete(key));
     return known;
   }
 
@@ -228,8 +228,8 @@ export class PyodideRuntime implements AsyncDisposable {
     this.#launchers.set(hasWalls, made);
     made.then(
       (launcher) => {
-        if (this.#laid.size === 0) process.on("exit", this.#sweep);
-        this.#laid.add(launcher);
+        if (this.#prepared.size === 0) process.on("exit", this.#sweep);
+        this.#prepared.add(launcher);
       },
       () => this.#launchers.delete(hasWalls),
     );
@@ -239,9 +239,9 @@ export class PyodideRuntime implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     for (const session of this.#sessions) session.close();
-    const rooms = await Promise.allSettled(this.#rooms.values());
+    const pool = await Promise.allSettled(this.#pools.values());
     await keepingAlive(
-      Promise.all(rooms.map((each) => (each.status === "fulfilled" ? each.value.close() : null))),
+      Promise.all(pool.map((each) => (each.status === "fulfilled" ? each.value.close() : null))),
     );
     await Promise.allSettled(this.#launchers.values());
     this.#sweep();

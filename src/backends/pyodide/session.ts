@@ -39,7 +39,7 @@ export async function openSession(
   child: ChildProcess,
   limits: Limits,
   id: string,
-  autopsy: ExitReport = () => undefined,
+  exitCause: ExitReport = () => undefined,
 ): Promise<PyodideSession> {
   const said = tailOf(child.stderr);
   const head = new Peer(linkTo(child, HEAD_DESCRIPTOR));
@@ -66,7 +66,7 @@ export async function openSession(
       resolve({ kind: "exit", code: 1 });
     });
     child.once("exit", (code, signal) => {
-      const cause = autopsy() ?? deathOf(code, signal, isKilled);
+      const cause = exitCause() ?? deathOf(code, signal, isKilled);
       clearTimeout(leaving);
       const draining = setTimeout(() => resolve(cause), DRAINING_MS).unref();
       child.once("close", () => {

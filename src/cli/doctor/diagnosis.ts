@@ -1,5 +1,5 @@
 import type { Isolation, REPLConfig } from "../../backends/backend.js";
-import { daemonAddress, isInhabited } from "../../backends/daemon/address.js";
+import { daemonAddress, hasSocket } from "../../backends/daemon/address.js";
 import { findInterpreter } from "../../backends/host/find-interpreter.js";
 import type { NativeRuntime } from "../../backends/native/runtime.js";
 import { preloadNames } from "../../backends/native/zygote/preload.js";
@@ -119,7 +119,7 @@ function summaryOf({ executable, version, reason }: Interpreter): Diagnosis["pyt
 /** A daemon's sessions can have more isolation than this process can give. */
 function hasDaemon(): boolean {
   try {
-    return isInhabited(daemonAddress(hostEnvironment().home));
+    return hasSocket(daemonAddress(hostEnvironment().home));
   } catch {
     return false;
   }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { unfitOptions } from "../../config/problems.js";
+import { invalidOptions } from "../../config/problems.js";
 import { CellarError } from "../../errors.js";
 import type { Model } from "../model.js";
 
@@ -86,7 +86,7 @@ export class BudgetExceeded extends CellarError {
 export function readBudget(value: unknown): Budget {
   const parsed = budgetSchema.safeParse(value ?? {});
   if (parsed.success) return parsed.data;
-  throw unfitOptions("invalid budget", parsed.error.issues, {
+  throw invalidOptions("invalid budget", parsed.error.issues, {
     input: value,
     known: BUDGET_NAMES,
     remedy: `A budget can have ${BUDGET_NAMES.join(", ")}.`,

@@ -5,7 +5,7 @@ import {
   requireFunction,
   requireOptions,
 } from "../../config/kinds.js";
-import { unfitOptions } from "../../config/problems.js";
+import { invalidOptions } from "../../config/problems.js";
 import { sandboxNotice } from "../../config/setting-names.js";
 import { CellarError } from "../../errors.js";
 import type { ModelKey } from "../../http/endpoint.js";
@@ -114,7 +114,7 @@ export function settingsOf(options: ChatServerOptions): ChatSettings {
   const read = settingsSchema.safeParse(options);
   if (read.success && typeof options.model?.complete === "function") return read.data;
   if (!read.success) {
-    throw unfitOptions("The chat server cannot be started", read.error.issues, {
+    throw invalidOptions("The chat server cannot be started", read.error.issues, {
       input: options,
       known: Object.keys(CHAT_OPTIONS),
     });

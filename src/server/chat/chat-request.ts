@@ -63,7 +63,7 @@ export interface ChatRequest {
 
 /** What a client asks for; a wish that would not be met is refused. */
 export function readChatRequest(body: unknown): ChatRequest {
-  const { model, stream, stream_options, response_format, n, logprobs, ...asked } = fitted(
+  const { model, stream, stream_options, response_format, n, logprobs, ...asked } = parse(
     requestSchema,
     body,
   );
@@ -83,7 +83,7 @@ export function readChatRequest(body: unknown): ChatRequest {
 }
 
 function messageOf(message: unknown, path: string): ChatMessage {
-  const { role, content } = fitted(messageSchema, message, path);
+  const { role, content } = parse(messageSchema, message, path);
   return {
     role: role === "developer" ? "system" : role,
     content: textOf(content, `${path}.content`),
@@ -105,7 +105,7 @@ function textOf(content: z.infer<typeof messageSchema>["content"], path: string)
   return texts.join("\n");
 }
 
-function fitted<T>(schema: z.ZodType<T>, value: unknown, place = ""): T {
+function parse<T>(schema: z.ZodType<T>, value: unknown, place = ""): T {
   const read = schema.safeParse(value);
   if (read.success) return read.data;
   const [issue] = read.error.issues;

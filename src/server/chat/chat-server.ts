@@ -9,9 +9,9 @@ import { BodyIntake } from "./body-intake.js";
 import { type ChatServerOptions, type ChatSettings, settingsOf } from "./chat-options.js";
 import { type ChatRequest, readChatRequest } from "./chat-request.js";
 import { Completion, type Ended, endedAs } from "./completion.js";
-import { HttpError, refusalOf } from "./http-error.js";
+import { HttpError, httpErrorOf } from "./http-error.js";
 import { outputFormOf } from "./output-form.js";
-import { inquiryOf } from "./question.js";
+import { questionOf } from "./question.js";
 import { drain, readJson } from "./request-body.js";
 import { RequestGuard } from "./request-guard.js";
 import { RunReport } from "./run-report.js";
@@ -45,7 +45,7 @@ export async function createChatServer(options: ChatServerOptions): Promise<Chat
 }
 
 /** A request that is being served. */
-interface Guest {
+interface ActiveRequest {
   readonly socket: Socket;
   readonly served: Promise<void>;
 }
@@ -55,10 +55,10 @@ class ChatHttpServer implements ChatServer {
   readonly #options: ChatServerOptions;
   readonly #settings: ChatSettings;
   readonly #guard: RequestGuard;
-  readonly #line: AdmissionQueue;
+  readonly #queue: AdmissionQueue;
   readonly #intake: BodyIntake;
   readonly #server: Server;
-  readonly #guests = new Map<AbortController, Guest>();
+  readonly #active = new Map<AbortController, ActiveRequest>();
   #port = 0;
   #isClosing = false;
   readonly #created = Math.floor(Date.now() / 1000);
@@ -67,14 +67,16 @@ class ChatHttpServer implements ChatServer {
     this.#options = options;
     this.#settings = settings;
     this.#guard = guard;
-    this.#line = new AdmissionQueue(settings.maxConcurrent, settings.maxWaiting);
+    this.#queue = new AdmissionQueue(settings.maxConcurrent, settings.maxWaiting);
     this.#intake = new BodyIntake({ limit: settings.maxBodyBytes });
     this.#server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) =>
-      this.#welcome(request, response),
+      this.#onRequest(request, response),
     );
     this.#server.timeout = settings.patience;
     this.#server.maxConnections = MAX_CONNECTIONS;
-    this.#server.on("connection", (socket) => socket.once("close", () => this.#leave(socket)));
+    this.#server.on("connection", (socket) =>
+      socket.once("close", () => this.#onConnectionClosed(socket)),
+    );
   }
 
   get name(): string {
@@ -107,9 +109,9 @@ class ChatHttpServer implements ChatServer {
     this.#isClosing = true;
     const closed = new Promise((resolve) => this.#server.close(resolve));
     // Connections that are open may still bring more.
-    while (this.#guests.size > 0) {
-      for (const leaving of this.#guests.keys()) leaving.abort();
-      await Promise.all([...this.#guests.values()].map(({ served }) => served));
+    while (this.#active.size > 0) {
+      for (const controller of this.#active.keys()) controller.abort();
+      await Promise.all([...this.#active.values()].map(({ served }) => served));
     }
     this.#server.closeAllConnections();
     await closed;
@@ -119,23 +121,23 @@ class ChatHttpServer implements ChatServer {
     return this.close();
   }
 
-  #welcome(request: IncomingMessage, response: ServerResponse): void {
-    const leaving = new AbortController();
-    if (this.#isClosing) leaving.abort();
+  #onRequest(request: IncomingMessage, response: ServerResponse): void {
+    const controller = new AbortController();
+    if (this.#isClosing) controller.abort();
     const { socket } = request;
-    const served = this.#serve(request, response, leaving.signal)
-      .catch((error: unknown) => refuse(request, response, refusalOf(error)))
+    const served = this.#serve(request, response, controller.signal)
+      .catch((error: unknown) => sendError(request, response, httpErrorOf(error)))
       .catch(() => void response.destroy())
       .finally(() => {
         response.setTimeout(this.#settings.patience);
-        this.#guests.delete(leaving);
+        this.#active.delete(controller);
       });
-    this.#guests.set(leaving, { socket, served });
+    this.#active.set(controller, { socket, served });
   }
 
   /** An answer that waits for another one on its connection is not told by itself that nobody is there. */
-  #leave(gone: Socket): void {
-    for (const [leaving, { socket }] of this.#guests) if (socket === gone) leaving.abort();
+  #onConnectionClosed(gone: Socket): void {
+    for (const [controller, { socket }] of this.#active) if (socket === gone) controller.abort();
   }
 
   async #serve(
@@ -173,14 +175,14 @@ class ChatHttpServer implements ChatServer {
     response: ServerResponse,
     signal: AbortSignal,
   ): Promise<void> {
-    this.#line.check();
+    this.#queue.check();
     const limits = { limit: this.#settings.maxBodyBytes, signal, intake: this.#intake };
     const chat = readChatRequest(await readJson(request, limits));
     if (chat.model !== this.name) throw this.#unknownModel();
     // Both sides are silent while a model thinks.
     request.setTimeout(0);
     const run = this.#plan(chat, signal);
-    using place = this.#line.enter();
+    using place = this.#queue.enter();
     const completion = new Completion(this.name);
     if (!chat.isStream) {
       await place.turn(signal);
@@ -194,7 +196,7 @@ class ChatHttpServer implements ChatServer {
       await place.turn(signal);
       stream.end(await run(stream));
     } catch (error) {
-      stream.fail(refusalOf(error));
+      stream.fail(httpErrorOf(error));
     }
   }
 
@@ -202,7 +204,7 @@ class ChatHttpServer implements ChatServer {
   #plan(chat: ChatRequest, signal: AbortSignal): (stream?: AnswerStream) => Promise<Ended> {
     const { model, subModel, models, context, about, onEvent, ...options } = this.#options;
     const { tools, budget, depth, compactAt, config, agent } = options;
-    const { query, context: own } = inquiryOf(chat.messages, context !== undefined);
+    const { query, context: own } = questionOf(chat.messages, context !== undefined);
     const form = outputFormOf(chat.format);
     return async (stream) => {
       const report = new RunReport();
@@ -226,7 +228,7 @@ class ChatHttpServer implements ChatServer {
         signal,
         onEvent: (event) => {
           onEvent?.(event);
-          tell(report.hear(event));
+          tell(report.textFor(event));
         },
       });
       const ended = endedAs(result, form !== undefined);
@@ -259,7 +261,7 @@ function send(
   response.end(JSON.stringify(body));
 }
 
-async function refuse(
+async function sendError(
   request: IncomingMessage,
   response: ServerResponse,
   { status, body, headers }: HttpError,

@@ -60,7 +60,7 @@ export function cancelledRun(): HttpError {
 }
 
 /** What reaches nobody else becomes an answer too, and says nothing of the inside. */
-export function refusalOf(error: unknown): HttpError {
+export function httpErrorOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   return failedRun(isCellarError(error) ? error : undefined);
 }

@@ -17,7 +17,7 @@ export interface ChatQuestion {
 }
 
 /** Makes a question of a conversation. Its last message is what is asked. */
-export function inquiryOf(messages: readonly ChatMessage[], hasContext: boolean): ChatQuestion {
+export function questionOf(messages: readonly ChatMessage[], hasContext: boolean): ChatQuestion {
   const instructions = messages
     .filter(({ role, content }) => role === "system" && content.trim() !== "")
     .map(({ content }) => content)

@@ -8,7 +8,7 @@ export class RunReport {
   #questions = 0;
 
   /** Empty where there is nothing to tell. Loops below are told as questions only. */
-  hear(event: TraceEvent): string {
+  textFor(event: TraceEvent): string {
     if (event.type === "sub.started") {
       this.#questions += 1;
       return "";
@@ -22,13 +22,13 @@ export class RunReport {
       case "code.started":
         return fenced("python", cut(event.code, LONGEST_CODE));
       case "code.output":
-        return this.#asked() + fenced("", cut(event.observation, LONGEST_OUTPUT));
+        return this.#subQuestions() + fenced("", cut(event.observation, LONGEST_OUTPUT));
       default:
         return "";
     }
   }
 
-  #asked(): string {
+  #subQuestions(): string {
     const count = this.#questions;
     this.#questions = 0;
     if (count === 0) return "";

@@ -24,9 +24,9 @@ export interface DaemonControl {
 
 interface ClientSession {
   readonly sandbox: PythonSandbox;
-  readonly relay: CallbackForwarder;
-  /** Whether the relay bears its name. */
-  readonly isFirst: boolean;
+  readonly forwarder: CallbackForwarder;
+  /** Whether the forwarder bears its name. */
+  readonly ownsForwarder: boolean;
   readonly cells: Map<number, AbortController>;
   readonly folders: Set<string>;
 }
@@ -36,12 +36,12 @@ const GREETING_MS = 10_000;
 
 const SPOOL_FOLDER = /^cellar-\d+-\w{6}$/;
 
-/** One connection. Its sessions are its own: no other can name them, and they end with it. */
+/** One connection. Its sessions belong to it alone and end with it. */
 export class Client {
   readonly #control: DaemonControl;
   readonly #socket: Socket;
   readonly #peer: Peer;
-  readonly #tenants = new Map<string, ClientSession>();
+  readonly #sessions = new Map<string, ClientSession>();
   readonly #gone: Promise<void>;
   #hasSpoken = false;
   #isGreeted = false;
@@ -61,14 +61,14 @@ export class Client {
       clearTimeout(timer);
       return this.#clear();
     });
-    this.#serveHousehold();
+    this.#serveControl();
     this.#serveSessions();
     this.#serveAgent();
     this.#serveFiles();
   }
 
-  get sessions(): number {
-    return this.#tenants.size;
+  get sessionCount(): number {
+    return this.#sessions.size;
   }
 
   /** Settles when the connection and all its sessions are over. */
@@ -83,7 +83,7 @@ export class Client {
     await this.#gone;
   }
 
-  #serveHousehold(): void {
+  #serveControl(): void {
     this.#peer.serve("daemon_greet", async ({ protocol, version }) => {
       this.#hasSpoken = true;
       const own = { protocol: PROTOCOL_VERSION, version: packageVersion() };
@@ -106,73 +106,78 @@ export class Client {
     this.#serve("session_initialize", (order) => this.#initialize(order));
     this.#serve("session_execute", (order) => this.#execute(order));
     this.#peer.on("session_cancel", ({ session, cell }) => {
-      const tenant = this.#tenants.get(session);
-      if (cell === null) void tenant?.sandbox.cancel();
-      else tenant?.cells.get(cell)?.abort();
+      const owned = this.#sessions.get(session);
+      if (cell === null) void owned?.sandbox.cancel();
+      else owned?.cells.get(cell)?.abort();
     });
     this.#serve("session_get_variable", async ({ session, name }) => {
-      const value = await this.#tenant(session).sandbox.getVariable(name);
+      const value = await this.#session(session).sandbox.getVariable(name);
       if (value === undefined) return { found: false as const };
       return { found: true as const, value: JSON.stringify(encodeDecoded(value)) };
     });
     this.#serve("session_set_variable", async ({ session, name, value }) => {
-      await this.#tenant(session).sandbox.setVariable(name, readValue(value));
+      await this.#session(session).sandbox.setVariable(name, readValue(value));
       return {};
     });
     this.#serve("session_variables", async ({ session }) => ({
-      variables: [...(await this.#tenant(session).sandbox.variables())],
+      variables: [...(await this.#session(session).sandbox.variables())],
     }));
     this.#serve("session_complete", ({ session, ...at }) =>
-      completeFor(this.#tenant(session).sandbox, at),
+      completeFor(this.#session(session).sandbox, at),
     );
     this.#serve("session_is_complete", ({ session, code }) =>
-      this.#tenant(session).sandbox.isComplete(code),
+      this.#session(session).sandbox.isComplete(code),
     );
     this.#serve("session_checkpoints", async ({ session }) => ({
-      checkpoints: [...(await this.#tenant(session).sandbox.checkpoints())],
+      checkpoints: [...(await this.#session(session).sandbox.checkpoints())],
     }));
-    this.#serve("session_undo", ({ session, cells }) => this.#tenant(session).sandbox.undo(cells));
+    this.#serve("session_undo", ({ session, cells }) => this.#session(session).sandbox.undo(cells));
     this.#serve("session_fork", async ({ session }) => {
-      const tenant = this.#tenant(session);
-      const twin = await tenant.sandbox.fork();
-      const { relay, folders } = tenant;
-      return this.#admit(newName(), { sandbox: twin, relay, folders, isFirst: false });
+      const owned = this.#session(session);
+      const fork = await owned.sandbox.fork();
+      const { forwarder, folders } = owned;
+      return this.#addSession(newSessionId(), {
+        sandbox: fork,
+        forwarder,
+        folders,
+        ownsForwarder: false,
+      });
     });
     this.#serve("session_destroy", async ({ session }) => {
-      await this.#evict(session, this.#tenant(session));
+      await this.#endSession(session, this.#session(session));
       return {};
     });
   }
 
   #serveAgent(): void {
     this.#serve("session_get_agent_state", async ({ session }) => {
-      const state = await this.#tenant(session).sandbox.getAgentState();
+      const state = await this.#session(session).sandbox.getAgentState();
       return { state: JSON.stringify(encodeDecoded(state)) };
     });
     this.#serve("session_set_agent_state", async ({ session, state }) => {
-      await this.#tenant(session).sandbox.setAgentState(readValue(state));
+      await this.#session(session).sandbox.setAgentState(readValue(state));
       return {};
     });
     this.#serve("session_put_spilled", async ({ session, files }) => ({
-      folder: await this.#tenant(session).sandbox.putSpilled(files),
+      folder: await this.#session(session).sandbox.putSpilled(files),
     }));
   }
 
   #serveFiles(): void {
     this.#serve("session_list_files", ({ session }) =>
-      this.#tenant(session).sandbox.askFiles("list_files", {}),
+      this.#session(session).sandbox.askFiles("list_files", {}),
     );
     this.#serve("session_open_file", ({ session, ...order }) =>
-      this.#tenant(session).sandbox.askFiles("open_file", order),
+      this.#session(session).sandbox.askFiles("open_file", order),
     );
     this.#serve("session_read_file", ({ session, ...order }) =>
-      this.#tenant(session).sandbox.askFiles("read_file", order),
+      this.#session(session).sandbox.askFiles("read_file", order),
     );
     this.#serve("session_write_file", ({ session, ...order }, attachments) =>
-      this.#tenant(session).sandbox.askFiles("write_file", order, attachments),
+      this.#session(session).sandbox.askFiles("write_file", order, attachments),
     );
     this.#serve("session_close_file", ({ session, ...order }) =>
-      this.#tenant(session).sandbox.askFiles("close_file", order),
+      this.#session(session).sandbox.askFiles("close_file", order),
     );
   }
 
@@ -189,13 +194,13 @@ export class Client {
   }
 
   async #create(order: Params<"session_create">): Promise<Result<"session_create">> {
-    const name = newName();
-    const relay = new CallbackForwarder(this.#peer, name, order);
-    const sandbox = await this.#control.create(order, relay.callbacks);
-    return this.#admit(name, { sandbox, relay, folders: new Set(), isFirst: true });
+    const name = newSessionId();
+    const forwarder = new CallbackForwarder(this.#peer, name, order);
+    const sandbox = await this.#control.create(order, forwarder.callbacks);
+    return this.#addSession(name, { sandbox, forwarder, folders: new Set(), ownsForwarder: true });
   }
 
-  async #admit(
+  async #addSession(
     name: string,
     parts: Omit<ClientSession, "cells">,
   ): Promise<Result<"session_create">> {
@@ -204,7 +209,7 @@ export class Client {
       await sandbox.destroy();
       throw new CellarError("SESSION_CLOSED", "the client is gone");
     }
-    this.#tenants.set(name, { ...parts, cells: new Map() });
+    this.#sessions.set(name, { ...parts, cells: new Map() });
     const { isolation, python, reason, mode } = sandbox.info;
     return {
       session: name,
@@ -221,16 +226,16 @@ export class Client {
     session,
     context,
   }: Params<"session_initialize">): Promise<Result<"session_initialize">> {
-    const tenant = this.#tenant(session);
+    const owned = this.#session(session);
     const given = context.kind === "file" ? { file: context.path } : readValue(context.value);
-    if (context.kind === "file" && context.temporary) tenant.folders.add(dirname(context.path));
-    await tenant.sandbox.initialize(given);
-    if (tenant.isFirst) tenant.relay.given = given;
+    if (context.kind === "file" && context.temporary) owned.folders.add(dirname(context.path));
+    await owned.sandbox.initialize(given);
+    if (owned.ownsForwarder) owned.forwarder.given = given;
     return {};
   }
 
   async #execute(order: Params<"session_execute">): Promise<Result<"session_execute">> {
-    const { sandbox, relay, cells } = this.#tenant(order.session);
+    const { sandbox, forwarder, cells } = this.#session(order.session);
     const controller = new AbortController();
     if (order.cancelled) controller.abort();
     cells.set(order.cell, controller);
@@ -243,36 +248,36 @@ export class Client {
         continues: order.continues,
         signal: controller.signal,
       });
-      return packExecution(execution, (display) => relay.numberOf(display));
+      return packExecution(execution, (display) => forwarder.numberOf(display));
     } finally {
       cells.delete(order.cell);
-      relay.flush();
+      forwarder.flush();
     }
   }
 
-  #tenant(session: string): ClientSession {
-    const tenant = this.#tenants.get(session);
-    if (tenant !== undefined) return tenant;
+  #session(session: string): ClientSession {
+    const owned = this.#sessions.get(session);
+    if (owned !== undefined) return owned;
     throw new CellarError("SESSION_CLOSED", "there is no such session on this connection");
   }
 
-  async #evict(name: string, tenant: ClientSession): Promise<void> {
-    await tenant.sandbox.destroy();
-    this.#tenants.delete(name);
-    const isShared = [...this.#tenants.values()].some(({ folders }) => folders === tenant.folders);
+  async #endSession(name: string, owned: ClientSession): Promise<void> {
+    await owned.sandbox.destroy();
+    this.#sessions.delete(name);
+    const isShared = [...this.#sessions.values()].some(({ folders }) => folders === owned.folders);
     if (isShared) return;
-    for (const folder of tenant.folders) {
+    for (const folder of owned.folders) {
       if (SPOOL_FOLDER.test(basename(folder))) await rm(folder, { recursive: true, force: true });
     }
   }
 
   async #clear(): Promise<void> {
-    const leaving = [...this.#tenants].map(([name, tenant]) => this.#evict(name, tenant));
+    const leaving = [...this.#sessions].map(([name, owned]) => this.#endSession(name, owned));
     await Promise.allSettled(leaving);
   }
 }
 
-function newName(): string {
+function newSessionId(): string {
   return randomBytes(12).toString("hex");
 }
 

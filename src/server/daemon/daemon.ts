@@ -9,12 +9,12 @@ import { describeError } from "../../errors.js";
 import { usualPython } from "../../isolation/python-candidates.js";
 import type { Params, Result } from "../../protocol/messages.js";
 import { Client, type DaemonControl } from "./client.js";
-import { takeBerth } from "./socket-claim.js";
+import { claimSocket } from "./socket-claim.js";
 
 type Warmth = Result<"daemon_status">["warmth"];
 
 /** A client that does not read what it is told is not waited for any longer. */
-const FAREWELL_MS = 2_000;
+const CLOSE_CLIENTS_MS = 2_000;
 
 export interface DaemonParts {
   readonly hostEnvironment: HostEnvironment;
@@ -33,7 +33,7 @@ export class Daemon implements DaemonControl {
   readonly #runtime: NativeRuntime;
   readonly #clients = new Set<Client>();
   readonly #started = performance.now();
-  #berth: Disposable | undefined;
+  #claim: Disposable | undefined;
   #warmth: Warmth = { state: "warming" };
   #warming: Promise<void> | undefined;
   #isKept: boolean;
@@ -54,9 +54,9 @@ export class Daemon implements DaemonControl {
   static async open(parts: DaemonParts): Promise<Daemon> {
     const server = createServer();
     const daemon = new Daemon(server, parts);
-    server.on("connection", (socket) => daemon.#welcome(new Client(socket, daemon)));
-    daemon.#berth = await takeBerth(server, parts.address);
-    daemon.#rest();
+    server.on("connection", (socket) => daemon.#addClient(new Client(socket, daemon)));
+    daemon.#claim = await claimSocket(server, parts.address);
+    daemon.#startIdleTimer();
     daemon.#warming = daemon.#warm();
     return daemon;
   }
@@ -86,7 +86,7 @@ export class Daemon implements DaemonControl {
     return {
       kept: this.#isKept,
       clients: this.#clients.size,
-      sessions: [...this.#clients].reduce((sum, { sessions }) => sum + sessions, 0),
+      sessions: [...this.#clients].reduce((sum, { sessionCount }) => sum + sessionCount, 0),
       uptime_ms: Math.round(performance.now() - this.#started),
       warmth: this.#warmth,
     };
@@ -105,31 +105,31 @@ export class Daemon implements DaemonControl {
 
   async #end(): Promise<void> {
     clearTimeout(this.#idle);
-    this.#berth?.[Symbol.dispose]();
+    this.#claim?.[Symbol.dispose]();
     this.#server.close();
     await this.#runtime[Symbol.asyncDispose]();
     // The answers that this sets free are written first, and that to whoever asked for the end.
     setImmediate(() => {
-      const late = setTimeout(this.#settleEnded, FAREWELL_MS);
-      const farewells = [...this.#clients].map((client) => client.end());
-      Promise.allSettled(farewells).then(() => {
+      const late = setTimeout(this.#settleEnded, CLOSE_CLIENTS_MS);
+      const closing = [...this.#clients].map((client) => client.end());
+      Promise.allSettled(closing).then(() => {
         clearTimeout(late);
         this.#settleEnded();
       });
     });
   }
 
-  #welcome(client: Client): void {
+  #addClient(client: Client): void {
     this.#clients.add(client);
     clearTimeout(this.#idle);
     client.gone.then(() => {
       this.#clients.delete(client);
-      this.#rest();
+      this.#startIdleTimer();
     });
   }
 
   /** Without clients, one that was started on demand leaves after a while. */
-  #rest(): void {
+  #startIdleTimer(): void {
     if (this.#isKept || this.#clients.size > 0 || this.#stopping !== undefined) return;
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => void this.stop(), this.#settings.daemonIdle);

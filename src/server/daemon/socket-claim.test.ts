@@ -17,7 +17,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type DaemonAddress, daemonAddress } from "../../backends/daemon/address.js";
 import { livePid } from "../../backends/daemon/pid-file.js";
-import { isTaken, takeBerth } from "./socket-claim.js";
+import { claimSocket, isTaken } from "./socket-claim.js";
 
 let home: string;
 let address: DaemonAddress;
@@ -71,7 +71,7 @@ describe("a berth", () => {
     await prepare();
     const names = Array.from({ length: 10 }, (_, index) => `server ${index}`);
     const attempts = await Promise.allSettled(
-      names.map((name) => takeBerth(namedServer(name), address)),
+      names.map((name) => claimSocket(namedServer(name), address)),
     );
     const winners = names.filter((_, index) => attempts[index]?.status === "fulfilled");
     expect(winners).toEqual([await whoAnswers()]);
@@ -81,9 +81,9 @@ describe("a berth", () => {
   });
 
   it("is given up for the next one, and only by who has it", async () => {
-    const berth = await takeBerth(namedServer("first"), address);
+    const berth = await claimSocket(namedServer("first"), address);
     rmSync(address.path);
-    await takeBerth(namedServer("second"), address);
+    await claimSocket(namedServer("second"), address);
     berth[Symbol.dispose]();
     expect(await whoAnswers()).toBe("second");
     expect(readdirSync(dirname(address.path))).toContain("daemon.pid");
@@ -95,7 +95,7 @@ describe("a berth", () => {
     writeFileSync(victim, "untouched");
     mkdirSync(folder, { mode: 0o700 });
     symlinkSync(victim, join(folder, "daemon.pid"));
-    await takeBerth(namedServer("first"), address);
+    await claimSocket(namedServer("first"), address);
     expect(livePid(address)).toBe(process.pid);
     expect(statSync(join(folder, "daemon.pid")).mode & 0o777).toBe(0o600);
     expect(readFileSync(victim, "utf8")).toBe("untouched");
@@ -103,7 +103,7 @@ describe("a berth", () => {
 
   it("is had even where the process cannot be noted", async () => {
     mkdirSync(join(dirname(address.path), "daemon.pid", "full"), { recursive: true, mode: 0o700 });
-    await takeBerth(namedServer("first"), address);
+    await claimSocket(namedServer("first"), address);
     expect(await whoAnswers()).toBe("first");
     expect(livePid(address)).toBeUndefined();
     expect(readdirSync(join(dirname(address.path), "daemon.pid"))).toEqual(["full"]);
@@ -119,7 +119,7 @@ describe("a berth", () => {
   );
 
   it("leaves nothing behind when it is given up", async () => {
-    const berth = await takeBerth(namedServer("first"), address);
+    const berth = await claimSocket(namedServer("first"), address);
     berth[Symbol.dispose]();
     expect(existsSync(address.path)).toBe(false);
     expect(readdirSync(dirname(address.path))).toEqual([]);

@@ -4,7 +4,7 @@ import { connect, type Server } from "node:net";
 import { join } from "node:path";
 import {
   type DaemonAddress,
-  isInhabited,
+  hasSocket,
   prepareFolder,
   refused,
 } from "../../backends/daemon/address.js";
@@ -15,7 +15,7 @@ const ATTEMPTS = 20;
 const PAUSE_MS = 100;
 
 /** Lets a server listen at the address. Of several that try at once exactly one succeeds. */
-export async function takeBerth(server: Server, address: DaemonAddress): Promise<Disposable> {
+export async function claimSocket(server: Server, address: DaemonAddress): Promise<Disposable> {
   const { path, folder } = address;
   if (folder === undefined) {
     await listen(server, path);
@@ -27,7 +27,7 @@ export async function takeBerth(server: Server, address: DaemonAddress): Promise
   await listen(server, own);
   try {
     chmodSync(own, 0o600);
-    await moveIn(own, address, folder);
+    await placeSocket(own, address, folder);
     writePid(folder);
   } catch (error) {
     server.close();
@@ -46,14 +46,14 @@ export async function takeBerth(server: Server, address: DaemonAddress): Promise
   };
 }
 
-async function moveIn(own: string, address: DaemonAddress, folder: string): Promise<void> {
+async function placeSocket(own: string, address: DaemonAddress, folder: string): Promise<void> {
   const { path } = address;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     if (placed(() => linkSync(own, path))) return;
-    if (!isInhabited(address)) continue;
+    if (!hasSocket(address)) continue;
     const stale = identity(path);
     if (stale === undefined) continue;
-    if (await answers(path)) throw taken(path);
+    if (await accepts(path)) throw taken(path);
     // Whoever makes this file, and nobody else, may replace that one dead socket.
     const claim = join(folder, `.stale-${stale}`);
     if (placed(() => writeFileSync(claim, `${process.pid}\n`, { flag: "wx", mode: 0o600 }))) {
@@ -107,7 +107,7 @@ function listen(server: Server, path: string): Promise<void> {
   });
 }
 
-function answers(path: string): Promise<boolean> {
+function accepts(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ path });
     socket.once("connect", () => {

@@ -6,7 +6,7 @@ import { sharedRuntime } from "../../backends/select.js";
 import type { StatefulRuntime } from "../../backends/stateful-sandbox.js";
 import { Semaphore } from "../../concurrency/semaphore.js";
 import { settingLayers } from "../../config/environment.js";
-import { unfitOptions } from "../../config/problems.js";
+import { invalidOptions } from "../../config/problems.js";
 import { type IsolationLevel, resolveSettings, type Settings } from "../../config.js";
 import { CellarError, describeError } from "../../errors.js";
 import { claimOf } from "../../isolation/levels.js";
@@ -120,7 +120,7 @@ export class NotebookService implements AsyncDisposable {
     const own = ownSchema.safeParse(options);
     if (!own.success) {
       const judged = { input: options, known: OWN_NAMES };
-      throw unfitOptions("invalid options of the notebooks", own.error.issues, judged);
+      throw invalidOptions("invalid options of the notebooks", own.error.issues, judged);
     }
     const { dir, store } = placeOf({ dir: options.dir });
     const user = checkName("user", options.user);

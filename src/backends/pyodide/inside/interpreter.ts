@@ -119,13 +119,13 @@ export class PyodideInterpreter {
         ...(memory.isModel === true && { _makeSnapshot: true }),
       });
       throwFatalErrors(python);
-      const room = new PyodideInterpreter(python, script);
+      const interpreter = new PyodideInterpreter(python, script);
       if (remembered === undefined) {
-        room.furnish(plan.runner);
-        room.#importRunner();
+        interpreter.writeRunner(plan.runner);
+        interpreter.#importRunner();
       }
-      if (memory.isModel === true) room.#runner<{ rehearse(): void }>("warmup").rehearse();
-      return room;
+      if (memory.isModel === true) interpreter.#runner<{ rehearse(): void }>("warmup").rehearse();
+      return interpreter;
     } finally {
       emptied();
       unshare();
@@ -134,7 +134,7 @@ export class PyodideInterpreter {
   }
 
   /** The interpreter's memory as it is now, for others to start from. */
-  remember(): Uint8Array {
+  packMemory(): Uint8Array {
     const code = this.#script?.code() ?? new Uint8Array(0);
     return pack({ code, memory: this.python.makeMemorySnapshot() });
   }
@@ -192,7 +192,7 @@ export class PyodideInterpreter {
   }
 
   /** Shows Python the runner's files, for what it imports late; remembered memory has no files. */
-  furnish(runner: string): void {
+  writeRunner(runner: string): void {
     const { FS } = this.python;
     const folder = `${RUNNER_FOLDER}/cellar_runner`;
     FS.mkdirTree(folder);

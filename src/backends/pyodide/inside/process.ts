@@ -16,7 +16,7 @@ async function main(plan: ProcessPlan): Promise<void> {
   const leave: Leave = process.exit;
   const signals = new Signals();
   provideClock();
-  const [room] = await Promise.all([
+  const [interpreter] = await Promise.all([
     PyodideInterpreter.open(plan, {
       stored:
         plan.memory === "read"
@@ -26,15 +26,15 @@ async function main(plan: ProcessPlan): Promise<void> {
     }),
     report(plan),
   ]);
-  if (plan.memory === "write") new BlockingLink(MEMORY_DESCRIPTOR).write(room.remember());
+  if (plan.memory === "write") new BlockingLink(MEMORY_DESCRIPTOR).write(interpreter.packMemory());
   if (plan.memory !== "none") closeSync(MEMORY_DESCRIPTOR);
-  await room.install(plan.packages);
+  await interpreter.install(plan.packages);
   const link = new BlockingLink(HEAD_DESCRIPTOR);
-  const session = room.serve(portTo(link, signals, leave), signals.cells);
+  const session = interpreter.serve(portTo(link, signals, leave), signals.cells);
   const boot = link.read();
   if (boot === undefined) leave(0);
   session.greet(boot);
-  if (plan.memory === "read") room.furnish(plan.runner);
+  if (plan.memory === "read") interpreter.writeRunner(plan.runner);
   await startEar(signals, leave);
   closeGlobals();
   serve(session, link, leave);
