@@ -96,12 +96,12 @@ describe("settings", () => {
   it("tell what is no duration and no size", () => {
     vi.stubEnv("CELLAR_TIMEOUT", "abc");
     expect(refusalOf()).toBe(
-      'CELLAR_TIMEOUT is "abc", which is no duration | Write 500ms, 5s, 2m or 1h; a number alone is milliseconds.',
+      'CELLAR_TIMEOUT is "abc", which is not a duration | Write 500ms, 5s, 2m or 1h; a number without a unit is in milliseconds.',
     );
     vi.stubEnv("CELLAR_TIMEOUT", "");
     writeProject({ limits: { memoryMb: "2XB" } });
     expect(refusalOf()).toMatch(
-      /"limits.memoryMb" in .* is "2XB", which is no size \| .* 2GB; .* MB/,
+      /"limits.memoryMb" in .* is "2XB", which is not a size \| .* 2GB; .* MB/,
     );
   });
 
@@ -154,7 +154,7 @@ describe("settings", () => {
     expect(refusalOf()).toContain("CELLAR_LIMITS_MEMORY; did you mean CELLAR_LIMITS_MEMORY_MB?");
     vi.stubEnv("CELLAR_LIMITS_MEMORY", "");
     vi.stubEnv("CELLAR_TIMOUT", "5s");
-    expect(refusalOf()).toContain("no setting CELLAR_TIMOUT; did you mean CELLAR_TIMEOUT?");
+    expect(refusalOf()).toContain("unknown setting CELLAR_TIMOUT; did you mean CELLAR_TIMEOUT?");
   });
 
   it("have a variable each", () => {

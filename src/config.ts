@@ -96,7 +96,7 @@ export const settingsSchema = z.strictObject({
     .default([]),
   /** Notebooks: how many cells one may have. */
   maxCells: z.int().min(1).max(10_000).default(100),
-  /** Notebooks: the largest state that is kept, as it lies on the disk, in MB. */
+  /** Notebooks: the largest state that is stored, in MB on disk. */
   stateMaxSizeMb: megabytes.default(512),
   /** Notebooks: what the outputs of all cells together may take on the disk, in MB. */
   outputsMaxSizeMb: megabytes.default(128),

@@ -62,7 +62,7 @@ export function describeError(value: unknown): string {
   return value instanceof Error ? value.message : String(value);
 }
 
-/** The last line of a traceback, for an error that has none; many errors have no message. */
+/** The last line of a traceback. */
 export function errorLine(name: string, message: string): string {
   return message === "" ? name : `${name}: ${message}`;
 }

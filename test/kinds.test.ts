@@ -128,8 +128,8 @@ describe("an option of a wrong kind", () => {
       ["grace", 2n, "grace must be a plain value, not a bigint"],
       ["limits", { memoryMb: 2n }, "limits.memoryMb must be a plain value, not a bigint"],
       ["timeout", Symbol("s"), "timeout must be a plain value, not a symbol"],
-      ["limits", circular, "limits.itself must be a plain value, and contains itself"],
-      ["limits", new Map(), "limits must be a plain value, not of Map"],
+      ["limits", circular, "limits.itself must be a plain value, but contains itself"],
+      ["limits", new Map(), "limits must be a plain value, not an instance of Map"],
     ];
     for (const [name, value, message] of told) {
       const error = await failureOf(() => loose.createSandbox?.({ ...NATIVE, [name]: value }));

@@ -99,7 +99,7 @@ describe("cellar", () => {
   it("refuses settings that do not fit", async () => {
     const { code, stderr } = await cellar(["exec", "-c", "1"], { env: { CELLAR_TIMEOUT: "soon" } });
     expect(code).toBe(2);
-    expect(stderr).toContain('CELLAR_TIMEOUT is "soon", which is no duration');
+    expect(stderr).toContain('CELLAR_TIMEOUT is "soon", which is not a duration');
     const short = await cellar(["exec", "-c", "1"], { env: { CELLAR_TIMEOUT: "5" } });
     expect(short).toMatchObject({
       code: 2,

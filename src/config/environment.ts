@@ -52,12 +52,12 @@ export function machineMemoryMb(): number {
 }
 
 function packageRoot(): string {
-  // A bundle that is CommonJS has none.
+  // Undefined in a CommonJS bundle.
   const here: unknown = import.meta.url;
   if (typeof here !== "string") throw incomplete("beside this program");
   const root = dirname(dirname(dirname(fileURLToPath(here))));
   const runner = join(root, "python", "cellar_runner");
-  // Where the program itself is in its place, `doctor` tells which part is missing.
+  // If the program itself is there, `doctor` reports the missing part.
   if (!existsSync(runner) && !existsSync(join(root, "dist", "cli", "main.js"))) {
     throw incomplete(`at ${runner}`);
   }
@@ -85,7 +85,7 @@ export function readAsset(name: string, module: string): string {
   return readFileSync(file, "utf8");
 }
 
-/** `TERM_PROGRAM` and its like, for programs that draw on a terminal. */
+/** Variables that describe the terminal. */
 export function terminalEnvironment(): Readonly<Record<string, string | undefined>> {
   const { TERM, TERM_PROGRAM, KITTY_WINDOW_ID, NO_COLOR, LC_TERMINAL } = process.env;
   return { TERM, TERM_PROGRAM, KITTY_WINDOW_ID, NO_COLOR, LC_TERMINAL };
@@ -108,7 +108,7 @@ export type TelemetryEnvironment = Readonly<
   Partial<Record<(typeof TELEMETRY_VARIABLES)[number], string>>
 >;
 
-/** An empty variable counts as none. */
+/** An empty variable counts as unset. */
 export function telemetryEnvironment(): TelemetryEnvironment {
   const found = TELEMETRY_VARIABLES.map((name) => [name, process.env[name]?.trim()] as const);
   return Object.fromEntries(found.filter(([, value]) => value !== undefined && value !== ""));
@@ -127,9 +127,9 @@ export interface UserFolders {
   readonly state: string;
   /** The Python environment that `cellar install` adds packages to. */
   readonly python: string;
-  /** The `dir` of notebooks for which nobody names one. */
+  /** The default `dir` of notebooks. */
   readonly notebooks: string;
-  /** What can be had again. */
+  /** Files that can be downloaded or made again. */
   readonly cache: string;
   /** For what concerns only this login: the system's own folder for that, else the state's. */
   readonly runtime: string;
@@ -155,7 +155,7 @@ function stateFolder(home: string): string {
   return join(absolute(process.env.XDG_STATE_HOME) ?? join(home, ".local", "state"), "cellar");
 }
 
-/** A user who is in no list of users has none, and then nothing is kept. */
+/** A uid without an entry in the user database has no home, and then nothing is stored. */
 function homeFolder(): string {
   try {
     return homedir();
@@ -164,12 +164,12 @@ function homeFolder(): string {
   }
 }
 
-/** The specification of these variables says that any other value counts as none. */
+/** The XDG specification ignores relative paths. */
 function absolute(path: string | undefined): string | undefined {
   return path !== undefined && isAbsolute(path) ? path : undefined;
 }
 
-/** A store has its own folders `notebooks` and `rooms`. Earlier versions had theirs a step below. */
+/** A store has folders `notebooks` and `rooms`. Earlier versions had them one level below. */
 function notebooksFolder(state: string): string {
   const earlier = join(state, "notebooks");
   return existsSync(join(earlier, "notebooks")) && !existsSync(join(state, "rooms"))
@@ -190,7 +190,7 @@ function isPrivateFolder(path: string | undefined): path is string {
 
 const CONFIG_FILE = "cellar.config.json";
 
-/** Everything that is set outside the code, read at this moment and not judged yet. */
+/** All settings from outside the code, not validated yet. */
 export function settingLayers(folder?: string): Record<string, unknown> {
   return settingSources(folder).reduceRight<Record<string, unknown>>(
     (below, { values }) => mergeLayer(below, values),

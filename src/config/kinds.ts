@@ -48,7 +48,7 @@ export function requireOptions<T extends object>(what: string, value: T, example
 /** The names that options may have, each exactly once. */
 export type OptionNames<T> = Readonly<Record<keyof T, true>>;
 
-/** An option that nobody reads would be taken for one that works. */
+/** Refuses unknown options: a misspelt one would silently have no effect. */
 export function checkNames<T extends object>(
   what: string,
   options: T,
@@ -116,12 +116,15 @@ export function checkPlain(options: object): void {
     }
     if (value === null) return;
     if (inside.has(value)) {
-      throw new CellarError("INVALID_INPUT", `${path} must be a plain value, and contains itself`);
+      throw new CellarError("INVALID_INPUT", `${path} must be a plain value, but contains itself`);
     }
     const prototype: unknown = Object.getPrototypeOf(value);
     if (!Array.isArray(value) && prototype !== null && prototype !== Object.prototype) {
       const name = value.constructor?.name ?? "something";
-      throw new CellarError("INVALID_INPUT", `${path} must be a plain value, not of ${name}`);
+      throw new CellarError(
+        "INVALID_INPUT",
+        `${path} must be a plain value, not an instance of ${name}`,
+      );
     }
     inside.add(value);
     for (const [key, inner] of Object.entries(value)) {

@@ -49,7 +49,7 @@ export function mergeLayer(
   return merged;
 }
 
-/** The value at `limits.memoryMb` and the like; undefined where there is none. */
+/** The value at a path such as `limits.memoryMb`. */
 export function valueAt(layer: unknown, path: string): unknown {
   return path
     .split(".")
@@ -106,7 +106,7 @@ function refuseMistyped(variable: string): void {
   if (meant === undefined && !isLimit) return;
   const guess = meant === undefined ? "" : `; did you mean ${PREFIX}${meant}?`;
   const limits = LIMIT_NAMES.map((limit) => variableOf(`limits.${limit}`)).join(", ");
-  throw new CellarError("INVALID_CONFIG", `there is no setting ${variable}${guess}`, {
+  throw new CellarError("INVALID_CONFIG", `unknown setting ${variable}${guess}`, {
     remedy: isLimit ? `Limits are ${limits}.` : `Rename the variable, or unset ${variable}.`,
   });
 }
@@ -133,9 +133,9 @@ function settingOf(path: string, value: unknown, name: string): unknown {
         : ["size", SIZE_EXAMPLES, "MB"];
     throw new CellarError(
       "INVALID_CONFIG",
-      `${name} is ${shownValue(value)}, which is no ${kind}`,
+      `${name} is ${shownValue(value)}, which is not a ${kind}`,
       {
-        remedy: `Write ${examples}; a number alone is ${bare}.`,
+        remedy: `Write ${examples}; a number without a unit is in ${bare}.`,
       },
     );
   }

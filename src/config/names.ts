@@ -1,6 +1,6 @@
 const LONGEST_GUESS = 60;
 
-/** The name that was probably meant; undefined where none is near. Strictly: hardly anything else. */
+/** The most similar name, if one is similar enough; `strictly` allows only typing errors. */
 export function nearestName(
   wrong: string,
   known: Iterable<string>,

@@ -27,12 +27,12 @@ export interface Quantity {
   readonly isBare: boolean;
 }
 
-/** Milliseconds; undefined for what is no duration. */
+/** Milliseconds; undefined if it is not a duration. */
 export function readDuration(text: string, bare: "ms" | "s"): Quantity | undefined {
   return readQuantity(text, (unit) => DURATIONS[unit === "" ? bare : unit]);
 }
 
-/** MB, of which a part counts as a whole one; undefined for what is no size. */
+/** MB, rounded up; undefined if it is not a size. */
 export function readMegabytes(text: string): Quantity | undefined {
   const unitOf = (unit: string) => SIZES[unit === "" ? "m" : unit.replace(/(?<=[kmgt])i?b$/, "")];
   const size = readQuantity(text, unitOf);

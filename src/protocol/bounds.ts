@@ -19,7 +19,7 @@ export const MAX_JSON_DEPTH = 256;
 /** Array elements and object members in one message, counted together. */
 export const MAX_JSON_VALUES = 1_000_000;
 
-/** The same in a message whose values a schema checks one by one, at a cost for each that is wrong. */
+/** The same for messages that a schema validates; each invalid value costs an issue. */
 export const MAX_CHECKED_VALUES = 100_000;
 
 /** So little text holds nothing that could cost much. */
@@ -35,7 +35,7 @@ const CLOSE_OBJECT = 0x7d;
 
 /**
  * What makes a JSON text too expensive to parse and check, or undefined. A few megabytes of `{},`
- * become gigabytes of objects and schema issues, so this is judged on the bytes.
+ * become gigabytes of objects and schema issues, so this is checked on the bytes.
  */
 export function excessOf(body: Buffer, maxValues = MAX_JSON_VALUES): string | undefined {
   let depth = 0;

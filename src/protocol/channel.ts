@@ -38,7 +38,7 @@ const METHOD_NOT_FOUND = -32601;
 const REFUSED = -32000;
 const MAX_REASON_CHARACTERS = 16_384;
 
-/** Judges what arrives: gives the value back when it fits, else undefined. */
+/** Validates what arrives: returns the value, or undefined if it is invalid. */
 export interface Contract {
   envelope(value: unknown): Envelope | undefined;
   kind(method: string): "request" | "notification" | undefined;
@@ -49,7 +49,7 @@ export interface Contract {
 export interface ChannelOptions {
   readonly maxFrameBytes?: number;
   readonly maxUnreadBytes?: number;
-  /** Values in a message that carries none of a user's. */
+  /** Limit for messages that carry no user value. */
   readonly maxValues?: number;
   /** Whether a refusal carries the details of its error, which may name paths of the host. */
   readonly tellsDetails?: boolean;
@@ -69,7 +69,7 @@ interface Announced {
 
 /**
  * One side of a JSON-RPC link over any duplex stream. What arrives is hostile: it is parsed by
- * schema, answers nobody asked for are dropped, and the first broken frame ends the link.
+ * schema, unsolicited answers are dropped, and the first broken frame ends the link.
  */
 export class Channel {
   readonly #stream: Duplex;
@@ -89,7 +89,7 @@ export class Channel {
   #serving = 0;
   #ended: CellarError | undefined;
   readonly #pace = new Pace(() => this.#continue());
-  /** What is left of a chunk whose frames had taken their share of the turn. */
+  /** The rest of a chunk, for the next turn. */
   #rest: Generator<Frame> | undefined;
   /** Why the stream ended, while frames of it are left. */
   #leaving: CellarError | undefined;
@@ -153,7 +153,7 @@ export class Channel {
     this.#send({ method, params }, attachments);
   }
 
-  /** What is pending fails with the reason: who closes a link of a lost session says so. */
+  /** Pending requests fail with the reason. */
   close(reason = new CellarError("SESSION_CLOSED", "the connection was closed by the host")): void {
     this.#end(reason);
   }
@@ -162,7 +162,7 @@ export class Channel {
     if (this.#ended === undefined) this.#work(this.#decoder.push(chunk));
   }
 
-  /** Other links have their turn before this one goes on with a flood. */
+  /** Lets other links run before this one continues with a flood. */
   #continue(): void {
     const rest = this.#rest;
     if (rest === undefined || this.#ended !== undefined) return;
@@ -227,15 +227,15 @@ export class Channel {
   #asked(method: string, params: unknown, id: number): void {
     const responder = this.#responders.get(method);
     if (responder === undefined) {
-      this.#send({ id, error: { code: METHOD_NOT_FOUND, message: `nothing answers ${method}` } });
+      this.#send({ id, error: { code: METHOD_NOT_FOUND, message: `unknown method ${method}` } });
       return;
     }
     if (this.#serving >= MAX_SERVED) {
-      this.#send({ id, error: { code: REFUSED, message: "too many questions are open" } });
+      this.#send({ id, error: { code: REFUSED, message: "too many open requests" } });
       return;
     }
     const valid = this.#contract.params(method as RequestMethod, params);
-    if (valid === undefined) throw protocolError(`the parameters of ${method} do not fit`);
+    if (valid === undefined) throw protocolError(`invalid parameters of ${method}`);
     this.#serving += 1;
     this.#withAttachments(method, valid, (attachments) => {
       responder(valid as Params<RequestMethod>, attachments)
@@ -254,7 +254,7 @@ export class Channel {
       ...attachments.map(encodeBinaryFrame),
     ];
     if (this.#stream.writableLength > this.#maxUnreadBytes) {
-      this.#end(protocolError("the answers are not read"));
+      this.#end(protocolError("the other side does not read its answers"));
     } else {
       for (const frame of frames) this.#stream.write(frame);
     }
@@ -262,7 +262,7 @@ export class Channel {
 
   #notified(method: NotificationMethod, params: unknown): void {
     const value = this.#contract.params(method, params);
-    if (value === undefined) throw protocolError(`the parameters of ${method} do not fit`);
+    if (value === undefined) throw protocolError(`invalid parameters of ${method}`);
     const handler = this.#handlers[method] as Handler<Method> | undefined;
     this.#withAttachments(method, value, (attachments) => handler?.(value, attachments));
   }
@@ -283,7 +283,7 @@ export class Channel {
     const announced = this.#announced;
     if (announced === undefined) throw protocolError("an attachment was not announced");
     if (body.length !== announced.sizes[announced.received.length]) {
-      throw protocolError("an attachment has another size than announced");
+      throw protocolError("an attachment does not have the announced size");
     }
     announced.received.push(body);
     if (announced.received.length === announced.sizes.length) {
@@ -301,7 +301,7 @@ export class Channel {
       pending.resolve(valid);
       return;
     }
-    const error = protocolError(`the answer to ${pending.method} does not fit`);
+    const error = protocolError(`invalid answer to ${pending.method}`);
     pending.reject(error);
     throw error;
   }
@@ -334,7 +334,7 @@ function announcedSizes(params: object): readonly number[] {
 type RpcError = Extract<Envelope, { error: unknown }>["error"];
 
 function rpcError(error: unknown, tellsDetails: boolean): RpcError {
-  const message = (describeError(error) || "it gave no reason").slice(0, MAX_REASON_CHARACTERS);
+  const message = (describeError(error) || "no reason given").slice(0, MAX_REASON_CHARACTERS);
   if (!(error instanceof CellarError)) return { code: REFUSED, message };
   const { code, remedy } = error;
   const details = tellsDetails ? plainDetails(error.details) : undefined;

@@ -30,7 +30,7 @@ import { toolsSchema } from "./tool-messages.js";
 const id = z.string().min(1).max(64);
 const session = z.strictObject({ session: id });
 
-/** JSON of its own, judged apart from the message: what a value holds must not end the link. */
+/** JSON text, validated separately: the content of a value must not end the link. */
 const valueText = text;
 
 const isolation = z.strictObject({
@@ -112,7 +112,7 @@ export const daemonMessages = {
     "daemon",
     "client",
     z.strictObject({
-      /** As in a settings file, and judged like one. */
+      /** As in a settings file. */
       settings: z.record(shortText, json),
       /** Where the client would look for a Python that the settings do not name. */
       search: z.strictObject({ path: text, package_root: text, python: text }),
@@ -279,7 +279,7 @@ export const daemonMessages = {
     /** Of a tool, a value as JSON of its own. */
     z.strictObject({ output: text }),
   ),
-  /** Nobody waits for this query any more. */
+  /** The query was cancelled. */
   session_query_over: notification(
     "daemon",
     "daemon",

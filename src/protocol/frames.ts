@@ -40,7 +40,7 @@ export function encodeBinaryFrame(bytes: Uint8Array): Buffer {
 }
 
 /**
- * Cuts a byte stream into frames. The length is judged before anything of the body is kept, and
+ * Cuts a byte stream into frames. The length is checked before any of the body is stored, and
  * what is kept grows with what arrived: neither a length nor tiny chunks can claim more memory.
  */
 export class FrameDecoder {

@@ -91,14 +91,14 @@ export const messages = {
       limits: limitsSchema,
       keep_checkpoints: count,
       rehearse: z.boolean(),
-      /** A folder of the host's rooms: its `workspace` becomes /workspace. */
+      /** A session folder of the host: its `workspace` becomes /workspace. */
       room: z.strictObject({ name: shortText, egress: z.boolean() }).optional(),
     }),
     nothing,
   ),
   /** Ends every process of a session from outside, whatever its first process does. */
   end_session: notification("zygote", "host", z.strictObject({ session: shortText })),
-  /** A child that will hold a context, and whose file was handed in under its name. */
+  /** A child that holds a context, whose file was sent under its name. */
   template: request(
     "zygote",
     "host",
@@ -203,7 +203,7 @@ export const messages = {
       result: mimeBundleSchema.nullable(),
       exit_code: z.int().nullable(),
       duration_ms: z.number().nonnegative(),
-      /** The barrier where the value or the error stands, if something was shown after it. */
+      /** Position of the value or error, if output came after it. */
       end_seq: count.optional(),
       checkpoint: checkpointPlan,
       replaced: replacedSchema.optional(),
@@ -241,7 +241,7 @@ export const messages = {
   ping: request("head", "host", nothing, nothing),
   ...displayMessages,
 
-  /** A built-in that the host answers. `input` is JSON of its own, judged apart from the envelope. */
+  /** A built-in that the host answers. `input` is JSON text, validated separately from the envelope. */
   host_call: request(
     "head",
     "inside",

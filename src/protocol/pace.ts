@@ -5,7 +5,7 @@ const MAX_WORK_MS = 5;
 /** So many frames need no look at where a turn ends. */
 const FREE_FRAMES = 16;
 
-/** Measures out to one link what it may take of a turn of the event loop. */
+/** Limits how much of one turn of the event loop a link may take. */
 export class Pace {
   readonly #nextTurn: () => void;
   #frames = 0;
@@ -17,7 +17,7 @@ export class Pace {
     this.#nextTurn = nextTurn;
   }
 
-  /** Counts one frame; tells whether the next one has to wait for another turn. */
+  /** Counts one frame; returns whether the next one has to wait for another turn. */
   count(milliseconds: number): boolean {
     this.#frames += 1;
     this.#work += milliseconds;

@@ -2,7 +2,6 @@ import type { Duplex } from "node:stream";
 import { Channel, type ChannelOptions, type Contract } from "./channel.js";
 import { type Method, messages, parseEnvelope, type RequestMethod } from "./messages.js";
 
-/** The contract as the schemas of the messages tell it. */
 export const contract: Contract = {
   envelope: parseEnvelope,
   kind: (method) => (Object.hasOwn(messages, method) ? messages[method as Method].kind : undefined),
@@ -10,7 +9,7 @@ export const contract: Contract = {
   result: (method: RequestMethod, value) => messages[method].result.safeParse(value).data,
 };
 
-/** A channel that judges by the schemas of the messages. */
+/** A channel that validates with the zod schemas. */
 export class Peer extends Channel {
   constructor(stream: Duplex, options: ChannelOptions = {}) {
     super(stream, contract, options);

@@ -27,14 +27,14 @@ describe("questions of the other side", () => {
     await far.send(ask(2, "two"), ask(3, "throw"), ask(4, "mute"));
     await vi.waitUntil(() => far.received.length >= 4);
     expect(far.received).toEqual([
-      { jsonrpc: "2.0", id: 1, error: { code: -32601, message: "nothing answers host_call" } },
+      { jsonrpc: "2.0", id: 1, error: { code: -32601, message: "unknown method host_call" } },
       { jsonrpc: "2.0", id: 2, result: { output: "two" } },
       {
         jsonrpc: "2.0",
         id: 3,
         error: { code: -32000, message: "not here", data: { code: "UNSUPPORTED", remedy: "go" } },
       },
-      { jsonrpc: "2.0", id: 4, error: { code: -32000, message: "it gave no reason" } },
+      { jsonrpc: "2.0", id: 4, error: { code: -32000, message: "no reason given" } },
     ]);
   });
 
@@ -54,7 +54,7 @@ describe("questions of the other side", () => {
     peer.serve("host_call", () => new Promise(() => {}));
     for (let id = 1; id <= 4097; id++) await far.send(ask(id));
     expect(far.received).toMatchObject([
-      { id: 4097, error: { message: "too many questions are open" } },
+      { id: 4097, error: { message: "too many open requests" } },
     ]);
     expect(peer.isOpen).toBe(true);
   }, 20_000);
@@ -70,6 +70,8 @@ describe("questions of the other side", () => {
       deaf.push(ask(id));
       await nextTurn();
     }
-    expect(await peer.closed).toMatchObject({ message: "the answers are not read" });
+    expect(await peer.closed).toMatchObject({
+      message: "the other side does not read its answers",
+    });
   });
 });

@@ -42,21 +42,21 @@ export const variableSchema = z.strictObject({
 /** A place in a text, counted in code points. */
 export const cursorSchema = z.strictObject({ code: text, cursor: count });
 
-/** The texts that can take the place of what stands between `start` and `end`. */
+/** Possible replacements for the text between `start` and `end`. */
 export const completionSchema = z.strictObject({
   matches: z.array(z.string().min(1).max(256)).max(1000),
   start: count,
   end: count,
 });
 
-/** As Jupyter tells it: `indent` is what the next line would begin with. */
+/** As in Jupyter: `indent` is the indentation of the next line. */
 export const completenessSchema = z.discriminatedUnion("status", [
   z.strictObject({ status: z.literal("complete") }),
   z.strictObject({ status: z.literal("incomplete"), indent: z.string().max(1024) }),
   z.strictObject({ status: z.literal("invalid") }),
 ]);
 
-/** Notifications carry no result. `link` names the channel, `from` who sends. */
+/** `link` names the channel, `from` the sender. */
 export type Link = "zygote" | "template" | "init" | "head" | "writer" | "plain" | "daemon";
 type Side = "host" | "inside" | "client" | "daemon";
 

@@ -74,7 +74,7 @@ export const stateMessages = {
     z.strictObject({ branch: count, writer: count }),
     z.strictObject({ done: z.boolean() }),
   ),
-  /** Passes the file `state` of the session's room to the head, which is asked next. */
+  /** Passes the file `state` of the session's folder to the head, which is asked next. */
   lend_state: request(
     "init",
     "host",
@@ -90,7 +90,7 @@ export const stateMessages = {
     "host",
     z.strictObject({ file: z.string().max(4096).optional(), writer: count, ...scope }),
     z.strictObject({
-      /** Whether a copy does it while the head goes on. */
+      /** Whether a copy does it while the head continues. */
       forked: z.boolean(),
       manifest: stateManifestSchema.optional(),
       written: writtenStateSchema.optional(),

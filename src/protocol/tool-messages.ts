@@ -4,7 +4,7 @@ import { shortText } from "./specs.js";
 /** A function of the host's own, as cells are offered it. */
 const toolSchema = z.strictObject({
   name: shortText.min(1),
-  /** What `help()` tells. */
+  /** The text of `help()`. */
   doc: z.string().max(100_000),
   /** In the order of positional arguments. */
   parameters: z.array(z.strictObject({ name: shortText.min(1), required: z.boolean() })).max(256),

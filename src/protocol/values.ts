@@ -1,7 +1,7 @@
 import { CellarError } from "../errors.js";
 import { MAX_JSON_DEPTH } from "./bounds.js";
 
-/** Leaves room for the envelope and for the two levels that a tag may add to each of ours. */
+/** Leaves space for the envelope and the two levels that a tag may add. */
 const MAX_VALUE_DEPTH = Math.floor(MAX_JSON_DEPTH / 3);
 const MAX_INT_DIGITS = 100_000;
 const MAX_PREVIEW = 200;
@@ -158,7 +158,7 @@ function isPair(item: unknown): item is [unknown, unknown] {
   return Array.isArray(item) && item.length === 2;
 }
 
-/** Rows as objects; a repeated column name gets a number, so that no column is lost. */
+/** Rows as objects; a repeated column name gets a number. */
 function decodeTable(tagged: Tagged, depth: number): unknown[] | undefined {
   const { columns, rows } = tagged;
   if (!Array.isArray(columns) || !Array.isArray(rows)) return undefined;
@@ -236,7 +236,7 @@ export function encodeValue(value: unknown): Json {
   return new Encoder(false).encode(value);
 }
 
-/** The same for somebody who decodes it again: what only describes a Python object may be in it. */
+/** As encodeValue(), for a receiver that decodes it again: descriptions of Python objects are allowed. */
 export function encodeDecoded(value: unknown): Json {
   return new Encoder(true).encode(value);
 }

@@ -88,7 +88,7 @@ describe("the daemon's address", () => {
     mkdirSync(elsewhere, { mode: 0o700 });
     symlinkSync(elsewhere, folder);
     await plant(home.address.path);
-    await expectRefusal(/is no folder/, /remove/);
+    await expectRefusal(/is not a folder/, /remove/);
   });
 
   it("is refused when the socket is a link", async () => {
@@ -96,13 +96,13 @@ describe("the daemon's address", () => {
     const planted = join(home.path, "planted.sock");
     await plant(planted);
     symlinkSync(planted, home.address.path);
-    await expectRefusal(/is no socket/, /rm /);
+    await expectRefusal(/is not a socket/, /rm /);
   });
 
   it("is refused when it is a file", async () => {
     mkdirSync(folder, { mode: 0o700 });
     writeFileSync(home.address.path, "");
-    await expectRefusal(/is no socket/, /rm /);
+    await expectRefusal(/is not a socket/, /rm /);
   });
 
   it("is refused when the socket is open to others", async () => {
@@ -131,7 +131,7 @@ describe("the daemon's address", () => {
   it("is refused when it is longer than a socket's path may be", async () => {
     const long = daemonAddress(join(home.path, "x".repeat(100)));
     const { prepareFolder } = await import("./address.js");
-    expect(() => prepareFolder(long)).toThrowError(/may have 107/);
+    expect(() => prepareFolder(long)).toThrowError(/at most 107/);
   });
 
   it("is replaced when nobody answers there any more", async () => {

@@ -10,7 +10,7 @@ export interface DaemonAddress {
 
 const PIPE = "\\\\.\\pipe\\rlm-daemon";
 
-/** What the kernel takes; a longer path would be cut without a word. */
+/** The kernel's limit; it silently truncates longer paths. */
 const MAX_PATH_BYTES = 107;
 const OTHERS = 0o077;
 
@@ -20,7 +20,7 @@ export function daemonAddress(home: string, platform = process.platform): Daemon
   return { path: join(folder, "daemon.sock"), folder };
 }
 
-/** Whether somebody may be there. Only a socket of this user in a private folder counts. */
+/** Whether there is a socket, which must be this user's and in a private folder. */
 export function hasSocket(address: DaemonAddress): boolean {
   const { path, folder } = address;
   if (folder === undefined) return true;
@@ -28,7 +28,7 @@ export function hasSocket(address: DaemonAddress): boolean {
   if (stats === undefined) return false;
   checkFolder(folder);
   if (!stats.isSocket()) {
-    throw refused(`${path} is no socket`, `Look at what it is, then remove it: rm ${path}`);
+    throw refused(`${path} is not a socket`, `Check what it is, then remove it: rm ${path}`);
   }
   if (!isOwn(stats)) {
     throw refused(`${path} belongs to uid ${stats.uid}, not to you`, `Remove it: rm ${path}`);
@@ -45,7 +45,7 @@ export function prepareFolder({ path, folder }: DaemonAddress): void {
   const bytes = Buffer.byteLength(path);
   if (bytes > MAX_PATH_BYTES) {
     throw refused(
-      `${path} has ${bytes} bytes, and a socket's path may have ${MAX_PATH_BYTES}`,
+      `${path} has ${bytes} bytes; a socket's path may have at most ${MAX_PATH_BYTES}`,
       "Set HOME to a folder with a shorter path.",
     );
   }
@@ -54,8 +54,8 @@ export function prepareFolder({ path, folder }: DaemonAddress): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
       throw refused(
-        `${folder} cannot be made: ${describeError(error)}`,
-        "Set HOME to a folder of yours.",
+        `cannot create ${folder}: ${describeError(error)}`,
+        "Set HOME to a folder that you own.",
       );
     }
   }
@@ -65,12 +65,12 @@ export function prepareFolder({ path, folder }: DaemonAddress): void {
 function checkFolder(folder: string): void {
   const stats = look(folder);
   if (stats?.isDirectory() !== true) {
-    throw refused(`${folder} is no folder`, `Look at what it is, then remove it: rm ${folder}`);
+    throw refused(`${folder} is not a folder`, `Check what it is, then remove it: rm ${folder}`);
   }
   if (!isOwn(stats)) {
     throw refused(
       `${folder} belongs to uid ${stats.uid}, not to you`,
-      "Set HOME to a folder of yours.",
+      "Set HOME to a folder that you own.",
     );
   }
   if ((stats.mode & OTHERS) !== 0) {
@@ -78,14 +78,14 @@ function checkFolder(folder: string): void {
   }
 }
 
-/** As it lies there: a link is never followed. */
+/** Symbolic links are never followed. */
 function look(path: string): Stats | undefined {
   try {
     return lstatSync(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    throw refused(`${path} cannot be looked at: ${describeError(error)}`);
+    throw refused(`cannot read ${path}: ${describeError(error)}`);
   }
 }
 
@@ -94,7 +94,7 @@ function isOwn(stats: Stats): boolean {
 }
 
 export function refused(message: string, remedy?: string): CellarError {
-  return new CellarError("DAEMON_UNAVAILABLE", `the daemon's address is not used: ${message}`, {
+  return new CellarError("DAEMON_UNAVAILABLE", `cannot use the daemon's address: ${message}`, {
     remedy,
     details: { cause: "address" },
   });

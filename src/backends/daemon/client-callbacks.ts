@@ -18,7 +18,7 @@ export class ClientCallbacks implements SessionListener {
   context: unknown;
   readonly #callbacks: Callbacks;
   readonly #queries = new Map<number, AbortController>();
-  /** Tells who is called from inside a function of the caller. */
+  /** Detects calls that come from inside one of the caller's functions. */
   readonly #callees = new AsyncLocalStorage<true>();
   readonly #displays = new Map<number, Display>();
   readonly #numbers = new Map<string, number>();
@@ -30,13 +30,13 @@ export class ClientCallbacks implements SessionListener {
     this.#callbacks = callbacks;
   }
 
-  /** A twin talks to the same functions. */
+  /** A fork uses the same functions. */
   join(): this {
     this.#members += 1;
     return this;
   }
 
-  /** Tells whether the last one has left. */
+  /** Whether this was the last session. */
   leave(): boolean {
     this.#members -= 1;
     return this.#members === 0;
@@ -117,7 +117,7 @@ export class ClientCallbacks implements SessionListener {
   }
 
   queryOver(query: number): void {
-    this.#queries.get(query)?.abort(new CellarError("ABORTED", "nobody waits for the query"));
+    this.#queries.get(query)?.abort(new CellarError("ABORTED", "the query was cancelled"));
   }
 
   ended(): void {
@@ -141,7 +141,7 @@ export class ClientCallbacks implements SessionListener {
       }
       case "tool": {
         const tool = tools?.get(params.tool);
-        if (tool === undefined) throw new CellarError("UNSUPPORTED", "there is no such tool here");
+        if (tool === undefined) throw new CellarError("UNSUPPORTED", "unknown tool");
         return JSON.stringify(await tool.run(decodeValue(JSON.parse(params.input)), signal));
       }
     }

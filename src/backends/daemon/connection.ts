@@ -33,7 +33,7 @@ export interface ConnectionOptions {
   readonly anyVersion?: boolean;
 }
 
-/** Whether an error tells that the connection to the daemon was lost, and not that the daemon refused. */
+/** Whether the connection was lost, as opposed to a request that the daemon refused. */
 export function isConnectionLost(error: unknown): error is CellarError {
   return isCellarError(error, "SESSION_LOST") && error.details.reason === "daemon";
 }
@@ -66,7 +66,7 @@ export class DaemonConnection {
     socket.unref();
     this.#channel = new Channel(socket, daemonContract, {
       maxFrameBytes: MAX_DAEMON_FRAME_BYTES,
-      // The daemon has bounded each part of a result; together they may be more than one part may be.
+      // The daemon limits each part of a result; all parts together may exceed the limit of one.
       maxValues: MAX_JSON_VALUES,
     });
     this.#listen();

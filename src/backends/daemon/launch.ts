@@ -17,7 +17,7 @@ const START_MS = 30_000;
 const MAX_LOG_BYTES = 1024 * 1024;
 const MAX_REPORT_CHARACTERS = 65_536;
 
-/** What a started daemon says on its standard output, once: that it listens, or why not. */
+/** The one line on a started daemon's standard output: that it listens, or why not. */
 export interface StartupReport {
   readonly listening?: boolean;
   readonly error?: { readonly code: string; readonly message: string; readonly remedy?: string };
@@ -31,11 +31,11 @@ export async function startDaemon(
 ): Promise<void> {
   prepareFolder(address);
   const script = join(packageRoot, "dist", "server", "daemon", "main.js");
-  if (!existsSync(script)) throw failed(`${script} is not there`, "Install Cellar again.");
+  if (!existsSync(script)) throw failed(`${script} does not exist`, "Install Cellar again.");
   const log = openLog();
   try {
     const child = spawn(process.execPath, [script, ...(kept ? ["--keep"] : [])], {
-      // It belongs to no project, and must not hold a folder that somebody wants to remove.
+      // The daemon belongs to no project, so it must not keep a project's folder busy.
       cwd: home,
       detached: true,
       stdio: ["ignore", "pipe", log],
@@ -69,7 +69,7 @@ function untilListening(stdout: NonNullable<Child["stdout"]> | null, child: Chil
   });
 }
 
-/** A neighbour that was quicker is as good. */
+/** Undefined if a daemon listens, this one or another that was faster. */
 function startupError(text: string): CellarError | undefined {
   const place = `See ${logFile()}.`;
   try {
@@ -79,7 +79,7 @@ function startupError(text: string): CellarError | undefined {
     const known = ERROR_CODES.find((one) => one === code) ?? "START_FAILED";
     return new CellarError(known, message, { remedy: remedy ?? place });
   } catch {
-    return failed("it ended without a word", place);
+    return failed("it exited without reporting an error", place);
   }
 }
 
@@ -97,8 +97,8 @@ function openLog(): number {
     return log;
   } catch (error) {
     throw failed(
-      `${path} cannot be written: ${describeError(error)}`,
-      "Remove what lies there, or set CELLAR_HOME to a folder that can be written.",
+      `cannot write ${path}: ${describeError(error)}`,
+      "Remove what is there, or set CELLAR_HOME to a writable folder.",
     );
   }
 }

@@ -5,12 +5,12 @@ import type { DaemonAddress } from "./address.js";
 
 const NAME = "daemon.pid";
 
-/** Notes who listens, for the case that it stops answering. A daemon does as well without. */
+/** Records the daemon's pid, so that one that hangs can be ended. Failing to write it is harmless. */
 export function writePid(folder: string): void {
   const own = join(folder, `.p${randomBytes(4).toString("hex")}`);
   try {
     writeFileSync(own, `${process.pid}\n`, { flag: "wx", mode: 0o600 });
-    // Replaces what lies there without following it.
+    // Replaces an existing file without following a link.
     renameSync(own, join(folder, NAME));
   } catch {
     rmSync(own, { force: true });

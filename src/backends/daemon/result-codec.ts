@@ -10,7 +10,7 @@ type WireExecution = Result<"session_execute">;
 /** Pieces that a result may have on the wire; beyond it their order between the streams is given up. */
 const MAX_PIECES = 20_000;
 
-/** What JSON-RPC puts around a result. */
+/** The JSON-RPC envelope around a result. */
 const ENVELOPE_BYTES = 1024;
 
 /**

@@ -23,7 +23,7 @@ const DEFAULT_WORKSPACE_MB = 256;
 const SILENCE_MS = 30_000;
 
 export interface DaemonOptions {
-  /** Starts a daemon where none runs. */
+  /** Start a daemon if none is running. */
   readonly starts?: boolean;
 }
 

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 
-/** What a tool is told beside its input; named as in the AI SDK, so that its tools fit. */
+/** What a tool gets beside its input; named as in the AI SDK, so that its tools work. */
 export interface HostToolOptions {
   /** Aborted when the cell is cancelled, runs out of time or is over. */
   readonly signal: AbortSignal;
@@ -10,16 +10,16 @@ export interface HostToolOptions {
   readonly messages: never[];
 }
 
-/** Declared as a method, so that functions of any input fit. */
+/** Declared as a method, so that functions of any input type are accepted. */
 type Execute<Input> = {
   execute(input: Input, options: HostToolOptions): unknown;
 }["execute"];
 
-/** A function of the host that Python may call. A tool of the AI SDK is one as it is. */
+/** A host function that Python may call. AI SDK tools can be used directly. */
 export interface HostTool<Input = never> {
   /** For a model: what it does, and what it gives. */
   readonly description?: string | undefined;
-  /** A zod object or another Standard Schema: names the arguments and judges them. */
+  /** A zod object or another Standard Schema: names and validates the arguments. */
   readonly inputSchema?: object | undefined;
   /** Gives what Python gets; what it throws is raised there. */
   readonly execute?: Execute<Input> | undefined;

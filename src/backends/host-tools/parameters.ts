@@ -22,7 +22,7 @@ export interface ToolParameters {
 
 export const ANYTHING: ToolParameters = { listed: [], open: true };
 
-/** The parameters that a JSON Schema tells of; undefined when it describes no object. */
+/** The parameters in a JSON Schema; undefined if it does not describe an object. */
 export function parametersOf(schema: unknown): ToolParameters | undefined {
   if (!isRecord(schema)) return ANYTHING;
   if (schema.type !== undefined && schema.type !== "object") return undefined;

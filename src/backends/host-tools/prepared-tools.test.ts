@@ -99,7 +99,7 @@ describe("input", () => {
     expect(await run({ search }, "search", { query: "x", price: null })).toBe("x 5");
     await expect(run({ search }, "search", { query: 5 })).rejects.toMatchObject({
       code: "INVALID_INPUT",
-      message: expect.stringMatching(/^search does not take this: query: .*; price: /),
+      message: expect.stringMatching(/^search got invalid arguments: query: .*; price: /),
       remedy: expect.stringContaining("search(query: str"),
     });
   });

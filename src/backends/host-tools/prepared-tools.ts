@@ -12,7 +12,7 @@ const MOST_PARAMETERS = 256;
 const LONGEST_DESCRIPTION = 20_000;
 const LONGEST_DOC = 100_000;
 
-/** What a model is told of a tool. */
+/** What a model sees of a tool. */
 export interface ToolDescription {
   readonly name: string;
   /** How Python calls it. */
@@ -28,7 +28,7 @@ export interface PreparedTool {
 
 export type PreparedTools = ReadonlyMap<string, PreparedTool>;
 
-/** A tool of another process, whose words for it stay as they are and who judges its input. */
+/** A tool of another process, which describes it and validates its input. */
 export class RelayedTool implements HostTool {
   readonly spec: ToolSpec;
   readonly execute: (input: unknown, options: HostToolOptions) => Promise<unknown>;
@@ -46,7 +46,7 @@ interface ReadTool {
   readonly validate: Validate;
 }
 
-/** The tools by name, looked through; undefined where there are none. */
+/** The checked tools by name; undefined if there are none. */
 export function prepareTools(tools: HostTools | undefined): PreparedTools | undefined {
   const read = readTools(tools);
   if (read.length === 0) return undefined;
@@ -58,7 +58,7 @@ export function prepareTools(tools: HostTools | undefined): PreparedTools | unde
   );
 }
 
-/** What to tell a model of the tools that `tools` offers. */
+/** Descriptions of the tools for a model. */
 export function describeTools(tools: HostTools | undefined): readonly ToolDescription[] {
   return readTools(tools).map(({ spec, signature }) => ({
     name: spec.name,
@@ -74,8 +74,8 @@ function readTools(tools: HostTools | undefined): readonly ReadTool[] {
   }
   const entries = Object.entries(tools);
   if (entries.length > MOST_TOOLS) {
-    throw new CellarError("INVALID_CONFIG", `there are ${entries.length} tools`, {
-      remedy: `Offer up to ${MOST_TOOLS}.`,
+    throw new CellarError("INVALID_CONFIG", `too many tools: ${entries.length}`, {
+      remedy: `Offer at most ${MOST_TOOLS}.`,
     });
   }
   return entries.map(([name, tool]) => readTool(name, tool));
@@ -84,11 +84,19 @@ function readTools(tools: HostTools | undefined): readonly ReadTool[] {
 function readTool(name: string, tool: HostTool): ReadTool {
   checkToolName(name);
   if (typeof tool !== "object" || tool === null || typeof tool.execute !== "function") {
-    throw refused(name, "has no execute function", "Give it one: it answers what Python asks.");
+    throw refused(
+      name,
+      "has no execute function",
+      "Add execute(input): it answers Python's calls.",
+    );
   }
   if (Reflect.get(tool, "needsApproval")) {
-    const remedy = "Ask for it inside execute, and offer the tool without needsApproval.";
-    throw refused(name, "wants an approval, and nobody is asked while a cell runs", remedy);
+    const remedy = "Ask for approval inside execute, and remove needsApproval.";
+    throw refused(
+      name,
+      "has needsApproval, but no one can approve a call while a cell runs",
+      remedy,
+    );
   }
   const execute = tool.execute.bind(tool) as ReadTool["execute"];
   if (tool instanceof RelayedTool) {
@@ -102,12 +110,16 @@ function readTool(name: string, tool: HostTool): ReadTool {
   const schema = readSchema(inputSchema);
   if (schema === undefined) {
     const remedy = "Give it a zod object, or jsonSchema(...) of the AI SDK.";
-    throw refused(name, "has an inputSchema that describes no object", remedy);
+    throw refused(name, "has an inputSchema that does not describe an object", remedy);
   }
   const { parameters, validate } = schema;
   const doc = [description, parameterLines(parameters).join("\n")].filter(Boolean).join("\n\n");
   if (parameters.listed.length > MOST_PARAMETERS || doc.length > LONGEST_DOC) {
-    throw refused(name, "takes too many arguments to be told of", "Put some of them together.");
+    throw refused(
+      name,
+      "has too many arguments, or descriptions that are too long",
+      "Combine some, or shorten the descriptions.",
+    );
   }
   const { open, listed } = parameters;
   const spec: ToolSpec = {
@@ -125,8 +137,8 @@ async function runTool(tool: ReadTool, input: unknown, signal: AbortSignal): Pro
     ? await tool.validate(input)
     : { wrong: "arguments have names" };
   if ("wrong" in validated) {
-    throw new CellarError("INVALID_INPUT", `${name} does not take this: ${validated.wrong}`, {
-      remedy: `call it as ${tool.signature}; help(${name}) tells more`,
+    throw new CellarError("INVALID_INPUT", `${name} got invalid arguments: ${validated.wrong}`, {
+      remedy: `call it as ${tool.signature}; see help(${name})`,
     });
   }
   signal.throwIfAborted();
@@ -135,7 +147,7 @@ async function runTool(tool: ReadTool, input: unknown, signal: AbortSignal): Pro
   return encodeOutput(name, await lastOf(await tool.execute(validated.value, options), signal));
 }
 
-/** Some tools of the AI SDK give one value after the other, of which the last counts. */
+/** Some AI SDK tools yield several values; the last one is the result. */
 async function lastOf(output: unknown, signal: AbortSignal): Promise<unknown> {
   if (typeof output !== "object" || output === null || !(Symbol.asyncIterator in output)) {
     return output;
@@ -153,14 +165,18 @@ function encodeOutput(name: string, output: unknown): Json {
     return encodeValue(output);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new CellarError("INVALID_INPUT", `${name} gave what Python cannot have: ${reason}`, {
-      remedy: "whoever offers the tool can give numbers, texts, lists and plain objects",
-      cause: error,
-    });
+    throw new CellarError(
+      "INVALID_INPUT",
+      `${name} returned a value that Python cannot use: ${reason}`,
+      {
+        remedy: "return numbers, strings, lists or plain objects from the tool",
+        cause: error,
+      },
+    );
   }
 }
 
-/** An object of names; what a dict of other keys becomes is none. */
+/** Whether it is an object, which a dict with keys other than strings does not become. */
 function isFields(input: unknown): boolean {
   return (
     typeof input === "object" && input !== null && Object.getPrototypeOf(input) === Object.prototype

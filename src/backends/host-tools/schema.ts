@@ -31,7 +31,7 @@ interface Wrapped {
   readonly validate?: ((value: unknown) => unknown) | undefined;
 }
 
-/** What a schema says; undefined for what is none, or none of an object. */
+/** Reads a schema; undefined if it is not one of an object. */
 export function readSchema(given: object | undefined): ToolSchema | undefined {
   if (given === undefined) return { parameters: ANYTHING, validate: async (value) => ({ value }) };
   const standard: unknown = Reflect.get(given, "~standard");
@@ -52,7 +52,7 @@ function standardParameters(given: object, standard: Standard): ToolParameters |
     const libraryOptions = { unrepresentable: "any" };
     return parametersOf(convert({ target: "draft-2020-12", libraryOptions }));
   }
-  // Older versions of zod tell no more than the names.
+  // Older versions of zod only give the names.
   const shape: unknown = Reflect.get(given, "shape");
   if (typeof shape !== "object" || shape === null) return ANYTHING;
   const properties = Object.fromEntries(Object.keys(shape).map((name) => [name, {}]));

@@ -10,7 +10,7 @@ const MEBIBYTE = 1024 * 1024;
 /** Threads that the engine itself may have. */
 const ENGINE_THREADS = 64;
 
-/** The control groups of one session; none where the host has none. */
+/** The control groups of one session, if the host has them. */
 export class SessionGroup implements Disposable {
   readonly #cgroups: Cgroups;
   readonly #folders: { readonly memory: string; readonly pids: string } | undefined;

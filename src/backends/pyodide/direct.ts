@@ -8,7 +8,7 @@ import { framesIn } from "./inside/blocking-link.js";
 import type { PyodideInterpreter, SteppedSession } from "./inside/interpreter.js";
 import { HOST_SIGNAL } from "./inside/signals.js";
 
-/** The host's own clock has struck by then, when the two can be compared. */
+/** Lets the host's own timer fire first. */
 const MARGIN_MS = 20;
 /** Code that catches its interrupt gets another one, for nothing else could end it. */
 const REPEAT_MS = 100;
@@ -43,7 +43,7 @@ export class ThreadDeadline {
     return performance.now() > this.#due;
   }
 
-  /** Ends what does not heed its interrupts, and Python with it. */
+  /** Ends Python when the code ignores its interrupts. */
   enforce(): void {
     if (performance.now() > this.#due + this.#grace) throw new GivenUp();
   }
@@ -182,7 +182,7 @@ class DirectSession {
       const resume = () => setImmediate(() => this.#work(() => this.#session?.resume()));
       this.#timer = setTimeout(resume, Math.ceil(seconds * 1000));
     } catch (error) {
-      // Emscripten sets the exit code of whoever it runs in.
+      // Emscripten sets the exit code of the process it runs in.
       process.exitCode = exitCode;
       const cause: DeathCause =
         error instanceof GivenUp ? { kind: "killed" } : { kind: "exit", code: exitStatus(error) };
@@ -191,7 +191,7 @@ class DirectSession {
     }
   }
 
-  /** Later, so that a timer of the host that is due has its turn before the answer. */
+  /** Deferred, so that a host timer that is due fires before the answer. */
   #send(data: Uint8Array): void {
     this.#outgoing.push(Buffer.from(data));
     setImmediate(() => {

@@ -17,7 +17,7 @@ const CORE_FILES = [
 export const LOCK_FILE = "pyodide-lock.json";
 
 export interface Distribution {
-  /** Tells this one from any other, by content. */
+  /** A hash of its content. */
   readonly key: string;
   /** The folder of pyodide.mjs and its parts. */
   readonly folder: string;

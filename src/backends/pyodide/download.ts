@@ -33,7 +33,7 @@ export async function fetchBytes(url: string): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-/** Readers see the whole file or none, whoever else stores it at the same time. */
+/** Atomic: readers never see part of a file, even when several processes store it. */
 export function storeFile(folder: string, name: string, content: Uint8Array): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   letRead(folder, FOLDER_MODE);
@@ -48,7 +48,7 @@ export function storeFile(folder: string, name: string, content: Uint8Array): vo
   }
 }
 
-/** Whether a file was stored before, and by nobody else. */
+/** Whether this user stored the file before. */
 export function isStored(path: string): boolean {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   return stats?.isFile() === true && isOwn(stats) && (stats.mode & 0o022) === 0;
@@ -69,7 +69,7 @@ function letRead(path: string, mode: number): void {
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | kind);
   try {
     const stats = fstatSync(descriptor);
-    if (!isOwn(stats)) throw new Error(`${path} belongs to somebody else`);
+    if (!isOwn(stats)) throw new Error(`${path} belongs to another user`);
     if ((stats.mode & 0o777) !== mode) fchmodSync(descriptor, mode);
   } finally {
     closeSync(descriptor);

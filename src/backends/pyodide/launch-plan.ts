@@ -33,7 +33,7 @@ const STACK_OPTION = `--stack-size=${28 * 1024}`;
 /** Node itself opens some dozens. */
 const LEAST_FILES = 64;
 
-/** As many threads the engine would have by itself to compile in. */
+/** V8's own default number of compiler threads. */
 const MOST_THREADS = 4;
 
 const GUEST_ROOT = "/opt/cellar";
@@ -41,7 +41,7 @@ const ARGUMENTS_FD = FIRST_FREE_DESCRIPTOR;
 const SECCOMP_FD = FIRST_FREE_DESCRIPTOR + 1;
 const VIEW_FD = FIRST_FREE_DESCRIPTOR + 2;
 
-/** Where the parts of a room lie on the host. */
+/** Where the parts of a Pyodide process are on the host. */
 export interface Site {
   readonly packageRoot: string;
   /** The folder of pyodide.mjs. */
@@ -53,14 +53,14 @@ export interface LaunchOrder {
   readonly site: Site;
   readonly limits: Limits;
   readonly packages: readonly string[];
-  /** A file to start from, a wish to be sent one, or neither. */
+  /** A snapshot to start from, a request to send one, or neither. */
   readonly memory: { readonly file: string; readonly offset: number } | "write" | "none";
   readonly probe: ProcessPlan["probe"];
 }
 
 /** Programs of the host that a process is started through. */
 export interface Tools {
-  /** Sets limits; without it there are none. */
+  /** Sets limits; without it there are no limits. */
   readonly prlimit: string | undefined;
   /** Leaves a real-time scheduling policy. */
   readonly chrt: string | undefined;
@@ -78,7 +78,7 @@ export interface Walls {
   readonly place: (host: string) => string;
 }
 
-/** Starts a room's process as it is, with limits where they can be set. */
+/** Starts the process without isolation, with limits where they can be set. */
 export function launchBare(order: LaunchOrder, tools: Tools): ChildProcess {
   const { packageRoot, distribution, wheels } = order.site;
   const plan = planOf(order, {
@@ -98,7 +98,7 @@ export function launchBare(order: LaunchOrder, tools: Tools): ChildProcess {
 }
 
 /**
- * Starts a room's process behind a wall that shows it nothing but its own parts. `admit` is called
+ * Starts the process in bubblewrap, where it sees only its own parts. `admit` is called
  * before it starts any other.
  */
 export function launchWalled(
@@ -224,7 +224,7 @@ function leavingRealTime({ chrt }: Tools): string[] {
   if (chrt !== undefined) return [chrt, "-o", "0"];
   throw new CellarError(
     "START_FAILED",
-    "chrt is not installed, which leaves real-time scheduling",
+    "cannot leave real-time scheduling: chrt is not installed",
     {
       remedy: remedyFor("real-time"),
       details: { cause: "real-time" },
@@ -258,7 +258,7 @@ function start(
     const child = spawn(program, rest, {
       env: {},
       cwd: "/",
-      // A Ctrl-C at the host's terminal is for the host, not for the room.
+      // A Ctrl-C at the host's terminal is for the host, not for this process.
       detached: process.platform !== "win32",
       stdio: [
         ...(["ignore", "pipe", "pipe", "pipe", "pipe"] as const),
@@ -271,7 +271,7 @@ function start(
     if (child.pid !== undefined && getPriority() < 0) setPriority(child.pid, 0);
     child.unref();
     for (const stream of child.stdio) {
-      // An end that is told by an error here is told better by the exit.
+      // The exit of the process reports the failure.
       stream?.on("error", () => {});
       if (stream instanceof Socket) stream.unref();
     }

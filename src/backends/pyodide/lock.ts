@@ -15,7 +15,7 @@ const lockSchema = z.looseObject({
 
 export type LockedPackage = z.infer<typeof packageSchema>;
 
-/** The list of a distribution's packages, as it stands in pyodide-lock.json. */
+/** The packages of a distribution, as in pyodide-lock.json. */
 export interface Lock {
   readonly text: string;
   readonly info: { readonly abi_version?: string | undefined };
@@ -40,7 +40,7 @@ export function closure(lock: Lock, names: readonly string[]): LockedPackage[] {
     const entry = lock.packages.get(key);
     if (entry === undefined) {
       throw new CellarError("INVALID_CONFIG", `Pyodide has no package called ${name}`, {
-        remedy: "Name packages of the distribution, as they stand in its pyodide-lock.json.",
+        remedy: "Use package names from the distribution's pyodide-lock.json.",
       });
     }
     found.set(key, entry);
@@ -50,7 +50,7 @@ export function closure(lock: Lock, names: readonly string[]): LockedPackage[] {
   return [...found.values()];
 }
 
-/** A lock of these packages alone, whose files lie beside it. */
+/** A lock file of these packages alone, with their files next to it. */
 export function lockOf(lock: Lock, entries: readonly LockedPackage[]): string {
   const packages = Object.fromEntries(
     entries.map((entry) => [normal(entry.name), { ...entry, file_name: fileOf(entry) }]),
@@ -62,7 +62,7 @@ export function lockOf(lock: Lock, entries: readonly LockedPackage[]): string {
 export function fileOf({ file_name, name }: LockedPackage): string {
   const last = file_name.split("/").at(-1) ?? "";
   if (/^[\w.+-]+$/.test(last) && !last.startsWith(".")) return last;
-  throw new CellarError("INVALID_CONFIG", `the file of the package ${name} has an odd name`);
+  throw new CellarError("INVALID_CONFIG", `the file of the package ${name} has an invalid name`);
 }
 
 function normal(name: string): string {

@@ -54,17 +54,17 @@ describe("remembered memory", () => {
   it("is refused where it is taken otherwise, cut off, or does not fit", () => {
     const heap = new Uint8Array(PAGES * PAGE);
     const { memory: recalled } = recall({ descriptor, offset: OFFSET }, () => heap);
-    expect(() => recalled.subarray(HEAD + 4)).toThrow("another form");
+    expect(() => recalled.subarray(HEAD + 4)).toThrow("unknown format");
     const small = recall({ descriptor, offset: OFFSET }, () => new Uint8Array(PAGE));
-    expect(() => small.memory.subarray(HEAD)).toThrow("less memory");
+    expect(() => small.memory.subarray(HEAD)).toThrow("larger than the memory");
     const torn = join(folder, "torn.bin");
     writeFileSync(torn, Buffer.concat([Buffer.alloc(OFFSET), pack({ code, memory })]));
     truncateSync(torn, OFFSET + 3 * PAGE);
     const open = openSync(torn, "r");
     const late = recall({ descriptor: open, offset: OFFSET }, () => heap);
-    expect(() => late.memory.subarray(HEAD)).toThrow("cut off");
+    expect(() => late.memory.subarray(HEAD)).toThrow("truncated");
     truncateSync(torn, OFFSET + 500);
-    expect(() => recall({ descriptor: open, offset: OFFSET }, () => heap)).toThrow("cut off");
+    expect(() => recall({ descriptor: open, offset: OFFSET }, () => heap)).toThrow("truncated");
     closeSync(open);
   });
 });

@@ -32,7 +32,7 @@ export class ProbeTargets implements Disposable {
     this.port = (server.address() as AddressInfo).port;
   }
 
-  /** Laid out, and tried: targets that nobody can reach would prove nothing. */
+  /** Creates and tests them: targets that cannot be reached at all would prove nothing. */
   static async create(folder: string): Promise<ProbeTargets> {
     const server = createServer((socket) => socket.destroy());
     server.unref();
@@ -64,7 +64,7 @@ function reach(port: number): Promise<void> {
 }
 
 export interface ProbedProcess {
-  /** What the process told of itself before user code ran in it. */
+  /** The process's report from before user code ran in it. */
   readonly report: string;
   readonly pid: number;
   readonly isWalled: boolean;
@@ -75,7 +75,7 @@ export interface ProbedProcess {
   readonly network: Finding | undefined;
 }
 
-/** What stands between a room's process and the host, as tried from inside. */
+/** What isolates the process from the host, as tested from inside. */
 export function factsOf(probed: ProbedProcess): ProbeFacts {
   const answer = answerSchema.safeParse(parsed(probed.report)).data;
   if (answer === undefined) return { limits: { ok: false, detail: "the probe gave no answer" } };

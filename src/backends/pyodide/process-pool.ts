@@ -52,7 +52,7 @@ export class ProcessPool {
     this.#limits = wireLimits(options.settings.limits);
   }
 
-  /** A session that nobody had before: one that waits, or a new one. */
+  /** An unused session: a spare one, or a new one. */
   async acquire(): Promise<ProcessLease> {
     for (const spare of this.#spares) {
       this.#spares.delete(spare);
@@ -67,13 +67,13 @@ export class ProcessPool {
     return lease;
   }
 
-  /** Starts what is to be kept ready, and waits until it is. */
+  /** Starts the spare sessions and waits for them. */
   async warm(): Promise<void> {
     this.#fill();
     await Promise.all(this.#spares);
   }
 
-  /** Ends every session of this kind; none is made any more. */
+  /** Ends every session; no new one is started. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#refill);
@@ -93,24 +93,24 @@ export class ProcessPool {
     while (!this.#isClosed && this.#spares.size < this.#options.settings.spares) {
       const spare = this.#start();
       this.#spares.add(spare);
-      // What cannot start will say so to the next who asks.
+      // The next acquire() reports the failure.
       spare.catch(() => this.#spares.delete(spare));
     }
   }
 
-  /** From the snapshot; where there is none that fits, without, and one is made. */
+  /** Starts from the snapshot; without a usable one, starts without and makes one. */
   async #start(): Promise<ProcessLease> {
     const { snapshots } = this.#options;
     if (snapshots === undefined) return this.#launch("none", "snapshots were left out");
     const stored = await snapshots.find();
-    if ("reason" in stored) return this.#launch("write", `${stored.reason}, so it was made anew`);
+    if ("reason" in stored) return this.#launch("write", `${stored.reason}, so a new one was made`);
     try {
       return await this.#launch(stored, "started from a snapshot");
     } catch (error) {
       if (!isCellarError(error, "START_FAILED")) throw error;
       snapshots.remove();
       const why = `it did not start from its snapshot (${describeError(error.cause ?? error)})`;
-      return this.#launch("write", `${why}, so that was made anew`);
+      return this.#launch("write", `${why}, so a new one was made`);
     }
   }
 
@@ -165,7 +165,7 @@ function keep(snapshots: SnapshotStore | undefined, bytes: Buffer | undefined): 
     snapshots?.save(bytes);
   } catch (error) {
     const failure = error instanceof CellarError ? error.message : describeError(error);
-    process.emitWarning(`Pyodide's snapshot could not be kept: ${failure}`, {
+    process.emitWarning(`could not save Pyodide's snapshot: ${failure}`, {
       type: "CellarWarning",
     });
   }

@@ -35,7 +35,7 @@ import { gatherWheels } from "./wheels.js";
 const BARE_LEVEL: IsolationLevel = process.platform === "linux" ? "L1" : "L0";
 
 export interface PyodideRuntimeOptions {
-  /** False for a machine that is to be taken for one without bubblewrap. */
+  /** False to treat the machine as one without bubblewrap. */
   readonly walls?: boolean;
   readonly hostEnvironment?: HostEnvironment;
   /** Where snapshots and packages are kept. */
@@ -68,7 +68,7 @@ export class PyodideRuntime implements AsyncDisposable {
     this.#cache = options.cache ?? join(userFolders().cache, "pyodide");
   }
 
-  /** `chosen` tells why it is this backend, where somebody had the choice. */
+  /** `chosen` is the reason why this backend was selected. */
   async createSandbox(
     config: REPLConfig = {},
     chosen?: string,
@@ -87,7 +87,7 @@ export class PyodideRuntime implements AsyncDisposable {
     return abortable<PyodideSandbox | DirectPyodideSandbox>(start, config.signal);
   }
 
-  /** Behind walls. Only a first start that finds none may go without, where that was allowed. */
+  /** Isolated. Only the first start may fall back to none, if `minIsolation` allows it. */
   #inProcess(settings: Settings, chosen: string | undefined): SessionFactory {
     let why = this.#hasWalls ? undefined : leftOut();
     let hadWalls = false;
@@ -171,7 +171,7 @@ export class PyodideRuntime implements AsyncDisposable {
     }
   }
 
-  /** Starts what is to be kept ready for sandboxes of this kind. */
+  /** Starts the spare sessions for these settings. */
   async warm(config: REPLConfig = {}): Promise<void> {
     const settings = resolveSettings(splitConfig(config).options, this.#layers);
     const pool = await keepingAlive(this.#poolFor(settings, this.#hasWalls));
@@ -272,9 +272,13 @@ function leaseOf(
 }
 
 function remoteCode(): CellarError {
-  return new CellarError("UNSUPPORTED", "code of a web server is not run in the caller's process", {
-    remedy: "Leave useWorker at true, or name a folder with indexURL.",
-  });
+  return new CellarError(
+    "UNSUPPORTED",
+    "useWorker: false does not run a Pyodide from a web server in your process",
+    {
+      remedy: "Set useWorker to true, or set indexURL to a folder.",
+    },
+  );
 }
 
 function inOwnThread(): CellarError {
@@ -283,26 +287,30 @@ function inOwnThread(): CellarError {
 
 function leftOut(): CellarError {
   return process.platform === "linux"
-    ? unavailable("bubblewrap was left out by the caller", "left-out")
+    ? unavailable("bubblewrap was disabled by the caller", "left-out")
     : unavailable(`bubblewrap needs Linux, and this is ${process.platform}`, "platform");
 }
 
 function refuseMounts({ mounts }: Wishes): void {
   if (mounts.length === 0) return;
-  throw new CellarError("UNSUPPORTED", "Pyodide has a file system of its own and no mounts", {
-    remedy: 'Hand data over with initialize() or setVariable(), or use the backend "native".',
-  });
+  throw new CellarError(
+    "UNSUPPORTED",
+    "Pyodide does not support mounts: it has its own file system",
+    {
+      remedy: 'Pass data with initialize() or setVariable(), or use the backend "native".',
+    },
+  );
 }
 
 function refuseNetwork({ network, pids }: Settings): void {
   if (pids === "host") {
-    throw new CellarError("UNSUPPORTED", "Pyodide has no processes to show", {
+    throw new CellarError("UNSUPPORTED", 'Pyodide does not support pids: "host"', {
       remedy: 'Leave pids at "own", or use the backend "native".',
       details: { option: "pids" },
     });
   }
   if (network === "none") return;
-  throw new CellarError("UNSUPPORTED", "Pyodide has no network to open", {
+  throw new CellarError("UNSUPPORTED", "Pyodide does not support network access", {
     remedy: 'Leave network at "none", or use the backend "native".',
     details: { option: "network" },
   });

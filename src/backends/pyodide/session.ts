@@ -34,7 +34,7 @@ export interface PyodideSession {
 /** What the host sees of the kernel's limits when a process has died. */
 export type ExitReport = () => DeathCause | undefined;
 
-/** Takes a room's process into use as a session. */
+/** Makes a started Pyodide process a session. */
 export async function openSession(
   child: ChildProcess,
   limits: Limits,
@@ -49,7 +49,7 @@ export async function openSession(
   const kill = () => child.kill("SIGKILL");
   const end = () => {
     isKilled ||= head.isOpen && control.isOpen;
-    // Whose links have ended is about to leave by itself, and with its own exit code.
+    // A process that has closed its links is about to exit, with an exit code of its own.
     if (isKilled) kill();
     else leaving ??= setTimeout(kill, LEAVING_MS).unref();
   };
@@ -89,10 +89,10 @@ export async function openSession(
   try {
     const [hello, report] = await Promise.all([heard(head, over), firstLine(child.stdout, over)]);
     if (hello.token !== token || hello.session !== id || hello.role !== "plain") {
-      throw new Error("it did not say hello properly");
+      throw new Error("it sent an invalid hello");
     }
     if (hello.protocol !== PROTOCOL_VERSION) {
-      throw new Error(`it speaks version ${hello.protocol} of the protocol`);
+      throw new Error(`it uses protocol version ${hello.protocol}`);
     }
     head.on("hello", () => head.close());
     session.welcome(hello, head, control);
@@ -116,7 +116,7 @@ function firstLine(stream: Readable | null, over: Promise<DeathCause>): Promise<
       stream.destroy();
       resolve(text.slice(0, Math.max(end, 0)));
     });
-    over.then(() => reject(new Error("it ended at once")));
+    over.then(() => reject(new Error("it exited at once")));
   });
 }
 

@@ -114,7 +114,7 @@ describe("sessions and their snapshot", () => {
     const nonsense = Buffer.alloc(4 * 1024 * 1024, 7);
     rewrite(file, nonsense);
     const sandbox = await start(open(cache));
-    expect(sandbox.info.reason).toMatch(/did not start from its snapshot.*made anew/);
+    expect(sandbox.info.reason).toMatch(/did not start from its snapshot.*a new one was made/);
     expect((await sandbox.execute("1 + 1")).status).toBe("ok");
     expect((await start(open(cache))).info.reason).toContain("started from a snapshot");
   });

@@ -30,14 +30,14 @@ export class SnapshotStore {
   readonly #path: string;
   #known: { readonly stamp: string; readonly isWhole: boolean } | undefined;
 
-  /** `parts` are the things of which any other content asks for another snapshot. */
+  /** A change of any of the `parts` makes another snapshot necessary. */
   constructor(folder: string, parts: readonly string[]) {
     const key = createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32);
     this.#folder = folder;
     this.#path = join(folder, `memory-${key}.bin`);
   }
 
-  /** The snapshot, when there is one that is whole and nobody else's; else why not. */
+  /** The snapshot, if it is complete and this user's; otherwise the reason. */
   async find(): Promise<StoredMemory | { readonly reason: string }> {
     const stats = statSync(this.#path, { throwIfNoEntry: false });
     if (stats === undefined) return { reason: "there was no snapshot of Python's memory yet" };
@@ -53,7 +53,7 @@ export class SnapshotStore {
     return { reason: "the snapshot of Python's memory was damaged" };
   }
 
-  /** Readers see the old file or the new one, whoever else writes at the same time. */
+  /** Atomic: readers see the old file or the new one. */
   save(memory: Uint8Array): void {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     const draft = `${this.#path}.${process.pid}-${randomBytes(6).toString("hex")}`;

@@ -6,7 +6,7 @@ import { type Distribution, isWeb, LOCK_FILE } from "./distribution.js";
 import { fetchBytes, isStored, shareStored, storeFile } from "./download.js";
 import { closure, fileOf, type LockedPackage, lockOf } from "./lock.js";
 
-/** Gathers the files of packages in a folder of the cache, checked; null where none are wanted. */
+/** Collects and verifies the packages' files in a cache folder; null if there are none. */
 export async function gatherWheels(
   distribution: Distribution,
   packages: readonly string[],
@@ -39,7 +39,8 @@ async function provide(
   for (const source of isWeb(entry.file_name) ? [entry.file_name] : sources) {
     try {
       const content = await read(source, entry, file);
-      if (!fits(content, entry)) throw new Error(`${file} has another sha256 than its lock says`);
+      if (!fits(content, entry))
+        throw new Error(`${file} does not match the sha256 in its lock file`);
       storeFile(folder, file, content);
       return;
     } catch (error) {
@@ -48,8 +49,8 @@ async function provide(
   }
   throw new CellarError(
     "INSTALL_FAILED",
-    `the Pyodide package ${entry.name} cannot be had: ${failures.join("; ")}`,
-    { remedy: "Name a folder or a server that has it with the option indexURL." },
+    `the Pyodide package ${entry.name} could not be downloaded: ${failures.join("; ")}`,
+    { remedy: "Set indexURL to a folder or a server that has it." },
   );
 }
 

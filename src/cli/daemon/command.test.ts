@@ -162,7 +162,7 @@ describe("cellar exec", () => {
     await run(["daemon", "start"]);
     const { code, stderr } = await run(["exec", "-c", "1"], { env: { CELLAR_TIMEOUT: "soon" } });
     expect(code).toBe(2);
-    expect(stderr).toContain('CELLAR_TIMEOUT is "soon", which is no duration');
+    expect(stderr).toContain('CELLAR_TIMEOUT is "soon", which is not a duration');
     const file = join(realpathSync(home), "cellar.config.json");
     writeFileSync(file, JSON.stringify({ poolSize: 999 }));
     const around = { cwd: home, env: { CELLAR_POOL_SIZE: "" } };

@@ -11,7 +11,7 @@ describe("the line", () => {
       const place = line.enter();
       return { place, done: place.turn(never).then(() => order.push(number)) };
     });
-    expect(() => line.enter()).toThrow("too many questions");
+    expect(() => line.enter()).toThrow("too many requests");
     await places[0]?.done;
     expect({ order: [...order], running: line.running }).toEqual({ order: [1], running: 1 });
     for (const { place, done } of places) {

@@ -22,7 +22,7 @@ export class AdmissionQueue {
     return this.#runs.held;
   }
 
-  /** Fails where there is no place left, without taking one. */
+  /** Fails if the queue is full, without entering it. */
   check(): void {
     if (this.#places >= this.#most) throw tooMany();
   }

@@ -28,14 +28,14 @@ export class AnswerStream implements Disposable {
     response.writeHead(200, {
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-cache",
-      // Some proxies gather what they pass on, unless they are told.
+      // Some proxies buffer responses without this.
       "x-accel-buffering": "no",
     });
     this.#send({ role: "assistant", content: "" });
     this.#timer = setInterval(() => this.#write(": it still runs\n\n"), options.keepAlive);
   }
 
-  /** What happens, as models tell their reasoning. */
+  /** Progress, in the field for a model's reasoning. */
   report(text: string): void {
     if (text === "" || this.#response.writableLength > MAX_UNREAD) return;
     this.#send({ reasoning_content: text });

@@ -14,7 +14,7 @@ describe("bodies that are read", () => {
   it("are so many at a time; the slowest makes room, and nobody who has just come", async () => {
     const intake = new BodyIntake({ limit: 1000 });
     const [first, second] = enterAll(intake);
-    expect(() => intake.enter()).toThrow("too many questions");
+    expect(() => intake.enter()).toThrow("too many requests");
     vi.advanceTimersByTime(1_000);
     using late = intake.enter();
     await expect(first?.ended).rejects.toMatchObject({ status: 408 });
@@ -27,7 +27,7 @@ describe("bodies that are read", () => {
     const intake = new BodyIntake({ limit: 1000 });
     const [first, second, third, fourth, fifth] = Array.from({ length: 5 }, () => intake.enter());
     for (const each of [first, second, third, fourth]) each?.take(1000);
-    expect(() => fifth?.take(1)).toThrow("too many questions");
+    expect(() => fifth?.take(1)).toThrow("too many requests");
     vi.advanceTimersByTime(1_000);
     fifth?.take(1);
     await expect(first?.ended).rejects.toMatchObject({ status: 408 });

@@ -4,7 +4,7 @@ import { HttpError, tooMany } from "./http-error.js";
 const MOST_BODIES = 64;
 /** Of those together, as many of the longest. */
 const MOST_WHOLE = 4;
-/** Who has taken less time is not sent away for another. */
+/** A body that has taken less time is not dropped for another. */
 const FAIR_MS = 1_000;
 const LONGEST_MS = 30_000;
 
@@ -12,7 +12,7 @@ const LONGEST_MS = 30_000;
 export interface Intake extends Disposable {
   /** Before `bytes` more are kept. */
   take(bytes: number): void;
-  /** Fails when it has to make room, or has taken too long. */
+  /** Fails when it is dropped for another, or takes too long. */
   readonly ended: Promise<never>;
 }
 
@@ -29,7 +29,7 @@ export interface IntakeLimits {
   readonly patience?: number | undefined;
 }
 
-/** Bounds what is read: in number, in bytes and in time. The slowest makes room for others. */
+/** Limits the bodies being read: number, bytes and time. The slowest is dropped for others. */
 export class BodyIntake {
   readonly #mostBytes: number;
   readonly #patience: number;

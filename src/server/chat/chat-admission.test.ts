@@ -48,8 +48,8 @@ describe("what needs no run", () => {
     ["another model", CHAT, { body: question("a", { model: "other" }) }, 404, /cellar-rlm/],
     ["no messages", CHAT, { body: question("a", { messages: [] }) }, 400, /messages/],
     ["an empty question", CHAT, { body: question(" ") }, 400, /last message/],
-    ["several answers", CHAT, { body: question("a", { n: 2 }) }, 400, /one answer/],
-    ["probabilities", CHAT, { body: question("a", { logprobs: true }) }, 400, /probabilities/],
+    ["several answers", CHAT, { body: question("a", { n: 2 }) }, 400, /n = 1/],
+    ["probabilities", CHAT, { body: question("a", { logprobs: true }) }, 400, /logprobs/],
     ["tools", CHAT, { body: question("a", { tools: [{ type: "function" }] }) }, 400, /tools/],
     [
       "results of tools",
@@ -170,9 +170,9 @@ describe("what needs no run", () => {
   });
 
   it.each([
-    ["another host without a key", { host: "0.0.0.0" }, /no key/],
-    ["a host that only looks like this one", { host: "127.0.0.1.evil.example" }, /no key/],
-    ["a short key", { key: "short" }, /no good key/],
+    ["another host without a key", { host: "0.0.0.0" }, /key is required/],
+    ["a host that only looks like this one", { host: "127.0.0.1.evil.example" }, /key is required/],
+    ["a short key", { key: "short" }, /not a valid key/],
     [
       "a key that is not set",
       { key: { env: "CELLAR_TEST_NO_KEY" } },

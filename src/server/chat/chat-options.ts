@@ -67,9 +67,9 @@ export interface ChatServerOptions extends RunOptions {
   readonly keepAlive?: number | undefined;
   /** Milliseconds that a connection may be silent, or an answer unread; a run may take longer. */
   readonly patience?: number | undefined;
-  /** False: a stream tells nothing of what a run does. */
+  /** False: streams do not report what a run does. */
   readonly progress?: boolean | undefined;
-  /** Hears what happens in all runs; `run` tells them apart. */
+  /** Receives the events of all runs; `run` identifies them. */
   readonly onEvent?: ((event: TraceEvent) => void) | undefined;
 }
 
@@ -119,7 +119,7 @@ export function settingsOf(options: ChatServerOptions): ChatSettings {
       known: Object.keys(CHAT_OPTIONS),
     });
   }
-  throw new CellarError("INVALID_CONFIG", "The chat server cannot be started: there is no model", {
+  throw new CellarError("INVALID_CONFIG", "The chat server cannot be started: model is missing", {
     remedy: "Give { model }, such as openAIChat({ model: name }).",
   });
 }

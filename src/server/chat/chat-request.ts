@@ -28,7 +28,7 @@ const formatSchema = z.discriminatedUnion("type", [
   }),
 ]);
 
-/** What has no meaning here, such as `temperature`, is let pass. */
+/** Fields without a meaning here, such as `temperature`, are ignored. */
 const requestSchema = z.object({
   model: z.string().min(1).max(MAX_NAME),
   messages: few(MAX_MESSAGES).min(1),
@@ -41,7 +41,7 @@ const requestSchema = z.object({
   functions: z.array(z.unknown()).nullish(),
 });
 
-/** Counted before they are looked at: each that is wrong would be told, and takes more room than it had. */
+/** Counted before validation: each invalid item would become an issue larger than itself. */
 function few(most: number) {
   return z.array(z.unknown()).max(most);
 }
@@ -61,17 +61,17 @@ export interface ChatRequest {
   readonly format: ResponseFormat | undefined;
 }
 
-/** What a client asks for; a wish that would not be met is refused. */
+/** Refuses requests for what is not supported. */
 export function readChatRequest(body: unknown): ChatRequest {
   const { model, stream, stream_options, response_format, n, logprobs, ...asked } = parse(
     requestSchema,
     body,
   );
-  if (n !== null && n !== undefined && n !== 1) throw invalid("only one answer is given", "n");
-  if (logprobs === true) throw invalid("probabilities of tokens are not known", "logprobs");
+  if (n !== null && n !== undefined && n !== 1) throw invalid("only n = 1 is supported", "n");
+  if (logprobs === true) throw invalid("logprobs are not supported", "logprobs");
   for (const name of ["tools", "functions"] as const) {
     if ((asked[name]?.length ?? 0) === 0) continue;
-    throw invalid("tools of the client are not supported", name, "unsupported_parameter");
+    throw invalid("client tools are not supported", name, "unsupported_parameter");
   }
   return {
     model,
@@ -97,7 +97,7 @@ function textOf(content: z.infer<typeof messageSchema>["content"], path: string)
     if (said !== undefined) return said;
     const param = `${path}[${index}]`;
     throw invalid(
-      "only text can be sent, no images, sounds or files",
+      "only text is supported, not images, audio or files",
       param,
       "unsupported_content",
     );
@@ -113,6 +113,6 @@ function parse<T>(schema: z.ZodType<T>, value: unknown, place = ""): T {
     typeof step === "number" ? `[${step}]` : `.${String(step)}`,
   );
   const param = (place + path.join("")).replace(/^\./, "").slice(0, MAX_TOLD);
-  const message = (issue?.message ?? "the request is not right").slice(0, MAX_TOLD);
+  const message = (issue?.message ?? "invalid request").slice(0, MAX_TOLD);
   throw invalid(param === "" ? message : `${param}: ${message}`, param || undefined);
 }

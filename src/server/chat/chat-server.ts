@@ -93,8 +93,8 @@ class ChatHttpServer implements ChatServer {
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", (error) =>
         reject(
-          new CellarError("IO_ERROR", `${host}:${port} cannot be had: ${describeError(error)}`, {
-            remedy: "Choose another port; 0 takes any that is free.",
+          new CellarError("IO_ERROR", `cannot listen at ${host}:${port}: ${describeError(error)}`, {
+            remedy: "Choose another port; 0 selects a free one.",
             cause: error,
           }),
         ),
@@ -135,7 +135,7 @@ class ChatHttpServer implements ChatServer {
     this.#active.set(controller, { socket, served });
   }
 
-  /** An answer that waits for another one on its connection is not told by itself that nobody is there. */
+  /** A pipelined response that waits for an earlier one gets no event when its connection closes. */
   #onConnectionClosed(gone: Socket): void {
     for (const [controller, { socket }] of this.#active) if (socket === gone) controller.abort();
   }
@@ -163,7 +163,7 @@ class ChatHttpServer implements ChatServer {
     if (path !== "/v1/chat/completions") {
       throw new HttpError(
         404,
-        "there is only /v1/chat/completions and /v1/models here; see that the base address ends with /v1",
+        "unknown path; this server has /v1/chat/completions and /v1/models. Check that the base URL ends with /v1",
       );
     }
     requireMethod(request, "POST");
@@ -248,7 +248,7 @@ class ChatHttpServer implements ChatServer {
 
 function requireMethod({ method }: IncomingMessage, wanted: "GET" | "POST"): void {
   if (method === wanted || (wanted === "GET" && method === "HEAD")) return;
-  throw new HttpError(405, `only ${wanted} is answered here`, { headers: { allow: wanted } });
+  throw new HttpError(405, `use ${wanted} for this path`, { headers: { allow: wanted } });
 }
 
 function send(

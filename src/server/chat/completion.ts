@@ -26,7 +26,7 @@ export class Completion {
     return { ...this.#head("chat.completion.chunk"), choices: [choice], ...more };
   }
 
-  /** The last piece, for those who asked for it. */
+  /** The last chunk, if the client asked for it. */
   tally({ usage }: Ended): object {
     return { ...this.#head("chat.completion.chunk"), choices: [], usage };
   }
@@ -36,7 +36,7 @@ export class Completion {
   }
 }
 
-/** What a client is told of a run that is over. */
+/** The response for a run that has ended. */
 export interface Ended {
   readonly content: string;
   readonly finish: "stop" | "length";

@@ -1,7 +1,7 @@
 import { type CellarError, isCellarError } from "../../errors.js";
 
 export interface HttpErrorOptions {
-  /** A word that programs can tell it by. */
+  /** For programs. */
   readonly code?: string | undefined;
   /** The field of the request that is meant. */
   readonly param?: string | undefined;
@@ -37,7 +37,7 @@ export function invalid(message: string, param?: string, code?: string): HttpErr
 const RETRY_AFTER_SECONDS = 5;
 
 export function tooMany(): HttpError {
-  return new HttpError(429, "too many questions are under way; ask again later", {
+  return new HttpError(429, "too many requests; try again later", {
     code: "rate_limit_exceeded",
     headers: { "retry-after": String(RETRY_AFTER_SECONDS) },
   });
@@ -46,20 +46,20 @@ export function tooMany(): HttpError {
 /** Clients ask again after these by themselves, and a run costs too much for that. */
 const ONCE = { "x-should-retry": "false" };
 
-/** A run that gave no answer. Only what the asker can know is told. */
+/** A run without an answer. The client only gets what it may know. */
 export function failedRun(error: CellarError | undefined): HttpError {
   const code = error?.code;
   return code === "REMOTE_ERROR"
     ? new HttpError(502, error?.message ?? "the model failed", { code, headers: ONCE })
-    : new HttpError(500, "the run failed; the server knows why", { code, headers: ONCE });
+    : new HttpError(500, "the run failed; see the server's log", { code, headers: ONCE });
 }
 
-/** A run is cancelled by its asker, who is gone, or because the server goes. */
+/** A run is cancelled when its client disconnects or the server closes. */
 export function cancelledRun(): HttpError {
   return new HttpError(503, "the server is closing", { code: "ABORTED" });
 }
 
-/** What reaches nobody else becomes an answer too, and says nothing of the inside. */
+/** Any other error becomes a response that reveals nothing internal. */
 export function httpErrorOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   return failedRun(isCellarError(error) ? error : undefined);

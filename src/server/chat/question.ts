@@ -1,12 +1,12 @@
 import type { ChatMessage } from "./chat-request.js";
 import { invalid } from "./http-error.js";
 
-/** A longer text is no question to be shown in each turn, but something to look into. */
+/** A longer text goes into the context instead of every turn's prompt. */
 const LONGEST_QUESTION = 20_000;
 /** What each earlier message is shown of, and all of them together. */
 const LONGEST_MESSAGE = 2_000;
 const LONGEST_HISTORY = 8_000;
-/** The beginning and the end of a text that lies in the context: one of them is often the question. */
+/** Of a text in the context: its beginning or its end is often the question. */
 const LONGEST_GLIMPSE = 4_000;
 
 /** What a run is asked, and what it is about. */
@@ -25,14 +25,14 @@ export function questionOf(messages: readonly ChatMessage[], hasContext: boolean
   const spoken = messages.filter(({ role, content }) => role !== "system" && content.trim() !== "");
   const question = spoken.at(-1);
   if (question?.role !== "user") {
-    throw invalid("the last message must be a question of the user", "messages");
+    throw invalid("the last message must have the role user", "messages");
   }
   return hasContext
     ? besideContext(instructions, spoken, question)
     : asContext(instructions, spoken, question);
 }
 
-/** The server's context stays what it is, so that everything else must be short enough to be shown. */
+/** The server has its own context, so everything else must fit into the prompt. */
 function besideContext(
   instructions: string,
   spoken: readonly ChatMessage[],
@@ -45,7 +45,7 @@ function besideContext(
     if (text.length <= LONGEST_QUESTION) continue;
     const length = text.length.toLocaleString("en-US");
     throw invalid(
-      `this server has a context of its own, and ${what} may have ${LONGEST_QUESTION.toLocaleString("en-US")} characters, not ${length}`,
+      `this server has its own context, so ${what} may have at most ${LONGEST_QUESTION.toLocaleString("en-US")} characters, not ${length}`,
       "messages",
       "context_length_exceeded",
     );
@@ -101,7 +101,7 @@ function joined(parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
-/** The latest messages, as far as there is room for them, and how many are left out. */
+/** The latest messages that fit, and how many were left out. */
 function historyOf(
   messages: readonly ChatMessage[],
   whereWhole: (message: ChatMessage) => string,

@@ -5,7 +5,7 @@ import { excessOf, MAX_CHECKED_VALUES } from "../../protocol/bounds.js";
 import type { BodyIntake } from "./body-intake.js";
 import { HttpError, invalid } from "./http-error.js";
 
-/** How long what is not wanted is still taken, so that its sender gets to read why. */
+/** How long a refused body is still read, so that its sender gets the response. */
 const DRAIN_MS = 2_000;
 
 export interface BodyLimits {
@@ -25,7 +25,7 @@ export async function readJson(
   const told = Number(request.headers["content-length"] ?? 0);
   if (told > limit) throw tooLong(limit);
   const bytes = await readBytes(request, { limit, signal, intake });
-  // Judged on the bytes: parsing alone would hold up everybody else.
+  // Checked on the bytes: parsing alone would block other requests.
   const excess = excessOf(bytes, MAX_CHECKED_VALUES);
   if (excess !== undefined) throw invalid(`the body ${excess}`);
   try {
@@ -55,7 +55,7 @@ async function readBytes(
   }
 }
 
-/** Unlike the request's own iterator this leaves the connection open when nobody reads on. */
+/** Unlike the request's own iterator, this leaves the connection open when reading stops. */
 async function* piecesOf(request: IncomingMessage): AsyncGenerator<Buffer, void, undefined> {
   for await (const piece of request.iterator({ destroyOnReturn: false })) {
     if (Buffer.isBuffer(piece)) yield piece;

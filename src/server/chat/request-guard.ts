@@ -17,9 +17,9 @@ export class RequestGuard {
     if (read === undefined && !LOOPBACK.test(host)) {
       throw new CellarError(
         "INVALID_CONFIG",
-        `${host} can be reached by others, and there is no key`,
+        `other machines can reach ${host}, so a key is required`,
         {
-          remedy: "Give a key, or listen at 127.0.0.1.",
+          remedy: "Set key, or listen at 127.0.0.1.",
         },
       );
     }
@@ -33,13 +33,13 @@ export class RequestGuard {
   /** Refuses what a web page may have sent: neither CORS nor another name for this host is for it. */
   checkOrigin({ headers }: IncomingMessage): void {
     if (headers.origin !== undefined) {
-      throw new HttpError(403, "requests of web pages are not answered", {
+      throw new HttpError(403, "requests from web pages are refused", {
         code: "origin_refused",
       });
     }
     // A page that knows the key needs no trick with names.
     if (this.hasKey || LOOPBACK.test(nameIn(headers.host ?? ""))) return;
-    throw new HttpError(403, "without a key only this machine's own names are answered", {
+    throw new HttpError(403, "without a key, the Host header must be a loopback name", {
       code: "host_refused",
     });
   }
@@ -62,9 +62,9 @@ function readKey(key: ModelKey): string {
   if (value !== undefined && value.length >= SHORTEST_KEY && /^[\x21-\x7e]+$/.test(value)) {
     return value;
   }
-  const fault = value ? "is no good key" : "is not set";
+  const fault = value ? "is not a valid key" : "is not set";
   throw new CellarError("INVALID_CONFIG", `${name ?? "the key of the server"} ${fault}`, {
-    remedy: `Choose one of at least ${SHORTEST_KEY} letters and digits, such as openssl rand -hex 24 gives.`,
+    remedy: `Use at least ${SHORTEST_KEY} letters and digits, such as the output of openssl rand -hex 24.`,
   });
 }
 

@@ -3,11 +3,11 @@ import type { TraceEvent } from "../../rlm/trace/events.js";
 const LONGEST_CODE = 2_000;
 const LONGEST_OUTPUT = 600;
 
-/** What a client that waits is told of a run, piece by piece, in Markdown. */
+/** Progress of a run in Markdown, for a client that waits. */
 export class RunReport {
   #questions = 0;
 
-  /** Empty where there is nothing to tell. Loops below are told as questions only. */
+  /** Empty if there is nothing to report. Sub-runs are only counted, as questions. */
   textFor(event: TraceEvent): string {
     if (event.type === "sub.started") {
       this.#questions += 1;

@@ -19,9 +19,9 @@ type Question = Query extends infer Q
 /** What the client listens to and answers. */
 type Order = Pick<Params<"session_create">, "listens" | "answers" | "tools">;
 
-/** Hands on what a session and its twins have to say to the client that owns them. */
+/** Forwards output, displays and queries of a session and its forks to the client that owns them. */
 export class CallbackForwarder {
-  /** The context as it was given to the session that has this relay's name. */
+  /** The context of the session under whose id this forwarder sends. */
   given: unknown;
   readonly #peer: Peer;
   readonly #session: string;
@@ -133,7 +133,7 @@ function roleOf({ isUpdate, isResult }: Display): Pick<Params<"session_display">
   return isResult === true ? { role: "result" } : {};
 }
 
-/** What the client's function threw, so that Python is told the same as without a daemon. */
+/** What the client's function threw, so that Python gets the same error as without a daemon. */
 function asThrown(error: Parameters<typeof fromRemote>[0]): Error {
   const thrown = fromRemote(error);
   return thrown === error ? new Error(error.message) : thrown;

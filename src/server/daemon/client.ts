@@ -25,13 +25,13 @@ export interface DaemonControl {
 interface ClientSession {
   readonly sandbox: PythonSandbox;
   readonly forwarder: CallbackForwarder;
-  /** Whether the forwarder bears its name. */
+  /** Whether the forwarder sends under its id; its forks share the forwarder. */
   readonly ownsForwarder: boolean;
   readonly cells: Map<number, AbortController>;
   readonly folders: Set<string>;
 }
 
-/** Who says nothing must not keep the daemon from leaving. */
+/** A silent client must not keep the daemon running. */
 const GREETING_MS = 10_000;
 
 const SPOOL_FOLDER = /^cellar-\d+-\w{6}$/;
@@ -187,7 +187,10 @@ export class Client {
   ): void {
     this.#peer.serve(method, async (params, attachments) => {
       if (!this.#isGreeted) {
-        throw new CellarError("PROTOCOL_ERROR", "the client has not greeted in this version");
+        throw new CellarError(
+          "PROTOCOL_ERROR",
+          "the client's version does not match; call daemon_greet first",
+        );
       }
       return await respond(params, attachments);
     });
@@ -258,7 +261,7 @@ export class Client {
   #session(session: string): ClientSession {
     const owned = this.#sessions.get(session);
     if (owned !== undefined) return owned;
-    throw new CellarError("SESSION_CLOSED", "there is no such session on this connection");
+    throw new CellarError("SESSION_CLOSED", "unknown session");
   }
 
   async #endSession(name: string, owned: ClientSession): Promise<void> {

@@ -13,7 +13,7 @@ import { claimSocket } from "./socket-claim.js";
 
 type Warmth = Result<"daemon_status">["warmth"];
 
-/** A client that does not read what it is told is not waited for any longer. */
+/** How long to wait for clients that do not read. */
 const CLOSE_CLIENTS_MS = 2_000;
 
 export interface DaemonParts {
@@ -67,7 +67,7 @@ export class Daemon implements DaemonControl {
     const usual = usualPython({ path, packageRoot, environment });
     const isUsualHere =
       this.#settings.python === undefined && usual === usualPython(this.#hostEnvironment);
-    // The client has gathered its settings; what is set around the daemon is none of them.
+    // The client sends all its settings; those of the daemon's environment do not apply.
     const settings = resolveSettings(order.settings, {});
     const config: REPLConfig = {
       ...settings,
@@ -97,7 +97,7 @@ export class Daemon implements DaemonControl {
     clearTimeout(this.#idle);
   }
 
-  /** Ends every session; who waits for one is told before the links are closed. */
+  /** Ends every session, and answers waiting requests before closing the connections. */
   stop(): Promise<void> {
     this.#stopping ??= this.#end();
     return this.#stopping;
@@ -108,7 +108,7 @@ export class Daemon implements DaemonControl {
     this.#claim?.[Symbol.dispose]();
     this.#server.close();
     await this.#runtime[Symbol.asyncDispose]();
-    // The answers that this sets free are written first, and that to whoever asked for the end.
+    // Pending answers are written first, including that to daemon_stop.
     setImmediate(() => {
       const late = setTimeout(this.#settleEnded, CLOSE_CLIENTS_MS);
       const closing = [...this.#clients].map((client) => client.end());

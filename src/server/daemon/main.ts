@@ -28,7 +28,7 @@ async function main(kept: boolean): Promise<number> {
   process.exit(0);
 }
 
-/** The starter reads one line and then goes away. */
+/** The process that starts the daemon reads only one line. */
 function report(text: StartupReport): void {
   process.stdout.on("error", () => {});
   process.stdout.write(`${JSON.stringify(text)}\n`);

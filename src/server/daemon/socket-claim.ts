@@ -22,7 +22,7 @@ export async function claimSocket(server: Server, address: DaemonAddress): Promi
     return { [Symbol.dispose]: () => {} };
   }
   prepareFolder(address);
-  // Not longer than the name it will have, for which there is room.
+  // Not longer than the final name, whose length was checked.
   const own = join(folder, `.d${randomBytes(4).toString("hex")}`);
   await listen(server, own);
   try {
@@ -39,7 +39,7 @@ export async function claimSocket(server: Server, address: DaemonAddress): Promi
   return {
     [Symbol.dispose]: () => {
       if (lstatSync(path, { throwIfNoEntry: false })?.ino !== ino) return;
-      // As long as the socket is there, nobody else has noted himself.
+      // While the socket exists, no other daemon has written its pid.
       removePid(folder);
       rmSync(path, { force: true });
     },
@@ -54,7 +54,7 @@ async function placeSocket(own: string, address: DaemonAddress, folder: string):
     const stale = identity(path);
     if (stale === undefined) continue;
     if (await accepts(path)) throw taken(path);
-    // Whoever makes this file, and nobody else, may replace that one dead socket.
+    // Only the process that creates this file may replace the dead socket.
     const claim = join(folder, `.stale-${stale}`);
     if (placed(() => writeFileSync(claim, `${process.pid}\n`, { flag: "wx", mode: 0o600 }))) {
       try {
@@ -68,7 +68,10 @@ async function placeSocket(own: string, address: DaemonAddress, folder: string):
     }
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
-  throw refused(`${path} is dead and could not be replaced`, `Remove ${folder} and start again.`);
+  throw refused(
+    `${path} has no daemon behind it and could not be replaced`,
+    `Remove ${folder} and try again.`,
+  );
 }
 
 function identity(path: string): string | undefined {
@@ -93,7 +96,7 @@ function listen(server: Server, path: string): Promise<void> {
       reject(
         error.code === "EADDRINUSE"
           ? taken(path)
-          : refused(`no socket can be made there: ${describeError(error)}`),
+          : refused(`cannot create a socket: ${describeError(error)}`),
       );
     };
     server.once("error", fail);
@@ -120,7 +123,7 @@ function accepts(path: string): Promise<boolean> {
   });
 }
 
-/** Whether an error tells that another daemon was there first. */
+/** Whether another daemon was first. */
 export function isTaken(error: unknown): boolean {
   return error instanceof CellarError && error.details.cause === "taken";
 }

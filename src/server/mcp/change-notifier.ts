@@ -2,10 +2,10 @@ import type { Server } from "@modelcontextprotocol/server";
 import type { NotebookChange, NotebookService } from "../../tools/service/notebook-service.js";
 import type { Subscriptions } from "./subscriptions.js";
 
-/** News come at least so far apart: a client may read everything anew at each of them. */
+/** Minimum interval between notifications: a client may reload everything at each. */
 const PACE_MS = 500;
 
-/** Tells a client what changed at the desk. Changes in quick succession are one piece of news. */
+/** Notifies a client of changes; several in quick succession become one notification. */
 export class ChangeNotifier implements Disposable {
   readonly #server: Server;
   readonly #subscriptions: Subscriptions;

@@ -1,7 +1,7 @@
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 
-/** One line, or that there was one with more bytes than the limit, of which nothing was kept. */
+/** One line, or a note that one exceeded the limit and was dropped. */
 export type Line = { readonly text: string } | { readonly limit: number };
 
 /** Takes a stream of bytes apart into lines, and never holds more than the longest one allowed. */

@@ -1,6 +1,6 @@
 /** Pieces come at least so far apart, however often a cell prints. */
 const PACE_MS = 250;
-/** Characters of one piece. What is left out of it stands in the result. */
+/** Characters of one notification. The result has the rest. */
 const LONGEST_PIECE = 4_000;
 
 export interface Progress {

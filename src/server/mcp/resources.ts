@@ -17,7 +17,7 @@ import { LONGEST_ANSWER } from "./stdio-transport.js";
 import { ISOLATION_KEY } from "./tool-calls.js";
 
 const PAGE = 100;
-/** With room for what stands around it in an answer. */
+/** Leaves space for the rest of the answer. */
 const LARGEST_CONTENT = LONGEST_ANSWER - 10_000;
 /** In characters or bytes; even escaped it fits. */
 const PART_LENGTH = 1_000_000;
@@ -45,13 +45,13 @@ export function listTemplates(): ListResourceTemplatesResult {
   };
 }
 
-/** The notebooks, each with its cells behind it. None is opened for this. */
+/** The notebooks, each followed by its cells. Does not open them. */
 export async function listResources(
   service: NotebookService,
   cursor?: string,
 ): Promise<ListResourcesResult> {
   if (cursor !== undefined && !CURSOR.test(cursor)) {
-    throw new ProtocolError(INVALID_PARAMS, "the cursor is none of this server");
+    throw new ProtocolError(INVALID_PARAMS, "unknown cursor");
   }
   const from = Number(cursor ?? 0);
   const to = from + PAGE;
@@ -80,7 +80,7 @@ function notebook(session: string, cells: number, problem?: string): Resource {
   };
 }
 
-/** None of a notebook that was deleted meanwhile. */
+/** Empty if the notebook was deleted meanwhile. */
 async function cellsOf(service: NotebookService, session: string): Promise<readonly Resource[]> {
   const { cells } = await service.content(session).catch(() => ({ cells: [] }));
   return cells.map((cell) => ({
@@ -120,7 +120,7 @@ function tooLarge(uri: string, length: number): ProtocolError {
   const { whole } = partOf(uri);
   return new ProtocolError(
     INVALID_PARAMS,
-    `it is ${length} long, and one answer cannot hold that. ` +
+    `the resource is too long for one answer (${length}). ` +
       `Read it in parts: ${whole}?offset=0&length=${PART_LENGTH}, and so on.`,
   );
 }

@@ -11,7 +11,6 @@ import { describeTools, ToolCalls } from "./tool-calls.js";
 /** Resources read at the same time; each may be large, and is held until the client has taken it. */
 const MOST_READS = 4;
 
-/** What stays as it is for as long as the server runs. */
 const LASTING = { ttlMs: 3_600_000, cacheScope: "private" } as const;
 
 const PROMPT = {
@@ -85,7 +84,7 @@ function servePrompt(server: Server, text: string): void {
   server.setRequestHandler("prompts/list", () => ({ prompts: [PROMPT] }));
   server.setRequestHandler("prompts/get", ({ params: { name } }) => {
     if (name !== PROMPT.name) {
-      throw new ProtocolError(INVALID_PARAMS, `there is no such prompt; there is ${PROMPT.name}`);
+      throw new ProtocolError(INVALID_PARAMS, `unknown prompt; the only one is ${PROMPT.name}`);
     }
     const { description } = PROMPT;
     return { description, messages: [{ role: "user", content: { type: "text", text } }] };

@@ -28,7 +28,7 @@ export interface StdioTransportOptions {
   readonly observe?: (message: JSONRPCMessage) => void;
 }
 
-/** Messages as lines of JSON. What is none is answered with an error, and the next line is read. */
+/** Messages as lines of JSON. An invalid line is answered with an error, and reading continues. */
 export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
@@ -46,7 +46,7 @@ export class StdioTransport implements Transport {
     if (!this.#isClosed) this.#stdin.resume();
   };
   #finish: () => void = () => {};
-  /** When there is nobody any more to talk to. */
+  /** Settles when the client is gone. */
   readonly ended = new Promise<void>((resolve) => {
     this.#finish = resolve;
   });
@@ -81,7 +81,7 @@ export class StdioTransport implements Transport {
     });
   }
 
-  /** When there is room for one more answer, or nobody any more to be answered. */
+  /** Settles when another answer can be written, or the client is gone. */
   async whenWritable(): Promise<void> {
     while (!this.#isClosed && this.#stdout.writableLength > MOST_WAITING) {
       await Promise.race([
@@ -117,7 +117,7 @@ export class StdioTransport implements Transport {
 
 function lineOf(message: JSONRPCMessage): string {
   const line = `${wellFormed(JSON.stringify(message))}\n`;
-  // Most characters are a byte, and none is more than three of them.
+  // A character takes at most three bytes.
   if (line.length <= LONGEST_ANSWER / 3 || !("result" in message)) return line;
   const bytes = Buffer.byteLength(line);
   if (bytes <= LONGEST_ANSWER) return line;
@@ -159,7 +159,7 @@ function messageOf(line: Line): { readonly message: JSONRPCMessage } | Refusal |
   }
 }
 
-/** What can be told of it, so that the asker learns which of its requests it was. */
+/** The id, if it can be read, so that the client knows which request failed. */
 function idOf(value: unknown): RequestId | undefined {
   if (typeof value !== "object" || value === null || !("id" in value)) return undefined;
   const { id } = value;
@@ -168,5 +168,5 @@ function idOf(value: unknown): RequestId | undefined {
 }
 
 function gone(): CellarError {
-  return new CellarError("SESSION_CLOSED", "the client went away");
+  return new CellarError("SESSION_CLOSED", "the client disconnected");
 }

@@ -28,7 +28,7 @@ describe("the subscriptions", () => {
 
   it("takes only what names something in a notebook, and not too much", () => {
     const list = new Subscriptions();
-    expect(() => list.add("file:///etc/passwd")).toThrow("names nothing");
+    expect(() => list.add("file:///etc/passwd")).toThrow("does not name");
     list.observe(listen(1, "x"));
     list.observe(listen(2, ["file:///etc/passwd"]));
     expect(list.of("sales")).toEqual([]);

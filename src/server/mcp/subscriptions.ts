@@ -24,7 +24,7 @@ const cancelSchema = z.object({
   params: z.object({ requestId: z.union([z.string(), z.number()]) }),
 });
 
-/** The resources of which one client wants to hear, in the way of either revision. */
+/** The resources that one client subscribed to, under either revision of MCP. */
 export class Subscriptions {
   readonly #single = new Set<string>();
   readonly #listened = new Map<RequestId, readonly string[]>();
@@ -32,10 +32,10 @@ export class Subscriptions {
   /** As clients of the 2025 revisions ask, one by one. */
   add(uri: string): void {
     if (sessionOf(uri) === undefined) {
-      throw new ResourceNotFoundError(uri, "this names nothing in a notebook");
+      throw new ResourceNotFoundError(uri, "the URI does not name a notebook or cell");
     }
     if (this.#size >= MOST_WATCHED && !this.#single.has(uri)) {
-      throw new ProtocolError(INVALID_PARAMS, `more than ${MOST_WATCHED} resources are watched`);
+      throw new ProtocolError(INVALID_PARAMS, `more than ${MOST_WATCHED} subscriptions`);
     }
     this.#single.add(uri);
   }
@@ -44,7 +44,7 @@ export class Subscriptions {
     this.#single.delete(uri);
   }
 
-  /** As clients of the 2026 revision ask: all at once, for as long as that request stands. */
+  /** Revision of 2026: all at once, for as long as the request is open. */
   readonly observe = (message: JSONRPCMessage): void => {
     if (!("method" in message)) return;
     if (message.method === "subscriptions/listen") {

@@ -21,7 +21,7 @@ const MOST_CALLS = 64;
 /** Characters that the images of one answer may have. */
 const IMAGE_SPACE = LONGEST_ANSWER * 0.8;
 
-/** In `_meta`, where there is no structured content to name it. */
+/** In `_meta`, for results without structured content. */
 export const ISOLATION_KEY = "cellar/isolation";
 
 export function describeTools(): McpTool[] {
@@ -71,7 +71,7 @@ export class ToolCalls {
     const { name, arguments: input = {} } = request.params;
     if (!TOOLS.some((tool) => tool.name === name)) {
       const known = TOOLS.map((tool) => tool.name).join(", ");
-      throw new ProtocolError(INVALID_PARAMS, `there is no such tool; there are ${known}`);
+      throw new ProtocolError(INVALID_PARAMS, `unknown tool; the tools are ${known}`);
     }
     if (this.#running >= MOST_CALLS) {
       return resultOf(refused(tooMany(), this.#service.isolation), this.#service.isolation.level);

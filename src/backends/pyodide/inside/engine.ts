@@ -43,7 +43,7 @@ export class Compiled {
     return { module, instance };
   }
 
-  /** The memory of what was instantiated, as large as it is now. */
+  /** The memory of the instance, at its present size. */
   heap(): Uint8Array {
     const memory = this.#instance?.exports.memory;
     if (memory === undefined) throw new Error("Pyodide has no memory yet");

@@ -8,7 +8,7 @@ import { pack, recall, type Store } from "./memory.js";
 import { pythonFilesIn } from "./python-files.js";
 import { type LargeScript, readScript } from "./script.js";
 
-/** Where the runner lies in the file system that Python sees. */
+/** The runner's folder in Python's file system. */
 const RUNNER_FOLDER = "/opt/cellar";
 const HOME = "/workspace";
 const ERROR_DESCRIPTOR = 2;
@@ -21,7 +21,7 @@ export interface InterpreterPlan {
   readonly distribution: string;
   /** The folder of the runner's Python files. */
   readonly runner: string;
-  /** A folder of wheels with a pyodide-lock.json that names them; none for the core alone. */
+  /** A folder of wheels with their pyodide-lock.json; null for the core alone. */
   readonly wheels: string | null;
   readonly packages: readonly string[];
   /** How far Python's memory may grow. */
@@ -32,7 +32,7 @@ export interface InterpreterPlan {
 export interface Port {
   read(): Uint8Array | undefined;
   write(data: Uint8Array): void;
-  /** Waits for a signal; gives its number, or 0 when none came. */
+  /** Waits for a signal; returns its number, or 0. */
   wait(milliseconds: number): number;
   wantedStep(): number;
   see(): void;
@@ -92,7 +92,7 @@ export class PyodideInterpreter {
     memory: { stored?: Store | undefined; isModel?: boolean } = {},
     look?: () => void,
   ): Promise<PyodideInterpreter> {
-    // One at a time in a thread: what is closed for one would be open for another.
+    // One load at a time in a thread, because the import guard is global to it.
     for (let busy = reopened(); busy !== undefined; busy = reopened()) await busy;
     const compiled = compileAhead(join(plan.distribution, "pyodide.asm.wasm"));
     const reopen = closeImports(plan.maxBytes, compiled, look);
@@ -133,7 +133,7 @@ export class PyodideInterpreter {
     }
   }
 
-  /** The interpreter's memory as it is now, for others to start from. */
+  /** A memory snapshot from which others can start. */
   packMemory(): Uint8Array {
     const code = this.#script?.code() ?? new Uint8Array(0);
     return pack({ code, memory: this.python.makeMemorySnapshot() });
@@ -250,7 +250,7 @@ function provideRequire(): () => void {
   };
 }
 
-/** Instead of a page of text on standard error: who called Python tells what became of it. */
+/** The caller reports the error; Pyodide would print a page of text. */
 function throwFatalErrors(python: PyodideAPI): void {
   const { _api } = python as unknown as { _api: { fatal_error: (error: unknown) => void } };
   _api.fatal_error = (error) => {

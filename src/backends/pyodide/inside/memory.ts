@@ -23,9 +23,9 @@ const WORD = 4;
 const PAGE_WORDS = 1024;
 /** Code, head and memory in bytes, and the number of stretches. */
 const COUNTS = 4;
-/** Everything lies at multiples of this, for some of it is read as words. */
+/** Alignment: some of it is read as words. */
 const ALIGNMENT = 16;
-/** Where Pyodide notes how much stands before the memory in its snapshot. */
+/** Offset of the length of what precedes the memory in Pyodide's snapshot. */
 const HEAD_WORD = 1;
 
 /** Zeros are left out, which is two fifths of it. */
@@ -64,7 +64,7 @@ export function recall(store: Store, heap: () => Uint8Array): Remembered {
   }));
   const fill = () => {
     const target = heap();
-    if (target.length < memory - head) throw new Error("there is less memory than was remembered");
+    if (target.length < memory - head) throw new Error("the snapshot is larger than the memory");
     let at = headAt + aligned(head);
     let done = head;
     for (const { start, length } of stretches) {
@@ -91,13 +91,13 @@ class FiledMemory extends Uint8Array {
   constructor(head: Uint8Array, length: number, fill: () => void) {
     super(head.buffer as ArrayBuffer, head.byteOffset, head.length);
     this.#fill = fill;
-    // Pyodide makes as much room as this says.
+    // Pyodide allocates this much.
     Object.defineProperty(this, "length", { value: length });
   }
 
   override subarray(start = 0, end?: number): Uint8Array<ArrayBuffer> {
     if (end !== undefined) return new Uint8Array(this.buffer, this.byteOffset + start, end - start);
-    if (start !== this.byteLength) throw new Error("Pyodide's snapshot has another form");
+    if (start !== this.byteLength) throw new Error("Pyodide's snapshot has an unknown format");
     this.#fill();
     return new Uint8Array(0);
   }
@@ -133,7 +133,7 @@ function readPart(store: Store, at: number, length: number): Uint8Array {
 function readInto(target: Uint8Array, { descriptor, offset }: Store, at: number): void {
   for (let have = 0; have < target.length; ) {
     const got = readSync(descriptor, target, have, target.length - have, offset + at + have);
-    if (got === 0) throw new Error("the memory to start from is cut off");
+    if (got === 0) throw new Error("the snapshot is truncated");
     have += got;
   }
 }

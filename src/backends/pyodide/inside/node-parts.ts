@@ -4,7 +4,7 @@ import url from "node:url";
 
 const RANDOM = "/dev/urandom";
 
-/** Parts of Node that Pyodide's script may import as they are: none for programs, none for sockets. */
+/** Node modules that Pyodide's script may import: none that start programs or open sockets. */
 const IMPORTED: ReadonlySet<string> = new Set([
   "node:fs",
   "node:fs/promises",
@@ -39,7 +39,7 @@ async function requiring(): Promise<() => (name: string) => unknown> {
 }
 
 function absent(name: string): Error {
-  return new Error(`there is no ${name} in the sandbox`);
+  return new Error(`${name} is not available in the sandbox`);
 }
 
 function fillFromKernel(view: Uint8Array): Uint8Array {
@@ -47,7 +47,7 @@ function fillFromKernel(view: Uint8Array): Uint8Array {
   try {
     for (let have = 0; have < view.length; ) {
       const got = readSync(source, view, have, view.length - have, null);
-      if (got === 0) throw new Error(`${RANDOM} gives nothing`);
+      if (got === 0) throw new Error(`${RANDOM} returned no data`);
       have += got;
     }
     return view;

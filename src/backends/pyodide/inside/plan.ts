@@ -1,6 +1,6 @@
 import type { InterpreterPlan } from "./interpreter.js";
 
-/** What a process that holds a room is asked to do, as its only argument. */
+/** The only argument of a Pyodide process: what it has to do. */
 export interface ProcessPlan extends InterpreterPlan {
   /** Whether Python's memory is read from its descriptor, written to it when loaded, or neither. */
   readonly memory: "read" | "write" | "none";

@@ -11,7 +11,7 @@ const FILE = "pyodide.asm.mjs";
 const EXPORT = /export default (\w+);\s*$/;
 const TAIL = 200;
 
-/** Pyodide's large script, loaded so that what the engine made of it can be kept. */
+/** Pyodide's large script, loaded so that its compiled code can be cached. */
 export class LargeScript {
   readonly create: CreateModule;
   readonly #script: Script;
@@ -32,7 +32,7 @@ export class LargeScript {
   }
 }
 
-/** Reads the script; undefined for one of another shape: then Pyodide loads it itself. */
+/** Reads the script; undefined if its shape is unknown, and then Pyodide loads it. */
 export function readScript(
   distribution: string,
   code: Uint8Array | undefined,
@@ -42,7 +42,7 @@ export function readScript(
   const end = source.slice(-TAIL);
   const found = EXPORT.exec(end);
   if (found === null) return undefined;
-  // A script that comes out of kept code cannot import by itself.
+  // A script from cached code cannot import.
   const body = source
     .slice(0, source.length - end.length + found.index)
     .replaceAll("import.meta.url", "__url")

@@ -7,7 +7,7 @@ const CELLS = 4;
 
 /** SIGRTMAX: the host's own, for SIGINT belongs to the cells. */
 export const HOST_SIGNAL = 64;
-/** The one that tells the runner to look after its output; nothing else uses it there. */
+/** Asks the runner to send its output. */
 export const SIGPROF = 27;
 
 /** Signals from the thread that hears the host to the one that runs Python. */
@@ -59,7 +59,7 @@ export class Signals {
     Atomics.store(this.cells, HAS_PARTIAL_LINE, Number(isThere));
   }
 
-  /** Waits for a signal and takes it; 0 when none came in that time. */
+  /** Waits for a signal and takes it; 0 after the timeout. */
   wait(milliseconds: number): number {
     Atomics.wait(this.cells, SIGNAL, 0, milliseconds);
     return Atomics.exchange(this.cells, SIGNAL, 0);
