@@ -123,7 +123,7 @@ export class Endpoint {
     if (status === 429) return "Send fewer requests at once, or raise retries.";
     return isTransient
       ? "Try again later, and check that the endpoint is running."
-      : "Check baseUrl and the name of the model.";
+      : "Check the base URL and the name of the model.";
   }
 
   #keyRemedy(): string {
@@ -207,7 +207,7 @@ async function leave(reader: BodyReader): Promise<void> {
 function addressOf(baseUrl: string, path: string): URL {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password !== "") {
-    throw new CellarError("INVALID_CONFIG", "baseUrl is not a usable http or https address", {
+    throw new CellarError("INVALID_CONFIG", "the base URL is not a usable http or https address", {
       remedy: "Give one like https://api.example.com/v1, without a name and password in it.",
     });
   }

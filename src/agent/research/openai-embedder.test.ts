@@ -209,7 +209,7 @@ describe("OpenAIEmbedder", () => {
   it.each(["nonsense", "ftp://127.0.0.1/v1", "http://me:secret@127.0.0.1/v1"])(
     "refuses the address %s",
     (baseUrl) => {
-      expect(() => make({ baseUrl })).toThrow("baseUrl is not a usable");
+      expect(() => make({ baseUrl })).toThrow("base URL is not a usable");
     },
   );
 });

@@ -200,10 +200,10 @@ export function describeProvider({ name, make, cut, before }: Provider): void {
 
   describe(`${name}: what lasts`, () => {
     it.each([
-      [302, {}, "Check baseUrl"],
+      [302, {}, "Check the base URL"],
       [400, { code: "context_length_exceeded" }, "Send a shorter prompt."],
       [401, {}, "give key: {"],
-      [404, {}, "Check baseUrl"],
+      [404, {}, "Check the base URL"],
       [429, { code: "insufficient_quota" }, "Check the quota"],
     ])("is asked once: %i %j", async (status, error, remedy) => {
       server.inOrder({ status, body: { error: { message: "no", ...error } } });
@@ -327,7 +327,7 @@ export function describeProvider({ name, make, cut, before }: Provider): void {
     it.each(["nonsense", "ftp://127.0.0.1/v1", "http://me:secret@127.0.0.1/v1"])(
       "is not sent to %s",
       (baseUrl) => {
-        expect(() => model({ baseUrl })).toThrow("baseUrl is not a usable");
+        expect(() => model({ baseUrl })).toThrow("base URL is not a usable");
       },
     );
   });
