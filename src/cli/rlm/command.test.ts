@@ -82,7 +82,11 @@ describe("cellar rlm, before anything is started", () => {
       ["rlm", "a", "--model", "b", "--output-schema", "/dev/null"],
       /the schema \/dev\/null cannot be used/,
     ],
-    ["an address that is none", ["rlm", "a", "--model", "b", "--base-url", "x"], /base URL is not a usable/],
+    [
+      "an address that is none",
+      ["rlm", "a", "--model", "b", "--base-url", "x"],
+      /base URL is not a usable/,
+    ],
     ["turns that are none", ["rlm", "a", "--model", "b", "--max-turns", "0"], /--max-turns/],
   ])("refuses %s", async (_, args, told) => {
     const { code, stdout, stderr } = await cellar(args);
