@@ -5,8 +5,9 @@ export class TaskQueue {
   #tail: Promise<unknown> = Promise.resolve();
 
   run<T>(task: () => Promise<T>): Promise<T> {
-    const result = this.#tail.then(task);
+    const result = keepingAlive(this.#tail.then(task));
+    // Handled here: a caller who does not wait for a failed task must not end the process.
     this.#tail = result.catch(() => {});
-    return keepingAlive(result);
+    return result;
   }
 }
