@@ -25,13 +25,10 @@ _PACKAGES = {
         "ipython=loader ipython_display=display ipython_magic=magic ipython_media=media "
         "ipython_parts=parts ipython_shell=shell ipython_shim=shim ipython_widgets=widgets"
     ),
-    "cells.magics": (
-        "capturing commands=dispatch magic_names=registry magics=rewriter options reference=inspect_name "
-        "usage=errors"
-    ),
+    "cells.magics": "capturing commands=dispatch magic_names=registry magics=rewriter options usage=errors",
     "cells.magics.commands": (
-        "aliasing autoreload extensions folders inputs inspection namespaces packages running scripts "
-        "settings shell timing"
+        "aliasing autoreload extensions folders inputs inspection namespaces packages "
+        "reference=inspection running scripts settings shell timing"
     ),
     "context": "context=incoming extraction matches sections sheet=mapped_text spilled texts toolbox",
     "host": "bridge host_tools=tools",

@@ -104,12 +104,12 @@ class Completer:
         return [name for name in names if _fits(name, prefix)], len(before) - len(prefix)
 
     def _magics(self, typed, is_first_line):
-        registered = self._commands.registered
+        registered = self._commands.functions
         names = []
         if not typed.startswith("%%"):
-            names += ["%" + name for name in [*LINE_NAMES, *ALIASES, *registered("line")]]
+            names += ["%" + name for name in [*LINE_NAMES, *ALIASES, *registered["line"]]]
         if is_first_line:
-            names += ["%%" + name for name in [*CELLS, *registered("cell")]]
+            names += ["%%" + name for name in [*CELLS, *registered["cell"]]]
         return [name for name in names if name.startswith(typed)]
 
     def _names(self, head, after):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any, Callable
 
 from ...pristine import BUILTINS as __builtins__
@@ -127,18 +126,15 @@ class MagicsManager:
 class ExtensionManager:
     def __init__(self, shell):
         self.shell = shell
-        self.loaded = set()
+
+    @property
+    def loaded(self) -> set[str]:
+        return set(self.shell._commands.extensions)
 
     def load_extension(self, module_str: str) -> str | None:
-        if module_str in self.loaded:
-            return "already loaded"
-        __import__(module_str)
-        load = getattr(sys.modules[module_str], "load_ipython_extension", None)
-        if load is None:
-            return "no load function"
-        load(self.shell)
-        self.loaded.add(module_str)
-        return None
+        from ..magics.commands.extensions import load
+
+        return load(self.shell._commands, module_str)
 
 
 def rearrange(body: list, wanted: str) -> None:

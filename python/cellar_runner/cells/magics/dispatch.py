@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import sys
 from importlib import import_module
+from importlib.util import decode_source
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, Callable, Mapping
 
@@ -14,7 +15,6 @@ from .. import compiler
 from . import rewriter
 from .commands import shell, timing
 from .errors import MagicUnavailable, UsageError
-from .inspect_name import object_info
 from .registry import ALIASES, ALTERNATIVES, CELLS, HOST_COMMANDS, LINE_NAMES, LINES, MIMES, REFUSED, SCOPED
 
 if TYPE_CHECKING:
@@ -141,7 +141,8 @@ class Commands:
         if name.startswith("%") or (bare not in self.namespace and self.has("line", name)):
             self._explain(name, bare)
             return
-        print(object_info(name, marks > 1, frame.f_globals, frame.f_locals))
+        about = self._function("inspection", "object_info")
+        print(about(name, marks > 1, frame.f_globals, frame.f_locals))
 
     def _explain(self, name, bare):
         for kind in ("cell", "line") if name.startswith("%%") else ("line", "cell"):
@@ -184,9 +185,6 @@ class Commands:
         if kind != "cell":
             self.automatic.add(name)
 
-    def registered(self, kind: str) -> list[str]:
-        return list(self.functions[kind])
-
     def has(self, kind: str, name: str) -> bool:
         if name in self.functions[kind]:
             return True
@@ -205,14 +203,14 @@ class Commands:
     def _line(self, name, rest, globals_, locals_):
         function = self.functions["line"].get(name)
         if function is not None:
-            if not getattr(function, _VERBATIM, False):
-                rest = self.expand(rest, globals_, locals_)
-            return function(rest, **_local_scope(function, locals_))
+            return self._registered(function, rest, globals_, locals_)
         if name in SCOPED:
             scope = dict(globals_, **{key: locals_[key] for key in locals_ if type(key) is str})
             return self._function(*SCOPED[name])(self, rest, scope)
         if name == "time":
-            return self._time(rest, globals_, locals_)
+            with timing.Timing():
+                exec(self.code_of(rest, "<timed exec>"), globals_, locals_)
+            return None
         rest = self.expand(rest, globals_, locals_)
         if name in LINES:
             return self._function(*LINES[name])(self, rest)
@@ -238,9 +236,7 @@ class Commands:
             raise UsageError(text)
         function = self.functions["cell"].get(name)
         if function is not None:
-            if not getattr(function, _VERBATIM, False):
-                rest = self.expand(rest, globals_, locals_)
-            return function(rest, body, **_local_scope(function, locals_))
+            return self._registered(function, rest, globals_, locals_, body)
         if name in SCOPED:
             scope = self.namespace if name == "prun" else dict(self.namespace)
             return self._function(*SCOPED[name])(self, rest, scope, body)
@@ -258,9 +254,11 @@ class Commands:
             return self._function("scripts", "lines")(self, rest, body)
         return self._function("scripts", "run")(self, name, rest, body)
 
-    def _time(self, rest, globals_, locals_):
-        with timing.Timing():
-            exec(self.code_of(rest, "<timed exec>"), globals_, locals_)
+    def _registered(self, function, rest, globals_, locals_, *body):
+        if not getattr(function, _VERBATIM, False):
+            rest = self.expand(rest, globals_, locals_)
+        scope = {"local_ns": locals_} if getattr(function, "needs_local_scope", False) else {}
+        return function(rest, *body, **scope)
 
     def expand(self, text: str, globals_: dict[str, Any], locals_: Mapping[str, Any]) -> str:
         """Replaces {expression} and $name by values; with a policy, names only."""
@@ -282,11 +280,9 @@ class Commands:
 
     def code_of(self, source: Any, filename: str, mode: str = "exec") -> Any:
         """Compiles a text that a magic runs, after checking it."""
-        if not self._has_policy:
-            return compile(source, filename, mode, 0, True)
-        if type(source) is bytes:
-            source = _decoded(source)
-        self.check(source)
+        if self._has_policy:
+            source = decode_source(source) if type(source) is bytes else source
+            self.check(source)
         return compile(source, filename, mode, 0, True)
 
     def run_text(self, label: str, text: str) -> Any:
@@ -317,15 +313,3 @@ def _closest(name):
 
     near = get_close_matches(name, [*LINE_NAMES, *CELLS], 1)
     return "did you mean %{}?".format(near[0]) if near else None
-
-
-def _local_scope(function, locals_):
-    return {"local_ns": locals_} if getattr(function, "needs_local_scope", False) else {}
-
-
-def _decoded(source):
-    import io
-    import tokenize
-
-    encoding = tokenize.detect_encoding(io.BytesIO(source).readline)[0]
-    return source.decode(encoding)

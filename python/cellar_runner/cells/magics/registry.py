@@ -20,7 +20,7 @@ _LINES = {
     "running": "run",
     "scripts": "killbgscripts=kill sx=line_of_commands system=line_of_commands",
     "settings": (
-        "automagic colors config doctest_mode gui matplotlib pdb pprint precision pylab xmode autocall=nothing "
+        "automagic colors config gui matplotlib pdb pprint precision pylab xmode autocall=nothing "
         "autosave=nothing autoawait=nothing clear=nothing cls=nothing connect_info=nothing logoff=nothing "
         "logon=nothing logstart=nothing logstate=nothing logstop=nothing rehashx=nothing subshell=nothing"
     ),

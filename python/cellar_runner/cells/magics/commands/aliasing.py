@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ....pristine import BUILTINS as __builtins__
+from ..dispatch import Commands
 from ..errors import UsageError
 from ..options import parse_options
 from ..registry import CELLS, LINE_NAMES
 from . import settings
-
-if TYPE_CHECKING:
-    from ..dispatch import Commands
 
 
 def command(text: str, rest: str) -> str:
@@ -85,8 +81,8 @@ def _aliased(commands, kind, target, start):
 
 def lsmagic(commands: Commands, _rest: str) -> str:
     """%lsmagic: the names of all magics"""
-    lines = LINE_NAMES.union(commands.aliases, commands.registered("line"))
-    cells = CELLS.union(commands.registered("cell"))
+    lines = LINE_NAMES.union(commands.aliases, commands.functions["line"])
+    cells = CELLS.union(commands.functions["cell"])
     return "Available line magics:\n{}\n\nAvailable cell magics:\n{}\n\n{}".format(
         "  ".join("%" + name for name in sorted(lines)),
         "  ".join("%%" + name for name in sorted(cells)),

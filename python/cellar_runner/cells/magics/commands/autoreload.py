@@ -8,16 +8,14 @@ import os
 import sys
 import types
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....module_finder import RUNNER
 from ....pristine import BUILTINS as __builtins__
 from ....values.reprs import guarded_str, type_name
+from ..dispatch import Commands
 from ..errors import UsageError
 from ..options import parse_options
-
-if TYPE_CHECKING:
-    from ..dispatch import Commands
 
 _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 _CODE = ("__code__", "__defaults__", "__kwdefaults__", "__doc__", "__annotations__", "__dict__")

@@ -3,77 +3,69 @@
 from __future__ import annotations
 
 import importlib
-import sys
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ....pristine import BUILTINS as __builtins__
 from ...ipython.loader import get_ipython
+from ..dispatch import Commands
 from ..errors import UsageError
 from . import autoreload
-
-if TYPE_CHECKING:
-    from ..dispatch import Commands
 
 _BUILT_IN = ("autoreload", "storemagic")
 
 
-def load_ext(commands: Commands, rest: str) -> None:
-    """%load_ext module"""
-    name = rest.strip()
-    if not name:
-        raise UsageError("Missing module name.")
+def load(commands: Commands, name: str, module: Any = None) -> str | None:
+    """Loads an extension, from a module that is reloaded if one is given; returns why it cannot."""
     if name in commands.extensions:
-        print(
-            "The {0} extension is already loaded. To reload it, use:\n  %reload_ext {0}".format(name)
-        )
-        return
-    _load(commands, name, importlib.import_module)
-
-
-def _load(commands, name, take):
+        return "already loaded"
     if name in _BUILT_IN:
         commands.extensions[name] = None
         if name == "autoreload" and commands.reloader is None:
             commands.reloader = autoreload.Reloader(commands)
-        return
+        return None
     commands.check("import " + name)
-    module = take(name)
-    load = getattr(module, "load_ipython_extension", None)
-    if load is None:
-        print("The {} module is not an IPython extension.".format(name))
-        return
-    load(get_ipython())
+    module = importlib.import_module(name) if module is None else importlib.reload(module)
+    if not hasattr(module, "load_ipython_extension"):
+        return "no load function"
+    module.load_ipython_extension(get_ipython())
     commands.extensions[name] = module
+    return None
+
+
+def load_ext(commands: Commands, rest: str) -> None:
+    """%load_ext module"""
+    name = _named(rest)
+    result = load(commands, name)
+    if result == "already loaded":
+        print("The {0} extension is already loaded. To reload it, use:\n  %reload_ext {0}".format(name))
+    elif result is not None:
+        print("The {} module is not an IPython extension.".format(name))
 
 
 def unload_ext(commands: Commands, rest: str) -> None:
     """%unload_ext module"""
-    name = rest.strip()
-    if not name:
-        raise UsageError("Missing module name.")
+    name = _named(rest)
     if name not in commands.extensions:
         print("The {} extension is not loaded.".format(name))
-        return
-    module = commands.extensions[name]
-    unload = getattr(module, "unload_ipython_extension", None)
-    if unload is None:
+    elif not hasattr(commands.extensions[name], "unload_ipython_extension"):
         print("The {} extension doesn't define how to unload it.".format(name))
-        return
-    unload(get_ipython())
-    del commands.extensions[name]
+    else:
+        commands.extensions.pop(name).unload_ipython_extension(get_ipython())
 
 
 def reload_ext(commands: Commands, rest: str) -> None:
     """%reload_ext module"""
-    name = rest.strip()
-    if not name:
-        raise UsageError("Missing module name.")
-    if name not in commands.extensions:
+    name = _named(rest)
+    module = commands.extensions.pop(name, None)
+    if hasattr(module, "unload_ipython_extension"):
+        module.unload_ipython_extension(get_ipython())
+    if module is None:
         load_ext(commands, name)
-        return
-    module = commands.extensions[name]
-    unload = getattr(module, "unload_ipython_extension", None)
-    if unload is not None:
-        unload(get_ipython())
-    is_loaded = name in sys.modules
-    _load(commands, name, (lambda _name: importlib.reload(module)) if is_loaded else importlib.import_module)
+    else:
+        load(commands, name, module)
+
+
+def _named(rest):
+    if not rest.strip():
+        raise UsageError("Missing module name.")
+    return rest.strip()

@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....pristine import BUILTINS as __builtins__
+from ..dispatch import Commands
 from ..errors import UsageError
 from ..options import parse_options, unquoted
-
-if TYPE_CHECKING:
-    from ..dispatch import Commands
 
 _BACK = re.compile(r"-(\d+)?\Z").match
 _SECRET = re.compile(r"key|token|secret|password", re.IGNORECASE).search

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
 
 from ....pristine import BUILTINS as __builtins__
 from ....values.reprs import guarded_repr, type_name
+from ..dispatch import Commands
 from ..errors import UsageError
 from ..options import parse_options, unquoted
 from .running import found
-
-if TYPE_CHECKING:
-    from ..dispatch import Commands
 
 _RANGE = re.compile(r"(?P<first>\d+)(?:(?P<sign>[-:])(?P<last>\d+)?)?\Z")
 _SESSION = re.compile(r"[~\d]+/")

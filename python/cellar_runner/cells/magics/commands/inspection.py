@@ -1,19 +1,50 @@
-"""What is known of an object: %pinfo, %pdoc, %pdef, %psource, %pfile."""
+"""What is known of an object: `name?`, %pinfo, %pdoc, %pdef, %psource, %pfile."""
 
 from __future__ import annotations
 
 import inspect
 import sys
-from typing import TYPE_CHECKING
+from typing import Any, Mapping
 
 from ....pristine import BUILTINS as __builtins__
-from ....values.reprs import cap
-from ..inspect_name import TEXT_LIMIT, object_info
+from ....values.reprs import cap, qualified_name, text_of
+from ..dispatch import Commands
 
-if TYPE_CHECKING:
-    from ..dispatch import Commands
-
+VALUE_LIMIT = 500
+TEXT_LIMIT = 20_000
 _MISSING = object()
+
+
+def object_info(name: str, with_source: bool, globals_: dict[str, Any], locals_: Mapping[str, Any]) -> str:
+    """Signature, type, value and documentation of a dotted name, or its source."""
+    try:
+        value = eval(name, globals_, locals_)
+    except Exception:
+        return "Object `{}` not found.".format(name)
+    parts = []
+    if callable(value):
+        try:
+            parts.append("Signature: {}{}".format(name, inspect.signature(value)))
+        except (TypeError, ValueError):
+            pass
+    parts.append("Type: " + qualified_name(type(value)))
+    if not callable(value):
+        parts.append("Value: " + text_of(value, VALUE_LIMIT))
+    source = _source(value) if with_source else None
+    if source is not None:
+        parts.append("Source:\n" + source.rstrip())
+    else:
+        parts.append("Docstring:\n" + (inspect.getdoc(value) or "<no docstring>"))
+    return cap("\n".join(parts), TEXT_LIMIT)
+
+
+def _source(value):
+    for subject in (value, type(value)):
+        try:
+            return inspect.getsource(subject)
+        except (OSError, TypeError):
+            continue
+    return None
 
 
 def _found(commands, rest):
@@ -60,15 +91,9 @@ def pdef(commands: Commands, rest: str) -> None:
 def psource(commands: Commands, rest: str) -> None:
     """%psource name"""
     name, value = _found(commands, rest)
-    if value is _MISSING:
-        return
-    for subject in (value, type(value)):
-        try:
-            print(cap(inspect.getsource(subject), TEXT_LIMIT), end="")
-            return
-        except (OSError, TypeError):
-            continue
-    print("No source found for {}".format(name))
+    if value is not _MISSING:
+        source = _source(value)
+        print("No source found for {}\n".format(name) if source is None else cap(source, TEXT_LIMIT), end="")
 
 
 def pfile(commands: Commands, rest: str) -> None:
@@ -85,8 +110,7 @@ def pfile(commands: Commands, rest: str) -> None:
 
 def tb(commands: Commands, _rest: str) -> None:
     """%tb: the last error again"""
-    described = commands.last_error
-    if described is None:
+    if commands.last_error is None:
         print("No traceback available to show.")
     else:
-        sys.stderr.write(described + "\n")
+        sys.stderr.write(commands.last_error + "\n")

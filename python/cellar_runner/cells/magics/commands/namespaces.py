@@ -7,15 +7,12 @@ import fnmatch
 import gc
 import re
 import sys
-from typing import TYPE_CHECKING
 
 from ....pristine import BUILTINS as __builtins__
 from ....values.reprs import guarded_str, is_a, type_name
+from ..dispatch import Commands
 from ..errors import MagicUnavailable, UsageError
 from ..options import parse_options
-
-if TYPE_CHECKING:
-    from ..dispatch import Commands
 
 NAMES_IN_A_ROW = 9
 SHOWN_TEXT = 50

@@ -5,14 +5,11 @@ from __future__ import annotations
 import importlib.util
 import shlex
 import sys
-from typing import TYPE_CHECKING
 
 from ....pristine import BUILTINS as __builtins__
+from ..dispatch import Commands
 from ..errors import MagicUnavailable
 from . import shell
-
-if TYPE_CHECKING:
-    from ..dispatch import Commands
 
 
 def _manage(tool, rest):

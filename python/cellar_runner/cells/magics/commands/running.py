@@ -7,16 +7,14 @@ import os
 import shlex
 import sys
 import types
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....pristine import BUILTINS as __builtins__
 from ....values.reprs import guarded_str
+from ..dispatch import Commands
 from ..errors import MagicUnavailable
 from ..options import parse_options
 from . import timing
-
-if TYPE_CHECKING:
-    from ..dispatch import Commands
 
 _LETTERS = "nidtN:b:pD:l:rs:T:em:G"
 _KEPT = ("__name__", "__file__", "__builtins__", "__doc__", "__loader__", "__package__", "__spec__")

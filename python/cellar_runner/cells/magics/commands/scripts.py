@@ -7,15 +7,13 @@ import shlex
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....pristine import BUILTINS as __builtins__
+from ..dispatch import Commands
 from ..errors import UsageError
 from ..options import parse_options, unquoted
 from . import shell
-
-if TYPE_CHECKING:
-    from ..dispatch import Commands
 
 PROGRAMS = frozenset("bash sh python python2 python3 pypy perl ruby script".split())
 _WITH_VALUE = ("--out", "--err", "--proc")

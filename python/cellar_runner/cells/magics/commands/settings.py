@@ -6,16 +6,14 @@ import ast
 import sys
 import warnings
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....pristine import BUILTINS as __builtins__
 from ....values import pretty
 from ...ipython.loader import get_ipython
+from ..dispatch import Commands
 from ..errors import MagicUnavailable, UsageError
 from .namespaces import names_of
-
-if TYPE_CHECKING:
-    from ..dispatch import Commands
 
 _BACKENDS = (
     "agg auto cairo gtk3 gtk3agg gtk3cairo gtk4 gtk4agg gtk4cairo inline macosx nbagg notebook osx "
@@ -199,14 +197,6 @@ def pprint(commands: Commands, rest: str) -> None:
     """%pprint [on | off]"""
     commands.pprint = _switched(commands.pprint, rest)
     print("Pretty printing has been turned", "ON" if commands.pprint else "OFF")
-
-
-def doctest_mode(commands: Commands, _rest: str) -> None:
-    """%doctest_mode"""
-    is_on = commands.settings.get(("doctest", "mode"), False)
-    commands.settings["doctest", "mode"] = not is_on
-    print("Exception reporting mode: {}".format("Context" if is_on else "Plain"))
-    print("Doctest mode is: {}".format("OFF" if is_on else "ON"))
 
 
 def gui(_commands: Commands, rest: str) -> None:
