@@ -168,30 +168,25 @@ class PickleReader:
             self._number = number
         return self._block[self.position - self._starts[number] :]
 
+    def _parts(self, size):
+        while size > 0:
+            part = self._here()[:size]
+            if not len(part):
+                return
+            self.position += len(part)
+            size -= len(part)
+            yield part
+
     def readinto(self, target: Any) -> int:
         view = memoryview(target).cast("B")
         done = 0
-        while done < len(view):
-            part = self._here()[: len(view) - done]
-            if not len(part):
-                break
+        for part in self._parts(len(view)):
             view[done : done + len(part)] = part
             done += len(part)
-            self.position += len(part)
         return done
 
     def read(self, size: int) -> bytes:
-        part = self._here()
-        if size <= len(part):
-            self.position += size
-            return bytes(part[:size])
-        parts = []
-        while size > 0 and len(part):
-            parts.append(part[:size])
-            self.position += len(parts[-1])
-            size -= len(parts[-1])
-            part = self._here()
-        return b"".join(parts)
+        return b"".join(self._parts(size))
 
     def readline(self) -> bytes:
         line = bytearray()

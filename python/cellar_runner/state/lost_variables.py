@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, NoReturn
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import cap, exact, guarded_repr, guarded_str, is_a, type_name
@@ -14,71 +14,53 @@ SEARCHED_DEPTH = 4
 _mro_of = type.__dict__["__mro__"].__get__
 _module_of = type.__dict__["__module__"].__get__
 _name_of = type.__dict__["__name__"].__get__
-_FILE = ("an open file", "reopen the file in the next cell")
-_GENERATOR = ("a generator", "create it again, or convert it to a list first")
-_ITERATOR = ("an iterator", "create it again, or convert it to a list first")
-_COROUTINE = ("a coroutine", "await it in the cell that creates it and keep the result")
-_TASK = ("a running task", "await it in the cell that creates it and keep the result")
-_LOOP = ("an event loop", "use `await` in the cell instead of keeping a loop")
-_LOCK = ("a lock", "create it again in the next cell")
-_THREAD = ("a thread", "start it again in the next cell")
-_POOL = ("a pool of workers", "create it again in the next cell")
-_PROCESS = ("a running process", "start it again in the next cell")
-_QUEUE = ("a queue", "keep its items as a list and fill it again")
-_SOCKET = ("a socket", "recreate the connection in the next cell")
-_CONNECTION = ("a connection", "reconnect in the next cell")
-_CURSOR = ("a cursor", "reconnect in the next cell and query again, or keep its rows as a list")
-_FRAME = ("a part of a running program", "keep its text instead, such as traceback.format_exc()")
-_WEAK = ("a weak reference", "keep the object itself in a variable")
-_HASH = ("a running hash", "keep its digest instead")
-_CONTEXT = ("a context variable", "create it again in the next cell")
-_LAMBDA = ("a lambda", "use def instead of lambda")
 GENERAL = "create it again in the next cell, or keep its data as plain values such as dict and list"
-
-# By advice: the classes, as `module:name`.
-_KINDS = {
-    tuple(kind.split(":")): words
-    for words, kinds in (
-        (
-            _FILE,
-            "_io:TextIOWrapper _io:_BufferedIOBase _io:FileIO mmap:mmap zipfile:ZipFile zipfile:ZipExtFile "
-            "tarfile:TarFile tempfile:_TemporaryFileWrapper",
-        ),
-        (_GENERATOR, "builtins:generator builtins:async_generator"),
-        (_COROUTINE, "builtins:coroutine"),
-        (_TASK, "_asyncio:Future _asyncio:Task concurrent.futures._base:Future"),
-        (_LOOP, "asyncio.events:AbstractEventLoop"),
-        (_POOL, "concurrent.futures._base:Executor multiprocessing.pool:Pool"),
-        (_PROCESS, "multiprocessing.process:BaseProcess subprocess:Popen"),
-        (
-            _LOCK,
-            "_thread:lock _thread:RLock threading:Condition threading:Semaphore threading:Event "
-            "threading:Barrier",
-        ),
-        (_THREAD, "threading:Thread"),
-        (_QUEUE, "queue:Queue _queue:SimpleQueue"),
-        (_SOCKET, "_socket:socket"),
-        (_CURSOR, "sqlite3:Cursor"),
-        (_FRAME, "builtins:frame builtins:traceback"),
-        (_WEAK, "weakref:ReferenceType builtins:weakref"),
-        (_HASH, "_hashlib:HASH"),
-        (_CONTEXT, "_contextvars:ContextVar _contextvars:Context"),
-    )
-    for kind in kinds.split()
-}
+_RECONNECT = "reconnect in the next cell"
+_AGAIN = "create it again in the next cell"
+_START = "start it again in the next cell"
+_LIST = "create it again, or convert it to a list first"
+_AWAIT = "await it in the cell that creates it and keep the result"
+_FILE = "an open file"
+# Reason, advice, classes as `module:name`, and parts of the names of other classes with this advice.
+_LOSSES = (
+    ("a cursor", _RECONNECT + " and query again, or keep its rows as a list", "sqlite3:Cursor", "cursor"),
+    ("a connection", _RECONNECT, "", "connection engine session client"),
+    ("a socket", "recreate the connection in the next cell", "_socket:socket", "socket"),
+    ("a generator", _LIST, "builtins:generator builtins:async_generator", "generator"),
+    ("an iterator", _LIST, "", "iterator iterable"),
+    (
+        "a lock",
+        _AGAIN,
+        "_thread:lock _thread:RLock threading:Condition threading:Semaphore threading:Event threading:Barrier",
+        "lock semaphore",
+    ),
+    ("a thread", _START, "threading:Thread", "thread"),
+    ("a running process", _START, "multiprocessing.process:BaseProcess subprocess:Popen", "process"),
+    (
+        _FILE,
+        "reopen the file in the next cell",
+        "_io:TextIOWrapper _io:_BufferedIOBase _io:FileIO mmap:mmap zipfile:ZipFile zipfile:ZipExtFile "
+        "tarfile:TarFile tempfile:_TemporaryFileWrapper",
+        "reader writer file",
+    ),
+    ("a coroutine", _AWAIT, "builtins:coroutine", ""),
+    ("a running task", _AWAIT, "_asyncio:Future _asyncio:Task concurrent.futures._base:Future", ""),
+    ("an event loop", "use `await` in the cell instead of keeping a loop", "asyncio.events:AbstractEventLoop", ""),
+    ("a pool of workers", _AGAIN, "concurrent.futures._base:Executor multiprocessing.pool:Pool", ""),
+    ("a queue", "keep its items as a list and fill it again", "queue:Queue _queue:SimpleQueue", ""),
+    (
+        "a part of a running program",
+        "keep its text instead, such as traceback.format_exc()",
+        "builtins:frame builtins:traceback",
+        "",
+    ),
+    ("a weak reference", "keep the object itself in a variable", "weakref:ReferenceType builtins:weakref", ""),
+    ("a running hash", "keep its digest instead", "_hashlib:HASH", ""),
+    ("a context variable", _AGAIN, "_contextvars:ContextVar _contextvars:Context", ""),
+)
+_KINDS = {tuple(kind.split(":")): row[:2] for row in _LOSSES for kind in row[2].split()}
 # Files in memory can be saved.
 _NO_LOSS = frozenset((("_io", "BytesIO"), ("_io", "StringIO")))
-_WORDS = (
-    (("cursor",), _CURSOR),
-    (("connection", "engine", "session", "client"), _CONNECTION),
-    (("socket",), _SOCKET),
-    (("generator",), _GENERATOR),
-    (("iterator", "iterable"), _ITERATOR),
-    (("lock", "semaphore"), _LOCK),
-    (("thread",), _THREAD),
-    (("process",), _PROCESS),
-    (("reader", "writer", "file"), _FILE),
-)
 
 
 class LostVariable(Exception):
@@ -99,22 +81,17 @@ def names_of(kind: type) -> list[tuple[str, str]]:
     return found
 
 
-def by_type(kind: type) -> Callable[[Any], LostVariable] | None:
-    """What makes the error for a value of this class, or None where it can be saved."""
-    for name in names_of(kind):
-        if name in _NO_LOSS:
-            return None
-        if name in _KINDS:
-            words = _KINDS[name]
-            return lambda value: _loss(value, words)
-    return None
+def by_type(kind: type) -> Callable[[Any], NoReturn] | None:
+    """What raises the error for a value of this class, or None where it can be saved."""
+    name = next((name for name in names_of(kind) if name in _NO_LOSS or name in _KINDS), None)
+    if name is None or name in _NO_LOSS:
+        return None
+    reason, advice = _KINDS[name]
 
+    def lose(value):
+        raise LostVariable(value, reason + _place(value) if reason is _FILE else reason, advice)
 
-def _loss(value, words):
-    reason, advice = words
-    if words is _FILE:
-        reason += _place(value)
-    return LostVariable(value, reason, advice)
+    return lose
 
 
 def _place(value):
@@ -157,13 +134,12 @@ def by_error(value: Any, error: Any) -> LostVariable:
 
 def advice_for(value: Any) -> str:
     kind = type(value)
-    name = type_name(kind)
-    if name == "function":
-        return _LAMBDA[1] if getattr(value, "__name__", "") == "<lambda>" else GENERAL
-    for word in [text for _, text in names_of(kind)[:-1]]:
-        for parts, words in _WORDS:
-            if any(part in word.lower() for part in parts):
-                return words[1]
+    if type_name(kind) == "function":
+        return "use def instead of lambda" if getattr(value, "__name__", "") == "<lambda>" else GENERAL
+    for _, name in names_of(kind)[:-1]:
+        for _reason, advice, _kinds, parts in _LOSSES:
+            if any(part in name.lower() for part in parts.split()):
+                return advice
     return GENERAL
 
 
@@ -185,25 +161,24 @@ def _search(value, error):
 
 
 def _parts(item):
-    kind = type(item)
+    named = "item"
+    pairs: Any
     if is_a(item, dict):
-        word = "item {} of the {}"
-        pairs = list(dict.items(item))[:SEARCHED]
-        return [(part, word.format(_key(key), type_name(kind))) for key, part in pairs]
-    for plain in (list, tuple, set, frozenset):
-        if is_a(item, plain):
-            word = "item {} of the {}"
-            parts = list(plain.__iter__(item))[:SEARCHED]
-            return [(part, word.format(i, type_name(kind))) for i, part in enumerate(parts)]
-    try:
-        attributes = object.__getattribute__(item, "__dict__")
-    except (AttributeError, TypeError):
-        return []
-    if type(attributes) is not dict:
-        return []
-    word = "attribute {} of the {}"
-    pairs = list(dict.items(attributes))[:SEARCHED]
-    return [(part, word.format(_key(key), type_name(kind))) for key, part in pairs]
+        pairs = dict.items(item)
+    else:
+        plain = next((plain for plain in (list, tuple, set, frozenset) if is_a(item, plain)), None)
+        if plain is not None:
+            pairs = enumerate(plain.__iter__(item))
+        else:
+            named = "attribute"
+            try:
+                attributes = object.__getattribute__(item, "__dict__")
+            except (AttributeError, TypeError):
+                return []
+            pairs = dict.items(attributes) if type(attributes) is dict else ()
+    word = "{} {} of the {}"
+    kind = type_name(type(item))
+    return [(part, word.format(named, _key(key), kind)) for key, part in list(pairs)[:SEARCHED]]
 
 
 def _key(key):

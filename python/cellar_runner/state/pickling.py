@@ -21,14 +21,7 @@ SMALL_BUFFER = 1 << 16
 _Pickler, _Unpickler = pickle.Pickler, pickle.Unpickler
 _UnpicklingError = pickle.UnpicklingError
 _GET, _FRAME = 0x68, 0x95
-_DATACLASS_MARKS = (
-    "MISSING",
-    "KW_ONLY",
-    "_FIELD",
-    "_FIELD_CLASSVAR",
-    "_FIELD_INITVAR",
-    "_HAS_DEFAULT_FACTORY",
-)
+_DATACLASS_MARKS = "MISSING KW_ONLY _FIELD _FIELD_CLASSVAR _FIELD_INITVAR _HAS_DEFAULT_FACTORY".split()
 _number = struct.Struct("<I").pack
 
 
@@ -72,15 +65,6 @@ def external_objects(interpreter: Any) -> dict[str, Any]:
     return found
 
 
-def _pickler_of(base):
-    """A subclass has a __dict__, where pickle finds the reducer without a call."""
-
-    class StatePickler(base):  # type: ignore[misc, valid-type]
-        pass
-
-    return StatePickler
-
-
 class VariableWriter:
     """Pickles values one after the other; a value that fails leaves no trace."""
 
@@ -89,7 +73,9 @@ class VariableWriter:
         self._pickle_writer = pickle_writer
         self._taken = []
         self.buffers = []
-        self._pickler = _pickler_of(base)(pickle_writer, PROTOCOL, buffer_callback=self._take_buffer)
+        # A subclass has a __dict__, where pickle finds the reducer without a call.
+        kind = type("StatePickler", (base,), {})
+        self._pickler = kind(pickle_writer, PROTOCOL, buffer_callback=self._take_buffer)
         self._pickler.reducer_override = reduce
         distinct = {id(value): name for name, value in reversed(list(external.items()))}
         self.anchors = list(distinct.values())
@@ -120,7 +106,10 @@ class VariableWriter:
             raise
         except BaseException:
             self._pickle_writer.roll_back()
-            self._forget(wrapper)
+            memo = self._pickler.memo.copy()
+            if id(wrapper) in memo:
+                first = memo[id(wrapper)][0]
+                self._pickler.memo = {key: note for key, note in memo.items() if note[0] < first}
             raise
         self._pickle_writer.keep()
         for view in self._taken:
@@ -136,13 +125,6 @@ class VariableWriter:
         if said[place] == _GET:
             return said[place + 1]
         return int.from_bytes(said[place + 1 : place + 5], "little")
-
-    def _forget(self, wrapper):
-        """Removes a failed value, and what came after it, from the memo."""
-        memo = self._pickler.memo.copy()
-        if id(wrapper) in memo:
-            first = memo[id(wrapper)][0]
-            self._pickler.memo = {key: note for key, note in memo.items() if note[0] < first}
 
 
 class _Buffers:

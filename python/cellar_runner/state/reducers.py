@@ -80,20 +80,20 @@ class Reducers:
         self._table = {
             _FunctionType: self._function,
             _ModuleType: self._module,
-            types.CodeType: _code,
+            types.CodeType: lambda code: (builders.make_code, (_dump_code(code),)),
             types.CellType: _cell,
-            types.MethodType: _method,
-            staticmethod: _wrapped,
-            classmethod: _wrapped,
-            property: _property,
+            types.MethodType: lambda method: (types.MethodType, (method.__func__, method.__self__)),
+            staticmethod: lambda wrapper: (staticmethod, (wrapper.__func__,)),
+            classmethod: lambda wrapper: (classmethod, (wrapper.__func__,)),
+            property: lambda made: (property, (made.fget, made.fset, made.fdel, made.__doc__)),
             functools.cached_property: _cached_property,
             _CACHED: _cached_function,
             memoryview: _view,
-            types.MappingProxyType: _proxy,
+            types.MappingProxyType: lambda proxy: (types.MappingProxyType, (dict(proxy),)),
             typing.TypeVar: _type_variable,
             weakref.WeakKeyDictionary: _weak_items,
             weakref.WeakValueDictionary: _weak_items,
-            weakref.WeakSet: _weak_set,
+            weakref.WeakSet: lambda members: (builders.make_weak, ("WeakSet", list(members))),
         }
 
     def __call__(self, value):
@@ -115,11 +115,7 @@ class Reducers:
         kept = self._kept_classes.for_type(kind) if self._kept_classes else None
         if kept is not None:
             return lambda value: self._reduce_kept(kept, value)
-        reduce = library_reducers.for_type(kind)
-        if reduce is not None:
-            return reduce
-        loss = lost_variables.by_type(kind)
-        return None if loss is None else _raising(loss)
+        return library_reducers.for_type(kind) or lost_variables.by_type(kind)
 
     def _reduce_kept(self, kept, value):
         if self.postpones:
@@ -218,28 +214,12 @@ def _enumeration(cls, members):
     return builders.make_enum, made, (body, attributes), None, None, builders.fill_enum
 
 
-def _code(code):
-    return builders.make_code, (_dump_code(code),)
-
-
 def _cell(cell):
     try:
         content = cell.cell_contents
     except ValueError:
         return builders.make_cell, ()
     return builders.make_cell, (), (content,), None, None, builders.fill_cell
-
-
-def _method(method):
-    return types.MethodType, (method.__func__, method.__self__)
-
-
-def _wrapped(wrapper):
-    return type(wrapper), (wrapper.__func__,)
-
-
-def _property(value):
-    return property, (value.fget, value.fset, value.fdel, value.__doc__)
 
 
 def _cached_property(value):
@@ -267,10 +247,6 @@ def _view(view):
     return builders.make_view, (data, view.format, view.shape)
 
 
-def _proxy(proxy):
-    return types.MappingProxyType, (dict(proxy),)
-
-
 def _type_variable(variable):
     name = variable.__name__
     if is_importable(variable, variable.__module__, name):
@@ -282,14 +258,3 @@ def _type_variable(variable):
 
 def _weak_items(mapping):
     return builders.make_weak, (type(mapping).__name__, dict(mapping.items()))
-
-
-def _weak_set(members):
-    return builders.make_weak, ("WeakSet", list(members))
-
-
-def _raising(loss):
-    def reduce(value):
-        raise loss(value)
-
-    return reduce

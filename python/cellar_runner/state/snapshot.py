@@ -135,12 +135,22 @@ class _Snapshot:
         value = self._namespace.get(name)
         self._start = self._pickle_writer.length
         entry = {"name": name, "type": _type_of(value), "kept": True}
+        dumped, loss = self._dump(value, name, strict)
+        if loss is None:
+            record, entry["size"] = dumped
+            self._kept.append([name, record])
+        else:
+            entry.update(kept=False, reason=loss.reason, advice=loss.advice)
+            self._lost[name] = [loss.reason, loss.advice]
+        self._variables.append(entry)
+
+    def _dump(self, value, name="", strict=False):
+        """(what dump() returns, None), or (None, the loss) for a value that cannot be written."""
         try:
             if name == "context" and type(value) is str and _size_of(value) >= LARGE_CONTEXT:
                 advice = "initialize the session with the context again"
                 raise lost_variables.LostVariable(value, "the context is too large for a snapshot", advice)
-            record, entry["size"] = self._writer.dump(value)
-            self._kept.append([name, record])
+            return self._writer.dump(value), None
         except (file_writer.LimitExceeded, Postponed):
             raise
         except BaseException as error:
@@ -149,38 +159,23 @@ class _Snapshot:
             loss = _loss(value, error)
             if strict:
                 raise Unserializable(_refusal(name, error, loss)) from None
-            entry.update(kept=False, reason=loss.reason, advice=loss.advice)
-            self._lost[name] = [loss.reason, loss.advice]
-        self._variables.append(entry)
+            return None, loss
 
     def _write_handlers(self):
         """The classes of keep(): records by name, and reasons for those that fail."""
         records, without = [], {}
         for kept in self._kept_classes:
-            try:
-                parts = (kept.kind, kept.save, kept.load)
-                records.append([kept.name, self._writer.dump(parts)[0]])
-            except file_writer.LimitExceeded:
-                raise
-            except BaseException as error:
-                if self._file_writer.is_broken:
-                    raise
-                without[kept.name] = _loss(None, error).reason
+            dumped, loss = self._dump((kept.kind, kept.save, kept.load))
+            if loss is None:
+                records.append([kept.name, dumped[0]])
+            else:
+                without[kept.name] = loss.reason
         return records, without
 
     def _write_states(self):
-        states = []
-        for name, state in process_state.random_states():
-            try:
-                states.append([name, self._writer.dump(state)[0]])
-            except file_writer.LimitExceeded:
-                raise
-            except BaseException:
-                if self._file_writer.is_broken:
-                    raise
-                # A cell replaced the generator: the new session has its own.
-                continue
-        return states
+        """If a cell replaced a generator by one that cannot be written, the new session has its own."""
+        written = [(name, self._dump(state)[0]) for name, state in process_state.random_states()]
+        return [[name, dumped[0]] for name, dumped in written if dumped is not None]
 
     def _index(self, states, end, handlers, without):
         order = {name: number for number, name in enumerate(self._namespace)}
