@@ -50,17 +50,22 @@ def by_default(obj: Any, p: Any, cycle: bool) -> None:
     p.end_group(1, ">")
 
 
+def _open(p, start, items, write):
+    """Writes the items of a group, which the caller ends."""
+    p.begin_group(len(start), start)
+    for number, item in p._enumerate(items):
+        if number:
+            p.text(",")
+            p.breakable()
+        write(item)
+
+
 def _sequence(start, end):
     def write(obj, p, cycle):
         if cycle:
             p.text(start + "..." + end)
             return
-        p.begin_group(len(start), start)
-        for number, item in p._enumerate(obj):
-            if number:
-                p.text(",")
-                p.breakable()
-            p.pretty(item)
+        _open(p, start, obj, p.pretty)
         if is_a(obj, tuple) and len(obj) == 1:
             p.text(",")
         p.end_group(len(start), end)
@@ -81,21 +86,14 @@ def _sorted(items):
 
 
 def _set(start, end):
+    write_items = _sequence(start, end)
+
     def write(obj, p, cycle):
-        if cycle:
-            p.text(start + "..." + end)
-            return
-        if len(obj) == 0:
+        if not cycle and len(obj) == 0:
             p.text(type(obj).__name__ + "()")
-            return
-        p.begin_group(len(start), start)
-        many = p.max_seq_length and len(obj) >= p.max_seq_length
-        for number, item in p._enumerate(obj if many else _sorted(obj)):
-            if number:
-                p.text(",")
-                p.breakable()
-            p.pretty(item)
-        p.end_group(len(start), end)
+        else:
+            many = p.max_seq_length and len(obj) >= p.max_seq_length
+            write_items(obj if cycle or many else _sorted(obj), p, cycle)
 
     return write
 
@@ -105,14 +103,13 @@ def _mapping(start, end):
         if cycle:
             p.text("{...}")
             return
-        p.begin_group(len(start), start)
-        for number, key in p._enumerate(obj.keys()):
-            if number:
-                p.text(",")
-                p.breakable()
+
+        def write_pair(key):
             p.pretty(key)
             p.text(": ")
             p.pretty(obj[key])
+
+        _open(p, start, obj.keys(), write_pair)
         p.end_group(len(start), end)
 
     return write
@@ -139,25 +136,18 @@ class _Call:
     def _repr_pretty_(self, p, cycle):
         opening = self._name + "("
         p.begin_group(len(opening), opening)
-        is_first = True
-        for argument in self._arguments:
-            self._separate(p, is_first)
-            is_first = False
+        arguments = [("", argument) for argument in self._arguments]
+        arguments += [(name + "=", argument) for name, argument in self._named.items()]
+        for number, (name, argument) in enumerate(arguments):
+            if number:
+                p.text(",")
+                p.breakable()
+            if name:
+                p.begin_group(len(name), name)
             p.pretty(argument)
-        for name, argument in self._named.items():
-            self._separate(p, is_first)
-            is_first = False
-            opening_of_name = name + "="
-            p.begin_group(len(opening_of_name), opening_of_name)
-            p.pretty(argument)
-            p.end_group(len(opening_of_name))
+            if name:
+                p.end_group(len(name))
         p.end_group(len(opening), ")")
-
-    @staticmethod
-    def _separate(p, is_first):
-        if not is_first:
-            p.text(",")
-            p.breakable()
 
 
 _DOTS = (_Raw("..."),)
@@ -167,11 +157,6 @@ def _first(items, p):
     """The items that are shown, plus one if there are more."""
     most = p.max_seq_length
     return list(islice(items, most + 1) if most else items)
-
-
-def _most_common(obj, p):
-    most = p.max_seq_length
-    return obj.most_common(most + 1 if most and len(obj) > most else None)
 
 
 def _constructed(parts):
@@ -190,27 +175,14 @@ def _parts_of_deque(obj, p):
     return (_first(obj, p),), named
 
 
-def _parts_of_defaultdict(obj, p):
-    return ((obj.default_factory, dict(_first(obj.items(), p))),)
-
-
-def _parts_of_ordered(obj, p):
-    return ((_first(obj.items(), p),) if len(obj) else (),)
-
-
 def _parts_of_counter(obj, p):
-    return ((dict(_most_common(obj, p)),) if len(obj) else (),)
-
-
-def _parts_of_user_list(obj, _p):
-    return ((obj.data,),)
+    most = p.max_seq_length
+    common = obj.most_common(most + 1 if most and len(obj) > most else None)
+    return ((dict(common),) if common else (),)
 
 
 def _namespace(obj, p, cycle):
-    if cycle:
-        p.pretty(_Call("namespace", _DOTS))
-    else:
-        p.pretty(_Call("namespace", (), dict(obj.__dict__)))
+    p.pretty(_Call("namespace", _DOTS) if cycle else _Call("namespace", (), dict(obj.__dict__)))
 
 
 def _super(obj, p, cycle):
@@ -289,11 +261,11 @@ PRINTERS = {
     BaseException: _exception,
     type(os.environ): _mapping("environ{", "}"),
     types.MappingProxyType: _mapping("mappingproxy({", "})"),
-    collections.defaultdict: _constructed(_parts_of_defaultdict),
-    collections.OrderedDict: _constructed(_parts_of_ordered),
+    collections.defaultdict: _constructed(lambda obj, p: ((obj.default_factory, dict(_first(obj.items(), p))),)),
+    collections.OrderedDict: _constructed(lambda obj, p: ((_first(obj.items(), p),) if len(obj) else (),)),
     collections.deque: _constructed(_parts_of_deque),
     collections.Counter: _constructed(_parts_of_counter),
-    collections.UserList: _constructed(_parts_of_user_list),
+    collections.UserList: _constructed(lambda obj, p: ((obj.data,),)),
 }
 for _kind in (int, float, str, bytes, types.MethodType, slice, range):
     PRINTERS[_kind] = as_repr
