@@ -89,7 +89,7 @@ class HostCalls:
         self._watchers.pop(number, None)
         message = self._answers.pop(number)
         if message is None:
-            return HostError("the host was not waited for")
+            return HostError("the call ended before the host answered")
         if "result" in message:
             return encoding.decode(message["result"]["output"])
         error = HostError(message["error"]["message"])
@@ -153,7 +153,7 @@ class Bridge:
         try:
             self._service.ask(number, name, _encode(content))
         except ValueError as error:
-            raise HostError("{} was given too much for one question: {}".format(name, error)) from None
+            raise HostError("the arguments of {} are too large for one message: {}".format(name, error)) from None
 
     def given(self, context):
         """The part of a question that names its context: by when the host gave it, or in full."""
@@ -164,11 +164,16 @@ class Bridge:
             context = self._service.current_context()
             if context is None:
                 return {}
-        encoder = encoding.Encoder(encoding.CHARACTER_LIMIT)
-        encoded = encoder.encode(context, 0)
-        if encoder.loss is not None:
-            raise ValueError("the context cannot be passed on: {}".format(encoder.loss))
-        return {"context": encoded}
+        return {"context": encoded("the context", context)}
+
+
+def encoded(what, value):
+    """A value as the host gets it, whole or not at all."""
+    encoder = encoding.Encoder(encoding.CHARACTER_LIMIT)
+    form = encoder.encode(value, 0)
+    if encoder.loss is not None:
+        raise ValueError("{} cannot be passed on: {}".format(what, encoder.loss))
+    return form
 
 
 def functions(service):
@@ -186,7 +191,7 @@ def functions(service):
 
         >>> llm_query("Summarise in one line: " + context[:2000])
         """
-        return single(bridge, "llm_query", [_prompt(prompt, model)])
+        return single(bridge, "llm_query", [_question("prompt", prompt, model)])
 
     def llm_query_batched(prompts, model=None, return_exceptions=False):
         """Ask a language model many things at once; the answers come in the order of the prompts.
@@ -199,7 +204,7 @@ def functions(service):
         >>> llm_query_batched(["Summarise: " + part for part in chunk_text(context, 20_000)])
         """
         prompts = _listed("llm_query_batched", prompts)
-        inputs = [_prompt(prompt, model) for prompt in prompts]
+        inputs = [_question("prompt", prompt, model) for prompt in prompts]
         return _several(bridge, "llm_query", inputs, return_exceptions)
 
     def rlm_query(task, ctx=None, model=None):
@@ -213,7 +218,7 @@ def functions(service):
 
         >>> rlm_query("Which chapter mentions the storm?", context[:500_000])
         """
-        return single(bridge, "rlm_query", [dict(_task(task, model), **bridge.given(ctx))])
+        return single(bridge, "rlm_query", [dict(_question("task", task, model), **bridge.given(ctx))])
 
     def rlm_query_batched(tasks, ctxs=None, return_exceptions=False, model=None):
         """Hand many tasks to helpers at once; the answers come in the order of the tasks.
@@ -225,7 +230,7 @@ def functions(service):
 
         >>> rlm_query_batched(["Find all dates"] * len(parts), parts)
         """
-        tasks = [_task(task, model) for task in _listed("rlm_query_batched", tasks)]
+        tasks = [_question("task", task, model) for task in _listed("rlm_query_batched", tasks)]
         if ctxs is None:
             given = [bridge.given(None)] * len(tasks)
         else:
@@ -258,22 +263,12 @@ def publish(names):
     _compat_pickle.NAME_MAPPING[names[1]] = names[0]
 
 
-def _prompt(prompt, model):
-    if not isinstance(prompt, str):
-        raise TypeError("a prompt must be a str, not {}".format(type(prompt).__name__))
-    return {"prompt": prompt, "model": _model(model)}
-
-
-def _task(task, model):
-    if not isinstance(task, str):
-        raise TypeError("a task must be a str, not {}".format(type(task).__name__))
-    return {"task": task, "model": _model(model)}
-
-
-def _model(model):
-    if model is not None and not isinstance(model, str):
-        raise TypeError("model must be a str, not {}".format(type(model).__name__))
-    return model
+def _question(kind, text, model):
+    """What is asked: `kind` is prompt or task."""
+    for what, value in (("a " + kind, text), ("model", "" if model is None else model)):
+        if not isinstance(value, str):
+            raise TypeError("{} must be a str, not {}".format(what, type(value).__name__))
+    return {kind: text, "model": model}
 
 
 def _listed(name, items, what="strings"):
@@ -293,16 +288,25 @@ def single(bridge, name, inputs, shape=Answer):
             raise outcome
         return shape(outcome)
 
-    outcomes = bridge.ask(name, inputs)
-    return finish(outcomes) if isinstance(outcomes, list) else _pending(name, outcomes, finish)
+    return _finished(bridge, name, inputs, finish)
 
 
 def _several(bridge, name, inputs, return_exceptions):
     def finish(outcomes):
         return _together(name, outcomes, return_exceptions)
 
+    return _finished(bridge, name, inputs, finish)
+
+
+def _finished(bridge, name, inputs, finish):
+    """What `finish` makes of the outcomes, now or, where nothing can wait, when they are awaited."""
     outcomes = bridge.ask(name, inputs) if inputs else []
-    return finish(outcomes) if isinstance(outcomes, list) else _pending(name, outcomes, finish)
+    if isinstance(outcomes, list):
+        return finish(outcomes)
+    if _running_loop() is None:
+        outcomes.close()
+        raise HostError(UNAWAITED.format(name))
+    return Pending(name, outcomes, finish)
 
 
 def _together(name, outcomes, return_exceptions):
@@ -318,13 +322,6 @@ def _together(name, outcomes, return_exceptions):
     error = HostError(text)
     error.answers = answers  # type: ignore[attr-defined]
     raise error
-
-
-def _pending(name, coroutine, finish):
-    if _running_loop() is None:
-        coroutine.close()
-        raise HostError(UNAWAITED.format(name))
-    return Pending(name, coroutine, finish)
 
 
 class Pending:

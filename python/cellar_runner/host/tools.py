@@ -6,8 +6,7 @@ import inspect
 
 from ..errors import MODULE
 from ..pristine import BUILTINS as __builtins__
-from ..values import encoding
-from .bridge import Answer, Answers, Bridge, single
+from .bridge import Answer, Answers, Bridge, encoded, single
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def _function(bridge, spec):
         fields = _fields(name, names, is_open, positional, named)
         # None is how Python says that nothing was given.
         given = {key: value for key, value in fields.items() if value is not None or key not in optional}
-        return single(bridge, name, [_encoded(name, given)], _shaped)
+        return single(bridge, name, [encoded("what {} was given".format(name), given)], _shaped)
 
     tool.__name__ = tool.__qualname__ = name
     tool.__module__ = MODULE
@@ -71,14 +70,6 @@ def _fields(name, names, is_open, positional, named):
             raise TypeError("{}, and no {}".format(takes if names else name + "() takes nothing", key))
         fields[key] = value
     return fields
-
-
-def _encoded(name, fields):
-    encoder = encoding.Encoder(encoding.CHARACTER_LIMIT)
-    encoded = encoder.encode(fields, 0)
-    if encoder.loss is not None:
-        raise ValueError("what {} was given cannot be passed on: {}".format(name, encoder.loss))
-    return encoded
 
 
 def _shaped(value):

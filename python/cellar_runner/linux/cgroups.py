@@ -22,47 +22,34 @@ class SessionGroup:
 
     def join(self) -> None:
         limits = self._limits
+        processes = {"pids.max": limits["processes"]}
         # What lies in the session's file systems is charged to the same group.
         memory = (limits["memory_mb"] + limits["workspace_mb"] + 2 * limits["tmp_mb"]) * MEBIBYTE
         if self._parents["version"] == 2:
-            directory = self._make(self._parents["unified_fd"])
-            syscalls.write_kernel_file(directory, "memory.max", str(memory))
-            self._try(directory, "memory.swap.max", "0")
-            syscalls.write_kernel_file(directory, "pids.max", str(limits["processes"]))
-            syscalls.write_kernel_file(directory, "cgroup.procs", "0")
-            self._usage = os.open("memory.current", os.O_RDONLY, dir_fd=directory)
-            self._events = os.open("memory.events", os.O_RDONLY, dir_fd=directory)
-            os.close(directory)
+            bounds = {"memory.max": memory, **processes}
+            self._enter("unified_fd", bounds, {"memory.swap.max": 0}, ("memory.current", "memory.events"))
             return
         if self._parents.get("cpu_fd") is not None:
-            directory = self._make(self._parents["cpu_fd"])
-            syscalls.write_kernel_file(directory, "cgroup.procs", "0")
-            os.close(directory)
-        directory = self._make(self._parents["pids_fd"])
-        syscalls.write_kernel_file(directory, "pids.max", str(limits["processes"]))
-        syscalls.write_kernel_file(directory, "cgroup.procs", "0")
-        os.close(directory)
-        directory = self._make(self._parents["memory_fd"])
-        syscalls.write_kernel_file(directory, "memory.limit_in_bytes", str(memory))
-        self._try(directory, "memory.memsw.limit_in_bytes", str(memory))
+            self._enter("cpu_fd", {})
+        self._enter("pids_fd", processes)
         # Version 1 counts what lies in sockets apart from the rest, and only when told to.
-        self._try(directory, "memory.kmem.tcp.limit_in_bytes", str(SOCKET_MEBIBYTES * MEBIBYTE))
+        sockets = SOCKET_MEBIBYTES * MEBIBYTE
+        optional = {"memory.memsw.limit_in_bytes": memory, "memory.kmem.tcp.limit_in_bytes": sockets}
+        read = ("memory.usage_in_bytes", "memory.oom_control")
+        self._enter("memory_fd", {"memory.limit_in_bytes": memory}, optional, read)
+
+    def _enter(self, parent, bounds, optional=None, read=()):
+        """Makes this session's group below a parent and moves into it; `read` are the files of its usage."""
+        os.mkdir(self._name, dir_fd=self._parents[parent])
+        directory = os.open(self._name, os.O_RDONLY | os.O_DIRECTORY, dir_fd=self._parents[parent])
+        for name, value in bounds.items():
+            syscalls.write_kernel_file(directory, name, str(value))
+        for name, value in (optional or {}).items():
+            syscalls.try_kernel_file(directory, name, str(value))
         syscalls.write_kernel_file(directory, "cgroup.procs", "0")
-        self._usage = os.open("memory.usage_in_bytes", os.O_RDONLY, dir_fd=directory)
-        self._events = os.open("memory.oom_control", os.O_RDONLY, dir_fd=directory)
+        if read:
+            self._usage, self._events = (os.open(name, os.O_RDONLY, dir_fd=directory) for name in read)
         os.close(directory)
-
-    def _make(self, parent):
-        os.mkdir(self._name, dir_fd=parent)
-        return os.open(self._name, os.O_RDONLY | os.O_DIRECTORY, dir_fd=parent)
-
-    @staticmethod
-    def _try(directory, name, text):
-        try:
-            syscalls.write_kernel_file(directory, name, text)
-        except OSError:
-            # Kernels without swap accounting lack the file; then there is no swap to bound.
-            pass
 
     @property
     def descriptors(self) -> list[int]:

@@ -121,7 +121,7 @@ def _limit_ipc():
     proc = os.open("/proc/sys/kernel", os.O_PATH | os.O_DIRECTORY)
     try:
         for name, text in IPC_LIMITS:
-            _try(proc, name, text)
+            syscalls.try_kernel_file(proc, name, text)
     finally:
         os.close(proc)
 
@@ -162,7 +162,7 @@ def _map_user(outer_proc, limits, own):
         ("inotify_instances", INOTIFY_INSTANCES if watches else 0),
     )
     for name, most in shares:
-        _try(outer_proc, "sys/user/max_" + name, str(most))
+        syscalls.try_kernel_file(outer_proc, "sys/user/max_" + name, str(most))
 
 
 def _switch_user(number):
@@ -170,27 +170,11 @@ def _switch_user(number):
     os.setresuid(number, number, number)
 
 
-def _try(directory, name, text):
-    try:
-        syscalls.write_kernel_file(directory, name, text)
-    except OSError:
-        # An older kernel, or one without the feature: then the host's own bound stands.
-        pass
-
-
-def data_in_use() -> int:
-    with open("/proc/self/status") as status:
-        for line in status:
-            if line.startswith("VmData:"):
-                return int(line.split()[1]) * 1024
-    return 0
-
-
 def _limit_resources(limits):
     """Not open files: a head limits its own. Those under way in messages count for all sessions of a
     user together, and whoever sends some fails beyond its own limit, so init keeps that of the wall.
     """
-    memory = memory_reserve.limits(data_in_use() + limits["memory_mb"] * MEBIBYTE)
+    memory = memory_reserve.limits(memory_reserve.data_in_use() + limits["memory_mb"] * MEBIBYTE)
     file_size = limits["file_mb"] * MEBIBYTE
     resource.setrlimit(resource.RLIMIT_DATA, memory)
     for kind, value in (
@@ -271,7 +255,7 @@ def build(
     if not shares_network:
         syscalls.raise_loopback()
         for name, text in TCP_BUFFERS if group is None else ():
-            _try(outer_proc, "sys/net/ipv4/" + name, text)
+            syscalls.try_kernel_file(outer_proc, "sys/net/ipv4/" + name, text)
     _map_user(outer_proc, limits, own)
     namespaces = Namespaces.own(outer_proc)
     os.close(outer_proc)

@@ -58,7 +58,10 @@ class Reserve:
 
     def close(self) -> None:
         """Restores the soft limit once enough was freed; before that nothing could run."""
-        if _data_in_use() > self._usual[0] - RESERVED_BYTES:
+        try:
+            if data_in_use() > self._usual[0] - RESERVED_BYTES:
+                return
+        except (OSError, MemoryError):
             return
         try:
             _setrlimit(_DATA, self._usual)
@@ -67,12 +70,10 @@ class Reserve:
         self.is_open = False
 
 
-def _data_in_use():
-    try:
-        with _open("/proc/self/status", "rb") as status:
-            for line in status:
-                if line.startswith(b"VmData:"):
-                    return int(line.split()[1]) * 1024
-    except (OSError, MemoryError):
-        pass
-    return 1 << 62
+def data_in_use() -> int:
+    """Bytes of data that this process has, as RLIMIT_DATA counts them."""
+    with _open("/proc/self/status", "rb") as status:
+        for line in status:
+            if line.startswith(b"VmData:"):
+                return int(line.split()[1]) * 1024
+    return 0

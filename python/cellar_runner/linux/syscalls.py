@@ -258,6 +258,14 @@ def write_kernel_file(directory: int, name: str, text: str) -> None:
         os.close(descriptor)
 
 
+def try_kernel_file(directory: int, name: str, text: str) -> None:
+    """The same for a file that older kernels, or those without the feature, do not have."""
+    try:
+        write_kernel_file(directory, name, text)
+    except OSError:
+        pass
+
+
 def raise_loopback() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         up_and_running = 0x1 | 0x40

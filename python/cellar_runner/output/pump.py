@@ -11,7 +11,6 @@ from . import streams
 from .capture import PARTIAL_LINE_SECONDS, Capture
 
 READ_BYTES = 1 << 18
-PIPE_BYTES = 1 << 20
 # One that floods the pipes must not hold up the cell that drains them.
 ROUNDS = 64
 WINDOWS_SECONDS = 0.02
@@ -37,7 +36,10 @@ class OutputPump(streams.OutputPipes):
         self._drain_lock = threading.Lock()
         self._watcher = _Watcher(self._readers, place)
         for writer in self.descriptors:
-            _enlarge(writer)
+            if sys.platform == "linux":
+                from ..linux import fds
+
+                fds.enlarge(writer)
         self._is_copy = False
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._mark_as_copy)
@@ -176,17 +178,6 @@ def _waiting_bytes(descriptor):
     peek = ctypes.windll.kernel32.PeekNamedPipe  # type: ignore[attr-defined]
     peek(handle, None, 0, None, ctypes.byref(waiting), None)
     return waiting.value
-
-
-def _enlarge(writer):
-    """C code that prints while it holds the interpreter lock blocks when the pipe is full."""
-    if sys.platform == "linux":
-        import fcntl
-
-        try:
-            fcntl.fcntl(writer, 1031, PIPE_BYTES)
-        except OSError:
-            pass
 
 
 def _count_children():

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import struct
+import sys
 import threading
 
 from ..pristine import BUILTINS as __builtins__
-from .constants import MAX_FRAME_BYTES
+from .constants import MAX_FRAME_BYTES, PROTOCOL_VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,6 +137,13 @@ class Channel:
 
     def notify(self, method: str, params: dict, attachments: Iterable[bytes] = ()) -> None:
         self.send({"jsonrpc": "2.0", "method": method, "params": params}, attachments)
+
+    def say_hello(
+        self, role: str, session: str, token: str, abilities: list[str], branch: int = 0, generation: int = 0
+    ) -> None:
+        about = {"role": role, "session": session, "token": token, "branch": branch, "generation": generation}
+        python = "%d.%d.%d" % sys.version_info[:3]
+        self.notify("hello", dict(about, protocol=PROTOCOL_VERSION, python=python, abilities=abilities))
 
     def answer(self, identifier: int, result: object) -> None:
         self.send({"jsonrpc": "2.0", "id": identifier, "result": result})

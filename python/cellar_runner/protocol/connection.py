@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 
 from . import channel
-from .constants import PROTOCOL_VERSION
 
 SOCKET_NAME = "host.sock"
 ABILITIES = ["checkpoints", "fork", "interrupt", "display"]
@@ -22,17 +20,5 @@ def open_link(folder: int, role: str, session: str, token: str, branch: int = 0,
     finally:
         os.chdir("/")
     descriptor = connection.detach()
-    channel.Channel(descriptor).notify(
-        "hello",
-        {
-            "protocol": PROTOCOL_VERSION,
-            "role": role,
-            "session": session,
-            "token": token,
-            "branch": branch,
-            "generation": generation,
-            "python": "%d.%d.%d" % sys.version_info[:3],
-            "abilities": ABILITIES,
-        },
-    )
+    channel.Channel(descriptor).say_hello(role, session, token, ABILITIES, branch, generation)
     return descriptor

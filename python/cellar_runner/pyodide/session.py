@@ -18,7 +18,7 @@ from ..pristine import BUILTINS as __builtins__
 from ..protocol.channel import Broken, Channel
 from ..session import workspace_files
 from ..session.interrupts import Interrupts
-from ..session.service import NoCheckpoints, Service
+from ..session.service import NoCheckpoints, Service, reseed
 from . import sever_js, single_thread_loop
 
 TYPE_CHECKING = False
@@ -167,16 +167,6 @@ def open_session(port, kind=Wasm):
     sys.path[:] = dict.fromkeys(sys.path)
     session = kind(port)
     sever_js.close()
-    _reseed()
+    reseed()
     module_finder.install()
     return session
-
-
-def _reseed():
-    """The memory that this interpreter started from is the same for all of them."""
-    import random
-
-    random.seed()
-    numpy = sys.modules.get("numpy")
-    if numpy is not None:
-        numpy.random.seed(int.from_bytes(os.urandom(4), "big"))

@@ -166,7 +166,7 @@ class Checkpointer:
                 self._has_spare = True
             if kind == wanted:
                 return descriptors[0]
-        raise OSError("no connection from init")
+        raise OSError("init did not send the descriptor %r" % wanted.decode())
 
 
 def fork_without_signals():

@@ -17,7 +17,7 @@ from ..protocol import channel
 from ..state import snapshot_stream
 from . import checkpoint, warmup
 from .interrupts import Interrupts
-from .service import Service
+from .service import Service, reseed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Head(Service):
                 self._execute(WARMUP_CELL)
             self.interrupts.step = 0
             self._new_interpreter()
-        _reseed()
+        reseed()
         module_finder.install()
         self.checkpoints.obstacles = checkpoint.Obstacles()
         self._reserve.read_limits()
@@ -243,16 +243,3 @@ class Head(Service):
             self.interrupts.take_signals()
             if not orders["park"]:
                 return
-
-
-def _reseed():
-    """A new session must not repeat the random numbers of another one."""
-    import random
-
-    random.seed()
-    numpy = sys.modules.get("numpy")
-    if numpy is not None:
-        numpy.random.seed(int.from_bytes(os.urandom(4), "big"))
-    torch = sys.modules.get("torch")
-    if torch is not None:
-        torch.manual_seed(int.from_bytes(os.urandom(4), "big"))

@@ -76,7 +76,7 @@ class HeadRequest:
         self.orders = request["orders"]
         after = 1 + jail.Namespaces.COUNT
         if len(descriptors) != after + HEAD_DESCRIPTORS:
-            raise OSError("not all descriptors have come")
+            raise OSError("a request for a head came with %d descriptors" % len(descriptors))
         self.board, self.descriptors = descriptors[0], descriptors[after:]
         self.namespaces = jail.Namespaces(descriptors[1:after])
 

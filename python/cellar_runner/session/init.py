@@ -1,6 +1,5 @@
 """Pid 1 of a session: trusted, unreadable, never runs user code. It outlives every head."""
 
-import fcntl
 import os
 import select
 import signal
@@ -23,7 +22,6 @@ WAKE_SECONDS = 4
 RESTORATION_SECONDS = 10
 START_ATTEMPTS = 10
 START_PAUSE_SECONDS = 0.01
-PIPE_BYTES = 1 << 20
 ENDING_SECONDS = 10
 ENDING_PAUSE_SECONDS = 0.002
 
@@ -193,10 +191,7 @@ class Init:
         pipes = [os.pipe(), os.pipe()]
         for reader, writer in pipes:
             os.set_blocking(reader, False)
-            try:
-                fcntl.fcntl(writer, 1031, PIPE_BYTES)
-            except OSError:
-                pass
+            fds.enlarge(writer)
         mine, theirs = fds.socket_pair()
         mine.setblocking(False)
         nonce = marks.new_nonce()
@@ -212,7 +207,7 @@ class Init:
         orders, descriptors = self._open_generation(branch)
         pid = self._head_requests.ask(orders, descriptors, branch.link, self._channel.descriptor)
         if not self._own_processes.is_new_child(pid):
-            raise OSError("what came as a process of the session is none")
+            raise OSError("pid %d, which the new head sent, is not a child of init" % pid)
         branch.pid = pid
 
     def _wake_checkpoint(self, branch, parked, park_again):

@@ -174,10 +174,8 @@ def _limit(limits, walled):
         resource.RLIMIT_NOFILE: limits["open_files"],
     }
     if sys.platform == "linux":
-        from ..linux import jail
-
         # Elsewhere the kernel takes a limit on memory and does not enforce it.
-        wanted[resource.RLIMIT_DATA] = jail.data_in_use() + limits["memory_mb"] * MEBIBYTE
+        wanted[resource.RLIMIT_DATA] = memory_reserve.data_in_use() + limits["memory_mb"] * MEBIBYTE
         wanted.update({resource.RLIMIT_RTPRIO: 0, resource.RLIMIT_NICE: 0})
     if walled:
         # Without a user namespace of its own it would count what else the user runs.

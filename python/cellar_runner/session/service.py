@@ -22,7 +22,6 @@ from ..output.displays import as_message
 from ..policy.admission import Admission
 from ..pristine import BUILTINS as __builtins__
 from ..protocol.channel import INTERNAL_ERROR, METHOD_NOT_FOUND, Broken, Channel
-from ..protocol.constants import PROTOCOL_VERSION
 from ..state import snapshot
 from ..values import encoding
 from . import small_requests
@@ -118,17 +117,7 @@ class Service:
 
     def say_hello(self, boot, abilities):
         """Sends the hello of a service that is a session by itself."""
-        params = {
-            "protocol": PROTOCOL_VERSION,
-            "role": "plain",
-            "session": boot["session"],
-            "token": boot["token"],
-            "branch": 0,
-            "generation": 0,
-            "python": "%d.%d.%d" % sys.version_info[:3],
-            "abilities": abilities,
-        }
-        self._channel.notify("hello", params)
+        self._channel.say_hello("plain", boot["session"], boot["token"], abilities)
 
     def ask(self, number, name, content):
         """Sends a question to the host."""
@@ -244,7 +233,7 @@ class Service:
         if params["offset"] == 0:
             incoming = Incoming(params["format"], params["total"])
         if incoming is None or incoming.received != params["offset"]:
-            raise ValueError("this part of the context does not follow on the one before")
+            raise ValueError("the context part at offset %d does not follow the previous part" % params["offset"])
         for piece in params["attachments"]:
             incoming.feed(piece)
         self._incoming = incoming
@@ -252,8 +241,9 @@ class Service:
 
     def _load_context(self, params):
         incoming, self._incoming = self._incoming, None
-        if incoming is None or incoming.received != params["total"]:
-            raise ValueError("the context is not complete")
+        received = 0 if incoming is None else incoming.received
+        if incoming is None or received != params["total"]:
+            raise ValueError("only %d of the context's %d bytes have arrived" % (received, params["total"]))
         self._assign(params.get("name", "context"), incoming.finish(), params["step"])
         return {"checkpoint": self.checkpoints.plan(params["checkpoint"])}
 
@@ -327,3 +317,15 @@ class Service:
         params = dict(shown, step=self.interrupts.step, seq=seq, metadata=metadata)
         params.update(about or {})
         self.interrupts.postponed(self._channel.notify, "display", params, bodies)
+
+
+def reseed() -> None:
+    """A new session must not repeat the random numbers of another one."""
+    import random
+
+    random.seed()
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    if numpy is not None:
+        numpy.random.seed(int.from_bytes(os.urandom(4), "big"))
+    if torch is not None:
+        torch.manual_seed(int.from_bytes(os.urandom(4), "big"))

@@ -9,7 +9,7 @@ import socket
 import sys
 
 from ..context import incoming, mapped_text
-from ..linux import fds, fork_memory, jail, syscalls
+from ..linux import fds, fork_memory, jail, memory_reserve, syscalls
 from ..protocol import channel
 from ..protocol.connection import open_link
 from .fork_server import ForkServer, request_socket_pair
@@ -34,7 +34,7 @@ class Template(ForkServer):
         jail.raise_oom_score()
 
     def _read_context(self, params):
-        before = jail.data_in_use()
+        before = memory_reserve.data_in_use()
         mapped_texts = mapped_text.MappedTexts(mapped_text.ReadOnlyMount)
         with _Bounded(before):
             value = incoming.read(self._file, params["format"], params["bytes"], mapped_texts)
@@ -47,7 +47,7 @@ class Template(ForkServer):
         gc.freeze()
         fork_memory.trim()
         is_text = type(value) is str
-        self._shared_bytes = sys.getsizeof(value) if is_text else max(0, jail.data_in_use() - before)
+        self._shared_bytes = sys.getsizeof(value) if is_text else max(0, memory_reserve.data_in_use() - before)
         return {"memory": self._shared_bytes}
 
     def _spawn(self, params):
