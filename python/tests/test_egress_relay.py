@@ -23,10 +23,8 @@ class ProxyRelayTest(unittest.TestCase):
         self.addCleanup(self.end_flows)
 
     def end_flows(self):
-        flows = {key.data for key in self.relay._selector.get_map().values() if key.data}
-        for flow in flows:
+        for flow in self.relay._flows:
             flow._end()
-        self.relay._selector.close()
 
     def listening(self, family, address):
         listener = socket.socket(family)
@@ -82,7 +80,7 @@ class ProxyRelayTest(unittest.TestCase):
         self.assertEqual(self.read(client, 10), b"still here")
         partner.close()
         self.assertEqual(self.until(lambda: client.recv(1)), b"")
-        self.assertEqual(self.relay._pairs, 0)
+        self.assertEqual(len(self.relay._flows), 0)
 
     def test_a_broken_side_ends_the_other(self):
         client = self.dial()
@@ -103,7 +101,7 @@ class ProxyRelayTest(unittest.TestCase):
             if idle == 20:
                 break
             self.relay.turn(0.001)
-        flow = next(key.data for key in self.relay._selector.get_map().values() if key.data)
+        flow = self.relay._flows[0]
         self.assertLessEqual(max(map(len, flow._outgoing.values())), egress_relay.BUFFER_BYTES)
         self.assertEqual(len(self.read(partner, sent)), sent)
 
@@ -112,17 +110,17 @@ class ProxyRelayTest(unittest.TestCase):
         partners = [self.answer() for _ in range(egress_relay.MOST_PAIRS)]
         for _ in range(20):
             self.relay.turn(0.001)
-        self.assertEqual(self.relay._pairs, egress_relay.MOST_PAIRS)
+        self.assertEqual(len(self.relay._flows), egress_relay.MOST_PAIRS)
         partners[0].close()
         clients[0].close()
         self.answer()
-        self.assertEqual(self.relay._pairs, egress_relay.MOST_PAIRS)
+        self.assertEqual(len(self.relay._flows), egress_relay.MOST_PAIRS)
 
     def test_without_a_proxy_the_client_is_not_left_waiting(self):
         self.proxy.close()
         client = self.dial()
         self.assertEqual(self.until(lambda: client.recv(1)), b"")
-        self.assertEqual(self.relay._pairs, 0)
+        self.assertEqual(len(self.relay._flows), 0)
 
 
 if __name__ == "__main__":

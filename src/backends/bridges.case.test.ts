@@ -307,7 +307,7 @@ export function describeBridges(options: ConformanceOptions): void {
     check("a prompt beyond the frame is refused, and the session goes on", () =>
       withSandbox({ onLLMQuery: echo }, async (sandbox) => {
         const { error } = await sandbox.execute("llm_query('x' * 17_000_000)");
-        expect(error?.message).toContain("too much for one question");
+        expect(error?.message).toContain("too large for one message");
         const answer = await sandbox.execute(`len(llm_query('x' * 5_000_000))`);
         expect(text(answer)).toBe("5000009");
       }),

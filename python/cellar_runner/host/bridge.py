@@ -41,20 +41,27 @@ class Answer(str):
         return str, (str.__str__(self),)
 
 
-class Answers(list):
-    """A list that may be awaited."""
+class Awaitable:
+    """Mixed into a list or a dict: it may be awaited, and is pickled as a plain one."""
 
     __slots__ = ()
-    __module__ = MODULE
-    # asyncio.gather keeps what it waits for as the keys of a dict.
-    __hash__ = object.__hash__  # type: ignore[assignment]
 
     def __await__(self):
         return self
         yield
 
     def __reduce__(self):
-        return list, (list(self),)
+        plain: type = type(self).__base__  # type: ignore[assignment]
+        return plain, (plain(self),)
+
+
+class Answers(Awaitable, list):
+    """A list that may be awaited."""
+
+    __slots__ = ()
+    __module__ = MODULE
+    # asyncio.gather keeps what it waits for as the keys of a dict.
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
 
 class HostCalls:

@@ -6,7 +6,7 @@ import inspect
 
 from ..errors import MODULE
 from ..pristine import BUILTINS as __builtins__
-from .bridge import Answer, Answers, Bridge, encoded, single
+from .bridge import Answer, Answers, Awaitable, Bridge, encoded, single
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,19 +15,12 @@ if TYPE_CHECKING:
 _Parameter = inspect.Parameter
 
 
-class Fields(dict):
+class Fields(Awaitable, dict):
     """A dict that may be awaited."""
 
     __slots__ = ()
     __module__ = MODULE
     __hash__ = object.__hash__  # type: ignore[assignment]
-
-    def __await__(self):
-        return self
-        yield
-
-    def __reduce__(self):
-        return dict, (dict(self),)
 
 
 _SHAPES: dict[type, Callable] = {str: Answer, list: Answers, dict: Fields}

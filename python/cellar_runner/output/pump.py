@@ -8,7 +8,7 @@ import time
 
 from ..pristine import BUILTINS as __builtins__
 from . import streams
-from .capture import PARTIAL_LINE_SECONDS, Capture
+from .capture import PARTIAL_LINE_SECONDS
 
 READ_BYTES = 1 << 18
 # One that floods the pipes must not hold up the cell that drains them.
@@ -19,20 +19,17 @@ _exit, _now, _sleep, _get_ident = os._exit, time.monotonic, time.sleep, threadin
 _read, _write, _listdir = os.read, os.write, os.listdir
 
 
-class OutputPump(streams.OutputPipes):
+class OutputPump(streams.SingleProcessOutput):
     """What Python prints goes to the host at once, so that a crash loses nothing of it.
 
     Only what C code and programs write comes through the pipes behind descriptors 1 and 2.
     """
 
-    def __init__(self, channel, nonce, without_interrupts, place):
+    def __init__(self, channel, nonce, postponed, place):
         pipes = [os.pipe(), os.pipe()]
         self._readers = tuple(place(reader) for reader, _ in pipes)
-        super().__init__(tuple(place(writer) for _, writer in pipes), nonce)
-        self._channel = channel
-        self._without_interrupts = without_interrupts
+        super().__init__(tuple(place(writer) for _, writer in pipes), channel, nonce, postponed)
         self._inside = set()
-        self._capture = Capture(nonce, self._emit, self._settle)
         self._drain_lock = threading.Lock()
         self._watcher = _Watcher(self._readers, place)
         for writer in self.descriptors:
@@ -48,30 +45,14 @@ class OutputPump(streams.OutputPipes):
         """A child that user code forked must not use the channel: its output goes into the pipes."""
         self._is_copy = True
 
-    def mark_begin(self, step, max_output):
-        self._enter(super().mark_begin, step, max_output)
-
-    def mark_end(self, step):
-        self._enter(super().mark_end, step)
-
-    def write(self, which, data):
-        if self._bypasses_capture():
-            super()._push(self.descriptors[which], data)
-        else:
-            self._enter(super().write, which, data)
-
-    def sync(self):
-        return self._order if self._bypasses_capture() else self._enter(super().sync)
-
     def _bypasses_capture(self):
-        """Whether to write straight to the pipes: a finaliser or signal handler may print in the middle of this."""
         return self._is_copy or _get_ident() in self._inside
 
     def _enter(self, work, *arguments):
         thread = _get_ident()
         self._inside.add(thread)
         try:
-            return self._without_interrupts(work, *arguments)
+            return self._postponed(work, *arguments)
         finally:
             self._inside.discard(thread)
 
@@ -121,13 +102,8 @@ class OutputPump(streams.OutputPipes):
             # The host is gone.
             _exit(1)
 
-    def _emit(self, step, stream, text, order):
-        about = {"step": step, "stream": stream, "text": text, "seq": order}
-        self._channel.notify("output", {"branch": 0, "generation": 0, **about})
-
-    def _settle(self, step, order, omitted):
-        about = {"step": step, "seq": order, "omitted": omitted, "processes": _count_children()}
-        self._channel.notify("settled", {"branch": 0, "generation": 0, **about})
+    def _count_processes(self):
+        return _count_children()
 
 
 class _Watcher:

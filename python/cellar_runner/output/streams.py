@@ -10,6 +10,7 @@ import threading
 
 from ..pristine import BUILTINS as __builtins__
 from . import marks
+from .capture import Capture
 
 _write, _get_ident = os.write, threading.get_ident
 _running_frames, _main_thread = sys._current_frames, threading.main_thread
@@ -104,6 +105,54 @@ class OutputPipes:
                 # C code may write to the other stream next, and cannot tell.
                 self._mark_both(marks.SYNC)
                 self._last = 0
+
+
+class SingleProcessOutput(OutputPipes):
+    """Output that the process sends to the host itself, where it is written.
+
+    Subclasses say in `_enter` how such work is done, and in `_bypasses_capture` when to write to the pipes instead.
+    """
+
+    def __init__(self, descriptors, channel, nonce, postponed):
+        super().__init__(descriptors, nonce)
+        self._channel = channel
+        # Does work that no interrupt may break off.
+        self._postponed = postponed
+        self._capture = Capture(nonce, self._emit, self._settle)
+
+    def mark_begin(self, step, max_output):
+        self._enter(super().mark_begin, step, max_output)
+
+    def mark_end(self, step):
+        self._enter(super().mark_end, step)
+
+    def write(self, which, data):
+        if self._bypasses_capture():
+            OutputPipes._push(self.descriptors[which], data)
+        else:
+            self._enter(super().write, which, data)
+
+    def sync(self):
+        return self._order if self._bypasses_capture() else self._enter(super().sync)
+
+    def _emit(self, step, stream, text, order):
+        self._notify("output", step=step, stream=stream, text=text, seq=order)
+
+    def _settle(self, step, order, omitted):
+        self._notify("settled", step=step, seq=order, omitted=omitted, processes=self._count_processes())
+
+    def _notify(self, method, **about):
+        self._channel.notify(method, dict(about, branch=0, generation=0))
+
+    def _count_processes(self):
+        return 0
+
+    def _bypasses_capture(self):
+        """Whether this is called in the middle of such work, as by a finaliser or a signal handler that prints."""
+        raise NotImplementedError
+
+    def _enter(self, work, *arguments):
+        raise NotImplementedError
 
 
 class CellBuffer(io.RawIOBase):

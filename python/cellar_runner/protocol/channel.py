@@ -23,7 +23,6 @@ _get_ident = threading.get_ident
 
 INTERNAL_ERROR = -32603
 METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
 
 
 class Broken(Exception):

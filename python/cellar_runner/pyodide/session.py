@@ -13,7 +13,6 @@ import time
 from .. import module_finder
 from ..cells.interpreter import Interpreter
 from ..output import marks, streams
-from ..output.capture import Capture
 from ..pristine import BUILTINS as __builtins__
 from ..protocol.channel import Broken, Channel
 from ..session import workspace_files
@@ -47,15 +46,12 @@ class PortChannel(Channel):
         self._give(data)
 
 
-class PortOutput(streams.OutputPipes):
+class PortOutput(streams.SingleProcessOutput):
     """Output goes to the host where it is written; raw output is taken from JavaScript first."""
 
-    def __init__(self, channel, nonce, without_interrupts, port):
-        super().__init__((os.dup(1), os.dup(2)), nonce)
-        self._channel = channel
-        self._without_interrupts = without_interrupts
+    def __init__(self, channel, nonce, postponed, port):
+        super().__init__((os.dup(1), os.dup(2)), channel, nonce, postponed)
         self._take_raw, self._set_partial = port.takeRaw, port.setPartialLine
-        self._capture = Capture(nonce, self._emit, self._settle)
         self._is_inside = False
         self._has_partial = False
 
@@ -66,21 +62,8 @@ class PortOutput(streams.OutputPipes):
     def _on_reminder(self, _number, _frame):
         self.pass_on()
 
-    def mark_begin(self, step, max_output):
-        self._enter(super().mark_begin, step, max_output)
-
-    def mark_end(self, step):
-        self._enter(super().mark_end, step)
-
-    def write(self, which, data):
-        # A finaliser or a signal handler may print in the middle of all this.
-        if self._is_inside:
-            _push_raw(self.descriptors[which], data)
-        else:
-            self._enter(super().write, which, data)
-
-    def sync(self):
-        return self._order if self._is_inside else self._enter(super().sync)
+    def _bypasses_capture(self):
+        return self._is_inside
 
     def pass_on(self):
         """Passes on raw output, and lines that stay unfinished."""
@@ -92,7 +75,7 @@ class PortOutput(streams.OutputPipes):
         self._capture.tick(_now())
 
     def _enter(self, work, *arguments):
-        return self._without_interrupts(self._work, work, *arguments)
+        return self._postponed(self._work, work, *arguments)
 
     def _work(self, work, *arguments):
         self._is_inside = True
@@ -114,17 +97,6 @@ class PortOutput(streams.OutputPipes):
         while raw is not None:
             self._capture.feed(raw.which, raw.data.to_bytes())
             raw = self._take_raw()
-
-    def _emit(self, step, stream, text, order):
-        about = {"step": step, "stream": stream, "text": text, "seq": order}
-        self._channel.notify("output", {"branch": 0, "generation": 0, **about})
-
-    def _settle(self, step, order, omitted):
-        about = {"step": step, "seq": order, "omitted": omitted, "processes": 0}
-        self._channel.notify("settled", {"branch": 0, "generation": 0, **about})
-
-
-_push_raw = streams.OutputPipes._push
 
 
 class Wasm(Service):

@@ -256,30 +256,13 @@ class Branch:
                 pass
 
     def _emit(self, step, stream, text, order):
-        self._host.notify(
-            "output",
-            {
-                "branch": self.number,
-                "generation": self.generation,
-                "step": step,
-                "stream": stream,
-                "text": text,
-                "seq": order,
-            },
-        )
+        self._notify("output", step=step, stream=stream, text=text, seq=order)
 
     def _settle(self, step, order, omitted):
         user_processes = self._own_processes.count()
         if not user_processes and processes.threads(self.pid) == 1:
             self.output.leave_to_head()  # type: ignore[union-attr]
-        self._host.notify(
-            "settled",
-            {
-                "branch": self.number,
-                "generation": self.generation,
-                "step": step,
-                "seq": order,
-                "omitted": omitted,
-                "processes": user_processes,
-            },
-        )
+        self._notify("settled", step=step, seq=order, omitted=omitted, processes=user_processes)
+
+    def _notify(self, method, **about):
+        self._host.notify(method, dict(about, branch=self.number, generation=self.generation))

@@ -1,11 +1,17 @@
 """Carries what arrives at a port of the session's loopback to the host's proxy, and back."""
 
+from __future__ import annotations
+
 import os
-import selectors
+import select
 import signal
 import socket
 
 from ..linux import syscalls
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Iterator
 
 PORT = 3128
 MOST_PAIRS = 64
@@ -61,9 +67,10 @@ class Relay:
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            syscalls.close_all_except([self._listener.fileno(), self._egress])  # type: ignore[union-attr]
+            listener: socket.socket = self._listener  # type: ignore[assignment]
+            syscalls.close_all_except([listener.fileno(), self._egress])
             os.setsid()
-            ProxyRelay(self._listener, "/proc/self/fd/%d" % self._egress).run()
+            ProxyRelay(listener, "/proc/self/fd/%d" % self._egress).run()
         finally:
             os._exit(1)
 
@@ -71,36 +78,35 @@ class Relay:
 class ProxyRelay:
     """Accepts connections and connects each to the proxy."""
 
-    def __init__(self, listener, proxy):
+    def __init__(self, listener: socket.socket, proxy: str) -> None:
         self._listener = listener
         self._proxy = proxy
-        self._selector = selectors.DefaultSelector()
-        self._pairs = 0
-        self._accepts = False
+        self._flows: list[Flow] = []
         listener.setblocking(False)
 
-    def run(self):
+    def run(self) -> None:
         while True:
             self.turn(None)
 
-    def turn(self, timeout):
-        self._set_accepting(self._pairs < MOST_PAIRS)
-        for key, events in self._selector.select(timeout):
-            if key.data is None:
+    def turn(self, seconds: float | None) -> None:
+        """Waits until something can be done, and does it."""
+        poll = select.poll()
+        if len(self._flows) < MOST_PAIRS:
+            poll.register(self._listener, select.POLLIN)
+        waiting = {}
+        for flow in self._flows:
+            for connection, events in flow.interests():
+                poll.register(connection, events)
+                waiting[connection.fileno()] = flow, connection, events
+        for descriptor, ready in poll.poll(None if seconds is None else seconds * 1000):
+            if descriptor == self._listener.fileno():
                 self._accept()
                 continue
-            flow = key.data
+            flow, connection, events = waiting[descriptor]
             if not flow.is_over:
-                flow.work(key.fileobj, events)
-                if flow.is_over:
-                    self._pairs -= 1
-
-    def _set_accepting(self, accepts):
-        if accepts and not self._accepts:
-            self._selector.register(self._listener, selectors.EVENT_READ)
-        elif self._accepts and not accepts:
-            self._selector.unregister(self._listener)
-        self._accepts = accepts
+                # An error or a hang-up shows in whatever is tried next.
+                flow.work(connection, ready if ready & events == ready else events)
+        self._flows = [flow for flow in self._flows if not flow.is_over]
 
     def _accept(self):
         try:
@@ -116,31 +122,38 @@ class ProxyRelay:
             client.close()
             partner.close()
             return
-        self._pairs += 1
-        Flow(self._selector, client, partner)
+        self._flows.append(Flow(client, partner))
 
 
 class Flow:
     """Two connections and what is on its way between them, each way with a buffer of its own."""
 
-    def __init__(self, selector, client, partner):
+    def __init__(self, client: socket.socket, partner: socket.socket) -> None:
         self.is_over = False
-        self._selector = selector
         self._other = {client: partner, partner: client}
         # What is still to be written to a connection, and those that have no more to say.
         self._outgoing = {client: bytearray(), partner: bytearray()}
-        self._silent = set()
-        self._shut = set()
-        self._interest = {client: 0, partner: 0}
-        self._arrange()
+        self._silent: set[socket.socket] = set()
+        self._shut: set[socket.socket] = set()
 
-    def work(self, connection, events):
+    def interests(self) -> Iterator[tuple[socket.socket, int]]:
+        """(connection, events) of those that can go on once the events come."""
+        for connection, other in self._other.items():
+            events = 0
+            if connection not in self._silent and len(self._outgoing[other]) < BUFFER_BYTES:
+                events |= select.POLLIN
+            if self._outgoing[connection]:
+                events |= select.POLLOUT
+            if events:
+                yield connection, events
+
+    def work(self, connection: socket.socket, events: int) -> None:
         try:
-            if events & selectors.EVENT_WRITE:
+            if events & select.POLLOUT:
                 self._write(connection)
-            if events & selectors.EVENT_READ:
+            if events & select.POLLIN:
                 self._read(connection)
-            self._arrange()
+            self._pass_on_ends()
         except OSError:
             self._end()
 
@@ -164,37 +177,15 @@ class Flow:
             except BlockingIOError:
                 pass
 
-    def _arrange(self):
-        """Passes on the end of either side, and listens for what can go on."""
+    def _pass_on_ends(self):
         for connection, other in self._other.items():
-            if other in self._silent and not self._outgoing[connection]:
-                if connection not in self._shut:
-                    self._shut.add(connection)
-                    connection.shutdown(socket.SHUT_WR)
+            if other in self._silent and not self._outgoing[connection] and connection not in self._shut:
+                self._shut.add(connection)
+                connection.shutdown(socket.SHUT_WR)
         if len(self._shut) == 2:
             self._end()
-            return
-        for connection, other in self._other.items():
-            events = 0
-            if connection not in self._silent and len(self._outgoing[other]) < BUFFER_BYTES:
-                events |= selectors.EVENT_READ
-            if self._outgoing[connection]:
-                events |= selectors.EVENT_WRITE
-            self._listen(connection, events)
-
-    def _listen(self, connection, events):
-        before, self._interest[connection] = self._interest[connection], events
-        if before == events:
-            return
-        if not events:
-            self._selector.unregister(connection)
-        elif before:
-            self._selector.modify(connection, events, self)
-        else:
-            self._selector.register(connection, events, self)
 
     def _end(self):
         self.is_over = True
         for connection in self._other:
-            self._listen(connection, 0)
             connection.close()

@@ -298,17 +298,8 @@ class Init:
         generation = branch.generation
         branch.close()
         restored = self._restore(branch)
-        self._channel.notify(
-            "died",
-            {
-                "branch": branch.number,
-                "generation": generation,
-                "step": step,
-                "cause": cause,
-                "restored": restored,
-                "next_generation": branch.generation,
-            },
-        )
+        about = {"branch": branch.number, "generation": generation, "step": step, "cause": cause}
+        self._channel.notify("died", dict(about, restored=restored, next_generation=branch.generation))
 
     def _death_cause(self, branch, status):
         out_of_memory = self._watch.kernel_killed() or branch.out_of_memory

@@ -103,6 +103,20 @@ class _Writing:
         self.descriptor, self.temporary, self.order, self.free = descriptor, temporary, order, free
 
 
+def _answers_problems(work):
+    """Makes an error of the system a part of the answer, by its name."""
+
+    def method(files, params):
+        try:
+            return dict(work(files, params), done=True)
+        except OSError as error:
+            return {"done": False, "problem": errno.errorcode.get(error.errno or 0, "EIO")}
+        except (MemoryError, ValueError):
+            return {"done": False, "problem": "EIO"}
+
+    return method
+
+
 METHODS = ("list_files", "open_file", "read_file", "write_file", "close_file", "check_writable")
 
 
@@ -129,35 +143,17 @@ class Files:
         found.sort(key=lambda file: file["path"])
         return {"files": found, "cut": not is_whole}
 
+    @_answers_problems
     def open_file(self, params):
         if len(self._open) >= MAX_OPEN:
-            return _failed("EMFILE")
-        is_write = params["mode"] == "write"
-        return self._try(self._open_new if is_write else self._open_there, params)
-
-    def read_file(self, params):
-        return self._try(self._read, params)
-
-    def write_file(self, params):
-        return self._try(self._write, params)
-
-    def close_file(self, params):
-        return self._try(self._close, params)
+            raise OSError(errno.EMFILE, "too many transfers")
+        return (self._open_new if params["mode"] == "write" else self._open_there)(params)
 
     @staticmethod
     def check_writable(params):
         """Which of the paths this user may not write to, by their places in the list."""
         ways = ((path, os.W_OK | (os.X_OK if os.path.isdir(path) else 0)) for path in params["paths"])
         return {"refused": [place for place, way in enumerate(ways) if not os.access(*way)]}
-
-    @staticmethod
-    def _try(work, params):
-        try:
-            return dict(work(params), done=True)
-        except OSError as error:
-            return _failed(errno.errorcode.get(error.errno or 0, "EIO"))
-        except (MemoryError, ValueError):
-            return _failed("EIO")
 
     def _open_there(self, params):
         folder, name = self._parent(params["path"])
@@ -202,14 +198,16 @@ class Files:
             raise OSError(errno.EBADF, "no such transfer")
         return transfer
 
-    def _read(self, params):
+    @_answers_problems
+    def read_file(self, params):
         """What the file had when it was opened; what is added later is not read."""
         reading = self._transfer(params, _Reading)
         data = os.read(reading.descriptor, min(PIECE_BYTES, reading.left))
         reading.left -= len(data)
         return {"data": b64encode(data).decode("ascii")}
 
-    def _write(self, params):
+    @_answers_problems
+    def write_file(self, params):
         writing = self._transfer(params, _Writing)
         for piece in params["attachments"]:
             writing.free -= len(piece)
@@ -220,7 +218,8 @@ class Files:
                 view = view[os.write(writing.descriptor, view) :]
         return {}
 
-    def _close(self, params):
+    @_answers_problems
+    def close_file(self, params):
         transfer = self._open.pop(params["file"], None)
         if transfer is None:
             raise OSError(errno.EBADF, "no such transfer")
@@ -345,7 +344,3 @@ def _kind(mode):
     if stat.S_ISDIR(mode):
         return "folder"
     return "link" if stat.S_ISLNK(mode) else "other"
-
-
-def _failed(problem):
-    return {"done": False, "problem": problem}
