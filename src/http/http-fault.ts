@@ -13,7 +13,7 @@ export interface HttpFaultOptions {
   readonly pauseMs?: number | undefined;
 }
 
-/** A request that failed, as it looks before it is told to anyone. */
+/** A failed request, before secrets are taken out of its message. */
 export class HttpFault extends Error implements HttpFaultOptions {
   readonly isTransient: boolean;
   readonly status: number | undefined;

@@ -301,7 +301,7 @@ function judged(answer: Answer, { judge }: Task): Said {
   return { kind: "go-on", observations: [], notes: [objection] };
 }
 
-/** The answer that a cell gave, in either dialect; a text tells why there is none. */
+/** The answer that a cell gave, or a text that says why it gave none. */
 async function answerIn(repl: AgentRepl, ran: AgentTurn): Promise<Answer | string | undefined> {
   if (ran.final !== undefined) {
     const { text, value } = ran.final;

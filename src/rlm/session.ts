@@ -116,7 +116,7 @@ export class RLMSession implements AsyncDisposable {
     if (options.output !== undefined && typeof options.output?.safeParse !== "function") {
       const remedy = "Give one such as z.object({ host: z.string() }).";
       return Promise.reject(
-        new CellarError("INVALID_INPUT", "output is no schema of zod", { remedy }),
+        new CellarError("INVALID_INPUT", "output is not a zod schema", { remedy }),
       );
     }
     return this.#queue.run(async () => {

@@ -48,7 +48,7 @@ describe("cellar rlm, before anything is started", () => {
     [
       "a context that is not there",
       ["rlm", "a", "--model", "b", "--context", "/no/file"],
-      /there is no such file/,
+      /the file does not exist/,
     ],
     ["a device as context", ["rlm", "a", "--model", "b", "--context", "/dev/null"], /regular file/],
     ["half a price", ["rlm", "a", "--model", "b", "--price-in", "3"], /--price-in and --price-out/],
@@ -150,7 +150,7 @@ describe("cellar rlm", () => {
     server.inOrder(fence("1"), fence("2"), "perhaps 4711");
     const { code, stdout, stderr } = await ask("--max-turns", "2");
     expect({ code, stdout }).toEqual({ code: 1, stdout: "perhaps 4711\n" });
-    expect(stderr).toMatch(/^cellar: the turns are over \(2\).*\n {2}fix: .*--max-turns/);
+    expect(stderr).toMatch(/^cellar: all turns are used \(2\).*\n {2}fix: .*--max-turns/);
   });
 
   it("leaves with 1 when the budget is used up", async () => {

@@ -18,7 +18,7 @@ export async function readOutputSchema(path: string): Promise<z.ZodType> {
   try {
     const schema: unknown = JSON.parse(text);
     if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
-      throw new Error("it is no object");
+      throw new Error("it is not an object");
     }
     return z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
   } catch (error) {

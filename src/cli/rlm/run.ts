@@ -107,7 +107,7 @@ function showResult({ status, answer, output, error, turns }: RLMResult, isData:
       return;
     case "out-of-turns":
       complain(
-        `the turns are over (${turns}); this is the best answer by then`,
+        `all turns are used (${turns}); this is the best answer so far`,
         "allow more with --max-turns N",
       );
       return;
@@ -141,7 +141,7 @@ function resultJson(result: RLMResult): object {
   };
 }
 
-/** What a model or its endpoint did wrong is no fault of Cellar's, nor is a replay that goes astray. */
+/** A failure of the model or a diverging replay is not a failure of Cellar. */
 function exitCodeOfRun({ status, error }: RLMResult): number {
   if (status === "answered") return EXIT.ok;
   if (status === "cancelled") return EXIT.cancelled;

@@ -53,7 +53,7 @@ export function registerRlmServe(rlm: Command, finish: (code: number) => void): 
     });
 }
 
-/** What only a single run can do would be heard by nobody. */
+/** Options of a single run would have no effect. */
 function refuseForeign(rlm: Command, own: readonly Option[]): void {
   const known = new Set(own.map(({ long }) => long));
   const foreign = rlm.options.filter(

@@ -83,7 +83,7 @@ function introduction({ address, name }: ChatServer, keyEnv: string | undefined)
   ].join("\n");
 }
 
-/** One line for each question that is over, without what was asked. */
+/** One line for each finished run, without the question. */
 function log(event: TraceEvent): void {
   if (event.type !== "run.ended") return;
   const { status, usage, error, at } = event;

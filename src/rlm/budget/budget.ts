@@ -44,7 +44,7 @@ const UNITS: Readonly<Record<BudgetName, string>> = {
   depth: " levels below",
 };
 
-/** Something was refused, because there is not enough left for it. */
+/** A request was rejected because the rest of the budget does not cover it. */
 export class BudgetExceeded extends CellarError {
   readonly budget: BudgetName;
   readonly left: number;
@@ -93,7 +93,7 @@ export function readBudget(value: unknown): Budget {
   });
 }
 
-/** Without a price nobody knows what a request costs, so a budget of dollars would be an empty promise. */
+/** A budget of dollars needs the price of every model. */
 export function requirePrice(budget: Budget, { name, price }: Pick<Model, "name" | "price">): void {
   if (budget.dollars === undefined || price !== undefined) return;
   throw new CellarError(

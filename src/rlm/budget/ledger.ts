@@ -21,11 +21,11 @@ export interface CallPlan {
   readonly depth?: number | undefined;
   /** How many such calls are to share what is left, this one with them. Default 1. */
   readonly among?: number | undefined;
-  /** What must be left over for somebody else. */
+  /** A later request that must still fit. */
   readonly followUp?: FollowUp | undefined;
 }
 
-/** A request that will have to be made still. */
+/** A request that will follow, such as the one for the answer. */
 export interface FollowUp {
   readonly tokens: number;
   readonly price: Price | undefined;
@@ -45,12 +45,12 @@ const FEWEST_TOKENS = 64;
 /** More than models write in one go, without being refused by any. */
 const USUAL_MOST_TOKENS = 16_384;
 const NANOS = 1_000_000_000;
-/** More than this share of a budget is not kept from those who ask now. */
+/** At most this share of a budget is set aside. */
 const MAX_FOLLOW_UP_SHARE = 1 / 4;
 /** An answer to a last request has room for this many tokens. */
 const LAST_ANSWER_TOKENS = 256;
 
-/** What a tree of loops may use and has used. What is reserved counts as used until it is settled. */
+/** What a tree of loops may use and has used. Reservations count as used until they are settled. */
 export class Ledger {
   readonly budget: Budget;
   readonly #now: () => number;
@@ -91,10 +91,10 @@ export class Ledger {
     return this.#reservation(hold, plan, maxTokens);
   }
 
-  /** As `reserve`, but waits where only what others hold is in the way. */
+  /** Like `reserve`, but waits while reservations of other requests are in the way. */
   async acquire(plan: CallPlan, signal?: AbortSignal): Promise<Reservation> {
     while (true) {
-      if (signal?.aborted) throw new CellarError("ABORTED", "the request was given up");
+      if (signal?.aborted) throw new CellarError("ABORTED", "the request was cancelled");
       try {
         return this.reserve(plan);
       } catch (error) {
@@ -204,9 +204,13 @@ export class Ledger {
         overNanos: isBound || price?.outputPerMillion === 0 ? Math.max(0, nanos - hold.nanos) : 0,
       });
       if (!isSound) {
-        throw new CellarError("REMOTE_ERROR", "the model reports a usage that is no count", {
-          remedy: "All that was reserved counts as used.",
-        });
+        throw new CellarError(
+          "REMOTE_ERROR",
+          "the model reported a usage that is not a whole number",
+          {
+            remedy: "All that was reserved counts as used.",
+          },
+        );
       }
     };
     const release = () => {
@@ -273,7 +277,7 @@ export class Ledger {
   }
 }
 
-/** What is not for those who ask now. */
+/** What is set aside for a later request. */
 interface SetAside {
   readonly calls: number;
   readonly tokens: number;

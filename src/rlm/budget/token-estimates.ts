@@ -97,6 +97,6 @@ function unless(signal: AbortSignal | undefined, waited: Promise<void>): Promise
   return unlessAborted(
     waited,
     signal,
-    () => new CellarError("ABORTED", "the request was given up"),
+    () => new CellarError("ABORTED", "the request was cancelled"),
   );
 }

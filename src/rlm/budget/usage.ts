@@ -8,7 +8,7 @@ export interface TokenUsage {
   readonly outputTokens: number;
   /** In dollars, of the calls whose price is known. */
   readonly cost: number;
-  /** Calls of which nobody knows what they cost. */
+  /** Calls without a known price. */
   readonly unpriced: number;
   /** What models counted beyond what was reserved for them. */
   readonly overshoot: { readonly tokens: number; readonly dollars: number };
@@ -95,7 +95,7 @@ export function usageSince(before: TokenUsage | undefined, after: TokenUsage): T
     calls: after.calls - before.calls,
     inputTokens: after.inputTokens - before.inputTokens,
     outputTokens: after.outputTokens - before.outputTokens,
-    // Both are whole billionths: what subtraction adds to them is no money.
+    // Both are whole billionths: the rest is rounding error.
     cost: Math.round((after.cost - before.cost) * NANOS) / NANOS,
     unpriced: after.unpriced - before.unpriced,
     overshoot: {

@@ -32,7 +32,7 @@ export async function lookAt(path: string): Promise<Looked> {
     await using handle = await openText(path);
     const found = await handle.stat();
     if (found.isDirectory()) return { problem: "it is a folder" };
-    if (!found.isFile()) return { problem: "it is no regular file" };
+    if (!found.isFile()) return { problem: "it is not a regular file" };
     const head = Buffer.alloc(LOOKED_AT);
     const { bytesRead } = await handle.read(head, 0, LOOKED_AT, 0);
     return { kind: kindOf(head.subarray(0, bytesRead)), bytes: found.size };
@@ -68,7 +68,7 @@ export function problemOf(error: unknown): string {
   switch ((error as NodeJS.ErrnoException).code) {
     case "ENOENT":
     case "ENOTDIR":
-      return "there is no such file";
+      return "the file does not exist";
     case "EACCES":
     case "EPERM":
       return "it may not be read";

@@ -89,11 +89,15 @@ describe("loadContext, of one text", () => {
   });
 
   it.each([
-    ["what is not there", () => ["/no/such/file"], /\/no\/such\/file cannot be read: there is no/],
-    ["a device", () => ["/dev/null"], /no regular file/],
-    ["a binary", () => [put("x.bin", "a\0b")], /x.bin is no text/],
-    ["a PDF", () => [put("x.pdf", "%PDF-1.7 text")], /x.pdf is no text/],
-    ["a packed binary", () => [put("x.gz", gzipSync("a\0b"))], /x.gz is no text/],
+    [
+      "what is not there",
+      () => ["/no/such/file"],
+      /\/no\/such\/file cannot be read: the file does not/,
+    ],
+    ["a device", () => ["/dev/null"], /not a regular file/],
+    ["a binary", () => [put("x.bin", "a\0b")], /x.bin is not text/],
+    ["a PDF", () => [put("x.pdf", "%PDF-1.7 text")], /x.pdf is not text/],
+    ["a packed binary", () => [put("x.gz", gzipSync("a\0b"))], /x.gz is not text/],
     [
       "a torn pack",
       () => [put("x.gz", gzipSync("abc").subarray(0, 15))],
@@ -102,9 +106,9 @@ describe("loadContext, of one text", () => {
     ["nothing", () => [], /there is no context/],
     ["an empty name", () => [""], /there is no context/],
     ["stdin twice", () => ["-", "-"], /only once/],
-    ["another scheme", () => ["ftp://name:word@example.com/x"], /^ftp: is no address/],
-    ["no address", () => ["http://name:word@/"], /address of the context is not right/],
-    ["an empty folder", () => [folder], /no text in the context/],
+    ["another scheme", () => ["ftp://name:word@example.com/x"], /^ftp: cannot be fetched/],
+    ["no address", () => ["http://name:word@/"], /invalid address of the context/],
+    ["an empty folder", () => [folder], /context has no text/],
   ])("refuses %s", async (_, sources, told) => {
     const failed = await load(sources()).catch((error: unknown) => error);
     expect(failed).toMatchObject({ code: "INVALID_INPUT", remedy: expect.any(String) });

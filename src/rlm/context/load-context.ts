@@ -94,7 +94,7 @@ class Loader {
       }
     }
     if (texts.size === 0) {
-      throw invalid("there is no text in the context", "Name files of text, or their folder.");
+      throw invalid("the context has no text", "Name files of text, or their folder.");
     }
     return await this.#documents(texts);
   }
@@ -123,7 +123,7 @@ class Loader {
     const text = await this.#raw(place);
     const plain = text.kind === "binary" ? undefined : await this.#room.plain(text);
     if (plain !== undefined) return plain;
-    throw invalid(`${text.name} is no text`, "Make text of it first, and give that file.");
+    throw invalid(`${text.name} is not text`, "Make text of it first, and give that file.");
   }
 
   async #raw(place: Exclude<Place, { kind: "folder" }>): Promise<TextFile> {
@@ -187,11 +187,11 @@ async function placeOf(source: string): Promise<Place> {
   if (source === STDIN) return { kind: "stdin" };
   if (WEB.test(source)) {
     if (URL.canParse(source)) return { kind: "address", url: new URL(source) };
-    throw invalid("the address of the context is not right", "Give one like https://example.com/.");
+    throw invalid("invalid address of the context", "Give one like https://example.com/.");
   }
   if (OTHER_SCHEME.test(source)) {
     const scheme = source.slice(0, source.indexOf(":"));
-    throw invalid(`${scheme}: is no address to fetch from`, "Give one with http:// or https://.");
+    throw invalid(`${scheme}: cannot be fetched`, "Give one with http:// or https://.");
   }
   try {
     const isFolder = (await stat(source)).isDirectory();
@@ -271,7 +271,7 @@ function unreadable(source: string, why: string): CellarError {
 
 function unread(error: unknown): CellarError {
   return new CellarError("IO_ERROR", `the context cannot be read: ${problemOf(error)}`, {
-    remedy: "See whether its files are there, and do not change while they are read.",
+    remedy: "Check that its files exist and do not change while they are read.",
     cause: error,
   });
 }

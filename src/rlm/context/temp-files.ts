@@ -118,7 +118,7 @@ async function* unpacked(path: string, name: string): AsyncGenerator<Uint8Array>
     for await (const piece of gunzip) yield piece as Uint8Array;
   } catch (error) {
     throw new CellarError("INVALID_INPUT", `${name} cannot be unpacked: ${describeError(error)}`, {
-      remedy: "See whether the file is whole: gzip -t FILE.",
+      remedy: "Check that the file is complete: gzip -t FILE.",
       cause: error,
     });
   } finally {

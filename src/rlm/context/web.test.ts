@@ -113,8 +113,12 @@ describe("a context behind an address", () => {
     ]);
     expect((await failure("/loop")).message).toMatch(/\/loop redirects more than 5 times$/);
     expect(seen.filter(({ url }) => url === "/loop")).toHaveLength(6);
-    expect((await failure("/file")).message).toMatch(/redirects to what is no web address/);
-    expect((await failure("/lost")).message).toMatch(/redirects to what is no web address/);
+    expect((await failure("/file")).message).toMatch(
+      /redirects to something other than a web address/,
+    );
+    expect((await failure("/lost")).message).toMatch(
+      /redirects to something other than a web address/,
+    );
   });
 
   it("may not lead from the public network to the inside, nor to what is not encrypted", async () => {
@@ -127,7 +131,9 @@ describe("a context behind an address", () => {
     };
     const inside = { fetch: redirecting(`${origin.replace("http", "https")}/secret`) };
     // An address for documentation is none of the public ones; this one of a resolver is.
-    expect((await failure("https://1.1.1.1/x", inside)).message).toMatch(/is no public address$/);
+    expect((await failure("https://1.1.1.1/x", inside)).message).toMatch(
+      /is not a public address$/,
+    );
     const plain = { fetch: redirecting("http://1.1.1.1/y") };
     expect((await failure("https://1.1.1.1/x", plain)).message).toMatch(/is not encrypted$/);
     expect(asked).toEqual(["https://1.1.1.1/x", "https://1.1.1.1/x"]);
@@ -147,7 +153,7 @@ describe("a context behind an address", () => {
       return new Response(null, { status: 302, headers: { location } });
     };
     const strayed = await failure("/start", { fetch: hops });
-    expect(strayed.message).toMatch(/169\.254\.169\.254\/meta, which is no public address$/);
+    expect(strayed.message).toMatch(/169\.254\.169\.254\/meta, which is not a public address$/);
     expect(await fetched("/login", { fetch: hops })).toBe("here");
   });
 
@@ -162,7 +168,7 @@ describe("a context behind an address", () => {
       response.write("x", () => response.destroy());
     });
     expect(await failure("/image")).toMatchObject({ code: "INVALID_INPUT" });
-    expect((await failure("/binary")).message).toMatch(/is no text/);
+    expect((await failure("/binary")).message).toMatch(/is not text/);
     expect(await failure("/huge")).toMatchObject({ code: "TOO_LARGE" });
     expect(await failure("/none?token=abc")).toMatchObject({
       code: "INVALID_INPUT",

@@ -69,7 +69,7 @@ async function followed(given: URL, request: typeof fetch, timer: AbortTimer): P
     const response = await request(url, {
       redirect: "manual",
       signal: timer.signal,
-      // The password of one host is no business of another.
+      // Another host must not get the password.
       headers: url.origin === given.origin && authorization ? headers : others,
     });
     timer.refresh();
@@ -159,15 +159,15 @@ class RedirectGuard {
   async next(from: URL, location: string): Promise<URL> {
     const url = URL.canParse(location, from.href) ? new URL(location, from.href) : undefined;
     if (url === undefined || !/^https?:$/.test(url.protocol)) {
-      throw this.#stray("what is no web address");
+      throw this.#stray("something other than a web address");
     }
     if (from.protocol === "https:" && url.protocol === "http:") {
       throw this.#stray(`${shownAddress(url)}, which is not encrypted`);
     }
-    // Somebody else's server must not choose what is read inside this network.
+    // A public server must not choose what is read inside this network.
     const isOther = url.hostname !== this.#given.hostname;
     if (isOther && (await this.#isInside(url)) && !(await this.#isInside(from))) {
-      throw this.#stray(`${shownAddress(url)}, which is no public address`);
+      throw this.#stray(`${shownAddress(url)}, which is not a public address`);
     }
     return bare(url);
   }
@@ -233,13 +233,13 @@ function refused(name: string, { status }: Response): CellarError {
   return new CellarError("INVALID_INPUT", `${name}: the server answered ${status}`, {
     remedy: isLocked
       ? "Fetch it yourself and give the file, or write https://NAME:PASSWORD@… if it takes these."
-      : "See whether the address is right.",
+      : "Check the address.",
     details: { status },
   });
 }
 
 function noText(name: string, why: string): CellarError {
-  return new CellarError("INVALID_INPUT", `${name} is no text: ${why}`, {
+  return new CellarError("INVALID_INPUT", `${name} is not text: ${why}`, {
     remedy: "Make text of it first, and give that file.",
   });
 }

@@ -69,7 +69,7 @@ async function replyOf(
 /** A function need not look at the signal to be left alone. */
 async function untilAborted<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
   const givenUp = () =>
-    new CellarError("ABORTED", "the question to the model was given up", { cause: signal.reason });
+    new CellarError("ABORTED", "the request to the model was cancelled", { cause: signal.reason });
   if (signal.aborted) throw givenUp();
   try {
     return await unlessAborted(work(), signal, givenUp);

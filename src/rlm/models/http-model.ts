@@ -219,9 +219,9 @@ function timeUp(reason: "timeout" | "idleTimeout", limitMs: number): HttpFault {
     : new HttpFault(`nothing came for ${seconds} s`, { reason, isTransient: true });
 }
 
-/** What was spent until then is told, for it has to be paid. */
+/** What was spent until then still has to be paid. */
 function givenUp(signal: AbortSignal, usage: ModelUsage | undefined): CellarError {
-  return new CellarError("ABORTED", "the question to the model was given up", {
+  return new CellarError("ABORTED", "the request to the model was cancelled", {
     details: { ...(usage !== undefined && { usage }) },
     cause: signal.reason,
   });
@@ -229,7 +229,7 @@ function givenUp(signal: AbortSignal, usage: ModelUsage | undefined): CellarErro
 
 function number(name: string, value: number, least: number): number {
   if (Number.isFinite(value) && value >= least && value <= LONGEST_TIMEOUT_MS) return value;
-  throw new CellarError("INVALID_CONFIG", `${name} of the model is not right`, {
+  throw new CellarError("INVALID_CONFIG", `${name} of the model is out of range`, {
     remedy: `Give a number from ${least} on.`,
   });
 }

@@ -78,7 +78,7 @@ class ChatCompletions implements WireFormat {
     const { messages, maxTokens, temperature, stop } = request;
     return {
       model: this.#model,
-      // Half a surrogate pair is no text for most endpoints.
+      // Most endpoints reject half a surrogate pair.
       messages: messages.map(({ role, content }) => ({ role, content: content.toWellFormed() })),
       stream: isStream,
       ...(isStream && this.#usageInStream && { stream_options: { include_usage: true } }),

@@ -18,6 +18,6 @@ describe("checkedPrice", () => {
   });
 
   it.each([-1, Number.NaN, Number.POSITIVE_INFINITY])("refuses %s dollars", (outputPerMillion) => {
-    expect(() => checkedPrice({ ...price, outputPerMillion })).toThrow("is not right");
+    expect(() => checkedPrice({ ...price, outputPerMillion })).toThrow("invalid price");
   });
 });

@@ -21,7 +21,7 @@ export function checkedPrice(price: Price | undefined): Price | undefined {
     (dollars) => Number.isFinite(dollars) && dollars >= 0,
   );
   if (isRight) return { inputPerMillion, outputPerMillion };
-  throw new CellarError("INVALID_CONFIG", "the price of the model is not right", {
+  throw new CellarError("INVALID_CONFIG", "invalid price of the model", {
     remedy: "Give inputPerMillion and outputPerMillion: dollars for a million tokens each.",
   });
 }

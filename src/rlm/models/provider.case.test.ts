@@ -334,9 +334,9 @@ export function describeProvider({ name, make, cut, before }: Provider): void {
 
   it(`${name}: refuses numbers that mean nothing`, () => {
     for (const wrong of [{ timeout: 0 }, { idleTimeout: Number.NaN }, { retries: -1 }]) {
-      expect(() => model(wrong)).toThrow("of the model is not right");
+      expect(() => model(wrong)).toThrow("of the model is out of range");
     }
     const price = { inputPerMillion: -1, outputPerMillion: 1 };
-    expect(() => model({ price })).toThrow("the price of the model is not right");
+    expect(() => model({ price })).toThrow("invalid price of the model");
   });
 }

@@ -292,6 +292,6 @@ describe("a recording in a file", () => {
     await expect(readCassette(path)).rejects.toThrow(/names the message \w+, which is not there/);
     writeFileSync(path, text);
     appendFileSync(path, '{"type":"exchange"}\n');
-    await expect(readCassette(path)).rejects.toThrow(/run\.jsonl:\d+ is no line of a recording/);
+    await expect(readCassette(path)).rejects.toThrow(/run\.jsonl:\d+ is not a line of a recording/);
   });
 });

@@ -97,7 +97,7 @@ export class Recording implements AsyncDisposable {
 
 function requireModel(role: string, model: Model): void {
   if (typeof model?.complete === "function") return;
-  throw new CellarError("INVALID_INPUT", `${role} is no model`, {
+  throw new CellarError("INVALID_INPUT", `${role} is not a model`, {
     remedy: "Give one such as openAIChat({ model: name }).",
   });
 }

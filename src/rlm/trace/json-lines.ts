@@ -121,7 +121,7 @@ export async function readJsonLines<T>(
     const parsed = parse(line);
     if (parsed.error !== undefined) {
       if (doubtful !== undefined) throw doubtful;
-      doubtful = damaged({ path, number, what }, `is no JSON: ${shorten(line)}`, parsed.error);
+      doubtful = damaged({ path, number, what }, `is not JSON: ${shorten(line)}`, parsed.error);
       if (!TORN.test(line)) throw doubtful;
       torn.push(number);
       continue;
@@ -198,7 +198,7 @@ function judge<T>(value: unknown, schema: z.ZodType<T>, place: Place): T {
   if (success) return data;
   const [issue] = error.issues;
   const where = issue === undefined || issue.path.length === 0 ? "it" : issue.path.join(".");
-  throw damaged(place, `is no line of ${place.what}: ${where}: ${issue?.message}`, error);
+  throw damaged(place, `is not a line of ${place.what}: ${where}: ${issue?.message}`, error);
 }
 
 function shorten(line: string): string {

@@ -113,7 +113,7 @@ describe("Trace", () => {
   it("refuses what is no event", async () => {
     await using trace = await Trace.open();
     const cell: TraceBody = { type: "code.output", observation: "", status: "ok", ms: -1 };
-    expect(() => trace.root.emit(cell)).toThrow(/no event of a trace/);
+    expect(() => trace.root.emit(cell)).toThrow(/invalid trace event/);
   });
 });
 
@@ -182,7 +182,7 @@ describe("a trace in a file", () => {
     appendFileSync(file, '{"type":"turn.started","turn":"one"}\n');
     await expect(readTrace(file)).rejects.toMatchObject({
       code: "DAMAGED",
-      message: expect.stringContaining(`run.jsonl:${line} is no line of a trace`),
+      message: expect.stringContaining(`run.jsonl:${line} is not a line of a trace`),
       details: { line },
     });
     writeFileSync(

@@ -98,7 +98,7 @@ export class Trace implements AsyncDisposable {
     const place = { run: this.run, span: span.id, parent: parent?.id ?? null, depth: span.depth };
     const { data, error } = traceEventSchema.safeParse({ ...body, ...place, at });
     if (data === undefined) {
-      throw new CellarError("INVALID_INPUT", `this is no event of a trace: ${error.message}`, {
+      throw new CellarError("INVALID_INPUT", `invalid trace event: ${error.message}`, {
         cause: error,
       });
     }

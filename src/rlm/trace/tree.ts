@@ -5,7 +5,7 @@ export interface Spending {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cost: number;
-  /** Calls whose price nobody knows: the cost is at least what is told. */
+  /** Calls without a known price: the cost is a lower bound. */
   readonly unpriced: number;
   readonly isEstimate: boolean;
 }
