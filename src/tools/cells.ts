@@ -6,7 +6,7 @@ import type { Notebook } from "../notebook/notebook.js";
 import { anySession, cellKey, textLimit, textOffset } from "./arguments.js";
 import { findCell, outputOf } from "./resource-reading.js";
 import type { NotebookService } from "./service/notebook-service.js";
-import type { Tool, ToolAnswer } from "./tool.js";
+import { type Tool, type ToolAnswer, textAnswer } from "./tool.js";
 import { answerOf, hasFailed } from "./view/cell-answer.js";
 import { figure, pageOf } from "./view/excerpt.js";
 import { wordsOf } from "./view/output-content.js";
@@ -173,11 +173,7 @@ export const showCell: Tool<typeof showInput, typeof shownSchema> = {
       `${cellName(cell)}, output ${output}: characters ${figure(page.offset)} to ${figure(end)} ` +
       `of ${figure(page.length)}, ${rest} · session ${session} · isolation ${isolation}`;
     const brief = { ...view, outputs: [], moreOutputs: cell.outputs.length };
-    return {
-      parts: [{ type: "text", text: `${heading}\n${page.text}` }],
-      structured: { ...structured, cell: brief, page },
-      isError: false,
-    };
+    return textAnswer(`${heading}\n${page.text}`, { ...structured, cell: brief, page });
   },
 };
 
@@ -195,24 +191,14 @@ export const deleteCell: Tool<typeof deleteInput, typeof deletedSchema> = {
   output: deletedSchema,
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
   run: async (service, { session: named, cell: key }) => {
-    const session = service.sessionToFind(named);
-    const deleted = await service.use(
-      session,
-      async (notebook) => {
-        const { id, number } = findCell(notebook.cells, key);
-        await notebook.delete(id);
-        const isolation = notebook.info.isolation.level;
-        return { number, cells: notebook.cells.length, isolation };
-      },
-      { create: false },
-    );
+    const { session, isolation, result } = await service.useExisting(named, async (notebook) => {
+      const cell = findCell(notebook.cells, key);
+      await notebook.delete(cell);
+      return { cell, cells: notebook.cells.length };
+    });
     service.tell({ session, kind: "cells" });
-    const { number, cells, isolation } = deleted;
-    const text = `${cellName({ number })} is deleted, ${cells} left; its effects on variables stay · session ${session} · isolation ${isolation}`;
-    return {
-      parts: [{ type: "text", text }],
-      structured: { session, isolation, cells },
-      isError: false,
-    };
+    const { cell, cells } = result;
+    const text = `${cellName(cell)} is deleted, ${cells} left; its effects on variables stay · session ${session} · isolation ${isolation}`;
+    return textAnswer(text, { session, isolation, cells });
   },
 };

@@ -2,10 +2,11 @@ import { z } from "zod";
 import { normalPath } from "../backends/files/file-path.js";
 import type { FileListing, WorkspaceFile } from "../backends/files/workspace-file.js";
 import { CellarError } from "../errors.js";
+import type { Notebook } from "../notebook/notebook.js";
 import { uriOf } from "./addresses.js";
 import { anySession, filePath, textLimit, textOffset } from "./arguments.js";
 import type { OpenedFile } from "./service/notebook-service.js";
-import type { Tool, ToolAnswer, ToolPart } from "./tool.js";
+import { type Tool, type ToolAnswer, type ToolPart, textAnswer } from "./tool.js";
 import { linkTo } from "./view/cell-answer.js";
 import { figure, pageOf } from "./view/excerpt.js";
 import { mimeOfFile, shownName, textOf } from "./view/file-kind.js";
@@ -42,20 +43,13 @@ export const listFiles: Tool<typeof listInput, typeof listSchema> = {
   output: listSchema,
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
   run: async (service, { session: named, folder, offset = 0 }) => {
-    const session = service.sessionToFind(named);
-    const { listing, isolation } = await service.use(
-      session,
-      async (notebook) => ({
-        listing: await notebook.files(),
-        isolation: notebook.info.isolation.level,
-      }),
-      { create: false },
-    );
-    const all = below(folder, listing);
+    const list = (notebook: Notebook) => notebook.files();
+    const { session, isolation, result } = await service.useExisting(named, list);
+    const all = below(folder, result);
     const shown = all.slice(offset, offset + MOST_LISTED);
     const files = shown.map((file) => viewOf(session, file));
     const more = Math.max(0, all.length - offset - shown.length);
-    const { isCut } = listing;
+    const { isCut } = result;
     const lines = files.map(({ path, bytes, kind }) =>
       [shownName(path), kind === "file" ? `${figure(bytes)} bytes` : kind].join(" · "),
     );
@@ -63,11 +57,7 @@ export const listFiles: Tool<typeof listInput, typeof listSchema> = {
     if (isCut) lines.push("[there are too many to count; list them in a cell]");
     const noun = all.length === 1 ? "entry" : "entries";
     const heading = `${figure(all.length)} ${noun} · session ${session} · isolation ${isolation}`;
-    return {
-      parts: [{ type: "text", text: [heading, ...lines].join("\n") }],
-      structured: { session, isolation, files, more, isCut },
-      isError: false,
-    };
+    return textAnswer([heading, ...lines].join("\n"), { session, isolation, files, more, isCut });
   },
 };
 
@@ -148,26 +138,18 @@ function readAnswer(
   if (encoding === "base64") {
     const page = bytesPage(bytes, offset, Math.min(limit ?? LARGEST_BASE64, LARGEST_BASE64));
     const told = [heading, placeOf(page, "bytes"), page.text].join("\n");
-    return {
-      parts: [{ type: "text", text: told }],
-      structured: { ...about, encoding, page },
-      isError: false,
-    };
+    return textAnswer(told, { ...about, encoding, page });
   }
   if (text === undefined) {
-    return {
-      parts: [{ type: "text", text: `${heading}\n[no text: ${mime}]` }, binaryPart(about, bytes)],
-      structured: { ...about, encoding: "none" },
-      isError: false,
-    };
+    return textAnswer(
+      `${heading}\n[no text: ${mime}]`,
+      { ...about, encoding: "none" },
+      binaryPart(about, bytes),
+    );
   }
   const page = pageOf(text, offset, limit ?? outputCap);
   const place = page.next === null && page.offset === 0 ? [] : [placeOf(page, "characters")];
-  return {
-    parts: [{ type: "text", text: [heading, ...place, page.text].join("\n") }],
-    structured: { ...about, encoding, page },
-    isError: false,
-  };
+  return textAnswer([heading, ...place, page.text].join("\n"), { ...about, encoding, page });
 }
 
 type Page = z.infer<typeof pageSchema>;
@@ -227,11 +209,7 @@ export const writeFile: Tool<typeof writeInput, typeof writtenSchema> = {
     service.tell({ session, kind: "files" });
     const uri = uriOf({ kind: "file", session, path });
     const text = `${shownName(path)} has ${figure(bytes.length)} bytes now · session ${session} · isolation ${isolation}`;
-    return {
-      parts: [{ type: "text", text }],
-      structured: { session, isolation, path, bytes: bytes.length, uri },
-      isError: false,
-    };
+    return textAnswer(text, { session, isolation, path, bytes: bytes.length, uri });
   },
 };
 

@@ -4,7 +4,7 @@ import type { Cell } from "../notebook/cell.js";
 import type { Notebook } from "../notebook/notebook.js";
 import { cellList, type NotebookCheckpoint } from "../notebook/state.js";
 import { anySession } from "./arguments.js";
-import type { Tool } from "./tool.js";
+import { type Tool, textAnswer } from "./tool.js";
 import { answered } from "./view/shapes.js";
 import { stateNotes } from "./view/state-notes.js";
 
@@ -37,22 +37,17 @@ export const undo: Tool<typeof undoInput, typeof undoneSchema> = {
   output: undoneSchema,
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
   run: async (service, { session: named, count: runs = 1 }) => {
-    const session = service.sessionToFind(named);
-    const result = await service.use(
-      session,
-      async (notebook) => {
-        const before = undoneIds(notebook.cells);
-        const point = await notebook.undo(runs);
-        const points = await notebook.checkpoints();
-        const undone = notebook.cells
-          .filter(({ id, isUndone }) => isUndone === true && !before.has(id))
-          .flatMap(({ number }) => number ?? []);
-        return { point, points, undone, isolation: notebook.info.isolation.level };
-      },
-      { create: false },
-    );
+    const { session, isolation, result } = await service.useExisting(named, async (notebook) => {
+      const before = undoneIds(notebook.cells);
+      const point = await notebook.undo(runs);
+      const points = await notebook.checkpoints();
+      const undone = notebook.cells
+        .filter(({ id, isUndone }) => isUndone === true && !before.has(id))
+        .flatMap(({ number }) => number ?? []);
+      return { point, points, undone };
+    });
     service.tell({ session, kind: "cells" });
-    const { point, undone, isolation } = result;
+    const { point, undone } = result;
     const points = result.points.map(({ cell, sequence }) => ({ cell, run: sequence }));
     const done =
       undone.length === 0 ? `${counted(runs, "run")} undone` : `undone: ${cellList(undone)}`;
@@ -60,11 +55,7 @@ export const undo: Tool<typeof undoInput, typeof undoneSchema> = {
     const text =
       `${done}; the variables are as ${described(point)} · session ${session} · isolation ${isolation}\n` +
       `states that are kept: ${back === "" ? "none" : back}`;
-    return {
-      parts: [{ type: "text", text }],
-      structured: { session, isolation, undone, now: point.cell, points },
-      isError: false,
-    };
+    return textAnswer(text, { session, isolation, undone, now: point.cell, points });
   },
 };
 
@@ -99,22 +90,17 @@ export const forkNotebook: Tool<typeof forkInput, typeof forkedSchema> = {
   output: forkedSchema,
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
   run: async (service, { session: named, to: session = service.newName() }) => {
-    const from = service.sessionToFind(named);
     const copy = async (notebook: Notebook) => {
       await using fork = await notebook.fork(session);
-      return { cells: fork.cells.length, notes: stateNotes(fork.state), info: fork.info };
+      return { cells: fork.cells.length, notes: stateNotes(fork.state) };
     };
-    const { cells, notes, info } = await service.use(from, copy, { create: false });
+    const { session: from, isolation, result } = await service.useExisting(named, copy);
+    const { cells, notes } = result;
     service.tell({ session, kind: "list" });
-    const isolation = info.isolation.level;
     const text = [
       `${session} goes on from ${from}, with ${counted(cells, "cell")} · isolation ${isolation}`,
       ...notes.map((note) => `note: ${note}`),
     ].join("\n");
-    return {
-      parts: [{ type: "text", text }],
-      structured: { session, isolation, from, cells, notes },
-      isError: false,
-    };
+    return textAnswer(text, { session, isolation, from, cells, notes });
   },
 };

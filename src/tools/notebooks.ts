@@ -3,7 +3,7 @@ import { CellarError, counted } from "../errors.js";
 import { uriOf } from "./addresses.js";
 import { anySession, namedSession } from "./arguments.js";
 import { exportOf, IPYNB_MIME } from "./resource-reading.js";
-import type { Tool, ToolPart } from "./tool.js";
+import { type Tool, type ToolPart, textAnswer } from "./tool.js";
 import { cut } from "./view/cell-view.js";
 import { figure } from "./view/excerpt.js";
 import { overviewOf } from "./view/overview.js";
@@ -38,11 +38,7 @@ export const createNotebook: Tool<typeof createInput, typeof createdSchema> = {
     const { python, isolation } = await service.use(session, async ({ info }) => info);
     const { level } = isolation;
     const text = `notebook ${session} is ready, pass session=${session} to work in it: Python ${python.version} · isolation ${level}`;
-    return {
-      parts: [{ type: "text", text }],
-      structured: { session, isolation: level, python: python.version },
-      isError: false,
-    };
+    return textAnswer(text, { session, isolation: level, python: python.version });
   },
 };
 
@@ -104,11 +100,7 @@ export const listNotebooks: Tool<typeof listInput, typeof listSchema> = {
     if (more > 0) lines.push(`[${figure(more)} more: offset=${offset + notebooks.length}]`);
     const { level } = service.isolation;
     const heading = `${counted(all.length, "notebook")} · isolation ${level}`;
-    return {
-      parts: [{ type: "text", text: [heading, ...lines].join("\n") }],
-      structured: { isolation: level, notebooks, more },
-      isError: false,
-    };
+    return textAnswer([heading, ...lines].join("\n"), { isolation: level, notebooks, more });
   },
 };
 
@@ -149,11 +141,13 @@ export const showNotebook: Tool<typeof showInput, typeof overviewSchema> = {
     const { level } = service.isolation;
     const heading = `notebook ${session} · ${counted(all.length, "cell")} · isolation ${level}`;
     const told = [heading, ...notes.map((note) => `note: ${note}`)].join("\n");
-    return {
-      parts: [{ type: "text", text: text === "" ? told : `${told}\n\n${text}` }],
-      structured: { session, isolation: level, cells: [...cells], more, notes },
-      isError: false,
-    };
+    return textAnswer(text === "" ? told : `${told}\n\n${text}`, {
+      session,
+      isolation: level,
+      cells: [...cells],
+      more,
+      notes,
+    });
   },
 };
 
@@ -170,23 +164,15 @@ export const clearNotebook: Tool<typeof clearInput, typeof clearedSchema> = {
   output: clearedSchema,
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   run: async (service, { session: named }) => {
-    const session = service.sessionToFind(named);
-    const { deleted, isolation } = await service.use(
-      session,
-      async (notebook) => {
-        const deleted = notebook.cells.length;
-        await notebook.clear();
-        return { deleted, isolation: notebook.info.isolation.level };
-      },
-      { create: false },
-    );
+    const cleared = await service.useExisting(named, async (notebook) => {
+      const count = notebook.cells.length;
+      await notebook.clear();
+      return count;
+    });
+    const { session, isolation, result: deleted } = cleared;
     service.tell({ session, kind: "cells" });
     const text = `${counted(deleted, "cell")} and all variables are gone, files stay · session ${session} · isolation ${isolation}`;
-    return {
-      parts: [{ type: "text", text }],
-      structured: { session, isolation, deleted },
-      isError: false,
-    };
+    return textAnswer(text, { session, isolation, deleted });
   },
 };
 
@@ -209,11 +195,7 @@ export const deleteNotebook: Tool<typeof deleteInput, typeof deletedSchema> = {
     await service.remove(session);
     const isolation = service.isolation.level;
     const text = `notebook ${session} is deleted, with its variables and files · isolation ${isolation}`;
-    return {
-      parts: [{ type: "text", text }],
-      structured: { session, isolation },
-      isError: false,
-    };
+    return textAnswer(text, { session, isolation });
   },
 };
 
@@ -249,10 +231,10 @@ export const exportIpynb: Tool<typeof exportInput, typeof exportedSchema> = {
       mime: IPYNB_MIME,
       size: bytes,
     };
-    return {
-      parts: [{ type: "text", text }, link],
-      structured: { session, isolation, uri, mime: IPYNB_MIME, bytes, cells: cells.length },
-      isError: false,
-    };
+    return textAnswer(
+      text,
+      { session, isolation, uri, mime: IPYNB_MIME, bytes, cells: cells.length },
+      link,
+    );
   },
 };

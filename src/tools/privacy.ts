@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { privacyNote } from "../notebook/egress/privacy.js";
 import { anySession } from "./arguments.js";
-import type { Tool } from "./tool.js";
+import { type Tool, textAnswer } from "./tool.js";
 import { answered } from "./view/shapes.js";
 
 const privateInput = z.strictObject({
@@ -20,23 +20,19 @@ export const markPrivate: Tool<typeof privateInput, typeof privateSchema> = {
   output: privateSchema,
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
   run: async (service, { session: named, reason }) => {
-    const session = service.sessionToFind(named);
-    const { isolation, private: mark } = await service.use(
-      session,
-      async (notebook) => {
-        await notebook.markPrivate(reason);
-        return notebook.info;
-      },
-      { create: false },
-    );
+    const marked = await service.useExisting(named, async (notebook) => {
+      await notebook.markPrivate(reason);
+      return notebook.info.private;
+    });
+    const { session, isolation, result } = marked;
     service.tell({ session, kind: "list" });
-    const { level } = isolation;
-    const kept = mark?.reason ?? reason ?? "";
-    const note = privacyNote(level, kept);
-    return {
-      parts: [{ type: "text", text: `${note} · session ${session} · isolation ${level}` }],
-      structured: { session, isolation: level, reason: kept, note },
-      isError: false,
-    };
+    const kept = result?.reason ?? reason ?? "";
+    const note = privacyNote(isolation, kept);
+    return textAnswer(`${note} · session ${session} · isolation ${isolation}`, {
+      session,
+      isolation,
+      reason: kept,
+      note,
+    });
   },
 };

@@ -64,3 +64,11 @@ export interface Tool<
     call: ToolCall,
   ): Promise<ToolAnswer<z.input<Output>>>;
 }
+
+export function textAnswer<T>(
+  text: string,
+  structured: T,
+  ...more: readonly ToolPart[]
+): ToolAnswer<T> {
+  return { parts: [{ type: "text", text }, ...more], structured, isError: false };
+}

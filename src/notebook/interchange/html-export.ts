@@ -1,6 +1,6 @@
+import { readAsset } from "../../config/environment.js";
 import { errorLine } from "../../errors.js";
 import type { Cell, CellOutput } from "../cell.js";
-import { PAGE_STYLE } from "./html-style.js";
 import {
   bytesOf,
   type NotebookContent,
@@ -37,7 +37,7 @@ export async function htmlOf(content: NotebookContent): Promise<string> {
     '<meta name="referrer" content="no-referrer">',
     '<meta name="color-scheme" content="light dark">',
     `<title>${title}</title>`,
-    `<style>${PAGE_STYLE}</style>`,
+    `<style>${readAsset("page.css", import.meta.url)}</style>`,
     "</head>",
     "<body>",
     `<header><h1>${title}</h1><p>${count} ${count === 1 ? "cell" : "cells"}${python}</p></header>`,

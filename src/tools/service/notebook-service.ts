@@ -200,6 +200,22 @@ export class NotebookService implements AsyncDisposable {
     return await this.#open.use(checkName("session", session), work, options);
   }
 
+  /** Works on a notebook that must exist, by default that of this connection. */
+  async useExisting<T>(
+    named: string | undefined,
+    work: (notebook: Notebook) => Promise<T>,
+  ): Promise<{ session: string; isolation: IsolationLevel; result: T }> {
+    const session = this.sessionToFind(named);
+    return await this.use(
+      session,
+      async (notebook) => {
+        const result = await work(notebook);
+        return { session, isolation: notebook.info.isolation.level, result };
+      },
+      { create: false },
+    );
+  }
+
   /** Reads a whole file of a notebook. What `look` makes of it should be less. */
   async readFile<T>(
     session: string,

@@ -15,65 +15,47 @@ export interface MainContent {
 
 type Source = Pick<NotebookContent, "cells" | "resource">;
 
+const MIME_TYPES = {
+  TEXT: "text/plain",
+  ERROR: "text/plain",
+  HTML: "text/html",
+  JSON: "application/json",
+  MARKDOWN: "text/markdown",
+  LATEX: "text/latex",
+  SVG: "image/svg+xml",
+} as const;
+
 export function mimeOf(output: CellOutput): string {
-  switch (output.type) {
-    case "TEXT":
-    case "ERROR":
-      return "text/plain";
-    case "IMAGE":
-      return output.mime;
-    case "HTML":
-      return "text/html";
-    case "DATAFRAME":
-      return output.html === undefined ? "text/plain" : "text/html";
-    case "JSON":
-      return "application/json";
-    case "MARKDOWN":
-      return "text/markdown";
-    case "LATEX":
-      return "text/latex";
-    case "SVG":
-      return "image/svg+xml";
-  }
+  if (output.type === "IMAGE") return output.mime;
+  if (output.type !== "DATAFRAME") return MIME_TYPES[output.type];
+  return output.html === undefined ? "text/plain" : "text/html";
 }
 
 /** The whole of it, also where the cell has only its start. */
 export async function mainOf(output: CellOutput, content: Source): Promise<MainContent> {
   const mime = mimeOf(output);
   switch (output.type) {
-    case "TEXT":
-    case "ERROR":
-      return { mime, text: await wordsOf(output, content) };
     case "IMAGE":
       return { mime, bytes: await bytesOf(output.uri, content) };
-    case "HTML":
-      return { mime, text: await wholeText(output.html, output, content) };
-    case "DATAFRAME":
-      return { mime, text: await wholeText(output.html ?? output.text, output, content) };
-    case "JSON":
-      return { mime, text: await wholeText(jsonText(output.json), output, content) };
-    case "MARKDOWN":
-      return { mime, text: await wholeText(output.markdown, output, content) };
-    case "LATEX":
-      return { mime, text: await wholeText(output.latex, output, content) };
-    case "SVG":
-      return { mime, text: await wholeText(output.svg, output, content) };
+    case "ERROR":
+      return { mime, text: await wordsOf(output, content) };
+    default:
+      return { mime, text: await wholeText(inlineOf(output), output, content) };
   }
 }
 
 /** What a reader of text is shown of it, as a whole. */
 export async function wordsOf(output: CellOutput, content: Source): Promise<string> {
   switch (output.type) {
-    case "TEXT":
-      return await wholeText(output.text, output, content);
     case "ERROR":
       return output.traceback.trim() === ""
         ? errorLine(output.name, output.message)
         : output.traceback.trimEnd();
+    case "TEXT":
     case "MARKDOWN":
     case "LATEX":
     case "JSON":
-      return (await mainOf(output, content)).text ?? output.text;
+      return await wholeText(inlineOf(output), output, content);
     case "IMAGE":
     case "HTML":
     case "SVG":
@@ -105,7 +87,7 @@ function inlineOf(output: CellOutput): string {
     case "DATAFRAME":
       return output.html ?? output.text;
     case "JSON":
-      return jsonText(output.json);
+      return JSON.stringify(output.json) ?? "null";
     case "MARKDOWN":
       return output.markdown;
     case "LATEX":
@@ -113,8 +95,4 @@ function inlineOf(output: CellOutput): string {
     case "SVG":
       return output.svg;
   }
-}
-
-function jsonText(json: unknown): string {
-  return JSON.stringify(json) ?? "null";
 }
