@@ -46,6 +46,8 @@ const whole = {
 /** Other representations of the same, by MIME type, for the export. */
 const also = z.record(text, text).optional();
 
+const shown = { text, isResult: z.boolean(), also, ...whole };
+
 /** One thing a cell showed, in the order in which it happened. */
 export const cellOutputSchema = z.discriminatedUnion("type", [
   z.strictObject({
@@ -62,23 +64,14 @@ export const cellOutputSchema = z.discriminatedUnion("type", [
     traceback: text,
     hint: text.optional(),
   }),
-  z.strictObject({
-    type: z.literal("HTML"),
-    html: text,
-    text,
-    isResult: z.boolean(),
-    also,
-    ...whole,
-  }),
+  z.strictObject({ type: z.literal("HTML"), html: text, ...shown }),
   z.strictObject({
     type: z.literal("IMAGE"),
     mime: text,
-    uri: text,
     width: z.int().nonnegative().optional(),
     height: z.int().nonnegative().optional(),
-    text,
-    isResult: z.boolean(),
-    also,
+    ...shown,
+    uri: text,
     metadata,
   }),
   z.strictObject({
@@ -92,46 +85,15 @@ export const cellOutputSchema = z.discriminatedUnion("type", [
     indexNames: z.array(z.unknown()).optional(),
     /** Whether there are more rows or columns than these. */
     truncated: z.boolean().optional(),
+    /** `uri` and `length` are about it. */
     html: text.optional(),
-    text,
-    isResult: z.boolean(),
-    also,
-    /** Of the HTML, as with the others. */
-    ...whole,
+    ...shown,
   }),
-  z.strictObject({
-    type: z.literal("JSON"),
-    /** Null where the whole lies at `uri`, for a part of it would be none. */
-    json: z.unknown(),
-    text,
-    isResult: z.boolean(),
-    also,
-    ...whole,
-  }),
-  z.strictObject({
-    type: z.literal("MARKDOWN"),
-    markdown: text,
-    text,
-    isResult: z.boolean(),
-    also,
-    ...whole,
-  }),
-  z.strictObject({
-    type: z.literal("LATEX"),
-    latex: text,
-    text,
-    isResult: z.boolean(),
-    also,
-    ...whole,
-  }),
-  z.strictObject({
-    type: z.literal("SVG"),
-    svg: text,
-    text,
-    isResult: z.boolean(),
-    also,
-    ...whole,
-  }),
+  /** `json` is null where the whole is at `uri`. */
+  z.strictObject({ type: z.literal("JSON"), json: z.unknown(), ...shown }),
+  z.strictObject({ type: z.literal("MARKDOWN"), markdown: text, ...shown }),
+  z.strictObject({ type: z.literal("LATEX"), latex: text, ...shown }),
+  z.strictObject({ type: z.literal("SVG"), svg: text, ...shown }),
 ]);
 
 /** Files below /workspace, by their paths in it. */

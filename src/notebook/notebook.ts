@@ -81,7 +81,8 @@ export class Notebook implements AsyncDisposable {
     const { id, settings } = resolved;
     const session = () => this.#keeper.session;
     const cellList = new CellList(() => journal.document.records);
-    const notes = new CellNotes(journal, session, () => this.#snapshots.failure);
+    const snapshotFailure = () => this.#snapshots.failure;
+    const notes = new CellNotes({ journal, session, snapshotFailure });
     const saved = { id, journal, seal, settings, sessionFiles, cellList, notes, session };
     this.#foundation = foundation;
     this.#journal = journal;

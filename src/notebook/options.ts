@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { REPLConfig } from "../backends/backend.js";
 import { checkRuntime, splitConfig } from "../backends/options.js";
 import type { StatefulRuntime } from "../backends/stateful-sandbox.js";
-import { checkNames, kindOf, requireFunction, requireOptions } from "../config/kinds.js";
+import { checkNames, requireFunction, requireOptions } from "../config/kinds.js";
 import { invalidOptions } from "../config/problems.js";
 import { SANDBOX_NAMES } from "../config/setting-names.js";
 import { resolveSettings, type Settings } from "../config.js";
@@ -12,26 +12,24 @@ import { DiskStore } from "./store/disk-store.js";
 import { checkId } from "./store/names.js";
 import type { NotebookId, NotebookStore } from "./store/store.js";
 
-/** Where notebooks lie. */
 export interface PlaceOptions {
-  /** A folder for the files of all notebooks; it is made where it is not there. */
+  /** A folder for the files of all notebooks, created on demand. */
   readonly dir: string;
-  /** Keeps heads and blobs somewhere else than in `dir`. */
+  /** Stores heads and blobs elsewhere. */
   readonly store?: NotebookStore | undefined;
 }
 
 export interface NotebookOptions extends PlaceOptions, Omit<REPLConfig, "backend"> {
   readonly user: string;
   readonly session: string;
-  /** Takes the notebook from one who holds it, and whose next change is refused then. */
+  /** Takes the notebook from its owner, whose next change fails. */
   readonly takeover?: boolean | undefined;
-  /** False to fail with `NOT_FOUND` instead of making a new one. */
+  /** False to fail with `NOT_FOUND` instead of creating a new one. */
   readonly create?: boolean | undefined;
-  /** Default: the one that all sandboxes of this process share. */
+  /** Default: the one shared by all sandboxes of this process. */
   readonly runtime?: StatefulRuntime | undefined;
 }
 
-/** Checked options, taken apart. */
 export interface ResolvedNotebookOptions {
   readonly id: NotebookId;
   readonly dir: string;
@@ -54,16 +52,8 @@ const ownSchema = z.object({
 const OWN_NAMES = ["user", "session", "dir", "store", "takeover", "create", "runtime"];
 
 export function readOptions(options: NotebookOptions): ResolvedNotebookOptions {
-  const {
-    user,
-    session,
-    dir: _,
-    store,
-    takeover: __,
-    create: ___,
-    runtime,
-    ...config
-  } = requireObject(options);
+  const { user, session, store, runtime, ...rest } = requireObject(options);
+  const { dir: _, takeover: __, create: ___, ...config } = rest;
   const own = ownSchema.safeParse(options);
   if (!own.success) throw unfit(own.error, options);
   const { dir, takeover, create } = own.data;
@@ -78,14 +68,13 @@ export function readOptions(options: NotebookOptions): ResolvedNotebookOptions {
   };
 }
 
-/** What a notebook was opened with may name it elsewhere too. */
+/** The options of `Notebook.open` may be passed to `list` and `remove`. */
 export function withoutSettings<T extends PlaceOptions>(options: T): T {
   const others = new Set<string>(["session", "takeover", "create", "runtime", ...SANDBOX_NAMES]);
   const kept = Object.entries(options).filter(([name]) => !others.has(name));
   return Object.fromEntries(kept) as unknown as T;
 }
 
-/** The id of a notebook that goes on from another. */
 export function forkId(
   session: string,
   options: { readonly user?: string | undefined },
@@ -114,20 +103,11 @@ function checkStore(store: NotebookStore): NotebookStore {
 }
 
 function requireObject(options: NotebookOptions): NotebookOptions {
-  if (typeof options === "object" && options !== null) {
-    if (!("backend" in options)) return options;
-    throw new CellarError(
-      "INVALID_INPUT",
-      "a notebook has no backend to choose, it always is native",
-      { remedy: "Leave backend out." },
-    );
-  }
-  const kind = kindOf(options);
-  throw new CellarError(
-    "INVALID_INPUT",
-    `the options of a notebook must be an object such as ${EXAMPLE}, not ${kind}`,
-    { remedy: "Give at least user, session and dir." },
-  );
+  const given = requireOptions("the options of a notebook", options, EXAMPLE);
+  if (!("backend" in given)) return given;
+  throw new CellarError("INVALID_INPUT", "notebooks always use the native backend", {
+    remedy: "Remove `backend`.",
+  });
 }
 
 function unfit({ issues }: z.ZodError, input: NotebookOptions): CellarError {

@@ -18,7 +18,7 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 const OWN_NAMES = ["code", "state", "captureState", "files", "runtime"];
 
-/** What a shell would say of a program that ended so. */
+/** As a shell reports them. */
 const EXIT_CODES = {
   ok: 0,
   error: 1,
@@ -30,24 +30,24 @@ const EXIT_CODES = {
 
 export interface RunOnceOptions extends Omit<REPLConfig, "backend"> {
   readonly code: string;
-  /** What an earlier run gave as its `state`. */
+  /** The `state` of an earlier run. */
   readonly state?: string | null | undefined;
   readonly captureState?: boolean | undefined;
-  /** Files that /workspace holds from the start, by their paths in it. */
+  /** Files to put into /workspace, by path. */
   readonly files?: Readonly<Record<string, FileContent>> | undefined;
-  /** Where sessions come from. Default: what the whole process shares. */
+  /** Default: the one shared by this process. */
   readonly runtime?: StatefulRuntime | undefined;
 }
 
 export interface RunOnceResult {
   readonly stdout: string;
-  /** With the traceback of an error at its end. */
+  /** Ends with the traceback of an error. */
   readonly stderr: string;
-  /** 0 for success; what `sys.exit` was given, or as a shell has it for other ends. */
+  /** 0 for success, the argument of `sys.exit`, or what a shell would report. */
   readonly exit_code: number;
-  /** The variables in base64; null where they were not asked for or could not be kept. */
+  /** The variables in base64; null where not requested or not possible. */
   readonly state: string | null;
-  /** The files that the run created in /workspace, which is gone by now. */
+  /** Files the run created in /workspace, which is deleted by now. */
   readonly files: readonly string[];
   readonly error: string | null;
 }
@@ -65,7 +65,7 @@ export async function runOnce(options: RunOnceOptions): Promise<RunOnceResult> {
   const workspace = new Workspace(temporary.workspace, settings.limits);
   for (const [path, content] of Object.entries(files ?? {})) await workspace.put(path, content);
   const before = await workspace.scan();
-  // One cell needs no way back, and its state is written from a copy made for that.
+  // One cell needs no checkpoints; its state is captured from a copy.
   const env = { CELLAR_NAMES: "preloaded", ...config.env };
   const sandboxConfig = { ...config, env, checkpoints: "off" } as const;
   const source = checkRuntime(runtime) ?? (await sharedRuntime());
@@ -78,7 +78,7 @@ export async function runOnce(options: RunOnceOptions): Promise<RunOnceResult> {
     captureState === true && (execution.status === "ok" || execution.status === "error")
       ? await capture(sandbox, settings, config.signal)
       : { state: null, error: null };
-  // What it left running must not change the files while they are listed.
+  // Ends background processes before the files are listed.
   await sandbox.destroy();
   const { created } = (await workspace.changesSince(before)).changes;
   const ended = outcomeOf(execution);
@@ -115,10 +115,10 @@ function problemOf(options: RunOnceOptions): string | undefined {
   if (files !== undefined && (typeof files !== "object" || files === null)) {
     return "files must be an object of paths and contents";
   }
-  return "backend" in options ? "it has no backend to choose, it always is native" : undefined;
+  return "backend" in options ? "it always uses the native backend; remove `backend`" : undefined;
 }
 
-/** The bytes, undefined where none were given, or what is wrong with them. */
+/** A string is what is wrong with it. */
 function decodeState(
   state: string | null | undefined,
   settings: Settings,
@@ -130,7 +130,6 @@ function decodeState(
   return Buffer.from(state, "base64");
 }
 
-/** What is allowed, and what fits into one text. */
 function mostStateBytes({ stateMaxSizeMb }: Settings): number {
   return Math.min(stateMaxSizeMb * MEBIBYTE, Math.floor(constants.MAX_STRING_LENGTH / 4) * 3);
 }
@@ -140,7 +139,7 @@ function refused(problem: string): RunOnceResult {
   return { stdout: "", stderr: error, exit_code: 1, state: null, files: [], error };
 }
 
-/** Or what is wrong with the state. */
+/** A string is what is wrong with the state. */
 async function restore(sandbox: StatefulSandbox, file: string): Promise<RestoreReport | string> {
   try {
     return await sandbox.restore(file);
@@ -171,7 +170,7 @@ async function capture(
   }
 }
 
-/** Of a state, not of the caller or the machine: those are thrown on. */
+/** Rethrows what is not about the state. */
 function problemWith(error: unknown): string {
   if (!isCellarError(error)) throw error;
   switch (error.code) {
@@ -187,7 +186,6 @@ function problemWith(error: unknown): string {
   }
 }
 
-/** Runs the cell and ends it when /workspace grows too large. */
 async function runWithin(
   workspace: Workspace,
   sandbox: StatefulSandbox,
@@ -214,7 +212,6 @@ function aborted(signal: AbortSignal): CellarError {
   return new CellarError("ABORTED", "the run was aborted", { cause: signal.reason });
 }
 
-/** How it ended, and what Python would have printed about that. */
 function outcomeOf({ status, error, exitCode }: CodeExecution) {
   if (exitCode !== null && error !== null) {
     const isSilent = error.message === String(exitCode) || error.message === "";
@@ -225,12 +222,11 @@ function outcomeOf({ status, error, exitCode }: CodeExecution) {
   return { exitCode: EXIT_CODES[status], error: told, words: error?.traceback ?? "" };
 }
 
-/** Syntax errors name their place, which the traceback shows as well. */
+/** The traceback has the place of a syntax error too. */
 function withoutPlace(message: string): string {
   return message.replace(/ \(<cell \d+>, line \d+\)$/, "");
 }
 
-/** What did not come back as it was must not be missed in silence. */
 function notesOn(report: RestoreReport | undefined): string {
   const { lost = [], warnings = [] } = report ?? {};
   const losses = lost.map(({ name, reason }) => `'${name}' was lost: ${reason}`);

@@ -36,7 +36,7 @@ export class NotebookStatus {
     this.#parts = parts;
   }
 
-  /** A large manifest lies in a blob of its own. */
+  /** A large manifest is in a blob. */
   async load(): Promise<void> {
     const newest = this.#newest;
     if (newest === undefined || !("sha256" in newest.manifest)) return;
@@ -88,7 +88,6 @@ export class NotebookStatus {
     return { sequence, cell: isShown ? sequence : null, kind: isLive ? "live" : "snapshot" };
   }
 
-  /** Why one cannot go back so far, and how far one can. */
   async gone(count: number, held: readonly number[]): Promise<CellarError> {
     const available = await this.checkpoints();
     const points = new Set(available.map(({ sequence }) => sequence));
@@ -113,7 +112,6 @@ export class NotebookStatus {
     );
   }
 
-  /** Why the present state cannot be handed on. */
   unkept(): CellarError {
     const failure = this.#parts.snapshots.failure?.error;
     const why = failure?.message ?? "it could not be captured";

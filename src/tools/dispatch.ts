@@ -52,18 +52,19 @@ export function unknownTool(name: string, known: readonly Pick<Tool, "name">[]):
   };
 }
 
-export function unfit(
-  { name, input }: Pick<Tool, "name" | "input">,
-  { issues }: z.ZodError,
-): Refusal {
+export function argumentsOf({ input }: Pick<Tool, "input">): string {
+  return Object.keys(input.shape).join(", ") || "nothing";
+}
+
+export function unfit(tool: Pick<Tool, "name" | "input">, { issues }: z.ZodError): Refusal {
   const problems = issues.slice(0, MOST_PROBLEMS).map((issue) => {
     const place = issue.path.map(String).join(".");
     return place === "" ? issue.message : `${place}: ${issue.message}`;
   });
   return {
     code: "INVALID_INPUT",
-    message: cut(`invalid arguments of ${name}: ${problems.join("; ")}`, LONGEST_PROBLEM),
-    remedy: `It takes: ${Object.keys(input.shape).join(", ") || "nothing"}.`,
+    message: cut(`invalid arguments for ${tool.name}: ${problems.join("; ")}`, LONGEST_PROBLEM),
+    remedy: `It takes: ${argumentsOf(tool)}.`,
   };
 }
 

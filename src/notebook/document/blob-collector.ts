@@ -34,15 +34,15 @@ export class BlobCollector {
     }
   }
 
-  /** Deletes what nothing refers to, as soon as nothing is on its way. */
+  /** Deletes what nothing refers to, once no upload is under way. */
   discard(refs: Iterable<BlobRef>): void {
     for (const ref of refs) this.#doomed.set(blobKey(ref), ref);
     this.#clear();
   }
 
-  /** Deletes, in the background, what former owners have left: those who were before the head. */
+  /** Deletes, in the background, what earlier owners left behind. */
   sweep(generations: readonly string[]): void {
-    // Where it cannot look now, the next opening does.
+    // The next opening tries again.
     this.#sweeping = this.#findGarbage(generations).catch(() => {});
   }
 
@@ -66,7 +66,7 @@ export class BlobCollector {
     const garbage = [...this.#doomed].filter(([key]) => !referred.has(key)).map(([, ref]) => ref);
     this.#doomed.clear();
     if (garbage.length === 0) return;
-    // What cannot be deleted now is found by the sweep of the next opening.
+    // The sweep of the next opening finds what could not be deleted.
     this.#deleting = Promise.allSettled(garbage.map((ref) => this.blobs.delete(ref))).then(() => {
       this.#deleting = undefined;
       this.#clear();

@@ -2,10 +2,9 @@ import { wrongKind } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
 import type { Cell } from "../cell.js";
 
-/** More would be no help in an error. */
 const MOST_NAMED = 20;
 
-/** The number of a cell's last run, its id, or the cell as it was. */
+/** The number of a cell's last run, its id, or the cell itself. */
 export type CellKey = number | string | Pick<Cell, "id">;
 
 export function findCell(cells: readonly Cell[], given: CellKey): Cell {
@@ -29,7 +28,7 @@ export function findCell(cells: readonly Cell[], given: CellKey): Cell {
   });
 }
 
-/** By its place from 0, as the addresses of outputs name it. */
+/** By its index, as in the URIs of outputs. */
 export function cellAt(cells: readonly Cell[], index: number): Cell {
   const cell = cells[index];
   if (cell !== undefined) return cell;

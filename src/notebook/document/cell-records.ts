@@ -5,7 +5,7 @@ import { type Cell, type CellOutput, cellSchema } from "../cell.js";
 import type { BlobRef, BlobStore } from "../store/store.js";
 import type { CellEntry } from "./head.js";
 
-/** A longer record lies in a blob of its own, so that the head stays small. */
+/** A longer record goes into a blob, so that the head stays small. */
 const LONGEST_INLINE = 4 * 1024;
 const MOST_INLINE = 128 * 1024;
 
@@ -20,11 +20,10 @@ const recordSchema = z.preprocess(
   cellSchema.omit({ index: true, number: true, isUndone: true }),
 );
 
-/** A cell together with what is kept of it; the record is written once and used in every head. */
+/** A cell and its saved form, which is written once and used in every head. */
 export interface CellRecord {
   readonly cell: Cell;
   readonly entry: CellEntry;
-  /** The record could not be read; the entry still names it. */
   readonly isDamaged?: boolean;
 }
 
@@ -38,11 +37,10 @@ export async function recordOf(cell: Cell, blobs: Pick<BlobStore, "put">): Promi
 
 export interface CellRecordPlace {
   readonly index: number;
-  /** Of its last run that the timeline has. */
   readonly ran: number | null;
 }
 
-/** A record that cannot be read does not keep the others from being read. */
+/** An unreadable record becomes a damaged cell; the others are read. */
 export async function readRecord(
   entry: CellEntry,
   { index, ran }: CellRecordPlace,
@@ -73,7 +71,7 @@ export function markUndone(record: CellRecord, isUndone: boolean): CellRecord {
   };
 }
 
-/** Moves the longest records out when all together would make a large head. */
+/** Moves the longest records into blobs when the head would get large. */
 export async function balanced(
   records: readonly CellRecord[],
   blobs: BlobStore,
@@ -90,7 +88,7 @@ export async function balanced(
   return records.map((record) => moved.get(record) ?? record);
 }
 
-/** The cell at another place: what it refers to is named by the place. */
+/** The cell at another index, which the URIs of its resources contain. */
 export function placed(cell: Cell, index: number): Cell {
   const place = `notebook://cell/${index}/`;
   if (cell.index === index && cell.resources.every(({ uri }) => uri.startsWith(place))) {
@@ -110,11 +108,10 @@ export function placed(cell: Cell, index: number): Cell {
 function moveOutput(output: CellOutput, moved: ReadonlyMap<string, string>): CellOutput {
   if (!("uri" in output) || output.uri === undefined) return output;
   const uri = moved.get(output.uri) ?? output.uri;
-  // A text that was cut names in its last line where the whole of it lies.
+  // The last line of a cut text has the URI of the whole.
   return { ...output, text: output.text.replace(output.uri, () => uri), uri };
 }
 
-/** All content that a record stands on. */
 export function blobsOf({ cell, entry }: CellRecord): BlobRef[] {
   const resources = cell.resources.map(({ blob }) => blob);
   return typeof entry.record === "string" ? resources : [entry.record, ...resources];
@@ -130,7 +127,8 @@ function parseRecord(text: string, id: string): z.infer<typeof recordSchema> {
   throw new CellarError("DAMAGED", "its record is not that of a cell");
 }
 
-function parseJson(text: string): unknown {
+/** Undefined where it is not JSON. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

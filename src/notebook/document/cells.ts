@@ -3,10 +3,10 @@ import type { Cell } from "../cell.js";
 import { type CellKey, findCell } from "./cell-finding.js";
 import { type CellRecord, placed } from "./cell-records.js";
 
-/** The cells of a notebook in their order: those that are saved, and those that are on their way. */
+/** The cells in their order, saved and not saved yet. */
 export class CellList {
   readonly #records: () => readonly CellRecord[];
-  /** Cells that wait, run or are being saved, as they are now. */
+  /** Cells that wait, run or are being saved. */
   readonly #moving = new Map<string, Cell>();
   #order: string[];
 
@@ -21,7 +21,6 @@ export class CellList {
     return cells.map((cell, index) => placed(cell, index));
   }
 
-  /** A new cell at the end. */
   append(code: string): Cell {
     const cell: Cell = {
       id: randomUUID(),
@@ -45,14 +44,13 @@ export class CellList {
     this.#moving.set(cell.id, cell);
   }
 
-  /** From now on the cell is what is saved of it, if anything is. */
+  /** From now on the saved cell counts, if there is one. */
   settle(id: string): void {
     this.#moving.delete(id);
     const saved = new Set(this.#records().map(({ cell }) => cell.id));
     this.#order = this.#order.filter((one) => saved.has(one) || this.#moving.has(one));
   }
 
-  /** Saved records with one more, or with another one in its place. */
   withRecord(records: readonly CellRecord[], record: CellRecord): CellRecord[] {
     const { id } = record.cell;
     if (records.some(({ cell }) => cell.id === id)) {
@@ -78,7 +76,7 @@ export class CellList {
     return ids.flatMap((id) => numbers.get(id) ?? []);
   }
 
-  /** With those that turned out to be saved after they had been given up. */
+  /** With cells whose failed save turned out to have succeeded. */
   get #ids(): readonly string[] {
     const known = new Set(this.#order);
     for (const [at, { cell }] of this.#records().entries()) {

@@ -33,13 +33,11 @@ export interface ForkPlan {
   readonly from: NotebookId;
   readonly to: NotebookId;
   readonly document: NotebookDocument;
-  /** The point of the timeline that it goes on from; 0 for the beginning. */
+  /** The run to continue from; 0 for the beginning. */
   readonly present: number;
-  /** The name of its sessionDir. */
   readonly sessionDir: string;
 }
 
-/** Makes a notebook that has the cells and the present state of another one. */
 export async function makeFork(plan: ForkPlan): Promise<Journal> {
   const { store, to, from } = plan;
   if ((await store.heads.get(to)) !== undefined) throw alreadyThere(to);
@@ -83,7 +81,7 @@ async function adoptAll(
   const refs = new Map(blobsIn(document).map((ref) => [blobKey(ref), ref]));
   await Promise.all(
     [...refs.values()].map(async (ref) => {
-      // The cells name their content, so it keeps its generation.
+      // Cells refer to blobs by generation, so it is kept.
       const target = targets.get(ref.generation) ?? store.blobs(to, ref.generation);
       targets.set(ref.generation, target);
       if (await target.adopt?.(ref, source)) return;

@@ -7,14 +7,14 @@ import { type Owner, ownerSchema } from "../store/owner.js";
 const moment = z.string().max(64);
 const sequence = z.int().nonnegative();
 
-/** A cell as it is kept: its record as JSON, here or in a blob. */
+/** A saved cell: its record as JSON, here or in a blob. */
 export const cellEntrySchema = z.strictObject({
   id: z.string().min(1).max(64),
   isUndone: z.literal(true).optional(),
   record: z.union([z.string(), blobRefSchema]),
 });
 
-/** State that can be restored. The seal ties it to this notebook and this point of its timeline. */
+/** The seal ties a snapshot to this notebook and this point of its timeline. */
 export const snapshotSchema = z.strictObject({
   sequence,
   at: moment,
@@ -31,7 +31,7 @@ const savedHeadSchema = z.strictObject({
   /** Since 2: generations of content, shared session folders and runs that were not saved. */
   version: z.union([z.literal(1), z.literal(2)]),
   owner: ownerSchema.nullable(),
-  /** Grows with each opening, so that a former owner can tell that it is not the owner any more. */
+  /** Grows with each opening, so that a former owner notices that it lost the notebook. */
   epoch: z.int().nonnegative(),
   createdAt: moment,
   room: dirName,
@@ -47,12 +47,12 @@ const savedHeadSchema = z.strictObject({
       isUnsaved: z.boolean().optional(),
     }),
   ),
-  /** Whether the oldest executions are not listed any more. */
+  /** Whether the oldest runs were dropped from the list. */
   isShortened: z.boolean(),
   cells: z.array(cellEntrySchema),
   /** The newest first. */
   snapshots: z.array(snapshotSchema),
-  /** Snapshots that were refused when they should have been restored; kept for a look at them. */
+  /** Snapshots that were refused on restore, kept for inspection. */
   aside: z.array(z.strictObject({ snapshot: snapshotSchema, reason: z.string() })),
   private: z.strictObject({ reason: z.string(), at: moment }).nullable(),
 });
@@ -71,7 +71,6 @@ export interface NotebookHead extends Omit<SavedHead, "room" | "roomSharedWith" 
   readonly formerDirs?: readonly string[] | undefined;
 }
 
-/** Who holds it, as far as that can be read. */
 export function ownerIn(head: unknown): Owner | undefined {
   return z.object({ owner: ownerSchema }).safeParse(head).data?.owner;
 }

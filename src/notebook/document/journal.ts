@@ -12,7 +12,6 @@ import { BlobCollector } from "./blob-collector.js";
 import { balanced, blobsOf, type CellRecord, readRecord } from "./cell-records.js";
 import { type NotebookHead, ownerIn, parseHead, savedHead } from "./head.js";
 
-/** What a notebook is made of, as the newest head has it. */
 export interface NotebookDocument extends Omit<NotebookHead, "cells"> {
   readonly records: readonly CellRecord[];
 }
@@ -21,29 +20,27 @@ export interface JournalPlan {
   readonly store: NotebookStore;
   readonly id: NotebookId;
   readonly owner: Owner;
-  /** Takes the notebook from an owner that lives, or of whom nobody knows. */
+  /** Takes the notebook from an owner that runs, or may run. */
   readonly takeover: boolean;
-  /** Where there is none yet; undefined to find it missing. */
+  /** For a notebook that does not exist; undefined to fail with `NOT_FOUND`. */
   readonly create: (() => NotebookDocument) | undefined;
 }
 
 const OPENING_TRIES = 10;
 const LEASE_CHECK_MS = 2_000;
 
-/** Keeps the head of a notebook: every change is one compare-and-set, one after the other. */
+/** Writes the head of a notebook: each change is one compare-and-set. */
 export class Journal {
   readonly blobCollector: BlobCollector;
-  /** Files that were found damaged and put aside. */
   readonly damaged: readonly string[];
-  /** Whether this opening has made the notebook. */
   readonly isNew: boolean;
-  /** Who had it open last and did not close it. */
+  /** The owner that did not close it. */
   readonly former: Owner | null;
   readonly #plan: JournalPlan;
   readonly #queue = new TaskQueue();
   #document: NotebookDocument;
   #rev: number;
-  /** A write has failed, and what the disk has was not read since. */
+  /** A write failed, and the store was not read since. */
   #isUncertain = false;
   #fence: CellarError | undefined;
   #onTakenOver: (() => void) | undefined;
@@ -60,38 +57,36 @@ export class Journal {
     this.damaged = stored?.damaged ?? [];
     this.isNew = stored === undefined;
     this.former = ownerIn(stored?.head) ?? null;
-    // No former owner can name what is stored from here on, and so none can delete it.
+    // A generation of its own keeps former owners from deleting these blobs.
     const blobs = plan.store.blobs(plan.id, plan.owner.incarnation);
     this.blobCollector = new BlobCollector(blobs, () =>
       this.#isUncertain ? undefined : this.#keys,
     );
   }
 
-  /** Opens the notebook for this owner alone. */
   static async open(plan: JournalPlan): Promise<Journal> {
     const { heads } = plan.store;
     for (let tries = 1; ; tries++) {
       const stored = await heads.get(plan.id);
       const found = await nextDocument(plan, stored);
-      // Whoever wrote before this commit cannot commit after it; later ones are not in this list.
+      // Owners in this list cannot commit any more after the commit below.
       const former = stored && (await plan.store.blobs(plan.id).generations());
       try {
         const rev = await claimed(plan, () =>
           heads.cas(plan.id, savedDocument(found), stored?.rev ?? 0),
         );
         const journal = new Journal(plan, found, rev, stored);
-        // What an unreadable record refers to is not known, and stays.
+        // Nobody knows which blobs an unreadable record refers to.
         const isWhole = !found.records.some(({ isDamaged }) => isDamaged);
         if (former !== undefined && isWhole) journal.blobCollector.sweep(former);
         return journal;
       } catch (error) {
-        // Somebody else was quicker; the next look tells who.
+        // Another process was faster; the next try says which.
         if (!isCellarError(error, "CONFLICT") || tries >= OPENING_TRIES) throw error;
       }
     }
   }
 
-  /** A notebook that must not be there yet. */
   static async create(
     plan: Omit<JournalPlan, "create">,
     document: NotebookDocument,
@@ -137,7 +132,7 @@ export class Journal {
     };
   }
 
-  /** Fails once somebody else has taken the notebook over. */
+  /** Fails once another process has taken the notebook over. */
   check(): void {
     if (this.#fence !== undefined) throw this.#fence;
   }
@@ -146,7 +141,7 @@ export class Journal {
     return this.#fence !== undefined;
   }
 
-  /** What the disk has after all that was begun; undefined where that cannot be read now. */
+  /** What is stored after all pending writes; undefined where it cannot be read. */
   saved(): Promise<NotebookDocument | undefined> {
     return this.#queue.run(async () => {
       if (this.#isUncertain) await this.#reload(undefined).catch(() => {});
@@ -154,7 +149,7 @@ export class Journal {
     });
   }
 
-  /** Fails where somebody else has taken the notebook over, as the store has it now. */
+  /** As `check`, but asks the store. */
   async confirm(): Promise<void> {
     this.check();
     const { store, id, owner } = this.#plan;
@@ -164,7 +159,7 @@ export class Journal {
     if (present?.incarnation !== owner.incarnation) throw this.#close(present, undefined);
   }
 
-  /** Durable when answered; when it fails, `document` is what the disk has, unless it is uncertain. */
+  /** Durable when it returns; after a failure `document` is what is stored, unless that is uncertain. */
   commit(
     change: (now: NotebookDocument) => NotebookDocument | Promise<NotebookDocument>,
   ): Promise<void> {
@@ -175,7 +170,7 @@ export class Journal {
         await write();
       } catch (error) {
         if (!isCellarError(error, "CONFLICT")) throw await this.#recall(error);
-        // After a write whose end was never learned the conflict may be with oneself.
+        // The conflict may be with this owner's own write, whose answer was lost.
         await this.#reload(error);
         await write().catch(async (again: unknown) => {
           throw await this.#recall(again);
@@ -184,12 +179,10 @@ export class Journal {
     });
   }
 
-  /** Lets the next one open it. */
   async release(): Promise<void> {
     try {
       if (this.#fence === undefined) await this.commit((now) => ({ ...now, owner: null }));
     } catch (error) {
-      // Who took it over has nothing to be let in to.
       if (this.#fence === undefined) throw error;
     } finally {
       heldHere().delete(this.#plan.owner.incarnation);
@@ -197,14 +190,14 @@ export class Journal {
     }
   }
 
-  /** Deletes the notebook, unless somebody has come to it meanwhile: then that one has all of it. */
+  /** Deletes the notebook, unless another process has taken it over meanwhile. */
   async remove(): Promise<void> {
     const { store, id, owner } = this.#plan;
     try {
       await this.blobCollector.settle();
       await this.#queue.run(async () => {
         this.check();
-        // A revision of that number may be of another notebook of this name by now.
+        // The number may belong to a new notebook of the same name by now.
         await this.#reload(undefined);
         await store.heads.delete(id, this.#rev).catch(async (error: unknown) => {
           if (isCellarError(error, "CONFLICT")) await this.#reload(error);
@@ -235,7 +228,6 @@ export class Journal {
     this.#discard(before);
   }
 
-  /** Whether a failed write arrived is only known by looking. */
   async #recall(error: unknown): Promise<unknown> {
     await this.#reload(error).catch(() => {});
     return error;
@@ -267,7 +259,7 @@ export class Journal {
     return this.#fence;
   }
 
-  /** What was stored for it before it was made has gone with one of its name that was deleted. */
+  /** Blobs stored ahead are gone if a notebook of this name was deleted meanwhile. */
   async #checkContent(): Promise<void> {
     const { blobs } = this.blobCollector;
     const found = await Promise.all(blobsIn(this.#document).map((ref) => blobs.has(ref)));
@@ -295,11 +287,16 @@ export function alreadyThere(id: NotebookId, cause?: unknown): CellarError {
   });
 }
 
+export function notFound(id: NotebookId): CellarError {
+  return new CellarError("NOT_FOUND", `there is no notebook ${nameOf(id)}`, {
+    remedy: "`cellar notebook list` and Notebook.list() show which there are.",
+  });
+}
+
 export function nameOf({ user, session }: NotebookId): string {
   return `${user}/${session}`;
 }
 
-/** All content that a notebook stands on. */
 export function blobsIn({ records, snapshots, aside }: NotebookDocument): BlobRef[] {
   const kept = [...snapshots, ...aside.map(({ snapshot }) => snapshot)];
   return [
@@ -330,9 +327,7 @@ async function nextDocument(
   const { id, owner, takeover, create } = plan;
   if (stored === undefined) {
     if (create !== undefined) return { ...create(), owner };
-    throw new CellarError("NOT_FOUND", `there is no notebook ${nameOf(id)}`, {
-      remedy: "`cellar notebook list` and Notebook.list() tell which there are.",
-    });
+    throw notFound(id);
   }
   const document = await readDocument(stored, plan);
   const rival = document.owner !== null && mayLive(document.owner) ? document.owner : undefined;
@@ -346,7 +341,6 @@ function mayLive(owner: Owner): boolean {
   return livenessOfOwner(owner) !== "dead";
 }
 
-/** From before the head names it until it is let go of, or was never got. */
 async function claimed<T>({ owner }: Pick<JournalPlan, "owner">, claim: () => Promise<T>) {
   heldHere().add(owner.incarnation);
   try {

@@ -7,16 +7,17 @@ import { removeSessionDir, sessionDirsIn } from "../run/session-files.js";
 import { checkId } from "../store/names.js";
 import { currentOwner, livenessOfOwner, type Owner } from "../store/owner.js";
 import type { NotebookId, NotebookStore } from "../store/store.js";
+import { parseJson } from "./cell-records.js";
 import { type NotebookHead, parseHead } from "./head.js";
-import { Journal } from "./journal.js";
+import { Journal, nameOf } from "./journal.js";
 
-/** A notebook as it lies there. */
+/** A saved notebook. */
 export interface NotebookSummary extends NotebookId {
   readonly cells: number;
   readonly createdAt: string | null;
-  /** When a cell last ran or its variables were last saved, as far as the head tells. */
+  /** When a cell last ran or the variables were last saved. */
   readonly lastUsedAt: string | null;
-  /** What its cells and variables take, as saved; without its files. */
+  /** Saved size of cells and variables, without files. */
   readonly bytes: number;
   readonly isPrivate: boolean;
   /** Who has it open now. */
@@ -35,10 +36,10 @@ export async function listNotebooks(
     const described = await describe(id, store);
     if (described !== undefined) found.push(described);
   }
-  return found.sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
+  return found.sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
 }
 
-/** What `Notebook.list` tells of one may be handed back with its name. */
+/** A result of `Notebook.list` may be passed as it is. */
 const TOLD: Record<Exclude<keyof NotebookSummary, keyof NotebookId>, true> = {
   cells: true,
   createdAt: true,
@@ -49,7 +50,7 @@ const TOLD: Record<Exclude<keyof NotebookSummary, keyof NotebookId>, true> = {
   problem: true,
 };
 
-/** Fails with `LOCKED` while somebody has it open, and with `CONFLICT` if it is taken over meanwhile. */
+/** Fails with `LOCKED` while it is open elsewhere, and with `CONFLICT` if it is taken over meanwhile. */
 export async function removeNotebook(options: PlaceOptions & NotebookId): Promise<void> {
   const { dir, store } = placeOf(options);
   const known = { dir: true, store: true, user: true, session: true, ...TOLD } as const;
@@ -80,7 +81,7 @@ async function deleted(
   }
 }
 
-/** Not one of a newer version: that is whole, only not for us. */
+/** A notebook of a newer version is not damaged. */
 function isBeyondReading(error: unknown): boolean {
   return isCellarError(error, "DAMAGED") && error.details.kept !== undefined;
 }
@@ -93,7 +94,7 @@ async function describe(
   try {
     const stored = await store.heads.get(id);
     if (stored === undefined) return undefined;
-    const head = parseHead(stored.head, keyOf(id));
+    const head = parseHead(stored.head, nameOf(id));
     const isHeld = head.owner !== null && livenessOfOwner(head.owner) !== "dead";
     return {
       ...id,
@@ -115,7 +116,7 @@ const briefRecordSchema = z.object({
   resources: z.array(z.object({ blob: z.object({ bytes: z.number() }) })),
 });
 
-/** Long records lie elsewhere and are not read for a list. */
+/** Long records are in blobs and are not read for a list. */
 function usageOf({ createdAt, cells, snapshots }: NotebookHead) {
   const records = cells.flatMap(({ record }) => {
     if (typeof record !== "string") return [];
@@ -135,16 +136,4 @@ function usageOf({ createdAt, cells, snapshots }: NotebookHead) {
     lastUsedAt: moments.sort().at(-1) ?? createdAt,
     bytes: sizes.reduce((sum, size) => sum + size, 0),
   };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function keyOf({ user, session }: NotebookId): string {
-  return `${user}/${session}`;
 }

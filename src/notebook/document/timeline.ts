@@ -1,28 +1,27 @@
 /** One run of a cell that changed the variables. */
 export interface Execution {
-  /** Counts the runs of a notebook from 1, and is never used twice. */
+  /** From 1; no number is used twice. */
   readonly sequence: number;
   readonly cell: string;
   /** Later cells ran without its effects. */
   readonly isLost?: boolean | undefined;
-  /** The variables hold it, but the cell as it ran then could not be saved. */
+  /** Its effects are in the variables, but the cell could not be saved. */
   readonly isUnsaved?: boolean | undefined;
 }
 
 type Timeline = readonly Execution[];
 
-/** More than can be gone back to one by one. */
 const REMEMBERED = 300;
 const LONGEST = 1000;
 
-/** What the variables of a snapshot hold: every execution in effect up to it. */
+/** The runs whose effects a snapshot holds. */
 export function heldAt(timeline: Timeline, sequence: number): number[] {
   return timeline
     .filter((execution) => execution.sequence <= sequence && !execution.isLost)
     .map((execution) => execution.sequence);
 }
 
-/** The timeline after a run on variables that held only some of it. */
+/** After a run on variables that `held` only some of the earlier ones. */
 export function extended(
   timeline: Timeline,
   held: ReadonlySet<number>,
@@ -50,7 +49,7 @@ export function missing(timeline: Timeline, held: ReadonlySet<number>): Executio
   );
 }
 
-/** The timeline with runs that the variables hold and no cell tells: they are told until undone. */
+/** With runs that are in the variables but in no saved cell; they are reported until undone. */
 export function marked(timeline: Timeline, unsaved: readonly Execution[]): Timeline {
   const known = new Set(timeline.map(({ sequence }) => sequence));
   const news = unsaved.filter(({ sequence }) => !known.has(sequence));
@@ -58,7 +57,6 @@ export function marked(timeline: Timeline, unsaved: readonly Execution[]): Timel
   return [...timeline, ...news].sort((one, other) => one.sequence - other.sequence);
 }
 
-/** The newest state that would be restored: one that was kept of what is in effect. */
 export function newestInEffect<T extends { readonly sequence: number }>(
   snapshots: readonly T[],
   timeline: Timeline,
@@ -66,13 +64,13 @@ export function newestInEffect<T extends { readonly sequence: number }>(
   return snapshots.find(({ sequence }) => isInEffect(timeline, sequence));
 }
 
-/** Where `count` steps back from the present lead: 0 is the beginning, undefined out of reach. */
+/** The run that `count` steps back lead to: 0 is the beginning, undefined is out of reach. */
 export function stepsBack(held: readonly number[], count: number): number | undefined {
   if (count > held.length) return undefined;
   return held.at(-1 - count) ?? 0;
 }
 
-/** What is missing in the variables cannot be taken from them, and stays missing. */
+/** Runs that are missing in the variables stay in the timeline. */
 export function cutAfter(
   timeline: Timeline,
   sequence: number,
@@ -86,7 +84,6 @@ export function cutAfter(
   };
 }
 
-/** A deleted cell cannot be run again, but what it did to the variables stays. */
 export function withoutRunsOf(
   timeline: Timeline,
   cell: string,
@@ -95,12 +92,12 @@ export function withoutRunsOf(
   return timeline.filter((execution) => execution.cell !== cell || held.has(execution.sequence));
 }
 
-/** Whether a state that was kept after that execution can still be taken for a past of this one. */
+/** Whether a snapshot after that run is still part of this timeline's past. */
 export function isInEffect(timeline: Timeline, sequence: number): boolean {
   return timeline.some((execution) => execution.sequence === sequence && !execution.isLost);
 }
 
-/** Very old executions are forgotten, but for snapshots' own and the last of each cell. */
+/** Drops very old runs, except those of snapshots and the last of each cell. */
 export function shortened(timeline: Timeline, snapshots: readonly number[]): Execution[] {
   if (timeline.length <= LONGEST) return [...timeline];
   const recent = timeline.length - REMEMBERED;

@@ -1,12 +1,11 @@
 import { buffer } from "node:stream/consumers";
-import { CellarError } from "../../errors.js";
 import type { StateManifest } from "../../protocol/messages.js";
 import { stateManifestSchema } from "../../protocol/state-messages.js";
 import type { Cell } from "../cell.js";
 import type { NotebookContent } from "../interchange/notebook-content.js";
 import type { BlobStore, NotebookId, NotebookStore } from "../store/store.js";
 import { findCell } from "./cell-finding.js";
-import { type NotebookDocument, nameOf, readDocument } from "./journal.js";
+import { type NotebookDocument, nameOf, notFound, readDocument } from "./journal.js";
 import { readResource } from "./resource-content.js";
 
 /**
@@ -18,7 +17,6 @@ export class NotebookView implements NotebookContent {
   readonly title: string;
   readonly cells: readonly Cell[];
   readonly python: string | undefined;
-  /** The name of the folder in which its files are. */
   readonly sessionDir: string;
   readonly #blobs: BlobStore;
 
@@ -38,14 +36,13 @@ export class NotebookView implements NotebookContent {
 
   static async read(store: NotebookStore, id: NotebookId): Promise<NotebookView> {
     const stored = await store.heads.get(id);
-    if (stored === undefined) throw absent(id);
+    if (stored === undefined) throw notFound(id);
     const document = await readDocument(stored, { store, id });
     const blobs = store.blobs(id);
     const manifest = await manifestOf(document, blobs);
     return new NotebookView(id, document, blobs, manifest?.python);
   }
 
-  /** By number or id. */
   cell(key: number | string): Cell {
     return findCell(this.cells, key);
   }
@@ -53,7 +50,7 @@ export class NotebookView implements NotebookContent {
   readonly resource = (uri: string) => readResource(this.cells, uri, this.#blobs);
 }
 
-/** Undefined also for one that cannot be read: cells are shown without it. */
+/** Undefined also where it cannot be read; the cells are shown without it. */
 async function manifestOf(
   document: NotebookDocument,
   blobs: BlobStore,
@@ -66,10 +63,4 @@ async function manifestOf(
   } catch {
     return undefined;
   }
-}
-
-function absent(id: NotebookId): CellarError {
-  return new CellarError("NOT_FOUND", `there is no notebook ${nameOf(id)}`, {
-    remedy: "`cellar notebook list` and Notebook.list() tell which there are.",
-  });
 }

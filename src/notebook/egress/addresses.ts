@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv4 } from "node:net";
 
-/** Ranges of IPv4 that do not lie in the public network, by what they are. */
+/** IPv4 ranges outside the public network. */
 const SPECIAL_V4: Readonly<Record<string, readonly string[]>> = {
   unspecified: ["0.0.0.0/8"],
   loopback: ["127.0.0.0/8"],
@@ -21,7 +21,7 @@ const SPECIAL_V4: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Ranges of IPv6 with a name; whatever lies outside of `PUBLIC_V6` is refused without one too. */
+/** IPv6 ranges with a name; everything else outside `PUBLIC_V6` is refused too. */
 const SPECIAL_V6: Readonly<Record<string, readonly string[]>> = {
   unspecified: ["::/128"],
   loopback: ["::1/128"],
@@ -39,12 +39,11 @@ const PUBLIC_V6 = "2000::/3";
 
 type Ranges = readonly (readonly [string, BlockList])[];
 
-/** Tells addresses of the public network from all others. */
 export class AddressTable {
   readonly #special = { 4: rangesOf(SPECIAL_V4), 6: rangesOf(SPECIAL_V6) } as const;
   readonly #public = blockList([PUBLIC_V6]);
 
-  /** What is special about an address; undefined for one of the public network. */
+  /** Undefined for a public address. */
   kindOf(address: string): string | undefined {
     const session = isIP(address);
     // A zone names an interface of the host.

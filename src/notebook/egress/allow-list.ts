@@ -12,12 +12,11 @@ interface Entry {
   readonly ports: readonly number[];
 }
 
-/** Why something may not be reached, in words; undefined where it may. */
+/** Why access is refused; undefined where it is allowed. */
 export type Refusal = string | undefined;
 
 /** The hosts that a session may reach: `example.org`, `*.example.org`, `example.org:8080`. */
 export class AllowList {
-  /** As they were given. */
   readonly entries: readonly string[];
   readonly #entries: readonly Entry[];
   readonly #table = new AddressTable();
@@ -27,7 +26,7 @@ export class AllowList {
     this.#entries = entries.map(parseEntry);
   }
 
-  /** Whether a request may go there at all, before anything is looked up. */
+  /** By name and port, before the name is resolved. */
   refusalOf({ host, port }: Authority): Refusal {
     const matching = this.#entries.filter((entry) => matches(entry, host));
     if (matching.length === 0) return `${host} is not in the list of allowed hosts`;
@@ -36,12 +35,11 @@ export class AllowList {
     return `port ${port} of ${host} is not allowed, only ${ports}`;
   }
 
-  /** Whether the host is allowed at any port. */
   mentions(host: string): boolean {
     return this.#entries.some((entry) => matches(entry, host));
   }
 
-  /** Whether an allowed host may be reached at this address, which is what it resolved to. */
+  /** By the address that an allowed host resolved to. */
   addressRefusalOf({ host, port }: Authority, address: string): Refusal {
     const kind = this.#table.kindOf(address);
     if (kind === undefined) return undefined;

@@ -1,7 +1,7 @@
 import { isIP, isIPv4, isIPv6 } from "node:net";
 import { domainToASCII } from "node:url";
 
-/** Where a request wants to go, in the one spelling that is compared with the allow-list. */
+/** A target in the spelling that is compared with the allow-list. */
 export interface Authority {
   /** Lower case, ASCII, without a dot at its end; IPv6 without brackets, in its shortest form. */
   readonly host: string;
@@ -10,11 +10,11 @@ export interface Authority {
 
 const LONGEST_HOST = 253;
 const AUTHORITY = /^(\[[^[\]]*\]|[^:[\]]*)(?::(\d{1,5}))?$/;
-/** What a lenient parser would take for the end of the host, decode, or leave out. */
+/** Characters that parsers disagree about. */
 const AMBIGUOUS = /[\s\p{Cc}\p{Cf}%/\\@?#[\]:<>^|]/u;
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
-/** `host`, `host:port` or `[v6]:port`; undefined for whatever could be read in two ways. */
+/** `host`, `host:port` or `[v6]:port`; undefined for anything ambiguous. */
 export function parseAuthority(text: string, defaultPort?: number): Authority | undefined {
   const [, name, digits] = AUTHORITY.exec(text) ?? [];
   if (name === undefined) return undefined;
@@ -38,7 +38,6 @@ export function shortestV6(address: string): string | undefined {
   return new URL(`http://[${address}]/`).hostname.slice(1, -1);
 }
 
-/** As it stands in a URL and in a `Host` header. */
 export function formatAuthority({ host, port }: Authority, defaultPort?: number): string {
   const name = isIP(host) === 6 ? `[${host}]` : host;
   return port === defaultPort ? name : `${name}:${port}`;

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { describeError } from "../../errors.js";
 import type { AllowList } from "./allow-list.js";
 
-/** Tells a refusal of the proxy from an answer of the host that was asked. */
+/** Distinguishes a refusal of the proxy from an answer of the host. */
 export const REFUSAL_HEADER = "X-Cellar-Refused";
 
 const PHRASES = {
@@ -14,11 +14,10 @@ const PHRASES = {
 
 export type DenialStatus = keyof typeof PHRASES;
 
-/** What the proxy says instead of what was asked for. */
 export class Denial extends Error {
   override readonly name = "Denial";
   readonly status: DenialStatus;
-  /** Stands in the first line of the answer, which every client shows in its error. */
+  /** The status text, which clients show in their errors. */
   readonly phrase: string;
 
   constructor(status: DenialStatus, message: string, phrase: string = PHRASES[status]) {
@@ -41,7 +40,7 @@ export function badRequest(message: string): Denial {
   return new Denial(400, message);
 }
 
-/** What can be done, in words that a model can act on. */
+/** Advice that a model can act on. */
 export function adviceOf(allowed: AllowList, cutReason: string | undefined): string {
   if (cutReason !== undefined) return "Go on with local data: nothing can be reached any more.";
   return (

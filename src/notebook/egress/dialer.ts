@@ -5,7 +5,6 @@ import { type AllowList, isLocalName } from "./allow-list.js";
 import type { Authority } from "./authority.js";
 import { Denial, refused } from "./denial.js";
 
-/** The addresses of a name, as the host knows them. */
 export type Resolver = (host: string) => Promise<readonly string[]>;
 
 export type Connector = (address: string, port: number) => Socket;
@@ -14,7 +13,7 @@ const LOOKUP_MS = 10_000;
 const CONNECT_MS = 15_000;
 const MOST_ADDRESSES = 8;
 
-/** Resolves a name once and connects to an address that was checked, never to the name. */
+/** Resolves a name once and connects to a checked address, never to the name. */
 export class Dialer {
   readonly #allowed: AllowList;
   readonly #resolve: Resolver;
@@ -26,7 +25,6 @@ export class Dialer {
     this.#connect = dial;
   }
 
-  /** The addresses of an allowed host that may be used; refused without any. */
   async addresses(target: Authority): Promise<readonly string[]> {
     const found = (await this.#find(target.host)).slice(0, MOST_ADDRESSES);
     if (found.length === 0) throw new Denial(502, `${target.host} has no address`);
@@ -36,7 +34,7 @@ export class Dialer {
     return usable;
   }
 
-  /** `onSocket` gets each socket before it is connected, so that it can be ended at any time. */
+  /** `onSocket` gets each socket before it connects, so that it can be ended at any time. */
   async open(
     addresses: readonly string[],
     port: number,

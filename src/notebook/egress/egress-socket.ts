@@ -25,14 +25,14 @@ export class EgressSocket implements Disposable {
     this.#inode = lstatSync(place, { bigint: true }).ino;
   }
 
-  /** Takes the place of one that an earlier process left. */
+  /** Replaces the socket of an earlier process. */
   static async listen(server: Server, folder: string): Promise<EgressSocket> {
     let directory: number | undefined;
     try {
       directory = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
-      // A socket's address is short; the descriptor stands for a path that may be long.
+      // Socket paths are limited in length, so the folder is named by its descriptor.
       const dir = `/proc/self/fd/${directory}`;
-      // The server unlinks its own name when it closes, which must not be that of a successor.
+      // The server unlinks its name when it closes, which must not be a successor's.
       const name = `${dir}/egress-${randomBytes(6).toString("hex")}`;
       await listening(server, name);
       chmodSync(name, 0o600);
@@ -61,7 +61,7 @@ export class EgressSocket implements Disposable {
 
 function listening(server: Server, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    // It stays: a connection that cannot be accepted later on fails for itself alone.
+    // Keeps a later failure to accept one connection from ending the process.
     server.on("error", reject);
     server.listen({ path, backlog: 511 }, () => resolve());
   });

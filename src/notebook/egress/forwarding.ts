@@ -1,7 +1,7 @@
 import { type Authority, formatAuthority, parseAuthority } from "./authority.js";
 import { badRequest } from "./denial.js";
 
-/** What concerns one connection and not the message. */
+/** Headers about one connection. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   "connection",
   "expect",
@@ -18,7 +18,6 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 const ABSOLUTE = /^http:\/\/([^/?#]*)([^#]*)$/i;
 const HTTP_PORT = 80;
 
-/** Where a request in absolute form goes, and the path to ask for there. */
 export function parseAbsolute(url: string): { target: Authority; path: string } {
   if (/^https:/i.test(url)) throw badRequest("https:// needs CONNECT");
   const [, authority, rest = ""] = ABSOLUTE.exec(url) ?? [];
@@ -68,7 +67,7 @@ function withoutHops(pairs: readonly Pair[]): Pair[] {
   return pairs.filter(([name]) => !dropped.has(name.toLowerCase()));
 }
 
-/** How the end of a body is found must be said once, or two readers may find different ends. */
+/** A body's length must be given once, or two readers may find different ends. */
 function framing(pairs: readonly Pair[]): string[] {
   const lengths = valuesOf(pairs, "content-length");
   const codings = valuesOf(pairs, "transfer-encoding");

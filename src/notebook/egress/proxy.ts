@@ -31,26 +31,25 @@ export interface EgressOptions {
   readonly folder: string;
   /** Hosts that may be reached, such as `example.org`, `*.example.org`, `example.org:8080`. */
   readonly allow: readonly string[];
-  /** Set where egress was cut before: then nothing may be reached from the beginning. */
+  /** Set where egress was cut before: nothing can be reached. */
   readonly cutReason?: string | undefined;
   readonly onRequest?: ((request: NetworkRequest) => void) | undefined;
   readonly resolve?: Resolver | undefined;
   readonly connect?: Connector | undefined;
   readonly maxConnections?: number | undefined;
-  /** How long a connection may be silent, in milliseconds. */
+  /** Milliseconds without traffic after which a connection is closed. */
   readonly idle?: number | undefined;
 }
 
 export interface NetworkReport {
   readonly allow: readonly string[];
-  /** Why nothing can be reached any more; null while the allowed hosts can be. */
+  /** Why the network was cut; null while it is not. */
   readonly cut: string | null;
   readonly totals: NetworkTotals;
-  /** The latest ones, oldest first. */
   readonly requests: readonly NetworkRequest[];
 }
 
-/** The one way out of a session: an HTTP proxy of the host that knows which hosts are allowed. */
+/** The only network access of a session: an HTTP proxy with an allow-list. */
 export class EgressProxy implements AsyncDisposable {
   readonly #allowed: AllowList;
   readonly #dialer: Dialer;
@@ -79,7 +78,7 @@ export class EgressProxy implements AsyncDisposable {
       requireHostHeader: false,
       insecureHTTPParser: false,
     });
-    // Every request has a connection of its own on both sides, so that none hides behind another.
+    // One connection per request on both sides, so that none hides behind another.
     this.#server.maxRequestsPerSocket = 1;
     this.#server.maxConnections = 2 * this.#most;
     this.#server.on("connection", (socket: Socket) => this.#admit(socket));
@@ -87,7 +86,6 @@ export class EgressProxy implements AsyncDisposable {
     this.#server.on("connect", (request, socket, head) => this.#tunnel(request, socket, head));
   }
 
-  /** Checks the list and listens; the session's relay can connect when this is done. */
   static async open(options: EgressOptions): Promise<EgressProxy> {
     const proxy = new EgressProxy(options);
     proxy.#place = await EgressSocket.listen(proxy.#server, options.folder);
@@ -109,7 +107,7 @@ export class EgressProxy implements AsyncDisposable {
     };
   }
 
-  /** Ends every connection at once and refuses whatever comes. There is no way back. */
+  /** Ends every connection and refuses new ones, for good. */
   cut(reason: string): void {
     this.#cutReason ??= reason;
     this.#endAll();
@@ -147,7 +145,6 @@ export class EgressProxy implements AsyncDisposable {
     socket.once("close", () => this.#sockets.delete(socket));
   }
 
-  /** A request for an http:// address: one upstream for each. */
   async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const { target, path } = parseAbsolute(request.url ?? "");
@@ -187,7 +184,7 @@ export class EgressProxy implements AsyncDisposable {
     pipeline(incoming, response, () => incoming.destroy());
   }
 
-  /** What is said inside is between the client and the host, mostly encrypted. */
+  /** The content is mostly encrypted and not looked at. */
   async #tunnel(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
     try {
       const { upstream, traffic } = await this.#reach(parseConnect(request.url ?? ""));
@@ -196,7 +193,7 @@ export class EgressProxy implements AsyncDisposable {
       if (head.length > 0) client.unshift(head);
       upstream.on("data", (chunk: Buffer) => traffic.received(chunk.length));
       client.on("data", (chunk: Buffer) => traffic.sent(chunk.length));
-      // Each direction ends for itself; the whole is over with both, or with the first that breaks.
+      // Each direction ends by itself; an error ends both.
       client.pipe(upstream).pipe(client);
       upstream.once("close", () => client.destroy());
     } catch (error) {
@@ -207,7 +204,6 @@ export class EgressProxy implements AsyncDisposable {
     }
   }
 
-  /** A connection to a host that is allowed, at an address that was checked. */
   async #reach(target: Authority): Promise<{ upstream: Socket; traffic: Traffic }> {
     const addresses = await this.#addresses(target).catch((error: unknown) => {
       this.#log.refuse(formatAuthority(target), describeError(error));
@@ -247,7 +243,6 @@ export class EgressProxy implements AsyncDisposable {
   }
 }
 
-/** Nothing is kept open for a client that has gone. */
 function endTogether(client: Duplex | ServerResponse, upstream: Socket): void {
   if (client.destroyed || client.closed) upstream.destroy();
   else client.once("close", () => upstream.destroy());

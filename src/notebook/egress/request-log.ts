@@ -1,13 +1,12 @@
 import { formatAuthority } from "./authority.js";
 
-/** One attempt to reach something. What was said there is never kept. */
+/** One attempt to connect. Contents are never kept. */
 export interface NetworkRequest {
-  /** When it was made, in ISO form. */
   readonly at: string;
-  /** `host:port`; for what could not be read as such, its first characters. */
+  /** `host:port`, or the start of what could not be parsed. */
   readonly target: string;
   readonly isAllowed: boolean;
-  /** Why it was refused, or did not succeed. */
+  /** Why it was refused or failed. */
   readonly reason?: string | undefined;
   readonly sentBytes: number;
   readonly receivedBytes: number;
@@ -23,7 +22,6 @@ export interface NetworkTotals {
 const REMEMBERED_REQUESTS = 500;
 const TARGET_CHARACTERS = 300;
 
-/** The latest requests, and sums over all of them. */
 export class RequestLog {
   readonly #requests: Writable<NetworkRequest>[] = [];
   readonly #totals = { allowed: 0, refused: 0, sentBytes: 0, receivedBytes: 0 };
@@ -41,7 +39,6 @@ export class RequestLog {
     return { ...this.#totals };
   }
 
-  /** Counts what flows from now on. */
   allow(target: Parameters<typeof formatAuthority>[0]): Traffic {
     const entry = this.#add(formatAuthority(target), true);
     this.#totals.allowed += 1;

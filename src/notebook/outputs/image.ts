@@ -13,7 +13,7 @@ const KINDS: readonly (readonly [mime: string, begins: string])[] = [
 
 const SEGMENT_LIMIT = 1_000;
 
-/** The best image among these whose bytes are of the kind that they are said to be. */
+/** The best image whose bytes match its type. */
 export function bestImage(
   binary: Readonly<Record<string, Uint8Array>>,
 ): { readonly mime: string; readonly bytes: Uint8Array } | undefined {
@@ -26,7 +26,7 @@ export function bestImage(
   return undefined;
 }
 
-/** As the header claims; undefined where it is cut short or none. */
+/** From the header; undefined where it is cut short or invalid. */
 export function imageSize(mime: string, bytes: Uint8Array): ImageSize | undefined {
   const view = viewOf(bytes);
   switch (mime) {
@@ -45,7 +45,6 @@ export function imageSize(mime: string, bytes: Uint8Array): ImageSize | undefine
   }
 }
 
-/** Goes from segment to segment until the one that starts the frame. */
 function jpegSize(view: Buffer): ImageSize | undefined {
   let at = 2;
   for (let segment = 0; segment < SEGMENT_LIMIT && at + 9 <= view.length; segment++) {

@@ -37,7 +37,6 @@ export class OutputQuota {
     return false;
   }
 
-  /** Of what was left out, for the result. */
   get note(): string | undefined {
     if (this.#omitted === 0) return undefined;
     const size = (this.#omittedBytes / MEBIBYTE).toFixed(1);

@@ -5,9 +5,8 @@ import { type CellOutput, type Resource, TABLE_MIME } from "../cell.js";
 import { bestImage, imageSize } from "./image.js";
 import { type ResourceTarget, ResourceWriter } from "./resources.js";
 
-/** Longer texts lie in the store, and the cell has their start. */
+/** Longer texts go to the store; the cell has their start. */
 export const LONGEST_TEXT_BYTES = 256 * 1024;
-/** What a text begins with that tells of representations without one. */
 export const NOT_SHOWN = "[not shown here: ";
 const MAX_OTHERS = 16;
 const MIME_TYPE = /^[a-z]+\/[\w.+-]{1,200}$/i;
@@ -16,7 +15,6 @@ const LONGEST_TABLE_CHARACTERS = 1024 * 1024;
 
 const line = z.array(z.unknown()).max(1_000);
 
-/** What the runner sends beside the text and the HTML of a table. */
 const tableSchema = z
   .object({
     columns: line,
@@ -40,7 +38,6 @@ export interface Shown extends Display {
   readonly isResult: boolean;
 }
 
-/** Long content: its start, and where the whole of it lies. */
 interface Kept {
   readonly content: string;
   readonly whole: { uri?: string; length?: number };
@@ -80,10 +77,10 @@ export async function outputsOf(
   };
   for (const output of execution.outputs) if (output.afterResult !== true) await addShown(output);
   if (result !== null && picture?.afterResult !== true) await addResult();
-  // An error is told in any case: its texts are short.
+  // Errors are short and always kept.
   if (error !== null) outputs.push(errorOutput(error));
   for (const output of execution.outputs) if (output.afterResult === true) await addShown(output);
-  return { outputs, resources: [...writer.resources] };
+  return { outputs, resources: writer.resources };
 }
 
 /** Images of a result come as a display of their own, with the same text as the result. */
@@ -132,7 +129,7 @@ export async function shownOutput(shown: Shown, writer: ResourceWriter): Promise
     const content = data[mime];
     if (content === undefined) continue;
     const { content: start, whole, isCut } = await keep(content, mime, writer);
-    // A piece of markup is none.
+    // Half of a markup is useless.
     if (isCut) break;
     return { ...build(start), ...whole, ...besides(mime) };
   }
@@ -147,7 +144,7 @@ export async function shownOutput(shown: Shown, writer: ResourceWriter): Promise
   return { ...words, ...othersOf(data, "text/plain") };
 }
 
-/** Short ones: they are there for other programs, and stand in the record with the rest. */
+/** Short representations for other programs. */
 function othersOf(data: Display["data"], primary: string): { also?: Record<string, string> } {
   const others = Object.entries(data).filter(
     ([mime, content]) =>
@@ -197,7 +194,7 @@ function tableOf(text: string | undefined): z.infer<typeof tableSchema> | undefi
   return tableSchema.safeParse(parseJson(text)?.value).data;
 }
 
-/** Undefined for what is no JSON, or so much of it that reading it would cost the host. */
+/** Undefined for invalid JSON, and for more than the host should parse. */
 function parseJson(text: string): { readonly value: unknown } | undefined {
   if (excessOf(Buffer.from(text), MAX_CHECKED_VALUES) !== undefined) return undefined;
   try {
@@ -215,7 +212,7 @@ async function keep(content: string, mime: string, writer: ResourceWriter): Prom
   return { content: start, whole: { uri, length: content.length } };
 }
 
-/** What stands beside a richer form, or tells of an error, is cut without being kept. */
+/** For texts beside a richer form and for errors: the rest is not kept. */
 function shortened(text: string): string {
   if (Buffer.byteLength(text) <= LONGEST_TEXT_BYTES) return text;
   const start = startOf(text, START_CHARACTERS);
@@ -228,7 +225,6 @@ function startOf(text: string, length: number): string {
   return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
 }
 
-/** The text of what has no richer form here, and what else it was said to be. */
 function wordsOf({ data, binary }: Display): string {
   const text = data["text/plain"];
   const unusable = [...(text === undefined ? Object.keys(data) : []), ...Object.keys(binary)];

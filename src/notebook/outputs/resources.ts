@@ -5,7 +5,7 @@ import type { OutputQuota } from "./output-quota.js";
 
 export type ResourceKind = "image" | "text";
 
-/** What `notebook://cell/0/image/0` says: the second 0 counts the images of the cell. */
+/** `notebook://cell/0/image/0`: the second 0 counts the images of the cell. */
 export interface ResourceAddress {
   readonly cell: number;
   readonly kind: ResourceKind;
@@ -33,37 +33,29 @@ export function resourceOf(uri: string): ResourceAddress {
 }
 
 export interface ResourceTarget {
-  /** Of the cell in its notebook. */
   readonly index: number;
   readonly blobs: Pick<BlobStore, "put">;
   /** Without one, everything fits. */
   readonly quota?: OutputQuota | undefined;
 }
 
-/** Takes in the bytes of one cell's outputs, in their order, and gives each its address. */
+/** Stores the bytes of one cell's outputs and gives each its URI. */
 export class ResourceWriter {
-  readonly #cell: number;
-  readonly #blobs: Pick<BlobStore, "put">;
+  readonly resources: Resource[] = [];
+  readonly #target: ResourceTarget;
   readonly #counts: Record<ResourceKind, number> = { image: 0, text: 0 };
-  readonly #resources: Resource[] = [];
-  readonly #quota: OutputQuota | undefined;
 
-  constructor(place: ResourceTarget) {
-    this.#cell = place.index;
-    this.#blobs = place.blobs;
-    this.#quota = place.quota;
-  }
-
-  get resources(): readonly Resource[] {
-    return this.#resources;
+  constructor(target: ResourceTarget) {
+    this.#target = target;
   }
 
   /** Undefined where it does not fit. */
   async put(kind: ResourceKind, mime: string, bytes: Uint8Array): Promise<string | undefined> {
-    if (this.#quota?.take(bytes.length) === false) return undefined;
-    const blob = await this.#blobs.put(bytes);
-    const uri = uriOf({ cell: this.#cell, kind, number: this.#counts[kind]++ });
-    this.#resources.push({ uri, mime, blob });
+    const { index, blobs, quota } = this.#target;
+    if (quota?.take(bytes.length) === false) return undefined;
+    const blob = await blobs.put(bytes);
+    const uri = uriOf({ cell: index, kind, number: this.#counts[kind]++ });
+    this.resources.push({ uri, mime, blob });
     return uri;
   }
 }

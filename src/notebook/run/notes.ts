@@ -28,24 +28,22 @@ export interface CellFacts {
   readonly omittedOutputs?: string | undefined;
 }
 
+export interface NotesSource {
+  readonly journal: Journal;
+  readonly session: () => LiveSession | undefined;
+  readonly snapshotFailure: () => SnapshotFailure | undefined;
+}
+
 /** The notes of the next cell: the only place where they are collected. */
 export class CellNotes {
-  readonly #journal: Journal;
-  readonly #session: () => LiveSession | undefined;
-  readonly #snapshotFailure: () => SnapshotFailure | undefined;
+  readonly #source: NotesSource;
   /** What happened to the session since the last cell. */
   #pending: string[] = [];
   /** Warnings that an earlier cell has carried already. */
   readonly #told = new Set<string>();
 
-  constructor(
-    journal: Journal,
-    session: () => LiveSession | undefined,
-    snapshotFailure: () => SnapshotFailure | undefined,
-  ) {
-    this.#journal = journal;
-    this.#session = session;
-    this.#snapshotFailure = snapshotFailure;
+  constructor(source: NotesSource) {
+    this.#source = source;
   }
 
   add(...notes: readonly string[]): void {
@@ -86,8 +84,8 @@ export class CellNotes {
 
   /** Said once where the network is cut, and with every cell where nothing enforces it. */
   #privacy(): string[] {
-    const { private: mark } = this.#journal.document;
-    const level = this.#session()?.info.isolation.level;
+    const { private: mark } = this.#source.journal.document;
+    const level = this.#source.session()?.info.isolation.level;
     if (mark === null || level === undefined) return [];
     const note = privacyNote(level, mark.reason);
     if (enforcesPrivacy(level) && this.#told.has(note)) return [];
@@ -96,7 +94,7 @@ export class CellNotes {
   }
 
   #snapshotWarnings(): string[] {
-    const failure = this.#snapshotFailure();
+    const failure = this.#source.snapshotFailure();
     if (failure === undefined) return [];
     const { message, remedy } = failure.error;
     const told = remedy === undefined ? message : `${message}. ${remedy}`;
@@ -104,9 +102,9 @@ export class CellNotes {
   }
 
   #unsavedRuns(): string[] {
-    const { held = [], unsaved = [] } = this.#session() ?? {};
+    const { held = [], unsaved = [] } = this.#source.session() ?? {};
     const isHeld = new Set(held);
-    return marked(this.#journal.document.executions, unsaved)
+    return marked(this.#source.journal.document.executions, unsaved)
       .filter(({ sequence, isUnsaved }) => isUnsaved === true && isHeld.has(sequence))
       .map(({ sequence }) => `run ${sequence} is in the variables, but was not saved`);
   }

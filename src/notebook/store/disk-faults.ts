@@ -18,7 +18,7 @@ export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return codes.includes((error as NodeJS.ErrnoException | undefined)?.code ?? "");
 }
 
-/** For what the disk refused. An error that has a code of Cellar stays what it is. */
+/** A `CellarError` stays as it is. */
 export function diskFault(doing: string, error: unknown): CellarError {
   if (isCellarError(error)) return error;
   const { code } = error as NodeJS.ErrnoException;

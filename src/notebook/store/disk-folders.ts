@@ -15,7 +15,6 @@ import { diskFault, hasCode } from "./disk-faults.js";
 
 export const FOLDER_MODE = 0o700;
 
-/** What is in a folder; nothing where there is none. */
 export async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
@@ -35,7 +34,7 @@ export async function foldersIn(path: string): Promise<string[]> {
   }
 }
 
-/** Makes what is missing of a path. From `top` on it is durable, whoever has made it just now. */
+/** Creates a path; from `top` on it is durable. */
 export async function makeFolder(path: string, top = path): Promise<void> {
   const first = (await makeMissing(path)) ?? path;
   const highest = first.length < top.length ? first : top;
@@ -74,7 +73,7 @@ export async function syncFolder(path: string): Promise<void> {
   await folder.sync();
 }
 
-/** Whether two looks at a name saw the same file. A link or a rename does not change it. */
+/** Identifies a file across links and renames. */
 export interface FileIdentity {
   readonly ino: bigint;
   readonly mtimeNs: bigint;
@@ -85,12 +84,12 @@ export async function identityOf(file: FileHandle): Promise<FileIdentity> {
   return { ino, mtimeNs };
 }
 
-/** What is this old is not written any more, by whomever. */
+/** A file this old is not being written any more. */
 const LONG_AGO_MS = 24 * 60 * 60 * 1000;
 
 const TEMP = /^temp-(\d+-\d*-[0-9a-f]{12})-/;
 
-/** Names for what is not finished. They tell their maker, so that what a dead one left is known. */
+/** Temporary file names that contain their process, so that leftovers of dead ones are found. */
 export class TempNames {
   readonly #prefix: string;
   #count = 0;
@@ -105,11 +104,9 @@ export class TempNames {
     return `${this.#prefix}-${this.#count}`;
   }
 
-  /** Removes what no living process can finish. */
   async sweep(folder: string, names: readonly string[]): Promise<void> {
     for (const name of names) {
       const path = join(folder, name);
-      // What cannot be removed now does no harm.
       if (TEMP.test(name) && (await this.#isLeft(path, name))) await unlink(path).catch(() => {});
     }
   }
@@ -122,7 +119,6 @@ export class TempNames {
   }
 }
 
-/** Fine where it is gone already. */
 export async function removeFile(path: string): Promise<void> {
   try {
     await unlink(path);

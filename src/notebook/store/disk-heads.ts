@@ -13,7 +13,7 @@ import {
   syncFolder,
   TempNames,
 } from "./disk-folders.js";
-import { Envelope, type Upgrade } from "./envelope.js";
+import { openHead, sealHead } from "./envelope.js";
 import { checkId, checkName, folderName, nameOfFolder } from "./names.js";
 import { currentOwner, heldHere, livenessOfOwner, type Owner } from "./owner.js";
 import {
@@ -28,20 +28,17 @@ import {
 import type { HeadRevision, HeadStore, NotebookId } from "./store.js";
 import { deleterIn, stillDeleting, TOMBSTONE_BYTES, tombstone } from "./tombstone.js";
 
-/** What a notebook of another program is kept in. */
 const FOREIGN = "cells.json";
 
 const MAX_BYTES = 64 * 1024 * 1024;
 /** Notebooks whose newest revision is remembered. */
 const REMEMBERED = 4096;
-/** How often a head that changes while it is read is looked at again. */
 const MAX_LOOKS = 100;
 
-/** How long one who makes a notebook waits for another one who deletes that of its name. */
+/** How long to wait for another process to delete a notebook of the same name. */
 const DELETION_TRIES = 20;
 const DELETION_MS = 25;
 
-/** How folders of deleted notebooks are named. */
 const DELETED = ".deleted-";
 
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -49,16 +46,13 @@ const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 /** Heads as files, one for each revision: `<user>/<session>/head-<revision>.json`. */
 export class DiskHeads implements HeadStore {
   readonly #root: string;
-  readonly #envelope: Envelope;
   readonly #temps = new TempNames();
   readonly #seen = new Map<string, SeenRevision>();
 
-  constructor(root: string, upgrades: readonly Upgrade[] = []) {
+  constructor(root: string) {
     this.#root = root;
-    this.#envelope = new Envelope(upgrades);
   }
 
-  /** Where all of a notebook lies. */
   folderOf(id: NotebookId): string {
     const { user, session } = checkId(id);
     return join(this.#root, folderName(user), folderName(session));
@@ -85,12 +79,12 @@ export class DiskHeads implements HeadStore {
   async cas(id: NotebookId, head: unknown, expected: number): Promise<number> {
     const folder = this.folderOf(id);
     const rev = expected + 1;
-    const content = this.#envelope.seal(id, rev, head);
+    const content = sealHead(id, rev, head);
     if (content.length > MAX_BYTES) throw tooLarge(content.length);
     const known = this.#seen.get(folder);
     try {
       const before = known?.rev === expected ? known : await this.#expect(id, folder, expected);
-      // What fails from here on may have been done or not.
+      // After a failure below, nobody knows whether it was written.
       this.#seen.delete(folder);
       const seen = await publish(folder, this.#temps.next(), content, rev, before);
       if (seen === undefined) throw conflict(folder, expected);
@@ -142,7 +136,7 @@ export class DiskHeads implements HeadStore {
     heldHere().add(owner.incarnation);
     this.#seen.delete(folder);
     try {
-      const content = this.#envelope.seal(id, rev, tombstone(owner));
+      const content = sealHead(id, rev, tombstone(owner));
       const seen = await publish(folder, this.#temps.next(), content, rev, before);
       if (seen === undefined || !(await isStill(folder, seen))) return false;
       if ((await listRevisions(folder)).latest !== rev) return false;
@@ -155,13 +149,13 @@ export class DiskHeads implements HeadStore {
     }
   }
 
-  /** Finishes what a dead one has begun. Gives who is still at it. */
+  /** Finishes the deletion of a dead process; returns the owner of one still under way. */
   async #finishDeletion(id: NotebookId, folder: string, rev: number): Promise<Owner | undefined> {
     const opened = await this.#open(id, folder, rev);
     const deleter = typeof opened === "object" ? deleterIn(opened.head) : undefined;
     if (typeof opened !== "object" || deleter === undefined) return undefined;
     if (livenessOfOwner(deleter) !== "dead") return deleter;
-    // What stays of it is cleared by the next deletion.
+    // The next deletion removes what is left.
     if (await this.#deleteFolder(id, folder, opened.seen))
       await sweepDeleted(dirname(folder)).catch(() => {});
     return undefined;
@@ -180,7 +174,7 @@ export class DiskHeads implements HeadStore {
       const opened = await this.#open(id, folder, rev);
       return typeof opened === "object" && deleterIn(opened.head) !== undefined;
     } catch (error) {
-      // One of a newer version is none, as far as we know.
+      // A head of a newer version cannot be a tombstone.
       if (hasCode(error, "ENOENT") || isCellarError(error)) return false;
       throw error;
     }
@@ -202,7 +196,7 @@ export class DiskHeads implements HeadStore {
         default: {
           const { head, seen } = opened;
           if (deleterIn(head) !== undefined) {
-            // What cannot be taken away now is taken away when the name is needed.
+            // Removed at the latest when the name is used again.
             await this.#finishDeletion(id, folder, newest).catch(() => {});
             return undefined;
           }
@@ -210,7 +204,7 @@ export class DiskHeads implements HeadStore {
             this.#remember(folder, seen);
             return { rev: newest, head, ...(aside.length > 0 && { damaged: aside }) };
           }
-          const content = this.#envelope.seal(id, latest + 1, head);
+          const content = sealHead(id, latest + 1, head);
           await publish(folder, this.#temps.next(), content, latest + 1, seen);
         }
       }
@@ -231,7 +225,7 @@ export class DiskHeads implements HeadStore {
       const info = await file.stat();
       if (!info.isFile() || info.size > MAX_BYTES) return "damaged";
       const seen = { rev, ...(await identityOf(file)) };
-      const opened = this.#envelope.open(id, rev, await file.readFile());
+      const opened = openHead(id, rev, await file.readFile());
       switch (opened.kind) {
         case "whole":
           return { head: opened.head, seen };
@@ -247,14 +241,14 @@ export class DiskHeads implements HeadStore {
     }
   }
 
-  /** What a deletion is to follow: also a revision that was put aside, and none before is whole. */
+  /** The revision to delete after; it may be one that was put aside as damaged. */
   async #last(id: NotebookId, folder: string, expected: number): Promise<SeenRevision> {
     const listing = await listRevisions(folder);
     const isAside = listing.latest === expected && listing.newest < expected;
     return isAside ? seeAside(folder, listing) : this.#expect(id, folder, expected);
   }
 
-  /** What a new revision is to follow: it must be the newest one now. */
+  /** The revision to write after, which must be the newest. */
   async #expect(id: NotebookId, folder: string, expected: number): Promise<SeenRevision> {
     if (expected === 0) await this.#begin(id, folder);
     else if (await this.#isTombstone(id, folder, expected)) throw conflict(folder, expected);
@@ -270,7 +264,7 @@ export class DiskHeads implements HeadStore {
     }
   }
 
-  /** Makes revision 0, an empty file for the first one to follow. */
+  /** Creates revision 0, an empty file for the first one to follow. */
   async #begin(id: NotebookId, folder: string): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       const { names, newest, latest } = await listRevisions(folder);
@@ -286,7 +280,7 @@ export class DiskHeads implements HeadStore {
     }
     await makeFolder(folder, this.#root);
     const file = await open(join(folder, headName(0)), "a", 0o600).catch((error: unknown) => {
-      // Somebody has made it meanwhile, and deleted it.
+      // Another process created and deleted it meanwhile.
       throw hasCode(error, "ENOENT") ? conflict(folder, 0) : error;
     });
     await file.close();
@@ -306,7 +300,7 @@ async function sweepDeleted(parent: string): Promise<void> {
   }
 }
 
-/** Again where one who still writes to it has put something there meanwhile. */
+/** Retries, since another process may still write there. */
 async function clear(path: string): Promise<void> {
   try {
     await removeAll(path);
@@ -316,7 +310,7 @@ async function clear(path: string): Promise<void> {
   }
 }
 
-/** Unless it is only that others have gone on meanwhile. */
+/** Only the newest revision: an older one was replaced meanwhile. */
 async function keepAside(folder: string, rev: number): Promise<void> {
   const { newest } = await listRevisions(folder);
   if (newest !== rev) return;

@@ -2,9 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { NotebookId } from "./store.js";
 
-/** Turns the head of one format into that of the next; the first one is for format 1. */
-export type Upgrade = (head: unknown) => unknown;
-
+const FORMAT = 1;
 /** What a head file is written in: `{"format":…,"checksum":"…","body":…}` in exactly this form. */
 const SHAPE = /^\{"format":(\d{1,9}),"checksum":"([0-9a-f]{64})","body":/;
 const END = "}\n";
@@ -22,39 +20,23 @@ export type Opened =
   /** Made by a later version. */
   | { readonly kind: "newer"; readonly format: number };
 
-/** How heads are written as files, such that any other content is told from them. */
-export class Envelope {
-  readonly #upgrades: readonly Upgrade[];
+/** A head as the content of a file. */
+export function sealHead({ user, session }: NotebookId, rev: number, head: unknown): Buffer {
+  const body = JSON.stringify({ user, session, rev, head });
+  return Buffer.from(`{"format":${FORMAT},"checksum":"${checksum(body)}","body":${body}${END}`);
+}
 
-  constructor(upgrades: readonly Upgrade[] = []) {
-    this.#upgrades = upgrades;
-  }
-
-  get #format(): number {
-    return this.#upgrades.length + 1;
-  }
-
-  seal({ user, session }: NotebookId, rev: number, head: unknown): Buffer {
-    const body = JSON.stringify({ user, session, rev, head });
-    return Buffer.from(
-      `{"format":${this.#format},"checksum":"${checksum(body)}","body":${body}${END}`,
-    );
-  }
-
-  open({ user, session }: NotebookId, rev: number, content: Buffer): Opened {
-    const text = content.toString("utf8");
-    const [start, number, sum] = SHAPE.exec(text) ?? [];
-    const format = Number(number);
-    if (format > this.#format) return { kind: "newer", format };
-    if (start === undefined || format < 1 || !text.endsWith(END)) return { kind: "damaged" };
-    const body = text.slice(start.length, -END.length);
-    if (checksum(body) !== sum) return { kind: "damaged" };
-    const { data } = bodySchema.safeParse(JSON.parse(body));
-    const isItself = data?.user === user && data.session === session && data.rev === rev;
-    if (!isItself) return { kind: "damaged" };
-    const later = this.#upgrades.slice(format - 1);
-    return { kind: "whole", head: later.reduce((head, upgrade) => upgrade(head), data.head) };
-  }
+export function openHead({ user, session }: NotebookId, rev: number, content: Buffer): Opened {
+  const text = content.toString("utf8");
+  const [start, number, sum] = SHAPE.exec(text) ?? [];
+  const format = Number(number);
+  if (format > FORMAT) return { kind: "newer", format };
+  if (start === undefined || format < 1 || !text.endsWith(END)) return { kind: "damaged" };
+  const body = text.slice(start.length, -END.length);
+  if (checksum(body) !== sum) return { kind: "damaged" };
+  const { data } = bodySchema.safeParse(JSON.parse(body));
+  const isItself = data?.user === user && data.session === session && data.rev === rev;
+  return isItself ? { kind: "whole", head: data.head } : { kind: "damaged" };
 }
 
 function checksum(text: string): string {

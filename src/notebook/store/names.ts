@@ -3,14 +3,14 @@ import type { NotebookId } from "./store.js";
 
 const MAX_LENGTH = 64;
 const SHAPE = /^[A-Za-z0-9_@][A-Za-z0-9._@-]*$/;
-/** What some file systems take for a device, whatever its ending. */
+/** Device names of some file systems. */
 const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
 const RULE =
   `use 1 to ${MAX_LENGTH} letters (a-z, A-Z), digits and . _ - @, ` +
   "beginning with none of . and -, and not ending in a dot";
 
-/** Refuses a name that could mean another place, or look like another name. */
+/** Refuses names that could lead elsewhere or be confused with another. */
 export function checkName(kind: "user" | "session", name: unknown): string {
   if (typeof name !== "string") throw refused(kind, `must be a text, not ${typeof name}`);
   if (name === "") throw refused(kind, "is empty");
@@ -26,12 +26,11 @@ export function checkId({ user, session }: NotebookId): NotebookId {
   return { user: checkName("user", user), session: checkName("session", session) };
 }
 
-/** A file name for a name: capitals are marked, as some file systems do not tell them apart. */
+/** Marks capitals, since some file systems ignore case. */
 export function folderName(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `+${letter.toLowerCase()}`);
 }
 
-/** The name that a folder stands for; undefined where it stands for none. */
 export function nameOfFolder(kind: "user" | "session", folder: string): string | undefined {
   const name = folder.replace(/\+([a-z])/g, (_, letter: string) => letter.toUpperCase());
   try {

@@ -2,7 +2,6 @@ import type { WorkspaceLimit } from "../../backends/files/workspace-file.js";
 import type { Usage } from "./scan.js";
 
 const INTERVAL = 1_000;
-/** Where there is too much already, little more may come. */
 const STRICT_INTERVAL = 250;
 const SLACK = 1 / 64;
 const BEYOND = 2;
@@ -12,14 +11,12 @@ export interface Overrun extends Usage {
   readonly limit: WorkspaceLimit;
 }
 
-/** What the cell is told that went over it. */
 export interface OverrunReport {
   readonly name: "WorkspaceQuotaExceeded";
   readonly message: string;
   readonly hint: string;
 }
 
-/** Looks at what a workspace holds while a cell runs. */
 export class Quota {
   readonly #usage: (signal: AbortSignal) => Promise<Usage>;
   readonly #limit: WorkspaceLimit;
@@ -40,12 +37,12 @@ export class Quota {
     return fits ? undefined : { ...usage, limit: this.#limit };
   }
 
-  /** Whether there is so much that code must not even run to delete some of it. */
+  /** Whether there is too much to run even code that deletes files. */
   isBeyond({ bytes, files }: Usage): boolean {
     return bytes > BEYOND * this.#limit.bytes || files >= BEYOND * this.#limit.files;
   }
 
-  /** How full it is; more than 1 is too much. */
+  /** More than 1 is too much. */
   shareOf({ bytes, files }: Usage): number {
     return Math.max(bytes / this.#limit.bytes, files / this.#limit.files);
   }
@@ -94,7 +91,6 @@ export class Quota {
   }
 }
 
-/** What a cell is told that was not run. */
 export function describeRefusal(overrun: Overrun): OverrunReport {
   const { name, message } = describeOverrun(overrun);
   const hint =

@@ -31,7 +31,6 @@ export class Removal {
     await this.#finish();
   }
 
-  /** All that is in the top. */
   async clear(): Promise<void> {
     await this.#empty(this.#top, 0);
     await this.#finish();
@@ -84,7 +83,6 @@ export class Removal {
   }
 }
 
-/** Whether it failed since something else lies there by now. */
 function isUnsteady(error: unknown): boolean {
   return isMissing(error) || ["ENOTEMPTY", "EEXIST", "EISDIR"].includes(codeOf(error) ?? "");
 }

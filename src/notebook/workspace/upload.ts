@@ -23,7 +23,6 @@ export class Upload {
   readonly #owner: Owner | undefined;
   readonly #limit: WorkspaceLimit;
   #isSwept = false;
-  /** Bytes that are coming in at the moment. */
   #incoming = 0;
   /** Files that have moved in: what was measured before the last of them is out of date. */
   #arrivals = 0;
@@ -35,7 +34,6 @@ export class Upload {
     this.#limit = limit;
   }
 
-  /** `usage` measures what the workspace holds. */
   async put(
     root: DirHandle,
     names: readonly RawName[],
@@ -74,7 +72,6 @@ export class Upload {
     return this.#limit.bytes - held.bytes + replacedBytes(root, names);
   }
 
-  /** @returns the bytes written. */
   async #write(path: string, content: FileContent, free: number): Promise<number> {
     await using file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
     let written = 0;
@@ -108,7 +105,7 @@ export class Upload {
     }
   }
 
-  /** Once: what a host left behind that had no time to finish. */
+  /** Removes, once, what a killed host left behind. */
   async #sweep(): Promise<void> {
     if (this.#isSwept) return;
     this.#isSwept = true;
@@ -132,7 +129,6 @@ function replaced(error: unknown): never {
   });
 }
 
-/** Space that comes free when a file takes the place of another. */
 function replacedBytes(root: DirHandle, names: readonly RawName[]): number {
   try {
     using folder = descend(root, names.slice(0, -1));

@@ -15,33 +15,26 @@ export interface CopyReport {
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, COPYFILE_FICLONE } = constants;
 const MAX_SKIPPED = 100;
 
+export interface WorkspaceCopyOptions {
+  readonly owner: Owner | undefined;
+  readonly maxBytes: number;
+  readonly maxFiles: number;
+  readonly isDurable?: boolean | undefined;
+}
+
 /** Copies one workspace into another that is empty; links stay links, and are not followed. */
 export class WorkspaceCopy {
   readonly #target: DirHandle;
-  readonly #owner: Owner | undefined;
-  readonly #maxBytes: number;
-  readonly #maxFiles: number;
-  readonly #isDurable: boolean;
+  readonly #options: WorkspaceCopyOptions;
   /** Where a file with several names was copied to. */
   readonly #shared = new Map<bigint, readonly RawName[]>();
   readonly #skipped: string[] = [];
   #bytes = 0;
   #files = 0;
 
-  constructor(
-    target: DirHandle,
-    options: {
-      owner: Owner | undefined;
-      maxBytes: number;
-      maxFiles: number;
-      isDurable?: boolean | undefined;
-    },
-  ) {
+  constructor(target: DirHandle, options: WorkspaceCopyOptions) {
     this.#target = target;
-    this.#owner = options.owner;
-    this.#maxBytes = options.maxBytes;
-    this.#maxFiles = options.maxFiles;
-    this.#isDurable = options.isDurable ?? false;
+    this.#options = options;
   }
 
   async copy(source: DirHandle): Promise<CopyReport> {
@@ -64,7 +57,7 @@ export class WorkspaceCopy {
         this.#skip(path);
       }
     }
-    if (this.#isDurable) await to.settle();
+    if (this.#options.isDurable) await to.settle();
   }
 
   async #copyBelow(
@@ -76,7 +69,7 @@ export class WorkspaceCopy {
     const name = path.at(-1) ?? "";
     if (path.length >= MAX_DEPTH) throw tooLarge("it has folders in folders that are too deep");
     using inner = from.child(name);
-    using made = to.make(name, this.#owner);
+    using made = to.make(name, this.#options.owner);
     await this.#copyFolder(inner, made, path);
     made.setAttributes(Number(stats.mode), seconds(stats.atimeNs), seconds(stats.mtimeNs));
   }
@@ -90,7 +83,8 @@ export class WorkspaceCopy {
     const target = readlinkSync(from.at(name), "buffer");
     const path = to.at(name);
     symlinkSync(target, path);
-    if (this.#owner !== undefined) await lchown(path, this.#owner.uid, this.#owner.gid);
+    if (this.#options.owner !== undefined)
+      await lchown(path, this.#options.owner.uid, this.#options.owner.gid);
     await lutimes(path, seconds(stats.atimeNs), seconds(stats.mtimeNs));
   }
 
@@ -110,19 +104,21 @@ export class WorkspaceCopy {
     const { size, mode, atimeMs, mtimeMs } = await source.stat();
     // A copy of a sparse file may fill its holes: what it says it has must fit as well.
     this.#bytes += size;
-    if (this.#bytes > this.#maxBytes) throw tooLarge("its files, with their holes, do not fit");
+    if (this.#bytes > this.#options.maxBytes)
+      throw tooLarge("its files, with their holes, do not fit");
     await using copy = await open(to.at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
     await copyBytes(source, copy);
-    if (this.#owner !== undefined) await copy.chown(this.#owner.uid, this.#owner.gid);
+    if (this.#options.owner !== undefined)
+      await copy.chown(this.#options.owner.uid, this.#options.owner.gid);
     await copy.chmod(mode & 0o777);
     await copy.utimes(atimeMs / 1000, mtimeMs / 1000);
-    if (this.#isDurable) await copy.sync();
+    if (this.#options.isDurable) await copy.sync();
     if (stats.nlink > 1n) this.#shared.set(stats.ino, path);
   }
 
   #admit(): void {
     this.#files += 1;
-    if (this.#files > this.#maxFiles) throw tooLarge("it has too many files");
+    if (this.#files > this.#options.maxFiles) throw tooLarge("it has too many files");
   }
 
   #skip(path: readonly RawName[]): void {

@@ -23,14 +23,14 @@ import { Upload } from "./upload.js";
 import { type CopyReport, WorkspaceCopy } from "./workspace-copy.js";
 
 export interface CopyOptions {
-  /** How many times what the other one may hold can be copied. Default: 1. */
+  /** A factor for the target's limit. Default: 1. */
   readonly leeway?: number | undefined;
-  /** Whether it is on the disk when answered. Default: no, as with what a session writes itself. */
+  /** Whether it is synced to disk. Default: no. */
   readonly isDurable?: boolean | undefined;
 }
 
 const MAX_LISTED = 10_000;
-/** What a Date can hold, before and after 1970. */
+/** The range of a Date. */
 const LONGEST_TIME_MS = 8.64e15;
 
 /**
@@ -44,7 +44,6 @@ export class Workspace {
   readonly #owner: Owner | undefined;
   readonly #upload: Upload;
 
-  /** The path is that of `makeSessionDir`. */
   constructor(path: string, limits: { workspaceMb: number }) {
     this.path = path;
     this.limit = workspaceLimit(limits);
@@ -53,7 +52,6 @@ export class Workspace {
     this.quota = new Quota((signal) => this.usage(signal), this.limit);
   }
 
-  /** All that lies in it, by path. */
   async files(): Promise<FileListing> {
     const found: { path: RawName; stats: BigIntStats }[] = [];
     let isCut = false;
@@ -67,14 +65,13 @@ export class Workspace {
     return { files, isCut: isCut || !isWhole };
   }
 
-  /** Replaces a file as a whole, or makes it, with the folders that it needs. Durable when answered. */
+  /** Creates or replaces a file, with the folders it needs. Durable when it returns. */
   async put(path: string, content: FileContent): Promise<void> {
     const names = parseFilePath(path);
     const put = (root: DirHandle) => this.#upload.put(root, names, content, () => this.usage());
     await this.#in(put, path);
   }
 
-  /** What the file has when it is opened; what is added later is not read. */
   async get(path: string, options: ReadOptions = {}): Promise<Buffer> {
     const given = requireOptions("the options of a read", options);
     const { maxBytes = this.limit.bytes } = checkNames("getFile", given, { maxBytes: true });
@@ -88,7 +85,6 @@ export class Workspace {
     }, path);
   }
 
-  /** A folder goes with all that is in it. */
   async remove(path: string): Promise<void> {
     const names = parseFilePath(path);
     await this.#in(async (root) => {
@@ -116,7 +112,7 @@ export class Workspace {
     return { changes: changesBetween(before, scan), scan };
   }
 
-  /** Into one that is empty. */
+  /** The other workspace must be empty. */
   async copyTo(
     other: Workspace,
     { leeway = 1, isDurable = false }: CopyOptions = {},
@@ -162,7 +158,7 @@ function listed(path: RawName, stats: BigIntStats): WorkspaceFile {
   };
 }
 
-/** A session can give its files times that no Date can have. */
+/** A session can set file times outside the range of a Date. */
 function dateOf(milliseconds: bigint): Date {
   const time = Number(milliseconds);
   return new Date(Math.min(Math.max(time, -LONGEST_TIME_MS), LONGEST_TIME_MS));

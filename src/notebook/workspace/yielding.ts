@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 
-/** How long work that does not wait may keep others waiting, in milliseconds. */
+/** Milliseconds. */
 const SLICE = 2;
 
-/** Lets a long run of quick calls take turns with everything else of the process. */
+/** Yields to the event loop in a long series of synchronous calls. */
 export class Yielding {
   readonly #signal: AbortSignal | undefined;
   #since = performance.now();

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CellarError } from "../../errors.js";
-import { unfit, unknownTool } from "../dispatch.js";
+import { argumentsOf, unfit, unknownTool } from "../dispatch.js";
 import type { Refusal, Tool } from "../tool.js";
 import { TOOLS } from "../tool-list.js";
 
@@ -57,7 +57,7 @@ export class Offer {
     const input = typeof given === "string" ? parsed(given) : { value: given };
     if (input === undefined) {
       const message = `the arguments of ${name} are not JSON`;
-      const remedy = `Give an object with: ${keysOf(tool)}.`;
+      const remedy = `Give an object with: ${argumentsOf(tool)}.`;
       return { refusal: { code: "INVALID_INPUT", message, remedy } };
     }
     if (this.session === undefined) return { input: input.value };
@@ -72,7 +72,9 @@ function chosen(possible: readonly Tool[], only: OfferOptions["only"]): readonly
   const there = possible.map(({ name }) => name);
   const strange = names.data?.filter((name) => !there.includes(name)) ?? [];
   if (!names.success || strange.length > 0) {
-    const problem = names.success ? `no ${strange.join(", ")} to be had` : "a list of names";
+    const problem = names.success
+      ? `unknown tools: ${strange.join(", ")}`
+      : "it must be a list of names";
     throw new CellarError("INVALID_INPUT", `only: ${problem}`, {
       remedy: `Name some of: ${there.join(", ")}.`,
     });
@@ -103,9 +105,4 @@ function withoutSession(value: unknown, session: string): unknown {
   if (typeof value !== "object" || value === null || !("session" in value)) return value;
   const { session: named, ...rest } = value;
   return named === session ? rest : value;
-}
-
-function keysOf({ input }: OfferedTool): string {
-  const keys = Object.keys(input.shape);
-  return keys.length === 0 ? "nothing" : keys.join(", ");
 }

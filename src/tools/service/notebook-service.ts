@@ -130,16 +130,8 @@ export class NotebookService implements AsyncDisposable {
     const runtime = options.runtime ?? (await sharedRuntime());
     const { level, missing } = await probe(runtime, config, settings, dir);
     const isolation = { level, missing, claim: claimOf(level) };
-    return new NotebookService({
-      ...own.data,
-      dir,
-      store,
-      user,
-      config,
-      settings,
-      runtime,
-      isolation,
-    });
+    const place = { dir, store, user };
+    return new NotebookService({ ...own.data, ...place, config, settings, runtime, isolation });
   }
 
   /** A name that no notebook has yet. */
