@@ -26,7 +26,7 @@ describe("cellar rlm serve, before anything is started", () => {
   it.each([
     ["no model", ["serve"], /there is no model/],
     ["a context that is not there", ["serve", "--model", "a", "--context", "/no/file"], /no\/file/],
-    ["others without a key", ["serve", "--model", "a", "--host", "0.0.0.0"], /there is no key/],
+    ["others without a key", ["serve", "--model", "a", "--host", "0.0.0.0"], /a key is required/],
     [
       "a key that is not set",
       ["serve", "--model", "a", "--server-key-env", "CELLAR_TEST_NO_KEY"],
