@@ -35,12 +35,12 @@ export function createSandbox(config: REPLConfig = {}): Promise<ISandbox> {
 
 /**
  * `cold` is for a backend that has to start its Python first, where waiting ahead does not pay;
- * `room` for the one that has rooms.
+ * `dir` is for the native one.
  */
 export async function openSandbox(
   config: REPLConfig,
   cold: REPLConfig = {},
-  room?: SessionDir,
+  dir?: SessionDir,
 ): Promise<AgentSandbox> {
   if (typeof config !== "object" || config === null) {
     throw new CellarError("INVALID_CONFIG", "the options of a sandbox must be an object", {
@@ -50,13 +50,13 @@ export async function openSandbox(
   const { backend = "auto" } = config;
   switch (backend) {
     case "native":
-      return await openNative({ ...config, ...cold }, undefined, room);
+      return await openNative({ ...config, ...cold }, undefined, dir);
     case "daemon":
       return await openDaemon(config, { starts: true });
     case "pyodide":
       return await openPyodide({ ...config, ...cold });
     case "auto":
-      return await openAny(config, cold, room);
+      return await openAny(config, cold, dir);
     default:
       throw new CellarError("INVALID_CONFIG", `there is no backend ${shown(backend)}`, {
         remedy: `Take one of: ${BACKENDS.join(", ")}.`,
@@ -72,12 +72,12 @@ function shown(backend: unknown): string {
 async function openAny(
   config: REPLConfig,
   cold: REPLConfig,
-  room?: SessionDir,
+  dir?: SessionDir,
 ): Promise<AgentSandbox> {
   const fromDaemon = await openRunningDaemon(config);
   if ("sandbox" in fromDaemon) return fromDaemon.sandbox;
   try {
-    return await openNative({ ...config, ...cold }, fromDaemon.reason, room);
+    return await openNative({ ...config, ...cold }, fromDaemon.reason, dir);
   } catch (error) {
     // Who named a Python wants that one.
     const named = config.python ?? settingLayers().python;
@@ -121,9 +121,9 @@ function sharedDaemon(): DaemonRuntime {
 async function openNative(
   config: REPLConfig,
   chosen?: string,
-  room?: SessionDir,
+  dir?: SessionDir,
 ): Promise<AgentSandbox> {
-  return await (await sharedRuntime()).createSandbox(config, chosen, room);
+  return await (await sharedRuntime()).createSandbox(config, chosen, dir);
 }
 
 async function openPyodide(config: REPLConfig, chosen?: string): Promise<AgentSandbox> {

@@ -32,8 +32,8 @@ export interface WallPolicy {
   runner: Binding;
   /** The folder of the host's listening sockets. */
   sockets: Binding;
-  /** The folder of the rooms of many sessions, each of which sees its own only. */
-  rooms?: Binding | undefined;
+  /** The folder of session folders; each session sees only its own. */
+  sessionRoot?: Binding | undefined;
   mounts: readonly Mount[];
   hostname: string;
   /** Small files handed over as open descriptors. */
@@ -59,7 +59,8 @@ export type WallView = Pick<
 >;
 
 /** A single jailed process: it has no sockets of the host, and its own `/workspace`. */
-export interface OneShotPolicy extends Omit<WallPolicy, "sockets" | "rooms" | "cgroupNamespace"> {
+export interface OneShotPolicy
+  extends Omit<WallPolicy, "sockets" | "sessionRoot" | "cgroupNamespace"> {
   /** Where bwrap finds the seccomp program, as it sees its own descriptors. */
   seccompFd: number;
   /** Whether the host's processes can be seen and signalled as far as their owner may. */
@@ -94,7 +95,7 @@ const SHARED_NETWORK = ["--share-net"];
 /** The kernel's own, and what each session covers: a folder bound there would never be seen. */
 const COVERED_PATHS = ["/proc", "/dev", "/sys", "/tmp"];
 const WORKSPACE = "/workspace";
-/** Where a session in a room may find what its agent was shown in part only. */
+/** Where a session finds long outputs that its agent saw in part. */
 const SPILLED = "/spilled";
 
 const GUEST_ADVICE = "Choose a guest path of its own, such as /data.";
@@ -105,8 +106,12 @@ export function bwrapArguments(policy: WallPolicy): string[] {
 }
 
 export function wallOptions(policy: Omit<WallPolicy, "command">): string[] {
-  const rooms = policy.rooms === undefined ? [] : [policy.rooms];
-  checkPaths(policy, [policy.sockets, policy.runner, ...rooms], [...COVERED_PATHS, WORKSPACE]);
+  const sessionRoot = policy.sessionRoot === undefined ? [] : [policy.sessionRoot];
+  checkPaths(
+    policy,
+    [policy.sockets, policy.runner, ...sessionRoot],
+    [...COVERED_PATHS, WORKSPACE],
+  );
   return [
     ...wallNamespaces(policy),
     ...["--cap-add", "ALL"],
@@ -117,7 +122,7 @@ export function wallOptions(policy: Omit<WallPolicy, "command">): string[] {
     ...temporaryFolder("/dev/shm", policy.tmpMb),
     ...["--dir", WORKSPACE],
     ...["--bind", policy.sockets.host, policy.sockets.guest],
-    ...rooms.flatMap(({ host, guest }) => ["--bind", host, guest, "--dir", SPILLED]),
+    ...sessionRoot.flatMap(({ host, guest }) => ["--bind", host, guest, "--dir", SPILLED]),
     ...mountOptions(policy.mounts),
     ...["--remount-ro", "/dev", "--remount-ro", "/"],
     ...environmentOptions(policy.python.executable),

@@ -5,23 +5,23 @@ import { explained } from "../../isolation/temporary-trouble.js";
 import { sandboxIdentity } from "./identity.js";
 
 export const WORKSPACE_FOLDER = "workspace";
-/** In a room, a state that the session is to be restored from, until that is done. */
+/** The state to restore the session from, until that is done. */
 export const STATE_FILE = "state";
-/** In a room, a folder that its session may read at /spilled. */
+/** What the session may read at /spilled. */
 export const SPILL_FOLDER = "spilled";
 export const EGRESS_SOCKET = "egress.sock";
 
 /**
  * A folder of the host for one session. Its `workspace` is the session's /workspace; nothing else
- * of it can be seen from inside. `root` holds the rooms of many sessions and enters the wall once.
+ * of it can be seen from inside. `root` holds the folders of many sessions and is bound into the wall once.
  */
 export interface SessionDir {
   readonly root: string;
   /** A single name, without a slash. */
   readonly name: string;
-  /** Whether a socket `egress.sock` lies in it, behind which the host's proxy listens. */
+  /** Whether the host's proxy listens on the socket `egress.sock` in it. */
   readonly hasEgress: boolean;
-  /** Whether a lost session may be followed by an empty one. Default: its keeper sees to that. */
+  /** Whether an empty session may replace a lost one. Default: its owner decides. */
   readonly isReplaceable?: boolean | undefined;
 }
 
@@ -29,25 +29,25 @@ export function sessionDirPath({ root, name }: Pick<SessionDir, "root" | "name">
   return join(root, name);
 }
 
-/** Whom the files of a room must belong to; undefined for the caller. */
+/** The owner that the files must have; undefined for the caller. */
 export function sessionDirOwner(): { uid: number; gid: number } | undefined {
   return process.getuid?.() === 0 ? sandboxIdentity() : undefined;
 }
 
-/** Makes the room where it is not there yet, with more folders if wanted; gives its workspace. */
+/** Creates what is missing of the folder, and `more` in it; returns its workspace. */
 export function makeSessionDir(
-  room: Pick<SessionDir, "root" | "name">,
+  dir: Pick<SessionDir, "root" | "name">,
   more: readonly string[] = [],
 ): string {
-  if (!/^[\w-]{1,100}$/.test(room.name)) {
+  if (!/^[\w-]{1,100}$/.test(dir.name)) {
     throw new CellarError(
       "INVALID_INPUT",
-      `${JSON.stringify(room.name)} cannot name a session folder`,
+      `${JSON.stringify(dir.name)} cannot name a session folder`,
     );
   }
-  const folder = sessionDirPath(room);
+  const folder = sessionDirPath(dir);
   const workspace = join(folder, WORKSPACE_FOLDER);
-  makePath(room.root);
+  makePath(dir.root);
   for (const path of [folder, workspace, ...more.map((name) => join(folder, name))]) {
     makeOwned(path);
   }

@@ -87,14 +87,14 @@ export class NativeRuntime implements StatefulRuntime, AsyncDisposable {
   }
 
   /** The maker of sessions of this kind. */
-  zygotes(settings: Settings, mounts: readonly Mount[] = [], rooms?: string): ZygoteHost {
+  zygotes(settings: Settings, mounts: readonly Mount[] = [], sessionRoot?: string): ZygoteHost {
     if (this.#isClosed) throw shutDown();
-    const isUsual = mounts.length === 0 && rooms === undefined;
+    const isUsual = mounts.length === 0 && sessionRoot === undefined;
     const usual = isUsual ? this.#usual.get(settings) : undefined;
     if (usual?.isRunning === true) return usual;
     const { python, preload, limits, poolSize, keepCheckpoints } = settings;
     const sharesNetwork = settings.network === "host";
-    const zygote = [python, preload, mounts, rooms, sharesNetwork];
+    const zygote = [python, preload, mounts, sessionRoot, sharesNetwork];
     const key = JSON.stringify([...zygote, limits, poolSize, keepCheckpoints]);
     const known = this.#zygoteHosts.get(key);
     if (known?.isRunning !== true) this.#makePlace();
@@ -102,7 +102,7 @@ export class NativeRuntime implements StatefulRuntime, AsyncDisposable {
     const made = new ZygoteHost({
       settings,
       mounts,
-      rooms,
+      sessionRoot,
       hostEnvironment: this.#hostEnvironment,
       folders: this.#folders,
     });

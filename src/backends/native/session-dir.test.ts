@@ -17,12 +17,12 @@ const MOST = 64 * 1024 * 1024;
 
 const { runtime, unavailable } = await openNativeRuntime();
 
-describe("a session in a room", () => {
+describe("a session in a folder of the host", () => {
   beforeEach((context) => {
     if (unavailable !== undefined) context.skip(unavailable);
   });
 
-  const base = mkdtempSync(join(tmpdir(), "cellar-rooms-"));
+  const base = mkdtempSync(join(tmpdir(), "cellar-dirs-"));
   const root = join(base, "rooms");
 
   afterAll(async () => {
@@ -30,7 +30,7 @@ describe("a session in a room", () => {
     rmSync(base, { recursive: true, force: true, maxRetries: 10 });
   });
 
-  function room(name: string, more: Partial<SessionDir> = {}): SessionDir {
+  function dir(name: string, more: Partial<SessionDir> = {}): SessionDir {
     const made = { root, name, hasEgress: false, ...more };
     makeSessionDir(made);
     return made;
@@ -48,10 +48,10 @@ describe("a session in a room", () => {
     return { ...told, bytes: Buffer.concat(pieces) };
   }
 
-  it("has the room's folder as /workspace, and sees nothing else of it or of others", async () => {
-    room("neighbour");
+  it("has its workspace as /workspace, and sees nothing else of it or of others", async () => {
+    dir("neighbour");
     writeFileSync(join(sessionDirPath({ root, name: "neighbour" }), "workspace", "theirs"), "x");
-    const place = room("mine");
+    const place = dir("mine");
     await using sandbox = await open(place);
     const code = [
       "import os",
@@ -69,8 +69,8 @@ describe("a session in a room", () => {
     expect(found.result?.["text/plain"]).toBe("[]");
   });
 
-  it("is captured from its checkpoint while cells go on, and restored in another room", async () => {
-    const first = room("first");
+  it("is captured from its checkpoint while cells go on, and restored in another folder", async () => {
+    const first = dir("first");
     await using sandbox = await open(first);
     await sandbox.execute("x = list(range(1000)); y = 'kept'");
     const taking = captured(sandbox);
@@ -78,7 +78,7 @@ describe("a session in a room", () => {
     const { manifest, bytes, cell, blocked } = await taking;
     expect({ cell, blocked }).toEqual({ cell: 1, blocked: false });
     expect(manifest.variables.map(({ name }) => name).sort()).toEqual(["x", "y"]);
-    const second = room("second");
+    const second = dir("second");
     writeFileSync(join(sessionDirPath(second), STATE_FILE), bytes, { mode: 0o644 });
     await using other = await open(second);
     const report = await other.restore();
@@ -88,10 +88,10 @@ describe("a session in a room", () => {
   });
 
   it("comes back from a crash of the first cell with what was restored", async () => {
-    await using source = await open(room("crash-source"));
+    await using source = await open(dir("crash-source"));
     await source.execute("x = 42");
     const { bytes } = await captured(source);
-    const place = room("crash");
+    const place = dir("crash");
     writeFileSync(join(sessionDirPath(place), STATE_FILE), bytes, { mode: 0o644 });
     await using sandbox = await open(place);
     await sandbox.restore();
@@ -101,7 +101,7 @@ describe("a session in a room", () => {
   });
 
   it("cannot write to the state that it is restored from, which may be the host's own copy", async () => {
-    await using source = await open(room("curious"));
+    await using source = await open(dir("curious"));
     const look = [
       "[os.access(p, os.W_OK) for os in [__import__('os')] for n in os.listdir('/proc/self/fd')",
       "for p in ['/proc/self/fd/' + n] if os.path.exists(p) and os.readlink(p).endswith('/state')]",
@@ -109,7 +109,7 @@ describe("a session in a room", () => {
     const code = `class Look:\n    def __reduce__(self):\n        return eval, (${JSON.stringify(look)},)`;
     await source.execute(`${code}\nx = Look()`);
     const { bytes } = await captured(source);
-    const place = room("curious-2");
+    const place = dir("curious-2");
     writeFileSync(join(sessionDirPath(place), STATE_FILE), bytes, { mode: 0o644 });
     await using sandbox = await open(place);
     await sandbox.restore();
@@ -117,10 +117,10 @@ describe("a session in a room", () => {
   });
 
   it("is captured by the head where no checkpoint can be", async () => {
-    await using off = await open(room("off"), { checkpoints: "off" });
+    await using off = await open(dir("off"), { checkpoints: "off" });
     await off.execute("x = 1");
     expect(await captured(off)).toMatchObject({ blocked: false, cell: 1 });
-    await using threads = await open(room("threads"));
+    await using threads = await open(dir("threads"));
     await threads.execute(
       "import threading, time\nx = 2\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
     );
@@ -131,7 +131,7 @@ describe("a session in a room", () => {
   });
 
   it("captures the next states after a lent link too", async () => {
-    await using sandbox = await open(room("again"), { checkpoints: "idle" });
+    await using sandbox = await open(dir("again"), { checkpoints: "idle" });
     for (let value = 1; value <= 3; value += 1) {
       await sandbox.execute(`x = ${value}`);
       expect((await captured(sandbox)).cell).toBe(value);
@@ -140,7 +140,7 @@ describe("a session in a room", () => {
   });
 
   it("tells a state that is too large, and one that hangs is ended with its signal", async () => {
-    await using sandbox = await open(room("large"));
+    await using sandbox = await open(dir("large"));
     await sandbox.execute("import os\nx = os.urandom(3_000_000)");
     await expect(captured(sandbox, { maxBytes: 1_000_000 })).rejects.toMatchObject({
       code: "TOO_LARGE",
@@ -157,7 +157,7 @@ describe("a session in a room", () => {
   });
 
   it("is not reborn by itself", async () => {
-    const place = room("lost");
+    const place = dir("lost");
     const sandbox = await open(place);
     await sandbox.execute("x = 1");
     const other = new NativeRuntime();
@@ -167,8 +167,8 @@ describe("a session in a room", () => {
     expect(readdirSync(sessionDirPath(place))).toEqual(["workspace"]);
   });
 
-  it("may wait before its room has a name, and goes with the room when that is moved", async () => {
-    await using _first = await open(room("pooled"));
+  it("may wait before its folder has a name, and moves with it", async () => {
+    await using _first = await open(dir("pooled"));
     const place = { root, name: "claimed", hasEgress: false };
     const spares = () => readdirSync(root).filter((name) => name.startsWith("spare-"));
     const isClaimed = () => {
@@ -194,14 +194,14 @@ describe("a session in a room", () => {
 
   it("works without walls too", async () => {
     await using plain = new NativeRuntime({ walls: false });
-    const first = room("plain");
+    const first = dir("plain");
     const config = { ...CONFIG, minIsolation: "L0" } as const;
     await using sandbox = await plain.createSandbox(config, undefined, first);
     await sandbox.execute("x = 5; open('made', 'w').close()");
     expect(readdirSync(join(sessionDirPath(first), "workspace"))).toEqual(["made"]);
     const { bytes, blocked } = await captured(sandbox);
     expect(blocked).toBe(true);
-    const second = room("plain-2");
+    const second = dir("plain-2");
     const file = join(sessionDirPath(second), STATE_FILE);
     writeFileSync(file, bytes, { mode: 0o644 });
     await using other = await plain.createSandbox(config, undefined, second);

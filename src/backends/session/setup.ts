@@ -49,7 +49,7 @@ export class SessionSetup {
     this.#context = context;
   }
 
-  /** What a head has as context that was put there at a step; a session may be born with one. */
+  /** What a head has as context that was put there at a step; a session may start with one. */
   givenAt(step: number, lease: SessionLease): unknown {
     return step === 0 ? lease.facts.context?.given : this.#given.get(step);
   }
@@ -84,7 +84,7 @@ export class SessionSetup {
     await this.#stream(branch, await largeValue(given, value), name);
   }
 
-  /** Puts the variables of a snapshot into a new head: of this file, or of the one in its room. */
+  /** Puts the variables of a snapshot into a new head: of this file, or of the one in its folder. */
   async restore(branch: Branch, file?: string): Promise<RestoreReport> {
     if (file === undefined) await lendState(branch);
     const { checkpoints: checkpoint, timeout } = this.#settings;

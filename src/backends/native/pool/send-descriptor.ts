@@ -5,7 +5,7 @@ import { CellarError } from "../../../errors.js";
 import { tailOf } from "../../host/stderr-tail.js";
 
 /** It starts in a hundredth of a second; on a loaded machine it may take long. */
-const CARRYING_MS = 30_000;
+const SENDING_MS = 30_000;
 
 /** Hands open files through the wall. Node cannot, so a small Python does it and ends. */
 export class DescriptorSender {
@@ -20,12 +20,12 @@ export class DescriptorSender {
   }
 
   /** Passes on a descriptor under a name; the other side keeps a copy of it. */
-  async carry(name: string, descriptor: number): Promise<void> {
+  async send(name: string, descriptor: number): Promise<void> {
     const child = spawn(this.#python, ["-I", "-S", this.#script, name], {
       env: {},
       cwd: "/",
       stdio: ["ignore", "ignore", "pipe", this.#hatch, descriptor],
-      timeout: CARRYING_MS,
+      timeout: SENDING_MS,
       killSignal: "SIGKILL",
     });
     const said = tailOf(child.stderr);

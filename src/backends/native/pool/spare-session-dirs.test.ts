@@ -8,17 +8,17 @@ import { wireLimits } from "../../host/wire-limits.js";
 import type { Zygote } from "../zygote/zygote.js";
 import { SpareSessionDirs } from "./spare-session-dirs.js";
 
-let rooms = "";
+let sessionRoot = "";
 beforeEach(() => {
-  rooms = mkdtempSync(join(tmpdir(), "cellar-spares-"));
+  sessionRoot = mkdtempSync(join(tmpdir(), "cellar-spares-"));
 });
-afterEach(() => rmSync(rooms, { recursive: true, force: true, maxRetries: 10 }));
+afterEach(() => rmSync(sessionRoot, { recursive: true, force: true, maxRetries: 10 }));
 
-it("spare rooms of dead hosts are removed, and those of others stay", () => {
+it("spare folders of dead hosts are removed, and those of others stay", () => {
   const here = currentProcess();
   const make = (mark: Partial<ProcessIdentity>, digits: string) => {
     const name = `spare-${labelOf({ ...here, ...mark })}-${digits.repeat(8)}`;
-    mkdirSync(join(rooms, name));
+    mkdirSync(join(sessionRoot, name));
     return name;
   };
   const own = make({}, "0");
@@ -26,10 +26,10 @@ it("spare rooms of dead hosts are removed, and those of others stay", () => {
   if (here.startTime !== null) make({ startTime: "1" }, "2");
   const elsewhere = make({ pidSpace: "pid:[1]", pid: 1 }, "3");
   const old = make({ pidSpace: "pid:[1]", pid: 1 }, "4");
-  utimesSync(join(rooms, old), 1, 1);
-  mkdirSync(join(rooms, "of-a-notebook"));
+  utimesSync(join(sessionRoot, old), 1, 1);
+  mkdirSync(join(sessionRoot, "of-a-notebook"));
   const limits = wireLimits(resolveSettings().limits);
-  const plan = { zygote: {} as Zygote, rooms, limits, keep: 0, isWanted: false };
+  const plan = { zygote: {} as Zygote, sessionRoot, limits, keep: 0, isWanted: false };
   new SpareSessionDirs(plan).close();
-  expect(readdirSync(rooms).sort()).toEqual([own, elsewhere, "of-a-notebook"].sort());
+  expect(readdirSync(sessionRoot).sort()).toEqual([own, elsewhere, "of-a-notebook"].sort());
 });

@@ -10,24 +10,24 @@ import type { Zygote } from "../zygote/zygote.js";
 /** A refill right behind a request would compete with the cells that follow it. */
 const REFILL_DELAY_MS = 300;
 const SPARE_NAME = /^spare-(\d+-\d*-[0-9a-f]{12})-[0-9a-f]{8}$/;
-/** One that waited so long elsewhere is taken for left; its host, if it lives, makes another. */
+/** On another machine, whose processes cannot be seen: older ones are removed; a live host makes another. */
 const LONG_AGO_MS = 24 * 60 * 60 * 1000;
 
 export interface SparePlan {
   readonly zygote: Zygote;
-  /** Where rooms are; undefined where there are none. */
-  readonly rooms: string | undefined;
+  /** The folder of session folders, where sessions may have any. */
+  readonly sessionRoot: string | undefined;
   readonly limits: Limits;
   readonly keep: number;
   readonly isWanted: boolean;
 }
 
 interface Spare {
-  readonly room: SessionDir;
+  readonly dir: SessionDir;
   readonly session: Session;
 }
 
-/** A session made ahead in a room of its own, which takes the name of the room that is wanted. */
+/** A session made ahead in a spare folder, which is renamed to the one that is wanted. */
 export class SpareSessionDirs {
   readonly #plan: SparePlan;
   readonly #claimed = new Map<string, Session>();
@@ -37,13 +37,13 @@ export class SpareSessionDirs {
 
   constructor(plan: SparePlan) {
     this.#plan = plan;
-    if (plan.rooms !== undefined) sweep(plan.rooms);
+    if (plan.sessionRoot !== undefined) sweep(plan.sessionRoot);
   }
 
-  /** Gives a room that does not exist yet the session that waits, if one does; not more. */
-  claim(room: SessionDir): boolean {
+  /** Makes the spare session that of this new folder; false where there is none or it is too late. */
+  claim(dir: SessionDir): boolean {
     const spare = this.#spare;
-    if (spare === undefined || room.hasEgress || existsSync(sessionDirPath(room))) return false;
+    if (spare === undefined || dir.hasEgress || existsSync(sessionDirPath(dir))) return false;
     this.#spare = undefined;
     this.#refillLater();
     if (!spare.session.isAlive) {
@@ -52,23 +52,23 @@ export class SpareSessionDirs {
     }
     try {
       // What is mounted and held open inside moves with the folder.
-      renameSync(sessionDirPath(spare.room), sessionDirPath(room));
+      renameSync(sessionDirPath(spare.dir), sessionDirPath(dir));
     } catch {
-      // Somebody has taken the folder away.
+      // The spare folder was removed.
       discard(spare);
       return false;
     }
-    this.#claimed.set(room.name, spare.session);
+    this.#claimed.set(dir.name, spare.session);
     return true;
   }
 
-  /** The session in this room, or a new one. */
-  take(room: SessionDir): Session {
-    const claimed = this.#claimed.get(room.name);
-    this.#claimed.delete(room.name);
+  /** The session that was claimed for the folder, or a new one. */
+  take(dir: SessionDir): Session {
+    const claimed = this.#claimed.get(dir.name);
+    this.#claimed.delete(dir.name);
     if (this.#spare === undefined) this.#refillLater();
     if (claimed?.isAlive === true) return claimed;
-    return this.#spawn(room, false);
+    return this.#spawn(dir, false);
   }
 
   close(): void {
@@ -86,19 +86,19 @@ export class SpareSessionDirs {
     this.#timer.unref();
   }
 
-  #spawn(room: SessionDir, rehearse: boolean): Session {
+  #spawn(dir: SessionDir, rehearse: boolean): Session {
     const { zygote, limits, keep: keepCheckpoints } = this.#plan;
-    return zygote.spawn({ limits, keepCheckpoints, rehearse, room });
+    return zygote.spawn({ limits, keepCheckpoints, rehearse, dir });
   }
 
   async #refill(): Promise<void> {
-    const { zygote, rooms } = this.#plan;
-    if (rooms === undefined || this.#spare !== undefined || this.#isClosed || !zygote.isAlive)
+    const { zygote, sessionRoot } = this.#plan;
+    if (sessionRoot === undefined || this.#spare !== undefined || this.#isClosed || !zygote.isAlive)
       return;
     const name = `spare-${labelOf(currentProcess())}-${randomBytes(4).toString("hex")}`;
-    const room = { root: rooms, name, hasEgress: false };
-    makeSessionDir(room);
-    const spare = { room, session: this.#spawn(room, true) };
+    const dir = { root: sessionRoot, name, hasEgress: false };
+    makeSessionDir(dir);
+    const spare = { dir, session: this.#spawn(dir, true) };
     try {
       const head = await spare.session.head(0, 0);
       await head.request("configure", { environment: {} });
@@ -111,12 +111,12 @@ export class SpareSessionDirs {
   }
 }
 
-function discard({ room, session }: Spare): void {
+function discard({ dir, session }: Spare): void {
   session.close();
-  rmSync(sessionDirPath(room), { recursive: true, force: true });
+  rmSync(sessionDirPath(dir), { recursive: true, force: true });
 }
 
-/** Rooms that a host which was killed had made ahead. */
+/** Removes the spare folders of hosts that were killed. */
 function sweep(root: string): void {
   for (const name of readdirSync(root)) {
     const [, maker] = SPARE_NAME.exec(name) ?? [];

@@ -7,7 +7,7 @@ import { SessionForker, type SpawnOrder } from "../zygote/session-forker.js";
 import type { Zygote } from "../zygote/zygote.js";
 import type { DescriptorSender } from "./send-descriptor.js";
 
-/** Whatever a disk may do, so much of a context is read in a second. */
+/** The slowest disk reads this much. */
 const SLOWEST_BYTES_PER_MS = 2_000;
 const READING_MS = 60_000;
 
@@ -16,7 +16,7 @@ export interface TemplateContext {
   readonly zygote: Zygote;
   readonly listener: Listener;
   readonly descriptorSender: DescriptorSender;
-  /** Where a context is put down that has no file. */
+  /** Where a context without a file is written. */
   readonly temporary: string;
 }
 
@@ -31,10 +31,10 @@ export class Template {
     peer.closed.then((reason) => this.#forker.lose("process with the context", reason));
   }
 
-  static async make(context: LargeContext, workshop: TemplateContext): Promise<Template> {
-    const { zygote, listener, descriptorSender, temporary } = workshop;
+  static async make(context: LargeContext, tools: TemplateContext): Promise<Template> {
+    const { zygote, listener, descriptorSender, temporary } = tools;
     await using file = await context.open(temporary);
-    const peer = await zygote.template((name) => descriptorSender.carry(name, file.fd));
+    const peer = await zygote.template((name) => descriptorSender.send(name, file.fd));
     const template = new Template(peer, listener, zygote.supervisor);
     try {
       await template.#read(context);

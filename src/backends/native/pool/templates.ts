@@ -10,7 +10,7 @@ const MOST_IDLE = 2;
 interface TemplateSlot {
   readonly context: LargeContext;
   readonly template: Promise<Template>;
-  /** Undefined while it is being made; then whether it still lives is to be asked. */
+  /** Undefined while it is being made. */
   made: Template | undefined;
   users: number;
   timer: NodeJS.Timeout | undefined;
@@ -18,77 +18,77 @@ interface TemplateSlot {
 
 /** The templates of one zygote: sandboxes with the same context share one. */
 export class Templates {
-  readonly #workshop: TemplateContext;
-  /** Those used last stand last. */
-  #shelves: TemplateSlot[] = [];
+  readonly #tools: TemplateContext;
+  /** Least recently used first. */
+  #slots: TemplateSlot[] = [];
 
-  constructor(workshop: TemplateContext) {
-    this.#workshop = workshop;
+  constructor(tools: TemplateContext) {
+    this.#tools = tools;
   }
 
   get sessions(): number {
-    return this.#shelves.reduce((sum, { users }) => sum + users, 0);
+    return this.#slots.reduce((sum, { users }) => sum + users, 0);
   }
 
-  /** A session that is born with the context. */
+  /** A session that starts with the context. */
   async take(context: LargeContext, order: SpawnOrder): Promise<Session> {
-    const shelf = this.#find(context) ?? this.#make(context);
-    shelf.users += 1;
-    clearTimeout(shelf.timer);
+    const slot = this.#find(context) ?? this.#make(context);
+    slot.users += 1;
+    clearTimeout(slot.timer);
     try {
-      const session = (await shelf.template).spawn(order);
-      session.gone.then(() => this.#release(shelf));
+      const session = (await slot.template).spawn(order);
+      session.gone.then(() => this.#release(slot));
       return session;
     } catch (error) {
-      this.#remove(shelf);
+      this.#remove(slot);
       throw error;
     }
   }
 
   close(): void {
-    for (const shelf of [...this.#shelves]) this.#remove(shelf);
+    for (const slot of [...this.#slots]) this.#remove(slot);
   }
 
   #find(context: LargeContext): TemplateSlot | undefined {
-    const shelf = this.#shelves.find(
+    const slot = this.#slots.find(
       ({ context: held, made }) => made?.isAlive !== false && held.isSame(context),
     );
-    if (shelf !== undefined) {
-      this.#shelves = [...this.#shelves.filter((other) => other !== shelf), shelf];
+    if (slot !== undefined) {
+      this.#slots = [...this.#slots.filter((other) => other !== slot), slot];
     }
-    return shelf;
+    return slot;
   }
 
   #make(context: LargeContext): TemplateSlot {
-    const template = Template.make(context, this.#workshop);
-    const shelf: TemplateSlot = { context, template, made: undefined, users: 0, timer: undefined };
+    const template = Template.make(context, this.#tools);
+    const slot: TemplateSlot = { context, template, made: undefined, users: 0, timer: undefined };
     template.then(
       (made) => {
-        shelf.made = made;
+        slot.made = made;
       },
       () => {},
     );
-    this.#shelves.push(shelf);
-    return shelf;
+    this.#slots.push(slot);
+    return slot;
   }
 
-  #release(shelf: TemplateSlot): void {
-    shelf.users -= 1;
-    if (shelf.users > 0 || !this.#shelves.includes(shelf)) return;
-    if (shelf.made?.isAlive !== true) {
-      this.#remove(shelf);
+  #release(slot: TemplateSlot): void {
+    slot.users -= 1;
+    if (slot.users > 0 || !this.#slots.includes(slot)) return;
+    if (slot.made?.isAlive !== true) {
+      this.#remove(slot);
       return;
     }
-    shelf.timer = setTimeout(() => this.#remove(shelf), LINGER_MS);
-    shelf.timer.unref();
-    const idle = this.#shelves.filter(({ users }) => users === 0);
+    slot.timer = setTimeout(() => this.#remove(slot), LINGER_MS);
+    slot.timer.unref();
+    const idle = this.#slots.filter(({ users }) => users === 0);
     for (const old of idle.slice(0, -MOST_IDLE)) this.#remove(old);
   }
 
-  #remove(shelf: TemplateSlot): void {
-    clearTimeout(shelf.timer);
-    this.#shelves = this.#shelves.filter((other) => other !== shelf);
-    shelf.template.then(
+  #remove(slot: TemplateSlot): void {
+    clearTimeout(slot.timer);
+    this.#slots = this.#slots.filter((other) => other !== slot);
+    slot.template.then(
       (template) => template.close(),
       () => {},
     );

@@ -7,7 +7,7 @@ import type { UserScope } from "../../../isolation/cgroups/user-scope.js";
 import { tailOf } from "../../host/stderr-tail.js";
 import { feed, showInside, type WallParts } from "./wall-parts.js";
 
-const ROOMS_GUEST = "/run/rooms";
+const SESSION_ROOT_GUEST = "/run/rooms";
 const BOOT = [
   "import sys",
   "sys.path.insert(0, '/opt/cellar')",
@@ -23,8 +23,8 @@ const FIRST_FREE_FD = 5;
 
 export interface WallPlan extends WallParts {
   readonly mounts: readonly Mount[];
-  /** The folder of the session folders that sessions may be given. */
-  readonly rooms: string | undefined;
+  /** The folder of session folders, where sessions may have any. */
+  readonly sessionRoot: string | undefined;
   /** How many ids from the identity's on the wall has, for sessions. */
   readonly identityCount: number;
   /** Descriptors of control groups to hand over, in order. */
@@ -54,11 +54,13 @@ export interface Wall {
 /** Starts the outer wall with the zygote in it: as root through the launcher, else directly. */
 export function raiseWall(plan: WallPlan): Wall {
   const { view, sources, descriptors } = showInside(plan, plan.mounts, FIRST_FREE_FD);
-  const { rooms } = plan;
+  const { sessionRoot } = plan;
   const options = wallOptions({
     ...view,
     sockets: { host: plan.folder.sockets, guest: "/run/cellar" },
-    ...(rooms !== undefined && { rooms: { host: sources.path(rooms), guest: ROOMS_GUEST } }),
+    ...(sessionRoot !== undefined && {
+      sessionRoot: { host: sources.path(sessionRoot), guest: SESSION_ROOT_GUEST },
+    }),
     tmpMb: WALL_TMP_MB,
     cgroupNamespace: plan.cgroupNamespace,
     hasOwnUsers: plan.identityCount > 1,

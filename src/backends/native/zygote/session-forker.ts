@@ -12,13 +12,13 @@ export interface SpawnOrder {
   readonly keepCheckpoints: number;
   /** Runs a rehearsal first: right for a session that will wait, wrong for one that is awaited. */
   readonly rehearse: boolean;
-  readonly room?: SessionDir | undefined;
+  readonly dir?: SessionDir | undefined;
 }
 
-/** Who keeps a room writes down what a cell did before it answers, and a fork would be in its way. */
-const ROOM_REST_MS = 10;
+/** A notebook saves the cell before it answers, and the fork of a checkpoint would slow that down. */
+const DIR_REST_MS = 10;
 
-/** How the processes inside begin to tell why. */
+/** How the processes inside begin their reason. */
 const UNPREPARED = "could not be prepared";
 
 /** Longer than a crowd of sessions takes that are made at once. */
@@ -48,7 +48,7 @@ export class SessionForker {
     this.#supervisor = supervisor;
     peer.on("exited", ({ session: id, reason }) => {
       const session = this.#sessions.get(id);
-      session?.markExited(obituary(reason));
+      session?.markExited(exitError(reason));
       this.#sessions.delete(id);
       if (session === undefined) onExit(id);
     });
@@ -61,7 +61,7 @@ export class SessionForker {
   /** Asks for a session and returns at once; its parts arrive through the listener. */
   spawn(order: SpawnOrder): Session {
     const { name: id, token } = newCredentials();
-    const restMs = order.room === undefined ? undefined : ROOM_REST_MS;
+    const restMs = order.dir === undefined ? undefined : DIR_REST_MS;
     const session = new Session(id, {
       isCrowded: () => this.#starting > CROWD,
       restMs,
@@ -85,7 +85,7 @@ export class SessionForker {
         limits: order.limits,
         keep_checkpoints: order.keepCheckpoints,
         rehearse: order.rehearse,
-        ...(order.room !== undefined && { room: entry(order.room) }),
+        ...(order.dir !== undefined && { room: entry(order.dir) }),
       })
       .catch((error: unknown) => {
         const failure = new CellarError(
@@ -114,8 +114,8 @@ export class SessionForker {
   }
 }
 
-/** One that was never ready was not lost: what it said is why none can be made. */
-function obituary(reason: string): CellarError {
+/** A session that was never ready was not lost: what it said is why it failed to start. */
+function exitError(reason: string): CellarError {
   const said = `the session ${reason}`;
   return reason.startsWith(UNPREPARED)
     ? new CellarError("START_FAILED", said, {
@@ -135,7 +135,7 @@ function entry({ name, hasEgress }: SessionDir): NonNullable<Params<"spawn">["ro
   return { name, egress: hasEgress };
 }
 
-/** What a new process inside says when it connects, and nobody else can. */
+/** What only the new process inside can say when it connects. */
 export function newCredentials(): { name: string; token: string } {
   return { name: randomBytes(12).toString("hex"), token: randomBytes(24).toString("base64url") };
 }

@@ -36,8 +36,8 @@ const STAMP_MS = 1000;
 export interface ZygoteHostOptions {
   readonly settings: Settings;
   readonly mounts: readonly Mount[];
-  /** The folder of the rooms that sessions may be given. */
-  readonly rooms?: string | undefined;
+  /** The folder of session folders, where sessions may have any. */
+  readonly sessionRoot?: string | undefined;
   readonly hostEnvironment: HostEnvironment;
   /** What must not be left behind when the process ends. */
   readonly folders: Set<Disposable>;
@@ -47,14 +47,14 @@ export interface ZygoteHostOptions {
 interface Generation {
   readonly zygote: Zygote;
   readonly pool: SessionPool;
-  readonly spareRooms: SpareSessionDirs;
+  readonly spareDirs: SpareSessionDirs;
   readonly templates: Templates;
   readonly report: ZygoteReport;
   readonly isolation: IsolationReport;
   readonly interpreter: Interpreter;
   readonly info: SandboxInfo;
   readonly stamp: string;
-  /** Which folder of rooms it sees: one that was made anew under the same path is another one. */
+  /** Identifies the session root: a new folder under the same path is another one. */
   readonly place: string;
   made: number;
   /** When to look at the environment again. */
@@ -103,15 +103,15 @@ export class ZygoteHost {
     limits: Limits,
     keepCheckpoints: number,
     context?: LargeContext,
-    room?: SessionDir,
+    dir?: SessionDir,
   ): Promise<Placement> {
     this.#lastUsed = performance.now();
-    const order = { limits, keepCheckpoints, rehearse: false, room };
+    const order = { limits, keepCheckpoints, rehearse: false, dir };
     if (context !== undefined) return this.#withContext(context, order);
     const generation = await this.#generation();
     generation.made += 1;
-    const { pool, spareRooms } = generation;
-    const session = room === undefined ? pool.take(limits, keepCheckpoints) : spareRooms.take(room);
+    const { pool, spareDirs } = generation;
+    const session = dir === undefined ? pool.take(limits, keepCheckpoints) : spareDirs.take(dir);
     return placed(generation, session);
   }
 
@@ -128,9 +128,9 @@ export class ZygoteHost {
     }
   }
 
-  /** Whether a session waits already in a room that is to be made under this name. */
-  claim(room: SessionDir): boolean {
-    return this.#present?.zygote.isAlive === true && this.#present.spareRooms.claim(room);
+  /** Whether a spare session was moved into this new folder. */
+  claim(dir: SessionDir): boolean {
+    return this.#present?.zygote.isAlive === true && this.#present.spareDirs.claim(dir);
   }
 
   /** Starts the zygote and fills the pool; what `doctor` and benchmarks want to see. */
@@ -173,7 +173,7 @@ export class ZygoteHost {
 
   #isStale(generation: Generation): boolean {
     if (generation.made >= SESSIONS_PER_ZYGOTE) return true;
-    if (generation.place !== placeOf(this.#options.rooms)) return true;
+    if (generation.place !== placeOf(this.#options.sessionRoot)) return true;
     const now = performance.now();
     if (now < generation.checkAfter) return false;
     generation.checkAfter = now + STAMP_MS;
@@ -185,7 +185,7 @@ export class ZygoteHost {
   #retire(generation: Generation): void {
     if (this.#present === generation) this.#present = undefined;
     generation.pool.close();
-    generation.spareRooms.close();
+    generation.spareDirs.close();
     const closeWhenEmpty = () => {
       const { zygote, templates } = generation;
       if (zygote.sessions + templates.sessions > 0 && zygote.isAlive) return;
@@ -199,11 +199,11 @@ export class ZygoteHost {
   }
 
   async #start(): Promise<Generation> {
-    const { settings, mounts, rooms, hostEnvironment, folders } = this.#options;
+    const { settings, mounts, sessionRoot, hostEnvironment, folders } = this.#options;
     const parts = await findWallParts(
       settings,
       hostEnvironment,
-      rooms === undefined ? [] : [rooms],
+      sessionRoot === undefined ? [] : [sessionRoot],
     );
     const { interpreter, runner, folder, identity, sharesNetwork } = parts;
     const owner = identity ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
@@ -221,12 +221,12 @@ export class ZygoteHost {
     try {
       const listener = await Listener.open(folder.sockets, identity);
       undo.push(() => listener[Symbol.asyncDispose]());
-      const place = placeOf(rooms);
+      const place = placeOf(sessionRoot);
       const { wall, cgroups, group } = await raiseGroupedWall(
         {
           ...parts,
           mounts,
-          rooms,
+          sessionRoot,
           // The owners of what is mounted know one id only.
           identityCount: identity === undefined || mounts.length > 0 ? 1 : identityCount(identity),
         },
@@ -255,11 +255,11 @@ export class ZygoteHost {
         zygote,
         limits,
         keepCheckpoints: keep,
-        size: rooms === undefined ? poolSize : 0,
+        size: sessionRoot === undefined ? poolSize : 0,
       });
-      const spareRooms = new SpareSessionDirs({
+      const spareDirs = new SpareSessionDirs({
         zygote,
-        rooms,
+        sessionRoot,
         limits,
         keep,
         isWanted: poolSize > 0,
@@ -276,7 +276,7 @@ export class ZygoteHost {
       return {
         zygote,
         pool,
-        spareRooms,
+        spareDirs,
         templates,
         report,
         isolation,
@@ -288,7 +288,7 @@ export class ZygoteHost {
         checkAfter: 0,
         close: () => {
           pool.close();
-          spareRooms.close();
+          spareDirs.close();
           templates.close();
           return close();
         },
@@ -324,7 +324,8 @@ function environmentStamp({ site }: Interpreter, { environment }: HostEnvironmen
 }
 
 /** Empty where there is none. */
-function placeOf(rooms: string | undefined): string {
-  const found = rooms === undefined ? undefined : statSync(rooms, { throwIfNoEntry: false });
+function placeOf(sessionRoot: string | undefined): string {
+  const found =
+    sessionRoot === undefined ? undefined : statSync(sessionRoot, { throwIfNoEntry: false });
   return found === undefined ? "" : `${found.dev}/${found.ino}`;
 }

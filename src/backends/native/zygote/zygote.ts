@@ -25,8 +25,8 @@ export class Zygote {
   readonly #peer: Peer;
   readonly #listener: Listener;
   readonly #forker: SessionForker;
-  /** Who waits for the link of a template, by its name. */
-  readonly #expectant = new Map<string, (error: CellarError) => void>();
+  /** Fail the start of a template, by its name. */
+  readonly #templateWaiters = new Map<string, (error: CellarError) => void>();
   #closing = false;
   #isWanted = false;
 
@@ -39,16 +39,20 @@ export class Zygote {
     this.#listener = listener;
     this.#peer = new Peer(wall.control);
     this.#forker = new SessionForker(this.#peer, listener, this.#peer, (name) =>
-      this.#expectant.get(name)?.(new CellarError("START_FAILED", "the template ended at once")),
+      this.#templateWaiters.get(name)?.(
+        new CellarError("START_FAILED", "the template ended at once"),
+      ),
     );
     wall.process.unref();
     this.ended = new Promise((resolve) => {
       const end = (reason: CellarError) => {
-        this.#lose(reason);
+        this.#onExit(reason);
         resolve(reason);
       };
-      wall.process.once("error", (error) => end(this.#fallen(describeError(error))));
-      wall.process.once("exit", (code, signal) => end(this.#fallen(`${signal ?? `exit ${code}`}`)));
+      wall.process.once("error", (error) => end(this.#exitReason(describeError(error))));
+      wall.process.once("exit", (code, signal) =>
+        end(this.#exitReason(`${signal ?? `exit ${code}`}`)),
+      );
     });
     this.report = new Promise((resolve, reject) => {
       const late = setTimeout(() => reject(notReady(wall.said())), READY_MS);
@@ -100,7 +104,7 @@ export class Zygote {
   async template(handIn: (name: string) => Promise<void>): Promise<Peer> {
     const { name, token } = newCredentials();
     const arrival = new Promise<Peer>((resolve, reject) => {
-      this.#expectant.set(name, reject);
+      this.#templateWaiters.set(name, reject);
       this.#listener.expect(name, token, (hello, peer) => {
         if (hello.role === "template") resolve(peer);
         else peer.close();
@@ -108,7 +112,7 @@ export class Zygote {
     });
     arrival.catch(() => {});
     const late = setTimeout(
-      () => this.#expectant.get(name)?.(new CellarError("START_FAILED", noTemplate())),
+      () => this.#templateWaiters.get(name)?.(new CellarError("START_FAILED", noTemplate())),
       TEMPLATE_MS,
     );
     try {
@@ -117,7 +121,7 @@ export class Zygote {
       return await arrival;
     } finally {
       clearTimeout(late);
-      this.#expectant.delete(name);
+      this.#templateWaiters.delete(name);
       this.#listener.forget(name);
     }
   }
@@ -134,7 +138,7 @@ export class Zygote {
     clearTimeout(timer);
   }
 
-  #fallen(how: string): CellarError {
+  #exitReason(how: string): CellarError {
     const said = this.#wall.said();
     return new CellarError(
       "SESSION_LOST",
@@ -145,9 +149,9 @@ export class Zygote {
     );
   }
 
-  #lose(reason: CellarError): void {
+  #onExit(reason: CellarError): void {
     this.#peer.close(reason);
-    for (const reject of this.#expectant.values()) reject(reason);
+    for (const reject of this.#templateWaiters.values()) reject(reason);
     this.#forker.lose("sandbox process", reason, this.#isWanted);
   }
 }

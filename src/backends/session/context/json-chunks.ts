@@ -19,7 +19,7 @@ export function* jsonPieces(value: Json): Generator<string> {
 }
 
 function* tokens(value: Json): Generator<string> {
-  if (roomAfter(value, MODEST_CHARACTERS) >= 0) {
+  if (leftAfter(value, MODEST_CHARACTERS) >= 0) {
     yield JSON.stringify(value);
   } else if (typeof value === "string") {
     yield* textTokens(value);
@@ -44,20 +44,20 @@ function* tokens(value: Json): Generator<string> {
   }
 }
 
-/** What is left of some room when a value has taken its share; looks no further than it must. */
-function roomAfter(value: Json, room: number): number {
-  if (typeof value === "string") return room - SCALAR_CHARACTERS - value.length;
-  if (value === null || typeof value !== "object") return room - SCALAR_CHARACTERS;
-  let left = room - SCALAR_CHARACTERS;
+/** What a value leaves of so many characters; stops looking below zero. */
+function leftAfter(value: Json, characters: number): number {
+  if (typeof value === "string") return characters - SCALAR_CHARACTERS - value.length;
+  if (value === null || typeof value !== "object") return characters - SCALAR_CHARACTERS;
+  let left = characters - SCALAR_CHARACTERS;
   if (Array.isArray(value)) {
     for (const item of value) {
       if (left < 0) break;
-      left = roomAfter(item, left);
+      left = leftAfter(item, left);
     }
   } else {
     for (const key in value) {
       if (left < 0) break;
-      left = roomAfter(value[key] ?? null, left - key.length);
+      left = leftAfter(value[key] ?? null, left - key.length);
     }
   }
   return left;
