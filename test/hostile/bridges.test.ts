@@ -92,7 +92,7 @@ const FORGERIES: Readonly<Record<string, Forgery>> = {
       "service.await_answers(lambda: any(map(questions.is_settled, numbers)))",
       "print([questions.close(n) for n in numbers if questions.is_settled(n)][0])",
     ].join("\n"),
-    told: /too many questions/,
+    told: /too many open requests/,
   },
 };
 

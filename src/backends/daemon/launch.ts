@@ -51,7 +51,7 @@ type Child = ReturnType<typeof spawn>;
 
 function untilListening(stdout: NonNullable<Child["stdout"]> | null, child: Child): Promise<void> {
   return new Promise((resolve, reject) => {
-    const text = "";
+    let received = "";
     const end = (error?: CellarError) => {
       clearTimeout(timer);
       stdout?.destroy();
@@ -62,10 +62,12 @@ function untilListening(stdout: NonNullable<Child["stdout"]> | null, child: Chil
     child.once("error", (error) => end(failed(describeError(error))));
     stdout?.setEncoding("utf8");
     stdout?.on("data", (text: string) => {
-      text += text;
-      if (text.includes("\n") || text.length > MAX_REPORT_CHARACTERS) end(startupError(text));
+      received += text;
+      if (received.includes("\n") || received.length > MAX_REPORT_CHARACTERS) {
+        end(startupError(received));
+      }
     });
-    stdout?.once("close", () => end(startupError(text)));
+    stdout?.once("close", () => end(startupError(received)));
   });
 }
 
