@@ -194,15 +194,11 @@ class Inspection:
         if node.name in rules.METHODS:
             rule, message = "attribute." + node.name, "defining {} is refused".format(node.name)
             self._report.add(node, rule, message, rules.ATTRIBUTES[node.name])
-        self._check_bound(node, node.name)
-        self._check_annotation(node)
+        self._check_binding(node)
 
-    def _check_names(self, node):
-        for name in node.names:
+    def _check_binding(self, node):
+        for name in getattr(node, "names", None) or [getattr(node, field, None) for field in ("name", "rest", "arg")]:
             self._check_bound(node, name)
-
-    def _check_argument(self, node):
-        self._check_bound(node, node.arg)
         self._check_annotation(node)
 
     def _check_annotation(self, node):
@@ -215,12 +211,6 @@ class Inspection:
             if name in rules.ATTRIBUTES:
                 message = "the attribute {} is refused in patterns too".format(name)
                 self._report.add(pattern, "attribute." + name, message, rules.ATTRIBUTES[name])
-
-    def _check_catch(self, node):
-        self._check_bound(node, node.name)
-
-    def _check_rest(self, node):
-        self._check_bound(node, node.rest)
 
     def _check_constant(self, node):
         if type(node.value) is str and node not in self._seen:
@@ -243,7 +233,7 @@ class Inspection:
         if type(node.op) is not _ast.Add:
             self._check_made(node)
             return
-        texts, _leaves = strings.runs(node)
+        texts = strings.runs(node)
         below = node
         while type(below) is _ast.BinOp and type(below.op) is _ast.Add:
             self._seen.add(below)
@@ -302,31 +292,23 @@ class Inspection:
             self._report.add_at(line, one["column"], one["rule"], one["message"], one["hint"])
 
     def _check_magic(self, node):
+        self._seen.update((node.func, node.func.value))
         method = node.func.attr
         texts: list = [argument.value for argument in node.args if type(argument) is _Constant]
-        name = texts[0] if texts and type(texts[0]) is str else ""
-        if method in ("timed", "timing", "clock", "help"):
-            self._allow_magic(node)
-        elif method in ("line", "cell") and name in rules.HARMLESS_MAGICS:
-            self._allow_magic(node)
-        elif method == "line" and name in rules.IMPORT_MAGICS:
-            self._allow_magic(node)
+        name = texts[0] if method in ("line", "cell") and texts and type(texts[0]) is str else ""
+        if method in ("timed", "timing", "clock", "help") or name in rules.HARMLESS_MAGICS:
+            return
+        if method == "line" and name in rules.IMPORT_MAGICS:
             self._check_code(node, "import " + texts[1], 0)
-        elif method in ("line", "cell") and name in rules.CODE_MAGICS:
-            self._allow_magic(node)
+        elif name in rules.CODE_MAGICS:
             for below, text in enumerate(texts[1:]):
                 self._check_code(node, _without_options(text) if not below else text, below)
+        elif name in _FILE_MAGICS:
+            message = "the magic %{} is refused".format(name)
+            self._report.add(node, "magic." + name, message, rules.MAGIC_HINT)
         else:
-            self._allow_magic(node)
-            if method in ("line", "cell") and name in _FILE_MAGICS:
-                message = "the magic %{} is refused".format(name)
-                self._report.add(node, "magic." + name, message, rules.MAGIC_HINT)
-            else:
-                message = "shell commands and magics are refused"
-                self._report.add(node, "shell", message, rules.SHELL_HINT)
-
-    def _allow_magic(self, node):
-        self._seen.update((node.func, node.func.value))
+            message = "shell commands and magics are refused"
+            self._report.add(node, "shell", message, rules.SHELL_HINT)
 
 
 _FILE_MAGICS = frozenset("writefile file run cd env set_env pwd reset history hist python".split())
@@ -372,12 +354,9 @@ _CHECKS = {
         (Inspection._check_subscript, "Subscript"),
         (Inspection._check_call, "Call"),
         (Inspection._check_definition, "FunctionDef AsyncFunctionDef ClassDef"),
-        (Inspection._check_names, "Global Nonlocal"),
-        (Inspection._check_catch, "ExceptHandler MatchAs MatchStar"),
-        (Inspection._check_argument, "arg"),
+        (Inspection._check_binding, "Global Nonlocal ExceptHandler MatchAs MatchStar MatchMapping arg"),
         (Inspection._check_annotation, "AnnAssign"),
         (Inspection._check_pattern, "MatchClass"),
-        (Inspection._check_rest, "MatchMapping"),
     )
     for kind in kinds.split()
     if hasattr(_ast, kind)

@@ -133,8 +133,8 @@ class Guards:
             type=_type_of,
             _getattr_=self._getattr,
             _getitem_=operator.getitem,
-            _getiter_=_itself,
-            _apply_=_apply,
+            _getiter_=lambda value: value,
+            _apply_=lambda function, *arguments, **options: function(*arguments, **options),
             _write_=self._write,
             _print=self._printer,
             _inplacevar_=_inplace,
@@ -222,14 +222,6 @@ def _refused_import(name, level=0):
     return None
 
 
-def _itself(value):
-    return value
-
-
-def _apply(function, *arguments, **options):
-    return function(*arguments, **options)
-
-
 def _inplace(sign, left, right):
     return _OPERATORS[sign](left, right)
 
@@ -243,11 +235,10 @@ class Printer:
     """Collects what a cell prints, and prints it at once."""
 
     def __init__(self):
-        self._texts = []
-        self._room = COLLECTED
+        self.forget()
 
     def forget(self) -> None:
-        self._texts = []
+        self._texts: list[str] = []
         self._room = COLLECTED
 
     def write(self, text: str) -> None:
@@ -306,14 +297,11 @@ def _transformer(base):
         def visit_Attribute(self, node):
             if type(node.ctx) is _ast.Load:
                 if node.attr in READABLE:
-                    return self._guarded(node, node.attr)
+                    node = self.node_contents_visit(node)
+                    return self._call(node, "_getattr_", [node.value, _ast.Constant(node.attr)])
                 if node.attr == "__init__" and _is_super(node.value):
                     return self.node_contents_visit(node)
             return super().visit_Attribute(node)
-
-        def _guarded(self, node, name):
-            node = self.node_contents_visit(node)
-            return self._call(node, "_getattr_", [node.value, _ast.Constant(name)])
 
         def visit_AugAssign(self, node):
             target = node.target
@@ -321,7 +309,8 @@ def _transformer(base):
                 return super().visit_AugAssign(node)
             if type(target) is _ast.Attribute:
                 read = _ast.Attribute(target.value, target.attr, _ast.Load())
-                owner, last = self._parts(read, target)
+                base.copy_locations(read, target)
+                owner, last = super().visit_Attribute(read).args
                 name = "_augattr_"
             else:
                 owner, last = self.visit(target.value), self.visit(target.slice)
@@ -331,10 +320,6 @@ def _transformer(base):
             statement = _ast.Expr(self._call(node, name, arguments))
             base.copy_locations(statement, node)
             return statement
-
-        def _parts(self, attribute, target):
-            base.copy_locations(attribute, target)
-            return super().visit_Attribute(attribute).args
 
         def _call(self, node, name, arguments):
             call = _ast.Call(_ast.Name(name, _ast.Load()), arguments, [])

@@ -13,14 +13,6 @@ _LOOPS = (_ast.For, _ast.AsyncFor)
 _SCOPES = _FUNCTIONS + _COMPREHENSIONS + (_ast.ClassDef, _ast.Lambda)
 
 
-class _Scope:
-    __slots__ = ("bound", "parent")
-
-    def __init__(self, bound, parent):
-        self.bound = bound
-        self.parent = parent
-
-
 def children(node: Any) -> list:
     found = []
     for field in node._fields:
@@ -47,17 +39,15 @@ class Bindings:
 
     def is_own(self, node: Any) -> bool:
         """Whether this name certainly refers to what the cell bound."""
-        scope = self._scope_of[node]
-        while scope is not None:
-            if node.id in scope.bound:
-                return True
-            scope = scope.parent
+        if node.id in self._scope_of[node]:
+            return True
         place = self._certain.get(node.id)
         at = (node.lineno, node.col_offset)
         return place is not None and place < at and node.id not in self._deleted
 
     def _walk(self, tree):
-        waiting: list[tuple[Any, _Scope | None]] = [(tree, None)]
+        # Each node with the names that the scopes around it bind.
+        waiting: list[tuple[Any, set[str]]] = [(tree, set())]
         while waiting:
             node, scope = waiting.pop()
             kind = type(node)
@@ -74,7 +64,7 @@ class Bindings:
                 continue
             self.anywhere.update(_named(node))
             if kind in _COMPREHENSIONS:
-                inner = _Scope(_stored([part.target for part in node.generators]), scope)
+                inner = scope | _stored([part.target for part in node.generators])
                 first = node.generators[0]
                 waiting.append((first.iter, scope))
                 waiting += [(part, inner) for part in [first.target] + first.ifs]
@@ -82,7 +72,7 @@ class Bindings:
                 continue
             if kind in _LOOPS:
                 waiting += [(part, scope) for part in [node.target, node.iter] + node.orelse]
-                scope = _Scope(_stored([node.target]), scope)
+                scope = scope | _stored([node.target])
                 waiting += [(part, scope) for part in node.body]
                 continue
             waiting += [(child, scope) for child in children(node)]
@@ -102,10 +92,8 @@ class Bindings:
         outside = [argument.annotation for argument in named] + arguments.defaults
         outside += arguments.kw_defaults + getattr(node, "decorator_list", [])
         outside.append(getattr(node, "returns", None))
-        inner = _Scope(bound, scope)
-        return [(part, scope) for part in outside if part is not None] + [
-            (part, inner) for part in body
-        ]
+        inner = scope | bound
+        return [(part, scope) for part in outside if part is not None] + [(part, inner) for part in body]
 
 
 def _named(node):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import _ast
 import re
+from itertools import groupby
+from posixpath import normpath as _normalised_path
 from typing import Any
 
 from ..module_finder import import_own
@@ -137,26 +139,17 @@ def _result(node, depth, known):
 _METHODS = {name: getattr(str, name) for name in "lower upper swapcase strip casefold".split()}
 
 
-def runs(node: Any) -> tuple[list[str], list]:
+def runs(node: Any) -> list[str]:
     """The adjacent constant texts of `a + 'b' + 'c'`, joined."""
     leaves, waiting = [], [node]
     while waiting:
         part = waiting.pop()
         if type(part) is _BinOp and type(part.op) is _ast.Add:
-            waiting += [part.left, part.right]
+            waiting += [part.right, part.left]
         else:
-            leaves.append(part)
-    found, run = [], []
-    # taken from the end, so in reverse
-    for leaf in leaves:
-        text = text_of(leaf)
-        if text is not None:
-            run.append(text)
-            continue
-        found.append(run)
-        run = []
-    found.append(run)
-    return ["".join(reversed(run[:LONGEST])) for run in found if len(run) > 1], leaves
+            leaves.append(text_of(part))
+    known = [list(run) for is_unknown, run in groupby(leaves, lambda text: text is None) if not is_unknown]
+    return ["".join(run[-LONGEST:]) for run in known if len(run) > 1]  # type: ignore[arg-type]
 
 
 def name_in_text(text: str, assembled: bool = False) -> str | None:
@@ -205,12 +198,6 @@ def system_folder(text: str) -> str | None:
         text = text[len("file://") :]
     if not text.startswith(("/", "..")):
         return None
-    steps = [] if text.startswith("/") else ["workspace"]
-    for step in text.split("/"):
-        if step == "..":
-            del steps[-1:]
-        elif step not in ("", "."):
-            steps.append(step)
-    if not steps or steps == ["dev", "null"]:
-        return None
-    return "/" + steps[0] if steps[0] in SYSTEM_FOLDERS else None
+    path = _normalised_path("/workspace/" + text if text.startswith("..") else text).lstrip("/")
+    first = path.partition("/")[0]
+    return "/" + first if first in SYSTEM_FOLDERS and path != "dev/null" else None
