@@ -213,7 +213,7 @@ class MagicTest(CellCase):
         self.error("who", "NameError")
 
     def test_registered_magics(self):
-        commands = self.interpreter._commands
+        commands = self.interpreter.commands
         commands.register("cell", lambda line, cell: (line, cell), "expect")
         commands.register("line_cell", lambda line, cell=None: (line, cell), "both")
         commands.register("line", lambda line: "mine", "pwd")

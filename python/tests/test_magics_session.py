@@ -120,7 +120,7 @@ class PolicyTest(CellCase):
                 self.error(code, self.refused)
 
     def test_refused_while_it_runs(self):
-        commands = self.interpreter._commands
+        commands = self.interpreter.commands
         with open("bad.py", "w", encoding="utf-8") as target:
             target.write("import os\nran = 1\n")
         with open("bad.ipynb", "w", encoding="utf-8") as target:
@@ -140,7 +140,7 @@ class PolicyTest(CellCase):
     def test_texts_take_names_alone(self):
         self.value("n = 3")
         self.value('%config A.b = "{n} $n"')
-        kept = self.interpreter._commands.settings
+        kept = self.interpreter.commands.settings
         self.assertEqual(kept["A", "b"], "3 3")
         self.value('%config A.b = "{n + 1} $n.real"')
         self.assertEqual(kept["A", "b"], "{n + 1} $n.real")

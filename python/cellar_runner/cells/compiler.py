@@ -69,7 +69,8 @@ def build(
         if code is not None:
             names = code.co_names
             if names and commands is not None and names[0] in commands.automatic:
-                code = _automatic(given, filename, flags | _AWAIT, commands) or code
+                rewritten = rewriter.automatic(given, commands.is_magic)
+                code = (rewritten and _expression(rewritten, filename, flags | _AWAIT)) or code
             return _cell(given, [code], flags, None, True)
     is_magic = None if commands is None else commands.is_magic
     shown, text, tree, wrapper = read(given, filename, flags, is_magic)
@@ -114,11 +115,6 @@ def _expression(text, filename, flags):
         return None
 
 
-def _automatic(text, filename, flags, commands):
-    rewritten = rewriter.automatic(text, commands.is_magic)
-    return rewritten and _expression(rewritten, filename, flags)
-
-
 def _as_lines(text):
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -146,9 +142,10 @@ def _repair(text, filename, flags, error, is_magic):
         raise reported from None
     for candidate in repairs.candidates(text):
         if candidate is not text:
-            tree = _attempt(candidate, filename, flags)
-            if tree is not None:
-                return candidate, candidate, tree, None
+            try:
+                return candidate, candidate, parse(candidate, filename, flags), None
+            except (SyntaxError, ValueError):
+                pass
         rewritten = rewriter.rewrite(candidate, is_magic)
         if rewritten is None:
             continue
@@ -159,13 +156,6 @@ def _repair(text, filename, flags, error, is_magic):
             # the magics are fine, so what is still wrong is the mistake to report
             reported = rest
     raise reported.with_traceback(None) from None
-
-
-def _attempt(text, filename, flags):
-    try:
-        return parse(text, filename, flags)
-    except (SyntaxError, ValueError):
-        return None
 
 
 def _unreadable(text, filename):

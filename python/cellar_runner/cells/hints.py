@@ -16,7 +16,7 @@ from .magics.errors import UsageError
 from .preloaded_names import SHORT_NAMES
 
 WORKSPACE = "/workspace"
-WRITABLE = (WORKSPACE, "/tmp")
+WRITABLE = (WORKSPACE + "/", "/tmp/")
 
 # Names that notebooks often use without their import.
 _SHORT_NAMES = {"nx": "networkx", "tf": "tensorflow", **SHORT_NAMES}
@@ -91,7 +91,9 @@ def _hint(error, network):
         if hint:
             return hint
     if isinstance(error, OSError):
-        return _inotify(error) or _file(error)
+        if error.errno in (errno.ENOSPC, errno.EMFILE, errno.EPERM) and "inotify" in str(error):
+            return "files can be watched only where the option limits.inotifyWatches allows it: poll instead"
+        return _file(error)
     if isinstance(error, RuntimeError) and "running event loop" in str(error):
         if "cannot be called" in str(error) or "already running" in str(error):
             return "this cell already runs in an event loop: use `await` at top level instead"
@@ -108,8 +110,7 @@ def _undefined(error, lost_names):
         return None
     name = found.group(1)
     if name in lost_names:
-        advice = lost_names[name]
-        return "'{}' was not kept when the session was restored: {}".format(name, advice)
+        return "'{}' was not kept when the session was restored: {}".format(name, lost_names[name])
     if name in _SHORT_NAMES:
         return "it is not imported yet: import {} as {}".format(_SHORT_NAMES[name], name)
     if name in _MODULES:
@@ -128,7 +129,7 @@ def _missing_module(error):
         return None
     place = folder_with_module(top)
     if place is not None:
-        return "{} is in {}, which is not on sys.path: sys.path.append({!r})".format(top, *[place] * 2)
+        return "{0} is in {1}, which is not on sys.path: sys.path.append({1!r})".format(top, place)
     return "packages are added from outside: cellar install {}".format(distribution_of(top))
 
 
@@ -137,10 +138,8 @@ def _network(error):
     for item in _related(error):
         if allowed and _CUT in str(item):
             return _CUT_HINT
-        if allowed and (_REFUSED in str(item) or _is_network(item)):
-            return _ALLOWED_HINT.format(allowed)
-        if _is_network(item):
-            return _NETWORK_HINT
+        if _is_network(item) or (allowed and _REFUSED in str(item)):
+            return _ALLOWED_HINT.format(allowed) if allowed else _NETWORK_HINT
     return None
 
 
@@ -159,16 +158,9 @@ def _related(error):
 
 
 def _is_network(error):
-    kinds = [kind.__name__ for kind in type(error).__mro__]
-    if any(kind in _NETWORK_TYPES for kind in kinds):
+    if any(kind.__name__ in _NETWORK_TYPES for kind in type(error).__mro__):
         return True
     return isinstance(error, OSError) and error.errno in _NETWORK_ERRNOS
-
-
-def _inotify(error):
-    if error.errno in (errno.ENOSPC, errno.EMFILE, errno.EPERM) and "inotify" in str(error):
-        return "files can be watched only where the option limits.inotifyWatches allows it: poll instead"
-    return None
 
 
 def _file(error):
@@ -195,13 +187,13 @@ def _is_program(error):
 def _missing_file(path):
     whole = os.path.abspath(path)
     folder = os.path.dirname(whole)
-    if any(_is_within(whole, own) for own in WRITABLE) and not os.path.isdir(folder):
+    if (whole + "/").startswith(WRITABLE) and not os.path.isdir(folder):
         return "the folder {} does not exist: create it with os.makedirs; {}".format(folder, _FROM_HOST)
     return _FROM_HOST
 
 
 def _not_writable(error, path):
-    if any(_is_within(path, own) for own in WRITABLE):
+    if (path + "/").startswith(WRITABLE):
         return None
     if error.errno == errno.EROFS or _is_read_only(path):
         return _WRITE_HINT
@@ -214,7 +206,3 @@ def _is_read_only(path):
     while not os.path.exists(path):
         path = os.path.dirname(path)
     return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
-
-
-def _is_within(path, folder):
-    return path == folder or path.startswith(folder + "/")

@@ -92,7 +92,9 @@ class History:
         size = _estimated_bytes(value)
         first, second, _ = self._values
         self._values = (value, first, second)
-        if _names.get("_", self._given) is self._given and not self._is_shadowed():
+        variables = self._namespace
+        is_shadowed = "_" in variables or "__" in variables or "___" in variables
+        if _names.get("_", self._given) is self._given and not is_shadowed:
             self._given = value
             _names["_"], _names["__"], _names["___"] = self._values
         if size > KEPT_BYTES:
@@ -104,10 +106,6 @@ class History:
         self._bytes_kept += size
         while self._bytes_kept > KEPT_BYTES or len(self._sizes) > KEPT_VALUES:
             self._drop()
-
-    def _is_shadowed(self):
-        namespace = self._namespace
-        return "_" in namespace or "__" in namespace or "___" in namespace
 
     def _drop(self):
         number, size = self._sizes.popleft()

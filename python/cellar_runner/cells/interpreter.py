@@ -44,23 +44,19 @@ _arguments_of = BaseException.__dict__["args"].__get__
 
 
 def _nothing():
-    pass
-
-
-def _zero():
     return 0
 
 
 class Interpreter:
     def __init__(self, display):
-        self._main = types.ModuleType("__main__")
-        self.namespace = self._main.__dict__
+        self.main = types.ModuleType("__main__")
+        self.namespace = self.main.__dict__
         self.namespace["__builtins__"] = builtins
         self.streams = None
         self.enter = _nothing
         self.leave = _nothing
         # Separates earlier output from later output; returns the number of the barrier.
-        self.add_barrier = _zero
+        self.add_barrier = _nothing
         # The current or last cell.
         self.number = 0
         self._ipython = None
@@ -77,23 +73,19 @@ class Interpreter:
         self.flags = 0
         self.sources = Sources()
         self.first_path = tuple(sys.path)
-        self._tracebacks = Tracebacks(self.sources)
+        # Whether cells may reach a network; if not, network errors get a hint.
+        self.network = False
+        # Advice for variables that a restored session lost.
+        self.lost_names: dict[str, str] = {}
+        self._tracebacks = Tracebacks(self)
         self._loop = EventLoop()
         self.displays = Displays(display)
         self.displays.report = self._keep_unshown
         self.kept_classes = KeptClasses()
         self._figures = self.displays.figures
-        self._commands = Commands(self)
+        self.commands = Commands(self)
         self._install()
         self.history = History(self.namespace)
-
-    @property
-    def main(self) -> types.ModuleType:
-        return self._main
-
-    @property
-    def commands(self) -> Commands:
-        return self._commands
 
     @property
     def ipython(self) -> ZMQInteractiveShell:
@@ -104,22 +96,8 @@ class Interpreter:
             loader.impersonate_installed(self._ipython)
         return self._ipython
 
-    @property
-    def lost_names(self) -> dict[str, str]:
-        """Advice for variables that a restored session lost."""
-        return self._tracebacks.lost_names
-
-    @property
-    def network(self) -> bool:
-        """Whether cells may reach a network; if not, network errors get a hint."""
-        return self._tracebacks.network
-
-    @network.setter
-    def network(self, allowed: bool) -> None:
-        self._tracebacks.network = allowed
-
     def _install(self):
-        _modules["__main__"] = self._main
+        _modules["__main__"] = self.main
         interactive.install(self.displays.display, self.kept_classes.function())
         loader.install(self)
         sys.displayhook = self._show_value
@@ -177,14 +155,14 @@ class Interpreter:
         self.enter()
         if self.admission is not None:
             code = self.admission.prepare(code, self)
-        self._commands.before_cell(code)
+        self.commands.before_cell(code)
         if self._ipython is not None:
             self._ipython.before_cell(code)
         return code
 
     def _finish_output(self, outcome):
         """Shows open figures and calls the callbacks, after the value or the error."""
-        self._commands.after_cell()
+        self.commands.after_cell()
         if self.admission is not None:
             self.admission.report(outcome)
         shell = self._ipython
@@ -221,7 +199,7 @@ class Interpreter:
     def _reset(self):
         """Undoes what an earlier cell did to modules, streams and builtins."""
         namespace = self.namespace
-        _modules["__main__"] = self._main
+        _modules["__main__"] = self.main
         namespace["__name__"] = "__main__"
         namespace["__builtins__"] = builtins
         # one registry for all cells would silence a warning on the same line of a later cell
@@ -234,7 +212,7 @@ class Interpreter:
                 self.streams = (open(os.devnull),) + tuple(self.streams[1:])
             sys.stdin, sys.stdout, sys.stderr = self.streams
             vars(sys).update(__stdin__=sys.stdin, __stdout__=sys.stdout, __stderr__=sys.stderr)
-        _builtin_names[rewriter.BUILTIN] = self._commands
+        _builtin_names[rewriter.BUILTIN] = self.commands
         _builtin_names.update(self.builtins)
         for repair in (self._loop.reset, self._figures.watch):
             try:
@@ -254,9 +232,8 @@ class Interpreter:
 
     def _build(self, number, code):
         self.history.begin(number, code)
-        asked = self.flags, self.sources, self.admission
         shown_by = None if self._ipython is None else self._ipython.interactivity()
-        cell = compiler.build(number, code, *asked, commands=self._commands, shown_by=shown_by)
+        cell = compiler.build(number, code, self.flags, self.sources, self.admission, self.commands, shown_by)
         self.flags = cell.flags
         return cell
 
@@ -267,7 +244,7 @@ class Interpreter:
         if cell.wrapper is None:
             value = self._execute(cell)
         else:
-            with cell.wrapper(self._commands) as wrapper:
+            with cell.wrapper(self.commands) as wrapper:
                 value = self._execute(cell)
                 if wrapper.hides_value:
                     wrapper.take(value if cell.shows_value else None)
@@ -337,8 +314,7 @@ class Interpreter:
     def evaluate_nested(self, code: str) -> Any:
         """Runs a text as a cell within a cell."""
         self._nested += 1
-        cell = self._build("{}.{}".format(self.number, self._nested), code)
-        return self.value_of(cell)
+        return self.value_of(self._build("{}.{}".format(self.number, self._nested), code))
 
     def _ok(self, value):
         outcome = {"status": "ok", "error": None, "result": None, "exit_code": None}
@@ -358,9 +334,9 @@ class Interpreter:
         if is_final_exit(error):
             return self._ok(None)
         status, exit_code = "error", None
-        self._commands.after_failure(error)
+        self.commands.after_failure(error)
         described = self._tracebacks.describe(error, self._loop.awaited)
-        self._commands.last_error = described["traceback"]
+        self.commands.last_error = described["traceback"]
         if starved:
             described["type"] = "MemoryError"
         if self.is_host_interrupt(error):

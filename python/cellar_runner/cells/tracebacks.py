@@ -40,12 +40,11 @@ _isfile = os.path.isfile
 
 
 class Tracebacks:
-    def __init__(self, sources):
-        self._sources = sources
+    def __init__(self, interpreter):
+        self._interpreter = interpreter
+        self._sources = interpreter.sources
         self._files = {}
         self._awaited: Sequence[_Frame] = ()
-        self.network = False
-        self.lost_names = {}
 
     def describe(self, error: BaseException, awaited: Sequence[_Frame] = ()) -> dict[str, str]:
         """The error of an outcome; `awaited` are frames that wait in the event loop."""
@@ -56,7 +55,7 @@ class Tracebacks:
             message = self.message(error)
             text = cap("".join(self._chain(error, set(), 0)).rstrip("\n"), TRACEBACK_LIMIT)
             described = {"type": name, "message": message, "traceback": text}
-            hint = hint_for(error, self.network, self.lost_names)
+            hint = hint_for(error, self._interpreter.network, self._interpreter.lost_names)
             if hint:
                 described["hint"] = exact(hint)
             return described

@@ -77,7 +77,7 @@ class SteppedInterpreter(Interpreter):
             elif cell.wrapper is None:
                 value = yield from self._stepped(cell)
             else:
-                with cell.wrapper(self._commands) as wrapper:
+                with cell.wrapper(self.commands) as wrapper:
                     value = yield from self._stepped(cell)
                 value = None if wrapper.hides_value else value
             outcome = self._ok(value)

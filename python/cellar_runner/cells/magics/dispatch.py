@@ -166,18 +166,9 @@ class Commands:
 
     def run_cell_magic(self, name: str, line: str, body: str) -> Any:
         """%%name line, by name."""
-        wrapped = rewriter.wrapped(name, line, body)
-        if wrapped is not None:
-            return self._wrapped(wrapped)
+        if rewriter.wrapped(name, line, body) is not None:
+            return self.run_text("magic", "%%{} {}\n{}".format(name, line, body))
         return self._cell(name, line, body, self.namespace, self.namespace)
-
-    def _wrapped(self, rewritten):
-        with rewritten.wrapper(self) as wrapper:
-            value = self.run_text("magic", rewritten.text)
-            if wrapper.hides_value:
-                wrapper.take(value)
-                value = None
-        return value
 
     def register(self, kind: str, function: Callable, name: str) -> None:
         for one in ("line", "cell") if kind == "line_cell" else (kind,):
@@ -287,8 +278,7 @@ class Commands:
 
     def run_text(self, label: str, text: str) -> Any:
         interpreter = self.interpreter
-        known = interpreter.flags, interpreter.sources, interpreter.admission
-        cell = compiler.build(label, text, *known, commands=self)
+        cell = compiler.build(label, text, interpreter.flags, interpreter.sources, interpreter.admission, self)
         interpreter.flags = cell.flags
         return interpreter.value_of(cell)
 
