@@ -114,8 +114,7 @@ class Calls:
         self._report.add(value, "option." + option, message, hint)
 
     def _check_file(self, node):
-        text = self._text(node)
-        folder = strings.system_folder(text) if text is not None else None
+        folder = strings.system_folder(self._text(node) or "")
         if folder is not None:
             message = "a system file in {} is refused".format(folder)
             self._report.add(node, "path." + folder, message, rules.PATH_HINT)

@@ -77,6 +77,9 @@ class Inspection:
             self._check_suspects(tree)
         return self._report.violations()
 
+    def _refuse(self, node, kind, name, hint, message="{} is refused"):
+        self._report.add(node, kind + name, message.format(name), hint)
+
     def _nodes(self, tree):
         """All nodes from the outside in, without docstrings."""
         nodes, waiting = [], [tree]
@@ -108,8 +111,7 @@ class Inspection:
     def _refuse_import(self, node, refused):
         if refused is not None:
             name = refused[0][:NAME_LIMIT]
-            message = "importing {} is refused".format(name)
-            self._report.add(node, "import." + name, message, refused[1])
+            self._refuse(node, "import.", name, refused[1], "importing {} is refused")
 
     def _check_attribute(self, node):
         name = node.attr
@@ -145,20 +147,17 @@ class Inspection:
 
     def _check_bound(self, node, name):
         if name in rules.FIXED_NAMES:
-            message = "the name {} is refused".format(name)
-            self._report.add(node, "name." + name, message, rules.CALLS[name])
+            self._refuse(node, "name.", name, rules.CALLS[name], "the name {} is refused")
 
     def _refuse_name(self, node):
         name = node.id
         if name in rules.CARRIED_CALLS:
-            hint = rules.CARRIED_CALLS[name]
-            self._report.add(node, "call." + name, "{} is refused".format(name), hint)
+            self._refuse(node, "call.", name, rules.CARRIED_CALLS[name])
         elif name in rules.CALLS:
             kind = "name." if name in rules.FIXED_NAMES and name != "__import__" else "call."
-            self._report.add(node, kind + name, "{} is refused".format(name), rules.CALLS[name])
+            self._refuse(node, kind, name, rules.CALLS[name])
         else:
-            message = "the module {} is refused".format(name)
-            self._report.add(node, "name." + name, message, rules.MODULES[name])
+            self._refuse(node, "name.", name, rules.MODULES[name], "the module {} is refused")
 
     def _check_suspects(self, tree):
         bindings = Bindings(tree)
@@ -185,15 +184,16 @@ class Inspection:
         """__match_args__ names attributes that patterns read."""
         if any(type(target) is _Name and target.id == "__match_args__" for target in node.targets):
             for part in inside(node.value):
-                name = part.value if type(part) is _Constant else None
-                if type(name) is str and name in rules.ATTRIBUTES:
-                    message = "the attribute {} is refused in patterns too".format(name)
-                    self._report.add(part, "attribute." + name, message, rules.ATTRIBUTES[name])
+                self._check_matched(part, part.value if type(part) is _Constant else None)
+
+    def _check_matched(self, node, name):
+        if type(name) is str and name in rules.ATTRIBUTES:
+            message = "the attribute {} is refused in patterns too"
+            self._refuse(node, "attribute.", name, rules.ATTRIBUTES[name], message)
 
     def _check_definition(self, node):
         if node.name in rules.METHODS:
-            rule, message = "attribute." + node.name, "defining {} is refused".format(node.name)
-            self._report.add(node, rule, message, rules.ATTRIBUTES[node.name])
+            self._refuse(node, "attribute.", node.name, rules.ATTRIBUTES[node.name], "defining {} is refused")
         self._check_binding(node)
 
     def _check_binding(self, node):
@@ -208,9 +208,7 @@ class Inspection:
 
     def _check_pattern(self, node):
         for name, pattern in zip(node.kwd_attrs, node.kwd_patterns):
-            if name in rules.ATTRIBUTES:
-                message = "the attribute {} is refused in patterns too".format(name)
-                self._report.add(pattern, "attribute." + name, message, rules.ATTRIBUTES[name])
+            self._check_matched(pattern, name)
 
     def _check_constant(self, node):
         if type(node.value) is str and node not in self._seen:
@@ -224,8 +222,7 @@ class Inspection:
             return
         name = strings.name_in_text(text, assembled)
         if name is not None:
-            message = "the name {} in a string is refused".format(name)
-            self._report.add(node, "string." + name, message, rules.STRING_HINT)
+            self._refuse(node, "string.", name, rules.STRING_HINT, "the name {} in a string is refused")
 
     def _check_sum(self, node):
         if node in self._seen:
@@ -260,8 +257,7 @@ class Inspection:
         if key.startswith("__") and (key in rules.ATTRIBUTES or key in rules.CALLS) and not stored_data:
             hint = rules.ATTRIBUTES.get(key) or rules.CALLS[key]
             self._seen.update(inside(node.slice))
-            message = "the key {} is refused".format(key)
-            self._report.add(node.slice, "subscript." + key, message, hint)
+            self._refuse(node.slice, "subscript.", key, hint, "the key {} is refused")
         elif key in rules.MODULES and type(node.value) is _Attribute and node.value.attr == "modules":
             message = "reaching for the module {} is refused".format(key)
             self._report.add(node, "subscript.modules", message, rules.MODULES[key])
@@ -304,8 +300,7 @@ class Inspection:
             for below, text in enumerate(texts[1:]):
                 self._check_code(node, _without_options(text) if not below else text, below)
         elif name in _FILE_MAGICS:
-            message = "the magic %{} is refused".format(name)
-            self._report.add(node, "magic." + name, message, rules.MAGIC_HINT)
+            self._refuse(node, "magic.", name, rules.MAGIC_HINT, "the magic %{} is refused")
         else:
             message = "shell commands and magics are refused"
             self._report.add(node, "shell", message, rules.SHELL_HINT)
