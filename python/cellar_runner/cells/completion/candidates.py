@@ -10,16 +10,14 @@ import re
 import sys
 from importlib.machinery import PathFinder, all_suffixes
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...pristine import BUILTINS as __builtins__
 from ...values.reprs import exact, is_a
 from ...values.static_lookup import Unknown, attribute_of, has_own_dir, names_of, value_of
+from ..interpreter import Interpreter
 from ..magics.registry import ALIASES, CELLS, LINE_NAMES
 from . import time_limit
-
-if TYPE_CHECKING:
-    from ..interpreter import Interpreter
 
 MATCH_LIMIT = 1_000
 LENGTH_LIMIT = 200

@@ -7,7 +7,7 @@ import os
 from base64 import b64encode
 from html import escape
 from json import dumps, loads
-from typing import Any
+from typing import Any, Callable
 
 from ...pristine import BUILTINS as __builtins__
 
@@ -41,30 +41,18 @@ def publish_display_data(data: dict, metadata: dict | None = None, *, transient:
     _builtin("get_ipython")().display_pub.publish(data, metadata, transient=transient, **options)
 
 
-def _display_as(mime):
+def display_as(mime: str) -> Callable:
+    """display_html and its like."""
+
     def show(*objs, raw=False, metadata=None, **options):
-        if raw and metadata:
-            metadata = {mime: metadata}
         if raw:
             for content in objs:
-                publish_display_data({mime: content}, metadata, **options)
+                publish_display_data({mime: content}, {mime: metadata} if metadata else metadata, **options)
         else:
             display(*objs, include=[mime], metadata=metadata, **options)
 
     show.__doc__ = "Show the {} of objects.".format(mime)
     return show
-
-
-display_pretty = _display_as("text/plain")
-display_html = _display_as("text/html")
-display_markdown = _display_as("text/markdown")
-display_svg = _display_as("image/svg+xml")
-display_png = _display_as("image/png")
-display_jpeg = _display_as("image/jpeg")
-display_latex = _display_as("text/latex")
-display_json = _display_as("application/json")
-display_javascript = _display_as("application/javascript")
-display_pdf = _display_as("application/pdf")
 
 
 class DisplayObject:
@@ -105,7 +93,8 @@ class DisplayObject:
         if not self.embed:
             return
         if self.filename is not None:
-            with open(self.filename, self._read_flags, **self._encoding()) as source:
+            encoding = None if "b" in self._read_flags else "utf-8"
+            with open(self.filename, self._read_flags, encoding=encoding) as source:
                 self.data = source.read()
         elif self.url is not None:
             from urllib.request import urlopen
@@ -114,9 +103,6 @@ class DisplayObject:
                 self.data = response.read()
             if self._read_flags == "r":
                 self.data = self.data.decode("utf-8", "replace")
-
-    def _encoding(self):
-        return {} if "b" in self._read_flags else {"encoding": "utf-8"}
 
     def _with_metadata(self, data):
         return (data, self.metadata) if self.metadata else data
@@ -263,15 +249,12 @@ class Image(DisplayObject):
 
     def _described(self):
         told = {"width": self.width, "height": self.height, "alt": self.alt}
-        found = {name: value for name, value in told.items() if value}
-        if self.unconfined:
-            found["unconfined"] = True
-        return dict(found, **self.metadata)
+        return {name: value for name, value in told.items() if value}
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         if self.embed:
             mime = "image/" + self.format
-            described = self._described()
+            described = {**self._described(), **({"unconfined": True} if self.unconfined else {}), **self.metadata}
             content = b64encode(_bytes(self.data)).decode("ascii")
             return {mime: content}, {mime: described} if described else {}
         return {"text/html": self._repr_html_()}
@@ -279,8 +262,7 @@ class Image(DisplayObject):
     def _repr_html_(self):
         if self.embed:
             return None
-        told = (("width", self.width), ("height", self.height), ("alt", self.alt))
-        marks = "".join(' {}="{}"'.format(name, escape(str(value))) for name, value in told if value)
+        marks = "".join(' {}="{}"'.format(name, escape(str(value))) for name, value in self._described().items())
         confined = ' class="unconfined"' if self.unconfined else ""
         return '<img src="{}"{}{}/>'.format(self.url, marks, confined)
 

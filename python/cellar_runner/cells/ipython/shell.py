@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import builtins
-import os
 import sys
 import types
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 from ...output.figures import PYPLOT
 from ...pristine import BUILTINS as __builtins__
 from ...values.reprs import is_a
+from ..interpreter import Interpreter
 from . import loader
 from .parts import (
     SHOW,
@@ -24,9 +24,6 @@ from .parts import (
     MagicsManager,
     rearrange,
 )
-
-if TYPE_CHECKING:
-    from ..interpreter import Interpreter
 
 LAST_EXPRESSION = "last_expr"
 
@@ -132,9 +129,7 @@ class ZMQInteractiveShell:
 
     def magic(self, arg_s: str) -> Any:
         name, _, line = arg_s.strip().lstrip("%").partition(" ")
-        frame = sys._getframe(1)
-        scope = frame.f_globals, frame.f_locals
-        return self._commands.run_line_magic(name, line.strip(), scope)
+        return self.run_line_magic(name, line.strip(), 2)
 
     def find_magic(self, magic_name: str, magic_kind: str = "line") -> Callable | None:
         return self.magics_manager.magics[magic_kind].get(magic_name)
@@ -169,11 +164,8 @@ class ZMQInteractiveShell:
     system_piped = system_raw = system
 
     def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> list[str] | str:
-        from ..magics.commands import shell
-
-        lines, code = shell.lines(cmd)
-        self._commands.bind("_exit_code", code)
-        return lines if split else "\n".join(lines)
+        lines = self._commands.lines_of(cmd)
+        return lines if split else lines.n
 
     def run_cell(
         self, raw_cell: str, store_history: bool = False, silent: bool = False, shell_futures: bool = True,
@@ -250,20 +242,13 @@ class ZMQInteractiveShell:
     def transform_cell(self, raw_cell: str) -> str:
         return raw_cell
 
-    def ask_exit(self) -> None:
-        """Does nothing: the host ends sessions."""
+    def _ignored(self, *_arguments: Any, **_options: Any) -> None:
+        """Does nothing: the host ends sessions, and there are no windows and no next input."""
 
-    def set_next_input(self, text: str, replace: bool = False) -> None:
-        """Does nothing: there is no next input."""
-
-    def enable_gui(self, gui: str | None = None) -> None:
-        """Does nothing: there are no windows."""
+    ask_exit = set_next_input = enable_gui = _ignored
 
     def enable_matplotlib(self, gui: str | None = None) -> tuple[str, str]:
         return "inline", "inline"
-
-    def getcwd(self) -> str:
-        return os.getcwd()
 
     def interactivity(self) -> Callable[[list], None] | None:
         """The function that changes which values a cell shows, or None for the default."""

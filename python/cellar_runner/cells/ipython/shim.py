@@ -59,7 +59,7 @@ def _display_classes():
 
 
 def _everything():
-    functions = {name: value for name, value in vars(display).items() if name.startswith("display_")}
+    functions = {"display_" + name: display.display_as(mime) for name, mime in _MIMES.items()}
     return {**_display_classes(), **functions, **_DISPLAY_FUNCTIONS}
 
 
@@ -74,6 +74,13 @@ def _on_demand(name):
     raise AttributeError("module 'IPython' has no attribute {!r}".format(name))
 
 
+_MIMES = {
+    **{name: "text/" + name for name in ("html", "markdown", "latex")},
+    **{name: "application/" + name for name in ("json", "javascript", "pdf")},
+    **{name: "image/" + name for name in ("png", "jpeg")},
+    "pretty": "text/plain",
+    "svg": "image/svg+xml",
+}
 _DISPLAY_FUNCTIONS = {
     **_named(display, "display update_display clear_output publish_display_data"),
     "DisplayHandle": displays.DisplayHandle,

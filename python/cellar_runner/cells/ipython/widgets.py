@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from ...pristine import BUILTINS as __builtins__
+from ..interpreter import Interpreter
 from ..magics.capturing import Diversion
-
-if TYPE_CHECKING:
-    from ..interpreter import Interpreter
 
 MODULE = "ipywidgets.widgets.widget_output"
 

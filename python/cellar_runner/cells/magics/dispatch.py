@@ -127,7 +127,10 @@ class Commands:
     def lines(self, command: str) -> SList:
         """name = !command"""
         frame = _frame(1)
-        found, code = shell.lines(self.expand(command, frame.f_globals, frame.f_locals))
+        return self.lines_of(self.expand(command, frame.f_globals, frame.f_locals))
+
+    def lines_of(self, command: str) -> SList:
+        found, code = shell.lines(command)
         self.bind("_exit_code", code)
         return found
 

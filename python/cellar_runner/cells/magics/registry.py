@@ -18,7 +18,7 @@ _LINES = {
     "namespaces": "psearch reset reset_selective who who_ls whos xdel",
     "packages": "conda mamba micromamba=mamba pip uv",
     "running": "run",
-    "scripts": "killbgscripts=kill sx=line_of_commands system=line_of_commands",
+    "scripts": "killbgscripts=kill sx=lines system=lines",
     "settings": (
         "automagic colors config gui matplotlib pdb pprint precision pylab xmode autocall=nothing "
         "autosave=nothing autoawait=nothing clear=nothing cls=nothing connect_info=nothing logoff=nothing "

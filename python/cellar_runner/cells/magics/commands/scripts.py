@@ -15,7 +15,6 @@ from ..errors import UsageError
 from ..options import parse_options, unquoted
 from . import shell
 
-PROGRAMS = frozenset("bash sh python python2 python3 pypy perl ruby script".split())
 _WITH_VALUE = ("--out", "--err", "--proc")
 _FLAGS = ("--bg", "--no-raise-error")
 
@@ -93,16 +92,9 @@ def kill(commands: Commands, _rest: str) -> None:
     print("All background processes were killed.")
 
 
-def lines(commands: Commands, rest: str, body: str) -> shell.SList:
-    """%%sx, %%system and %%!: the lines that the commands write."""
-    found, code = shell.lines((rest + "\n" + body).strip("\n"))
-    commands.bind("_exit_code", code)
-    return found
-
-
-def line_of_commands(commands: Commands, rest: str) -> shell.SList:
-    """%sx command: the lines that it writes"""
-    return lines(commands, rest, "")
+def lines(commands: Commands, rest: str, body: str = "") -> shell.SList:
+    """%sx command; %%sx, %%system and %%!: the lines that the commands write"""
+    return commands.lines_of((rest + "\n" + body).strip("\n"))
 
 
 def write_file(rest: str, body: str) -> None:
