@@ -66,7 +66,7 @@ export const messages = {
       preload: z.array(shortText).max(256),
       seccomp: text,
       /** A socket through which the host's porters hand in files, each under the name of its use. */
-      hatch_fd: count,
+      file_socket_fd: count,
       /** Whether sessions have the host's network instead of an empty one. */
       shares_network: z.boolean().optional(),
       group: z
@@ -90,9 +90,9 @@ export const messages = {
       token: shortText,
       limits: limitsSchema,
       keep_checkpoints: count,
-      rehearse: z.boolean(),
+      warm_up: z.boolean(),
       /** A session folder of the host: its `workspace` becomes /workspace. */
-      room: z.strictObject({ name: shortText, egress: z.boolean() }).optional(),
+      session_dir: z.strictObject({ name: shortText, egress: z.boolean() }).optional(),
     }),
     nothing,
   ),

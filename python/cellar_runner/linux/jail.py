@@ -15,7 +15,7 @@ GUEST_UID = 1000
 SOCKET_FOLDER = "/run/cellar"
 WORKSPACE = "/workspace"
 SPILLED = "/spilled"
-ROOMS = "/run/rooms"
+SESSION_DIRS = "/run/sessions"
 MASKED = ("kcore", "keys", "key-users", "timer_list", "sysrq-trigger", "sched_debug", "kallsyms")
 
 NAMESPACES = (
@@ -29,9 +29,9 @@ MEBIBYTE = 1 << 20
 HEAD_SCORE = 500
 HIGHEST_SCORE = 1000
 TERMINALS = 16
-# Shared memory in pages, queues, sets of semaphores.
 # The largest buffers of a TCP socket in bytes, where nothing counts them as memory.
 TCP_BUFFERS = (("tcp_rmem", "4096 65536 212992"), ("tcp_wmem", "4096 65536 212992"))
+# Shared memory in pages, queues, sets of semaphores.
 IPC_LIMITS = (("shmall", "4096"), ("shmmni", "64"), ("msgmni", "32"), ("sem", "250 8000 100 32"))
 INOTIFY_INSTANCES = 8
 # How many ids a wall has that was raised by root, and how far those of two walls are apart.
@@ -64,11 +64,11 @@ def _flags_there(target):
     return kept | (syscalls.MS_RELATIME if there & syscalls.ST_RELATIME else syscalls.MS_STRICTATIME)
 
 
-class Room:
+class SessionDir:
     """A folder of the host for this session, held by descriptors after it is out of sight."""
 
     def __init__(self, order: dict) -> None:
-        path = os.path.join(ROOMS, order["name"])
+        path = os.path.join(SESSION_DIRS, order["name"])
         self.folder = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
         self.workspace = os.path.join(path, "workspace")
         self.spilled = os.path.join(path, "spilled")
@@ -84,7 +84,7 @@ class Room:
         return os.open("state", os.O_RDONLY | os.O_NOFOLLOW, dir_fd=self.folder)
 
 
-def _arrange_files(limits, room, owner, counts_memory):
+def _arrange_files(limits, session_dir, owner, counts_memory):
     syscalls.mount(None, "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
     syscalls.mount("proc", "/proc", "proc", _FLAGS | syscalls.MS_NOEXEC)
     for name in MASKED:
@@ -100,20 +100,20 @@ def _arrange_files(limits, room, owner, counts_memory):
     # The wall's terminals are shared; every session of the same user could open them.
     options = "newinstance,ptmxmode=0666,mode=620,max=%d" % TERMINALS
     syscalls.mount("devpts", "/dev/pts", "devpts", syscalls.MS_NOSUID | syscalls.MS_NOEXEC, options)
-    if room is None:
+    if session_dir is None:
         _tmpfs(WORKSPACE, limits["workspace_mb"], "755", owner)
     else:
         # The wall bound it without devices and set-user-id, and so it stays.
-        syscalls.mount(room.workspace, WORKSPACE, None, syscalls.MS_BIND)
-        if os.path.isdir(room.spilled):
-            syscalls.mount(room.spilled, SPILLED, None, syscalls.MS_BIND)
+        syscalls.mount(session_dir.workspace, WORKSPACE, None, syscalls.MS_BIND)
+        if os.path.isdir(session_dir.spilled):
+            syscalls.mount(session_dir.spilled, SPILLED, None, syscalls.MS_BIND)
             _read_only(SPILLED)
     _read_only("/dev", syscalls.MS_NOSUID)
     syscalls.unmount(SOCKET_FOLDER)
-    if os.path.ismount(ROOMS):
-        # What is opened in a room from now on cannot be opened anew for writing, whoever owns it.
-        _read_only(ROOMS, 0)
-        syscalls.unmount(ROOMS)
+    if os.path.ismount(SESSION_DIRS):
+        # What is opened in a session directory from now on cannot be reopened for writing, even by its owner.
+        _read_only(SESSION_DIRS, 0)
+        syscalls.unmount(SESSION_DIRS)
 
 
 def _limit_ipc():
@@ -126,15 +126,15 @@ def _limit_ipc():
         os.close(proc)
 
 
-def _own_id(outer_proc, room, number):
+def _own_id(outer_proc, session_dir, number):
     """An id that no other living session of the wall has; 0 where the wall has no more than one.
 
-    What the kernel counts by user is then counted for this session alone. The files of rooms belong
-    to 0, so sessions in rooms share it.
+    What the kernel counts by user is then counted for this session alone. The files of session directories
+    belong to 0, so sessions that have one share it.
     """
     with os.fdopen(os.open("self/uid_map", os.O_RDONLY, dir_fd=outer_proc)) as ids:
         count = int(ids.readline().split()[2])
-    if room is not None or count < IDS:
+    if session_dir is not None or count < IDS:
         return 0
     # Numbers are unique in a wall only; others begin elsewhere, told apart by their user namespace.
     wall = os.stat("self/ns/user", dir_fd=outer_proc).st_ino
@@ -239,7 +239,7 @@ def build(
     limits: dict,
     seccomp: syscalls.SeccompFilter,
     group: cgroups.SessionGroup | None,
-    room: Room | None,
+    session_dir: SessionDir | None,
     shares_network: bool,
     number: int,
 ) -> Namespaces:
@@ -250,8 +250,8 @@ def build(
     if group is not None:
         group.join()
     outer_proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
-    own = _own_id(outer_proc, room, number)
-    _arrange_files(limits, room, own, counts_memory=group is not None)
+    own = _own_id(outer_proc, session_dir, number)
+    _arrange_files(limits, session_dir, own, counts_memory=group is not None)
     if not shares_network:
         syscalls.raise_loopback()
         for name, text in TCP_BUFFERS if group is None else ():

@@ -48,7 +48,7 @@ class _WarmupSession(Wasm):
         self.interpreter.streams[0].close()  # type: ignore[index]
 
 
-def rehearse():
+def warm_up():
     for name in MODULES:
         importlib.import_module(name)
     port = _Port()

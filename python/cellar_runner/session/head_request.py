@@ -72,7 +72,7 @@ class HeadRequest:
     def __init__(self, request, descriptors):
         self.session = request["session"]
         self.limits = request["limits"]
-        self.warm_up = request["rehearse"]
+        self.warm_up = request["warm_up"]
         self.orders = request["orders"]
         after = 1 + jail.Namespaces.COUNT
         if len(descriptors) != after + HEAD_DESCRIPTORS:

@@ -29,17 +29,17 @@ ENDING_PAUSE_SECONDS = 0.002
 class Init:
     """Owns the branches of one session and speaks for them to the host."""
 
-    def __init__(self, params, folder, group, namespaces, request_socket, room):
+    def __init__(self, params, folder, group, namespaces, request_socket, session_dir):
         self._session = params["session"]
         self._token = params["token"]
         self._keep = params["keep_checkpoints"]
         self._folder = folder
         self._board = shared_page.SharedPage()
-        order = {name: params[name] for name in ("session", "limits", "rehearse")}
+        order = {name: params[name] for name in ("session", "limits", "warm_up")}
         self._head_requests = HeadRequests(request_socket, namespaces, self._board, order)
         self._branches: dict[int, Branch] = {}
         self._own_processes = OwnProcesses(self._branches)
-        self._writers = writers = Writers(self._connect, room, self._board, self._own_processes)
+        self._writers = writers = Writers(self._connect, session_dir, self._board, self._own_processes)
         self._on_capture, self._on_end_writer = writers.capture, writers.end
         self._on_lend_writer, self._on_lend_state = writers.lend_writer, writers.lend_state
         files = workspace_files.Files(jail.WORKSPACE)
@@ -47,7 +47,7 @@ class Init:
         self._watch = MemoryWatch(params["limits"], group, self._branches, params["shared_bytes"])
         self._channel = Channel(self._connect("init", 0, 0))
         self._wake = children.wake_descriptor()
-        self._relay = Relay(None if room is None else room.egress)
+        self._relay = Relay(None if session_dir is None else session_dir.egress)
         self._own_processes.writers, self._own_processes.relay = writers, self._relay
 
     def run(self):

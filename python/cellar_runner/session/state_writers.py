@@ -11,13 +11,13 @@ SCOPE = ("max_bytes", "private", "strict")
 
 
 class Writers:
-    """`connect` opens a link to the host; `room` is where a state to restore lies, or None."""
+    """`connect` opens a link to the host; `session_dir` is where a state to restore lies, or None."""
 
-    def __init__(self, connect, room, board, own_processes):
+    def __init__(self, connect, session_dir, board, own_processes):
         self._connect = connect
         self._own_processes = own_processes
         self._board = board
-        self._room = room
+        self._session_dir = session_dir
         self._pids = {}
         self._lent = set()
 
@@ -58,10 +58,10 @@ class Writers:
         return {"done": branch.lend(checkpoint.WRITER, link)}
 
     def lend_state(self, branch, _params):
-        if branch is None or self._room is None:
+        if branch is None or self._session_dir is None:
             return {"done": False, "reason": "the session has no folder"}
         try:
-            file = self._room.open_state()
+            file = self._session_dir.open_state()
         except OSError as error:
             return {"done": False, "reason": str(error)}
         if branch.lend(checkpoint.STATE, file):

@@ -58,7 +58,7 @@ class Supervisor:
             children.run_child(self._run_zygote, (theirs, requests, orders, boot))
         for theirs_only in (theirs, requests, orders):
             theirs_only.close()
-        os.close(boot["hatch_fd"])
+        os.close(boot["file_socket_fd"])
         self._zygote = channel.Channel(mine.detach())
 
     def _run_zygote(self, work):
@@ -160,19 +160,19 @@ class Supervisor:
         limits, group = params["limits"], None
         if self._parents is not None:
             group = cgroups.SessionGroup(self._parents, params["session"], limits)
-        room = jail.Room(params["room"]) if "room" in params else None
+        session_dir = jail.SessionDir(params["session_dir"]) if "session_dir" in params else None
         try:
             namespaces = jail.build(
-                limits, self._seccomp, group, room, self._shares_network, params["number"]
+                limits, self._seccomp, group, session_dir, self._shares_network, params["number"]
             )
         except OSError as error:
             self._report_failure(params["number"], error)
             raise
         kept = [self._folder, request_socket, *namespaces.descriptors]
-        for holder in (room, group):
+        for holder in (session_dir, group):
             kept.extend(holder.descriptors if holder is not None else ())
         syscalls.close_all_except(kept)
-        Init(params, self._folder, group, namespaces, request_socket, room).run()
+        Init(params, self._folder, group, namespaces, request_socket, session_dir).run()
 
     def _report_failure(self, number, error):
         said = "could not be prepared: %s" % (error.strerror or error)

@@ -28,7 +28,7 @@ class Zygote(ForkServer):
         self._folder = os.open(jail.SOCKET_FOLDER, os.O_RDONLY | os.O_DIRECTORY)
         # To the supervisor, for the sessions of templates.
         self._session_requests = orders
-        self._file_socket = socket.socket(fileno=boot["hatch_fd"])
+        self._file_socket = socket.socket(fileno=boot["file_socket_fd"])
         self._file_socket.set_inheritable(False)
         self._file_socket.setblocking(False)
         self._files: dict[str, int] = {}

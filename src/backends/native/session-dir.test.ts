@@ -56,7 +56,7 @@ describe("a session in a folder of the host", () => {
     const code = [
       "import os",
       "open('made', 'w').write('by the cell')",
-      "(os.getcwd(), os.listdir('/workspace'), os.path.exists('/run/rooms/mine'), os.listdir('/run'))",
+      "(os.getcwd(), os.listdir('/workspace'), os.path.exists('/run/sessions/mine'), os.listdir('/run'))",
     ].join("\n");
     const { result, error } = await sandbox.execute(code);
     expect(error).toBeNull();

@@ -226,7 +226,7 @@ for name in others:
     found.append(attempt(lambda: os.listdir("/proc/%s/root/run" % name)))
     found.append(attempt(lambda: open("/proc/%s/mem" % name, "rb")))
     found.append(attempt(lambda: open("/proc/%s/environ" % name, "rb").read()))
-(len(others), any(found), os.path.exists("/run/rooms/${visit.sessionDir.name}"), os.listdir("/workspace"))`;
+(len(others), any(found), os.path.exists("/run/sessions/${visit.sessionDir.name}"), os.listdir("/workspace"))`;
     expect(await visit.value(look)).toBe("(1, False, False, [])");
   });
 

@@ -11,12 +11,12 @@ const SENDING_MS = 30_000;
 export class DescriptorSender {
   readonly #python: string;
   readonly #script: string;
-  readonly #hatch: Socket;
+  readonly #fileSocket: Socket;
 
-  constructor(python: string, runner: string, hatch: Socket) {
+  constructor(python: string, runner: string, fileSocket: Socket) {
     this.#python = python;
     this.#script = join(runner, "bootstrap", "send_descriptor.py");
-    this.#hatch = hatch;
+    this.#fileSocket = fileSocket;
   }
 
   /** Passes on a descriptor under a name; the other side keeps a copy of it. */
@@ -24,7 +24,7 @@ export class DescriptorSender {
     const child = spawn(this.#python, ["-I", "-S", this.#script, name], {
       env: {},
       cwd: "/",
-      stdio: ["ignore", "ignore", "pipe", this.#hatch, descriptor],
+      stdio: ["ignore", "ignore", "pipe", this.#fileSocket, descriptor],
       timeout: SENDING_MS,
       killSignal: "SIGKILL",
     });

@@ -41,9 +41,9 @@ describe("a session of the pool", () => {
     const zygotes = runtime.zygotes(resolveSettings(config));
     await zygotes.warm();
     // Another pool may be refilled meanwhile.
-    const lost = spawned.mock.calls.flatMap(([{ rehearse, keepCheckpoints }], index) => {
+    const lost = spawned.mock.calls.flatMap(([{ warmUp, keepCheckpoints }], index) => {
       const made = spawned.mock.results[index];
-      const isPooled = rehearse && keepCheckpoints === config.keepCheckpoints;
+      const isPooled = warmUp && keepCheckpoints === config.keepCheckpoints;
       return isPooled && made?.type === "return" ? [made.value] : [];
     });
     spawned.mockRestore();

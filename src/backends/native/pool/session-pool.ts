@@ -43,7 +43,7 @@ export class SessionPool {
     this.#refillLater();
     if (warm?.head.isOpen === true && warm.session.isAlive) return warm.session;
     warm?.session.close();
-    return zygote.spawn({ limits, keepCheckpoints, rehearse: false });
+    return zygote.spawn({ limits, keepCheckpoints, warmUp: false });
   }
 
   /** Fills the pool now, one session after the other. */
@@ -74,7 +74,7 @@ export class SessionPool {
   async #make(): Promise<boolean> {
     this.#making += 1;
     const { zygote, limits, keepCheckpoints } = this.#plan;
-    const session = zygote.spawn({ limits, keepCheckpoints, rehearse: true });
+    const session = zygote.spawn({ limits, keepCheckpoints, warmUp: true });
     let head: Peer;
     try {
       head = await session.head(0, 0);

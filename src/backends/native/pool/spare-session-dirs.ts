@@ -86,9 +86,9 @@ export class SpareSessionDirs {
     this.#timer.unref();
   }
 
-  #spawn(dir: SessionDir, rehearse: boolean): Session {
+  #spawn(dir: SessionDir, warmUp: boolean): Session {
     const { zygote, limits, keep: keepCheckpoints } = this.#plan;
-    return zygote.spawn({ limits, keepCheckpoints, rehearse, dir });
+    return zygote.spawn({ limits, keepCheckpoints, warmUp, dir });
   }
 
   async #refill(): Promise<void> {

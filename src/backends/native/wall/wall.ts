@@ -7,7 +7,7 @@ import type { UserScope } from "../../../isolation/cgroups/user-scope.js";
 import { tailOf } from "../../host/stderr-tail.js";
 import { feed, showInside, type WallParts } from "./wall-parts.js";
 
-const SESSION_ROOT_GUEST = "/run/rooms";
+const SESSION_ROOT_GUEST = "/run/sessions";
 const BOOT = [
   "import sys",
   "sys.path.insert(0, '/opt/cellar')",
@@ -44,9 +44,9 @@ export interface Wall {
   /** The numbers under which the zygote finds `groupDescriptors`. */
   readonly groupNumbers: readonly number[];
   /** The host's end of the socket through which files are handed in. */
-  readonly hatch: Socket;
+  readonly fileSocket: Socket;
   /** The number under which the zygote finds its own end. */
-  readonly hatchNumber: number;
+  readonly fileSocketNumber: number;
   /** Where a wall that was started in a scope makes the groups of sessions. */
   tellScope(folder: string): void;
 }
@@ -69,10 +69,10 @@ export function raiseWall(plan: WallPlan): Wall {
   const command = [plan.interpreter.guestExecutable, "-I", "-B", "-c", BOOT];
   const argv = [plan.bwrap, "--args", String(ARGUMENTS_FD), "--", ...command];
   const handed = [...descriptors, ...plan.groupDescriptors];
-  const hatchNumber = FIRST_FREE_FD + handed.length;
+  const fileSocketNumber = FIRST_FREE_FD + handed.length;
   const [program = "", ...rest] =
     plan.identity === undefined
-      ? [...(plan.scope ? scopeCommand(plan.scope, plan, hatchNumber + 1) : []), ...argv]
+      ? [...(plan.scope ? scopeCommand(plan.scope, plan, fileSocketNumber + 1) : []), ...argv]
       : [plan.interpreter.executable, "-I", "-S", `${plan.runner}/bootstrap/drop_root.py`];
   const child = spawn(program, rest, {
     env: { ...plan.scope?.environment },
@@ -81,7 +81,7 @@ export function raiseWall(plan: WallPlan): Wall {
     detached: true,
     stdio: ["pipe", "ignore", "pipe", "pipe", "pipe", ...handed, "pipe"],
   });
-  const hatch = child.stdio[hatchNumber] as Socket;
+  const fileSocket = child.stdio[fileSocketNumber] as Socket;
   child.on("error", () => {});
   for (const fd of descriptors) closeSync(fd);
   // bwrap waits for its arguments, so it has not forked yet.
@@ -98,8 +98,9 @@ export function raiseWall(plan: WallPlan): Wall {
           argv,
         });
   // Only somebody who waits for a session keeps the process alive, not the wall itself.
-  for (const stream of [child.stderr, child.stdio[CONTROL_FD], hatch]) (stream as Socket).unref();
-  hatch.on("error", () => {});
+  for (const stream of [child.stderr, child.stdio[CONTROL_FD], fileSocket])
+    (stream as Socket).unref();
+  fileSocket.on("error", () => {});
   if (plan.scope === undefined) feed(child.stdin, orders);
   feed(child.stdio[ARGUMENTS_FD], encodeOptions(options));
   return {
@@ -107,10 +108,10 @@ export function raiseWall(plan: WallPlan): Wall {
     control: child.stdio[CONTROL_FD] as Duplex,
     said: tailOf(child.stderr),
     groupNumbers: plan.scope
-      ? [hatchNumber + 1]
+      ? [fileSocketNumber + 1]
       : plan.groupDescriptors.map((_, index) => FIRST_FREE_FD + descriptors.length + index),
-    hatch,
-    hatchNumber,
+    fileSocket,
+    fileSocketNumber,
     tellScope: (folder) => feed(child.stdin, `${folder}\n`),
   };
 }

@@ -10,8 +10,8 @@ import type { Listener } from "./listener.js";
 export interface SpawnOrder {
   readonly limits: Limits;
   readonly keepCheckpoints: number;
-  /** Runs a rehearsal first: right for a session that will wait, wrong for one that is awaited. */
-  readonly rehearse: boolean;
+  /** Runs a cell first: right for a session that will wait, wrong for one that a caller waits for. */
+  readonly warmUp: boolean;
   readonly dir?: SessionDir | undefined;
 }
 
@@ -84,8 +84,8 @@ export class SessionForker {
         token,
         limits: order.limits,
         keep_checkpoints: order.keepCheckpoints,
-        rehearse: order.rehearse,
-        ...(order.dir !== undefined && { room: entry(order.dir) }),
+        warm_up: order.warmUp,
+        ...(order.dir !== undefined && { session_dir: entry(order.dir) }),
       })
       .catch((error: unknown) => {
         const failure = new CellarError(
@@ -131,7 +131,7 @@ function notStarted(): CellarError {
   });
 }
 
-function entry({ name, hasEgress }: SessionDir): NonNullable<Params<"spawn">["room"]> {
+function entry({ name, hasEgress }: SessionDir): NonNullable<Params<"spawn">["session_dir"]> {
   return { name, egress: hasEgress };
 }
 

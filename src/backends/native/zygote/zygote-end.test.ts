@@ -10,7 +10,7 @@ import { Listener } from "./listener.js";
 import type { SpawnOrder } from "./session-forker.js";
 import { Zygote } from "./zygote.js";
 
-const ORDER = { limits: {}, keepCheckpoints: 0, rehearse: false } as unknown as SpawnOrder;
+const ORDER = { limits: {}, keepCheckpoints: 0, warmUp: false } as unknown as SpawnOrder;
 const BOOT = { preload: [], group: null, sharesNetwork: false };
 
 const folder = mkdtempSync(join(tmpdir(), "cellar-zygote-end-"));
@@ -24,8 +24,12 @@ afterAll(async () => {
 function zygoteWith(control: FarEnd): Zygote {
   const process = spawn("cat", { stdio: ["pipe", "ignore", "ignore"] });
   control.once("close", () => process.stdin.end());
-  const wall = { process, control, said: () => "", hatch: new Socket() };
-  return new Zygote({ ...wall, groupNumbers: [], hatchNumber: 0, tellScope() {} }, listener, BOOT);
+  const wall = { process, control, said: () => "", fileSocket: new Socket() };
+  return new Zygote(
+    { ...wall, groupNumbers: [], fileSocketNumber: 0, tellScope() {} },
+    listener,
+    BOOT,
+  );
 }
 
 describe("sessions of a zygote", () => {

@@ -106,7 +106,7 @@ export class ZygoteHost {
     dir?: SessionDir,
   ): Promise<Placement> {
     this.#lastUsed = performance.now();
-    const order = { limits, keepCheckpoints, rehearse: false, dir };
+    const order = { limits, keepCheckpoints, warmUp: false, dir };
     if (context !== undefined) return this.#withContext(context, order);
     const generation = await this.#generation();
     generation.made += 1;
@@ -239,7 +239,7 @@ export class ZygoteHost {
       undo.push(() => zygote.close());
       const report = await zygote.report;
       const limits = wireLimits(settings.limits);
-      const probed = zygote.spawn({ limits, keepCheckpoints: 1, rehearse: false });
+      const probed = zygote.spawn({ limits, keepCheckpoints: 1, warmUp: false });
       const facts = await probeWalls({
         session: probed,
         zygotePid: zygote.pid ?? 0,
@@ -266,7 +266,11 @@ export class ZygoteHost {
       });
       pool.fill();
       const { temporary } = hostEnvironment;
-      const descriptorSender = new DescriptorSender(interpreter.executable, runner, wall.hatch);
+      const descriptorSender = new DescriptorSender(
+        interpreter.executable,
+        runner,
+        wall.fileSocket,
+      );
       const templates = new Templates({
         zygote,
         listener,

@@ -72,7 +72,7 @@ export class Zygote {
       seccomp: seccompProgram(process.arch === "arm64" ? "arm64" : "x64", {
         countsMemory: boot.group !== null,
       }).toString("base64"),
-      hatch_fd: wall.hatchNumber,
+      file_socket_fd: wall.fileSocketNumber,
       shares_network: boot.sharesNetwork,
       group: boot.group,
     });
@@ -100,7 +100,7 @@ export class Zygote {
     return this.#forker.spawn(order);
   }
 
-  /** The link of a new child for the file that `handIn` passes through the hatch under its name. */
+  /** The link of a new child for the file that `handIn` passes through the socket for files under its name. */
   async template(handIn: (name: string) => Promise<void>): Promise<Peer> {
     const { name, token } = newCredentials();
     const arrival = new Promise<Peer>((resolve, reject) => {

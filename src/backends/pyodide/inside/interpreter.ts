@@ -124,7 +124,7 @@ export class PyodideInterpreter {
         interpreter.writeRunner(plan.runner);
         interpreter.#importRunner();
       }
-      if (memory.isModel === true) interpreter.#runner<{ rehearse(): void }>("warmup").rehearse();
+      if (memory.isModel === true) interpreter.#runner<{ warm_up(): void }>("warmup").warm_up();
       return interpreter;
     } finally {
       emptied();
