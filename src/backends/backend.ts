@@ -15,7 +15,7 @@ export interface ExecutionError {
   readonly hint?: string | undefined;
 }
 
-/** What stands between the code and the host, as probed, not as configured. */
+/** What separates the code from the host, as probed, not as configured. */
 export interface Isolation {
   readonly level: IsolationLevel;
   readonly missing: readonly string[];
@@ -82,14 +82,14 @@ export interface CodeExecution {
   readonly agent?: AgentReport | undefined;
 }
 
-/** What could stand at the cursor, as Jupyter tells it: each match can replace `start` to `end`. */
+/** Completions in Jupyter's form: each match can replace `start` to `end`. */
 export interface Completion {
   readonly matches: readonly string[];
   readonly start: number;
   readonly end: number;
 }
 
-/** Whether code can be run as it is, as Jupyter tells it; `indent` is what the next line would begin with. */
+/** Whether code can be run as it is, in Jupyter's form; `indent` begins the next line. */
 export type Completeness = Result<"is_complete">;
 
 export interface Checkpoint {
@@ -189,7 +189,7 @@ export interface ISandbox extends AsyncDisposable {
   putFile(path: string, content: FileContent, options?: FileOptions): Promise<void>;
   /** What the file has when it is opened. Links are not followed. */
   getFile(path: string, options?: ReadOptions & FileOptions): Promise<Buffer>;
-  /** All that lies in /workspace, by path; the first 10,000 of it. */
+  /** The files in /workspace by path, 10,000 at most. */
   listFiles(options?: FileOptions): Promise<FileListing>;
   /** Names, attributes, keys, modules, magics and files that fit at the cursor, which is at the end by default. */
   complete(code: string, cursor?: number): Promise<Completion>;
@@ -200,7 +200,7 @@ export interface ISandbox extends AsyncDisposable {
   checkpoints(): Promise<readonly Checkpoint[]>;
   /** Goes back to the state before the last `cells` cells. */
   undo(cells?: number): Promise<Checkpoint>;
-  /** A second sandbox that goes on from the same state, behind the same walls and limits. */
+  /** A second sandbox with the same state, behind the same walls and limits. */
   fork(): Promise<ISandbox>;
   destroy(): Promise<void>;
 }

@@ -20,7 +20,7 @@ const shared: {
   ending?: Promise<unknown>;
 } = {};
 
-/** The native runtime of this process; its modules are loaded when somebody wants it. */
+/** The native runtime of this process, loaded on first use. */
 export async function sharedRuntime(): Promise<NativeRuntime> {
   if (shared.runtime !== undefined) return shared.runtime;
   const { NativeRuntime } = await import("./native/runtime.js");
@@ -79,7 +79,7 @@ async function openAny(
   try {
     return await openNative({ ...config, ...cold }, fromDaemon.reason, dir);
   } catch (error) {
-    // Who named a Python wants that one.
+    // A configured Python is not replaced by Pyodide.
     const named = config.python ?? settingLayers().python;
     if (named !== undefined || !isCellarError(error, "PYTHON_UNSUITABLE")) throw error;
     // Nor would the packages of an environment be there.

@@ -1,6 +1,6 @@
 import { onAbort } from "./abort.js";
 
-/** Lets a number of tasks run at a time; the others wait, first come, first served. */
+/** Limits how many tasks run at a time; the others wait in order. */
 export class Semaphore {
   readonly #waiting = new Set<() => void>();
   readonly #permits: number;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { isCellarError } from "../errors.js";
 import {
-  bwrapArguments,
   encodeOptions,
   type Mount,
   type OneShotPolicy,
-  oneShotArguments,
+  oneShotOptions,
   type WallPolicy,
+  wallOptions,
 } from "./bwrap.js";
 
 const WALL: WallPolicy = {
@@ -29,7 +29,6 @@ const WALL: WallPolicy = {
   },
   tmpMb: 64,
   cgroupNamespace: true,
-  command: ["/opt/venv/bin/python", "-I", "/opt/cellar/zygote.py"],
 };
 
 const { sockets: _sockets, cgroupNamespace: _namespace, ...shared } = WALL;
@@ -49,7 +48,7 @@ function position(all: readonly string[], ...run: string[]): number {
 }
 
 describe("the outer wall", () => {
-  const all = bwrapArguments(WALL);
+  const all = wallOptions(WALL);
 
   it("shares no namespace, dies with its parent and starts from an empty environment", () => {
     for (const flag of [
@@ -66,7 +65,7 @@ describe("the outer wall", () => {
   });
 
   it("keeps the cgroup namespace alone when processes must move between groups", () => {
-    const kept = bwrapArguments({ ...WALL, cgroupNamespace: false });
+    const kept = wallOptions({ ...WALL, cgroupNamespace: false });
     expect(kept.filter((one) => one.startsWith("--unshare-")).sort()).toEqual(
       ["ipc", "net", "pid", "user", "uts"].map((name) => `--unshare-${name}`),
     );
@@ -74,7 +73,7 @@ describe("the outer wall", () => {
 
   it("makes no user namespace inside one that was made for it", () => {
     const named = (policy: WallPolicy) =>
-      bwrapArguments(policy)
+      wallOptions(policy)
         .filter((one) => /^--(unshare|share|uid|gid|cap)/.test(one))
         .sort();
     const own: WallPolicy = { ...WALL, hasOwnUsers: true };
@@ -86,7 +85,7 @@ describe("the outer wall", () => {
   });
 
   it("lets everybody pass the folders on the way to what is bound", () => {
-    const deep = bwrapArguments(withMounts(mount("/a/b/c")));
+    const deep = wallOptions(withMounts(mount("/a/b/c")));
     for (const folder of ["/etc", "/opt", "/a", "/a/b"]) {
       expect(position(deep, "--perms", "0755", "--dir", folder)).toBeGreaterThan(0);
     }
@@ -127,7 +126,7 @@ describe("the outer wall", () => {
   });
 
   it("closes the root for writing after everything else is in place", () => {
-    const arranged = bwrapArguments(withMounts(mount("/data")));
+    const arranged = wallOptions(withMounts(mount("/data")));
     const closing = position(arranged, "--remount-ro", "/");
     const placing = ["--bind", "--ro-bind", "--tmpfs", "--dir", "--symlink", "--ro-bind-data"];
     for (const [index, one] of arranged.entries()) {
@@ -136,10 +135,6 @@ describe("the outer wall", () => {
       }
     }
     expect(position(arranged, "--remount-ro", "/dev")).toBeGreaterThan(0);
-  });
-
-  it("ends with the command, behind the end of the options", () => {
-    expect(all.slice(all.indexOf("--"))).toEqual(["--", ...WALL.command]);
   });
 
   it("sets a small environment and nothing from the caller", () => {
@@ -167,7 +162,7 @@ describe("the outer wall", () => {
 
 describe("mounts", () => {
   it("are bound read-only or writable as asked, parents before what lies in them", () => {
-    const all = bwrapArguments(withMounts(mount("/data/out", false), mount("/data")));
+    const all = wallOptions(withMounts(mount("/data/out", false), mount("/data")));
     const parent = position(all, "--ro-bind", "/srv/data", "/data");
     expect(parent).toBeGreaterThan(0);
     expect(position(all, "--bind", "/srv/data", "/data/out")).toBeGreaterThan(parent);
@@ -176,7 +171,7 @@ describe("mounts", () => {
   it.each(["/data", "/mnt/a b", "/home/u/project", "/opt/models", "/etc/app", "/run/app", "/ünï"])(
     "may appear at %s",
     (guest) => {
-      expect(() => bwrapArguments(withMounts(mount(guest)))).not.toThrow();
+      expect(() => wallOptions(withMounts(mount(guest)))).not.toThrow();
     },
   );
 
@@ -215,37 +210,33 @@ describe("mounts", () => {
     ["/var"],
     ["/workspace/x"],
   ])("may not appear at %j", (guest) => {
-    expectInvalid(() => bwrapArguments(withMounts(mount(guest))));
+    expectInvalid(() => wallOptions(withMounts(mount(guest))));
   });
 
   it("may not share a guest path", () => {
-    expectInvalid(() => bwrapArguments(withMounts(mount("/data"), mount("/data", false))));
+    expectInvalid(() => wallOptions(withMounts(mount("/data"), mount("/data", false))));
   });
 
   it("need an absolute host path", () => {
-    expectInvalid(() =>
-      bwrapArguments(withMounts({ host: "data", guest: "/data", readonly: true })),
-    );
-    expectInvalid(() =>
-      bwrapArguments(withMounts({ host: "/a\0b", guest: "/data", readonly: true })),
-    );
+    expectInvalid(() => wallOptions(withMounts({ host: "data", guest: "/data", readonly: true })));
+    expectInvalid(() => wallOptions(withMounts({ host: "/a\0b", guest: "/data", readonly: true })));
   });
 
   it("never become options, however they are spelled", () => {
-    expectInvalid(() => bwrapArguments(withMounts(mount("--share-net"))));
+    expectInvalid(() => wallOptions(withMounts(mount("--share-net"))));
   });
 });
 
 describe("the interpreter's folders", () => {
   it("may not lie where each session has its own", () => {
     const python = { executable: "/x", roots: [{ host: "/tmp/v", guest: "/tmp/v" }] };
-    expectInvalid(() => bwrapArguments({ ...WALL, python }));
-    expectInvalid(() => oneShotArguments({ ...ONE_SHOT, python }));
+    expectInvalid(() => wallOptions({ ...WALL, python }));
+    expectInvalid(() => oneShotOptions({ ...ONE_SHOT, python }));
   });
 });
 
 describe("the wall around one process", () => {
-  const all = oneShotArguments(ONE_SHOT);
+  const all = oneShotOptions(ONE_SHOT);
 
   it("leaves no capability, no user namespace and no unfiltered call", () => {
     for (const flag of ["--unshare-all", "--unshare-user", "--disable-userns", "--new-session"]) {
@@ -267,10 +258,10 @@ describe("the wall around one process", () => {
   it("shares the host's network and process numbers only where it is told to, each for itself", () => {
     expect(all).not.toContain("--share-net");
     expect(position(all, "--proc", "/proc")).toBeGreaterThan(0);
-    const networked = oneShotArguments({ ...ONE_SHOT, sharesNetwork: true });
+    const networked = oneShotOptions({ ...ONE_SHOT, sharesNetwork: true });
     expect(networked.indexOf("--share-net")).toBeGreaterThan(networked.indexOf("--unshare-all"));
     expect(position(networked, "--proc", "/proc")).toBeGreaterThan(0);
-    const seeing = oneShotArguments({ ...ONE_SHOT, sharesPids: true });
+    const seeing = oneShotOptions({ ...ONE_SHOT, sharesPids: true });
     for (const flag of ["--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-user"]) {
       expect(seeing).toContain(flag);
     }
@@ -278,14 +269,14 @@ describe("the wall around one process", () => {
       expect(seeing).not.toContain(flag);
     }
     expect(position(seeing, "--ro-bind", "/proc", "/proc")).toBeGreaterThan(0);
-    expect(bwrapArguments(WALL)).not.toContain("--share-net");
+    expect(wallOptions(WALL)).not.toContain("--share-net");
   });
 
   it("has the names of its interpreter first on the search path, closed with the root", () => {
     const programs = { scripts: [{ fd: 9, name: "python" }], links: { python3: "python" } };
     for (const named of [
-      bwrapArguments({ ...WALL, runner: { host: "/r", guest: "/opt/cellar/r" }, programs }),
-      oneShotArguments({ ...ONE_SHOT, runner: { host: "/r", guest: "/opt/cellar/r" }, programs }),
+      wallOptions({ ...WALL, runner: { host: "/r", guest: "/opt/cellar/r" }, programs }),
+      oneShotOptions({ ...ONE_SHOT, runner: { host: "/r", guest: "/opt/cellar/r" }, programs }),
     ]) {
       const script = position(named, "--perms", "0755", "--file", "9", "/opt/cellar/bin/python");
       expect(script).toBeGreaterThan(0);
@@ -297,7 +288,7 @@ describe("the wall around one process", () => {
   });
 
   it("may have the workspace mounted from the host", () => {
-    const mounted = oneShotArguments({ ...ONE_SHOT, mounts: [mount("/workspace", false)] });
+    const mounted = oneShotOptions({ ...ONE_SHOT, mounts: [mount("/workspace", false)] });
     expect(position(mounted, "--bind", "/srv/data", "/workspace")).toBeGreaterThan(
       position(mounted, "--tmpfs", "/workspace"),
     );

@@ -49,7 +49,6 @@ export interface WallPolicy {
   hasOwnUsers?: boolean | undefined;
   /** False where the zygote must move processes between delegated version 2 cgroups. */
   cgroupNamespace: boolean;
-  command: readonly string[];
 }
 
 /** What both kinds of wall show inside. */
@@ -73,7 +72,7 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
   LANG: "C.UTF-8",
   HOME: "/workspace",
   PWD: "/workspace",
-  // What libraries keep for themselves is no work of the session's: not among its files.
+  // Caches of libraries do not belong among the session's files.
   XDG_CACHE_HOME: "/tmp/.cache",
   XDG_CONFIG_HOME: "/tmp/.config",
   XDG_DATA_HOME: "/tmp/.local/share",
@@ -101,11 +100,7 @@ const SPILLED = "/spilled";
 const GUEST_ADVICE = "Choose a guest path of its own, such as /data.";
 
 /** Every argument of the outer wall, in which the zygote runs as a root of nothing. */
-export function bwrapArguments(policy: WallPolicy): string[] {
-  return [...wallOptions(policy), "--", ...policy.command];
-}
-
-export function wallOptions(policy: Omit<WallPolicy, "command">): string[] {
+export function wallOptions(policy: WallPolicy): string[] {
   const sessionRoot = policy.sessionRoot === undefined ? [] : [policy.sessionRoot];
   checkPaths(
     policy,
@@ -130,7 +125,7 @@ export function wallOptions(policy: Omit<WallPolicy, "command">): string[] {
   ];
 }
 
-function wallNamespaces(policy: Omit<WallPolicy, "command">): string[] {
+function wallNamespaces(policy: WallPolicy): string[] {
   const network = policy.sharesNetwork === true;
   if (policy.hasOwnUsers === true) {
     // Here a network namespace is unshared by name, so it must not be named to be shared.
@@ -145,11 +140,7 @@ function wallNamespaces(policy: Omit<WallPolicy, "command">): string[] {
 }
 
 /** Every argument of a wall around one process that needs nothing but to compute. */
-export function oneShotArguments(policy: OneShotPolicy): string[] {
-  return [...oneShotOptions(policy), "--", ...policy.command];
-}
-
-export function oneShotOptions(policy: Omit<OneShotPolicy, "command">): string[] {
+export function oneShotOptions(policy: OneShotPolicy): string[] {
   checkPaths(policy, [policy.runner], COVERED_PATHS);
   return [
     ...(policy.sharesPids === true ? NAMESPACES_BUT_PIDS : ["--unshare-all"]),
@@ -158,7 +149,7 @@ export function oneShotOptions(policy: Omit<OneShotPolicy, "command">): string[]
     ...["--cap-drop", "ALL", "--die-with-parent", "--new-session", "--clearenv"],
     ...["--hostname", policy.hostname],
     ...systemOptions(policy),
-    // The kernel gives no other view of processes to whoever has no namespace of them.
+    // Without a pid namespace of its own there is no other view of processes.
     ...(policy.sharesPids === true ? ["--ro-bind", "/proc", "/proc"] : ["--proc", "/proc"]),
     ...temporaryFolder("/tmp", policy.tmpMb),
     ...temporaryFolder("/dev/shm", policy.tmpMb),

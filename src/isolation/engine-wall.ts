@@ -32,7 +32,7 @@ function depth(path: string): number {
   return path.split("/").length;
 }
 
-/** What this process's own engine is made of: its binary and the libraries it stands on. */
+/** The files of this process's own engine: its binary and the libraries that it loads. */
 export interface Engine {
   readonly executable: string;
   readonly libraries: readonly Binding[];
@@ -40,7 +40,7 @@ export interface Engine {
   readonly libraryPath: string;
 }
 
-/** Parts of some distributions' Node that lie outside its binary. */
+/** Parts of Node that some distributions keep outside its binary. */
 const ENGINE_FOLDERS = ["/usr/share/nodejs"];
 const LIBRARY = /^\/.*\.so(\.[\w.]+)?$/;
 

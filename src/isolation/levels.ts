@@ -3,7 +3,7 @@ export const ISOLATION_LEVELS = ["L0", "L1", "L2", "L3-", "L3", "L4"] as const;
 
 export type IsolationLevel = (typeof ISOLATION_LEVELS)[number];
 
-/** What one probe saw; `fix` tells what would make it green. */
+/** What one probe saw; `fix` says what would make it pass. */
 export interface Finding {
   ok: boolean;
   detail: string;
@@ -76,7 +76,7 @@ export function claimOf(level: IsolationLevel): string {
   return CLAIMS[level];
 }
 
-/** The level that the probes prove, and what stands between it and the next ones. */
+/** The level that the probes prove, and what the next ones lack. */
 export function assess(facts: ProbeFacts): IsolationReport {
   const holds = (name: ProbeName) => facts[name]?.ok === true;
   const level = NEEDS.find(([, needs]) => needs.every(holds))?.[0] ?? "L0";

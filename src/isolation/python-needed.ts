@@ -11,7 +11,7 @@ export async function needingPython<T>(what: string, work: Promise<T>): Promise<
   }
 }
 
-/** Who named a Python hears about that one. */
+/** Names the Python that was configured, where one was. */
 function pythonNeeded(what: string, error: CellarError): CellarError {
   const { looked, named } = error.details;
   if (named !== undefined || !Array.isArray(looked)) return error;

@@ -69,7 +69,7 @@ const INSTALL_BY_DISTRIBUTION: readonly (readonly [ids: readonly string[], comma
   [["nixos"], "nix-env -iA nixos."],
 ];
 
-/** bwrap's own words, and what lies behind them where nothing else is known. */
+/** What bwrap says, and its usual cause. */
 const REFUSALS: readonly (readonly [pattern: RegExp, cause: IsolationCause])[] = [
   [/setting up uid map: Permission denied/i, "apparmor"],
   [/loopback: Failed RTM_NEWADDR/i, "apparmor"],

@@ -8,13 +8,13 @@ export interface HiddenFolder {
   readonly reason: string;
 }
 
-/** What is never shown for the sake of a package, nor anything that it lies in. */
+/** Never shown for the sake of a package, nor anything that contains it. */
 export interface Guarded {
   /** The user's own folder. */
   readonly home?: string | undefined;
-  /** Where Cellar and others keep what is nobody else's business. */
+  /** Private folders of Cellar and others. */
   readonly folders?: readonly string[] | undefined;
-  /** Whether sessions run as another one, who is nobody to these files. */
+  /** Whether sessions run as another user, without rights to these files. */
   readonly isRoot?: boolean | undefined;
 }
 
@@ -95,7 +95,7 @@ function refusal(path: string, { homes, folders }: Kept): string | undefined {
   return around === undefined ? undefined : `it lies in ${around}`;
 }
 
-/** Root's sandbox is nobody, and must be able to pass what lies on the way to the interpreter. */
+/** Root's sandbox runs as another user, which must be able to reach the interpreter. */
 function unreadable(path: string, shown: readonly string[], guarded: Guarded): string | undefined {
   if (guarded.isRoot !== true) return undefined;
   const ways = shown.filter((root) => isWithin(root, path)).map((root) => between(path, root));

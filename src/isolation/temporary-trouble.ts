@@ -44,7 +44,7 @@ function codeOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException | undefined)?.code;
 }
 
-/** How much there is, for somebody who finds too little; a file system can run out of inodes too. */
+/** Free space and inodes, for an error about too little of either. */
 function spaceAt(path: string): string {
   const found = statfsNear(path);
   if (found === undefined) return "its size is unknown";

@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { findJail } from "../../test/support/jail.js";
-import { bwrapArguments } from "./bwrap.js";
+import { wallOptions } from "./bwrap.js";
 import { systemLayout } from "./layout.js";
 
 const NOBODY = 65534;
@@ -88,23 +88,23 @@ describe("the outer wall on this machine", () => {
     const python = isRoot
       ? { executable: SYSTEM_PYTHON, roots: [] }
       : { executable: jail.interpreter.guestExecutable, roots: jail.interpreter.roots };
+    const options = wallOptions({
+      python,
+      runner: { host: join(folder, "runner"), guest: "/opt/cellar" },
+      sockets: { host: join(folder, "sockets"), guest: "/run/cellar" },
+      mounts: [
+        { host: join(folder, "kept"), guest: "/data/kept", readonly: true },
+        { host: join(folder, "open"), guest: "/data/open", readonly: false },
+      ],
+      hostname: "cellar",
+      files: [],
+      system: systemLayout(),
+      tmpMb: 16,
+      cgroupNamespace: true,
+    });
     const child = spawn(
       jail.bwrap,
-      bwrapArguments({
-        python,
-        runner: { host: join(folder, "runner"), guest: "/opt/cellar" },
-        sockets: { host: join(folder, "sockets"), guest: "/run/cellar" },
-        mounts: [
-          { host: join(folder, "kept"), guest: "/data/kept", readonly: true },
-          { host: join(folder, "open"), guest: "/data/open", readonly: false },
-        ],
-        hostname: "cellar",
-        files: [],
-        system: systemLayout(),
-        tmpMb: 16,
-        cgroupNamespace: true,
-        command: [python.executable, "-I", "/opt/cellar/zygote.py"],
-      }),
+      [...options, "--", python.executable, "-I", "/opt/cellar/zygote.py"],
       {
         env: { CANARY: "secret" },
         stdio: ["ignore", "pipe", "pipe"],

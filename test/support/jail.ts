@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { describeError } from "../../src/errors.js";
-import { oneShotArguments } from "../../src/isolation/bwrap.js";
+import { oneShotOptions } from "../../src/isolation/bwrap.js";
 import {
   type Interpreter,
   interpreterCandidates,
@@ -111,7 +111,7 @@ export async function runJailed(
 
 function jailArguments(jail: Jail, folder: string): string[] {
   const { guestExecutable, roots } = jail.interpreter;
-  return oneShotArguments({
+  const options = oneShotOptions({
     python: { executable: guestExecutable, roots },
     runner: { host: folder, guest: "/opt/cellar" },
     mounts: [],
@@ -120,6 +120,6 @@ function jailArguments(jail: Jail, folder: string): string[] {
     system: systemLayout(),
     tmpMb: 64,
     seccompFd: 3,
-    command: [guestExecutable, "-I", "-c", DRIVER],
   });
+  return [...options, "--", guestExecutable, "-I", "-c", DRIVER];
 }

@@ -55,7 +55,7 @@ async function* hostFile(path: string): AsyncGenerator<Uint8Array> {
 }
 
 async function openHostFile(path: string): Promise<FileHandle> {
-  // A pipe without a writer must not keep anybody waiting.
+  // Opening a pipe without a writer must not block.
   const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
   const file = await open(path, flags).catch((error: unknown) => {
     const { code } = error as NodeJS.ErrnoException;

@@ -19,7 +19,7 @@ const PIECE_BYTES = 1024 * 1024;
 
 export type FileMethod = "list_files" | "open_file" | "read_file" | "write_file" | "close_file";
 
-/** A request about files; whoever passes it on to the session adds what that may hold. */
+/** A request about files, without the limits that the session adds. */
 export type FileOrder<M extends FileMethod> = Omit<Params<M>, "max_bytes" | "max_files">;
 
 export type AskFiles = <M extends FileMethod>(

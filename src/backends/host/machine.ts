@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { HostRestrictions } from "../../isolation/remedies.js";
 
-/** What the machine tells about itself that explains a failed wall. */
+/** What may explain a failed wall on this machine. */
 export function machine(): HostRestrictions {
   return {
     inContainer:
@@ -16,7 +16,7 @@ export function machine(): HostRestrictions {
   };
 }
 
-/** Where the kernel tells the policy among what follows a program's name in `stat`. */
+/** Index of the scheduling policy in the fields of `stat` after the program's name. */
 const POLICY_FIELD = 38;
 const REAL_TIME_POLICIES: readonly (string | undefined)[] = ["1", "2", "6"];
 

@@ -24,7 +24,7 @@ export function currentProcess(): ProcessIdentity {
   return { pid, startTime: statOf(pid)?.startTime ?? null, ...machine() };
 }
 
-/** Unknown is who cannot be seen from here: on another host, or in another container. */
+/** `unknown`: on another host or in another container. */
 export function livenessOf({ pid, startTime, ...place }: ProcessIdentity): Liveness {
   const here = machine();
   if (place.host !== here.host) return "unknown";

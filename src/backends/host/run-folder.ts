@@ -13,13 +13,13 @@ import { join } from "node:path";
 import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
 import { isRunning } from "./process-identity.js";
 
-/** Who the sandbox is on the host. */
+/** The sandbox's user on the host. */
 export interface Identity {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** An id that nobody else has: between the ranges of containers and of signed overflow. */
+/** An unused id: between the ranges of containers and of signed overflow. */
 export const SANDBOX_IDENTITY: Identity = { uid: 1_900_000_001, gid: 1_900_000_001 };
 
 type SmallFiles = Readonly<Record<string, string>>;
@@ -76,7 +76,7 @@ export class RunFolder implements Disposable {
     }
   }
 
-  /** Tells this folder from others of the same process. */
+  /** Unique among the folders of this process. */
   get suffix(): string {
     return this.path.slice(this.path.lastIndexOf("-") + 1);
   }

@@ -9,11 +9,11 @@ import {
 } from "../../isolation/remedies.js";
 import { machine } from "./machine.js";
 
-/** How a process ends that somebody has ended: by a signal, or by a wall that passes it on. */
+/** How a killed process ends: by a signal, or behind a wall that passes it on. */
 const KILLED = /^(SIG(KILL|TERM|HUP|INT|QUIT)|exit (129|130|131|137|143))$/;
 const SAID_KILLED = /was ended by signal (1|2|3|9|15)\b/;
 
-/** These tell themselves what is the matter and what to do. */
+/** Errors that already name the cause and the remedy. */
 const TELLING: readonly ErrorCode[] = [
   "IO_ERROR",
   "INVALID_CONFIG",
@@ -21,7 +21,7 @@ const TELLING: readonly ErrorCode[] = [
   "PYTHON_UNSUITABLE",
 ];
 
-/** The isolation that a session needs cannot be had here. */
+/** This machine does not offer the isolation that a session needs. */
 export function unavailable(message: string, cause: IsolationCause): CellarError {
   return refused(message, { about: "isolation", cause });
 }
@@ -45,7 +45,7 @@ function refused(message: string, { about, cause }: Trouble): CellarError {
   });
 }
 
-/** Who asked for less isolation is given it where nobody knows why more cannot be had. */
+/** For an unknown cause, callers that allow less isolation get a session without walls. */
 function codeOf(cause: OtherCause): ErrorCode {
   switch (cause) {
     case "unknown":
@@ -62,7 +62,7 @@ function codeOf(cause: OtherCause): ErrorCode {
   }
 }
 
-/** That tells nothing about what this machine can do. */
+/** Then nothing is known about what this machine can do. */
 function wasKilled(error: unknown): boolean {
   if (!isCellarError(error)) return false;
   const { how = "", said = "" } = error.details;

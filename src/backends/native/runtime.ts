@@ -19,7 +19,7 @@ const MAX_REMEMBERED = 100;
 const MAX_ZYGOTES = 4;
 
 export interface RuntimeOptions {
-  /** False for a machine that is to be taken for one without bubblewrap. */
+  /** False to treat the machine as one without bubblewrap. */
   readonly walls?: boolean;
   readonly hostEnvironment?: HostEnvironment;
 }
@@ -86,7 +86,6 @@ export class NativeRuntime implements StatefulRuntime, AsyncDisposable {
     return settings;
   }
 
-  /** The maker of sessions of this kind. */
   zygotes(settings: Settings, mounts: readonly Mount[] = [], sessionRoot?: string): ZygoteHost {
     if (this.#isClosed) throw shutDown();
     const isUsual = mounts.length === 0 && sessionRoot === undefined;
@@ -112,7 +111,7 @@ export class NativeRuntime implements StatefulRuntime, AsyncDisposable {
     return made;
   }
 
-  /** Another zygote is about to start: of too many, those that served longest ago let go. */
+  /** Before another zygote starts: lets the least recently used ones drain. */
   #makePlace(): void {
     const running = [...this.#zygoteHosts.values()]
       .filter((zygotes) => zygotes.isRunning)

@@ -1,4 +1,4 @@
 import { PythonSandbox } from "../session/sandbox.js";
 
-/** Cells in a CPython of this machine, behind walls where they can be had. */
+/** Runs cells in a CPython of this machine, behind walls where the machine allows them. */
 export class NativePythonSandbox extends PythonSandbox {}

@@ -33,7 +33,7 @@ export type Question =
 
 export type CellListener = Omit<BranchEvents, "parked">;
 
-/** One branch of a session: its present head, its line of states, and who listens to its cell. */
+/** One branch of a session: its present head, its steps, and the cell that runs. */
 export class Branch implements BranchEvents {
   readonly session: Session;
   readonly number: number;
@@ -128,7 +128,6 @@ export class Branch implements BranchEvents {
     }
   }
 
-  /** Ends the head of a question that is still open. */
   breakOff(): void {
     if (this.#asked !== undefined) this.session.kill(this.number, this.#asked);
   }
@@ -144,7 +143,7 @@ export class Branch implements BranchEvents {
     await Promise.race([succession, this.session.ended]);
   }
 
-  /** The steps whose checkpoints live; the newest may still be in the making for so long. */
+  /** The steps whose checkpoints are alive; waits that long for the newest. */
   async alive(milliseconds: number): Promise<ReadonlySet<number>> {
     const { present } = this.line;
     if (milliseconds > 0) await this.line.untilParked(present.id, milliseconds);
@@ -152,7 +151,7 @@ export class Branch implements BranchEvents {
     return new Set(checkpoints.map(({ step }) => step));
   }
 
-  /** Makes another branch, which goes on from a checkpoint of this one. */
+  /** Makes another branch, which starts from a checkpoint of this one. */
   async forkFrom(checkpoint: number, branch: number): Promise<void> {
     const order = { branch: this.number, checkpoint, new_branch: branch };
     const answer = await this.session.askInit("fork", order);

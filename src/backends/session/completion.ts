@@ -16,7 +16,7 @@ type Ask = (at: Params<"complete">) => Promise<Result<"complete">>;
 export async function completeAt(code: string, cursor: number, ask: Ask): Promise<Completion> {
   requireText("the code", code);
   checkLimit("cursor", cursor, 0, code.length);
-  // No line so long has matches, and a message has its limit.
+  // A message has its limit.
   if (Buffer.byteLength(code) > MAX_SOURCE_BYTES)
     return { matches: [], start: cursor, end: cursor };
   const points = [...code.slice(0, cursor)];

@@ -9,10 +9,8 @@ import type { SessionLease } from "./lease.js";
 /** A piece is moved at once; a loaded machine may take longer. */
 const PIECE_MS = 60_000;
 
-/** A sandbox, as far as files are concerned. */
 export interface FileKeeper {
   readonly limit: WorkspaceLimit;
-  /** Its session as it is now. */
   place(): { readonly lease: SessionLease; readonly branch: Branch };
   /** In turn with cells, in a session that lives. */
   task<T>(work: () => Promise<T>): Promise<T>;

@@ -3,7 +3,7 @@ import { CellarError } from "../../errors.js";
 import { type IsolationReport, meets } from "../../isolation/levels.js";
 import { adviceToLower, isolationCause, remedyFor } from "../../isolation/remedies.js";
 
-/** Refuses to go without walls where more was asked for than can then be had. */
+/** Refuses to run without walls below the minimum isolation. */
 export function refuseWithoutWalls(
   { minIsolation }: Settings,
   offered: IsolationLevel,
@@ -11,7 +11,7 @@ export function refuseWithoutWalls(
 ): void {
   if (meets(offered, minIsolation)) return;
   const cause = isolationCause(why.details.cause);
-  // To do with less isolation is no remedy for anything else.
+  // Asking for less isolation helps against nothing else.
   if (cause === undefined) throw why;
   throw new CellarError(
     "SANDBOX_UNAVAILABLE",
@@ -24,7 +24,6 @@ export function refuseWithoutWalls(
   );
 }
 
-/** Refuses a session that turned out weaker than was asked for. */
 export function refuseBelow({ minIsolation }: Settings, isolation: IsolationReport): void {
   if (meets(isolation.level, minIsolation)) return;
   const failed = isolation.checks.filter(({ ok, name }) => !ok && isolation.missing.includes(name));

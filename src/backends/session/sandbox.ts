@@ -108,7 +108,6 @@ export class PythonSandbox extends SandboxFiles implements StatefulSandbox, Agen
     return (await this.#ask("put_spilled", { files: [...files] })).folder;
   }
 
-  /** Streams the present state to the sink that `open` returns, while cells keep running. */
   async capture(open: OpenSink, options: CaptureOptions): Promise<Captured> {
     if (this.#ending !== undefined) throw destroyed();
     const enqueue = <T>(work: () => Promise<T>) => this.#task(work);
@@ -116,12 +115,10 @@ export class PythonSandbox extends SandboxFiles implements StatefulSandbox, Agen
     return keepingAlive(capture.run(this.info));
   }
 
-  /** Gives the next cell this number, or one above those already used. */
   numberNext(number: number): void {
     this.#session.numberNext(number);
   }
 
-  /** Puts the variables of a captured state into this new session. */
   restore(file?: string): Promise<RestoreReport> {
     const given = checks.hasCheckpoints(this.info) ? undefined : file;
     return this.#task(() => this.#session.restore(given));

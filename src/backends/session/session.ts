@@ -8,9 +8,9 @@ export type Hello = Params<"hello">;
 
 /** How long the reason of a session's end may come after the end itself. */
 const EXIT_REASON_MS = 500;
-/** Init carries out an order within so long, or nothing more is expected of the session. */
+/** A session whose init takes longer for an order is given up. */
 const DEADLINE_MS = 20_000;
-/** A session that does not end by itself within so long is ended from outside. */
+/** A session that takes longer to end is killed from outside. */
 const LEAVING_MS = 2_000;
 const CROWDED_REST_MS = 1000;
 
@@ -49,9 +49,9 @@ export interface SessionOptions {
   announceTimeout?: (milliseconds: number) => void;
 }
 
-/** Who waits for the link on which a copy writes its state. */
+/** Waits for the link on which a copy writes its state. */
 export interface WriterEvents {
-  /** At once, for the copy speaks first. */
+  /** Called at once, since the copy speaks first. */
   arrived(peer: Peer): void;
   failed(reason: CellarError): void;
 }
@@ -286,7 +286,7 @@ export class Session {
     peer.on("settled", (event) => this.#events.get(event.branch)?.settled(event));
     peer.on("parked", (event) => this.#events.get(event.branch)?.parked(event));
     peer.on("died", (event) => this.#events.get(event.branch)?.died(event));
-    // The zygote knows why, and tells it when it has seen the end; unless it is what ended.
+    // The zygote reports the reason when it has reaped the session, unless it ended itself.
     peer.closed.then((reason) => {
       if (!this.isAlive) return;
       const timer = setTimeout(() => this.markLost(reason), EXIT_REASON_MS);

@@ -54,7 +54,7 @@ export class SessionSetup {
     return step === 0 ? lease.facts.context?.given : this.#given.get(step);
   }
 
-  /** For a twin, which goes on from the same state. */
+  /** For a fork, which starts from the same state. */
   copyFrom(other: SessionSetup): void {
     this.#context = other.#context;
     for (const [step, given] of other.#given) this.#given.set(step, given);

@@ -88,12 +88,11 @@ export class StepHistory {
     this.#latest = Math.max(this.#latest, step);
   }
 
-  /** No checkpoint of this step will come. */
   unparkable(step: number): void {
     this.#unparkable.add(step);
   }
 
-  /** What a session tells of steps that nobody asked for is not kept. */
+  /** Ignores steps that the host did not ask for. */
   parked(step: number): boolean {
     const oldest = this.#steps[1]?.id ?? 0;
     if (step > this.#latest || (step !== 0 && step < oldest)) return false;
@@ -103,7 +102,6 @@ export class StepHistory {
     return true;
   }
 
-  /** Resolves to whether the checkpoint was made within that time. */
   async untilParked(step: number, milliseconds = PARKING_MS): Promise<boolean> {
     if (this.#parked.has(step)) return true;
     if (this.#unparkable.has(step)) return false;

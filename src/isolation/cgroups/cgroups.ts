@@ -16,7 +16,7 @@ import { remedyFor } from "../remedies.js";
 import { locateHierarchies, type Placement } from "./hierarchies.js";
 
 export interface CgroupOptions {
-  /** The user inside the wall, who will make a group for each session. */
+  /** The user inside the wall, which makes a group for each session. */
   uid: number;
   gid: number;
   /** `cellar-<pid>`, or with a suffix when one process holds several. */
@@ -185,7 +185,7 @@ function moveToLeaf(parent: string, leaf: string, member: number, divide: () => 
   }
 }
 
-/** The processor is divided by groups too, where that can be had. */
+/** Divides the processor by groups too, where the machine allows it. */
 function enabling(offered: readonly string[]): string {
   const wanted = offered.includes("cpu") ? [...CONTROLLERS, "cpu"] : CONTROLLERS;
   return wanted.map((controller) => `+${controller}`).join(" ");
@@ -223,7 +223,7 @@ function sweep(parent: string): void {
   }
 }
 
-/** Session groups lie one level deep; a group with members stays for a later sweep. */
+/** Removes session groups, which are one level deep; one with members stays for a later sweep. */
 function removeGroup(folder: string): void {
   try {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {

@@ -21,7 +21,7 @@ interface MountPoint {
   options: readonly string[];
 }
 
-/** Finds where this process stands in the mounted cgroup hierarchies of both versions. */
+/** Finds this process's groups in the mounted cgroup hierarchies of both versions. */
 export function locateHierarchies(processFolder: string): Hierarchies {
   const mounts = mountPoints(readFileSync(join(processFolder, "mountinfo"), "utf8"));
   const groups = memberships(readFileSync(join(processFolder, "cgroup"), "utf8"));

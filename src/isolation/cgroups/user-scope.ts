@@ -10,7 +10,7 @@ export interface UserManager {
 /** A way to start a program in a control group that is delegated to this user. */
 export interface UserScope {
   readonly unit: string;
-  /** What stands before the program's own command. */
+  /** Goes before the program's own command. */
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
 }

@@ -36,7 +36,7 @@ const INTERNET_PROTOCOLS = [0, 1, 6, 17, 58, 255];
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
 const TIOCCONS = 0x541d;
-/** Line disciplines are kernel code that nobody here needs. */
+/** Line disciplines are kernel code that no session needs. */
 const TIOCSETD = 0x5423;
 const TERMINAL_REQUESTS = [TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD];
 const PR_SET_SECCOMP = 22;
@@ -45,7 +45,7 @@ const PR_SCHED_CORE = 62;
 /** PER_LINUX, ADDR_NO_RANDOMIZE (sanitizers ask for it) and the query. */
 const PERSONALITIES = [0, 0x0040000, 0xffffffff];
 
-/** On a file of the host that is bound in, a lease makes whoever opens it there wait. */
+/** A lease on a bound file would block the host's own opens of it. */
 const F_SETLEASE = 1024;
 const F_NOTIFY = 1026;
 
@@ -80,7 +80,7 @@ export function sessionRules(options: FilterOptions): ReadonlyMap<string, Progra
       "clone",
       [load(argument(0)), jump(JUMP_IF_ANY_BIT, NAMESPACE_FLAGS, 0, 1), ...REFUSED_ELSE_ALLOWED],
     ],
-    // Its flags lie behind a pointer that no filter can follow; libc falls back to clone.
+    // Its flags are behind a pointer that no filter can follow; libc falls back to clone.
     ["clone3", UNKNOWN],
     ["socket", socket],
     ["socketpair", socket],
@@ -177,7 +177,7 @@ function uncountedMemoryRules(): [string, Program][] {
   ];
 }
 
-/** Wider buffers are a wish that need not be granted: nothing happens, and no error is told. */
+/** Setting buffer sizes succeeds without effect. */
 function bufferRule(): Program {
   return [
     load(argument(1)),
@@ -230,7 +230,7 @@ function onlyIf(wanted: readonly (readonly [index: number, value: number])[]): P
   ];
 }
 
-/** Fails with `errno` unless the loaded value is one of these; else goes on behind the last. */
+/** Fails with `errno` unless the loaded value is one of these. */
 function unlessOneOf(values: readonly number[], errno: number): Program {
   return [
     ...values.map((value, index) => jump(JUMP_IF_EQUAL, value, values.length - index, 0)),

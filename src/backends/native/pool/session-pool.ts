@@ -34,7 +34,6 @@ export class SessionPool {
     return this.#ready.length;
   }
 
-  /** A warm session when there is one of that kind, else a cold one. */
   take(limits: Limits, keepCheckpoints: number): Session {
     const { zygote, limits: usual, keepCheckpoints: keep } = this.#plan;
     const fits = keepCheckpoints === keep && sameLimits(limits, usual);
@@ -46,7 +45,6 @@ export class SessionPool {
     return zygote.spawn({ limits, keepCheckpoints, warmUp: false });
   }
 
-  /** Fills the pool now, one session after the other. */
   async fill(): Promise<void> {
     while (!this.#closed && this.#plan.zygote.isAlive && this.#missing() > 0) {
       const made = await this.#make();

@@ -29,7 +29,7 @@ it("spare folders of dead hosts are removed, and those of others stay", () => {
   utimesSync(join(sessionRoot, old), 1, 1);
   mkdirSync(join(sessionRoot, "of-a-notebook"));
   const limits = wireLimits(resolveSettings().limits);
-  const plan = { zygote: {} as Zygote, sessionRoot, limits, keep: 0, isWanted: false };
+  const plan = { zygote: {} as Zygote, sessionRoot, limits, keepCheckpoints: 0, isWanted: false };
   new SpareSessionDirs(plan).close();
   expect(readdirSync(sessionRoot).sort()).toEqual([own, elsewhere, "of-a-notebook"].sort());
 });

@@ -18,7 +18,7 @@ export interface SparePlan {
   /** The folder of session folders, where sessions may have any. */
   readonly sessionRoot: string | undefined;
   readonly limits: Limits;
-  readonly keep: number;
+  readonly keepCheckpoints: number;
   readonly isWanted: boolean;
 }
 
@@ -87,7 +87,7 @@ export class SpareSessionDirs {
   }
 
   #spawn(dir: SessionDir, warmUp: boolean): Session {
-    const { zygote, limits, keep: keepCheckpoints } = this.#plan;
+    const { zygote, limits, keepCheckpoints } = this.#plan;
     return zygote.spawn({ limits, keepCheckpoints, warmUp, dir });
   }
 

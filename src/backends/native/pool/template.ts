@@ -11,7 +11,6 @@ import type { DescriptorSender } from "./send-descriptor.js";
 const SLOWEST_BYTES_PER_MS = 2_000;
 const READING_MS = 60_000;
 
-/** What a template is made with. */
 export interface TemplateContext {
   readonly zygote: Zygote;
   readonly listener: Listener;

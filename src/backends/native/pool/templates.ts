@@ -3,7 +3,7 @@ import type { Session } from "../../session/session.js";
 import type { SpawnOrder } from "../zygote/session-forker.js";
 import { Template, type TemplateContext } from "./template.js";
 
-/** A context without sessions is kept for the next one that wants it: so long, and so many. */
+/** How long and how many contexts without sessions are kept. */
 const LINGER_MS = 10_000;
 const MOST_IDLE = 2;
 

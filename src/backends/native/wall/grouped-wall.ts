@@ -12,7 +12,7 @@ import { raiseWall, type Wall, type WallPlan } from "./wall.js";
 export interface GroupedWall {
   readonly wall: Wall;
   readonly cgroups: Cgroups;
-  /** What the zygote is told of its groups. */
+  /** The zygote's groups, as the boot message names them. */
   readonly group: Params<"boot">["group"];
 }
 
@@ -22,7 +22,7 @@ export type UngroupedPlan = Omit<
 >;
 
 export interface GroupOptions {
-  /** Who makes the groups of sessions. */
+  /** The user that makes the groups of sessions. */
   readonly owner: Identity;
   readonly path: string;
   readonly userManager: UserManager;

@@ -28,13 +28,13 @@ const BOOT = [
   "sys.path.remove(folder)",
   "main()",
 ].join("\n");
-/** A keeper ends everything at once; one that does not is ended itself. */
-const KEEPER_MS = 5_000;
-/** What was said before the end is read; a stray process may keep the link open. */
+/** The subreaper kills everything at once, or is killed after this. */
+const SUBREAPER_MS = 5_000;
+/** How long to read what was written before the end; a stray process may keep the link open. */
 const DRAINING_MS = 500;
 const LIFELINE = 3;
 /** Windows knows neither process groups nor a spawn that keeps them. */
-const HAS_KEEPER = process.platform !== "win32";
+const HAS_SUBREAPER = process.platform !== "win32";
 
 export const STATE_LOST = "the plain process ended, and its state with it: it has no checkpoints";
 
@@ -45,9 +45,8 @@ export interface PlainPlan {
   readonly interpreter: Interpreter;
   readonly hostEnvironment: HostEnvironment;
   readonly limits: Limits;
-  /** Where the cells start, when it is not to be a folder of the session's own. */
+  /** The working folder. Default: one of the session's own. */
   readonly workspace?: string | undefined;
-  /** What stands around the process; nothing without it. */
   readonly wall?: SingleWall | undefined;
 }
 
@@ -123,7 +122,7 @@ function launch(plan: PlainPlan, folder: string): ChildProcess {
     wall === undefined ? launchBare(plan, python, folder) : launchBehindWall(wall, limits);
   child.unref();
   for (const stream of child.stdio) {
-    // An end that is told by an error here is told better by the exit.
+    // The exit says more than an error here.
     stream?.on("error", () => {});
     if (stream instanceof Socket) stream.unref();
   }
@@ -133,13 +132,13 @@ function launch(plan: PlainPlan, folder: string): ChildProcess {
 function launchBare(plan: PlainPlan, python: string, folder: string): ChildProcess {
   const { interpreter, hostEnvironment, workspace = join(folder, "workspace") } = plan;
   const runner = [interpreter.executable, "-I", "-X", "utf8", "-c", BOOT, python];
-  const keeper = [
+  const subreaper = [
     interpreter.executable,
     "-I",
     "-S",
     join(python, "cellar_runner", "bootstrap", "subreaper.py"),
   ];
-  const [program = "", ...rest] = HAS_KEEPER ? [...keeper, ...runner] : runner;
+  const [program = "", ...rest] = HAS_SUBREAPER ? [...subreaper, ...runner] : runner;
   return spawn(program, rest, {
     env: environment(
       interpreter,
@@ -149,7 +148,7 @@ function launchBare(plan: PlainPlan, python: string, folder: string): ChildProce
       workspace,
     ),
     cwd: workspace,
-    stdio: ["pipe", "pipe", "pipe", ...(HAS_KEEPER ? (["pipe"] as const) : [])],
+    stdio: ["pipe", "pipe", "pipe", ...(HAS_SUBREAPER ? (["pipe"] as const) : [])],
     windowsHide: true,
   });
 }
@@ -168,7 +167,7 @@ function environment(
   workspace: string,
 ): Record<string, string> {
   const temporary = join(folder, "tmp");
-  const programs = HAS_KEEPER ? [writePrograms(interpreter, runner, folder)] : [];
+  const programs = HAS_SUBREAPER ? [writePrograms(interpreter, runner, folder)] : [];
   return {
     PATH: [...programs, dirname(interpreter.executable), path].join(delimiter),
     HOME: workspace,
@@ -207,16 +206,16 @@ function writePrograms(
   return programs;
 }
 
-/** The end of the lifeline is the order to leave nothing behind. */
+/** Closing the lifeline makes the subreaper kill everything. */
 function endProcesses(child: ChildProcess): void {
   const lifeline = child.stdio[LIFELINE];
-  if (!HAS_KEEPER || lifeline === undefined || lifeline === null) {
+  if (!HAS_SUBREAPER || lifeline === undefined || lifeline === null) {
     child.kill("SIGKILL");
     return;
   }
   if (lifeline.destroyed) return;
   lifeline.destroy();
-  const timer = setTimeout(() => child.kill("SIGKILL"), KEEPER_MS);
+  const timer = setTimeout(() => child.kill("SIGKILL"), SUBREAPER_MS);
   timer.unref();
   child.once("exit", () => clearTimeout(timer));
 }
@@ -227,9 +226,9 @@ function deathOf(
   isKilled: boolean,
   isWalled: boolean,
 ): DeathCause {
-  if (isKilled && (signal === "SIGKILL" || !HAS_KEEPER)) return { kind: "killed" };
+  if (isKilled && (signal === "SIGKILL" || !HAS_SUBREAPER)) return { kind: "killed" };
   if (signal !== null) return { kind: "signal", signal: constants.signals[signal] };
-  // bwrap tells of a signal as a shell does.
+  // bwrap reports a signal as a shell does.
   if (isWalled && code !== null && code > 128) return { kind: "signal", signal: code - 128 };
   return { kind: "exit", code: code ?? 1 };
 }
@@ -259,7 +258,7 @@ function startFailure(why: string, cause?: unknown): CellarError {
   });
 }
 
-/** What stands between the code and the host: as far as the process could limit itself, and no wall. */
+/** What the process could limit by itself, without a wall. */
 function plainFacts(abilities: readonly string[]): ProbeFacts {
   const uid = process.getuid?.();
   const none: Finding = { ok: false, detail: "a plain process has no isolation" };

@@ -6,7 +6,7 @@ import { seccompProgram } from "../../../isolation/seccomp/seccomp.js";
 import type { Limits } from "../../../protocol/messages.js";
 import { feed, showInside, type WallParts } from "./wall-parts.js";
 
-/** Beside the standard streams: the keeper's lifeline, what bwrap and the launcher read, and files. */
+/** Beside the standard streams: the subreaper's lifeline, what bwrap and drop_root.py read, and files. */
 const ARGUMENTS_FD = 4;
 const SECCOMP_FD = 5;
 const ORDERS_FD = 6;
@@ -22,7 +22,7 @@ export interface SingleWall extends WallParts {
   readonly exchange: number;
 }
 
-/** The keeper stays outside: it inherits what the session leaves behind, and ends it. */
+/** The subreaper stays outside: it inherits the session's orphans and kills them. */
 export function launchBehindWall(wall: SingleWall, limits: Limits): ChildProcess {
   const { bwrap, identity, interpreter, runner, workspace } = wall;
   const { view, sources, descriptors } = showInside(wall, wall.mounts, FIRST_FREE_FD);
@@ -66,7 +66,7 @@ export function launchBehindWall(wall: SingleWall, limits: Limits): ChildProcess
   return child;
 }
 
-/** The process behind the keeper, which is no longer root when the session speaks. */
+/** The child of the subreaper, which has dropped root by the time the session speaks. */
 export function processBehind(keeper: number): number {
   const children = readFileSync(`/proc/${keeper}/task/${keeper}/children`, "utf8");
   return Number(children.trim().split(" ")[0]);

@@ -51,7 +51,7 @@ export interface Wall {
   tellScope(folder: string): void;
 }
 
-/** Starts the outer wall with the zygote in it: as root through the launcher, else directly. */
+/** Starts the outer wall with the zygote in it: as root through drop_root.py, else directly. */
 export function raiseWall(plan: WallPlan): Wall {
   const { view, sources, descriptors } = showInside(plan, plan.mounts, FIRST_FREE_FD);
   const { sessionRoot } = plan;
@@ -97,7 +97,7 @@ export function raiseWall(plan: WallPlan): Wall {
           binds: sources.binds,
           argv,
         });
-  // Only somebody who waits for a session keeps the process alive, not the wall itself.
+  // A caller that waits for a session keeps the process alive, not the wall.
   for (const stream of [child.stderr, child.stdio[CONTROL_FD], fileSocket])
     (stream as Socket).unref();
   fileSocket.on("error", () => {});

@@ -24,7 +24,7 @@ const UNPREPARED = "could not be prepared";
 /** Longer than a crowd of sessions takes that are made at once. */
 const START_MS = 90_000;
 
-/** So many sessions being made at once keep the processors busy. */
+/** More sessions than this being made at once keep the processors busy. */
 const CROWD = 2;
 
 /** The host's side of a process that forks sessions: the zygote, or one of its templates. */

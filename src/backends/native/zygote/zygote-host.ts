@@ -27,7 +27,7 @@ import { preloadNames } from "./preload.js";
 import type { SpawnOrder } from "./session-forker.js";
 import { Zygote, type ZygoteReport } from "./zygote.js";
 
-/** Address layout and hash seeds are shared by a zygote's sessions, so it does not live for ever. */
+/** A zygote's sessions share address layout and hash seeds, so it is replaced after this many. */
 const SESSIONS_PER_ZYGOTE = 1000;
 
 /** Looking at the environment for each new session would cost as much as handing one out. */
@@ -43,7 +43,7 @@ export interface ZygoteHostOptions {
   readonly folders: Set<Disposable>;
 }
 
-/** One zygote with all it stands on. */
+/** One zygote, with what was started for it. */
 interface Generation {
   readonly zygote: Zygote;
   readonly pool: SessionPool;
@@ -115,7 +115,7 @@ export class ZygoteHost {
     return placed(generation, session);
   }
 
-  /** A zygote may end while a context is read into it; that is no fault of the context. */
+  /** Tries once more where the zygote ended while the context was read. */
   async #withContext(context: LargeContext, order: SpawnOrder, isLast = false): Promise<Placement> {
     const generation = await this.#generation();
     generation.made += 1;
@@ -160,7 +160,7 @@ export class ZygoteHost {
     const current = await awaited?.catch(() => undefined);
     if (this.#isClosed) throw shutDown();
     if (current?.zygote.isAlive === true && !this.#isStale(current)) return current;
-    // Of all who waited for the same one, the first starts the successor.
+    // Of all callers that waited for it, the first starts the successor.
     if (this.#current !== awaited) return this.#generation();
     if (current !== undefined) this.#retire(current);
     const next = this.#start();
@@ -200,11 +200,8 @@ export class ZygoteHost {
 
   async #start(): Promise<Generation> {
     const { settings, mounts, sessionRoot, hostEnvironment, folders } = this.#options;
-    const parts = await findWallParts(
-      settings,
-      hostEnvironment,
-      sessionRoot === undefined ? [] : [sessionRoot],
-    );
+    const stores = sessionRoot === undefined ? [] : [sessionRoot];
+    const parts = await findWallParts(settings, hostEnvironment, stores);
     const { interpreter, runner, folder, identity, sharesNetwork } = parts;
     const owner = identity ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
     folders.add(folder);
@@ -250,33 +247,17 @@ export class ZygoteHost {
       probed.close();
       const isolation = assess(facts);
       const info = describe(isolation, interpreter);
-      const { keepCheckpoints: keep, poolSize } = settings;
-      const pool = new SessionPool({
-        zygote,
-        limits,
-        keepCheckpoints: keep,
-        size: sessionRoot === undefined ? poolSize : 0,
-      });
-      const spareDirs = new SpareSessionDirs({
-        zygote,
-        sessionRoot,
-        limits,
-        keep,
-        isWanted: poolSize > 0,
-      });
+      const { keepCheckpoints, poolSize } = settings;
+      const size = sessionRoot === undefined ? poolSize : 0;
+      const isWanted = poolSize > 0;
+      const pool = new SessionPool({ zygote, limits, keepCheckpoints, size });
+      const spare = { zygote, sessionRoot, limits, keepCheckpoints, isWanted };
+      const spareDirs = new SpareSessionDirs(spare);
       pool.fill();
       const { temporary } = hostEnvironment;
-      const descriptorSender = new DescriptorSender(
-        interpreter.executable,
-        runner,
-        wall.fileSocket,
-      );
-      const templates = new Templates({
-        zygote,
-        listener,
-        descriptorSender,
-        temporary,
-      });
+      const { executable } = interpreter;
+      const descriptorSender = new DescriptorSender(executable, runner, wall.fileSocket);
+      const templates = new Templates({ zygote, listener, descriptorSender, temporary });
       return {
         zygote,
         pool,

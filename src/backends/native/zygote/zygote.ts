@@ -1,3 +1,4 @@
+import { deferred } from "../../../concurrency/deferred.js";
 import { CellarError, describeError } from "../../../errors.js";
 import { seccompProgram } from "../../../isolation/seccomp/seccomp.js";
 import type { Params } from "../../../protocol/messages.js";
@@ -54,19 +55,12 @@ export class Zygote {
         end(this.#exitReason(`${signal ?? `exit ${code}`}`)),
       );
     });
-    this.report = new Promise((resolve, reject) => {
-      const late = setTimeout(() => reject(notReady(wall.said())), READY_MS);
-      late.unref();
-      this.#peer.on("ready", (report) => {
-        clearTimeout(late);
-        resolve(report);
-      });
-      this.ended.then((reason) => {
-        clearTimeout(late);
-        reject(reason);
-      });
-    });
-    this.report.catch(() => {});
+    const ready = deferred<ZygoteReport>();
+    this.report = ready.promise;
+    const late = setTimeout(() => ready.reject(notReady(wall.said())), READY_MS).unref();
+    this.#peer.on("ready", ready.resolve);
+    this.ended.then(ready.reject);
+    ready.promise.catch(() => {}).finally(() => clearTimeout(late));
     this.#peer.notify("boot", {
       preload: [...boot.preload],
       seccomp: seccompProgram(process.arch === "arm64" ? "arm64" : "x64", {
@@ -103,22 +97,23 @@ export class Zygote {
   /** The link of a new child for the file that `handIn` passes through the socket for files under its name. */
   async template(handIn: (name: string) => Promise<void>): Promise<Peer> {
     const { name, token } = newCredentials();
-    const arrival = new Promise<Peer>((resolve, reject) => {
-      this.#templateWaiters.set(name, reject);
-      this.#listener.expect(name, token, (hello, peer) => {
-        if (hello.role === "template") resolve(peer);
-        else peer.close();
-      });
+    const arrival = deferred<Peer>();
+    this.#templateWaiters.set(name, arrival.reject);
+    this.#listener.expect(name, token, (hello, peer) => {
+      if (hello.role === "template") arrival.resolve(peer);
+      else peer.close();
     });
-    arrival.catch(() => {});
     const late = setTimeout(
       () => this.#templateWaiters.get(name)?.(new CellarError("START_FAILED", noTemplate())),
       TEMPLATE_MS,
     );
     try {
       await handIn(name);
-      await Promise.race([this.#peer.request("template", { template: name, token }), arrival]);
-      return await arrival;
+      await Promise.race([
+        this.#peer.request("template", { template: name, token }),
+        arrival.promise,
+      ]);
+      return await arrival.promise;
     } finally {
       clearTimeout(late);
       this.#templateWaiters.delete(name);

@@ -18,7 +18,7 @@ type Callbacks = Pick<REPLConfig, "onStdout" | "onStderr" | "onDisplay">;
 type StreamName = "stdout" | "stderr";
 
 interface Entry {
-  /** Text follows the barrier of its number, a display stands just before it. */
+  /** Text comes after the barrier of its number, a display just before it. */
   readonly rank: number;
   readonly output: Output;
   /** Of a display. */
@@ -35,11 +35,11 @@ export class Collector {
   #displayBytes = 0;
   #metadataCharacters = 0;
   #streamedBytes = 0;
-  /** What stands before it was cleared. */
+  /** Everything before it was cleared. */
   #floor = 0;
   #highest = -1;
   #pending: number[] = [];
-  /** Where the value or the error of the cell stands. */
+  /** The place of the cell's value or error. */
   #end = Number.POSITIVE_INFINITY;
 
   constructor(callbacks: Callbacks, maxOutputLength: number) {
@@ -119,7 +119,7 @@ export class Collector {
     this.#entries = this.#entries.filter((entry) => entry.rank >= rank);
   }
 
-  /** What it takes to show so many bytes in every place of an id. */
+  /** The size of these bytes in every place that shows the id. */
   #growth(displayId: string | undefined, bytes: number): number {
     if (displayId === undefined) return 0;
     return this.#entries.reduce(

@@ -43,11 +43,11 @@ export class HostCalls {
   readonly #functions = new Map<string, HostFunction>();
   readonly #limits: CallLimits;
   readonly #turns: Semaphore;
-  /** Tells who is called from inside a function of the caller. */
+  /** Marks what runs inside a function of the caller. */
   readonly #callees = new AsyncLocalStorage<true>();
   readonly #rate = new Rate(CALLS_PER_SECOND);
 
-  /** `givenAt` tells what the host gave as context at a step. */
+  /** `givenAt` returns what the host gave as context at a step. */
   constructor(
     { onLLMQuery, onRLMQuery, tools }: Answering,
     givenAt: (step: number) => unknown,
@@ -80,7 +80,7 @@ export class HostCalls {
     return this.#turns.held > 0 && this.#callees.getStore() === true;
   }
 
-  /** Refuses a name that nobody answers, and slows down a cell that asks without a pause. */
+  /** Refuses an unknown name, and slows down a cell that asks without a pause. */
   async admit({ name }: Params<"host_call">, signal: AbortSignal): Promise<void> {
     if (!this.#functions.has(name)) throw notGiven(name);
     const wait = this.#rate.take(LONGEST_WAIT_MS);

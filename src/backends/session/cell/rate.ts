@@ -1,14 +1,14 @@
-/** So many takings in a second, and as many at once after a rest. */
+/** Limits how many calls start in a second; after a rest as many may start at once. */
 export class Rate {
   readonly #interval: number;
-  /** When the last taking was due. */
+  /** When the last call was due. */
   #due = 0;
 
   constructor(perSecond: number) {
     this.#interval = 1000 / perSecond;
   }
 
-  /** Milliseconds until this taking is due; nothing is taken when that is longer than `longest`. */
+  /** Milliseconds until this call is due; undefined, and not counted, where that is over `longest`. */
   take(longest: number, now = performance.now()): number | undefined {
     const due = Math.max(this.#due, now - 1000) + this.#interval;
     if (due - now > longest) return undefined;

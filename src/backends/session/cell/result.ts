@@ -38,7 +38,6 @@ export function cellLimits(settings: Settings, options: ExecuteOptions): CellLim
 
 type Outcome = Pick<CodeExecution, "status" | "error" | "result" | "exitCode">;
 
-/** The result of a cell that ran. */
 export function assemble(
   cell: RunningCell,
   end: CellEnd,
@@ -63,7 +62,6 @@ type Gathered = Pick<
   "stdout" | "stderr" | "outputs" | "omitted" | "background" | "isolation"
 >;
 
-/** What a cell wrote and left running. */
 function gathered(cell: RunningCell, isolation: Isolation, end?: CellEnd): Gathered {
   const answer = end?.kind === "answered" ? end.answer : undefined;
   if (answer !== undefined && (answer.result !== null || answer.error !== null)) {
@@ -79,7 +77,6 @@ function gathered(cell: RunningCell, isolation: Isolation, end?: CellEnd): Gathe
   };
 }
 
-/** What only some answers have. */
 function extrasOf(end: CellEnd): Pick<CodeExecution, "replaced" | "agent"> {
   if (end.kind !== "answered") return {};
   const { replaced, agent } = end.answer;

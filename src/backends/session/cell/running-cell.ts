@@ -7,7 +7,7 @@ import { Collector } from "./collector.js";
 import type { HostCalls } from "./host-calls.js";
 import { type Allowance, PausableTimer } from "./pausable-timer.js";
 
-/** A closed link is mostly a dead head, of which init tells by itself. */
+/** A closed link is mostly a dead head, which init reports by itself. */
 const DEATH_NOTICE_MS = 250;
 
 /** A head whose pipes were broken by the cell never reports the end of its output: then nothing comes. */
@@ -59,7 +59,7 @@ export class RunningCell implements CellListener {
   #broken: CellarError | undefined;
   #clock: PausableTimer | undefined;
   #exceeded: keyof Allowance = "timeout";
-  /** Tells the host's functions that nobody waits for them any more. */
+  /** Aborts the host's functions when the cell is over. */
   #calling: AbortController | undefined;
 
   constructor(branch: Branch, order: CellOrder) {
@@ -107,7 +107,7 @@ export class RunningCell implements CellListener {
     this.#died.resolve(this.#death);
   }
 
-  /** The cell's clock stands still while the host works for it, not while it is refused. */
+  /** The cell's time limit is paused while the host works for it, not while it is refused. */
   async hostCall(call: Params<"host_call">): Promise<Result<"host_call">> {
     const { calls } = this.#order;
     this.#calling ??= new AbortController();

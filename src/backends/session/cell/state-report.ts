@@ -59,7 +59,7 @@ export function restoredState(
   };
 }
 
-/** A new session was made, but its context could not be had again. */
+/** A new session was made, but its context could not be loaded again. */
 export function withoutContext(error: unknown): StateReport {
   const reason = `the context could not be loaded again: ${describeError(error)}`;
   return { survived: false, checkpoint: null, reason };

@@ -174,7 +174,7 @@ export function filePath(given: unknown): string | undefined {
   return typeof file === "string" ? resolve(file) : undefined;
 }
 
-/** Tells one state of a file from another. */
+/** Identifies the content of a file. */
 interface Stamp {
   readonly dev: bigint;
   readonly ino: bigint;
@@ -261,7 +261,7 @@ async function openFile(
 ): Promise<{ handle: FileHandle; stamp: Stamp } & AsyncDisposable> {
   let handle: FileHandle;
   try {
-    // A pipe without a writer must not keep anybody waiting.
+    // Opening a pipe without a writer must not block.
     handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     throw unreadable(path, error);

@@ -44,7 +44,7 @@ function* tokens(value: Json): Generator<string> {
   }
 }
 
-/** What a value leaves of so many characters; stops looking below zero. */
+/** What a value leaves of that many characters; stops below zero. */
 function leftAfter(value: Json, characters: number): number {
   if (typeof value === "string") return characters - SCALAR_CHARACTERS - value.length;
   if (value === null || typeof value !== "object") return characters - SCALAR_CHARACTERS;

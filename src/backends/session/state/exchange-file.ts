@@ -1,7 +1,7 @@
 import { createReadStream, createWriteStream, ftruncateSync } from "node:fs";
 import { pipeline } from "node:stream/promises";
 
-/** What lies in an open file, from its beginning; the descriptor stays open. */
+/** The content of an open file from its beginning; the descriptor stays open. */
 export function readExchange(descriptor: number): AsyncIterable<Buffer> {
   return createReadStream("", { fd: descriptor, start: 0, autoClose: false });
 }

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onAbort } from "../../../concurrency/abort.js";
+import { deferred } from "../../../concurrency/deferred.js";
 import { CellarError, isCellarError } from "../../../errors.js";
 import { temporaryTrouble } from "../../../isolation/temporary-trouble.js";
 import type { StateManifest } from "../../../protocol/messages.js";
@@ -15,9 +16,9 @@ import { IncomingState } from "./incoming-state.js";
 
 /** A checkpoint is parked within milliseconds; a loaded machine may take longer. */
 const PARKING_MS = 5_000;
-/** A writer that says nothing for so long hangs in code of the user. */
+/** A writer that is silent for longer hangs in user code. */
 const SILENCE_MS = 60_000;
-/** However slowly it goes on. */
+/** For a slow writer too. */
 const LONGEST_MS = 30 * 60_000;
 const MAX_ATTEMPTS = 3;
 
@@ -141,20 +142,16 @@ export class StateCapture {
     const { session } = this.#branch;
     const { signal } = this.#options;
     const state = this.#begin();
-    let writer = 0;
     let link: Peer | undefined;
-    let fail: (error: unknown) => void = () => {};
-    const manifest = new Promise<StateManifest>((resolve, reject) => {
-      fail = reject;
-      writer = session.expectWriter({
-        arrived: (peer) => {
-          link = peer;
-          this.#hear(peer, state, resolve, reject);
-        },
-        failed: reject,
-      });
+    const { promise: manifest, resolve, reject } = deferred<StateManifest>();
+    const writer = session.expectWriter({
+      arrived: (peer) => {
+        link = peer;
+        this.#hear(peer, state, resolve, reject);
+      },
+      failed: reject,
     });
-    const listening = onAbort(signal, fail);
+    const listening = onAbort(signal, reject);
     const end = () => {
       listening[Symbol.dispose]();
       state.end();
@@ -166,7 +163,7 @@ export class StateCapture {
     });
     const giveUp = () => {
       session.forgetWriter(writer);
-      fail(new CellarError("SESSION_LOST", "no copy writes the state"));
+      reject(new CellarError("SESSION_LOST", "no copy writes the state"));
     };
     return { writer, manifest, giveUp };
   }
@@ -221,7 +218,7 @@ export class StateCapture {
   }
 }
 
-/** Why there is no state, as Python told it: the name of an exception and its message. */
+/** From what Python said: the name of an exception and its message. */
 function refusalOf(reason: string): CellarError {
   const [, kind = "", message = reason] = /^(\w+): ([\s\S]*)$/.exec(reason) ?? [];
   const code = kind === "TooLarge" ? "TOO_LARGE" : "STATE_REFUSED";
