@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from typing import NamedTuple
 
 from ..pristine import BUILTINS as __builtins__
 from .texts import Record, lines, one_text, whole_number
@@ -26,15 +27,12 @@ class Section(Record):
     __slots__ = ()
 
 
-class _Heading:
-    __slots__ = ("level", "title", "line", "start", "end")
-
-    def __init__(self, level, title, line, start, end):
-        self.level = level
-        self.title = title
-        self.line = line
-        self.start = start
-        self.end = end
+class _Heading(NamedTuple):
+    level: int
+    title: str
+    line: int
+    start: int
+    end: int
 
 
 def extract_sections(text: str, level: int = 6) -> list:

@@ -12,7 +12,7 @@ from typing import Any, Iterable
 
 from ..pristine import BUILTINS as __builtins__
 from .reprs import exact, guarded_repr, is_a, qualified_name, text_of
-from .tables import encode_library_value, is_missing
+from .tables import encode_library_value, is_missing, is_of_library
 
 TAG = "$"
 CHARACTER_LIMIT = 8_000_000
@@ -54,7 +54,7 @@ class Encoder:
         if value is None or value is True or value is False:
             self._characters -= 5
             return value
-        scalar = _SCALARS.get(type(value)) or _scalar_base(value)
+        scalar = _SCALARS.get(type(value)) or next(filter(None, map(_SCALARS.get, _mro_of(type(value))[1:-1])), None)
         if scalar is not None:
             return scalar(self, value)
         return self._compound(value, depth)
@@ -67,7 +67,7 @@ class Encoder:
             self.loss = "it contains itself"
             return {TAG: "cycle"}
         if depth >= DEPTH_LIMIT or self.remaining() == 0:
-            return self._truncated(value)
+            return self._truncated("it is too large or nested too deep", qualified_name(type(value))[:500], "...")
         self._open.add(id(value))
         try:
             if is_a(value, dict):
@@ -126,11 +126,9 @@ class Encoder:
         if cost <= self._characters:
             self._characters -= cost
             return text
-        self._nodes -= 3
         self._characters -= OBJECT_TEXT_LIMIT
-        self.loss = "a text of {:,} characters is too long".format(len(text))
-        head = exact(text[: OBJECT_TEXT_LIMIT // 10])
-        return {TAG: "truncated", "type": "str", "text": head, "length": len(text)}
+        loss = "a text of {:,} characters is too long".format(len(text))
+        return self._truncated(loss, "str", exact(text[: OBJECT_TEXT_LIMIT // 10]), length=len(text))
 
     def _int(self, value):
         number = int.__add__(value, 0)
@@ -154,10 +152,8 @@ class Encoder:
 
     def _bytes(self, value):
         if len(value) * 4 // 3 > self._characters:
-            self._nodes -= 3
-            self.loss = "{:,} bytes are too many".format(len(value))
             head = guarded_repr(bytes(value[: OBJECT_TEXT_LIMIT // 10]))
-            return {TAG: "truncated", "type": "bytes", "text": head, "length": len(value)}
+            return self._truncated("{:,} bytes are too many".format(len(value)), "bytes", head, length=len(value))
         self._characters -= len(value) * 4 // 3
         return self.tagged("bytes", b64encode(bytes(value)).decode("ascii"))
 
@@ -175,8 +171,7 @@ class Encoder:
 
     def _timedelta(self, value):
         self._characters -= 20
-        seconds = _total_seconds(value)
-        return self.tagged("timedelta", seconds)
+        return self.tagged("timedelta", _total_seconds(value))
 
     def _decimal(self, value):
         text = exact(_decimal_text(value))
@@ -191,20 +186,15 @@ class Encoder:
         self._characters -= len(_quoted(text))
         return {TAG: "object", "type": qualified_name(type(value))[:500], "text": text}
 
-    def _truncated(self, value):
+    def _truncated(self, loss, kind, text, **more):
         self._nodes -= 3
-        self.loss = "it is too large or nested too deep"
-        return {TAG: "truncated", "type": qualified_name(type(value))[:500], "text": "..."}
+        self.loss = loss
+        return {TAG: "truncated", "type": kind, "text": text, **more}
 
     def _cut(self, value, items, length):
-        self.loss = "{:,} items are too many".format(length)
-        return {
-            TAG: "truncated",
-            "type": qualified_name(type(value))[:500],
-            "length": length,
-            "text": "the first {:,} of {:,} items".format(len(items), length),
-            "v": items,
-        }
+        text = "the first {:,} of {:,} items".format(len(items), length)
+        loss = "{:,} items are too many".format(length)
+        return self._truncated(loss, qualified_name(type(value))[:500], text, length=length, v=items)
 
 
 _SCALARS = {
@@ -226,13 +216,6 @@ _ISO = (
     (datetime.date, "date"),
     (datetime.time, "time"),
 )
-
-
-def _scalar_base(value):
-    for kind in _mro_of(type(value))[1:-1]:
-        if kind in _SCALARS:
-            return _SCALARS[kind]
-    return None
 
 
 def decode(tagged: Any) -> Any:
@@ -261,11 +244,6 @@ def _decode(tagged, depth):
         raise ValueError("not a valid {} value: {}".format(tagged[TAG], error)) from None
 
 
-def _decode_array(items):
-    numpy = _modules.get("numpy")
-    return items if numpy is None else numpy.array(items)
-
-
 _DECODERS = {
     "int": lambda text: int(str.__str__(text)),
     "float": lambda text: float(str.__str__(text)),
@@ -280,7 +258,7 @@ _DECODERS = {
     "timedelta": lambda seconds: datetime.timedelta(seconds=seconds),
     "decimal": lambda text: decimal.Decimal(str.__str__(text)),
     "complex": lambda parts: complex(*parts),
-    "ndarray": _decode_array,
+    "ndarray": lambda items: _modules["numpy"].array(items) if "numpy" in _modules else items,
 }
 
 
@@ -319,12 +297,10 @@ def _size(value):
     for plain in (str, bytes, bytearray, list, tuple, dict, set, frozenset, range):
         if is_a(value, plain):
             return plain.__len__(value)
-    for module, name in (("numpy", "ndarray"), ("pandas", "DataFrame"), ("pandas", "Series")):
-        kind = getattr(_modules.get(module), name, None)
-        if is_a(kind, type) and is_a(value, kind):
-            try:
-                size = len(value)
-                return size if type(size) is int and size >= 0 else None
-            except TypeError:
-                return None
+    if is_of_library(value, "numpy", "ndarray") or is_of_library(value, "pandas", "DataFrame", "Series"):
+        try:
+            size = len(value)
+            return size if type(size) is int and size >= 0 else None
+        except TypeError:
+            pass
     return None

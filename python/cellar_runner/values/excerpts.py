@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import datetime
 import decimal
-import sys
 from json import dumps
 from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
 from .reprs import cap, exact, guarded_repr, guarded_str, is_a, text_of
-from .tables import is_missing, reader_of
+from .tables import is_missing, is_of_library, reader_of
 
 TABLE_TYPE = "application/vnd.cellar.table+json"
 ROW_LIMIT = 50
@@ -22,7 +21,6 @@ CHARACTER_LIMIT = 200_000
 # JavaScript's largest exact integer.
 SAFE_INT = 2**53
 
-_modules = sys.modules
 _TIMES = (datetime.datetime, datetime.date, datetime.time)
 _ENDLESS = {float("inf"): "inf", float("-inf"): "-inf"}
 
@@ -74,10 +72,9 @@ def _plain(value, is_item=False):
         return cap(exact(value), CELL_LIMIT)
     if is_missing(value):
         return None
-    generic = getattr(_modules.get("numpy"), "generic", None)
-    if is_a(generic, type) and is_a(value, generic):
+    if is_of_library(value, "numpy", "generic"):
         plain = value.item()
-        return text_of(value, CELL_LIMIT) if is_a(plain, generic) else _plain(plain, is_item)
+        return text_of(value, CELL_LIMIT) if type(plain) is type(value) else _plain(plain, is_item)
     if is_a(value, (list, tuple)) and not is_item and len(value) <= ITEM_LIMIT:
         return [_plain(item, True) for item in value]
     for kind in _TIMES:

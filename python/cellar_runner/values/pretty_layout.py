@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import contextmanager
+from typing import Iterator
 
 from ..pristine import BUILTINS as __builtins__
 
@@ -21,19 +23,6 @@ class _Group:
         self.depth = depth
         self.waiting = 0
         self.want_break = False
-
-
-class _Within:
-    __slots__ = ("_enter", "_leave")
-
-    def __init__(self, enter, leave):
-        self._enter, self._leave = enter, leave
-
-    def __enter__(self):
-        self._enter()
-
-    def __exit__(self, *_error):
-        self._leave()
 
 
 class Layout:
@@ -112,14 +101,21 @@ class Layout:
         if close:
             self.text(close)
 
-    def group(self, indent: int = 0, open: str = "", close: str = "") -> _Within:
-        return _Within(lambda: self.begin_group(indent, open), lambda: self.end_group(indent, close))
+    @contextmanager
+    def group(self, indent: int = 0, open: str = "", close: str = "") -> Iterator[None]:
+        self.begin_group(indent, open)
+        try:
+            yield
+        finally:
+            self.end_group(indent, close)
 
-    def indent(self, indent: int) -> _Within:
-        def shift(by):
-            self.indentation += by
-
-        return _Within(lambda: shift(indent), lambda: shift(-indent))
+    @contextmanager
+    def indent(self, indent: int) -> Iterator[None]:
+        self.indentation += indent
+        try:
+            yield
+        finally:
+            self.indentation -= indent
 
     def flush(self) -> None:
         while self._waiting:

@@ -54,23 +54,25 @@ _READERS = (
 )
 
 
+def is_of_library(value: object, module: str, *names: str) -> bool:
+    """Whether this is an instance of one of these classes of a library that is loaded."""
+    kinds = (getattr(_modules.get(module), name, None) for name in names)
+    return any(is_a(kind, type) and is_a(value, kind) for kind in kinds)
+
+
 def reader_of(value: object) -> tuple[str, Callable[..., Table]] | None:
     """(DataFrame or Series, a function of the value, rows and columns), or None for anything else."""
-    for library, name, read in _READERS:
-        kind = getattr(_modules.get(library), name, None)
-        if is_a(kind, type) and is_a(value, kind):
-            return name, read
-    return None
+    found = (row[1:] for row in _READERS if is_of_library(value, *row[:2]))
+    return next(found, None)
 
 
 def encode_library_value(encoder: Encoder, value: Any, depth: int) -> dict | None:
     """The tagged form of an array, scalar, table or series, or None."""
-    numpy = _modules.get("numpy")
-    if numpy is not None:
-        if is_a(value, numpy.generic):
-            return _scalar(encoder, value, depth)
-        if is_a(value, numpy.ndarray):
-            return _array(encoder, value, depth)
+    if is_of_library(value, "numpy", "generic"):
+        plain = value.item()
+        return None if type(plain) is type(value) else encoder.encode(plain, depth)
+    if is_of_library(value, "numpy", "ndarray"):
+        return _array(encoder, value, depth)
     found = reader_of(value)
     if found is None:
         return None
@@ -81,11 +83,6 @@ def is_missing(value: object) -> bool:
     """Whether this is pandas' NaT or NA."""
     pandas = _modules.get("pandas")
     return any(value is getattr(pandas, name, _modules) for name in ("NaT", "NA"))
-
-
-def _scalar(encoder, value, depth):
-    plain = value.item()
-    return None if type(plain) is type(value) else encoder.encode(plain, depth)
 
 
 def _array(encoder, value, depth):

@@ -15,6 +15,7 @@ from typing import Any
 from ...pristine import BUILTINS as __builtins__
 from ...values.reprs import exact, is_a
 from ...values.static_lookup import Unknown, attribute_of, has_own_dir, names_of, value_of
+from ...values.tables import is_of_library
 from ..interpreter import Interpreter
 from ..magics.registry import ALIASES, CELLS, LINE_NAMES
 from . import time_limit
@@ -186,8 +187,7 @@ def _keys(value, quote, after):
     if is_a(value, dict):
         keys = list(islice(dict.keys(value), LOOK_LIMIT))
     else:
-        frame = getattr(_modules.get("pandas"), "DataFrame", None)
-        is_frame = is_a(frame, type) and is_a(value, frame)
+        is_frame = is_of_library(value, "pandas", "DataFrame")
         teller = attribute_of(type(value), "keys" if is_frame else "_ipython_key_completions_")
         keys = _asked(lambda: teller(value))
     if quote is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 from ...pristine import BUILTINS as __builtins__
 from ..scanner import Scanner
@@ -30,14 +30,11 @@ _CALLED = re.compile(r"(?P<mark>[,;/])(?P<name>[^\W\d][\w.]*)\s*(?P<rest>.*)$")
 _WRAPPERS = {"time": Timing, "capture": Capturing}
 
 
-class Rewritten:
-    """A cell with magics as Python, and the context manager in which it runs."""
+class Rewritten(NamedTuple):
+    """A cell with magics as Python, and what makes the context manager in which it runs."""
 
-    __slots__ = ("text", "wrapper")
-
-    def __init__(self, text, wrapper=None):
-        self.text = text
-        self.wrapper = wrapper
+    text: str
+    wrapper: Any = None
 
 
 class Nested:
@@ -122,7 +119,8 @@ def _rewrite_lines(text):
         ):
             last = position
             joined = line
-            while joined.endswith("\\") and _starts_magic(line) and last + 1 < len(lines):
+            is_magic = line.lstrip()[:1] in ("!", "%") or _assigned(line) is not None
+            while joined.endswith("\\") and is_magic and last + 1 < len(lines):
                 last += 1
                 joined = joined[:-1] + lines[last].lstrip()
             replaced = _rewrite_line(joined)
@@ -136,10 +134,6 @@ def _rewrite_lines(text):
         scanner.feed(line)
         position += 1
     return "\n".join(lines) if changed else None
-
-
-def _starts_magic(line):
-    return line.lstrip()[:1] in ("!", "%") or _assigned(line) is not None
 
 
 def _assigned(line):
@@ -213,8 +207,11 @@ def _timed(statement):
         statement = statement[: len(statement) - len(comment)].rstrip()
     for form in ("{0}.timed({0}.clock(), ({1}\n))", "with {0}.timing(): {1}"):
         text = form.format(BUILTIN, statement)
-        if _compiles(text):
+        try:
+            compile("async def cell():\n " + text, "<magic>", "exec", 0, True)
             return text.replace("\n", "")
+        except (SyntaxError, ValueError):
+            continue
     return _call("line", "time", statement)
 
 
@@ -223,15 +220,6 @@ def _comment(line):
         if sign.lastgroup == "comment":
             return line[sign.start() :]
     return ""
-
-
-def _compiles(text):
-    wrapped = "async def cell():\n " + text
-    try:
-        compile(wrapped, "<magic>", "exec", 0, True)
-        return True
-    except (SyntaxError, ValueError):
-        return False
 
 
 def _call(method, *arguments):

@@ -10,6 +10,7 @@ import sys
 
 from ....pristine import BUILTINS as __builtins__
 from ....values.reprs import guarded_str, is_a, type_name
+from ....values.tables import is_of_library
 from ..dispatch import Commands
 from ..errors import MagicUnavailable, UsageError
 from ..options import parse_options
@@ -87,10 +88,8 @@ def _summary(value):
     array = getattr(_modules.get("numpy"), "ndarray", None)
     if is_a(array, type) and type(value) is array:
         return _of_array(value)
-    for name in ("DataFrame", "Series"):
-        table = getattr(_modules.get("pandas"), name, None)
-        if is_a(table, type) and type(value) is table:
-            return "Shape: {}".format(value.shape)
+    if is_of_library(value, "pandas", "DataFrame", "Series"):
+        return "Shape: {}".format(value.shape)
     text = guarded_str(value)
     if text is None:
         return "<{}>".format(type_name(type(value)))
@@ -123,9 +122,8 @@ def reset(commands: Commands, rest: str) -> None:
         gc.collect()
     for part in parts:
         if part == "array":
-            array = getattr(_modules.get("numpy"), "ndarray", ())
             for name in names_of(commands):
-                if is_a(commands.namespace[name], array):
+                if is_of_library(commands.namespace[name], "numpy", "ndarray"):
                     del commands.namespace[name]
         elif part == "out":
             outputs = commands.interpreter.history.outputs
