@@ -12,6 +12,7 @@ from ..pristine import BUILTINS
 from ..pristine import BUILTINS as __builtins__
 
 _MISSING = object()
+_NO_INPUT = "{}() is not available in a sandboxed cell: assign the value in the code instead"
 _plain_input = BUILTINS["input"]
 _plain_getpass, _plain_set_trace = getpass.getpass, bdb.Bdb.set_trace
 _getframe = sys._getframe
@@ -40,18 +41,14 @@ def _input(prompt=_MISSING, /):
     """Read a line from sys.stdin, where the code has put something in its place."""
     if not _is_unattended(getattr(sys, "stdin", None)):
         return _plain_input() if prompt is _MISSING else _plain_input(prompt)
-    raise InputUnavailable(
-        "input() is not available in a sandboxed cell: assign the value in the code instead"
-    )
+    raise InputUnavailable(_NO_INPUT.format("input"))
 
 
 def _getpass(prompt="Password: ", stream=None, **options):
     """Read a password from sys.stdin, where the code has put something in its place."""
     if not _is_unattended(getattr(sys, "stdin", None)):
         return _plain_getpass(prompt, stream, **options)
-    raise InputUnavailable(
-        "getpass() is not available in a sandboxed cell: assign the value in the code instead"
-    )
+    raise InputUnavailable(_NO_INPUT.format("getpass"))
 
 
 def _set_trace(self, frame=None, **options):

@@ -20,7 +20,6 @@ from .history import History
 from .ipython import loader
 from .magics import rewriter
 from .magics.dispatch import Commands
-from .monitoring import is_monitored, stop_monitoring
 from .script import exit_code_of
 from .sources import Sources
 from .tracebacks import Tracebacks
@@ -40,6 +39,9 @@ _exit = os._exit
 _gettrace, _settrace = sys.gettrace, sys.settrace
 _getprofile, _setprofile = sys.getprofile, sys.setprofile
 _getlimit, _setlimit = sys.getrecursionlimit, sys.setrecursionlimit
+# None before Python 3.12.
+_monitoring: Any = getattr(sys, "monitoring", None)
+_MONITORING_TOOLS = 6
 _arguments_of = BaseException.__dict__["args"].__get__
 
 
@@ -272,8 +274,10 @@ class Interpreter:
                 _settrace(None)
             if _getprofile() is not None:
                 _setprofile(None)
-            if is_monitored:
-                stop_monitoring()
+            if _monitoring is not None:
+                for tool in range(_MONITORING_TOOLS):
+                    if _monitoring.get_tool(tool) is not None:
+                        _monitoring.set_events(tool, 0)
             if _getpid() != pid:
                 self._exit_fork(sys.exc_info()[1])
 

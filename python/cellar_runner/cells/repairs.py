@@ -40,30 +40,14 @@ def _without_fence(text):
 
 def _dedented(text):
     lines = text.split("\n")
-    margin = None
-    for line in lines:
-        bare = line.lstrip(" \t")
-        if not bare or bare.startswith("#"):
-            continue
-        indent = line[: len(line) - len(bare)]
-        margin = indent if margin is None else _common(margin, indent)
-        if not margin:
-            return text
+    code = [line for line in lines if line.strip(" \t") and not line.lstrip(" \t").startswith("#")]
+    indents = [line[: len(line) - len(line.lstrip(" \t"))] for line in code]
+    margin = min(indents, default="")
+    while not all(indent.startswith(margin) for indent in indents):
+        margin = margin[:-1]
     if not margin:
         return text
-    width = len(margin)
-    return "\n".join(
-        line[width:] if line.startswith(margin) else line.lstrip(" \t") for line in lines
-    )
-
-
-def _common(one, other):
-    length = 0
-    for left, right in zip(one, other):
-        if left != right:
-            break
-        length += 1
-    return one[:length]
+    return "\n".join(line[len(margin) :] if line.startswith(margin) else line.lstrip(" \t") for line in lines)
 
 
 def without_prompts(text: str) -> str:

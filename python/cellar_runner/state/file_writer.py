@@ -42,14 +42,10 @@ def lz4_block() -> Any:
         return None
 
 
-def _zlib_compress(data):
-    return _compress(data, 1)
-
-
 def compressor(name: str) -> tuple[int, Callable]:
     """(code, function) for the name of a compression."""
     if name == "zlib":
-        return ZLIB, _zlib_compress
+        return ZLIB, lambda data: _compress(data, 1)
     block = lz4_block()
     if block is None:
         raise Refused("lz4 is not installed: cellar install lz4")

@@ -17,7 +17,7 @@ _PACKAGES = {
     ),
     "agent.search": "backtracking=python_re dialect=regex_syntax haystack=source hits ripgrep searching=grep",
     "cells": (
-        "aliases=preloaded_names cell=compiler event_loop hints history interactive interpreter monitoring repairs "
+        "aliases=preloaded_names cell=compiler event_loop hints history interactive interpreter repairs "
         "scanner script sources tracebacks"
     ),
     "cells.completion": "completion=candidates time_limit",

@@ -55,15 +55,12 @@ def restore_paths(kept: dict[str, Any]) -> list[str]:
 
 def random_states() -> list[tuple[str, Any]]:
     """(name, state) of the global random generators."""
-    found = []
-    for name, module in (("random", random), ("numpy", _modules.get("numpy"))):
+    found: list[tuple[str, Any]] = []
+    for name, read in (("random", lambda: random.getstate()), ("numpy", lambda: _modules["numpy"].random.get_state())):
         try:
-            if module is random:
-                found.append((name, random.getstate()))
-            elif module is not None:
-                found.append((name, module.random.get_state()))
+            found.append((name, read()))
         except BaseException:
-            # A cell broke it.
+            # It is not loaded, or a cell broke it.
             continue
     return found
 

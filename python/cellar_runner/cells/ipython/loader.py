@@ -82,11 +82,7 @@ def _watch_widgets(interpreter):
     if widgets.MODULE in _modules:
         widgets.connect(interpreter)
         return
-
-    def tell():
-        widgets.connect(interpreter)
-
-    sys.meta_path.insert(0, ImportWatcher(widgets.MODULE, tell))
+    sys.meta_path.insert(0, ImportWatcher(widgets.MODULE, lambda: widgets.connect(interpreter)))
 
 
 def _placeholder(get_ipython, interpreter):

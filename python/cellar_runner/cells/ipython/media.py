@@ -164,30 +164,22 @@ class Audio(DisplayObject):
 
 
 def _wave(samples, rate, normalize):
-    rows = [list(map(float, row)) for row in samples] if _is_nested(samples) else [
-        list(map(float, samples))
-    ]
+    is_nested = hasattr(next(iter(samples), None), "__iter__")
+    rows = [list(map(float, row)) for row in (samples if is_nested else [samples])]
     highest = max((abs(sample) for row in rows for sample in row), default=0) or 1
     if not normalize:
         if highest > 1:
             raise ValueError("Audio data must be between -1 and 1 when normalize=False.")
         highest = 1
-    frames = bytearray()
-    for sounding in zip(*rows):
-        for sample in sounding:
-            frames += int(sample / highest * 32767).to_bytes(2, "little", signed=True)
+    levels = (int(sample / highest * 32767) for sounding in zip(*rows) for sample in sounding)
+    frames = b"".join(level.to_bytes(2, "little", signed=True) for level in levels)
     buffer = io.BytesIO()
     with wave.open(buffer, "wb") as target:
         target.setnchannels(len(rows))
         target.setsampwidth(2)
         target.setframerate(rate)
-        target.writeframes(bytes(frames))
+        target.writeframes(frames)
     return buffer.getvalue()
-
-
-def _is_nested(samples):
-    first = next(iter(samples), None)
-    return hasattr(first, "__iter__")
 
 
 class Video(DisplayObject):
@@ -220,11 +212,8 @@ class Video(DisplayObject):
         return os.path.exists(text)
 
     def _repr_html_(self):
-        size = "".join(
-            ' {}="{}"'.format(name, value)
-            for name, value in (("width", self.width), ("height", self.height))
-            if value
-        )
+        told = {"width": self.width, "height": self.height}
+        size = "".join(' {}="{}"'.format(name, value) for name, value in told.items() if value)
         if not self.embed:
             source = self.url if self.url is not None else self.filename
         else:
@@ -232,10 +221,8 @@ class Video(DisplayObject):
             if isinstance(content, bytes):
                 content = b64encode(content).decode("ascii")
             source = "data:{};base64,{}".format(self.mimetype, content)
-        told = "Your browser does not support the <code>video</code> element."
-        return '<video src="{}" {} {}>\n      {}\n    </video>'.format(
-            source, self.html_attributes, size, told
-        )
+        otherwise = "Your browser does not support the <code>video</code> element."
+        return '<video src="{}" {} {}>\n      {}\n    </video>'.format(source, self.html_attributes, size, otherwise)
 
 
 class ProgressBar(DisplayObject):

@@ -63,7 +63,8 @@ class Reloader:
                 continue
             if state is None or state == self._states[name] or state == self._failed.get(name):
                 continue
-            if not self._follows(name, now):
+            is_wanted = now or self.mode in ("all", "complete") or name in self.wanted
+            if name in self.skipped or not is_wanted:
                 continue
             try:
                 self._reload(name, module)
@@ -71,17 +72,12 @@ class Reloader:
                 raise
             except BaseException as error:
                 self._failed[name] = state
-                self._tell(name, error)
+                reason = (guarded_str(error) or "")[:1_000]
+                text = "[autoreload of {} failed: {}: {}]\n"
+                sys.stderr.write(text.format(name, type_name(type(error)), reason))
             else:
                 self._states[name] = state
                 self._failed.pop(name, None)
-
-    def _follows(self, name, now):
-        if name in self.skipped:
-            return False
-        if now or self.mode in ("all", "complete"):
-            return True
-        return name in self.wanted
 
     def _source(self, name, module):
         """The file of a module of the user's own, or None."""
@@ -93,11 +89,6 @@ class Reloader:
         if path.startswith((RUNNER, self._own_prefix)) or any(part in path for part in _PACKAGES):
             return None
         return path
-
-    def _tell(self, name, error):
-        text = "[autoreload of {} failed: {}: {}]\n"
-        kind = type_name(type(error))
-        sys.stderr.write(text.format(name, kind, (guarded_str(error) or "")[:1_000]))
 
     def _reload(self, name, module):
         before = dict(module.__dict__)

@@ -100,13 +100,8 @@ def env(commands: Commands, rest: str) -> Any:
     """%env; %env NAME; %env NAME=value"""
     rest = rest.strip()
     if not rest:
-        shown = dict(os.environ)
-        for name in shown:
-            if _SECRET(name):
-                shown[name] = "<hidden>"
-        return shown
-    separator = "=" if "=" in rest else " "
-    if len(rest.split(separator, 1)) > 1:
+        return {name: "<hidden>" if _SECRET(name) else value for name, value in os.environ.items()}
+    if "=" in rest or " " in rest:
         return set_env(commands, rest)
     if rest not in os.environ:
         raise UsageError("Environment does not have key: {}".format(rest))

@@ -16,13 +16,10 @@ _RANGE = re.compile(r"(?P<first>\d+)(?:(?P<sign>[-:])(?P<last>\d+)?)?\Z")
 _SESSION = re.compile(r"[~\d]+/")
 
 
-def _texts(commands):
-    return {number: text for number, text in commands.interpreter.sources.texts.items() if type(number) is int}
-
-
 def _chosen(commands, words):
     """[(number, text)] of ranges such as 1-3 and 5, or of all cells."""
-    texts = _texts(commands)
+    sources = commands.interpreter.sources.texts
+    texts = {number: text for number, text in sources.items() if type(number) is int}
     if not words:
         return list(texts.items())
     chosen = []

@@ -164,12 +164,8 @@ def _profiled(commands, options, path, words):
     import cProfile
     import pstats
 
-    profile = cProfile.Profile()
-    profile.enable()
-    try:
+    with cProfile.Profile() as profile:
         _run_file(commands, options, path, words)
-    finally:
-        profile.disable()
     stats = pstats.Stats(profile, stream=sys.stdout).strip_dirs()
     stats.sort_stats(options.get("s") or "time").print_stats()
 

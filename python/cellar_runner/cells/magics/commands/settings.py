@@ -6,6 +6,7 @@ import ast
 import sys
 import warnings
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from ....pristine import BUILTINS as __builtins__
@@ -48,16 +49,10 @@ def matplotlib(_commands: Commands, rest: str) -> None:
         return
     name = words[0].strip("\"'")
     if name.lower() not in _BACKENDS and not name.startswith("module://"):
-        if name not in ("widget", "ipympl") or not _is_there("ipympl"):
+        if name not in ("widget", "ipympl") or find_spec("ipympl") is None:
             raise RuntimeError("{!r} is not a recognised GUI loop or backend name".format(name))
     elif name.lower() not in _QUIET_BACKENDS:
         sys.stderr.write("there are no windows in a sandbox: figures are shown inline\n")
-
-
-def _is_there(name):
-    import importlib.util
-
-    return importlib.util.find_spec(name) is not None
 
 
 def pylab(commands: Commands, rest: str) -> None:

@@ -147,35 +147,30 @@ def run(command: str, through_pipe: bool) -> int:
     """Runs a command; its output and errors go to the cell's stdout."""
     _flush()
     if not through_pipe:
-        return _finish(_start(_argv(command), stderr=_STDOUT))
+        return _finish(_start(_argv(command), stderr=_STDOUT))[0]
     process = _start(_argv(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    return _finish(process, lambda: _copy(process.stdout))
+
+    def copy():
+        for line in process.stdout:
+            sys.stdout.write(line.decode("utf-8", "replace"))
+
+    return _finish(process, copy)[0]
 
 
 def lines(command: str) -> tuple[SList, int]:
     """(lines of a command's output, exit code)."""
     _flush()
     process = _start(_argv(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    parts = []
-    code = _finish(process, lambda: parts.append(process.stdout.read()))
-    return SList(b"".join(parts).decode("utf-8", "replace").splitlines()), code
+    code, output = _finish(process, process.stdout.read)
+    return SList(output.decode("utf-8", "replace").splitlines()), code
 
 
 def script(program: list[str], text: str, takes_out: bool, takes_err: bool) -> tuple[int, str | None, str | None]:
     """Gives a text to a program's stdin; (exit code, stdout, stderr), None for what is not captured."""
     _flush()
-    pipes = {"stdin": subprocess.PIPE}
-    if takes_out:
-        pipes["stdout"] = subprocess.PIPE
-    if takes_err:
-        pipes["stderr"] = subprocess.PIPE
-    process = _start(program, **pipes)
-    taken = [None, None]
-
-    def exchange():
-        taken[:] = process.communicate(text.encode("utf-8", "surrogateescape"))
-
-    code = _finish(process, exchange)
+    pipe = subprocess.PIPE
+    process = _start(program, stdin=pipe, stdout=pipe if takes_out else None, stderr=pipe if takes_err else None)
+    code, taken = _finish(process, lambda: process.communicate(text.encode("utf-8", "surrogateescape")))
     return (code,) + tuple(part and part.decode("utf-8", "replace") for part in taken)
 
 
@@ -184,7 +179,11 @@ def background(program: list[str], text: str) -> subprocess.Popen:
     _flush()
     pipe = subprocess.PIPE
     process = _start(program, stdin=pipe, stdout=pipe, stderr=pipe)
-    _feed(process.stdin, text)
+    try:
+        process.stdin.write(text.encode("utf-8", "surrogateescape"))
+        process.stdin.close()
+    except BrokenPipeError:
+        pass
     return process
 
 
@@ -228,11 +227,10 @@ def _start(argv, stdin=subprocess.DEVNULL, **pipes):
 
 
 def _finish(process, exchange=None):
-    """Runs `exchange` and waits for the command; an interrupt kills it."""
+    """Waits for the command; (its exit code, what `exchange` returns). An interrupt kills it."""
     try:
-        if exchange is not None:
-            exchange()
-        return process.wait()
+        exchanged = None if exchange is None else exchange()
+        return process.wait(), exchanged
     except BaseException:
         try:
             os.killpg(process.pid, signal.SIGKILL)
@@ -244,19 +242,6 @@ def _finish(process, exchange=None):
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
                 pipe.close()
-
-
-def _copy(output):
-    for line in output:
-        sys.stdout.write(line.decode("utf-8", "replace"))
-
-
-def _feed(stdin, text):
-    try:
-        stdin.write(text.encode("utf-8", "surrogateescape"))
-        stdin.close()
-    except BrokenPipeError:
-        pass
 
 
 def _flush():
