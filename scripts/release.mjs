@@ -128,7 +128,7 @@ function check(tag) {
     throw new ReleaseError(`the working tree is not clean: ${first}${more}`, "commit or stash it");
   }
   if (git("tag", "--list", tag).trim() !== "") {
-    throw new ReleaseError(`the tag ${tag} is there already`, "choose a higher version");
+    throw new ReleaseError(`the tag ${tag} already exists`, "choose a higher version");
   }
 }
 

@@ -179,7 +179,7 @@ describe("a release", () => {
       "another branch",
       "this is the branch topic; releases are made of main\nfix: git switch main\n",
     ],
-    ["a version that is tagged", "the tag v1.3.0 is there already\nfix: choose a higher version\n"],
+    ["a version that is tagged", "the tag v1.3.0 already exists\nfix: choose a higher version\n"],
     ["no section of changes", "CHANGELOG.md has no section 1.3.0 that is not released yet\nfix: "],
   ] as const)("refuses %s", ([what, message]) => {
     if (what === "a tree that is not clean") checkout.write("new.txt", "");

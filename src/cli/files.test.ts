@@ -146,7 +146,7 @@ describe("cellar notebook, with files", () => {
     const taken = await notebook("get", "book", "sum.txt", "data/june.csv", "--to", folder);
     expect(taken).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/is there already[\s\S]*--force/),
+      stderr: expect.stringMatching(/already exists[\s\S]*--force/),
     });
     const forced = await notebook("get", "book", "sum.txt", "--force", "--json");
     expect(JSON.parse(forced.stdout)).toEqual({ wrote: [{ path: "sum.txt", bytes: 8 }] });
@@ -217,7 +217,7 @@ describe("what commands write on the host", () => {
     const second = await notebook("export", "book", "--to", "s.ipynb");
     expect(second).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/s\.ipynb is there already\n.*--force/),
+      stderr: expect.stringMatching(/s\.ipynb already exists\n.*--force/),
     });
     expect(read("s.ipynb")).toBe("mine");
     expect((await notebook("export", "book", "--to", "s.ipynb", "--force")).code).toBe(0);
@@ -229,7 +229,7 @@ describe("what commands write on the host", () => {
     });
     expect(recorded).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/run\.cassette is there already\n.*--force/),
+      stderr: expect.stringMatching(/run\.cassette already exists\n.*--force/),
     });
     expect(read("run.cassette")).toBe("mine");
   });

@@ -34,14 +34,14 @@ describe("cellar", () => {
     "lets %s choose a policy, and has none by default",
     async (command) => {
       const { stdout } = await cellar([...command.split(" "), "--help"]);
-      expect(stdout.replace(/\s+/g, " ")).toContain("what cells may say (default: off)");
+      expect(stdout.replace(/\s+/g, " ")).toContain("what cells may contain (default: off)");
     },
   );
 
   it.each([
     ["install", "10m; a bare number is seconds (default: 30m)"],
     ["repl", "a bare number is seconds (default: 30s; 600s with --context)"],
-    ["notebook show", "where notebooks lie (default: ~/.local/state/cellar, or CELLAR_HOME)"],
+    ["notebook show", "where notebooks are kept (default: ~/.local/state/cellar, or CELLAR_HOME)"],
     ["notebook list", "--user <name> whose notebooks (default: those of all users)"],
   ])("tells the units and defaults of %s", async (command, told) => {
     const { stdout } = await cellar([...command.split(" "), "--help"]);

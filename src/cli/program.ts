@@ -37,7 +37,7 @@ Examples:
   cellar demo                        see what it does, in a few seconds
   cellar repl                        a Python prompt in a sandbox
   cellar exec -c "sum(range(10))"    run one cell
-  cellar notebook run NAME -c "x=1"  cells and variables that stay
+  cellar notebook run NAME -c "x=1"  cells and variables that persist
   cellar mcp                         a notebook for any agent, over MCP
   cellar rlm "…" --context FILE …    let a model answer a question about a text
   cellar daemon start                keep sessions warm for the next commands

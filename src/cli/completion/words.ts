@@ -15,7 +15,7 @@ export type NotebookNames = (place: {
 
 const NOTHING: WordCompletion = { words: [], files: false };
 const FILES: WordCompletion = { words: [], files: true };
-/** Placeholders of options and arguments that stand for something on the disk. */
+/** Placeholders of options and arguments that are paths. */
 const ON_DISK = /file|folder|path|source|page|host:/i;
 
 interface Place {

@@ -38,7 +38,7 @@ export function registerDaemon(program: Command, finish: (code: number) => void)
     .addHelpText("after", NOTES);
   command
     .command("start")
-    .description("start one that stays until it is stopped")
+    .description("start one that runs until it is stopped")
     .action(async () => finish(await start()));
   command
     .command("stop")
@@ -46,7 +46,7 @@ export function registerDaemon(program: Command, finish: (code: number) => void)
     .action(async () => finish(await stop()));
   command
     .command("status")
-    .description("tell whether one runs, and what it holds")
+    .description("say whether one runs, and what it holds")
     .option("--json", "print one JSON object")
     .action(async ({ json }: { json?: true }) => finish(await status(json === true)));
   command
@@ -55,7 +55,6 @@ export function registerDaemon(program: Command, finish: (code: number) => void)
     .action(async () => finish(await run()));
 }
 
-/** What is to be known about this user's daemon. */
 export async function inspectDaemon(address: DaemonAddress): Promise<DaemonReport> {
   const { path } = address;
   let link: DaemonConnection;
@@ -143,7 +142,9 @@ export function describeReport({ running, path, pid, version, status }: DaemonRe
   const who = `the daemon is running (pid ${pid}, version ${version}, ${path})`;
   if (status === null) return `${who}, but this is version ${packageVersion()}`;
   const { clients, sessions, kept, warmth } = status;
-  const stay = kept ? "it stays until it is stopped" : "it leaves when it is not used for a while";
+  const stay = kept
+    ? "it runs until it is stopped"
+    : "it exits when it has not been used for a while";
   return [
     who,
     describeWarmth(warmth),

@@ -122,7 +122,7 @@ async function segfault(sandbox: ISandbox): Promise<string> {
   const run = await sandbox.execute("import ctypes; ctypes.string_at(0)");
   expectStatus(run, "crashed");
   await expectValue(sandbox, "next(squares)", "9");
-  return "ctypes.string_at(0) → the process died; even a half-read generator goes on";
+  return "ctypes.string_at(0) → the process died; even a half-read generator continues";
 }
 
 async function undo(sandbox: ISandbox): Promise<string> {

@@ -48,7 +48,7 @@ async function demo(): Promise<number> {
   say(paint("bold", "Next:"));
   const width = Math.max(...NEXT.map(([command]) => command.length));
   for (const [command, what] of NEXT) say(`  ${command.padEnd(width)}  ${paint("dim", what)}`);
-  if (failed) complain("something shown above did not happen as promised");
+  if (failed) complain("a step above failed");
   return failed ? EXIT.failed : EXIT.ok;
 }
 
@@ -70,7 +70,7 @@ async function play(
   }
 }
 
-/** Below the usual minimum the demo goes on, and says so first. */
+/** Below the default minimum the demo still runs, and says so first. */
 async function openAtAnyLevel(): Promise<ISandbox> {
   try {
     return await createSandbox(CONFIG);

@@ -32,12 +32,11 @@ type Live = Awaited<ReturnType<ReturnType<NativeRuntime["zygotes"]>["warm"]>>;
 type Interpreter = Awaited<ReturnType<typeof findInterpreter>>;
 type Found = Attempt<Interpreter>;
 
-/** Not needed for L3, so their absence is no fault. */
+/** Not needed for L3. */
 const BEYOND: readonly string[] = ["landlock", "guest-kernel"];
-/** What there is no other way for. */
 const NEEDS_PYTHON = "notebooks, cellar mcp, cellar install and the daemon need CPython";
 
-/** What stands behind a session where no daemon runs, and how much it isolates. */
+/** CPython on this machine, and how much it isolates. */
 interface Footing {
   readonly isolation: Isolation | undefined;
   readonly checks: readonly HealthCheck[];
@@ -45,7 +44,7 @@ interface Footing {
   readonly error: unknown;
 }
 
-/** Pyodide tells about its sandbox only when a cell runs in it. */
+/** Pyodide is probed only when a cell runs in it. */
 const NOTHING: Footing = { isolation: undefined, checks: [], error: undefined };
 
 /**

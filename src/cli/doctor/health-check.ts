@@ -44,7 +44,7 @@ export const diagnosisSchema = z.strictObject({
   level: isolationLevelSchema.nullable(),
   claims: z.string().nullable(),
   minimum: isolationLevelSchema,
-  /** What stands between this machine and L3. */
+  /** What this machine lacks for L3. */
   missing: z.array(z.string()),
   /** What a session gets that asks for none in particular; null when none can be made. */
   backend: z.enum(["native", "daemon", "pyodide"]).nullable(),

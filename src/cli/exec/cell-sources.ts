@@ -14,7 +14,7 @@ export async function readCells(
   code: readonly string[] = [],
 ): Promise<string[]> {
   if (code.length > 0 && files.length > 0) {
-    throw invalidInput("there are both FILEs and -c CODE", "Give one or the other.");
+    throw invalidInput("FILE and -c CODE cannot be combined", "Give one or the other.");
   }
   if (code.length > 0) return [...code];
   if (files.length === 0) return [await readPiped()];
@@ -30,10 +30,7 @@ export async function readCells(
 async function readPiped(): Promise<string> {
   const code = isTerminal(process.stdin) ? "" : await readCell(STDIN);
   if (code.trim() !== "") return code;
-  throw invalidInput(
-    "there is nothing to run",
-    "Name a FILE, give -c CODE, or write the code to stdin.",
-  );
+  throw invalidInput("nothing to run", "Name a FILE, give -c CODE, or write the code to stdin.");
 }
 
 async function readCell(file: string): Promise<string> {

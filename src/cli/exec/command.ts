@@ -10,12 +10,12 @@ import type { ExecFiles } from "./files.js";
 const EXAMPLES = `
 Examples:
   cellar exec -c "sum(range(10))"
-  cellar exec -c "x = 6" -c "x * 7"        two cells of one session
+  cellar exec -c "x = 6" -c "x * 7"        two cells in one session
   cellar exec load.py report.py            the second sees what the first defined
-  cellar exec < script.py                  what stdin says
+  cellar exec < script.py                  code from stdin
   cellar exec --mount ./data:/data --timeout 5m report.py
   cellar exec --put sales.csv --out results report.py
-  cellar exec report.py -- --year 2024     the words behind -- are the script's sys.argv
+  cellar exec report.py -- --year 2024     arguments after -- become the script's sys.argv
   cellar exec --json -c "1 / 0"
 
 Exit codes: the guest's sys.exit code, else 0 ok, 1 uncaught exception, 2 wrong usage,
@@ -39,8 +39,11 @@ export function registerExec(
     .argument("[files...]", "Python files, - for stdin, one cell each; -- and their arguments")
     .option("--images <folder>", "save images there that the terminal cannot show")
     .option("--put <file>", "copy a file into /workspace first (repeatable)", collect)
-    .option("--out <folder>", "write there what the cells left in /workspace, also after an error")
-    .option("--force", "write into an --out folder that is not empty, over what is there");
+    .option(
+      "--out <folder>",
+      "copy files that the cells created in /workspace there, even after an error",
+    )
+    .option("--force", "write into an --out folder that is not empty, replacing files");
   for (const option of PLAIN_OPTIONS) command.addOption(optionOf(option));
   addSandboxOptions(command, "none for a quick start; with a daemon, what it has")
     .addHelpText("after", EXAMPLES)

@@ -15,8 +15,8 @@ import { sizeText, type Written } from "./host-files.js";
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 const MEBIBYTE = 1024 * 1024;
 
-export interface FileWishes {
-  /** Files of the host that /workspace is to hold. */
+export interface FileOptions {
+  /** Files of the host to copy into /workspace. */
   readonly put?: readonly string[] | undefined;
   /** The folder for what the cells leave in /workspace. */
   readonly out?: string | undefined;
@@ -27,35 +27,35 @@ export interface FileWishes {
 
 /** What goes into a sandbox before the cells, and comes out of it after them. */
 export class ExecFiles {
-  readonly #wishes: FileWishes;
+  readonly #options: FileOptions;
   #before: FileListing = { files: [], isCut: false };
 
-  private constructor(wishes: FileWishes) {
-    this.#wishes = wishes;
+  private constructor(options: FileOptions) {
+    this.#options = options;
   }
 
   /** Says what cannot be done before anything runs, so that no result is lost for it. */
-  static async plan(wishes: FileWishes): Promise<ExecFiles> {
-    const names = (wishes.put ?? []).map((path) => basename(resolve(path)));
+  static async plan(options: FileOptions): Promise<ExecFiles> {
+    const names = (options.put ?? []).map((path) => basename(resolve(path)));
     const twice = names.find((name, at) => names.indexOf(name) !== at);
     if (twice !== undefined) throw invalidInput(`--put names two files ${JSON.stringify(twice)}`);
-    if (wishes.out !== undefined) await makeFolder(wishes.out, wishes.force === true);
-    return new ExecFiles(wishes);
+    if (options.out !== undefined) await makeFolder(options.out, options.force === true);
+    return new ExecFiles(options);
   }
 
   async bring(sandbox: ISandbox, signal: AbortSignal): Promise<void> {
-    for (const file of this.#wishes.put ?? []) {
+    for (const file of this.#options.put ?? []) {
       await sandbox.putFile(basename(resolve(file)), { file }, { signal });
     }
-    if (this.#wishes.out !== undefined) this.#before = await sandbox.listFiles({ signal });
+    if (this.#options.out !== undefined) this.#before = await sandbox.listFiles({ signal });
   }
 
-  /** Undefined where nothing is to come out. Links are left where they are. */
+  /** Undefined without --out. Links are not copied. */
   async take(
     sandbox: ISandbox,
     scripts: readonly ScriptCell[],
   ): Promise<readonly Written[] | undefined> {
-    const { out, workspaceMb } = this.#wishes;
+    const { out, workspaceMb } = this.#options;
     if (out === undefined) return undefined;
     const after = await sandbox.listFiles();
     const known = new Map(this.#before.files.map((file) => [file.path, file]));
@@ -90,7 +90,7 @@ export class ExecFiles {
 
   /** One line about what was written. */
   tell(written: readonly Written[]): void {
-    const { out = "" } = this.#wishes;
+    const { out = "" } = this.#options;
     const bytes = written.reduce((sum, file) => sum + file.bytes, 0);
     const count = written.length === 1 ? "1 file" : `${written.length} files`;
     const line =
@@ -108,14 +108,14 @@ async function makeFolder(path: string, force: boolean): Promise<void> {
     names = await readdir(path);
   } catch (error) {
     throw new CellarError("IO_ERROR", `--out ${path} cannot be used: ${describeError(error)}`, {
-      remedy: "Name a folder that is there and can be written, or a new one.",
+      remedy: "Name a writable folder, or a new one.",
       cause: error,
     });
   }
   if (names.length === 0 || force) return;
   throw invalidInput(
     `the folder ${path} is not empty`,
-    "Give --force to write over what is there, or name another folder.",
+    "Give --force to overwrite its files, or name another folder.",
   );
 }
 

@@ -6,7 +6,7 @@ const KILOBYTE = 1024;
 const MEGABYTE = KILOBYTE * KILOBYTE;
 
 export interface WriteOptions {
-  /** Replaces a file that is there. */
+  /** Replaces an existing file. */
   readonly force?: boolean | undefined;
   readonly mode?: number;
 }
@@ -66,14 +66,14 @@ export function sizeText(bytes: number): string {
 function unwritten(path: string, error: unknown): CellarError {
   if ((error as NodeJS.ErrnoException).code === "EEXIST") return alreadyThere(path, error);
   return new CellarError("IO_ERROR", `${path} cannot be written: ${describeError(error)}`, {
-    remedy: "Name a file in a folder that is there and can be written.",
+    remedy: "Name a file in an existing, writable folder.",
     details: { named: path },
     cause: error,
   });
 }
 
 function alreadyThere(path: string, cause?: unknown): CellarError {
-  return new CellarError("INVALID_INPUT", `${path} is there already`, {
+  return new CellarError("INVALID_INPUT", `${path} already exists`, {
     remedy: "Give --force to replace it, or another name.",
     cause,
   });

@@ -66,7 +66,7 @@ export function registerInstall(program: Command, finish: (code: number) => void
     .argument("[names...]", "packages of the index, with versions if you like")
     .option("--json", "print one JSON object")
     .option("--python <path>", "a python binary in a venv, or a venv folder")
-    .option("--recreate", "make the environment anew, with all that was installed in it")
+    .option("--recreate", "create the environment again, with its packages")
     .option(
       "--timeout <time>",
       "how long pip may take, as 90s, 10m; a bare number is seconds (default: 30m)",

@@ -24,7 +24,6 @@ export interface LockOrder {
   readonly file: string;
   readonly limit: number;
   readonly signal: AbortSignal;
-  /** Somebody else has it. */
   readonly onWait: () => void;
 }
 

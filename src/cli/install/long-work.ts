@@ -1,11 +1,10 @@
 import { escapeControls, isTerminal, painterFor } from "../terminal/terminal.js";
 
-/** Often enough to see that it goes on, in a log that somebody reads later. */
 const LOG_MS = 20_000;
 const LIVE_MS = 1_000;
 const USUAL_COLUMNS = 80;
 
-/** Tells that work goes on which may take minutes: a live line on a terminal, else a line now and then. */
+/** Shows progress of work that may take minutes: a live line on a terminal, else a line now and then. */
 export class LongWork implements Disposable {
   readonly #title: string;
   readonly #stream: NodeJS.WritableStream & { readonly columns?: number };

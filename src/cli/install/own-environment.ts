@@ -31,7 +31,7 @@ export type Target =
       readonly kind: "to-make";
       readonly base: Interpreter;
       readonly folder: string;
-      /** What an environment that is no longer used had. */
+      /** The packages of an environment that is no longer used. */
       readonly inherited: readonly string[];
       readonly from: string | undefined;
     };
@@ -58,12 +58,12 @@ export async function targetOf(settings: Settings): Promise<Target> {
   return { kind: "to-make", base, folder: here.environment, inherited, from: within };
 }
 
-/** The environment as it is to be made anew, also when its Python is gone. */
+/** For --recreate, which also works when the environment's Python is gone. */
 export async function targetAnew(settings: Settings): Promise<Target> {
   const { packageRoot, environment } = hostEnvironment();
   if (settings.python !== undefined) {
     throw new CellarError("INVALID_INPUT", "--recreate is for the environment that Cellar made", {
-      remedy: `Make ${settings.python} anew yourself, or leave the setting python out.`,
+      remedy: `Make ${settings.python} again yourself, or remove the setting python.`,
     });
   }
   if (isCheckout(packageRoot) && existsSync(packageEnvironment(packageRoot))) {
@@ -95,7 +95,7 @@ export async function replaced<T>(folder: string, work: () => Promise<T>): Promi
   }
 }
 
-/** Where one install waits for another; an environment that is made anew cannot hold it. */
+/** The lock file is beside an environment that Cellar made, since --recreate replaces the folder. */
 export function lockFileOf(target: Target): string {
   const { environment } = hostEnvironment();
   if (target.kind === "there" && !isSame(target.interpreter.prefix, environment)) {
@@ -143,7 +143,7 @@ function systemInterpreter(): Promise<Interpreter> {
   return resolveInterpreter(pathCandidates(path), { environment });
 }
 
-/** A checkout that somebody else owns is left as it is. */
+/** A checkout that this user cannot write is left alone. */
 function ownFolder(): string {
   const { packageRoot, environment } = hostEnvironment();
   if (!isCheckout(packageRoot)) return environment;

@@ -118,7 +118,7 @@ function isolationOf({ content, structuredContent, isError }: CallToolResult): s
   return resultSchema.parse(structuredContent).isolation;
 }
 
-/** All of ours, for the settings may stand in it; a client would pass on a few variables only. */
+/** Our whole environment: it may contain settings, and a client would pass only a few variables. */
 function environment(): Record<string, string> {
   const names = hostEnvironment().environmentNames;
   return Object.fromEntries(names.map((name) => [name, callerVariable(name) ?? ""]));

@@ -5,7 +5,7 @@ import type { McpOptions } from "./serve.js";
 
 const NOTES = `
 It speaks the Model Context Protocol on stdin and stdout, for an agent that starts it. --check prints
-what to put into the settings of your agent; docs/mcp.md tells where they are.
+what to put into the settings of your agent; docs/mcp.md says where they are.
 
 Limits, network and folders come from these flags and the settings, never from the model.
 
@@ -27,7 +27,7 @@ export function registerMcp(program: Command, finish: (code: number) => void): v
   const command = program
     .command("mcp")
     .description("give any agent a notebook (MCP over stdio)")
-    .option("--check", "start it, ask for its tools as a client does, run one cell, and tell")
+    .option("--check", "start it, list its tools through a client, run one cell, and report")
     .option("--json", "with --check: print one JSON object");
   addSandboxOptions(addPlaceOptions(command), "full", { backends: "hidden" });
   const kept = command.options.find(({ long }) => long === "--max-output");

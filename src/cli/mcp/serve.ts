@@ -16,7 +16,7 @@ export interface McpOptions extends PlaceOptions, SandboxOptions {
 /** Characters of a complaint about what a client sent. */
 const LONGEST_COMPLAINT = 300;
 
-/** Serves the one client at stdin and stdout until it goes away or this process is told to end. */
+/** Serves the client on stdin and stdout until it disconnects or a signal arrives. */
 export async function serveNotebooks(options: McpOptions): Promise<number> {
   const { backend, ...config } = toConfig(options);
   if (backend !== undefined && backend !== "auto" && backend !== "native") {
@@ -25,7 +25,7 @@ export async function serveNotebooks(options: McpOptions): Promise<number> {
   if (options.json === true)
     throw invalidInput("--json belongs to --check", "Write cellar mcp --check --json.");
   if (isTerminal(process.stdin)) {
-    complain("this waits for an agent at stdin", "cellar mcp --check tries it; Ctrl-C ends it");
+    complain("waiting for an agent on stdin", "cellar mcp --check tries it; Ctrl-C ends it");
   }
   await using guard = new StdoutGuard();
   const ending = new AbortController();

@@ -35,12 +35,11 @@ export async function forkNotebook(
     await using twin = await notebook.fork(name);
     const { user } = twin.info;
     if (options.json === true) writeJson({ info: twin.info, state: twin.state });
-    else write(`${user}/${name} goes on from ${user}/${session}`);
+    else write(`${user}/${name} continues from ${user}/${session}`);
     return EXIT.ok;
   });
 }
 
-/** Copies files of the host into the notebook, which is made if need be. */
 export async function putFiles(
   session: string,
   files: readonly string[],

@@ -238,7 +238,7 @@ describe("cellar notebook", () => {
     });
     expect((await run("x")).stdout).toBe("1\n");
     expect((await notebook("fork", ["book", "twin"])).stdout).toBe(
-      "me/twin goes on from me/book\n",
+      "me/twin continues from me/book\n",
     );
     await run("x = 5");
     expect((await notebook("run", ["twin", "-c", "x"])).stdout).toBe("1\n");

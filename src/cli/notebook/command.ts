@@ -138,7 +138,7 @@ function registerWithoutPython(notebook: Command, finish: Finish): void {
 /** For the commands that start Python. */
 function opening(command: Command): Command {
   addPlaceOptions(command)
-    .option("--takeover", "take the notebook from a process that has it open")
+    .option("--takeover", "take over the notebook from the process that has it open")
     .option("--json", JSON_TEXT);
   return addSandboxOptions(command, "none", { backends: "hidden" });
 }

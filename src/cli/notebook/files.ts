@@ -50,7 +50,7 @@ function sizeOf({ kind, bytes }: { readonly kind: string; readonly bytes: number
   return kind === "file" ? sizeText(bytes) : kind;
 }
 
-/** Reads the files where they lie: no Python is started, and nobody who has it open is disturbed. */
+/** Reads the files from disk, without Python and without locking the notebook. */
 export async function getFiles(
   session: string,
   paths: readonly string[],
@@ -75,7 +75,6 @@ export async function getFiles(
   return EXIT.ok;
 }
 
-/** Where each goes: into a folder that is there, or by the name that was given. */
 async function targetsOf(paths: readonly string[], to: string): Promise<readonly string[]> {
   const isFolder = (await stat(to).catch(() => undefined))?.isDirectory() === true;
   if (isFolder) {
@@ -88,12 +87,12 @@ async function targetsOf(paths: readonly string[], to: string): Promise<readonly
     );
   }
   if (paths.length === 1 && !to.endsWith("/")) return [to];
-  throw invalidInput(`${to} is no folder`, "Make it first, or get one file at a time.");
+  throw invalidInput(`${to} is not a folder`, "Create it first, or get one file at a time.");
 }
 
 function noFile(session: string, path: string): CellarError {
   return new CellarError("NOT_FOUND", `there is no file ${JSON.stringify(path)} in ${session}`, {
-    remedy: `cellar notebook files ${session} tells which there are.`,
+    remedy: `cellar notebook files ${session} lists them.`,
   });
 }
 
@@ -105,7 +104,6 @@ async function workspaceOf(session: string, options: PlaceOptions): Promise<Work
   return existsSync(path) ? new Workspace(path, resolveSettings().limits) : undefined;
 }
 
-/** For good: asks first where somebody can answer. */
 export async function removeBook(session: string, options: RemoveOptions): Promise<number> {
   const { user, dir } = placeOf(options);
   const name = `${user}/${session}`;
@@ -132,7 +130,7 @@ export async function removeBook(session: string, options: RemoveOptions): Promi
 async function isConfirmed(what: string): Promise<boolean> {
   if (!isTerminal(process.stdin) || !isTerminal(process.stderr)) {
     throw invalidInput(
-      `removing ${what} cannot be undone, and nobody can be asked here`,
+      `removing ${what} cannot be undone, and there is no terminal to ask for confirmation`,
       "Give --yes.",
     );
   }

@@ -79,9 +79,9 @@ function remedyOf({ code, details, remedy }: CellarError, session: string): stri
     case "LOCKED":
       return "End that process, or take the notebook from it with --takeover.";
     case "NOT_FOUND":
-      return "cellar notebook list tells which notebooks there are.";
+      return "cellar notebook list shows the notebooks.";
     case "LIMIT_REACHED":
-      return "Set CELLAR_MAX_CELLS to more, or go on in another notebook.";
+      return "Raise CELLAR_MAX_CELLS, or continue in another notebook.";
     case "CHECKPOINT_GONE":
       return usableSteps(details.usable, session);
     default:

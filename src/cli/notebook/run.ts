@@ -56,7 +56,7 @@ async function replay(notebook: Notebook, signal: AbortSignal): Promise<readonly
   if (ranAfter.length > 0) {
     complain(
       `the effects of ${cellList(ranAfter)} are still missing, so nothing else was run`,
-      "cellar notebook show tells how they ended; without --replay the notebook goes on",
+      "cellar notebook show says how they ended; run without --replay to continue",
     );
   }
   return replayed;
@@ -87,7 +87,7 @@ async function runForJson(
 type Unkept = Pick<KeptVariable, "name" | "reason" | "advice">;
 type KeptVariable = StateManifest["variables"][number];
 
-/** What these runs made and the next opening will not have; an older snapshot tells of older runs. */
+/** Variables of these runs that were not saved. */
 function unkeptIn({ snapshot }: NotebookState, saved: number): readonly Unkept[] {
   const isOfThese = snapshot !== null && snapshot.sequence > saved;
   const variables = isOfThese ? (snapshot.manifest?.variables ?? []) : [];

@@ -11,7 +11,7 @@ export function modelsOf(options: ModelOptions): {
   readonly subModel: Model | undefined;
 } {
   if (options.model === undefined || options.model === "") {
-    throw invalidInput("there is no model", "Name one with --model NAME.");
+    throw invalidInput("no model was given", "Name one with --model NAME.");
   }
   return { model: modelOf(options.model, options), subModel: subModelOf(options) };
 }
@@ -39,7 +39,7 @@ export function subModelOf(options: ModelOptions): Model | undefined {
   return endpointModel(isElsewhere ? options.subAnthropic === true : options.anthropic === true, {
     model: subModel ?? model ?? "",
     baseUrl: subBaseUrl ?? options.baseUrl,
-    // The key of one address is no business of another.
+    // Never send one address's key to another.
     key: keyOf(options.subKeyEnv ?? (isElsewhere ? undefined : options.keyEnv)),
     price: priceOf(subPriceIn, subPriceOut, "--sub-price-in and --sub-price-out"),
     contextWindow: options.subWindow,
@@ -97,7 +97,7 @@ function priceOf(
   if (input !== undefined && output !== undefined) {
     return { inputPerMillion: input, outputPerMillion: output };
   }
-  throw invalidInput("half of a price is none", `Give both ${names}.`);
+  throw invalidInput("give both an input and an output price", `Give both ${names}.`);
 }
 
 function refuseUnused(options: ModelOptions): void {
@@ -110,7 +110,7 @@ function refuseUnused(options: ModelOptions): void {
   }).flatMap(([name, value]) => (value === undefined ? [] : [name]));
   if (given.length === 0) return;
   throw invalidInput(
-    `${given.join(", ")}: there is no sub-model of its own`,
+    `${given.join(", ")}: no sub-model was given`,
     "Name it with --sub-model or --sub-base-url.",
   );
 }

@@ -30,7 +30,6 @@ export interface BudgetOptions {
   readonly maxDollars?: number;
 }
 
-/** As the help of a loop tells it. */
 export const CELL_TIMEOUT = "600s with a context, else 120s";
 
 export function contextOption(): Option {

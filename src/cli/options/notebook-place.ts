@@ -17,7 +17,7 @@ export function addPlaceOptions(
     .option("--user <name>", whose)
     .option(
       "--dir <folder>",
-      "where notebooks lie (default: ~/.local/state/cellar, or CELLAR_HOME)",
+      "where notebooks are kept (default: ~/.local/state/cellar, or CELLAR_HOME)",
     );
 }
 

@@ -70,7 +70,7 @@ export function addSandboxOptions(
       parseCount(0, LONGEST_OUTPUT),
     )
     .addOption(
-      new Option("--policy <name>", "what cells may say (default: off)").choices(POLICIES),
+      new Option("--policy <name>", "what cells may contain (default: off)").choices(POLICIES),
     );
 }
 

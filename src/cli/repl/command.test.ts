@@ -42,7 +42,7 @@ describe("cellar repl", () => {
         `wrote ${saved} (28 bytes)\nwrote ${saved} (28 bytes)\n`,
     );
     expect(stderr).toContain("%undo takes a whole number");
-    expect(stderr).toContain(`${saved} is there already`);
+    expect(stderr).toContain(`${saved} already exists`);
     expect(readFileSync(saved, "utf8")).toBe("#%%\nx = 1\n\n#%%\nx = 2\n\n#%%\nx\n");
   });
 

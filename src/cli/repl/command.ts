@@ -17,7 +17,7 @@ import { CellSplitter } from "./cell-splitter.js";
 import { COMMAND_NAMES } from "./commands.js";
 import { History } from "./history.js";
 import { Prompt, type PromptSession } from "./prompt.js";
-import { Conversation } from "./session.js";
+import { ReplSession } from "./session.js";
 
 const NOTES = `
 At the prompt: %help, %undo, %vars, %checkpoints, %timeout, %info, %save, %quit.
@@ -46,15 +46,15 @@ export function registerRepl(program: Command, finish: (code: number) => void): 
 async function repl(options: ReplOptions): Promise<number> {
   const isEditable = terminalEnvironment().TERM !== "dumb";
   const interactive = isEditable && isTerminal(process.stdin) && isTerminal(process.stdout);
-  const conversation = new Conversation({
+  const session = new ReplSession({
     interactive,
     protocol: imageProtocol(process.stdout),
     imageFolder: imageFolder(),
   });
-  const starting = openWith(options, conversation.callbacks);
+  const starting = openWith(options, session.callbacks);
   const sandbox = await withProgress("starting Python…", starting);
-  conversation.begin(sandbox, options);
-  return interactive ? talk(conversation) : readPipe(conversation);
+  session.begin(sandbox, options);
+  return interactive ? talk(session) : readPipe(session);
 }
 
 /** With a context it is what an agent has, but for outputs, of which a person sees the whole. */
@@ -68,21 +68,21 @@ async function openWith(options: ReplOptions, callbacks: REPLConfig): Promise<IS
   return sandbox;
 }
 
-async function talk(conversation: Conversation): Promise<number> {
-  const { python, isolation } = conversation.sandbox.info;
+async function talk(session: ReplSession): Promise<number> {
+  const { python, isolation } = session.sandbox.info;
   process.stdout.write(
-    `Python ${python.version} in Cellar, isolation ${isolation.level}. %help tells more.\n`,
+    `Python ${python.version} in Cellar, isolation ${isolation.level}. %help lists the commands.\n`,
   );
   const history = new History(join(userFolders().state, "history"));
-  const prompt = new Prompt(history, sessionOf(conversation.sandbox));
-  conversation.aroundOutput = (write) => prompt.interject(write);
+  const prompt = new Prompt(history, sessionOf(session.sandbox));
+  session.aroundOutput = (write) => prompt.interject(write);
   try {
     for (;;) {
-      const text = await prompt.read(conversation.nextNumber);
+      const text = await prompt.read(session.nextNumber);
       if (text === undefined) break;
       const goesOn = await prompt.duringRun(
-        () => conversation.cancel(),
-        () => conversation.take(text),
+        () => session.cancel(),
+        () => session.take(text),
       );
       if (!goesOn) break;
     }
@@ -106,17 +106,16 @@ function sessionOf(sandbox: ISandbox): PromptSession {
   };
 }
 
-async function readPipe(conversation: Conversation): Promise<number> {
+async function readPipe(session: ReplSession): Promise<number> {
   using interruption = new Interruption();
-  using _ = onAbort(interruption.signal, () => conversation.cancel());
+  using _ = onAbort(interruption.signal, () => session.cancel());
   // A session that cannot answer runs the cell, which says why.
   const splitter = new CellSplitter(async (text) => {
-    const answer = await conversation.sandbox.isComplete(text).catch(() => undefined);
+    const answer = await session.sandbox.isComplete(text).catch(() => undefined);
     return answer?.status === "incomplete";
   });
   const lines = createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY });
-  const run = async (cell: string | undefined) =>
-    cell === undefined || (await conversation.take(cell));
+  const run = async (cell: string | undefined) => cell === undefined || (await session.take(cell));
   let goesOn = true;
   for await (const line of lines) {
     goesOn = await run(await splitter.feed(line));
@@ -124,10 +123,9 @@ async function readPipe(conversation: Conversation): Promise<number> {
   }
   if (goesOn && !interruption.signal.aborted) await run(splitter.flush());
   if (interruption.signal.aborted) return EXIT.cancelled;
-  return conversation.failures > 0 ? EXIT.failed : EXIT.ok;
+  return session.failures > 0 ? EXIT.failed : EXIT.ok;
 }
 
-/** Images that the terminal cannot show lie where the user works, if that can be written. */
 function imageFolder(): string {
   try {
     accessSync(process.cwd(), constants.W_OK);

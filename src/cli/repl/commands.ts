@@ -16,7 +16,7 @@ export interface ReplState {
 
 const HELP = `%undo [n]      go back to the state before the last n cells (1)
 %vars          the variables of the session
-%checkpoints   the states that can be gone back to
+%checkpoints   the states you can return to
 %timeout [t]   show or set the time limit of a cell: 500ms, 5s, 2m; a bare number is seconds
 %info          isolation and Python of this session
 %save FILE     write the cells so far to a new file; %save --force FILE replaces one
@@ -35,7 +35,7 @@ const AGENT_HELP = `In Python, for the context:
   mark_finding  list_findings                  remember
   llm_call  llm_batch                          ask a model, where one is connected
   FINAL  FINAL_VAR  SUBMIT                     answer
-help(grep) and the like tell more.`;
+help(grep) and the like show details.`;
 
 const WIDEST_NAME = 24;
 

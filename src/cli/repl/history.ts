@@ -5,7 +5,7 @@ const KEPT_CELLS = 1_000;
 /** Stands in the file for the line ends within a cell. */
 const LINE_END = "\u001e";
 
-/** The cells typed at the prompt, kept in a file of the user. A file that cannot be kept is no error. */
+/** The cells typed at the prompt, in a file of the user; failing to save it is ignored. */
 export class History {
   readonly #path: string;
   readonly #cells: string[];
@@ -52,7 +52,7 @@ function toLine(cell: string): string {
   return cell.replaceAll(LINE_END, "").replaceAll(/\r?\n/g, LINE_END);
 }
 
-/** Only what can be typed, whoever wrote the file. */
+/** Drops control characters, since the file may have been edited. */
 function toCell(line: string): string {
   return line
     .replaceAll(LINE_END, "\n")

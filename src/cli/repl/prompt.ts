@@ -69,7 +69,7 @@ export class Prompt {
     }
   }
 
-  /** Writes above what is being typed; `write` tells whether it left its line open. */
+  /** Writes above the input; `write` returns whether it left its line open. */
   interject(write: () => boolean): void {
     if (this.#editor === undefined) {
       write();

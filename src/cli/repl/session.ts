@@ -9,7 +9,7 @@ import { reportFailure } from "../terminal/report-error.js";
 import { escapeControls, GuestText, type Painter, painterFor } from "../terminal/terminal.js";
 import { isFarewell, type ReplState, runCommand } from "./commands.js";
 
-export interface ConversationOptions {
+export interface ReplSessionOptions {
   readonly interactive: boolean;
   readonly protocol: ImageProtocol | undefined;
   readonly imageFolder: string;
@@ -21,9 +21,9 @@ export interface Beginning {
   readonly context?: string;
 }
 
-/** One session with a person or a pipe: runs what was said and shows what came of it. */
-export class Conversation {
-  /** Set while a prompt stands on the screen: output of the background must go around it. */
+/** A REPL session: runs input from a terminal or a pipe and shows the results. */
+export class ReplSession {
+  /** Background output must not overwrite the prompt. */
   aroundOutput: (write: () => boolean) => void = (write) => void write();
   readonly #interactive: boolean;
   readonly #stdout = new GuestText(process.stdout);
@@ -36,7 +36,7 @@ export class Conversation {
   #failures = 0;
   #lastNotice = "";
 
-  constructor({ interactive, protocol, imageFolder }: ConversationOptions) {
+  constructor({ interactive, protocol, imageFolder }: ReplSessionOptions) {
     this.#interactive = interactive;
     this.#displays = new Displays({
       stdout: this.#stdout,
@@ -82,7 +82,7 @@ export class Conversation {
     void this.sandbox.cancel();
   }
 
-  /** Runs one input and tells whether the conversation goes on. */
+  /** Runs one input; false when the user leaves. */
   async take(text: string): Promise<boolean> {
     if (text.trim() === "") return true;
     if (isFarewell(text)) return false;
@@ -98,7 +98,7 @@ export class Conversation {
   }
 
   get #begun(): ReplState {
-    if (this.#state === undefined) throw new Error("the conversation has not begun");
+    if (this.#state === undefined) throw new Error("the session has not started");
     return this.#state;
   }
 
@@ -114,7 +114,7 @@ export class Conversation {
     this.#stderr.finish(this.#interactive);
     showOmission(execution);
     if (execution.exitCode !== null && this.#interactive) {
-      this.#note(`exit code ${execution.exitCode}; the session goes on (%quit leaves)`);
+      this.#note(`exit code ${execution.exitCode}; the session continues (%quit leaves)`);
     }
     this.#showAgent(execution);
     this.#showState(execution);
@@ -150,7 +150,7 @@ export class Conversation {
     const notices = [
       ...(state.survived ? [] : [`state was lost: ${reason}`]),
       ...(state.survived && state.checkpoint === null ? [`no checkpoint: ${reason}`] : []),
-      ...(state.lost === undefined ? [] : [`closed by going back: ${state.lost.join(", ")}`]),
+      ...(state.lost === undefined ? [] : [`closed by the restore: ${state.lost.join(", ")}`]),
     ];
     const notice = notices.join("; ");
     if (notice !== "" && (notice !== this.#lastNotice || !state.survived)) this.#note(notice);

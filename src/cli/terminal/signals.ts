@@ -4,12 +4,11 @@ import { reportFailure } from "./report-error.js";
 /** The sessions end with this process anyway; this long it waits to see them tidy up. */
 const SHUTDOWN_MS = 3_000;
 
-/** Ends what there is to end. */
 export type Tidy = () => Promise<void>;
 
 /** Ends the sessions, lets written output out, and leaves. The first cause decides the code. */
 export async function leave(code: number, tidy: Tidy): Promise<never> {
-  // Ending the sessions makes a running cell fail, which is no cause of its own.
+  // Ending the sessions makes a running cell fail; that must not change the code.
   process.exitCode ??= code;
   await atMost(tidy().catch(() => {}));
   await Promise.all([flushed(process.stdout), flushed(process.stderr)]);

@@ -71,7 +71,7 @@ const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
 
 export type Painter = (style: keyof typeof STYLES, text: string) => string;
 
-/** Colours where the stream is a terminal and nobody asked for none. */
+/** Colours on a terminal, unless NO_COLOR is set. */
 export function painterFor(stream: NodeJS.WritableStream): Painter {
   const { NO_COLOR, TERM } = terminalEnvironment();
   const plain = !isTerminal(stream) || (NO_COLOR ?? "") !== "" || TERM === "dumb";

@@ -1,6 +1,6 @@
 import type { EditBuffer } from "./edit-buffer.js";
 
-/** A key as `node:readline` tells it. */
+/** A key event of `node:readline`. */
 export interface Key {
   readonly sequence?: string | undefined;
   readonly name?: string | undefined;
@@ -51,7 +51,7 @@ export function typedBy({ sequence = "", ctrl, meta }: Key): string {
   return /^[^\p{Cc}\p{Cs}]+$/u.test(sequence) ? sequence : "";
 }
 
-/** Does what the key says to the text; false when it is no key for it. */
+/** Applies the key; false if it does not edit. */
 export function applyKey(buffer: EditBuffer, key: Key): boolean {
   const edit = EDITS[nameOf(key)];
   if (edit !== undefined) {

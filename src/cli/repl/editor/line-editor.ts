@@ -35,7 +35,7 @@ export class LineEditor {
     return this.#pasted !== undefined;
   }
 
-  /** What is to be seen: in a search, the cell that was found. */
+  /** In a search, the match. */
   get shown(): { text: string; cursor: number; note?: string } {
     const { text, cursor } = this.#buffer;
     if (this.#search === undefined) return { text, cursor };
@@ -53,7 +53,7 @@ export class LineEditor {
     return EDITED;
   }
 
-  /** Puts in what is sure; true when there is more than one way to go on. */
+  /** Inserts the common prefix; true when several matches remain. */
   offer({ matches, start, end }: Completion): boolean {
     const common = commonStart(matches);
     if (common.length > end - start || matches.length === 1) {

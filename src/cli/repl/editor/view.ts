@@ -19,7 +19,7 @@ export interface Screen {
 
 const COLOUR = new RegExp(`${String.raw`\u001b`}\\[[0-9;]*m`, "g");
 
-/** The text that is being typed, as it stands on the screen. */
+/** Draws the input on the screen. */
 export class View {
   readonly #screen: Screen;
   /** Of what is drawn, the row of the cursor, and how many there are. */
@@ -52,14 +52,13 @@ export class View {
     this.#screen.write(`\r${up > 0 ? `\u001b[${up}A` : ""}${right > 0 ? `\u001b[${right}C` : ""}`);
   }
 
-  /** Takes what is drawn from the screen; the cursor stands where it began. */
   clear(): void {
     if (this.#height === 0) return;
     this.#screen.write(`\r${this.#row > 0 ? `\u001b[${this.#row}A` : ""}\u001b[J`);
     this.forget();
   }
 
-  /** Leaves what is drawn where it is, and goes on below it. */
+  /** Keeps what is drawn, and continues below it. */
   leave(): void {
     if (this.#height === 0) return;
     const down = this.#height - 1 - this.#row;
@@ -67,7 +66,7 @@ export class View {
     this.forget();
   }
 
-  /** The screen was changed by somebody else. */
+  /** Something else has changed the screen. */
   forget(): void {
     this.#row = 0;
     this.#height = 0;
