@@ -19,7 +19,6 @@ export const EXIT = {
   terminated: 143,
 } as const;
 
-/** Of a cell. */
 export function exitCodeOf({
   status,
   exitCode,

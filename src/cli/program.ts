@@ -46,13 +46,11 @@ Examples:
 Settings come from flags, then CELLAR_* variables, then cellar.config.json in this folder,
 then your own config.json, then the defaults.`;
 
-/** Runs one command line and leaves with its exit code. */
 export async function runToEnd(args: readonly string[]): Promise<never> {
   watchProcess(shutdown);
   return await leave(await runCommandLine(args), shutdown);
 }
 
-/** Runs one command line and gives the exit code. */
 async function runCommandLine(args: readonly string[]): Promise<number> {
   const outcome: { code: number } = { code: EXIT.ok };
   const { own, further } = WITH_FURTHER_WORDS.includes(args[0] ?? "")
@@ -73,7 +71,6 @@ async function runCommandLine(args: readonly string[]): Promise<number> {
   }
 }
 
-/** All commands by name, with every part of the one that is named. */
 export function commandTree(called: string | undefined): Promise<Command> {
   return buildProgram(called, () => {}, []);
 }

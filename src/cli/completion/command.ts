@@ -10,7 +10,6 @@ Put one of these where your shell reads it at its start:
   zsh    eval "$(cellar completion zsh)"                               in ~/.zshrc, after compinit
   fish   cellar completion fish > ~/.config/fish/completions/cellar.fish`;
 
-/** The tree of commands, with all parts of the one that is named. */
 export type Tree = (called: string | undefined) => Promise<Command>;
 
 export function registerCompletion(
@@ -32,7 +31,6 @@ export function registerCompletion(
         finish(EXIT.ok);
       });
   }
-  // What the scripts ask.
   command
     .command("words", { hidden: true })
     .argument("[words...]")

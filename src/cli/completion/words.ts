@@ -1,13 +1,11 @@
 import type { Argument, Command, Option } from "commander";
 
-/** What the word at the cursor of a command line could be. */
 export interface WordCompletion {
   readonly words: readonly { readonly word: string; readonly about?: string }[];
-  /** Whether a file's name fits too. */
   readonly files: boolean;
 }
 
-/** Names of notebooks; the options of the line may say whose and where. */
+/** Names of notebooks; `--user` and `--dir` may be on the line. */
 export type NotebookNames = (place: {
   readonly user?: string;
   readonly dir?: string;
@@ -20,14 +18,13 @@ const ON_DISK = /file|folder|path|source|page|host:/i;
 
 interface Place {
   readonly command: Command;
-  /** The option whose value comes next. */
   readonly pending: Option | undefined;
   readonly positionals: number;
   readonly isBehindDashes: boolean;
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** Completes the last of the words that follow `cellar`, by the tree of its commands. */
+/** Completes the last word after `cellar`. */
 export async function completeWords(
   program: Command,
   words: readonly string[],

@@ -57,13 +57,8 @@ export function registerDaemon(program: Command, finish: (code: number) => void)
 
 export async function inspectDaemon(address: DaemonAddress): Promise<DaemonReport> {
   const { path } = address;
-  let link: DaemonConnection;
-  try {
-    link = await DaemonConnection.open(address, { anyVersion: true });
-  } catch (error) {
-    if (!isDaemonAbsent(error)) throw error;
-    return { running: false, path, pid: null, version: null, status: null };
-  }
+  const link = await openRunning(address);
+  if (link === undefined) return { running: false, path, pid: null, version: null, status: null };
   try {
     const { pid, version } = link.daemon;
     const isOurs = version === packageVersion();
@@ -72,6 +67,14 @@ export async function inspectDaemon(address: DaemonAddress): Promise<DaemonRepor
   } finally {
     link.close();
   }
+}
+
+/** Undefined where no daemon runs; one of another version can be asked to stop. */
+async function openRunning(address: DaemonAddress): Promise<DaemonConnection | undefined> {
+  return await DaemonConnection.open(address, { anyVersion: true }).catch((error: unknown) => {
+    if (!isDaemonAbsent(error)) throw error;
+    return undefined;
+  });
 }
 
 async function start(): Promise<number> {
@@ -100,12 +103,8 @@ async function start(): Promise<number> {
 }
 
 async function stop(): Promise<number> {
-  const address = daemonAddress(hostEnvironment().home);
-  let link: DaemonConnection;
-  try {
-    link = await DaemonConnection.open(address, { anyVersion: true });
-  } catch (error) {
-    if (!isDaemonAbsent(error)) throw error;
+  const link = await openRunning(daemonAddress(hostEnvironment().home));
+  if (link === undefined) {
     write("no daemon is running");
     return EXIT.ok;
   }

@@ -9,10 +9,10 @@ import { replayRun } from "./recorded-run.js";
 
 const LOOP_MS = 1_000;
 const TIMED_CELLS = 10;
-/** Time enough for the checkpoint that follows each cell. */
+/** Enough for the checkpoint after each cell. */
 const REST_MS = 50;
 
-/** A file and a port of the host that a cell will try to reach, and that the host itself can. */
+/** A file and a port of the host that a cell tries to reach. */
 export class Bait implements Disposable {
   readonly path: string;
   readonly port: number;
@@ -41,7 +41,7 @@ export class Bait implements Disposable {
     return new Bait(server);
   }
 
-  /** Without these two a blocked attempt would prove nothing. */
+  /** The control: otherwise a blocked attempt would prove nothing. */
   async isReachableFromHost(): Promise<boolean> {
     const connects = await new Promise<boolean>((resolve) => {
       const socket = connect(this.port, "127.0.0.1", () => resolve(true));
@@ -59,10 +59,10 @@ export class Bait implements Disposable {
 
 export interface Act {
   readonly name: string;
-  /** The probe, or "checkpoints", without which there is nothing to show, and what is true then. */
+  /** The probe (or "checkpoints") that the step needs, and what to say without it. */
   readonly need?: string;
   readonly otherwise?: string;
-  /** What happened, in a line; throws when it is not what was promised. */
+  /** Returns a line about what happened; throws when the step fails. */
   readonly play: (sandbox: ISandbox, bait: Bait) => Promise<string>;
 }
 

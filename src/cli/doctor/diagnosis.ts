@@ -40,7 +40,6 @@ const NEEDS_PYTHON = "notebooks, cellar mcp, cellar install and the daemon need 
 interface Footing {
   readonly isolation: Isolation | undefined;
   readonly checks: readonly HealthCheck[];
-  /** Why there are no walls around CPython. */
   readonly error: unknown;
 }
 
@@ -124,7 +123,7 @@ function hasDaemon(): boolean {
   }
 }
 
-/** Whether a session takes Pyodide for want of a Python; not for one that was named, or an environment. */
+/** Sessions use Pyodide only if no Python was named and no environment exists. */
 function isReplaced(python: Found, settings: Settings): boolean {
   return (
     "error" in python &&
@@ -147,7 +146,7 @@ async function onPython(settings: Settings): Promise<Footing> {
   return { isolation, checks: [wallsCheck(live.error)], error: live.error };
 }
 
-/** What a session has that is content with any isolation. */
+/** The isolation of a session that accepts any level. */
 async function leastOf(config: REPLConfig): Promise<Isolation | undefined> {
   const session = await attempt(createSandbox({ ...config, minIsolation: "L0" }));
   if ("error" in session) return undefined;

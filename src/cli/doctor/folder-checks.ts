@@ -46,7 +46,6 @@ export function temporaryCheck(folder: string): HealthCheck {
   return spaceCheck("temporary", folder, folder, noexec, "Set TMPDIR to a folder with more space.");
 }
 
-/** The folder of the notebooks, or where it would be made. */
 export function notebooksCheck(folder: string): HealthCheck {
   const fault = faultOf(nearest(folder));
   if (fault !== undefined) {
@@ -80,7 +79,7 @@ export function socketFault(folder: string): string | undefined {
     : `${folder} cannot be used: ${explained(fault, folder)[0]}`;
 }
 
-/** Makes a folder in it, as sessions and notebooks do, and a file that is safe on the disk. */
+/** Creates a folder and a synced file in it, as sessions and notebooks do. */
 function faultOf(folder: string): unknown {
   let trial: string | undefined;
   try {
@@ -92,7 +91,7 @@ function faultOf(folder: string): unknown {
     } finally {
       closeSync(file);
     }
-    // Notebooks are kept apart by names that only one can make.
+    // Notebooks rely on hard links for exclusive creation.
     linkSync(join(trial, "file"), join(trial, "other"));
     return undefined;
   } catch (error) {
@@ -121,7 +120,6 @@ function shortagesOf(folder: string): string[] {
   ];
 }
 
-/** How the file system of a folder is mounted. */
 function flagsOf(folder: string): readonly string[] {
   try {
     const path = realpathSync(folder);
@@ -131,14 +129,14 @@ function flagsOf(folder: string): readonly string[] {
       .map((fields) => ({ place: unescaped(fields[4] ?? ""), flags: fields[5] ?? "" }))
       .filter(({ place }) => place === "/" || path === place || path.startsWith(`${place}/`));
     const longest = Math.max(...mounts.map(({ place }) => place.length));
-    // Of several at one place the last one is on top.
+    // The last of several mounts at one path is on top.
     return mounts.findLast(({ place }) => place.length === longest)?.flags.split(",") ?? [];
   } catch {
     return [];
   }
 }
 
-/** The kernel writes blanks and their like in octal. */
+/** The kernel writes blanks and similar characters in octal. */
 function unescaped(text: string): string {
   return text.replace(/\\(\d{3})/g, (_, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 8)),

@@ -21,7 +21,6 @@ export interface Trial<T> {
   readonly check: HealthCheck;
 }
 
-/** A cell in a session with the default backend. */
 export async function tryCell(config: REPLConfig): Promise<Trial<SandboxInfo>> {
   const outcome = await attempt(within(runCell(config)));
   if ("error" in outcome) return { outcome, check: failed("cell", outcome.error) };

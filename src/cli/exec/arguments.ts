@@ -16,7 +16,6 @@ export const PLAIN_OPTIONS = [
   },
 ] as const;
 
-/** A command line up to `--`, and the words after it. */
 export function splitWords(words: readonly string[]): { own: string[]; further: string[] } {
   const end = words.includes("--") ? words.indexOf("--") : words.length;
   return { own: words.slice(0, end), further: words.slice(end + 1) };

@@ -7,6 +7,12 @@ import { isTerminal } from "../terminal/terminal.js";
 import { decodeSource } from "./source-coding.js";
 
 const STDIN = "-";
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "it does not exist",
+  EISDIR: "it is a folder",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+};
 
 /** The code of each cell to run; all of it is read before anything runs. */
 export async function readCells(
@@ -26,7 +32,6 @@ export async function readCells(
   return cells;
 }
 
-/** What another program writes to stdin, where nothing else is named. */
 async function readPiped(): Promise<string> {
   const code = isTerminal(process.stdin) ? "" : await readCell(STDIN);
   if (code.trim() !== "") return code;
@@ -71,17 +76,6 @@ function unreadable(name: string, error: unknown): CellarError {
 }
 
 function reasonOf(error: unknown): string {
-  switch ((error as NodeJS.ErrnoException).code) {
-    case "ENOENT":
-      return "there is no such file";
-    case "EISDIR":
-      return "it is a folder";
-    case "EACCES":
-    case "EPERM":
-      return "permission denied";
-    case undefined:
-      return String(error);
-    default:
-      return (error as Error).message;
-  }
+  const code = (error as NodeJS.ErrnoException).code ?? "";
+  return REASONS[code] ?? (error instanceof Error ? error.message : String(error));
 }

@@ -8,6 +8,7 @@ import { complain, describeFailure, writeJson } from "../terminal/report-error.j
 import { Interruption } from "../terminal/signals.js";
 import { withProgress } from "../terminal/terminal.js";
 import { readCells } from "./cell-sources.js";
+import type { ExecFiles } from "./files.js";
 import type { Written } from "./host-files.js";
 
 export interface ExecOptions extends SandboxOptions {
@@ -15,45 +16,23 @@ export interface ExecOptions extends SandboxOptions {
   readonly json?: true;
   readonly quiet?: true;
   readonly images?: string;
-  /** What follows the script's name in its `sys.argv`. */
   readonly further?: readonly string[];
 }
 
-/** Files that go in before the cells and come out after them. */
-export interface Delivery {
-  bring(sandbox: ISandbox, signal: AbortSignal): Promise<void>;
-  /** Not the copies of the scripts that ran. */
-  take(sandbox: ISandbox, scripts: readonly ScriptCell[]): Promise<readonly Written[] | undefined>;
-  tell(written: readonly Written[]): void;
-}
-
-/** Makes the sandbox for the cells. */
 export type Opening = (config: REPLConfig) => Promise<ISandbox>;
 
-/** Runs files or code as cells of one session and gives the exit code. */
 export async function execCells(
-  files: readonly string[],
+  named: readonly string[],
   options: ExecOptions,
   make: Opening,
-  delivery?: Delivery,
+  delivery?: ExecFiles,
 ): Promise<number> {
-  const { further = [] } = options;
-  const isBare = files.length === 0 && options.code === undefined;
-  // Behind `--` alone, words are files whose names begin like options.
-  return isBare && further.length > 0
-    ? await runCells(further, { ...options, further: [] }, make, delivery)
-    : await runCells(files, options, make, delivery);
-}
-
-async function runCells(
-  files: readonly string[],
-  options: ExecOptions,
-  make: Opening,
-  delivery: Delivery | undefined,
-): Promise<number> {
-  const { further = [] } = options;
-  const sources = await readCells(files, options.code);
-  const unnamed = options.code === undefined ? "-" : "-c";
+  const { code: given, further: words = [] } = options;
+  // After `--` alone, words are files whose names begin like options.
+  const isBare = named.length === 0 && given === undefined;
+  const [files, further] = isBare ? [words, []] : [named, words];
+  const sources = await readCells(files, given);
+  const unnamed = given === undefined ? "-" : "-c";
   const cells = sources.map((code, at) => ({ code, argv: [files[at] ?? unnamed, ...further] }));
   using interruption = new Interruption();
   const { signal } = interruption;
@@ -71,7 +50,6 @@ async function runCells(
 
 export interface ScriptCell {
   readonly code: string;
-  /** What the script finds as `sys.argv`. */
   readonly argv: readonly string[];
 }
 
@@ -79,7 +57,7 @@ async function runForJson(
   cells: readonly ScriptCell[],
   open: Opening,
   signal: AbortSignal,
-  delivery: Delivery | undefined,
+  delivery: ExecFiles | undefined,
 ): Promise<number> {
   const sandbox = await open({});
   const executions: CodeExecution[] = [];
@@ -96,11 +74,11 @@ async function runForJson(
   return last === undefined ? EXIT.ok : exitCodeOf(last);
 }
 
-/** What came out, or why it did not: the results are told in any case. */
+/** The copied files, or why copying failed: the results are printed in any case. */
 async function filesJson(
   sandbox: ISandbox,
   cells: readonly ScriptCell[],
-  delivery: Delivery | undefined,
+  delivery: ExecFiles | undefined,
 ): Promise<{ readonly files?: readonly Written[]; readonly filesError?: object }> {
   try {
     const files = await delivery?.take(sandbox, cells);
@@ -115,7 +93,7 @@ async function runForPeople(
   options: ExecOptions,
   open: Opening,
   signal: AbortSignal,
-  delivery: Delivery | undefined,
+  delivery: ExecFiles | undefined,
 ): Promise<number> {
   const { stdout, stderr, displays } = openScreen(options.images);
   const sandbox = await open({

@@ -27,7 +27,7 @@ interface WholeOptions extends ExecOptions {
   readonly force?: true;
 }
 
-/** `further` are the words behind `--`, which are the script's and not this program's. */
+/** `further` are the script's arguments, after `--`. */
 export function registerExec(
   program: Command,
   finish: (code: number) => void,
@@ -52,7 +52,7 @@ export function registerExec(
     );
 }
 
-/** Modules that a daemon has imported already cost nothing; without one they cost a slow start. */
+/** A daemon has already imported the modules; without one, preloading would slow the start. */
 async function exec(files: readonly string[], options: WholeOptions): Promise<number> {
   const make = (config: REPLConfig) =>
     openSandbox(config, { preload: config.preload ?? "none", poolSize: 0 });

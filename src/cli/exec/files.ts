@@ -16,16 +16,14 @@ const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 const MEBIBYTE = 1024 * 1024;
 
 export interface FileOptions {
-  /** Files of the host to copy into /workspace. */
   readonly put?: readonly string[] | undefined;
-  /** The folder for what the cells leave in /workspace. */
+  /** Where to copy files that the cells created. */
   readonly out?: string | undefined;
   readonly force?: true | undefined;
-  /** How much the files that come out may have together. */
+  /** Limit of all copied files together. */
   readonly workspaceMb: number;
 }
 
-/** What goes into a sandbox before the cells, and comes out of it after them. */
 export class ExecFiles {
   readonly #options: FileOptions;
   #before: FileListing = { files: [], isCut: false };
@@ -34,7 +32,7 @@ export class ExecFiles {
     this.#options = options;
   }
 
-  /** Says what cannot be done before anything runs, so that no result is lost for it. */
+  /** Fails before anything runs, so that no result is lost. */
   static async plan(options: FileOptions): Promise<ExecFiles> {
     const names = (options.put ?? []).map((path) => basename(resolve(path)));
     const twice = names.find((name, at) => names.indexOf(name) !== at);
@@ -61,21 +59,21 @@ export class ExecFiles {
     const known = new Map(this.#before.files.map((file) => [file.path, file]));
     const changed = after.files.filter((file) => isChanged(file, known.get(file.path)));
     const files = changed.filter(({ kind }) => kind === "file");
-    // Who named the folder may have named a link to it; below it none is followed.
+    // The folder itself may be a link; below it none is followed.
     using folder = DirHandle.open(await realpath(out));
     const written: Written[] = [];
     let left = workspaceMb * MEBIBYTE;
     let unread: unknown;
     for (const { path } of files) {
-      // Sparse files take no room inside, and all of it here.
+      // Sparse files take no space inside, but their full size here.
       const content = await sandbox.getFile(path, { maxBytes: left }).catch((error: unknown) => {
         if (isCellarError(error, "TOO_LARGE")) throw tooMuch(out, workspaceMb);
-        // One that is shut or no file any more keeps none of the others back.
+        // An unreadable file does not prevent copying the others.
         if (isCellarError(error, "IO_ERROR") || isCellarError(error, "INVALID_INPUT"))
           unread ??= error;
         else if (!isCellarError(error, "NOT_FOUND")) throw error;
       });
-      // What the cells left running may remove files as well.
+      // Background processes may remove files.
       if (content === undefined || isScript(path, content, scripts)) continue;
       left -= content.length;
       await write(folder, path, content);
@@ -88,7 +86,6 @@ export class ExecFiles {
     return written;
   }
 
-  /** One line about what was written. */
   tell(written: readonly Written[]): void {
     const { out = "" } = this.#options;
     const bytes = written.reduce((sum, file) => sum + file.bytes, 0);
@@ -124,7 +121,7 @@ function isChanged(file: WorkspaceFile, before: WorkspaceFile | undefined): bool
   return before.bytes !== file.bytes || before.modified.getTime() !== file.modified.getTime();
 }
 
-/** The copy of a script that every one finds of itself, as long as it is the same. */
+/** The unchanged copy of a script that ran. */
 function isScript(path: string, content: Buffer, scripts: readonly ScriptCell[]): boolean {
   const isSame = ({ code, argv }: ScriptCell) =>
     basename(argv[0] ?? "") === path && content.equals(Buffer.from(code));
@@ -135,7 +132,7 @@ function isFolder({ kind }: WorkspaceFile): boolean {
   return kind === "folder";
 }
 
-/** The name comes from inside: no link is followed on the way, and none is written through. */
+/** The name comes from inside, so no link is followed. */
 async function write(root: DirHandle, path: string, content: Uint8Array): Promise<void> {
   const names = parseFilePath(path);
   try {

@@ -6,7 +6,6 @@ const KILOBYTE = 1024;
 const MEGABYTE = KILOBYTE * KILOBYTE;
 
 export interface WriteOptions {
-  /** Replaces an existing file. */
   readonly force?: boolean | undefined;
   readonly mode?: number;
 }
@@ -16,14 +15,14 @@ export interface Written {
   readonly bytes: number;
 }
 
-/** Writes a file of the host: a new one, unless another may be replaced. */
+/** Writes a new file of the host; replaces one only with `force`. */
 export async function writeHostFile(
   path: string,
   content: string | Uint8Array,
   { force = false, mode = 0o666 }: WriteOptions = {},
 ): Promise<Written> {
   try {
-    // Devices and pipes hold nothing that could be lost.
+    // Writing to devices and pipes destroys nothing.
     const there = await stat(path).catch(() => undefined);
     const isKept = !force && (there === undefined || there.isFile());
     await writeFile(path, content, { mode, flag: isKept ? "wx" : "w" });
@@ -33,7 +32,7 @@ export async function writeHostFile(
   return { path, bytes: typeof content === "string" ? Buffer.byteLength(content) : content.length };
 }
 
-/** For what is written bit by bit: nothing may be there, or it goes. */
+/** For files that are written incrementally: fails if the path exists, or removes it with `force`. */
 export async function makeWay(path: string, force = false): Promise<void> {
   const there = await stat(path).catch(() => undefined);
   if (there?.isFile() !== true) return;
@@ -46,7 +45,7 @@ export async function tellFile(path: string): Promise<void> {
   if (there !== undefined) tellWritten({ path, bytes: there.size });
 }
 
-/** One line on stderr, so that stdout is free for what was asked. */
+/** On stderr, because stdout carries the result. */
 export function tellWritten({ path, bytes }: Written): void {
   process.stderr.write(`${writtenLine({ path, bytes })}\n`);
 }
@@ -55,7 +54,7 @@ export function writtenLine({ path, bytes }: Written): string {
   return `wrote ${escapeControls(path)} (${sizeText(bytes)})`;
 }
 
-/** As people read it. A KB has 1024 bytes, a MB 1024 KB. */
+/** A KB has 1024 bytes, a MB 1024 KB. */
 export function sizeText(bytes: number): string {
   if (bytes === 1) return "1 byte";
   if (bytes < KILOBYTE) return `${bytes} bytes`;

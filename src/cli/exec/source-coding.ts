@@ -5,10 +5,10 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 /** PEP 263: a comment in one of the first two lines, of which the first then is a comment or blank. */
 const CODING = /^(?:[ \t\f]*(?:#[^\r\n]*)?\r?\n)?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)/;
 
-/** What Windows' code page has in the place of control characters, from 0x80 on. */
+/** Windows-1252 from 0x80 to 0x9f. */
 const WINDOWS_1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
 
-/** The text of Python source, by its mark or coding line, else as UTF-8. */
+/** Decodes Python source by its byte order mark or coding line, else as UTF-8. */
 export function decodeSource(bytes: Buffer, name: string): string {
   if (bytes.includes(0)) throw notText(name, "it holds null bytes");
   const isMarked = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
@@ -17,12 +17,12 @@ export function decodeSource(bytes: Buffer, name: string): string {
   if (coding === undefined || isUtf8(coding)) return decode(body, "utf-8", name, "it is not UTF-8");
   if (isMarked) throw notText(name, `it begins as UTF-8, and says that its coding is ${coding}`);
   const text = decode(body, coding, name, `it is not in ${coding}, as its coding line says`);
-  // What is run is UTF-8, and so is the copy that the session finds as the script.
+  // The session gets UTF-8, so its copy must not claim another coding.
   return text.replace(CODING, (line) => `${line.slice(0, -coding.length)}utf-8`);
 }
 
 function decode(bytes: Buffer, coding: string, name: string, fault: string): string {
-  // Of these two Node's decoder takes one for the other.
+  // Node's decoder confuses these two.
   if (/^(?:latin-?1|iso-?8859-?1|l1|8859)$/.test(plain(coding))) return bytes.toString("latin1");
   if (/^(?:cp-?|windows-)?1252$/.test(plain(coding))) return windowsText(bytes);
   const decoder = decoderOf(coding);

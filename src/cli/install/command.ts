@@ -33,7 +33,6 @@ interface InstallOptions {
   readonly timeout?: number;
 }
 
-/** What an install did. */
 interface Outcome {
   readonly interpreter: Interpreter;
   readonly created: boolean;
@@ -237,7 +236,6 @@ function projectName(requirement: string): string {
   return /^[\w.-]+/.exec(requirement)?.[0] ?? requirement;
 }
 
-/** As an index compares names. */
 function normal(name: string): string {
   return name.toLowerCase().replace(/[-_.]+/g, "-");
 }

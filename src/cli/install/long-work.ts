@@ -24,7 +24,6 @@ export class LongWork implements Disposable {
     this.#timer = setInterval(() => this.#show(), this.#isLive ? LIVE_MS : LOG_MS).unref();
   }
 
-  /** What the work said last. */
   tell(text: string): void {
     this.#last = text.trim().split("\n").at(-1)?.trim() || this.#last;
   }

@@ -21,10 +21,8 @@ import {
 } from "../../isolation/python-candidates.js";
 import { needingPython } from "../../isolation/python-needed.js";
 
-/** What came with the environment itself. */
 export const TOOLS: readonly string[] = ["pip", "setuptools", "wheel"];
 
-/** An environment to install into. */
 export type Target =
   | { readonly kind: "there"; readonly interpreter: Interpreter }
   | {

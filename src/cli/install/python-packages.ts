@@ -7,7 +7,6 @@ import { LongWork } from "./long-work.js";
 const REMEMBERED_CHARACTERS = 16_384;
 const LONGEST_LIST = 8_000_000;
 const SHOWN_LINES = 3;
-/** For what should take a second. */
 const SHORT_MS = 60_000;
 const VENV_MS = 300_000;
 /** pip takes back what it began when it is interrupted; this long it may. */
@@ -49,7 +48,6 @@ export type InstalledPackage = z.infer<typeof listSchema>[number];
 export interface PipOrder {
   readonly python: string;
   readonly names: readonly string[];
-  /** Milliseconds after which pip is stopped. */
   readonly limit: number;
   readonly signal: AbortSignal;
   readonly quiet: boolean;
@@ -58,7 +56,6 @@ export interface PipOrder {
 interface Ended {
   readonly code: number | null;
   readonly stdout: string;
-  /** The end of everything it said. */
   readonly said: string;
   readonly isLate: boolean;
 }
@@ -114,7 +111,6 @@ export async function makeEnvironment(
   });
 }
 
-/** Everything that a session would find; undefined where this Python cannot tell. */
 export async function listPackages(
   python: string,
 ): Promise<readonly InstalledPackage[] | undefined> {

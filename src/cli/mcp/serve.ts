@@ -2,9 +2,9 @@ import { serveClient } from "../../server/mcp/serving.js";
 import { StdoutGuard } from "../../server/mcp/stdout-guard.js";
 import { NotebookService } from "../../tools/service/notebook-service.js";
 import { EXIT } from "../exit-codes.js";
-import { inOurWords } from "../notebook/opening.js";
+import { inOurWords, notebookConfig } from "../notebook/opening.js";
 import { type PlaceOptions, placeOf } from "../options/notebook-place.js";
-import { type SandboxOptions, toConfig } from "../options/sandbox-config.js";
+import type { SandboxOptions } from "../options/sandbox-config.js";
 import { complain, invalidInput } from "../terminal/report-error.js";
 import { isTerminal } from "../terminal/terminal.js";
 
@@ -18,10 +18,7 @@ const LONGEST_COMPLAINT = 300;
 
 /** Serves the client on stdin and stdout until it disconnects or a signal arrives. */
 export async function serveNotebooks(options: McpOptions): Promise<number> {
-  const { backend, ...config } = toConfig(options);
-  if (backend !== undefined && backend !== "auto" && backend !== "native") {
-    throw invalidInput(`notebooks do not run on ${backend}`, "Leave --backend out.");
-  }
+  const config = notebookConfig(options);
   if (options.json === true)
     throw invalidInput("--json belongs to --check", "Write cellar mcp --check --json.");
   if (isTerminal(process.stdin)) {

@@ -1,8 +1,7 @@
 import { stat } from "node:fs/promises";
 import type { Notebook } from "../../notebook/notebook.js";
 import { sizeText } from "../exec/host-files.js";
-import { EXIT } from "../exit-codes.js";
-import { invalidInput, writeJson } from "../terminal/report-error.js";
+import { invalidInput, present } from "../terminal/report-error.js";
 import { insideNames } from "./files.js";
 import { type OpenOptions, tellLosses, withNotebook } from "./opening.js";
 
@@ -19,9 +18,11 @@ export async function undoCells(
     const before = new Set(undoneIn(notebook));
     await notebook.undo(count);
     const undone = undoneIn(notebook).filter((number) => !before.has(number));
-    if (options.json === true) writeJson({ undone, state: notebook.state });
-    else write(`undone: ${undone.length === 1 ? "cell" : "cells"} ${undone.join(", ")}`);
-    return EXIT.ok;
+    return present(options.json, { undone, state: notebook.state }, () =>
+      process.stdout.write(
+        `undone: ${undone.length === 1 ? "cell" : "cells"} ${undone.join(", ")}\n`,
+      ),
+    );
   });
 }
 
@@ -33,10 +34,10 @@ export async function forkNotebook(
   return await withNotebook(session, { ...options, create: false }, async (notebook) => {
     tellLosses(notebook);
     await using twin = await notebook.fork(name);
-    const { user } = twin.info;
-    if (options.json === true) writeJson({ info: twin.info, state: twin.state });
-    else write(`${user}/${name} continues from ${user}/${session}`);
-    return EXIT.ok;
+    const { info, state } = twin;
+    return present(options.json, { info, state }, () =>
+      process.stdout.write(`${info.user}/${name} continues from ${info.user}/${session}\n`),
+    );
   });
 }
 
@@ -54,11 +55,10 @@ export async function putFiles(
       await notebook.putFile(path, { file });
       put.push({ path, bytes: sizes[at] ?? 0 });
     }
-    if (options.json === true) writeJson({ put });
-    else
+    return present(options.json, { put }, () => {
       for (const { path, bytes } of put)
         process.stderr.write(`put ${path} (${sizeText(bytes)}) into ${session}\n`);
-    return EXIT.ok;
+    });
   });
 }
 
@@ -74,8 +74,4 @@ async function sizeOf(file: string): Promise<number> {
 
 function undoneIn({ cells }: Notebook): number[] {
   return cells.filter(({ isUndone }) => isUndone === true).flatMap(({ number }) => number ?? []);
-}
-
-function write(text: string): void {
-  process.stdout.write(`${text}\n`);
 }

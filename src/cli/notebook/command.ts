@@ -52,7 +52,6 @@ export function registerNotebook(program: Command, finish: Finish): void {
   registerWithoutPython(notebook, finish);
 }
 
-/** A command on one notebook. */
 function on(notebook: Command, name: string, description: string): Command {
   return notebook
     .command(name)

@@ -13,7 +13,7 @@ import { Workspace } from "../../notebook/workspace/workspace.js";
 import { sizeText, tellWritten, type Written, writeHostFile } from "../exec/host-files.js";
 import { EXIT } from "../exit-codes.js";
 import { type PlaceOptions, placeOf } from "../options/notebook-place.js";
-import { complain, invalidInput, writeJson } from "../terminal/report-error.js";
+import { complain, invalidInput, present } from "../terminal/report-error.js";
 import { escapeControls, isTerminal } from "../terminal/terminal.js";
 
 export interface FilesOptions extends PlaceOptions {
@@ -32,22 +32,15 @@ export interface RemoveOptions extends FilesOptions {
 export async function listFiles(session: string, options: FilesOptions): Promise<number> {
   const workspace = await workspaceOf(session, options);
   const { files, isCut } = (await workspace?.files()) ?? { files: [], isCut: false };
-  if (options.json === true) {
-    writeJson({ files, isCut });
-    return EXIT.ok;
-  }
-  const rows = files.map((file) => ({ ...file, size: sizeOf(file) }));
-  const width = Math.max(0, ...rows.map(({ size }) => size.length));
-  for (const { path, size, modified } of rows) {
-    const at = modified.toISOString().slice(0, 16).replace("T", " ");
-    process.stdout.write(`${size.padStart(width)}  ${at}  ${escapeControls(path)}\n`);
-  }
-  if (isCut) complain("there are more files than these");
-  return EXIT.ok;
-}
-
-function sizeOf({ kind, bytes }: { readonly kind: string; readonly bytes: number }): string {
-  return kind === "file" ? sizeText(bytes) : kind;
+  return present(options.json, { files, isCut }, () => {
+    const sizes = files.map(({ kind, bytes }) => (kind === "file" ? sizeText(bytes) : kind));
+    const width = Math.max(0, ...sizes.map(({ length }) => length));
+    for (const [index, { path, modified }] of files.entries()) {
+      const at = modified.toISOString().slice(0, 16).replace("T", " ");
+      process.stdout.write(`${sizes[index]?.padStart(width)}  ${at}  ${escapeControls(path)}\n`);
+    }
+    if (isCut) complain("there are more files than these");
+  });
 }
 
 /** Reads the files from disk, without Python and without locking the notebook. */
@@ -70,9 +63,7 @@ export async function getFiles(
       process.stdout.write(isTerminal(process.stdout) ? escapeControls(String(content)) : content);
     else written.push(await writeHostFile(target, content, { force }));
   }
-  if (options.json === true) writeJson({ wrote: written });
-  else for (const one of written) tellWritten(one);
-  return EXIT.ok;
+  return present(options.json, { wrote: written }, () => written.forEach(tellWritten));
 }
 
 async function targetsOf(paths: readonly string[], to: string): Promise<readonly string[]> {
@@ -122,9 +113,7 @@ export async function removeBook(session: string, options: RemoveOptions): Promi
   await removeNotebook({ dir, user, session }).catch((error: unknown) => {
     throw isCellarError(error, "LOCKED") ? inUse(error) : error;
   });
-  if (options.json === true) writeJson({ removed: name });
-  else process.stderr.write(`removed ${name}\n`);
-  return EXIT.ok;
+  return present(options.json, { removed: name }, () => process.stderr.write(`removed ${name}\n`));
 }
 
 async function isConfirmed(what: string): Promise<boolean> {

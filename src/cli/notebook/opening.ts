@@ -1,3 +1,4 @@
+import type { REPLConfig } from "../../backends/backend.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import { TEMPORARY_FOLDER } from "../../isolation/temporary-trouble.js";
 import { Notebook } from "../../notebook/notebook.js";
@@ -18,10 +19,7 @@ export async function withNotebook(
   options: OpenOptions & { readonly create?: boolean },
   work: (notebook: Notebook) => Promise<number>,
 ): Promise<number> {
-  const { backend, ...config } = toConfig(options);
-  if (backend !== undefined && backend !== "auto" && backend !== "native") {
-    throw invalidInput(`notebooks do not run on ${backend}`, "Leave --backend out.");
-  }
+  const config = notebookConfig(options);
   const opening = Notebook.open({
     ...config,
     ...placeOf(options),
@@ -42,6 +40,13 @@ export async function withNotebook(
     await withProgress("saving the variables…", notebook.close());
     for (const warning of notebook.state.warnings) if (!told.has(warning)) complain(warning);
   }
+}
+
+/** The settings of a notebook, which always uses the native backend. */
+export function notebookConfig(options: SandboxOptions): Omit<REPLConfig, "backend"> {
+  const { backend = "auto", ...config } = toConfig(options);
+  if (backend === "auto" || backend === "native") return config;
+  throw invalidInput(`notebooks do not run on ${backend}`, "Leave --backend out.");
 }
 
 /** Says what the variables lack, before anything builds on them. */
@@ -91,20 +96,12 @@ function remedyOf({ code, details, remedy }: CellarError, session: string): stri
 
 /** What a person at the command line can do about the folder of the notebooks. */
 function elsewhere(errno: unknown, remedy: string | undefined): string | undefined {
-  switch (errno) {
-    case "ENOSPC":
-    case "EDQUOT":
-      return "Free some space there, or name a folder with more with --dir FOLDER.";
-    case "EROFS":
-    case "EACCES":
-    case "EPERM":
-    case "ENOENT":
-    case "ENOTDIR":
-    case "ENOTSUP":
-      return "Name a folder of yours that can be written with --dir FOLDER.";
-    default:
-      return remedy;
+  const code = String(errno);
+  if (["ENOSPC", "EDQUOT"].includes(code)) {
+    return "Free some space there, or name a folder with more space with --dir FOLDER.";
   }
+  const unwritable = ["EROFS", "EACCES", "EPERM", "ENOENT", "ENOTDIR", "ENOTSUP"];
+  return unwritable.includes(code) ? "Name a writable folder with --dir FOLDER." : remedy;
 }
 
 function usableSteps(usable: unknown, session: string): string {

@@ -14,7 +14,7 @@ import { tellWritten, writeHostFile } from "../exec/host-files.js";
 import { EXIT } from "../exit-codes.js";
 import { dirOf, type PlaceOptions, placeOf } from "../options/notebook-place.js";
 import { showCell } from "../terminal/cell-view.js";
-import { complain, invalidInput, writeJson } from "../terminal/report-error.js";
+import { complain, invalidInput, present } from "../terminal/report-error.js";
 
 export const FORMATS = ["ipynb", "html"] as const;
 
@@ -31,16 +31,13 @@ export interface ExportOptions extends PlaceOptions {
 export async function listAll(options: RecordOptions): Promise<number> {
   const dir = dirOf(options);
   const notebooks = await listNotebooks({ dir, user: options.user });
-  if (options.json === true) {
-    writeJson({ notebooks });
-    return EXIT.ok;
-  }
-  if (notebooks.length === 0) process.stdout.write(`no notebooks in ${dir}\n`);
-  const width = Math.max(0, ...notebooks.map((one) => nameOf(one).length));
-  for (const one of notebooks) {
-    process.stdout.write(`${nameOf(one).padEnd(width)}  ${describeNotebook(one)}\n`);
-  }
-  return EXIT.ok;
+  return present(options.json, { notebooks }, () => {
+    if (notebooks.length === 0) process.stdout.write(`no notebooks in ${dir}\n`);
+    const width = Math.max(0, ...notebooks.map((one) => nameOf(one).length));
+    for (const one of notebooks) {
+      process.stdout.write(`${nameOf(one).padEnd(width)}  ${describeNotebook(one)}\n`);
+    }
+  });
 }
 
 function describeNotebook({
@@ -67,15 +64,13 @@ export async function showNotebook(
 ): Promise<number> {
   const view = await read(session, options);
   const cells = key === undefined ? view.cells : [view.cell(key)];
-  if (options.json === true) {
-    writeJson(key === undefined ? { ...view.id, python: view.python ?? null, cells } : cells[0]);
-    return EXIT.ok;
-  }
-  for (const [at, cell] of cells.entries()) {
-    if (at > 0) process.stdout.write("\n");
-    showCell(cell);
-  }
-  return EXIT.ok;
+  const value = key === undefined ? { ...view.id, python: view.python ?? null, cells } : cells[0];
+  return present(options.json, value, () => {
+    for (const [at, cell] of cells.entries()) {
+      if (at > 0) process.stdout.write("\n");
+      showCell(cell);
+    }
+  });
 }
 
 export async function exportNotebook(session: string, options: ExportOptions): Promise<number> {
@@ -101,14 +96,11 @@ export async function importFile(
   const { maxCells } = resolveSettings();
   const order = { store: new DiskStore(dir), user, session, maxCells };
   const { cells, notes } = await importNotebook(content, order);
-  if (options.json === true) {
-    writeJson({ cells, notes });
-    return EXIT.ok;
-  }
-  for (const note of notes) complain(note);
-  const count = counted(cells.length, "cell");
-  process.stdout.write(`${user}/${session} has ${count}; none of them has run here\n`);
-  return EXIT.ok;
+  return present(options.json, { cells, notes }, () => {
+    for (const note of notes) complain(note);
+    const count = counted(cells.length, "cell");
+    process.stdout.write(`${user}/${session} has ${count}; none of them has run here\n`);
+  });
 }
 
 async function readSmall(file: string): Promise<Buffer> {
@@ -133,16 +125,9 @@ function read(session: string, options: PlaceOptions): Promise<NotebookView> {
 }
 
 function formatOf(path: string): (typeof FORMATS)[number] {
-  switch (extname(path).toLowerCase()) {
-    case ".ipynb":
-      return "ipynb";
-    case ".html":
-    case ".htm":
-      return "html";
-    default:
-      throw invalidInput(
-        `the format of ${path} is not clear`,
-        "Let the name end in .ipynb or .html, or give --format.",
-      );
-  }
+  const extension = extname(path).toLowerCase();
+  if (extension === ".ipynb") return "ipynb";
+  if (extension === ".html" || extension === ".htm") return "html";
+  const remedy = "Let the name end in .ipynb or .html, or give --format.";
+  throw invalidInput(`the format of ${path} is not clear`, remedy);
 }

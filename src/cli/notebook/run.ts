@@ -24,7 +24,6 @@ export interface RunOptions extends OpenOptions {
   readonly images?: string;
 }
 
-/** Runs files or code as cells of a notebook, up to the first failure. */
 export async function runInNotebook(
   session: string,
   files: readonly string[],

@@ -16,7 +16,6 @@ export function modelsOf(options: ModelOptions): {
   return { model: modelOf(options.model, options), subModel: subModelOf(options) };
 }
 
-/** A model at the endpoint of `--base-url`. */
 export function modelOf(name: string, options: ModelOptions): Model {
   const { baseUrl, keyEnv, anthropic, priceIn, priceOut, window } = options;
   return endpointModel(anthropic === true, {
@@ -28,7 +27,6 @@ export function modelOf(name: string, options: ModelOptions): Model {
   });
 }
 
-/** Undefined where it is the model itself. */
 export function subModelOf(options: ModelOptions): Model | undefined {
   const { model, subModel, subBaseUrl, subPriceIn, subPriceOut } = options;
   if (subModel === undefined && subBaseUrl === undefined) {

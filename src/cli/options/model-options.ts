@@ -1,8 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { collect, parseCount, parseSeconds } from "./sandbox-options.js";
 
-/** Which models answer, and where. */
-export interface ModelOptions {
+interface OneModel {
   readonly model?: string;
   readonly baseUrl?: string;
   readonly keyEnv?: string;
@@ -10,16 +9,13 @@ export interface ModelOptions {
   readonly priceIn?: number;
   readonly priceOut?: number;
   readonly window?: number;
-  readonly subModel?: string;
-  readonly subBaseUrl?: string;
-  readonly subKeyEnv?: string;
-  readonly subAnthropic?: true;
-  readonly subPriceIn?: number;
-  readonly subPriceOut?: number;
-  readonly subWindow?: number;
 }
 
-/** What a run may use. */
+/** Each option exists for the model and, as `--sub-…`, for the sub-model. */
+export type ModelOptions = OneModel & {
+  readonly [Name in keyof OneModel as `sub${Capitalize<Name>}`]: OneModel[Name];
+};
+
 export interface BudgetOptions {
   readonly maxTurns?: number;
   readonly depth?: number;

@@ -6,7 +6,6 @@ export interface PlaceOptions {
   readonly dir?: string;
 }
 
-/** Who works at the command line, unless another name is given. */
 const USER = "me";
 
 export function addPlaceOptions(

@@ -17,15 +17,15 @@ export interface SandboxOptions {
   readonly policy?: (typeof POLICIES)[number];
 }
 
+const SAME_NAMES = ["backend", "timeout", "python", "minIsolation", "preload", "policy"] as const;
+
 export function toConfig(options: SandboxOptions): REPLConfig {
-  const config: REPLConfig = { mounts: options.mount, env: options.env };
-  if (options.backend !== undefined) config.backend = options.backend;
-  if (options.timeout !== undefined) config.timeout = options.timeout;
-  if (options.python !== undefined) config.python = options.python;
-  if (options.minIsolation !== undefined) config.minIsolation = options.minIsolation;
-  if (options.preload !== undefined) config.preload = options.preload;
-  if (options.maxOutput !== undefined) config.maxOutputLength = options.maxOutput;
-  if (options.policy !== undefined) config.policy = options.policy;
-  if (options.memory !== undefined) config.limits = { memoryMb: options.memory };
-  return config;
+  const { mount: mounts, env, memory, maxOutput } = options;
+  const same = SAME_NAMES.filter((name) => options[name] !== undefined);
+  return {
+    ...{ mounts, env },
+    ...Object.fromEntries(same.map((name) => [name, options[name]])),
+    ...(maxOutput !== undefined && { maxOutputLength: maxOutput }),
+    ...(memory !== undefined && { limits: { memoryMb: memory } }),
+  };
 }

@@ -17,7 +17,6 @@ import { ISOLATION_LEVELS } from "../../isolation/levels.js";
 import { invalidInput } from "../terminal/report-error.js";
 import { BACKENDS, POLICIES } from "./sandbox-config.js";
 
-/** The options that `exec` and `repl` share. */
 export function addSandboxOptions(
   command: Command,
   preloadNote: string,

@@ -6,11 +6,9 @@ import { invalidInput } from "../terminal/report-error.js";
 
 export interface ReplState {
   readonly sandbox: ISandbox;
-  /** The sources of the cells that ran, oldest first. */
   readonly cells: readonly string[];
   /** Milliseconds; undefined for the session's own limit. */
   timeout: number | undefined;
-  /** Whether the functions of an agent are there. */
   readonly isAgent: boolean;
 }
 
@@ -26,7 +24,6 @@ Ctrl-C interrupts the running cell or clears the line. A blank line ends a block
 Tab completes names, Ctrl-R searches the history, Up brings back the last cell, Alt-Enter adds a line.
 Everything else goes to Python, with !command, name? and the usual % magics.`;
 
-/** What Tab offers after `%`. */
 export const COMMAND_NAMES: readonly string[] = HELP.match(/^%\w+/gm) ?? [];
 
 const AGENT_HELP = `In Python, for the context:
@@ -39,27 +36,18 @@ help(grep) and the like show details.`;
 
 const WIDEST_NAME = 24;
 
-/** What a line means to the prompt itself: text to show, "quit", or undefined when it is Python. */
+const COMMANDS: Readonly<
+  Record<string, (state: ReplState, rest: string) => string | Promise<string>>
+> = { undo, vars, checkpoints, timeout, info, save, help };
+
+/** The text to show for one of the prompt's own commands; undefined when the line is Python. */
 export async function runCommand(line: string, state: ReplState): Promise<string | undefined> {
   const [, name = "", rest = ""] = /^%(\w+)(?:\s+(.*))?$/.exec(line.trim()) ?? [];
-  switch (name) {
-    case "undo":
-      return undo(state, rest);
-    case "vars":
-      return variables(state);
-    case "checkpoints":
-      return checkpoints(state);
-    case "timeout":
-      return timeout(state, rest);
-    case "info":
-      return info(state);
-    case "save":
-      return save(state, rest);
-    case "help":
-      return state.isAgent ? `${HELP}\n\n${AGENT_HELP}` : HELP;
-    default:
-      return undefined;
-  }
+  return Object.hasOwn(COMMANDS, name) ? await COMMANDS[name]?.(state, rest) : undefined;
+}
+
+function help({ isAgent }: ReplState): string {
+  return isAgent ? `${HELP}\n\n${AGENT_HELP}` : HELP;
 }
 
 export function isFarewell(text: string): boolean {
@@ -75,7 +63,7 @@ async function undo({ sandbox }: ReplState, rest: string): Promise<string> {
   return cell === 0 ? "back at the start" : `back to the state after cell ${cell}`;
 }
 
-async function variables({ sandbox }: ReplState): Promise<string> {
+async function vars({ sandbox }: ReplState): Promise<string> {
   const found = await sandbox.variables();
   if (found.length === 0) return "no variables";
   const width = (texts: readonly string[]) =>

@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path";
 
 const KEPT_CELLS = 1_000;
-/** Stands in the file for the line ends within a cell. */
+/** Represents line ends within a cell. */
 const LINE_END = "\u001e";
 
 /** The cells typed at the prompt, in a file of the user; failing to save it is ignored. */
@@ -15,7 +15,6 @@ export class History {
     this.#cells = this.#load();
   }
 
-  /** Oldest first. */
   get cells(): readonly string[] {
     return this.#cells;
   }

@@ -13,7 +13,6 @@ const PATIENCE_MS = 1_500;
 const PASTES_ARE_MARKED = "\u001b[?2004h";
 const PASTES_ARE_TYPED = "\u001b[?2004l";
 
-/** What a prompt asks its session. */
 export interface PromptSession {
   complete(text: string, cursor: number): Promise<Completion>;
   isComplete(text: string): Promise<Completeness>;
@@ -103,7 +102,7 @@ export class Prompt {
     return await text;
   }
 
-  /** Gives the terminal back as it was. */
+  /** Restores the terminal. */
   #rest(): void {
     this.#editor = undefined;
     this.#question?.abort();
@@ -160,7 +159,7 @@ export class Prompt {
     }
   }
 
-  /** The text stays on the screen as it is, and the prompt is over. */
+  /** Ends the prompt; the text stays on the screen. */
   #end(text: string | undefined, mark = ""): void {
     this.#draw();
     process.stdout.write(`${PASTES_ARE_TYPED}${mark}`);
@@ -220,7 +219,7 @@ export class Prompt {
     return found;
   }
 
-  /** Once for all keys that came at a time, as those of a paste do. */
+  /** Once for all keys that arrive together, as in a paste. */
   #drawSoon(): void {
     if (this.#isDrawing) return;
     this.#isDrawing = true;

@@ -17,7 +17,6 @@ export interface ReplSessionOptions {
 
 export interface Beginning {
   readonly timeout?: number;
-  /** The file that is looked through. */
   readonly context?: string;
 }
 
@@ -73,7 +72,6 @@ export class ReplSession {
     return this.#number + 1;
   }
 
-  /** How many cells did not end well. */
   get failures(): number {
     return this.#failures;
   }
@@ -144,7 +142,7 @@ export class ReplSession {
     this.#stdout.finish();
   }
 
-  /** One line when the state is not what one would think, and again only when the reason changes. */
+  /** Reports lost state or a missing checkpoint, once per reason. */
   #showState({ state }: CodeExecution): void {
     const reason = (state.reason ?? "unknown").replace(/^no checkpoints?: /, "");
     const notices = [

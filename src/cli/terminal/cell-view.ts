@@ -2,7 +2,6 @@ import { errorLine } from "../../errors.js";
 import { type Cell, type CellOutput, cellName } from "../../notebook/cell.js";
 import { GuestText, painterFor } from "./terminal.js";
 
-/** Prints a saved cell: its code and its outputs. */
 export function showCell(cell: Cell): void {
   const out = new GuestText(process.stdout);
   const paint = painterFor(process.stdout);

@@ -14,7 +14,6 @@ export interface DisplayPlace {
   readonly stdout: GuestText;
   readonly stream: NodeJS.WritableStream;
   readonly protocol: ImageProtocol | undefined;
-  /** Where images go that the terminal cannot show. */
   readonly folder: string | undefined;
   readonly onSaved: (path: string) => void;
 }
@@ -28,7 +27,6 @@ export class Displays {
     this.#place = place;
   }
 
-  /** Images that could neither be shown nor saved. */
   get unshown(): number {
     return this.#unshown;
   }
@@ -58,7 +56,6 @@ export class Displays {
   }
 }
 
-/** Where a command shows what its cells write and draw. */
 export interface Screen {
   readonly stdout: GuestText;
   readonly stderr: GuestText;

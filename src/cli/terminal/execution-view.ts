@@ -16,7 +16,6 @@ function outputJson(output: Output): object {
   return { ...output, binary: Object.fromEntries(encoded) };
 }
 
-/** How a cell ended, in a sandbox or a notebook. */
 export type Ending = Pick<CodeExecution, "status" | "exitCode"> & {
   readonly error: Pick<ExecutionError, "message" | "traceback" | "hint"> | null;
 };

@@ -28,7 +28,7 @@ const FORMATS: readonly (readonly [
   ["image/webp", "webp", [0x52, 0x49, 0x46, 0x46]],
 ];
 
-/** The best picture of a display whose bytes are what its type says. */
+/** The best image of a display whose bytes match its type. */
 export function imageOf({ binary, data }: Display): Image | undefined {
   for (const [mime, extension, starts] of FORMATS) {
     const bytes = binary[mime];
@@ -42,7 +42,6 @@ export function imageOf({ binary, data }: Display): Image | undefined {
     : { extension: "svg", bytes: new TextEncoder().encode(drawing) };
 }
 
-/** How this terminal takes images, if it does. */
 export function imageProtocol(
   stream: NodeJS.WritableStream,
   environment = terminalEnvironment(),
@@ -57,7 +56,7 @@ export function imageProtocol(
   return LC_TERMINAL === "iTerm2" ? "iterm" : undefined;
 }
 
-/** The characters that make a terminal show the image, or undefined when it cannot. */
+/** The escape sequence that shows the image; undefined if the terminal cannot. */
 export function inlineImage(
   protocol: ImageProtocol,
   { extension, bytes }: Image,
@@ -83,7 +82,7 @@ function kittyParts(text: string): string {
   return parts.join("");
 }
 
-/** Writes the image under a name that is free and gives its path. */
+/** Writes the image under an unused name and returns its path. */
 export function saveImage(folder: string, { extension, bytes }: Image): string {
   try {
     mkdirSync(folder, { recursive: true });
@@ -93,13 +92,8 @@ export function saveImage(folder: string, { extension, bytes }: Image): string {
     }
     throw new Error("it holds too many images");
   } catch (error) {
-    throw new CellarError(
-      "IO_ERROR",
-      `no image can be saved in ${folder}: ${describeError(error)}`,
-      {
-        cause: error,
-      },
-    );
+    const message = `no image can be saved in ${folder}: ${describeError(error)}`;
+    throw new CellarError("IO_ERROR", message, { cause: error });
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Command, CommanderError } from "commander";
 
-/** The command that the words name, as deep as they do. */
+/** The innermost command that the words name. */
 export function commandOf(program: Command, words: readonly string[]): Command {
   let command = program;
   for (const word of words) {
@@ -11,7 +11,6 @@ export function commandOf(program: Command, words: readonly string[]): Command {
   return command;
 }
 
-/** What was wrong with a command line, and what to do about it. */
 export function describeMisuse(
   { code, message }: CommanderError,
   command: Command,

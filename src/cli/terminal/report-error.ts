@@ -2,7 +2,7 @@ import { CellarError, describeError, isCellarError } from "../../errors.js";
 import { EXIT, exitCodeFor } from "../exit-codes.js";
 import { escapeControls, isTerminal, painterFor } from "./terminal.js";
 
-/** Tells what went wrong and gives the exit code that belongs to it. */
+/** Reports a failure and gives its exit code. */
 export function reportFailure(error: unknown, json = false): number {
   if (json) {
     writeJson({ error: describeFailure(error) });
@@ -30,13 +30,20 @@ export function complain(message: string, remedy?: string | null): void {
   if (remedy) process.stderr.write(`  fix: ${shown(remedy).trimEnd()}\n`);
 }
 
-/** One object on stdout; C1 controls are escaped too, for JSON itself lets them through. */
+/** Also escapes C1 controls, which JSON leaves unescaped. */
 export function writeJson(value: unknown): void {
   const text = JSON.stringify(value, null, 2).replace(
     /[\u007f-\u009f]/g,
     (character) => `\\u00${character.charCodeAt(0).toString(16)}`,
   );
   process.stdout.write(`${text}\n`);
+}
+
+/** Prints a result, for programs or for people. */
+export function present(json: true | undefined, value: unknown, show: () => void): number {
+  if (json === true) writeJson(value);
+  else show();
+  return EXIT.ok;
 }
 
 export function invalidInput(message: string, remedy?: string): CellarError {

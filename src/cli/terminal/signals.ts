@@ -1,12 +1,12 @@
 import { EXIT } from "../exit-codes.js";
 import { reportFailure } from "./report-error.js";
 
-/** The sessions end with this process anyway; this long it waits to see them tidy up. */
+/** How long to wait for sessions to clean up; they end with this process anyway. */
 const SHUTDOWN_MS = 3_000;
 
 export type Tidy = () => Promise<void>;
 
-/** Ends the sessions, lets written output out, and leaves. The first cause decides the code. */
+/** Ends the sessions, flushes output, and exits. The first cause decides the code. */
 export async function leave(code: number, tidy: Tidy): Promise<never> {
   // Ending the sessions makes a running cell fail; that must not change the code.
   process.exitCode ??= code;
@@ -15,7 +15,7 @@ export async function leave(code: number, tidy: Tidy): Promise<never> {
   process.exit();
 }
 
-/** The same without a word: what fails from now on fails because of the end. */
+/** Leaves without output: later failures are only consequences of the end. */
 async function leaveSilently(code: number, tidy: Tidy): Promise<never> {
   process.exitCode ??= code;
   const { stdout, stderr } = process;
@@ -25,7 +25,7 @@ async function leaveSilently(code: number, tidy: Tidy): Promise<never> {
   return await leave(code, tidy);
 }
 
-/** Takes the place of `write`, whose caller may wait for its end. */
+/** Replaces `write`; callers may wait for the callback. */
 function unwritten(_chunk: unknown, encoding?: unknown, done = encoding): boolean {
   if (typeof done === "function") queueMicrotask(() => done());
   return true;
@@ -40,11 +40,11 @@ async function atMost(work: Promise<unknown>): Promise<void> {
   clearTimeout(timer);
 }
 
-/** A reader that goes away and a request to end both end everything in order. */
+/** Ends everything in order when the reader closes the output or a signal arrives. */
 export function watchProcess(tidy: Tidy): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
-      // What was to be read got lost, whatever else was well.
+      // Output was lost, so the command failed.
       const isLost = stream === process.stdout && error.code !== "EPIPE";
       if (isLost && process.exitCode !== EXIT.cellar) process.exitCode = reportFailure(error);
       void leaveSilently(EXIT.brokenPipe, tidy);
@@ -53,7 +53,7 @@ export function watchProcess(tidy: Tidy): void {
   for (const signal of ["SIGTERM", "SIGHUP"] as const) {
     process.once(signal, () => void leaveSilently(EXIT.terminated, tidy));
   }
-  // Node would leave with 1, which is the code of the guest's exceptions.
+  // Node would exit with 1, which is the code for the guest's exceptions.
   process.on("uncaughtException", (error) => void leave(reportFailure(error), tidy));
 }
 
@@ -62,7 +62,7 @@ function flushed(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => stream.write("", () => resolve()));
 }
 
-/** The first Ctrl-C asks for an end, the second one does not wait for it. */
+/** The first Ctrl-C asks for an end, the second exits at once. */
 export class Interruption implements Disposable {
   readonly #controller = new AbortController();
   readonly #onSignal = () => {

@@ -7,7 +7,7 @@ const UNSAFE = new RegExp(`(${COLOUR_START}m)|${CONTROL}`, "g");
 const UNFINISHED_COLOUR = new RegExp(`(?:${COLOUR_START}|${String.raw`\u001b`})$`);
 const RESET = "\u001b[0m";
 
-/** Text that a terminal shows and does not obey; colours, tabs and line ends pass. */
+/** Escapes control characters; colours, tabs and line ends pass. */
 export function escapeControls(text: string): string {
   return text.replace(UNSAFE, (found, colour: string | undefined) => colour ?? visible(found));
 }
@@ -78,10 +78,10 @@ export function painterFor(stream: NodeJS.WritableStream): Painter {
   return (style, text) => (plain ? text : `\u001b[${STYLES[style]}m${text}${RESET}`);
 }
 
-/** A line that is too quick to be seen only flickers. */
+/** A shorter wait would only flicker. */
 const PROGRESS_DELAY_MS = 200;
 
-/** Shows what is being waited for, on a terminal only, until it is over. */
+/** Shows a line on a terminal while the work runs. */
 export async function withProgress<T>(
   text: string,
   work: Promise<T>,

@@ -15,7 +15,6 @@ export class EditBuffer {
     return this.#cursor;
   }
 
-  /** The line up to the cursor. */
   get lineBefore(): string {
     return this.#text.slice(this.#lineStart, this.#cursor);
   }

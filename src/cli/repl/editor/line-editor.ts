@@ -16,7 +16,7 @@ export type Outcome =
 const EDITED: Outcome = { kind: "edited" };
 const INDENT = 4;
 
-/** One input from its first key to the last: its lines, the cells of the past, and the search in them. */
+/** One input: its lines, recall of earlier cells, and search. */
 export class LineEditor {
   readonly #buffer = new EditBuffer();
   readonly #cells: readonly string[];
@@ -25,7 +25,6 @@ export class LineEditor {
   /** The text of a paste that is still coming. */
   #pasted: string | undefined;
 
-  /** The cells of the past, oldest first. */
   constructor(cells: readonly string[]) {
     this.#cells = cells;
     this.#recall = new Recall(cells);
@@ -118,7 +117,7 @@ export class LineEditor {
     return EDITED;
   }
 
-  /** What was typed before Up narrows what it finds. */
+  /** The input before Up filters the cells. */
   get #prefix(): string {
     const { text, cursor } = this.#buffer;
     return !this.#recall.isPast && cursor === text.length ? text : "";

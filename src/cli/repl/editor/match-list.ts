@@ -3,17 +3,16 @@ import { cutTo, textWidth } from "./text-width.js";
 const SHOWN = 100;
 const WIDEST = 40;
 
-/** What all matches begin with. */
 export function commonStart(matches: readonly string[]): string {
   let [common = ""] = matches;
   for (const match of matches) {
     while (!match.startsWith(common)) common = common.slice(0, -1);
   }
-  // Not half of a character.
+  // Do not split a surrogate pair.
   return common.replace(/[\ud800-\udbff]$/, "");
 }
 
-/** Matches in columns, as many as help a reader. */
+/** Matches in columns, up to a readable number. */
 export function listMatches(matches: readonly string[], columns: number): string {
   const shown = matches.slice(0, SHOWN).map((match) => cutTo(match, WIDEST));
   const width = Math.max(...shown.map(textWidth)) + 2;

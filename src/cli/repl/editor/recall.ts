@@ -1,18 +1,17 @@
-/** Goes through the cells of the past; what is changed on the way stays until the next input. */
+/** Recalls earlier cells; edits to them are kept until the next input. */
 export class Recall {
   readonly #cells: readonly string[];
   readonly #drafts = new Map<number, string>();
   #at: number;
-  /** What cells must begin with, while Up and Down go through them. */
+  /** The prefix that recalled cells must have. */
   #prefix: string | undefined;
 
-  /** Oldest first; behind them is what is being typed. */
+  /** Oldest first; the current input comes last. */
   constructor(cells: readonly string[]) {
     this.#cells = [...cells];
     this.#at = cells.length;
   }
 
-  /** Whether the text comes from the past. */
   get isPast(): boolean {
     return this.#at < this.#cells.length;
   }
@@ -32,7 +31,6 @@ export class Recall {
     return this.#move(text, 1, this.#prefix);
   }
 
-  /** Goes straight to one of the cells. */
   goTo(text: string, at: number): void {
     this.#drafts.set(this.#at, text);
     this.#at = at;
@@ -53,7 +51,6 @@ export class Recall {
 }
 
 export interface Found {
-  /** Which of the cells, and where in it. */
   readonly at: number;
   readonly place: number;
 }
@@ -77,7 +74,7 @@ export class Search {
     return this.#found;
   }
 
-  /** The last search went past the oldest cell; what was found before it stays. */
+  /** Nothing older was found; the last match stays. */
   get isFailing(): boolean {
     return this.#isFailing;
   }

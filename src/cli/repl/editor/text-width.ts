@@ -4,7 +4,7 @@ const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
 const EMPTY = /^[\p{Mn}\p{Me}\p{Cf}]*$/u;
 
-/** Columns that a character as people see it takes on a terminal. */
+/** Terminal columns of a grapheme. */
 export function widthOf(grapheme: string): number {
   if (NARROW.test(grapheme)) return grapheme.length;
   if (EMPTY.test(grapheme)) return 0;
@@ -20,7 +20,6 @@ export function textWidth(text: string): number {
 
 export interface Row {
   readonly text: string;
-  /** The line that begins here. */
   readonly line?: number | undefined;
 }
 
@@ -29,7 +28,7 @@ export interface Layout {
   readonly cursor: { readonly row: number; readonly column: number };
 }
 
-/** Lines cut into rows of the screen. Each begins behind its label, whose width is given. */
+/** Wraps lines into screen rows; each starts after its label. */
 export function layOut(
   text: string,
   cursor: number,
@@ -57,7 +56,7 @@ export function layOut(
       column += width;
     }
     if (at + line.length === cursor) {
-      // Behind the last column is the next row.
+      // After the last column comes the next row.
       if (column >= columns) wrap();
       place = { row: rows.length, column };
     }
@@ -67,7 +66,6 @@ export function layOut(
   return { rows, cursor: place };
 }
 
-/** As much of a text as fits into so many columns. */
 export function cutTo(text: string, columns: number): string {
   let width = 0;
   for (const { segment, index } of GRAPHEMES.segment(text)) {

@@ -3,14 +3,12 @@ import { cutTo, layOut, textWidth } from "./text-width.js";
 export interface Shown {
   readonly text: string;
   readonly cursor: number;
-  /** Before the first line, and before the others; they may have colours. */
+  /** Prefixes of the first and of other lines; they may have colours. */
   readonly label: string;
   readonly furtherLabel: string;
-  /** A line below everything. */
   readonly note?: string | undefined;
 }
 
-/** What of a terminal the view needs. */
 export interface Screen {
   write(text: string): unknown;
   readonly columns?: number | undefined;
@@ -19,10 +17,9 @@ export interface Screen {
 
 const COLOUR = new RegExp(`${String.raw`\u001b`}\\[[0-9;]*m`, "g");
 
-/** Draws the input on the screen. */
 export class View {
   readonly #screen: Screen;
-  /** Of what is drawn, the row of the cursor, and how many there are. */
+  /** The cursor's row, and the number of rows drawn. */
   #row = 0;
   #height = 0;
 
@@ -39,7 +36,7 @@ export class View {
     const drawn = rows.map(({ text: row, line }) =>
       line === undefined ? row : labelOf(line) + row,
     );
-    // Of what is higher than the screen the part around the cursor is shown.
+    // If it is higher than the screen, show the part around the cursor.
     const top = Math.max(0, place.row - most + 1);
     const seen = drawn.slice(top, top + most);
     if (note !== undefined) seen.push(cutTo(note, columns - 1));
