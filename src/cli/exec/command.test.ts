@@ -26,7 +26,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
 describe("cellar exec, before anything runs", () => {
   it("refuses files that are no source, each with its reason and code 2", async () => {
     const cases: [string, RegExp][] = [
-      [join(folder, "absent.py"), /no such file/],
+      [join(folder, "absent.py"), /it does not exist/],
       [folder, /is a folder/],
       [file("binary.py", Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0])), /null bytes/],
       [file("latin.py", Buffer.from([0x78, 0x3d, 0xe9, 0x0a])), /not UTF-8/],

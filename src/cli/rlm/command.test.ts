@@ -69,7 +69,7 @@ describe("cellar rlm, before anything is started", () => {
     [
       "what says nothing without a sub-model",
       ["rlm", "a", "--model", "b", "--sub-key-env", "K"],
-      /--sub-key-env: there is no sub-model/,
+      /--sub-key-env: no sub-model was given/,
     ],
     [
       "a model with a replay",

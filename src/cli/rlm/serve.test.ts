@@ -24,7 +24,7 @@ afterAll(async () => {
 
 describe("cellar rlm serve, before anything is started", () => {
   it.each([
-    ["no model", ["serve"], /there is no model/],
+    ["no model", ["serve"], /no model was given/],
     ["a context that is not there", ["serve", "--model", "a", "--context", "/no/file"], /no\/file/],
     ["others without a key", ["serve", "--model", "a", "--host", "0.0.0.0"], /a key is required/],
     [
