@@ -74,7 +74,7 @@ describe("cellar daemon", () => {
     const again = await run(["daemon", "start"]);
     expect(again.stdout).toContain(`the daemon is already running (pid ${seen.pid}`);
     const shown = await run(["daemon", "status"]);
-    expect(shown.stdout).toMatch(/stays until it is stopped\n$/);
+    expect(shown.stdout).toMatch(/runs until it is stopped\n$/);
     const doctor = JSON.parse((await run(["doctor", "--json"])).stdout);
     const line = doctor.checks.find(({ name }: { name: string }) => name === "daemon");
     expect(line).toMatchObject({
