@@ -7,7 +7,8 @@ import tempfile
 import unittest
 
 from cellar_runner.context import incoming
-from cellar_runner.session.service import Service
+from cellar_runner.session.interrupts import Interrupts
+from cellar_runner.session.service import NoCheckpoints, Service
 
 LONG = 3 * incoming.SMALL_CHARACTERS
 
@@ -169,13 +170,14 @@ class Holder(Service):
         def __init__(self):
             self.namespace = {}
 
-    def __init__(self):
-        super().__init__()
-        self._channel = Answers()
-        self._interpreter = self._Shell()
+    class _Checkpoints(NoCheckpoints):
+        def plan(self, mode):
+            return {"planned": mode == "always"}
 
-    def _plan(self, mode):
-        return {"planned": mode == "always"}
+    def __init__(self):
+        super().__init__(Interrupts(int), self._Checkpoints("for a test"))
+        self._channel = Answers()
+        self.interpreter = self._Shell()
 
     def ask(self, method, **params):
         self._handle({"id": 1, "method": method, "params": params})
@@ -191,7 +193,7 @@ class Holder(Service):
 class PartsTest(unittest.TestCase):
     def setUp(self):
         self.holder = Holder()
-        self.namespace = self.holder._interpreter.namespace
+        self.namespace = self.holder.interpreter.namespace
 
     def test_parts_in_order(self):
         self.assertEqual(self.holder.part(0, b"abc"), {})

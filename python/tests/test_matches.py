@@ -186,7 +186,7 @@ class SearchTest(ToolCase):
         with self.refused(NameError, "get_line()"):
             self.get_line(1)
         self.variables["context"] = None
-        with self.refused(NameError, "there is no context"):
+        with self.refused(NameError, "has no context"):
             self.count_lines()
         self.variables["context"] = "now\nthere"
         self.assertEqual(self.count_lines(), 2)
