@@ -15,7 +15,7 @@ import { Journal } from "./document/journal.js";
 import { listNotebooks, type NotebookSummary, removeNotebook } from "./document/list.js";
 import { type ResourceContent, readResource } from "./document/resource-content.js";
 import { stepsBack } from "./document/timeline.js";
-import { enforcesPrivacy } from "./egress/privacy.js";
+import { enforcesPrivacy } from "./egress/privacy-enforcement.js";
 import type { NetworkReport } from "./egress/proxy.js";
 import { htmlOf } from "./interchange/html-export.js";
 import { ipynbOf } from "./interchange/ipynb.js";
@@ -27,7 +27,7 @@ import {
   type ResolvedNotebookOptions,
   readOptions,
 } from "./options.js";
-import { flagPrivate, PrivacyGuard } from "./privacy.js";
+import { flagPrivate, PrivacyGuard } from "./privacy-guard.js";
 import { type CellRun, type CellRunOptions, checkRun } from "./run/cell-result.js";
 import { CellRunner } from "./run/cell-runner.js";
 import { CellNotes } from "./run/notes.js";

@@ -7,7 +7,7 @@ export {
   toAnthropicToolResult,
 } from "./adapters/anthropic.js";
 export { NotebookTools, openTools, type ToolsOptions } from "./adapters/notebook-tools.js";
-export type { JsonSchema } from "./adapters/offer.js";
+export type { JsonSchema } from "./adapters/offered-tools.js";
 export {
   type AnsweredCall,
   type OpenAIMessage,

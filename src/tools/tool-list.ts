@@ -1,6 +1,7 @@
 import { deleteCell, executeCell, rerunCell, showCell } from "./cells.js";
 import { listFiles, readFile, writeFile } from "./files.js";
 import { forkNotebook, undo } from "./history.js";
+import { markPrivate } from "./mark-private.js";
 import {
   clearNotebook,
   createNotebook,
@@ -9,7 +10,6 @@ import {
   listNotebooks,
   showNotebook,
 } from "./notebooks.js";
-import { markPrivate } from "./privacy.js";
 import type { Tool } from "./tool.js";
 
 /** All that a model can do with notebooks, the most used first. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { resolveSettings } from "../../config.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import { ISOLATION_CAUSES, OTHER_CAUSES } from "../../isolation/remedies.js";
-import { refuseWithoutWalls } from "../session/minimum.js";
+import { refuseWithoutWalls } from "../session/minimum-isolation.js";
 import { isRealTime } from "./machine.js";
 import { fallen, unavailable } from "./start-failure.js";
 

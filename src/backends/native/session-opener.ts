@@ -9,7 +9,7 @@ import { wireLimits } from "../host/wire-limits.js";
 import { refuseUnwritable } from "../host/writable-mounts.js";
 import type { LargeContext } from "../session/context/context.js";
 import { type SessionFactory, SessionLease } from "../session/lease.js";
-import { refuseBelow, refuseWithoutWalls } from "../session/minimum.js";
+import { refuseBelow, refuseWithoutWalls } from "../session/minimum-isolation.js";
 import type { Session } from "../session/session.js";
 import { PLAIN_LEVEL } from "./wall/plain.js";
 import type { SingleProcesses, SingleSession } from "./wall/single-process.js";

@@ -18,7 +18,7 @@ import { wireLimits } from "../host/wire-limits.js";
 import { abortable, splitConfig, type Wishes } from "../options.js";
 import { closedError } from "../session/checks.js";
 import { type SessionFactory, SessionLease } from "../session/lease.js";
-import { refuseBelow, refuseWithoutWalls } from "../session/minimum.js";
+import { refuseBelow, refuseWithoutWalls } from "../session/minimum-isolation.js";
 import { PythonSandbox } from "../session/sandbox.js";
 import type { Session } from "../session/session.js";
 import { openDirectSession, ThreadDeadline } from "./direct.js";

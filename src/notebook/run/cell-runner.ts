@@ -11,7 +11,7 @@ import type { Journal } from "../document/journal.js";
 import type { Execution } from "../document/timeline.js";
 import { OutputQuota } from "../outputs/output-quota.js";
 import { outputsOf } from "../outputs/outputs.js";
-import type { PrivacyGuard } from "../privacy.js";
+import type { PrivacyGuard } from "../privacy-guard.js";
 import {
   type CellRun,
   type CellRunOptions,

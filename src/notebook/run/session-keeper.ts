@@ -10,7 +10,7 @@ import {
   missing,
   newestInEffect,
 } from "../document/timeline.js";
-import { flagPrivate } from "../privacy.js";
+import { flagPrivate } from "../privacy-guard.js";
 import { cellList, notebookClosed } from "../state.js";
 import type { Seal } from "../store/seal.js";
 import type { NotebookId } from "../store/store.js";

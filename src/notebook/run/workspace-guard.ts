@@ -1,5 +1,5 @@
 import type { FileChanges } from "../cell.js";
-import { flagPrivate, type PrivacyGuard } from "../privacy.js";
+import { flagPrivate, type PrivacyGuard } from "../privacy-guard.js";
 import { describeOverrun, type Overrun } from "../workspace/quota.js";
 import type { Scan, Usage } from "../workspace/scan.js";
 import type { SessionFiles } from "./session-files.js";

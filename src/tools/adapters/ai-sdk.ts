@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ToolAnswer, ToolCall } from "../tool.js";
-import type { OfferedTool } from "./offer.js";
+import type { OfferedTool } from "./offered-tools.js";
 import { shownContent } from "./shown-content.js";
 
 export type AiSdkOutput =

@@ -1,6 +1,6 @@
 import { requireOptions } from "../../config/kinds.js";
 import type { ToolAnswer } from "../tool.js";
-import type { JsonSchema, OfferedTool } from "./offer.js";
+import type { JsonSchema, OfferedTool } from "./offered-tools.js";
 import { type ShownImage, shownContent } from "./shown-content.js";
 
 /** A tool in the shape that the Messages API takes. */

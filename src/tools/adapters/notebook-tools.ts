@@ -20,7 +20,7 @@ import {
 import type { ToolAnswer, ToolCall } from "../tool.js";
 import { type AiSdkTool, aiSdkTools } from "./ai-sdk.js";
 import { type AnthropicTool, anthropicTools } from "./anthropic.js";
-import { Offer, type OfferOptions } from "./offer.js";
+import { Offer, type OfferOptions } from "./offered-tools.js";
 import {
   type OpenAIResponsesTool,
   type OpenAITool,

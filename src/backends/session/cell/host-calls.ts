@@ -9,7 +9,7 @@ import { excessOf, MAX_JSON_VALUES } from "../../../protocol/bounds.js";
 import type { Params, Result } from "../../../protocol/messages.js";
 import { decodeValue, type Json } from "../../../protocol/values.js";
 import { answerText, type Callbacks } from "./callbacks.js";
-import { Rate } from "./rate.js";
+import { Rate } from "./rate-limit.js";
 
 type Answering = Pick<Callbacks, "onLLMQuery" | "onRLMQuery" | "tools">;
 

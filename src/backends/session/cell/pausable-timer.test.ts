@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { PausableTimer } from "./pausable-timer.js";
-import { Rate } from "./rate.js";
+import { Rate } from "./rate-limit.js";
 
 describe("the clock of a cell", () => {
   beforeEach(() => {
