@@ -12,7 +12,7 @@ export type Address =
       readonly session: string;
       readonly cell: string;
       readonly output: number;
-      /** Its plain words, where there is a richer form too. */
+      /** The plain text of a richer output. */
       readonly isText: boolean;
     }
   | { readonly kind: "file"; readonly session: string; readonly path: string };
@@ -29,7 +29,7 @@ export interface Part {
   readonly length: number;
 }
 
-/** For the listing of what can be read: `{session}`, `{cell}` and `{path}` are to be filled in. */
+/** URI templates for clients. */
 export const URI_TEMPLATES = {
   notebook: `${PREFIX}{session}`,
   ipynb: `${PREFIX}{session}/notebook.ipynb`,
@@ -56,7 +56,6 @@ export function uriOf(address: Address): string {
   }
 }
 
-/** A URI without the part that it asks for, and that part. */
 export function partOf(uri: string): { readonly whole: string; readonly part: Part | undefined } {
   const [query, offset, length] = PART.exec(uri) ?? [];
   if (query === undefined) return { whole: uri, part: undefined };
@@ -66,7 +65,7 @@ export function partOf(uri: string): { readonly whole: string; readonly part: Pa
   };
 }
 
-/** Takes only what `uriOf` writes, and cells by their places from 0 too. */
+/** Also takes the index of a cell instead of its id. */
 export function addressOf(uri: string): Address {
   const found = typeof uri === "string" && uri.length <= LONGEST_URI ? parse(uri) : undefined;
   if (found !== undefined) return found;
@@ -104,7 +103,7 @@ function sessionOf(name: string): string | undefined {
   }
 }
 
-/** The bytes of a name, which need not be UTF-8. */
+/** Names need not be UTF-8. */
 function escaped(raw: string): string {
   return Array.from(raw, (byte) =>
     PLAIN.test(byte) ? byte : `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,
@@ -113,7 +112,7 @@ function escaped(raw: string): string {
 
 function pathOf(text: string): string | undefined {
   const names = text.split("/").map(unescaped);
-  // An escaped slash or a part such as ".." is none of a path that was written here.
+  // `uriOf` never writes an escaped slash.
   if (names.some((name) => name === undefined || name.includes("/"))) return undefined;
   try {
     const path = names.map((name) => shownPath(name ?? "")).join("/");

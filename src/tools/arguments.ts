@@ -9,7 +9,7 @@ export const anySession = name
     "The notebook to work in, by its name. Default: the one of this connection, which all calls without a session share.",
   );
 
-/** For what is not done to a notebook that nobody named. */
+/** For tools that must not use the default notebook. */
 export const namedSession = name.describe("The notebook, by its name.");
 
 export const cellKey = z

@@ -105,13 +105,12 @@ async function ranAnswer(
   return { parts, structured: { session, isolation, cell: view }, isError: hasFailed(cell) };
 }
 
-/** Of limits that are set from outside, so that a model does not try again what cannot work. */
 function limitHints({ state }: Cell, { timeout }: Settings): string[] {
   if (state !== "TIMEOUT") return [];
   return [`a cell may take ${timeout / 1000} s; do less in one, and write what is done to a file`];
 }
 
-/** A name that is not there may be in another notebook: a model that changes between them forgets it. */
+/** A model that switches between notebooks may use a name of another one. */
 async function elsewhereHints(
   service: NotebookService,
   session: string,

@@ -8,7 +8,7 @@ import { cut } from "./view/cell-view.js";
 const LONGEST_PROBLEM = 2_000;
 const MOST_PROBLEMS = 10;
 
-/** Answers one call of a model. Throws only `ABORTED`, and only for the caller's own signal. */
+/** Answers a model's call. Throws only `ABORTED`, for the caller's own signal. */
 export async function callTool(
   service: NotebookService,
   name: string,
@@ -29,7 +29,6 @@ export async function callTool(
   }
 }
 
-/** The answer to a call that was not done. */
 export function refused(refusal: Refusal, { level }: NotebookService["isolation"]): ToolAnswer {
   const { code, message, remedy } = refusal;
   const told = remedy === undefined ? message : `${message}\n${remedy}`;
@@ -68,7 +67,6 @@ export function unfit(tool: Pick<Tool, "name" | "input">, { issues }: z.ZodError
   };
 }
 
-/** An error of the library, in words for a model. */
 export function refusalOf(error: unknown): Refusal {
   if (!isCellarError(error)) {
     const message = cut(`Cellar failed: ${describeError(error)}`, LONGEST_PROBLEM);
@@ -82,7 +80,7 @@ export function refusalOf(error: unknown): Refusal {
   };
 }
 
-/** Remedies that speak of calls of the library, as they are said to a model. */
+/** Replaces remedies that name calls of the library. */
 function remedyOf({ code, message, remedy, details }: CellarError): string | undefined {
   switch (code) {
     case "LOCKED":

@@ -61,7 +61,7 @@ export const listFiles: Tool<typeof listInput, typeof listSchema> = {
   },
 };
 
-/** Nothing there and no such folder are not the same. */
+/** Fails where the folder does not exist. */
 function below(folder: string | undefined, { files, isCut }: FileListing): WorkspaceFile[] {
   if (folder === undefined) return [...files];
   const name = normalPath(folder.replace(/\/+$/, ""));

@@ -10,7 +10,6 @@ import { mimeOfFile, textOf } from "./view/file-kind.js";
 import { mainOf, wordsOf } from "./view/output-content.js";
 import { overviewOf } from "./view/overview.js";
 
-/** What lies at a URI: a text, or bytes of anything else. */
 export interface ReadResource {
   readonly uri: string;
   readonly mime: string;
@@ -19,7 +18,7 @@ export interface ReadResource {
 }
 
 export const IPYNB_MIME = "application/x-ipynb+json";
-/** Answers are one message each, which a client has to hold as a whole. */
+/** An answer is one message, which a client holds in memory. */
 const LARGEST_FILE = 32 * 1024 * 1024;
 const LARGEST_IPYNB = 64 * 1024 * 1024;
 const MOST_CELLS = 1_000;
@@ -75,13 +74,13 @@ async function contentAt(
   }
 }
 
-/** By number or id, as a model gives it: numbers come as texts too. */
+/** Models also give numbers as strings. */
 export function findCell(cells: readonly Cell[], key: number | string): Cell {
   const isNumber = typeof key === "string" && NUMBER.test(key);
   return cellOf(cells, isNumber ? Number(key) : key);
 }
 
-/** By id, or by its place from 0: addresses stay, whatever runs. */
+/** By id or index. */
 function addressedCell(cells: readonly Cell[], key: string): Cell {
   return PLACE.test(key) ? cellAt(cells, Number(key)) : cellOf(cells, key);
 }
@@ -94,7 +93,6 @@ export function outputOf(cell: Cell, index: number): Cell["outputs"][number] {
   throw new CellarError("NOT_FOUND", `${cellName(cell)} has no output ${index}`, { remedy: range });
 }
 
-/** The notebook as an `.ipynb` file. */
 export async function exportOf(service: NotebookService, session: string): Promise<string> {
   const content = await service.content(session);
   const bytes = content.cells

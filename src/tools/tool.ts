@@ -2,7 +2,6 @@ import type { z } from "zod";
 import type { ErrorCode } from "../errors.js";
 import type { NotebookService } from "./service/notebook-service.js";
 
-/** What a model is shown, in the order in which it is to be read. */
 export type ToolPart =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "image"; readonly mime: string; readonly data: string }
@@ -17,22 +16,20 @@ export type ToolPart =
 
 export interface ToolAnswer<T = unknown> {
   readonly parts: readonly ToolPart[];
-  /** The same as data, in the form of the tool's output schema. */
+  /** The same as data, by the tool's output schema. */
   readonly structured: T;
-  /** A cell that failed, or a call that was refused. */
   readonly isError: boolean;
-  /** Set where the call was refused: `structured` then is not in the form of the tool's schema. */
+  /** Set where the call was refused; `structured` then does not follow the schema. */
   readonly refusal?: Refusal | undefined;
 }
 
-/** Why a call was not done, and what to change. */
 export interface Refusal {
   readonly code: ErrorCode;
   readonly message: string;
   readonly remedy?: string | undefined;
 }
 
-/** What a client may think of a tool before it is called. */
+/** MCP's annotations. */
 export interface ToolHints {
   readonly readOnly: boolean;
   readonly destructive: boolean;
@@ -42,18 +39,17 @@ export interface ToolHints {
 
 export interface ToolCall {
   readonly signal?: AbortSignal | undefined;
-  /** Hears what a cell prints while it runs. */
+  /** Gets what a cell prints while it runs. */
   readonly onText?: ((text: string) => void) | undefined;
 }
 
-/** One operation on notebooks, as a model may call it. */
 export interface Tool<
   Input extends z.ZodObject = z.ZodObject,
   Output extends z.ZodObject = z.ZodObject,
 > {
   readonly name: string;
   readonly title: string;
-  /** For a model: what it does and costs, what comes back, what to do on an error. */
+  /** For the model: effect, cost, result, and what to do on an error. */
   readonly description: string;
   readonly input: Input;
   readonly output: Output;

@@ -27,7 +27,7 @@ export interface ImportPlace {
 
 export interface Import {
   readonly cells: readonly Cell[];
-  /** What of the file was left out, as the cells say too, or may not work. */
+  /** What was left out of the file, or may not work. */
   readonly notes: readonly string[];
 }
 
@@ -184,7 +184,6 @@ type Bundle = Pick<
   "output_type" | "data" | "metadata"
 >;
 
-/** Empty for what only a program could read. */
 function textIn(mime: string, value: unknown): string {
   if (VALUE_TYPES.includes(mime)) return JSON.stringify(value) ?? "";
   if (typeof value === "string") return value;

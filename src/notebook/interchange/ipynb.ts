@@ -10,7 +10,6 @@ import {
 } from "./notebook-content.js";
 import { proseOf } from "./prose.js";
 
-/** What the text of an output begins with when it is a file that belongs to a text. */
 export const ATTACHMENT = "attachment:";
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -83,7 +82,7 @@ function factsOf(cell: Cell): JsonObject {
   };
 }
 
-/** IPython tells of a wrong use of a magic on stderr alone. */
+/** IPython reports wrong use of a magic on stderr only. */
 function isTold(output: CellOutput, { outputs }: Cell): boolean {
   if (output.type !== "ERROR" || output.name !== "UsageError") return false;
   const told = `UsageError: ${output.message}\n`;
@@ -196,7 +195,6 @@ function bundled(
     : { output_type: "display_data", ...bundle };
 }
 
-/** JSON stands in the format as what it says, anything else as text. */
 function othersOf(also: Readonly<Record<string, string>> = {}): JsonObject {
   const others = Object.entries(also).map(([mime, content]): [string, unknown] => {
     if (!/^application\/(.*\+)?json$/.test(mime)) return [mime, linesOf(content)];
@@ -209,7 +207,7 @@ function othersOf(also: Readonly<Record<string, string>> = {}): JsonObject {
   return Object.fromEntries(others);
 }
 
-/** Jupyter shows the lines of the traceback alone, so the hint stands there too. */
+/** Jupyter shows only the traceback, so the hint goes there too. */
 function errorOf(output: OutputOf<"ERROR">): JsonObject {
   const { name, message, traceback, hint } = output;
   const told = traceback.trimEnd() === "" ? errorLine(name, message) : traceback.trimEnd();

@@ -1,7 +1,6 @@
 import { CellarError } from "../../errors.js";
 import type { Cell, CellOutput } from "../cell.js";
 
-/** What a notebook is made of when it leaves Cellar. */
 export interface NotebookContent {
   readonly cells: readonly Cell[];
   /** The bytes behind a URI of an output, as `nb.resource` gives them. */

@@ -12,7 +12,7 @@ export interface ImportTarget extends NotebookId {
   readonly maxCells: number;
 }
 
-/** Remembers what it puts into the store. */
+/** Remembers the blobs it stores, to delete them on failure. */
 class BlobIntake implements Pick<BlobStore, "put"> {
   readonly #blobs: BlobStore;
   readonly #taken: BlobRef[] = [];
@@ -32,7 +32,7 @@ class BlobIntake implements Pick<BlobStore, "put"> {
   }
 }
 
-/** Makes a new notebook of an `.ipynb` file, all of it or nothing. No Python is started. */
+/** Creates a notebook from an `.ipynb` file, without starting Python. */
 export async function importNotebook(
   file: Uint8Array | string,
   target: ImportTarget,
@@ -47,14 +47,14 @@ export async function importNotebook(
   try {
     const content = await importIpynb(bytes, { blobs: intake, maxCells });
     const records = await Promise.all(content.cells.map((cell) => recordOf(cell, intake)));
-    // No run gets the number of a cell that came with one.
+    // New runs count on from the numbers of imported cells.
     const executionCount = Math.max(0, ...content.cells.map(({ number }) => number ?? 0));
     const document = { ...newDocument(owner), executionCount, records };
     const journal = await Journal.create({ store, id, owner, takeover: false }, document);
     await journal.release();
     return content;
   } catch (error) {
-    // A head that is there all the same may be this one's own, and stand on this content.
+    // An existing head may be ours and refer to these blobs.
     if ((await store.heads.get(id)) === undefined) await intake.takeBack();
     throw error;
   }

@@ -32,9 +32,7 @@ export function checkRun(options: CellRunOptions): void {
   checkLimit("timeout", options.timeout, 1, LONGEST_TIMEOUT_MS);
 }
 
-/** A cell that was started. */
 export interface CellRun {
-  /** As it is now. */
   readonly cell: Cell;
   readonly events: AsyncIterable<CellEvent>;
   /** The cell as it was saved. Fails only when Cellar itself does. */
@@ -51,7 +49,6 @@ export const STATE_OF: Readonly<Record<ExecutionStatus, CellState>> = {
   crashed: "CRASHED",
 };
 
-/** What a run left behind beside its execution. */
 export interface RunRecord extends Pick<Cell, "outputs" | "resources"> {
   readonly sequence: number;
   readonly startedAt: Date;
@@ -83,13 +80,13 @@ export function cellAfter(cell: Cell, execution: CodeExecution, run: RunRecord):
   };
 }
 
-/** A workspace that holds too much fails the cell, however the cell itself ended. */
+/** A full workspace fails the cell, however it ended. */
 export function overrunning(execution: CodeExecution, overrun: Overrun): CodeExecution {
   const error = errorOf(describeOverrun(overrun));
   return { ...execution, status: "error", error, result: null, exitCode: null };
 }
 
-/** Of a cell that is not run, since the workspace holds far too much. */
+/** For a cell that is not run because the workspace is far too full. */
 export function refusedRun(
   { code, sequence }: { readonly code: string; readonly sequence: number },
   overrun: Overrun,

@@ -1,20 +1,19 @@
 import type { Output } from "../../backends/backend.js";
 import type { Cell, CellState } from "../cell.js";
 
-/** What happens to a cell that was started, as it happens. */
 export type CellEvent =
   | { readonly type: "state"; readonly state: CellState }
   | { readonly type: "stdout" | "stderr"; readonly text: string }
   | (Output & { readonly type: "display" })
-  /** So many events were left out because nobody took them in time. */
+  /** Number of events that were dropped because they were not read in time. */
   | { readonly type: "omitted"; readonly events: number }
-  /** It is saved; the last event. */
+  /** The cell is saved; this is the last event. */
   | { readonly type: "finished"; readonly cell: Cell };
 
 const MOST_WAITING = 1000;
 const MOST_BYTES = 4 * 1024 * 1024;
 
-/** The events of one cell. They wait, within bounds, until somebody takes them. */
+/** The events of one cell, buffered within bounds until they are read. */
 export class CellEvents implements AsyncIterable<CellEvent> {
   readonly #waiting: CellEvent[] = [];
   #bytes = 0;

@@ -13,7 +13,7 @@ import type {
 import { isCellarError } from "../../errors.js";
 import type { Execution } from "../document/timeline.js";
 
-/** A point of the notebook's timeline, and the cell of the sandbox after which it was reached. */
+/** A run of the notebook and its cell number in the sandbox. */
 interface Step {
   readonly sequence: number;
   readonly cell: number;
@@ -21,13 +21,12 @@ interface Step {
 
 export interface Ran {
   readonly execution: CodeExecution;
-  /** Whether the variables are now as this run left them. */
   readonly tookEffect: boolean;
-  /** Earlier runs whose effects went with it. */
+  /** Earlier runs whose effects were lost with it. */
   readonly forgotten: readonly number[];
 }
 
-/** The Python of a notebook, and which part of the timeline its variables stand for. */
+/** The Python session of a notebook, and which runs its variables hold. */
 export class LiveSession implements AsyncDisposable {
   readonly sandbox: StatefulSandbox;
   #base: readonly number[];
@@ -36,7 +35,7 @@ export class LiveSession implements AsyncDisposable {
   readonly #unsaved: Execution[] = [];
   #isLost = false;
 
-  /** `base` is what a restored session began with. */
+  /** `base` are the runs that a restored snapshot holds. */
   constructor(sandbox: StatefulSandbox, base: readonly number[] = []) {
     this.sandbox = sandbox;
     this.#base = base;
@@ -47,7 +46,7 @@ export class LiveSession implements AsyncDisposable {
     return this.sandbox.info;
   }
 
-  /** Nothing of it is left, or less than a snapshot has: another one must take its place. */
+  /** It ended, or holds less than a snapshot, and must be replaced. */
   get isLost(): boolean {
     return this.#isLost;
   }
@@ -56,23 +55,21 @@ export class LiveSession implements AsyncDisposable {
     this.#isLost = true;
   }
 
-  /** The executions whose effects the variables hold, in their order. */
+  /** The runs whose effects the variables hold, in order. */
   get held(): readonly number[] {
     if (this.#isLost) return [];
     return [...this.#base, ...this.#steps.map(({ sequence }) => sequence)];
   }
 
-  /** The last of them; 0 for an empty session. */
+  /** The last of these; 0 for an empty session. */
   get present(): number {
     return this.held.at(-1) ?? 0;
   }
 
-  /** Its effects may be in the variables, but the cell is not in the record. */
   noteUnsaved(run: Pick<Execution, "sequence" | "cell">): void {
     this.#unsaved.push({ ...run, isUnsaved: true });
   }
 
-  /** Those of them that the variables hold. */
   get unsaved(): readonly Execution[] {
     const held = new Set(this.held);
     return this.#unsaved.filter(({ sequence }) => held.has(sequence));
@@ -80,7 +77,7 @@ export class LiveSession implements AsyncDisposable {
 
   async run(code: string, options: ExecuteOptions, sequence: number): Promise<Ran> {
     const before = this.held;
-    // What a traceback calls the cell is what the notebook calls it.
+    // Tracebacks use the notebook's numbers.
     this.sandbox.numberNext(sequence);
     const execution = await this.sandbox.execute(code, options);
     const { number, status, state } = execution;
@@ -95,7 +92,7 @@ export class LiveSession implements AsyncDisposable {
     };
   }
 
-  /** False where the state after that execution is not parked any more. */
+  /** False where that checkpoint does not exist any more. */
   async undoTo(sequence: number): Promise<boolean> {
     const index = this.#steps.findIndex((step) => step.sequence > sequence);
     if (this.#isLost || index < 0 || sequence < this.#baseSequence) return false;
@@ -114,7 +111,7 @@ export class LiveSession implements AsyncDisposable {
     return true;
   }
 
-  /** The points of the timeline whose checkpoints are alive. */
+  /** The runs that can be undone to. */
   async reachable(): Promise<readonly number[]> {
     if (this.#isLost) return [];
     const alive = await this.#checkpoints();
@@ -126,7 +123,7 @@ export class LiveSession implements AsyncDisposable {
     ];
   }
 
-  /** Also tells which point of the timeline was captured; undefined for one that is unknown. */
+  /** `sequence` is the run that was captured, undefined where it is unknown. */
   async capture(
     open: OpenSink,
     options: CaptureOptions,
@@ -146,19 +143,18 @@ export class LiveSession implements AsyncDisposable {
     return this.#base.at(-1) ?? 0;
   }
 
-  /** After an unusual end: finds out which state is there now. */
+  /** After an unusual end: finds out which state the session is in. */
   async #orient({ number, duration, state }: CodeExecution, sequence: number): Promise<void> {
     const alive = await this.#checkpoints();
-    // One that was cancelled before its turn has not taken any time.
+    // A cell that was cancelled before its turn took no time.
     if (this.#isLost || duration === 0) return;
     const run = { sequence, cell: number };
-    // Without checkpoints nothing is ever taken back.
     if (alive === undefined || state.checkpoint === null) {
       this.#steps.push(run);
       return;
     }
     const here = alive.find(({ id }) => id === state.checkpoint);
-    // A restored checkpoint is there; one that is not is the run's own, still on its way.
+    // A restored checkpoint exists; a missing one is that of this run, still being made.
     const isKept = here === undefined || here.cell === number;
     const ground = isKept ? alive.findLast(({ cell }) => cell < number) : here;
     if (!isKept || !state.survived) this.#cut(ground);
@@ -166,7 +162,7 @@ export class LiveSession implements AsyncDisposable {
     else if (!this.#isReal(here)) this.#isLost = true;
   }
 
-  /** What came after that checkpoint is not in the variables any more. */
+  /** Drops the runs after a checkpoint. */
   #cut(ground: Checkpoint | undefined): void {
     if (ground !== undefined && this.#isReal(ground)) {
       this.#steps = this.#steps.filter(({ cell }) => cell <= ground.cell);
@@ -176,7 +172,7 @@ export class LiveSession implements AsyncDisposable {
     }
   }
 
-  /** Undefined where the sandbox has none. Learns on the way when the session is gone. */
+  /** Undefined where there are none, or the session has ended. */
   async #checkpoints() {
     try {
       return await this.sandbox.checkpoints();
@@ -188,6 +184,6 @@ export class LiveSession implements AsyncDisposable {
     }
   }
 
-  /** The empty start of a session that was restored stands for nothing in the timeline. */
+  /** The empty start of a restored session is not part of the timeline. */
   readonly #isReal = ({ id }: Checkpoint) => id !== 0 || !this.#isRestored;
 }

@@ -16,7 +16,6 @@ export interface StateAfterRun {
   readonly lostCells: readonly number[];
 }
 
-/** What one cell has to say beside its outputs. */
 export interface CellFacts {
   /** Undefined where nothing was run. */
   readonly ran: StateAfterRun | undefined;
@@ -50,7 +49,6 @@ export class CellNotes {
     this.#pending.push(...notes);
   }
 
-  /** Drops what was to be said of a session that is gone. */
   clear(): void {
     this.#pending = [];
   }
@@ -71,7 +69,6 @@ export class CellNotes {
     return notes;
   }
 
-  /** What is wrong with the saved state now. */
   warnings(): string[] {
     return [...this.#snapshotWarnings(), ...this.#unsavedRuns()];
   }

@@ -14,10 +14,10 @@ import type { BlobRef, BlobStore, NotebookId } from "../store/store.js";
 import { LiveSession } from "./live-session.js";
 import type { SessionFiles } from "./session-files.js";
 
-/** What is wrong with the snapshot itself. */
+/** The snapshot itself is bad; trying again is useless. */
 const FINAL_CODES = ["STATE_REFUSED", "DAMAGED", "NOT_FOUND"] as const;
 
-/** What hung for so long would hang again. */
+/** A restore that took longer is not tried again. */
 const PATIENCE_MS = 10_000;
 
 export interface RestorePlan {
@@ -64,7 +64,7 @@ type Attempt =
   | { readonly sandbox: StatefulSandbox; readonly report: RestoreReport }
   | { readonly reason: string; readonly isFinal: boolean };
 
-/** A session may die by chance while it is restored; one that dies again does so by the state. */
+/** A session may die by chance during a restore; dying twice is blamed on the state. */
 async function restoreTwice(plan: RestorePlan, snapshot: SnapshotRecord): Promise<Attempt> {
   const began = performance.now();
   const first = await restoreFrom(plan, snapshot);
@@ -95,7 +95,7 @@ async function restoreFrom(plan: RestorePlan, snapshot: SnapshotRecord): Promise
   } catch (error) {
     await sandbox?.destroy();
     await removeState(file);
-    // Neither a session that does not start nor a disk that fails says anything of the snapshot.
+    // A session that does not start or a failing disk is not the snapshot's fault.
     if (sandbox === undefined || isCellarError(error, "IO_ERROR")) throw error;
     const isFinal = FINAL_CODES.some((code) => isCellarError(error, code));
     return { reason: describeError(error), isFinal };
@@ -110,7 +110,7 @@ async function removeState(file: string): Promise<void> {
   }
 }
 
-/** Where the session finds it; the content is known to be right when this has ended. */
+/** Puts the snapshot into the session folder and verifies its content. */
 async function placeState({ blobs }: RestorePlan, blob: BlobRef, file: string): Promise<void> {
   await removeState(file);
   const source = blobs.locate?.(blob);

@@ -14,7 +14,7 @@ import {
   sessionDirsIn,
 } from "./session-files.js";
 
-/** A workspace may hold more than it should; what no code may add to is copied all the same. */
+/** A workspace over its limit is copied all the same. */
 const LEEWAY = 4;
 
 /**

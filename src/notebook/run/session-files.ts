@@ -20,7 +20,6 @@ export function sessionDirsIn(dir: string): string {
   return join(dir, "rooms");
 }
 
-/** With all that is in it, wherever its links lead. */
 export async function removeSessionDir(
   sessionDir: Pick<SessionDir, "root" | "name">,
 ): Promise<void> {
@@ -33,7 +32,7 @@ export interface SessionFilesOptions {
   readonly runtime: StatefulRuntime;
   /** Of the session folder. */
   readonly name: string;
-  /** Set where nothing may be reached any more. */
+  /** Set where the network was cut. */
   readonly cutReason: string | undefined;
 }
 
@@ -41,9 +40,8 @@ export interface SessionFilesOptions {
 export class SessionFiles implements AsyncDisposable {
   readonly sessionDir: SessionDir;
   readonly workspace: Workspace;
-  /** The one way out, where some hosts may be reached. */
   readonly proxy: EgressProxy | undefined;
-  /** Hears what the running cell shows. */
+  /** Gets the output of the running cell. */
   listener: CellEvents | undefined;
   readonly #runtime: StatefulRuntime;
   readonly #config: REPLConfig;
@@ -96,7 +94,6 @@ export class SessionFiles implements AsyncDisposable {
     }
   }
 
-  /** Starts the next session ahead. */
   prepare(): void {
     this.#prepared ??= this.#start();
     this.#prepared.catch(() => {});
@@ -117,7 +114,7 @@ export class SessionFiles implements AsyncDisposable {
   #start(): Promise<StatefulSandbox> {
     const config = this.#config;
     const signal = this.#signal;
-    // It is for the opening; later sessions come when they are needed.
+    // The signal is only for opening the notebook.
     this.#signal = undefined;
     const listening: REPLConfig = {
       ...config,

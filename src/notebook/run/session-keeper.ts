@@ -30,12 +30,11 @@ export interface KeeperPlan {
   readonly notes: CellNotes;
 }
 
-/** Sees to it that a notebook has a session, and that its variables are the newest that can be had. */
+/** Keeps a session ready, with the newest variables that can be restored. */
 export class SessionKeeper {
   readonly #plan: KeeperPlan;
   #session: LiveSession | undefined;
   #restored: Pick<Restored, "snapshot" | "report"> = { snapshot: null, report: null };
-  /** Why the last session was ended from here. */
   #ended: string | undefined;
   #isClosed = false;
 
@@ -55,19 +54,17 @@ export class SessionKeeper {
     return this.#restored.report;
   }
 
-  /** The numbers of cells that ran but whose effects are not in the variables. */
   get ranAfter(): readonly number[] {
     return this.#plan.cellList.numbersOf(this.missing.map(({ cell }) => cell));
   }
 
-  /** The numbers of the cells that ran then. */
   cellsAt(sequences: readonly number[]): readonly number[] {
     const { executions } = this.#plan.journal.document;
     const ran = executions.filter(({ sequence }) => sequences.includes(sequence));
     return this.#plan.cellList.numbersOf([...new Set(ran.map(({ cell }) => cell))]);
   }
 
-  /** What of that nothing brings back, since the cells were deleted; until a cell was told. */
+  /** Lost effects of deleted cells, which cannot be run again. */
   get goneForGood(): string | undefined {
     const gone = this.missing.filter(
       ({ cell, isLost }) => !isLost && !this.#plan.cellList.has(cell),
@@ -77,7 +74,7 @@ export class SessionKeeper {
     return `the effects of ${cells} missing, and cannot be run again`;
   }
 
-  /** The session, or one in its place when it is gone. */
+  /** The session, replaced if it has ended. */
   async ready(): Promise<LiveSession> {
     if (this.#isClosed) throw notebookClosed();
     const former = this.#session;
@@ -91,14 +88,14 @@ export class SessionKeeper {
     return this.#session as LiveSession;
   }
 
-  /** An empty one, of which the next cell is told. */
+  /** An empty session; the next cell gets the reason as a note. */
   async renew(reason: string): Promise<void> {
     await this.#replace(await this.#restore([]));
     this.#plan.notes.clear();
     this.#plan.notes.add(reason);
   }
 
-  /** Ends the session; whoever needs the next one is told why. */
+  /** Ends the session; the next cell gets the reason as a note. */
   async end(reason: string): Promise<void> {
     const session = this.#session;
     if (session === undefined || session.isLost) return;
@@ -107,14 +104,14 @@ export class SessionKeeper {
     await session[Symbol.asyncDispose]();
   }
 
-  /** A session that has lost more than a snapshot has is not worth keeping. */
+  /** Drops a session that lost more than the newest snapshot has. */
   judge(session: LiveSession): void {
     const { snapshots, executions } = this.#plan.journal.document;
     const kept = newestInEffect(snapshots, executions);
     if (kept !== undefined && kept.sequence > session.present) session.abandon();
   }
 
-  /** Back to a point of the timeline; false where nothing is kept of it. */
+  /** False where neither a checkpoint nor a snapshot has that state. */
   async goTo(sequence: number): Promise<boolean> {
     if (await this.#session?.undoTo(sequence)) return true;
     const kept = this.#plan.journal.document.snapshots.filter((one) => one.sequence === sequence);
@@ -175,7 +172,6 @@ export class SessionKeeper {
     }));
   }
 
-  /** Only what is worth a word. */
   #tell(event: string | undefined): void {
     const { notes } = this.#plan;
     const { ranAfter, goneForGood, report, restored } = this;
@@ -207,7 +203,6 @@ export class SessionKeeper {
     return isShown ? `cell ${sequence}` : `run ${sequence}`;
   }
 
-  /** Runs whose effects are not in the variables, the last of each cell. */
   get missing(): readonly Execution[] {
     const { held, unsaved = [] } = this.#session ?? {};
     return missing(marked(this.#plan.journal.document.executions, unsaved), new Set(held));

@@ -13,7 +13,7 @@ import type { Seal } from "../store/seal.js";
 import type { BlobRef, NotebookId } from "../store/store.js";
 import type { LiveSession } from "./live-session.js";
 
-/** Cells that follow each other closely are kept together. */
+/** Cells in quick succession share one snapshot. */
 const REST_MS = 30;
 const LONGEST_REST_MS = 1_000;
 const OUTDATED_MS = 1_000;
@@ -28,13 +28,12 @@ export interface SnapshotPlan {
   readonly session: () => LiveSession | undefined;
 }
 
-/** Why the newest state is not kept. */
 export interface SnapshotFailure {
   readonly sequence: number;
   readonly error: CellarError;
 }
 
-/** Keeps the variables, in the background: cells never wait for it. */
+/** Saves the variables in the background; cells never wait for it. */
 export class Snapshots {
   readonly #plan: SnapshotPlan;
   #isStopped = false;
@@ -55,12 +54,10 @@ export class Snapshots {
     return this.#failure;
   }
 
-  /** That of a snapshot which was taken here. */
   manifestOf(sequence: number): StateManifest | undefined {
     return this.#manifest?.sequence === sequence ? this.#manifest.manifest : undefined;
   }
 
-  /** The variables have changed. */
   want(): void {
     if (this.#isStopped) return;
     this.#isWanted = true;
@@ -68,12 +65,11 @@ export class Snapshots {
     this.#working ??= keepingAlive(this.#work());
   }
 
-  /** Resolves when the present state is kept, or is known not to be; stops after so long. */
+  /** Resolves when the present state is saved or cannot be; gives up after `patienceMs`. */
   async settle(patienceMs?: number): Promise<void> {
     this.#isUrgent = true;
     const patience =
       patienceMs === undefined ? undefined : setTimeout(() => void this.stop(), patienceMs);
-    // An interval, so that nothing is left of it when the work is done.
     const looking = setInterval(() => this.#leaveOutdated(), OUTDATED_MS).unref();
     try {
       if (!this.#isCurrent()) this.want();
@@ -86,7 +82,6 @@ export class Snapshots {
     }
   }
 
-  /** Gives up what is being taken. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#taking?.end.abort();
@@ -95,7 +90,7 @@ export class Snapshots {
     await this.#working;
   }
 
-  /** Whoever waits for the newest state does not want to wait for another one first. */
+  /** A caller that waits for the newest state does not wait for an older snapshot. */
   #leaveOutdated(): void {
     const present = this.#plan.session()?.present;
     if (this.#taking !== undefined && this.#taking.sequence !== present) this.#taking.end.abort();
@@ -151,7 +146,6 @@ export class Snapshots {
     const { blobs } = journal.blobCollector;
     let upload: Upload | undefined;
     const open = () => {
-      // A state that is begun again begins with nothing.
       upload?.stop(new CellarError("ABORTED", "the state is written again from its beginning"));
       upload = new Upload(blobs);
       return upload.write;
@@ -163,7 +157,7 @@ export class Snapshots {
       taken = await unlessAborted(capture, signal, unwanted);
       blob = await finished(upload);
     } catch (error) {
-      // A full disk is the reason, not that the writer was sent away.
+      // Report a full disk, not the aborted writer.
       const cause = await upload?.stop(error);
       throw isCellarError(cause, "IO_ERROR") ? cause : error;
     }
@@ -184,7 +178,6 @@ export class Snapshots {
   }
 }
 
-/** One content on its way into the store. */
 class Upload {
   readonly #stream = new PassThrough();
   readonly #stored: Promise<BlobRef>;
@@ -204,7 +197,7 @@ class Upload {
     return this.#stored;
   }
 
-  /** Gives up; resolves to what the store says to that. */
+  /** Resolves to the store's error, if any. */
   stop(reason: unknown): Promise<unknown> {
     this.#stream.destroy(reason instanceof Error ? reason : new Error(describeError(reason)));
     return this.#stored.then(
@@ -231,7 +224,7 @@ async function keepManifest(
   return text.length > LONGEST_INLINE ? await blobs.put(Buffer.from(text)) : manifest;
 }
 
-/** Trying again would not help as long as the variables are the same. */
+/** Fails again as long as the variables are the same. */
 function isLasting(error: CellarError): boolean {
   return error.code === "TOO_LARGE" || error.code === "STATE_REFUSED";
 }

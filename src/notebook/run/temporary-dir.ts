@@ -22,7 +22,6 @@ export class TemporarySessionDir implements AsyncDisposable {
   /** The path of the session's /workspace. */
   readonly workspace: string;
 
-  /** With a state from which the session is to be restored, or without. */
   constructor(state: Uint8Array | undefined) {
     this.sessionDir = {
       root: temporaryRoot(),
@@ -40,7 +39,7 @@ export class TemporarySessionDir implements AsyncDisposable {
     if (owner !== undefined) chownSync(this.stateFile, owner.uid, owner.gid);
   }
 
-  /** Makes what is not there yet, with more folders if wanted; gives the workspace. */
+  /** Creates missing folders; returns the path of the workspace. */
   make(more: readonly string[] = []): string {
     try {
       return makeSessionDir(this.sessionDir, more);
@@ -68,7 +67,7 @@ function makeRoot(temporary: string): string {
   }
 }
 
-/** Named so that a later process removes it where this one had no time to. */
+/** The name lets a later process remove it if this one is killed. */
 export function temporaryRoot(): string {
   if (shared.root !== undefined && existsSync(shared.root)) return shared.root;
   const root = makeRoot(tmpdir());

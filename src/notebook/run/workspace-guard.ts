@@ -38,7 +38,6 @@ export class WorkspaceGuard implements Disposable {
   /** The workspace after the last cell. */
   #scan: Scan | undefined;
   #held: Usage | undefined;
-  /** What was there before any cell. */
   #first: Usage | undefined;
   #isOutdated = false;
   #isRunning = false;
@@ -66,7 +65,7 @@ export class WorkspaceGuard implements Disposable {
   ): Promise<WatchedRun<T> | Overrun> {
     const { privacy, keeper, sessionFiles } = this.#plan;
     const { workspace } = sessionFiles;
-    // What was left running may have brought private files, and this cell could send them.
+    // Background processes may have written private files, which this cell could send.
     if (await privacy.survey(workspace)) await flagPrivate(await keeper.ready());
     this.#isRunning = true;
     try {
@@ -130,7 +129,6 @@ export class WorkspaceGuard implements Disposable {
     this.#arm(Math.max(pace, SHARE_OF_TIME * (performance.now() - began)));
   }
 
-  /** Also while a cell runs: it could send what a process beside it has brought. */
   async #lookForPrivateFiles(): Promise<void> {
     const { privacy, sessionFiles, keeper, inTurn } = this.#plan;
     if (!(await privacy.survey(sessionFiles.workspace))) return;

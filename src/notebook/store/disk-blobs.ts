@@ -17,10 +17,9 @@ import {
 } from "./disk-folders.js";
 import type { BlobRef, BlobStore } from "./store.js";
 
-/** Others may read what is handed to them by a link; the folders keep everybody out. */
+/** Readable for sessions that get a link; the folders are private. */
 const FILE_MODE = 0o644;
 const CHUNK_BYTES = 256 * 1024;
-/** How often damaged content in the way is put aside. */
 const MAX_TRIES = 3;
 const SHA256 = /^[0-9a-f]{64}$/;
 const SHARD = /^[0-9a-f]{2}$/;
@@ -36,7 +35,6 @@ export class DiskBlobs implements BlobStore {
   readonly #root: string;
   readonly #top: string;
   readonly #generation: string | undefined;
-  /** Those that are known to be durable. */
   readonly #folders = new Set<string>();
   readonly #temps = new TempNames();
   #isPrepared = false;
@@ -94,7 +92,6 @@ export class DiskBlobs implements BlobStore {
     }
   }
 
-  /** Also removes what killed processes left unfinished. */
   async *list(wanted?: string): AsyncIterable<BlobRef> {
     await this.#temps.sweep(this.#root, await namesIn(this.#root));
     for (const folder of await foldersIn(this.#root)) {
@@ -119,7 +116,6 @@ export class DiskBlobs implements BlobStore {
     return join(this.#root, generation ?? sha256.slice(0, 2), sha256);
   }
 
-  /** False where the other one is of another kind, or does not have it. */
   async adopt(ref: BlobRef, from: BlobStore): Promise<boolean> {
     if (!(from instanceof DiskBlobs) || !(await from.has(ref))) return false;
     const path = from.locate(ref);
@@ -143,7 +139,7 @@ export class DiskBlobs implements BlobStore {
     }
   }
 
-  /** Nothing can be seen of it before it is whole and durable. */
+  /** Visible only when it is whole and durable. */
   async #write(fill: (file: FileHandle, path: string) => Promise<BlobRef>): Promise<BlobRef> {
     await this.#prepare();
     const temp = join(this.#root, this.#temps.next());
@@ -159,7 +155,6 @@ export class DiskBlobs implements BlobStore {
     }
   }
 
-  /** Gives finished content its name, durably, unless it is there already. */
   async #link(from: string, ref: BlobRef): Promise<void> {
     const path = this.locate(ref);
     const folder = dirname(path);
@@ -179,7 +174,6 @@ export class DiskBlobs implements BlobStore {
     await syncFolder(folder);
   }
 
-  /** Whether it is stored already; if so, it is durable. */
   async #isKept(ref: BlobRef): Promise<boolean> {
     if (!(await this.has(ref))) return false;
     await syncFolder(dirname(this.locate(ref)));
@@ -207,7 +201,7 @@ export class DiskBlobs implements BlobStore {
     }
   }
 
-  /** The end is held back until all is known to be right. */
+  /** Holds back the last chunk until the hash is verified. */
   async *#verified(file: FileHandle, ref: BlobRef): AsyncGenerator<Buffer> {
     const info = await file.stat();
     const hash = sha256();
@@ -240,13 +234,13 @@ export class DiskBlobs implements BlobStore {
     return putAside(this.locate(ref), this.#root, ref.sha256);
   }
 
-  /** The folder of another generation goes with its last content: nobody may write there any more. */
+  /** Removes the empty folder of another generation. */
   async #dropEmpty(generation: string | undefined): Promise<void> {
     if (generation === undefined || generation === this.#generation) return;
     await rmdir(join(this.#root, generation)).catch(() => {});
   }
 
-  /** Makes the folder, and removes what killed processes left, at the first write. */
+  /** At the first write: creates the folder and removes leftovers of killed processes. */
   async #prepare(): Promise<void> {
     if (this.#isPrepared) return;
     await makeFolder(this.#root, this.#top);

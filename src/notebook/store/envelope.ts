@@ -3,7 +3,6 @@ import { z } from "zod";
 import type { NotebookId } from "./store.js";
 
 const FORMAT = 1;
-/** What a head file is written in: `{"format":…,"checksum":"…","body":…}` in exactly this form. */
 const SHAPE = /^\{"format":(\d{1,9}),"checksum":"([0-9a-f]{64})","body":/;
 const END = "}\n";
 

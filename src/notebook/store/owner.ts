@@ -8,31 +8,28 @@ const short = z.string().max(256);
 /** Who holds a notebook. */
 export const ownerSchema = z.strictObject({
   pid: z.int().positive(),
-  /** In ticks since the machine started, by which a process is told from a later one of its pid. */
+  /** In ticks since boot; distinguishes processes with the same pid. */
   startTime: short.nullable(),
   bootId: short.nullable(),
   /** The namespace in which the pid counts. */
   pidSpace: short.nullable(),
   host: short,
-  /** The thread of the process; heads of earlier versions do not tell. */
+  /** Missing in heads of earlier versions. */
   thread: z.int().nonnegative().optional(),
-  /** New for each opening. */
   incarnation: short,
   since: short,
 });
 
 export type Owner = z.infer<typeof ownerSchema>;
 
-/** Shared by all copies of this module in a thread. */
 const REGISTRY = Symbol.for("cellar.notebooks.held");
 
-/** This process, as the holder of one opening. */
 export function currentOwner(): Owner {
   const [incarnation, since] = [randomUUID(), new Date().toISOString()];
   return { ...currentProcess(), thread: threadId, incarnation, since };
 }
 
-/** What this thread holds open, by incarnation: a head may name one that was let go of. */
+/** What this thread holds open; a head may still name one that was closed. */
 export function heldHere(): Set<string> {
   const known: unknown = Reflect.get(globalThis, REGISTRY);
   if (known instanceof Set) return known as Set<string>;
@@ -41,7 +38,7 @@ export function heldHere(): Set<string> {
   return made;
 }
 
-/** Of the opening: dead is also one that this very thread has closed, whatever the head says. */
+/** An opening that this thread has closed is dead, whatever the head says. */
 export function livenessOfOwner(owner: Owner): Liveness {
   const liveness = livenessOf(owner);
   const isHere = owner.pid === process.pid && owner.thread === threadId;

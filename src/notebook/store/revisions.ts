@@ -6,24 +6,20 @@ import { type FileIdentity, identityOf, namesIn, removeFile } from "./disk-folde
 const HEAD = /^head-(\d{12})\.json$/;
 const DAMAGED = /^damaged-head-(\d{12})\.json-/;
 
-/** Old revisions are removed this many at a time; as many are left. */
 const SWEEP_EVERY = 16;
 
-/** A revision as it was seen on the disk. */
 export interface SeenRevision extends FileIdentity {
   readonly rev: number;
-  /** Where it was put aside: its file. */
   readonly aside?: string | undefined;
 }
 
-/** What the folder of a notebook holds. */
 export interface Listing {
   readonly names: readonly string[];
-  /** The newest that can be read; 0 where there is none. */
+  /** The newest readable revision, or 0. */
   readonly newest: number;
-  /** The highest that was given out; what was put aside counts, so that no number comes twice. */
+  /** The highest number used, damaged revisions included. */
   readonly latest: number;
-  /** Paths of what was put aside since the newest, or right before it: nobody has gone on since. */
+  /** Paths of damaged revisions since the last whole one before the newest. */
   readonly aside: readonly string[];
 }
 
@@ -57,7 +53,6 @@ export async function publish(
   rev: number,
   before?: SeenRevision,
 ): Promise<SeenRevision | undefined> {
-  // Where these two are of different folders, the link below finds no finished file.
   const handles = await openBoth(open(join(path, temp), "wx", 0o600), open(path, "r"));
   if (handles === undefined) return undefined;
   const [file, parent] = handles;
@@ -70,7 +65,7 @@ export async function publish(
     if (hasCode(error, "EEXIST", "ENOENT")) return undefined;
     throw error;
   } finally {
-    // Nothing is lost where this fails, so nobody waits for it.
+    // Not awaited: nothing is lost if it fails.
     void Promise.allSettled([file.close(), parent.close()]);
   }
 }
@@ -95,20 +90,19 @@ async function commit(
   if (!isThere) return undefined;
   const finished = join(folder, headName(rev));
   const [identity] = await Promise.all([identityOf(file), link(unfinished, finished)]);
-  // Both at once: a journaling file system writes them in one transaction.
+  // In parallel: a journaling file system writes them in one transaction.
   const [isNext, ...steps] = await Promise.allSettled([
     isFollowing(),
     file.datasync(),
     parent.sync(),
     removeFile(unfinished),
-    // What cannot be removed now is removed by a later one.
     rev % SWEEP_EVERY === 0 && sweep(folder, rev - SWEEP_EVERY).catch(() => {}),
   ]);
   const failed = [isNext, ...steps].find((step) => step.status === "rejected");
   if (failed === undefined && isNext.status === "fulfilled" && isNext.value) {
     return { rev, ...identity };
   }
-  // It may not outlast a power failure, so nobody may go on from it.
+  // It may not survive a power failure, so it must not be used.
   await removeFile(finished);
   if (failed !== undefined) throw failed.reason;
   return undefined;
@@ -125,7 +119,6 @@ export async function isStill(folder: string, seen: SeenRevision): Promise<boole
   }
 }
 
-/** The newest revision where it was put aside. */
 export async function seeAside(folder: string, { latest, aside }: Listing): Promise<SeenRevision> {
   const names = aside.map((path) => basename(path));
   const name = names.find((one) => revisionOf(one, DAMAGED) === latest) ?? headName(latest);
@@ -133,7 +126,7 @@ export async function seeAside(folder: string, { latest, aside }: Listing): Prom
   return { rev: latest, ino, mtimeNs, aside: name };
 }
 
-/** Such that nobody who still writes there finds what he follows, and no revision after it. */
+/** In an order that makes pending writes of other processes fail. */
 export async function removeAll(folder: string): Promise<void> {
   for (const name of await namesIn(folder)) {
     if (DAMAGED.test(name)) await rm(join(folder, name), { recursive: true, force: true });
@@ -141,7 +134,7 @@ export async function removeAll(folder: string): Promise<void> {
   await sweep(folder, Number.POSITIVE_INFINITY);
 }
 
-/** Removes the revisions before one, the oldest first, and none after one that stays. */
+/** Removes the revisions before `end`, oldest first. */
 async function sweep(folder: string, end: number): Promise<void> {
   const old = (await namesIn(folder)).filter(
     (name) => HEAD.test(name) && revisionOf(name, HEAD) < end,
@@ -149,12 +142,10 @@ async function sweep(folder: string, end: number): Promise<void> {
   for (const name of old.sort()) await removeFile(join(folder, name));
 }
 
-/** 0 for any other file. */
 function revisionOf(name: string, pattern: RegExp): number {
   return Number(pattern.exec(name)?.[1] ?? 0);
 }
 
-/** Two files at a time; undefined where their folder is gone. */
 async function openBoth(
   first: Promise<FileHandle>,
   second: Promise<FileHandle>,

@@ -16,7 +16,6 @@ const KEY_FILE = "key";
 const KEY_BYTES = 32;
 const MAC = /^[0-9a-f]{64}$/;
 
-/** What a snapshot is bound to. */
 export interface SealedState {
   readonly sha256: string;
   readonly user: string;
@@ -25,7 +24,7 @@ export interface SealedState {
   readonly seq: number;
 }
 
-/** Tells the snapshots that this host has stored from any others, by a key that never leaves it. */
+/** Recognises snapshots stored by this host, with a key that never leaves it. */
 export class Seal {
   readonly #key: KeyObject;
 
@@ -34,7 +33,6 @@ export class Seal {
     key.fill(0);
   }
 
-  /** With the key in a folder, which is made where there is none. */
   static async open(dir: string): Promise<Seal> {
     const path = join(dir, KEY_FILE);
     try {
@@ -87,7 +85,7 @@ async function checkKeyFile(path: string, file: FileHandle): Promise<void> {
   }
 }
 
-/** Another process may be first: then its key is taken. */
+/** Another process may be faster; then its key is used. */
 async function makeKey(dir: string): Promise<Buffer> {
   await makeFolder(dir);
   const temps = new TempNames();

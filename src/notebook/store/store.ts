@@ -22,7 +22,7 @@ export interface BlobStore {
   list(generation?: string): AsyncIterable<BlobRef>;
   /** Which there may be, "" among them. */
   generations(): Promise<readonly string[]>;
-  /** Where the content lies as a file of this machine, for those who can hand files over. */
+  /** The content as a file of this machine. */
   locate?(ref: BlobRef): string;
   /** Takes content over from another store of the same kind, by the same reference. */
   adopt?(ref: BlobRef, from: BlobStore): Promise<boolean>;
@@ -32,7 +32,7 @@ export interface HeadRevision {
   /** Counts the commits of this head, from 1. */
   readonly rev: number;
   readonly head: unknown;
-  /** What was found damaged and put aside; told until there is a newer head. */
+  /** Damaged files that were put aside, reported until there is a newer head. */
   readonly damaged?: readonly string[] | undefined;
 }
 
@@ -52,7 +52,6 @@ export interface HeadStore {
   delete(id: NotebookId, expected: number): Promise<void>;
 }
 
-/** Tells apart what `sha256` alone does not. */
 export function blobKey({ generation = "", sha256 }: BlobRef): string {
   return `${generation}/${sha256}`;
 }

@@ -2,7 +2,6 @@ import { z } from "zod";
 import { CellarError } from "../../errors.js";
 import { describeOwner, type Owner, ownerSchema } from "./owner.js";
 
-/** No file of a tombstone is larger. */
 export const TOMBSTONE_BYTES = 8192;
 
 const tombstoneSchema = z.object({ deletedBy: ownerSchema });
@@ -15,7 +14,7 @@ export function tombstone(deletedBy: Owner): z.infer<typeof tombstoneSchema> {
   return { deletedBy };
 }
 
-/** Who has deleted the notebook; undefined for a head that is none. */
+/** The deleter; undefined for a head that is not a tombstone. */
 export function deleterIn(head: unknown): Owner | undefined {
   return tombstoneSchema.safeParse(head).data?.deletedBy;
 }

@@ -24,7 +24,7 @@ export interface Owner {
 }
 
 const { O_RDONLY, O_NOFOLLOW, O_DIRECTORY, O_NONBLOCK } = constants;
-/** Only a handle, for which nothing need be allowed; Node has no name for it. */
+/** Opens without permissions; Node has no name for it. */
 const O_PATH = 0o10000000;
 const ENTRIES_AT_ONCE = 256;
 
@@ -42,7 +42,6 @@ export class DirHandle implements Disposable {
     this.#place = place;
   }
 
-  /** The path itself is trusted, but for its last part. */
   static open(path: string, byDescriptor = process.platform === "linux"): DirHandle {
     const raw = Buffer.from(path).toString("latin1");
     return byDescriptor ? DirHandle.#hold(raw) : DirHandle.#check(raw);
@@ -62,7 +61,7 @@ export class DirHandle implements Disposable {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
   }
 
-  /** For calls that do not follow a link at the end of a path, and only while this is open. */
+  /** For calls that do not follow a link at the end, while this is open. */
   at(name: RawName): string | Buffer {
     return systemPath(this.#inside(name));
   }
@@ -75,12 +74,10 @@ export class DirHandle implements Disposable {
     return `${this.#place}/${name}`;
   }
 
-  /** What this folder has under the name; undefined where it has nothing. */
   stat(name: RawName): BigIntStats | undefined {
     return lstatSync(this.at(name), { bigint: true, throwIfNoEntry: false });
   }
 
-  /** Names in no order, read in pieces: there may be any number of them. */
   *names(): Generator<RawName> {
     const options = { encoding: "latin1", bufferSize: ENTRIES_AT_ONCE } as const;
     const reader = opendirSync(systemPath(this.#place) as string, options);
@@ -93,7 +90,7 @@ export class DirHandle implements Disposable {
     }
   }
 
-  /** A folder in this one; fails for anything else, links above all. */
+  /** Fails for anything but a folder, links included. */
   child(name: RawName): DirHandle {
     const inside = this.#inside(name);
     if (this.#descriptor === undefined) return DirHandle.#check(inside);
@@ -106,7 +103,6 @@ export class DirHandle implements Disposable {
     }
   }
 
-  /** Makes it where it is missing. */
   make(name: RawName, owner: Owner | undefined): DirHandle {
     try {
       mkdirSync(this.at(name), { mode: 0o755 });
@@ -123,13 +119,12 @@ export class DirHandle implements Disposable {
     if (owner !== undefined) chownSync(this.at("."), owner.uid, owner.gid);
   }
 
-  /** Times in seconds. */
   setAttributes(mode: number, accessed: number, modified: number): void {
     chmodSync(this.at("."), mode & 0o777);
     utimesSync(this.at("."), accessed, modified);
   }
 
-  /** A regular file for reading. Does not wait, whatever lies under the name and whoever holds it. */
+  /** Opens a regular file for reading; never blocks on pipes or leases. */
   async file(name: RawName): Promise<FileHandle> {
     const flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
     const opened = await open(this.at(name), flags).catch((error: unknown) => {
@@ -148,12 +143,11 @@ export class DirHandle implements Disposable {
     }
   }
 
-  /** Waits until the names in this folder are on the disk. */
   async settle(): Promise<void> {
     if (this.#descriptor !== undefined) await promisify(fsync)(this.#descriptor);
   }
 
-  /** A session can shut its own files to itself, and so to a host that is the same user. */
+  /** A session can remove its own permissions, and so those of a host of the same user. */
   #permit(inside: RawName, flags: number, mode: number): void {
     const descriptor = openSync(systemPath(inside), O_PATH | O_NOFOLLOW | flags);
     try {

@@ -5,23 +5,22 @@ import { CellarError } from "../../errors.js";
 import { codeOf, type DirHandle, isMissing, quoted } from "./dir-handle.js";
 import { Yielding } from "./yielding.js";
 
-/** How often in all something is done again since somebody goes on filling what is emptied. */
+/** Retries while a session keeps filling what is being emptied. */
 const MAX_RETRIES = 100;
 /** How often a tree is cut that is too deep. */
 const MAX_RAISED = 10_000;
 /** Names of one folder that are looked at before it is tried again. */
 const MAX_NAMES = 200_000;
 
-/** Removes trees without following a link, however deep they are and whoever works in them. */
+/** Removes trees of any depth without following links, even while a session writes to them. */
 export class Removal {
   readonly #top: DirHandle;
   readonly #pace = new Yielding();
-  /** What lay too deep to be reached, and was moved up. */
   readonly #raised: RawName[] = [];
   #retries = 0;
   #cuts = 0;
 
-  /** `top` is where to move what lies too deep. */
+  /** `top` takes what is too deep to reach. */
   constructor(top: DirHandle) {
     this.#top = top;
   }

@@ -10,7 +10,6 @@ import type { FileChanges } from "../cell.js";
 import { type DirHandle, isMissing } from "./dir-handle.js";
 import { Yielding } from "./yielding.js";
 
-/** Names that a walk looks at; a quota allows far fewer. */
 export const MAX_ENTRIES = 40_000;
 const MAX_CHANGES = 1_000;
 const BLOCK_BYTES = 512n;
@@ -21,9 +20,7 @@ export interface Usage {
    * out; a file with several names counts once.
    */
   readonly bytes: number;
-  /** Files, folders and whatever else has a name. */
   readonly files: number;
-  /** Whether all was counted; else there is more. */
   readonly isWhole: boolean;
 }
 
@@ -32,7 +29,7 @@ export interface Found {
   readonly stats: BigIntStats;
 }
 
-/** Tells a file from what it was: any write, by whatever way, changes one of these. */
+/** Any write changes one of these. */
 interface Mark {
   readonly inode: bigint;
   readonly size: bigint;
@@ -40,7 +37,6 @@ interface Mark {
   readonly changed: bigint;
 }
 
-/** What lay in a workspace at one time. */
 export interface Scan {
   readonly marks: ReadonlyMap<RawName, Mark>;
   readonly usage: Usage;
@@ -52,7 +48,7 @@ interface Level {
   readonly prefix: RawName;
 }
 
-/** Shows each entry below a folder, which may change all the time; tells what there is in all. */
+/** Visits each entry below a folder that may change meanwhile; returns the totals. */
 export async function walk(
   root: DirHandle,
   visit: (found: Found) => void,
@@ -137,7 +133,7 @@ function markOf({ ino, size, mtimeNs, ctimeNs }: BigIntStats): Mark {
   return { inode: ino, size, modified: mtimeNs, changed: ctimeNs };
 }
 
-/** Folders are not listed, what is in them is. Where not all could be seen, `omitted` is a minimum. */
+/** Files only; where not all could be seen, `omitted` is a minimum. */
 export function changesBetween(before: Scan, after: Scan): FileChanges {
   const created: RawName[] = [];
   const changed: RawName[] = [];

@@ -11,7 +11,7 @@ import type { Usage } from "./scan.js";
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 const PREFIX = ".incoming-";
-/** Milliseconds without a write after which what is incoming has been left behind. */
+/** Milliseconds without a write after which an upload counts as abandoned. */
 const STALE = 3_600_000;
 
 /**
@@ -24,7 +24,7 @@ export class Upload {
   readonly #limit: WorkspaceLimit;
   #isSwept = false;
   #incoming = 0;
-  /** Files that have moved in: what was measured before the last of them is out of date. */
+  /** Counts finished uploads, to notice an outdated measurement. */
   #arrivals = 0;
   #lastPlacing: Promise<unknown> = Promise.resolve();
 
@@ -59,7 +59,7 @@ export class Upload {
     }
   }
 
-  /** One file after the other moves in, so that two which fit alone cannot overfill it together. */
+  /** One at a time, so that two files cannot overfill the workspace together. */
   #inTurn(work: () => Promise<void>): Promise<void> {
     const turn = this.#lastPlacing.then(work);
     this.#lastPlacing = turn.catch(() => {});

@@ -8,7 +8,7 @@ import { codeOf, type DirHandle, descend, isMissing, type Owner } from "./dir-ha
 export interface CopyReport {
   readonly files: number;
   readonly bytes: number;
-  /** What is neither a file nor a folder nor a link, or was gone or held when its turn came. */
+  /** Special files, and files that were gone or locked. */
   readonly skipped: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export interface WorkspaceCopyOptions {
   readonly isDurable?: boolean | undefined;
 }
 
-/** Copies one workspace into another that is empty; links stay links, and are not followed. */
+/** Copies a workspace into an empty one without following links. */
 export class WorkspaceCopy {
   readonly #target: DirHandle;
   readonly #options: WorkspaceCopyOptions;
@@ -102,7 +102,7 @@ export class WorkspaceCopy {
     }
     await using source = await from.file(name);
     const { size, mode, atimeMs, mtimeMs } = await source.stat();
-    // A copy of a sparse file may fill its holes: what it says it has must fit as well.
+    // A copy may fill the holes of a sparse file, so its full size must fit.
     this.#bytes += size;
     if (this.#bytes > this.#options.maxBytes)
       throw tooLarge("its files, with their holes, do not fit");
@@ -127,7 +127,7 @@ export class WorkspaceCopy {
   }
 }
 
-/** Shares the blocks where the file system can. The descriptors keep both files in place. */
+/** Shares blocks where the file system can. */
 async function copyBytes(source: FileHandle, copy: FileHandle): Promise<void> {
   if (process.platform === "linux") {
     const [from, to] = [source, copy].map(({ fd }) => `/proc/self/fd/${fd}`) as [string, string];
@@ -139,7 +139,6 @@ async function copyBytes(source: FileHandle, copy: FileHandle): Promise<void> {
   );
 }
 
-/** The session may change, hold or replace a file at the moment in which its turn comes. */
 function canSkip(error: unknown): boolean {
   return isMissing(error) || codeOf(error) === "EAGAIN" || isCellarError(error, "INVALID_INPUT");
 }

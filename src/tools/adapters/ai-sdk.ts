@@ -37,7 +37,7 @@ export function aiSdkTools(
     {
       title,
       description,
-      // The model is told to give nothing else; where it does, `dispatch` says what to change.
+      // `dispatch` explains unknown arguments better than the SDK does.
       inputSchema: z.looseObject(input.shape).meta({ additionalProperties: false }),
       execute: (given, { abortSignal } = {}) => dispatch(name, given, { signal: abortSignal }),
       toModelOutput: ({ output }) => modelOutput(output),
@@ -47,7 +47,7 @@ export function aiSdkTools(
 }
 
 function modelOutput(answer: ToolAnswer): AiSdkOutput {
-  // An error can only be told as text, and content with an image cannot be called an error.
+  // Errors can only be text.
   const { text, images } = shownContent(answer, { images: !answer.isError });
   if (answer.isError) return { type: "error-text", value: text };
   if (images.length === 0) return { type: "text", value: text };

@@ -28,7 +28,7 @@ export function anthropicTools(tools: readonly OfferedTool[]): AnthropicTool[] {
   }));
 }
 
-/** The block that answers a `tool_use`; those of one turn go into one message of the user. */
+/** Answers a `tool_use`; put those of one turn into one user message. */
 export function toAnthropicToolResult(toolUseId: string, answer: ToolAnswer): AnthropicToolResult {
   const { isError } = requireOptions("an answer", answer);
   // The API takes nothing but text in an error.

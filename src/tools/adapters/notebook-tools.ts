@@ -28,20 +28,20 @@ import {
   openaiTools,
 } from "./openai.js";
 
-/** The options of a sandbox among them are for every notebook, and not for a model to choose. */
+/** Includes the sandbox options of every notebook, which a model cannot change. */
 export interface ToolsOptions
   extends Omit<NotebookServiceOptions, "config">,
     OfferOptions,
     Omit<REPLConfig, "backend"> {
-  /** The one notebook that the model works in; the tools then take no `session`. */
+  /** The only notebook; the tools then take no `session`. */
   readonly session?: string | undefined;
-  /** The names of the tools to give. Default: all. */
+  /** Names of the tools to offer. Default: all. */
   readonly only?: readonly string[] | undefined;
 }
 
 const CALL_OPTIONS: OptionNames<ToolCall> = { signal: true, onText: true };
 
-/** Opens the notebooks of one user for a model. With `session`, that notebook is made at once. */
+/** Opens the notebooks of one user for a model. With `session`, that notebook is created at once. */
 export async function openTools(options: ToolsOptions): Promise<NotebookTools> {
   requireOptions("the options of the tools", options, '{ dir: "./notebooks", user: "ann" }');
   const { dir, user, session, only, outputCap, mostOpen, idleMs, runtime, ...config } = options;
@@ -84,7 +84,7 @@ export class NotebookTools implements AsyncDisposable {
     return this.#service.isolation;
   }
 
-  /** For the system prompt: how to use the notebooks well, and what their walls are. */
+  /** For the system prompt. */
   get instructions(): string {
     const { session, names } = this.#offer;
     const notebook =
@@ -127,7 +127,7 @@ export class NotebookTools implements AsyncDisposable {
     return await callTool(this.#service, name, read.input, call);
   }
 
-  /** The whole of what an answer names with a `notebook://` URI. */
+  /** Reads a `notebook://` URI of an answer. */
   async readResource(uri: string): Promise<ReadResource> {
     const { session } = this.#offer;
     if (session !== undefined && addressOf(uri).session !== session) {
@@ -138,7 +138,7 @@ export class NotebookTools implements AsyncDisposable {
     return await this.#service.readResource(uri);
   }
 
-  /** Cancels what runs, and waits until all is saved. */
+  /** Cancels running cells and waits until all is saved. */
   async close(): Promise<void> {
     await this.#service.close();
   }

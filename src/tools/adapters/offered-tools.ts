@@ -4,7 +4,6 @@ import { argumentsOf, unfit, unknownTool } from "../dispatch.js";
 import type { Refusal, Tool } from "../tool.js";
 import { TOOLS } from "../tool-list.js";
 
-/** The form of a tool's arguments, as all providers take it. */
 export interface JsonSchema {
   readonly type: "object";
   readonly properties: Record<string, unknown>;
@@ -13,7 +12,6 @@ export interface JsonSchema {
   readonly [key: string]: unknown;
 }
 
-/** A tool as a model is offered it. */
 export interface OfferedTool extends Pick<Tool, "name" | "title" | "description" | "input"> {
   readonly schema: JsonSchema;
 }
@@ -23,7 +21,7 @@ export interface OfferOptions {
   readonly only?: readonly string[] | undefined;
 }
 
-/** Of no use to a model that has one notebook: it could not go into another. */
+/** Useless to a model that has only one notebook. */
 const ABOUT_OTHERS: readonly string[] = [
   "create_notebook",
   "list_notebooks",
@@ -34,7 +32,6 @@ const ABOUT_OTHERS: readonly string[] = [
 const LONGEST_TEXT = 32 * 1024 * 1024;
 const onlySchema = z.array(z.string()).min(1).optional();
 
-/** The tools that one caller gives to a model. */
 export class Offer {
   readonly tools: readonly OfferedTool[];
   readonly session: string | undefined;
@@ -50,7 +47,6 @@ export class Offer {
     return this.tools.map(({ name }) => name);
   }
 
-  /** The arguments as the tool takes them, or why they cannot be taken. */
   read(name: string, given: unknown): { readonly input: unknown } | { readonly refusal: Refusal } {
     const tool = this.tools.find((one) => one.name === name);
     if (tool === undefined) return { refusal: unknownTool(name, this.tools) };
@@ -84,12 +80,11 @@ function chosen(possible: readonly Tool[], only: OfferOptions["only"]): readonly
 
 function offered({ name, title, description, input: whole }: Tool, isFixed: boolean): OfferedTool {
   const input = isFixed && "session" in whole.shape ? whole.omit({ session: true }) : whole;
-  // Without its dialect, of which providers know different ones.
+  // Providers expect different dialects, so `$schema` is left out.
   const { $schema: _, ...schema } = z.toJSONSchema(input, { io: "input" });
   return { name, title, description, input, schema: schema as JsonSchema };
 }
 
-/** Providers hand arguments over as text too. */
 function parsed(text: string): { readonly value: unknown } | undefined {
   if (text.length > LONGEST_TEXT) return undefined;
   if (text.trim() === "") return { value: {} };
@@ -100,7 +95,7 @@ function parsed(text: string): { readonly value: unknown } | undefined {
   }
 }
 
-/** Answers name the session, so a model may say it too. Another one is refused like any odd key. */
+/** A model may repeat the session of an answer; any other is refused. */
 function withoutSession(value: unknown, session: string): unknown {
   if (typeof value !== "object" || value === null || !("session" in value)) return value;
   const { session: named, ...rest } = value;

@@ -26,21 +26,21 @@ import { OpenNotebooks, type UseOptions } from "./open-notebooks.js";
 export interface NotebookServiceOptions {
   /** A folder for the notebooks of all users. */
   readonly dir: string;
-  /** Whose notebooks these are. No call reaches those of another name. */
+  /** The owner; no call reaches the notebooks of another user. */
   readonly user: string;
-  /** Limits, network and folders: for every notebook of the service, and not for a model to choose. */
+  /** Limits, network and folders of every notebook; a model cannot change them. */
   readonly config?: Omit<REPLConfig, "backend"> | undefined;
-  /** Characters that an answer shows of one output; the whole is kept and named. Default: 8000. */
+  /** Characters of one output in an answer; the whole stays readable. Default: 8000. */
   readonly outputCap?: number | undefined;
-  /** Notebooks that are open at the same time. Default: 8. */
+  /** Most notebooks open at the same time. Default: 8. */
   readonly mostOpen?: number | undefined;
-  /** Milliseconds after which a notebook that nobody uses is closed. Default: 15 minutes. */
+  /** Milliseconds after which an unused notebook is closed. Default: 15 minutes. */
   readonly idleMs?: number | undefined;
   readonly runtime?: StatefulRuntime | undefined;
 }
 
 export interface ServiceIsolation extends Isolation {
-  /** All that may be said of the level, in one sentence. */
+  /** What the level guarantees, in one sentence. */
   readonly claim: string;
 }
 
@@ -54,7 +54,7 @@ export type ChangeListener = (change: NotebookChange) => void;
 /** Enough for a cell that prints 5 MB to be kept as a whole. */
 const KEPT_CHARACTERS = 10_000_000;
 
-/** Whole files in memory at the same time, however many are asked for. */
+/** Whole files in memory at the same time. */
 const MOST_FILES_READ = 2;
 
 export interface OpenedFile {
@@ -84,7 +84,7 @@ interface Foundation extends z.infer<typeof ownSchema> {
   readonly isolation: ServiceIsolation;
 }
 
-/** The notebooks of one user, opened when they are wanted. */
+/** The notebooks of one user, opened on demand. */
 export class NotebookService implements AsyncDisposable {
   readonly user: string;
   readonly isolation: ServiceIsolation;
@@ -96,7 +96,7 @@ export class NotebookService implements AsyncDisposable {
   readonly #open: OpenNotebooks;
   readonly #listeners = new Set<ChangeListener>();
   readonly #fileReads = new Semaphore(MOST_FILES_READ);
-  /** The notebook of calls that name none. */
+  /** The notebook of calls without a session. */
   #own: string | undefined;
 
   private constructor(foundation: Foundation) {
@@ -115,7 +115,7 @@ export class NotebookService implements AsyncDisposable {
     this.#open = new OpenNotebooks({ open, mostOpen, idleMs });
   }
 
-  /** Tries the walls, so that it can be told what they are before anything runs. */
+  /** Probes the isolation before anything runs. */
   static async open(options: NotebookServiceOptions): Promise<NotebookService> {
     const own = ownSchema.safeParse(options);
     if (!own.success) {
@@ -134,19 +134,18 @@ export class NotebookService implements AsyncDisposable {
     return new NotebookService({ ...own.data, ...place, config, settings, runtime, isolation });
   }
 
-  /** A name that no notebook has yet. */
   newName(): string {
     return `nb-${randomBytes(5).toString("hex")}`;
   }
 
-  /** Where a call works that may make its notebook: without a name, in the one of this connection. */
+  /** The session of a call that may create its notebook: by default that of this connection. */
   sessionToUse(named: string | undefined): string {
     if (named !== undefined) return named;
     this.#own ??= this.newName();
     return this.#own;
   }
 
-  /** Where a call works that looks at what is there. */
+  /** The session of a call that needs an existing notebook. */
   sessionToFind(named: string | undefined): string {
     const session = named ?? this.#own;
     if (session !== undefined) return session;
@@ -159,7 +158,7 @@ export class NotebookService implements AsyncDisposable {
     );
   }
 
-  /** For one that is made without a name: that of this connection, where it has none yet. */
+  /** The name for a new notebook: by default that of this connection, if it has none yet. */
   sessionToMake(named: string | undefined): string {
     return named ?? (this.#own === undefined ? this.sessionToUse(undefined) : this.newName());
   }
@@ -174,7 +173,6 @@ export class NotebookService implements AsyncDisposable {
     return found;
   }
 
-  /** Deletes a notebook with its files. */
   async remove(session: string): Promise<void> {
     const id = checkId({ user: this.user, session });
     await this.#open.release(id.session);
@@ -183,7 +181,7 @@ export class NotebookService implements AsyncDisposable {
     this.tell({ session: id.session, kind: "list" });
   }
 
-  /** Opens the notebook where it is not open yet, and keeps it open during the work. */
+  /** Keeps the notebook open during the work. */
   async use<T>(
     session: string,
     work: (notebook: Notebook) => Promise<T>,
@@ -208,7 +206,7 @@ export class NotebookService implements AsyncDisposable {
     );
   }
 
-  /** Reads a whole file of a notebook. What `look` makes of it should be less. */
+  /** Reads a whole file; `look` should reduce it. */
   async readFile<T>(
     session: string,
     { path, maxBytes }: { readonly path: string; readonly maxBytes: number },
@@ -223,7 +221,7 @@ export class NotebookService implements AsyncDisposable {
     });
   }
 
-  /** What the notebook holds. One that is not open is read as it lies there, and starts no Python. */
+  /** Reads a notebook that is not open without starting Python. */
   async content(session: string): Promise<NotebookContent> {
     const id = checkId({ user: this.user, session });
     const notebook = await this.#open.peek(id.session);
@@ -234,7 +232,7 @@ export class NotebookService implements AsyncDisposable {
     return { cells, resource, python: info.python.version, title };
   }
 
-  /** Of the variables, where the notebook is open. */
+  /** Undefined where the notebook is not open. */
   async stateOf(session: string): Promise<NotebookState | undefined> {
     return (await this.#open.peek(checkName("session", session)))?.state;
   }
@@ -259,7 +257,7 @@ export class NotebookService implements AsyncDisposable {
     return () => this.#listeners.delete(listener);
   }
 
-  /** What a listener throws must not make a call fail that is done. */
+  /** A listener that throws must not fail a finished call. */
   tell(change: NotebookChange): void {
     for (const listener of [...this.#listeners]) {
       try {
@@ -271,7 +269,7 @@ export class NotebookService implements AsyncDisposable {
     }
   }
 
-  /** Cancels what runs, and waits until all is saved. A notebook without a name stays if it holds anything. */
+  /** Cancels running cells and waits until all is saved. An unnamed, empty notebook is deleted. */
   async close(): Promise<void> {
     const own = this.#own;
     this.#own = undefined;
@@ -309,7 +307,7 @@ async function probe(
   const name = `probe-${randomBytes(12).toString("hex")}`;
   const sessionDir = { root: sessionDirsIn(dir), name, hasEgress: false };
   const isListed = typeof network === "object";
-  // An allow-list needs a proxy, which is the notebook's own; its walls are those of no network.
+  // An allow-list needs a notebook's proxy; the isolation is that of `none`.
   const probed: REPLConfig = {
     ...config,
     backend: "native",

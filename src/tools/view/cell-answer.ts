@@ -14,7 +14,7 @@ export interface AnswerPlace {
   readonly isolation: string;
   readonly content: Pick<NotebookContent, "cells" | "resource">;
   readonly cap: number;
-  /** What lies in the workspace now, where the cell changed something there. */
+  /** The workspace now, where the cell changed files. */
   readonly files?: readonly WorkspaceFile[] | undefined;
   readonly hints?: readonly string[] | undefined;
 }
@@ -23,7 +23,6 @@ const MOST_IMAGES = 8;
 const LARGEST_IMAGE = 3 * 1024 * 1024;
 const MOST_LINKED_FILES = 10;
 
-/** Whether it is to be taken for an error: it did not come to its end. */
 export function hasFailed({ state, exitCode }: Pick<Cell, "state" | "exitCode">): boolean {
   return isFailure(state) && exitCode !== 0;
 }
@@ -43,7 +42,6 @@ function isFailure(state: CellState): boolean {
   }
 }
 
-/** The cell for a model: first the text, then what can be looked at or read. */
 export async function answerOf(
   cell: Cell,
   place: AnswerPlace,

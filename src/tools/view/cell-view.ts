@@ -27,7 +27,7 @@ interface Worded {
   readonly words: string;
 }
 
-/** The cell with the start and end of what is long, and where to find the rest. */
+/** Shortens long outputs and says where the rest is. */
 export async function viewOf(cell: Cell, place: ViewPlace): Promise<CellView> {
   const { error, listed, skipped } = chosen(cell.outputs);
   const all = error === undefined ? listed : [...listed, error];
@@ -64,7 +64,7 @@ export async function viewOf(cell: Cell, place: ViewPlace): Promise<CellView> {
   };
 }
 
-/** The last error apart; of very many outputs the first and the last. */
+/** Separates the last error; keeps the first and last of many outputs. */
 function chosen(outputs: readonly CellOutput[]) {
   const indexed = outputs.map((output, index) => ({ index, output }));
   const error = indexed.findLast(isError);
@@ -165,7 +165,7 @@ function boundedChanges({ created, changed, deleted, omitted = 0 }: FileChanges)
   };
 }
 
-/** For what has no handle of its own: names, code and notes. */
+/** For texts without a URI: names, code and notes. */
 export function cut(text: string, most: number): string {
   const notice = (left: number) => `[${figure(left)} characters left out]`;
   return excerptOf(text, most, notice).text;

@@ -16,7 +16,7 @@ export interface Page {
   readonly next: number | null;
 }
 
-/** `notice` tells, between start and end, how many are missing and where to go on reading. */
+/** `notice` goes between start and end. */
 export function excerptOf(
   text: string,
   cap: number,
@@ -33,7 +33,7 @@ export function excerptOf(
 
 export function pageOf(text: string, offset: number, limit: number): Page {
   const start = safeStart(text, Math.min(offset, text.length));
-  // At least one whole character, or one would never get on.
+  // At least one whole character, to make progress.
   const end = Math.max(safeEnd(text, Math.min(start + limit, text.length)), start);
   const last = end === start && start < text.length ? Math.min(start + 2, text.length) : end;
   const next = last < text.length ? last : null;

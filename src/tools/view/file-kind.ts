@@ -30,22 +30,20 @@ const BY_ENDING: Readonly<Record<string, string>> = {
 
 const BINARY = "application/octet-stream";
 
-/** By its name alone, as the file says nothing that could be trusted more. */
 export function mimeOfPath(path: string): string {
   return BY_ENDING[extname(path).toLowerCase()] ?? BINARY;
 }
 
-/** As text where it is one; a NUL is in no text that is worth showing. */
+/** Undefined for binary content. */
 export function textOf(bytes: Buffer): string | undefined {
   return isUtf8(bytes) && !bytes.includes(0) ? bytes.toString("utf8") : undefined;
 }
 
-/** A name in a line of an answer: one that could begin another line is quoted. */
+/** Quotes names that could start another line. */
 export function shownName(path: string): string {
   return /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(path) ? JSON.stringify(path) : path;
 }
 
-/** Where the name does not tell, the content does. */
 export function mimeOfFile(path: string, isText: boolean): string {
   const named = mimeOfPath(path);
   return named === BINARY && isText ? "text/plain" : named;

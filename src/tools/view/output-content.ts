@@ -6,7 +6,6 @@ import {
   wholeText,
 } from "../../notebook/interchange/notebook-content.js";
 
-/** An output in its own form: a text of some type, or bytes. */
 export interface MainContent {
   readonly mime: string;
   readonly text?: string;
@@ -44,7 +43,7 @@ export async function mainOf(output: CellOutput, content: Source): Promise<MainC
   }
 }
 
-/** What a reader of text is shown of it, as a whole. */
+/** The whole as plain text. */
 export async function wordsOf(output: CellOutput, content: Source): Promise<string> {
   switch (output.type) {
     case "ERROR":
@@ -64,7 +63,7 @@ export async function wordsOf(output: CellOutput, content: Source): Promise<stri
   }
 }
 
-/** Bytes of its own form, without reading what lies in the store. */
+/** Without reading the store. */
 export function sizeOf(
   output: CellOutput,
   resources: readonly { uri: string; blob: { bytes: number } }[],

@@ -7,7 +7,6 @@ const LONGEST_CODE = 400;
 const LONGEST_OUTPUT = 300;
 const LEAST_OUTPUT = 40;
 
-/** A cell in a few lines. */
 export interface CellBrief {
   readonly id: string;
   readonly number: Cell["number"];
@@ -24,7 +23,6 @@ export interface Overview {
   readonly text: string;
 }
 
-/** What there is in a notebook, cell by cell and in brief. */
 export function overviewOf(
   all: readonly Cell[],
   { offset, limit }: { readonly offset: number; readonly limit: number },

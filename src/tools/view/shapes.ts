@@ -5,7 +5,6 @@ import { cellOutputSchema, cellSchema, fileChangesSchema } from "../../notebook/
 const count = z.int().nonnegative();
 const uri = z.string().describe("A resource; where resources cannot be read, show_cell pages it.");
 
-/** What every answer tells. */
 export const answered = {
   session: z
     .string()
@@ -24,7 +23,6 @@ export const pageSchema = z.strictObject({
   next: count.nullable().describe("The offset of the next piece; null after the last."),
 });
 
-/** One output of a cell, with its start and end where it is long. */
 export const outputViewSchema = z.strictObject({
   index: count,
   type: z.enum(OUTPUT_TYPES),
@@ -45,7 +43,7 @@ export const outputViewSchema = z.strictObject({
     .optional(),
 });
 
-/** A cell as a model sees it: the library's, without what is too long. */
+/** A cell as a model sees it. */
 export const cellViewSchema = cellSchema
   .pick({ id: true, number: true, state: true, executionCount: true, isUndone: true })
   .extend({

@@ -4,7 +4,6 @@ import { cut } from "./cell-view.js";
 const LONGEST_NOTE = 1_000;
 const MOST_NOTES = 50;
 
-/** What is missing of the variables of an open notebook, for a model that builds on them. */
 export function stateNotes({ lost, ranAfter, warnings }: NotebookState): string[] {
   const missing =
     ranAfter.length === 0
