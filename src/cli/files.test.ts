@@ -196,7 +196,7 @@ describe("cellar notebook, with files", () => {
     await holder.sees(/\nheld|held\r/);
     const refused = await notebook("remove", "book", "--yes");
     expect(refused.code).toBe(125);
-    expect(refused.stderr).toMatch(/me\/book is held by .*\d[\s\S]*end that process/);
+    expect(refused.stderr).toMatch(/me\/book is open in .*\d[\s\S]*end that process/);
     expect(existsSync(at("books"))).toBe(true);
     holder.type("\u0003");
     await holder.ended();

@@ -97,7 +97,7 @@ describe("a notebook at its limits", () => {
     await first.markPrivate("salaries");
     expect(first.network?.cut).toBe("salaries");
     const cell = await first.run("1");
-    expect(cell.notes).toEqual(["Private data (salaries): the network is cut and stays so."]);
+    expect(cell.notes).toEqual(["Private data (salaries): the network is cut for good."]);
     expect((await first.run("2")).notes).toBeUndefined();
     await first.close();
     const nb = fixture.keep(await Notebook.open(options));

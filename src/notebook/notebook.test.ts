@@ -78,7 +78,7 @@ describe("cells of a notebook", () => {
     const again = await nb.rerun(cell);
     expect(again.state).toBe("CRASHED");
     expect(shown(again)).not.toContain("run 1");
-    expect(again.notes).toContain("what this cell did to the variables was taken back");
+    expect(again.notes).toContain("what this cell did to the variables was undone");
   });
 
   it("have warnings as text and not as errors", async () => {

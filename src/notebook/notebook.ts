@@ -195,7 +195,7 @@ export class Notebook implements AsyncDisposable {
     }
     const cell = known ?? this.#cells.find(key);
     if (cell.state !== "IDLE") {
-      throw new CellarError("INVALID_INPUT", `${cellName(cell)} has been run`, {
+      throw new CellarError("INVALID_INPUT", `${cellName(cell)} has already run`, {
         remedy: "Use rerun() to run it again.",
       });
     }
@@ -315,7 +315,7 @@ export class Notebook implements AsyncDisposable {
   }
 
   /** Cuts the network at once and for good. */
-  async markPrivate(reason = "no reason was given"): Promise<void> {
+  async markPrivate(reason = "no reason given"): Promise<void> {
     this.#check();
     await this.#privacy.mark(reason);
     if (enforcesPrivacy(this.info.isolation.level)) return;

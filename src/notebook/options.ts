@@ -89,7 +89,7 @@ export function placeOf(place: PlaceOptions): { dir: string; store: NotebookStor
   const { dir, store } = place ?? {};
   if (typeof dir !== "string" || dir === "") {
     throw new CellarError("INVALID_INPUT", "dir must name a folder for the notebooks", {
-      remedy: 'Give one, such as dir: "./notebooks"; it is made where it is not there.',
+      remedy: 'Give one, such as dir: "./notebooks"; it is created if missing.',
     });
   }
   return { dir: resolve(dir), store: store === undefined ? new DiskStore(dir) : checkStore(store) };

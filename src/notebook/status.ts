@@ -97,25 +97,21 @@ export class NotebookStatus {
     const problem =
       count > held.length
         ? `only ${counted(held.length, "run")} can be undone`
-        : "nothing is kept of the state before that";
+        : "the state before that was not kept";
     const remedy =
       usable.length === 0
-        ? "Nothing can be undone now. Set the variables with a new cell."
-        : `These can be undone now: ${usable.map((steps) => `undo(${steps})`).join(", ")}.`;
-    return new CellarError(
-      "CHECKPOINT_GONE",
-      `${counted(count, "run")} cannot be undone: ${problem}`,
-      {
-        remedy,
-        details: { available, usable },
-      },
-    );
+        ? "Nothing can be undone now. Set the variables in a new cell."
+        : `Possible now: ${usable.map((steps) => `undo(${steps})`).join(", ")}.`;
+    return new CellarError("CHECKPOINT_GONE", `cannot undo ${counted(count, "run")}: ${problem}`, {
+      remedy,
+      details: { available, usable },
+    });
   }
 
   unkept(): CellarError {
     const failure = this.#parts.snapshots.failure?.error;
     const why = failure?.message ?? "it could not be captured";
-    return new CellarError(failure?.code ?? "STATE_REFUSED", `the state cannot be kept: ${why}`, {
+    return new CellarError(failure?.code ?? "STATE_REFUSED", `the state cannot be saved: ${why}`, {
       remedy: failure?.remedy,
       cause: failure,
     });
@@ -144,9 +140,7 @@ export class NotebookStatus {
       ({ isDamaged }) => isDamaged === true,
     );
     const numbers = this.#parts.cellList.numbersOf(damaged.map(({ cell }) => cell.id));
-    return numbers.length === 0
-      ? []
-      : [`what was kept of ${cellList(numbers)} cannot be read any more`];
+    return numbers.length === 0 ? [] : [`the saved record of ${cellList(numbers)} cannot be read`];
   }
 
   #warnings(): string[] {

@@ -76,7 +76,7 @@ describe("time travel in a notebook", () => {
     const nb = fixture.keep(await Notebook.open(options));
     await expect(nb.undo()).rejects.toMatchObject({
       code: "CHECKPOINT_GONE",
-      remedy: "These can be undone now: undo(3).",
+      remedy: "Possible now: undo(3).",
       details: { usable: [3] },
     });
     expect(shown(await nb.run("x"))).toBe("3");
@@ -93,7 +93,7 @@ describe("time travel in a notebook", () => {
     const cell = await nb.run("(x, open('file').read())");
     expect(shown(cell)).toBe("(1, 'stays')");
     expect(cell.notes).toContain(
-      "the session ended and was opened anew: the variables are those after cell 1",
+      "the session ended and was restarted: the variables are those after cell 1",
     );
     expect(nb.state).toMatchObject({ restored: 1, ranAfter: [], present: 3 });
   });

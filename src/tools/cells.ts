@@ -33,9 +33,9 @@ export const executeCell: Tool<typeof executeInput, typeof ranSchema> = {
   description:
     "Runs Python in a notebook, as a new cell. Variables, imports and files stay for later cells. " +
     "Returns what was printed, the value of the last expression, images, tables, and files that changed. " +
-    "Long outputs are shown in part, with a URI for the whole. " +
-    "On an error you get the traceback and hints: the variables from before are still there, so correct the code and run only that again. " +
-    "Costs the time of the code; a cell has a time limit, and one that is too long is stopped with its variables kept where possible.",
+    "Long outputs are shortened, with a URI for the whole. " +
+    "On an error you get the traceback and hints: earlier variables are still there, so fix the code and run only that. " +
+    "A cell that exceeds the time limit is stopped, with its variables kept where possible.",
   input: executeInput,
   output: ranSchema,
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
@@ -107,7 +107,7 @@ async function ranAnswer(
 
 function limitHints({ state }: Cell, { timeout }: Settings): string[] {
   if (state !== "TIMEOUT") return [];
-  return [`a cell may take ${timeout / 1000} s; do less in one, and write what is done to a file`];
+  return [`a cell may take ${timeout / 1000} s; split the work, and write results to a file`];
 }
 
 /** A model that switches between notebooks may use a name of another one. */

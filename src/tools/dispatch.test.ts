@@ -112,7 +112,7 @@ describe("callTool", () => {
     const { cell, text } = await execute(service, "slow", "while True: pass");
     expect(cell.state).toBe("TIMEOUT");
     expect(cell.hints).toEqual([
-      "a cell may take 0.5 s; do less in one, and write what is done to a file",
+      "a cell may take 0.5 s; split the work, and write results to a file",
     ]);
     expect(text).toContain("hint: a cell may take 0.5 s");
   });

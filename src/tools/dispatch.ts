@@ -70,7 +70,7 @@ export function unfit(tool: Pick<Tool, "name" | "input">, { issues }: z.ZodError
 export function refusalOf(error: unknown): Refusal {
   if (!isCellarError(error)) {
     const message = cut(`Cellar failed: ${describeError(error)}`, LONGEST_PROBLEM);
-    return { code: "IO_ERROR", message, remedy: "Try again, or go on in another session." };
+    return { code: "IO_ERROR", message, remedy: "Try again, or continue in another session." };
   }
   const remedy = remedyOf(error);
   return {
@@ -85,21 +85,21 @@ function remedyOf({ code, message, remedy, details }: CellarError): string | und
   switch (code) {
     case "LOCKED":
       if (details.owner === undefined) return remedy;
-      return "Another program has this notebook open and must close it first. Meanwhile use another session; show_notebook, show_cell and export_ipynb work all the same.";
+      return "Another program has this notebook open and must close it first. Meanwhile use another session; show_notebook, show_cell and export_ipynb still work.";
     case "NOT_FOUND":
       if (message.startsWith("there is no notebook")) {
-        return "list_notebooks tells which there are. execute_cell and create_notebook make one.";
+        return "list_notebooks shows which there are. execute_cell and create_notebook create one.";
       }
-      if (message.endsWith("in the workspace")) return "list_files tells what there is.";
+      if (message.endsWith("in the workspace")) return "list_files shows what there is.";
       return remedy;
     case "INVALID_INPUT":
       return message.endsWith("is not a file")
-        ? "Name a regular file; list_files tells what is what."
+        ? "Name a regular file; list_files shows the kind of each."
         : remedy;
     case "LIMIT_REACHED":
       return details.maxCells === undefined
         ? remedy
-        : "Delete some with delete_cell, or go on in another session.";
+        : "Delete some with delete_cell, or continue in another session.";
     case "CHECKPOINT_GONE":
       return stepsThatWork(details.usable);
     case "TOO_LARGE":
@@ -107,7 +107,7 @@ function remedyOf({ code, message, remedy, details }: CellarError): string | und
     case "CONFLICT":
       return details.owner === undefined
         ? remedy
-        : "Another program has taken the notebook over. What was answered is saved. Call again to open it when it is free, or use another session.";
+        : "Another program has taken the notebook over. Everything answered so far is saved. Call again to open it when it is free, or use another session.";
     default:
       return remedy;
   }
@@ -116,7 +116,7 @@ function remedyOf({ code, message, remedy, details }: CellarError): string | und
 function stepsThatWork(usable: unknown): string {
   const steps = Array.isArray(usable) ? usable.map(String) : [];
   return steps.length === 0
-    ? "Nothing can be undone now. Set the variables with a new cell."
+    ? "Nothing can be undone now. Set the variables in a new cell."
     : `These counts work now: ${steps.join(", ")}.`;
 }
 

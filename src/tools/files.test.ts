@@ -158,7 +158,7 @@ open('other', 'w').close()`;
     for (const folder of ["c", "b"]) {
       expect((await list(folder)).refusal, folder).toMatchObject({
         code: "NOT_FOUND",
-        remedy: "list_files tells what there is.",
+        remedy: "list_files shows what there is.",
       });
     }
   });

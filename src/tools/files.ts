@@ -23,7 +23,7 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 const listInput = z.strictObject({
   session: anySession,
-  folder: filePath.optional().describe("Only what lies below this folder. Default: everything."),
+  folder: filePath.optional().describe("Only entries below this folder. Default: everything."),
   offset: count.optional().describe("How many to skip. Default: 0."),
 });
 const listSchema = z.strictObject({
@@ -38,7 +38,7 @@ export const listFiles: Tool<typeof listInput, typeof listSchema> = {
   title: "List files",
   description:
     "Lists the files of the notebook's /workspace, where its code runs, with sizes. " +
-    `Returns at most ${MOST_LISTED} at a time, and how many more there are. Fails where there is no such folder: leave it out to see all.`,
+    `Returns at most ${MOST_LISTED} at a time, and how many more there are. Fails if there is no such folder: leave it out to see all.`,
   input: listInput,
   output: listSchema,
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
@@ -94,7 +94,7 @@ const readSchema = z.strictObject({
   path: z.string(),
   bytes: count,
   mime: z.string(),
-  encoding: z.enum(["text", "base64", "none"]).describe("none: it is no text, see the uri."),
+  encoding: z.enum(["text", "base64", "none"]).describe("none: it is not text, read the uri."),
   page: pageSchema.optional(),
   uri: z.string(),
 });
@@ -103,10 +103,10 @@ export const readFile: Tool<typeof readInput, typeof readSchema> = {
   name: "read_file",
   title: "Read a file",
   description:
-    "Reads a file of the notebook's /workspace. A text is returned piece by piece: go on with the offset that it names. " +
+    "Reads a file of the notebook's /workspace. Text is returned in pieces: continue with the offset given. " +
     "An image is shown; other binary files are given as a resource link, or as base64 on demand. " +
     "For large data it is cheaper to look into the file with Python in a cell. " +
-    "If there is no such file, list_files tells what there is.",
+    "If there is no such file, list_files shows what there is.",
   input: readInput,
   output: readSchema,
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
@@ -142,7 +142,7 @@ function readAnswer(
   }
   if (text === undefined) {
     return textAnswer(
-      `${heading}\n[no text: ${mime}]`,
+      `${heading}\n[not text: ${mime}]`,
       { ...about, encoding: "none" },
       binaryPart(about, bytes),
     );
@@ -194,8 +194,8 @@ export const writeFile: Tool<typeof writeInput, typeof writtenSchema> = {
   name: "write_file",
   title: "Write a file",
   description:
-    "Writes a file into the notebook's /workspace, with the folders that it needs, and replaces one that is there. " +
-    "Code finds it under the same path. Returns its size. Fails where the workspace is full: delete files in a cell.",
+    "Writes a file into the notebook's /workspace, creating folders as needed; an existing file is replaced. " +
+    "Code finds it under the same path. Returns its size. Fails if the workspace is full: delete files in a cell.",
   input: writeInput,
   output: writtenSchema,
   hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },

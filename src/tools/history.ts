@@ -20,19 +20,19 @@ const undoneSchema = z.strictObject({
   now: count
     .nullable()
     .describe(
-      "The cell after which the variables stand; null at the beginning, or where no cell shows that run any more.",
+      "The cell whose state the variables have now; null at the beginning, or where that cell was deleted or has run again.",
     ),
   points: z
     .array(z.strictObject({ cell: count.nullable(), run: count }))
-    .describe("States that can be gone back to, oldest first."),
+    .describe("States that undo can reach, oldest first."),
 });
 
 export const undo: Tool<typeof undoInput, typeof undoneSchema> = {
   name: "undo",
   title: "Undo",
   description:
-    "Takes back what the last runs did to the variables, at once. Cells stay and are marked as undone; files stay as they are. " +
-    "Returns which cells were undone and what can be gone back to. Where that state is not kept any more it fails, and says which counts work.",
+    "Undoes what the last runs did to the variables. Cells stay and are marked as undone; files stay as they are. " +
+    "Returns which cells were undone and which states are left. Fails where that state is not kept, and says which counts work.",
   input: undoInput,
   output: undoneSchema,
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
@@ -54,7 +54,7 @@ export const undo: Tool<typeof undoInput, typeof undoneSchema> = {
     const back = result.points.map(described).join(", ");
     const text =
       `${done}; the variables are as ${described(point)} · session ${session} · isolation ${isolation}\n` +
-      `states that are kept: ${back === "" ? "none" : back}`;
+      `states undo can reach: ${back === "" ? "none" : back}`;
     return textAnswer(text, { session, isolation, undone, now: point.cell, points });
   },
 };
@@ -83,9 +83,9 @@ export const forkNotebook: Tool<typeof forkInput, typeof forkedSchema> = {
   name: "fork_notebook",
   title: "Fork a notebook",
   description:
-    "Makes a copy of a notebook with its cells, variables and files, to try something without touching the original. " +
+    "Copies a notebook with its cells, variables and files, to try something without touching the original. " +
     "Returns the session of the copy: pass it to work there. Costs the time to save and copy all of it. " +
-    "Variables that cannot be saved are named in the notes. Fails where the name is taken: choose another.",
+    "Variables that cannot be saved are named in the notes. Fails if the name is taken: choose another.",
   input: forkInput,
   output: forkedSchema,
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
@@ -98,7 +98,7 @@ export const forkNotebook: Tool<typeof forkInput, typeof forkedSchema> = {
     const { cells, notes } = result;
     service.tell({ session, kind: "list" });
     const text = [
-      `${session} goes on from ${from}, with ${counted(cells, "cell")} · isolation ${isolation}`,
+      `${session} continues from ${from}, with ${counted(cells, "cell")} · isolation ${isolation}`,
       ...notes.map((note) => `note: ${note}`),
     ].join("\n");
     return textAnswer(text, { session, isolation, from, cells, notes });

@@ -11,16 +11,16 @@ export function instructionsFor({ isolation, outputCap, settings }: ServiceFacts
   return [
     `You have Python notebooks. Isolation in force: ${level}. ${claim} ${reachOf(level, settings.network)}`,
     "",
-    "- Run Python with execute_cell. Variables, imports and files are kept in a notebook, also after a restart. Calls without a session share one notebook, which each answer names; pass a session to work in another one, or to go on with an older one.",
-    "- Work in small steps and build on what is there. Do not run again what has worked; after an error correct only the cell that failed.",
+    "- Run Python with execute_cell. Variables, imports and files are kept in a notebook, even after a restart. Calls without a session share one notebook, which each answer names; pass a session to work in another one, or to continue an older one.",
+    "- Work in small steps and build on earlier cells. Do not rerun what worked; after an error fix only the cell that failed.",
     `- Look before you print everything: lengths, types, first rows, a filter. An answer shows about ${outputCap} characters of an output; the whole is kept, and the answer says where.`,
     "- Keep large data in variables and files, not in the conversation. Code runs in /workspace: write_file puts files there, read_file and list_files look at them.",
     "- End a cell with an expression to see its value. Tables and plots come back as such.",
-    "- undo takes back what runs did to the variables. fork_notebook makes a copy to try something in. Files are not undone.",
+    "- undo reverts what runs did to the variables. fork_notebook makes a copy to try something in. Files are not undone.",
     enforcesPrivacy(level)
       ? "- Before you load data that must not leave, call mark_private: it cuts the network for good."
       : "- If there is data that must not leave, call mark_private, and send nothing of it anywhere yourself: nothing isolates it here.",
-    `- A cell may take ${timeout / 1000} s, ${limits.memoryMb} MB of memory and ${limits.workspaceMb} MB of files. A cell that is stopped tells what became of the variables.`,
+    `- A cell may take ${timeout / 1000} s, ${limits.memoryMb} MB of memory and ${limits.workspaceMb} MB of files. A stopped cell reports what happened to the variables.`,
   ].join("\n");
 }
 

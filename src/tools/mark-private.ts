@@ -14,7 +14,7 @@ export const markPrivate: Tool<typeof privateInput, typeof privateSchema> = {
   name: "mark_private",
   title: "Mark as private",
   description:
-    "Tells that the notebook holds private data. Where it is isolated its network is cut at once and for good; nothing takes that back. " +
+    "Marks the notebook as holding private data. If it is isolated, its network is cut at once and for good. " +
     "Use it before you load data that must not leave. Returns what is enforced.",
   input: privateInput,
   output: privateSchema,

@@ -178,7 +178,7 @@ describe("mark_private", () => {
     const service = await fixture.open();
     await execute(service, "patients", "1");
     const answer = await call(service, "mark_private", { session: "patients", reason: "names" });
-    expect(textOf(answer)).toContain("Private data (names): the network is cut and stays so.");
+    expect(textOf(answer)).toContain("Private data (names): the network is cut for good.");
     const listed = (await service.list()).find(({ session }) => session === "patients");
     expect(listed?.isPrivate).toBe(true);
   });

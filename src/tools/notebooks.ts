@@ -23,8 +23,8 @@ export const createNotebook: Tool<typeof createInput, typeof createdSchema> = {
   name: "create_notebook",
   title: "Make a notebook",
   description:
-    "Makes an empty notebook and returns its session name. Not needed before execute_cell, which makes one itself; " +
-    "use it to choose the name. Fails where the name is taken: then pass that name to go on there, or choose another.",
+    "Creates an empty notebook and returns its session name. Not needed before execute_cell, which creates one itself; " +
+    "use it to choose the name. Fails if the name is taken: pass that name to continue there, or choose another.",
   input: createInput,
   output: createdSchema,
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
@@ -32,7 +32,7 @@ export const createNotebook: Tool<typeof createInput, typeof createdSchema> = {
     const session = service.sessionToMake(named);
     if (await service.has(session)) {
       throw new CellarError("CONFLICT", `there is a notebook ${session} already`, {
-        remedy: `Pass session=${session} to go on in it, or choose another name.`,
+        remedy: `Pass session=${session} to continue in it, or choose another name.`,
       });
     }
     const { python, isolation } = await service.use(session, async ({ info }) => info);
@@ -67,7 +67,7 @@ export const listNotebooks: Tool<typeof listInput, typeof listSchema> = {
   name: "list_notebooks",
   title: "List notebooks",
   description:
-    "Lists the notebooks there are: how many cells each has, how large it is, when it was last used, whether it is open. Opens none of them and costs little. " +
+    "Lists the notebooks there are: how many cells each has, how large it is, when it was last used, whether it is open. Opens none of them, so it is cheap. " +
     `Returns at most ${MOST_LISTED}, and how many more there are.`,
   input: listInput,
   output: listSchema,
@@ -119,7 +119,7 @@ const overviewSchema = z.strictObject({
     }),
   ),
   more: count.describe("Cells after these."),
-  notes: z.array(z.string()).describe("What is missing of the variables, and warnings."),
+  notes: z.array(z.string()).describe("Missing variables, and warnings."),
 });
 
 export const showNotebook: Tool<typeof showInput, typeof overviewSchema> = {
@@ -127,8 +127,8 @@ export const showNotebook: Tool<typeof showInput, typeof overviewSchema> = {
   title: "Show a notebook",
   description:
     "Shows the cells of a notebook in brief: number, state, code and the start and end of the outputs. Nothing is run. " +
-    "Use it to find your way in a notebook that you do not know; show_cell has the details. " +
-    "If there is no such notebook, list_notebooks tells which there are.",
+    "Use it to get an overview of a notebook; show_cell has the details. " +
+    "If there is no such notebook, list_notebooks shows which there are.",
   input: showInput,
   output: overviewSchema,
   hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
@@ -158,7 +158,7 @@ export const clearNotebook: Tool<typeof clearInput, typeof clearedSchema> = {
   name: "clear_notebook",
   title: "Clear a notebook",
   description:
-    "Deletes all cells and all variables of a notebook for good, to begin anew. Files stay. It cannot be undone: " +
+    "Deletes all cells and all variables of a notebook for good, to start over. Files stay. It cannot be undone: " +
     "fork_notebook first keeps a copy. Returns how many cells were deleted.",
   input: clearInput,
   output: clearedSchema,
@@ -186,8 +186,8 @@ export const deleteNotebook: Tool<typeof deleteInput, typeof deletedSchema> = {
   name: "delete_notebook",
   title: "Delete a notebook",
   description:
-    "Deletes a notebook for good: cells, outputs, variables and files. It cannot be undone, so do it only where the user wants it. " +
-    "Takes the name of the notebook, never a default. Fails while a cell of it runs or another program has it open.",
+    "Deletes a notebook for good: cells, outputs, variables and files. It cannot be undone, so do it only when the user asks for it. " +
+    "Takes the name of the notebook, never a default. Fails while one of its cells runs or another program has it open.",
   input: deleteInput,
   output: deletedSchema,
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: false },
@@ -212,7 +212,7 @@ export const exportIpynb: Tool<typeof exportInput, typeof exportedSchema> = {
   name: "export_ipynb",
   title: "Export for Jupyter",
   description:
-    "Gives the notebook as an .ipynb file for Jupyter, as a resource that the client can read. " +
+    "Exports the notebook as an .ipynb file for Jupyter, as a resource that the client can read. " +
     "Writes nothing and runs nothing.",
   input: exportInput,
   output: exportedSchema,

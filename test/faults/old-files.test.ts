@@ -162,7 +162,7 @@ describe("files that this version did not write as they are", () => {
     expect(again.show(1)).toMatchObject({ code: "x = 1", state: "COMPLETED" });
     expect(again.cells).toHaveLength(2);
     expect(JSON.stringify(again.show(2))).toMatch(/damaged/);
-    expect(again.state.warnings).toEqual(["what was kept of cell 2 cannot be read any more"]);
+    expect(again.state.warnings).toEqual(["the saved record of cell 2 cannot be read"]);
     await again.close();
     const kept = [...filesOf({ user, session }).keys()].filter((name) => name.includes("damaged-"));
     expect(kept).toHaveLength(1);

@@ -107,6 +107,6 @@ function elsewhere(errno: unknown, remedy: string | undefined): string | undefin
 function usableSteps(usable: unknown, session: string): string {
   const steps = Array.isArray(usable) ? usable.map(String) : [];
   return steps.length === 0
-    ? "Nothing can be undone now. Set the variables with a new cell."
+    ? "Nothing can be undone now. Set the variables in a new cell."
     : `Go back by ${steps.join(" or ")}: cellar notebook undo ${session} ${steps[0]}.`;
 }

@@ -32,16 +32,17 @@ export function findCell(cells: readonly Cell[], given: CellKey): Cell {
 export function cellAt(cells: readonly Cell[], index: number): Cell {
   const cell = cells[index];
   if (cell !== undefined) return cell;
-  const range = cells.length === 0 ? "It has none." : `They name cells 0 to ${cells.length - 1}.`;
-  throw new CellarError("NOT_FOUND", `no cell has the address ${index}`, {
-    remedy: `Take the address from an output of a cell. ${range}`,
+  const range =
+    cells.length === 0 ? "The notebook is empty." : `The indexes are 0 to ${cells.length - 1}.`;
+  throw new CellarError("NOT_FOUND", `there is no cell with index ${index}`, {
+    remedy: `Use the URI of an output. ${range}`,
   });
 }
 
 function numbersIn(cells: readonly Cell[]): string {
   if (cells.length === 0) return "there are none";
   const numbers = cells.flatMap(({ number }) => number ?? []).sort((a, b) => a - b);
-  if (numbers.length === 0) return "none has run, so they have ids alone";
+  if (numbers.length === 0) return "none has run, so use their ids";
   if (numbers.length === 1) return `there is ${numbers[0]}`;
   const more = numbers.length > MOST_NAMED ? " and more" : "";
   return `there are ${numbers.slice(-MOST_NAMED).join(", ")}${more}`;

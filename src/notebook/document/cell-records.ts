@@ -155,7 +155,7 @@ function unreadable(id: string, { index, ran }: CellRecordPlace, { message }: Ce
     executedAt: null,
     duration: null,
     resources: [],
-    notes: ["what was kept of this cell cannot be read any more"],
+    notes: ["this cell's saved record cannot be read"],
   };
 }
 

@@ -249,9 +249,9 @@ export class Journal {
   }
 
   #close(owner: Owner | undefined, cause: unknown): CellarError {
-    const by = owner === undefined ? "somebody else" : describeOwner(owner);
+    const by = owner === undefined ? "another process" : describeOwner(owner);
     this.#fence ??= new CellarError("CONFLICT", `the notebook was taken over by ${by}`, {
-      remedy: "What was acknowledged is saved. Open the notebook again to go on.",
+      remedy: "Everything acknowledged is saved. Open the notebook again to continue.",
       details: owner === undefined ? {} : { owner },
       cause,
     });
@@ -352,7 +352,7 @@ async function claimed<T>({ owner }: Pick<JournalPlan, "owner">, claim: () => Pr
 }
 
 function held(id: NotebookId, owner: Owner): CellarError {
-  const message = `the notebook ${nameOf(id)} is held by ${describeOwner(owner)}`;
+  const message = `the notebook ${nameOf(id)} is open in ${describeOwner(owner)}`;
   return new CellarError("LOCKED", message, {
     remedy: "Close it there, or open it with takeover: true, which ends it there.",
     details: { owner, liveness: livenessOfOwner(owner) },

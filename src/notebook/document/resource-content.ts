@@ -20,7 +20,7 @@ export async function readResource(
   const found = resources.find((one) => one.uri === uri);
   if (found === undefined) {
     throw new CellarError("NOT_FOUND", `there is nothing at ${uri}`, {
-      remedy: "The resources of a cell list what it has.",
+      remedy: "See the resources of the cell.",
     });
   }
   return { mime: found.mime, bytes: await buffer(blobs.get(found.blob)) };

@@ -45,7 +45,7 @@ export class AllowList {
     if (kind === undefined) return undefined;
     if (kind === "loopback" && isLocalName(host)) return undefined;
     if (this.#names(address, port)) return undefined;
-    return `${host} has the address ${address}, which is ${kind} and not in the list itself`;
+    return `${host} has the address ${address}, which is ${kind} and not itself in the list`;
   }
 
   #names(address: string, port: number): boolean {

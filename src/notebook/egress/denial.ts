@@ -42,7 +42,7 @@ export function badRequest(message: string): Denial {
 
 /** Advice that a model can act on. */
 export function adviceOf(allowed: AllowList, cutReason: string | undefined): string {
-  if (cutReason !== undefined) return "Go on with local data: nothing can be reached any more.";
+  if (cutReason !== undefined) return "Continue with local data: the network is cut for good.";
   return (
     `Only these hosts can be reached, through HTTP_PROXY and HTTPS_PROXY: ${allowed.entries.join(", ")}. ` +
     "Use one of them, or ask for the host to be allowed."

@@ -22,10 +22,10 @@ export function parseAbsolute(url: string): { target: Authority; path: string } 
   if (/^https:/i.test(url)) throw badRequest("https:// needs CONNECT");
   const [, authority, rest = ""] = ABSOLUTE.exec(url) ?? [];
   if (authority === undefined) {
-    throw badRequest("this is a proxy: it takes CONNECT host:port and http:// addresses");
+    throw badRequest("this is a proxy: use CONNECT host:port or an http:// URL");
   }
   const target = parseAuthority(authority, HTTP_PORT);
-  if (target === undefined) throw badRequest("the address does not name a host plainly");
+  if (target === undefined) throw badRequest("the address does not name a host clearly");
   return { target, path: rest.startsWith("/") ? rest : `/${rest}` };
 }
 
@@ -72,12 +72,12 @@ function framing(pairs: readonly Pair[]): string[] {
   const lengths = valuesOf(pairs, "content-length");
   const codings = valuesOf(pairs, "transfer-encoding");
   if (lengths.length + codings.length > 1) {
-    throw badRequest("the length of the body is told twice");
+    throw badRequest("the length of the body is given twice");
   }
   const [coding] = codings;
   if (coding === undefined) return [];
   if (coding.trim().toLowerCase() === "chunked") return ["Transfer-Encoding", "chunked"];
-  throw badRequest("only chunked bodies can be passed on");
+  throw badRequest("the only supported transfer encoding is chunked");
 }
 
 function valuesOf(pairs: readonly Pair[], wanted: string): string[] {

@@ -13,7 +13,7 @@ export function enforcesPrivacy(level: IsolationLevel): boolean {
 
 export function privacyNote(level: IsolationLevel, reason: string): string {
   return enforcesPrivacy(level)
-    ? `Private data (${reason}): the network is cut and stays so.`
-    : `Private data (${reason}): nothing is enforced, since this session has isolation ${level}, ` +
-        `below ${WALLED_LEVEL}. ${PRIVATE_FLAG} is set; send nothing of this data anywhere.`;
+    ? `Private data (${reason}): the network is cut for good.`
+    : `Private data (${reason}): nothing is enforced, because this session has isolation ${level}, ` +
+        `below ${WALLED_LEVEL}. ${PRIVATE_FLAG} is set; do not send this data anywhere.`;
 }

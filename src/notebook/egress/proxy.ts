@@ -178,7 +178,7 @@ export class EgressProxy implements AsyncDisposable {
       response.writeHead(statusCode, statusMessage, returnedHeaders(rawHeaders));
     } catch (error) {
       incoming.destroy();
-      this.#deny(response, new Denial(502, `the answer cannot be read: ${describeError(error)}`));
+      this.#deny(response, new Denial(502, `the response cannot be read: ${describeError(error)}`));
       return;
     }
     pipeline(incoming, response, () => incoming.destroy());

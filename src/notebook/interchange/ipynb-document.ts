@@ -64,14 +64,14 @@ export function readIpynb(file: Uint8Array): IpynbDocument {
   if (version === undefined) throw refused("it is not a Jupyter notebook", SAVE_ANEW);
   if (version !== 4) {
     const remedy = "Convert it with: jupyter nbconvert --to notebook --nbformat 4 FILE";
-    throw refused(`it is of nbformat ${version}, and only 4 can be read`, remedy);
+    throw refused(`it has nbformat ${version}, and only 4 can be read`, remedy);
   }
   const parsed = documentSchema.safeParse(value);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues
     .slice(0, MAX_TOLD_PROBLEMS)
     .map(({ path, message }) => `${path.map(String).join(".") || "document"}: ${message}`);
-  throw refused(problems.join("; "), "nbformat.validate tells what is wrong with it.");
+  throw refused(problems.join("; "), "nbformat.validate shows what is wrong with it.");
 }
 
 function parse(file: Uint8Array): unknown {

@@ -170,7 +170,11 @@ class Intake {
       const data = { ...bundle, "text/plain": `${ATTACHMENT}${name}` };
       const output = await this.#takeBundle({ output_type: "display_data", data, metadata: {} });
       if (output.type === "IMAGE") this.#outputs.push(output);
-      else this.#leaveOut(`the attachment ${JSON.stringify(name.slice(0, 100))}`, "it is no image");
+      else
+        this.#leaveOut(
+          `the attachment ${JSON.stringify(name.slice(0, 100))}`,
+          "it is not an image",
+        );
     }
   }
 

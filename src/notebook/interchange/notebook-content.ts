@@ -30,7 +30,7 @@ export async function wholeJson(
     return JSON.parse(await wholeText("", { uri }, content));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw new CellarError("DAMAGED", `what lies at ${uri} is not JSON`, { cause: error });
+    throw new CellarError("DAMAGED", `the content of ${uri} is not JSON`, { cause: error });
   }
 }
 

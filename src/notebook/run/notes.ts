@@ -112,9 +112,9 @@ function stateNotes({ execution, tookEffect, lostCells }: StateAfterRun): string
   const { state, status } = execution;
   const notes: string[] = [];
   if (!state.survived) notes.push(`variables were lost: ${lossOf(state, lostCells)}`);
-  else if (!tookEffect) notes.push("what this cell did to the variables was taken back");
+  else if (!tookEffect) notes.push("what this cell did to the variables was undone");
   else if (status === "timeout" || status === "cancelled") {
-    notes.push("it was interrupted; the variables are kept, with what it had done until then");
+    notes.push("it was interrupted; the variables are kept, including what it had changed by then");
   }
   if (state.lost !== undefined && state.lost.length > 0) {
     notes.push(`closed when the state was restored: ${state.lost.join(", ")}`);

@@ -109,7 +109,7 @@ async function copyFiles(
   } catch (error) {
     if (!isCellarError(error, "TOO_LARGE")) throw error;
     throw new CellarError("TOO_LARGE", error.message, {
-      remedy: `End ${owner === null ? "who had it" : describeOwner(owner)}: then nothing need be copied. Or open it with a larger limits.workspaceMb.`,
+      remedy: `End ${owner === null ? "the former owner" : describeOwner(owner)}, so that nothing has to be copied, or open it with a larger limits.workspaceMb.`,
       cause: error,
     });
   }

@@ -71,7 +71,7 @@ export class SessionKeeper {
     );
     if (gone.length === 0) return undefined;
     const cells = gone.length === 1 ? "a deleted cell is" : `${gone.length} deleted cells are`;
-    return `the effects of ${cells} missing, and cannot be run again`;
+    return `the effects of ${cells} missing and cannot be restored`;
   }
 
   /** The session, replaced if it has ended. */
@@ -82,7 +82,7 @@ export class SessionKeeper {
     const { snapshots, executions } = this.#plan.journal.document;
     const usable = snapshots.filter(({ sequence }) => isInEffect(executions, sequence));
     await this.#replace(await this.#restore(usable));
-    const event = this.#ended ?? "the session ended and was opened anew";
+    const event = this.#ended ?? "the session ended and was restarted";
     this.#ended = undefined;
     this.#tell(former === undefined ? undefined : event);
     return this.#session as LiveSession;
@@ -122,7 +122,7 @@ export class SessionKeeper {
       throw new CellarError(
         "STATE_REFUSED",
         `the snapshot cannot be used: ${restored.refused[0]?.reason ?? ""}`,
-        { remedy: "checkpoints() lists what can be gone back to." },
+        { remedy: "checkpoints() lists the states that undo can reach." },
       );
     }
     await this.#replace(restored);

@@ -213,7 +213,7 @@ function finished(upload: Upload | undefined): Promise<BlobRef> {
 }
 
 function unwanted(): CellarError {
-  return new CellarError("ABORTED", "the snapshot is not wanted any more");
+  return new CellarError("ABORTED", "the snapshot was cancelled");
 }
 
 async function keepManifest(

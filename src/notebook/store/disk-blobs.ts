@@ -225,7 +225,7 @@ export class DiskBlobs implements BlobStore {
     const [mine, present] = await Promise.all([file.stat(), lstat(path).catch(() => undefined)]);
     const kept = mine.ino === present?.ino ? await this.#putAside(ref) : undefined;
     return new CellarError("DAMAGED", `the content ${ref.sha256} is damaged`, {
-      remedy: `${kept === undefined ? "" : `it was kept as ${kept}; `}put a copy from a backup in place, or make it anew`,
+      remedy: `${kept === undefined ? "" : `it was kept as ${kept}; `}restore a copy from a backup, or create it again`,
       details: { ...ref, kept },
     });
   }
@@ -256,7 +256,7 @@ function sha256(): Hash {
 function checkRef(ref: BlobRef): BlobRef {
   const { data, error } = blobRefSchema.safeParse(ref);
   if (data !== undefined) return data;
-  throw new CellarError("INVALID_INPUT", "that is no reference to content", { cause: error });
+  throw new CellarError("INVALID_INPUT", "invalid blob reference", { cause: error });
 }
 
 function missing({ sha256, bytes }: BlobRef): CellarError {

@@ -3,15 +3,15 @@ import { CellarError, describeError, isCellarError } from "../../errors.js";
 const REMEDIES: ReadonlyMap<string, string> = new Map([
   ["ENOSPC", "free some space on that disk, or choose a folder on another one"],
   ["EDQUOT", "free some of the quota, or choose a folder on another disk"],
-  ["ENOENT", "choose a folder on a disk, where folders can be made"],
-  ["ENOTDIR", "a file lies where a folder should be: choose another folder"],
-  ["EEXIST", "a file lies where a folder should be: choose another folder"],
-  ["EROFS", "choose a folder that can be written"],
+  ["ENOENT", "choose a folder on a disk where folders can be created"],
+  ["ENOTDIR", "a file is where a folder should be: choose another folder"],
+  ["EEXIST", "a file is where a folder should be: choose another folder"],
+  ["EROFS", "choose a writable folder"],
   ["EACCES", "give this user access to it, or choose another folder"],
-  ["EPERM", "give this user access to it, or choose a folder on a disk that has hard links"],
-  ["ENOTSUP", "choose a folder on a disk that has hard links"],
-  ["EMFILE", "raise the limit of open files (ulimit -n)"],
-  ["ENFILE", "raise the system's limit of open files"],
+  ["EPERM", "give this user access to it, or choose a folder on a disk that supports hard links"],
+  ["ENOTSUP", "choose a folder on a disk that supports hard links"],
+  ["EMFILE", "raise the limit on open files (ulimit -n)"],
+  ["ENFILE", "raise the system's limit on open files"],
 ]);
 
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {

@@ -325,7 +325,7 @@ function refuseForeign(folder: string, names: readonly string[]): undefined {
     `${join(folder, FOREIGN)} is a notebook of another program`,
     {
       remedy:
-        "import its cells into a session of another name, or move the folder away; " +
+        "import its cells into another session, or move the folder away; " +
         "nothing in it was changed",
     },
   );
@@ -335,7 +335,7 @@ function nothingWhole(kept: readonly string[]): CellarError {
   return new CellarError("DAMAGED", "no revision of the notebook is whole", {
     remedy:
       `what is left was kept as ${kept.join(", ")}; ` +
-      "put a copy from a backup in place, or delete the notebook and begin anew",
+      "restore a copy from a backup, or delete the notebook and start over",
     details: { kept },
   });
 }
@@ -350,13 +350,13 @@ function newer(path: string, format: number): CellarError {
 function conflict(folder: string, expected: number): CellarError {
   return new CellarError(
     "CONFLICT",
-    `the notebook in ${folder} is not at revision ${expected} any more`,
-    { remedy: "another one has written to it; open it again to go on from there" },
+    `the notebook in ${folder} is no longer at revision ${expected}`,
+    { remedy: "another process has written to it; open it again to continue" },
   );
 }
 
 function tooLarge(bytes: number): CellarError {
-  return new CellarError("TOO_LARGE", `the index of the notebook would have ${bytes} bytes`, {
+  return new CellarError("TOO_LARGE", `the document of the notebook would have ${bytes} bytes`, {
     remedy: "delete some of its cells",
     details: { bytes, limit: MAX_BYTES },
   });

@@ -8,7 +8,7 @@ const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
 const RULE =
   `use 1 to ${MAX_LENGTH} letters (a-z, A-Z), digits and . _ - @, ` +
-  "beginning with none of . and -, and not ending in a dot";
+  "not starting with . or -, and not ending with a dot";
 
 /** Refuses names that could lead elsewhere or be confused with another. */
 export function checkName(kind: "user" | "session", name: unknown): string {

@@ -80,7 +80,7 @@ async function checkKeyFile(path: string, file: FileHandle): Promise<void> {
   if (info.uid !== self) throw unfit(path, `belongs to user ${info.uid}, not to ${self}`);
   if ((info.mode & 0o077) !== 0) {
     throw new CellarError("INVALID_CONFIG", `${path} can be read by other users`, {
-      remedy: `others may know the key: remove ${path}, which makes old snapshots useless, or chmod 600 it if none could`,
+      remedy: `others may know the key: remove ${path}, which makes old snapshots unreadable, or chmod 600 it if nobody read it`,
     });
   }
 }
@@ -114,6 +114,6 @@ function unfit(
 ): CellarError {
   return new CellarError(code, `${path} ${why}`, {
     remedy:
-      "put the right key back; a new one is made when there is none, but opens no old snapshot",
+      "put the right key back; without one a new key is created, which cannot open old snapshots",
   });
 }

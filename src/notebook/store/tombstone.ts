@@ -25,8 +25,8 @@ export function stillDeleting(folder: string, deleter: Owner): CellarError {
     `the notebook in ${folder} is still being deleted by ${describeOwner(deleter)}`,
     {
       remedy:
-        "try again when that is done, or end that process, or take another name; " +
-        "where that process is gone for certain, move the folder away",
+        "try again later, end that process, or choose another name; " +
+        "if you are sure that process is gone, move the folder away",
       details: { deleter },
     },
   );

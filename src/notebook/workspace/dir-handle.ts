@@ -135,7 +135,7 @@ export class DirHandle implements Disposable {
     try {
       if ((await opened.stat()).isFile()) return opened;
       throw new CellarError("INVALID_INPUT", `${quoted(name)} is not a file`, {
-        remedy: "Name a regular file; files() tells what is what.",
+        remedy: "Name a regular file; files() lists them with their kinds.",
       });
     } catch (error) {
       await opened.close();

@@ -94,8 +94,8 @@ export class Quota {
 export function describeRefusal(overrun: Overrun): OverrunReport {
   const { name, message } = describeOverrun(overrun);
   const hint =
-    "nothing was run: no code runs while /workspace holds more than twice what it may; " +
-    "ask for files to be removed from outside (removeFile)";
+    "nothing was run: /workspace holds more than twice its limit; " +
+    "ask the user to remove files (removeFile)";
   return { name, message, hint };
 }
 
@@ -115,7 +115,7 @@ function problemOf(bytes: number, files: number, limit: WorkspaceLimit, isWhole:
     const least = isWhole ? "" : "at least ";
     return `/workspace holds ${least}${files} files and folders; it may hold ${limit.files}`;
   }
-  return "/workspace has folders in folders that are too deep to be counted";
+  return "/workspace has folders nested too deeply to count";
 }
 
 function megabytes(bytes: number): string {

@@ -123,8 +123,8 @@ export class Upload {
 
 function replaced(error: unknown): never {
   if (codeOf(error) !== "ENOENT") throw error;
-  throw new CellarError("CONFLICT", "its folder was removed while the file was put there", {
-    remedy: "Put it there again.",
+  throw new CellarError("CONFLICT", "its folder was removed while the file was written", {
+    remedy: "Write it again.",
     cause: error,
   });
 }

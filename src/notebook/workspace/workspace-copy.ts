@@ -67,7 +67,7 @@ export class WorkspaceCopy {
     path: readonly RawName[],
   ): Promise<void> {
     const name = path.at(-1) ?? "";
-    if (path.length >= MAX_DEPTH) throw tooLarge("it has folders in folders that are too deep");
+    if (path.length >= MAX_DEPTH) throw tooLarge("it has folders nested too deeply");
     using inner = from.child(name);
     using made = to.make(name, this.#options.owner);
     await this.#copyFolder(inner, made, path);
@@ -105,7 +105,7 @@ export class WorkspaceCopy {
     // A copy may fill the holes of a sparse file, so its full size must fit.
     this.#bytes += size;
     if (this.#bytes > this.#options.maxBytes)
-      throw tooLarge("its files, with their holes, do not fit");
+      throw tooLarge("its files do not fit, counting the holes of sparse files");
     await using copy = await open(to.at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
     await copyBytes(source, copy);
     if (this.#options.owner !== undefined)
@@ -149,6 +149,6 @@ function seconds(nanoseconds: bigint): number {
 
 function tooLarge(reason: string): CellarError {
   return new CellarError("TOO_LARGE", `the workspace cannot be copied: ${reason}`, {
-    remedy: "Delete files that are no longer needed, then copy again.",
+    remedy: "Delete files you no longer need, then try again.",
   });
 }

@@ -131,7 +131,7 @@ export class NotebookTools implements AsyncDisposable {
   async readResource(uri: string): Promise<ReadResource> {
     const { session } = this.#offer;
     if (session !== undefined && addressOf(uri).session !== session) {
-      throw new CellarError("NOT_FOUND", "this is of another notebook", {
+      throw new CellarError("NOT_FOUND", "this URI belongs to another notebook", {
         remedy: `Give a URI of ${session}, or open tools without a session.`,
       });
     }

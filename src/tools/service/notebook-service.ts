@@ -151,9 +151,9 @@ export class NotebookService implements AsyncDisposable {
     if (session !== undefined) return session;
     throw new CellarError(
       "NOT_FOUND",
-      "no session was named, and nothing has run here without one",
+      "no session was given, and this connection has no notebook yet",
       {
-        remedy: "Pass a session; list_notebooks tells which there are. execute_cell makes one.",
+        remedy: "Pass a session; list_notebooks shows which there are. execute_cell creates one.",
       },
     );
   }

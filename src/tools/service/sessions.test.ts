@@ -56,7 +56,7 @@ describe("calls without a session", () => {
     for (const name of ["show_notebook", "list_files", "undo", "fork_notebook"]) {
       const refused = await call(service, name);
       expect(refused.refusal?.code, name).toBe("NOT_FOUND");
-      expect(textOf(refused), name).toContain("execute_cell makes one");
+      expect(textOf(refused), name).toContain("execute_cell creates one");
     }
     const made = sessionOf(await call(service, "create_notebook"));
     expect(sessionOf(await call(service, "execute_cell", { code: "1" }))).toBe(made);

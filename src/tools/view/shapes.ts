@@ -9,9 +9,9 @@ export const answered = {
   session: z
     .string()
     .describe(
-      "The notebook. Pass it to go on there from another connection, or after a call with another session.",
+      "The notebook. Pass it to continue there from another connection, or after a call with another session.",
     ),
-  isolation: isolationLevelSchema.describe("What stands between the code and the machine."),
+  isolation: isolationLevelSchema.describe("How the code is isolated from the machine."),
 } as const;
 
 const OUTPUT_TYPES = cellOutputSchema.def.options.map((option) => option.shape.type.value);
@@ -56,7 +56,7 @@ export const cellViewSchema = cellSchema
       .strictObject({ type: z.string(), message: z.string(), traceback: z.string() })
       .optional(),
     hints: z.array(z.string()).describe("What to do about an error."),
-    notes: z.array(z.string()).describe("What became of variables, and what else is to be known."),
+    notes: z.array(z.string()).describe("What happened to variables, and other notices."),
     files: fileChangesSchema.optional(),
   });
 

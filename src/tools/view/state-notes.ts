@@ -9,7 +9,7 @@ export function stateNotes({ lost, ranAfter, warnings }: NotebookState): string[
     ranAfter.length === 0
       ? []
       : [
-          `${cellList(ranAfter)} ran, but what they did is not in the variables: rerun_cell does it`,
+          `${cellList(ranAfter)} ran, but their effects are not in the variables: rerun_cell runs them again`,
         ];
   const names = lost.map(({ name, reason, advice }) => `${name} was lost: ${reason}; ${advice}`);
   return [...missing, ...names, ...warnings]
