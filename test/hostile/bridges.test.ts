@@ -60,7 +60,7 @@ const FORGERIES: Readonly<Record<string, Forgery>> = {
     told: /does not fit/,
   },
   "asks in the name of another cell": {
-    code: "service._step += 1\nprint(bridge.ask('llm_query', [{'prompt': 'x', 'model': None}]))\nservice._step -= 1",
+    code: "service.interrupts.step += 1\nprint(bridge.ask('llm_query', [{'prompt': 'x', 'model': None}]))\nservice.interrupts.step -= 1",
     told: /needs a running cell/,
   },
   "calls a tool that is not offered": {
