@@ -50,7 +50,7 @@ def service():
 
 def own_step():
     """The step of the cell that runs."""
-    return service()._step
+    return service().interrupts.step
 
 
 def own_request():
@@ -91,11 +91,11 @@ def spare():
         poll = select.poll()
         poll.register(to_init, select.POLLIN)
         # The first one may still be on its way.
-        while poll.poll(0 if service()._checkpointer._has_spare else 2000):
+        while poll.poll(0 if service().checkpoints.copies._has_spare else 2000):
             _, ancillary, _, _ = to_init.recvmsg(100, 100)
             for _, _, data in ancillary:
                 os.dup2(struct.unpack("=i", data[:4])[0], 1104, inheritable=False)
-                service()._checkpointer._has_spare = True
+                service().checkpoints.copies._has_spare = True
     return socket.socket(fileno=os.dup(1104))
 
 
@@ -166,7 +166,7 @@ def page():
 
 def nonce():
     """What begins a mark in the output pipes."""
-    return service()._inline_output._nonce
+    return service().checkpoints.output._nonce
 
 
 def mark(kind, order, step, argument):

@@ -12,6 +12,9 @@ import { CONFIG, SECRET } from "../attack-runner.js";
 import type { Attack, Expectation } from "../expectations.js";
 import { expectGone, findInit, type SessionInit } from "./census.js";
 
+/** Names of the runner that the attacks use: one that is gone would make an attack harmless. */
+const REACHES =
+  "own_step() + own_request() + page() + len(nonce()) + service().checkpoints.copies._has_spare";
 /** What cells of these sections find defined. */
 const TOOLS = readFileSync(new URL("tools.py", import.meta.url), "utf8");
 const SEPARATOR = /^#%%\n/m;
@@ -94,7 +97,7 @@ export async function trial({ code, expectation, open, root }: Trial): Promise<v
 /** Gives a session something to lose and the tools of an attack; tells which process is its first. */
 export async function armed(sandbox: ISandbox, root?: number): Promise<SessionInit> {
   const name = `x${randomBytes(6).toString("hex")}`;
-  const code = `${TOOLS}\nlibc.prctl(15, b"${name}", 0, 0, 0)`;
+  const code = `${TOOLS}\n${REACHES}\nlibc.prctl(15, b"${name}", 0, 0, 0)`;
   const ready = await within("execute()", HANG_MS, sandbox.execute(code, { timeout: ASKING_MS }));
   expect(ready.status, ready.error?.message).toBe("ok");
   return findInit(name, root);
