@@ -16,7 +16,7 @@ import type {
   RequestMethod,
   Result,
 } from "./messages.js";
-import { Pace } from "./pace.js";
+import { Pace } from "./turn-limit.js";
 
 type Handler<M extends Method> = (params: Params<M>, attachments: readonly Buffer[]) => void;
 type Responder<M extends RequestMethod> = (

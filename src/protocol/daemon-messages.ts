@@ -24,7 +24,7 @@ import {
   stream,
   text,
   variableSchema,
-} from "./specs.js";
+} from "./schema-parts.js";
 import { toolsSchema } from "./tool-messages.js";
 
 const id = z.string().min(1).max(64);

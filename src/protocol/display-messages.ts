@@ -7,7 +7,7 @@ import {
   mimeBundleSchema,
   notification,
   shortText,
-} from "./specs.js";
+} from "./schema-parts.js";
 
 /** What a cell shows beside text. */
 export const displayMessages = {

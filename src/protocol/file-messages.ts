@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { count, request, shortText, text } from "./specs.js";
+import { count, request, shortText, text } from "./schema-parts.js";
 
 const MAX_LISTED = 10_000;
 

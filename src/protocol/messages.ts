@@ -29,7 +29,7 @@ import {
   stream,
   text,
   variableSchema,
-} from "./specs.js";
+} from "./schema-parts.js";
 import { stateMessages } from "./state-messages.js";
 import { toolsSchema } from "./tool-messages.js";
 

@@ -7,7 +7,7 @@ import {
   notification,
   request,
   shortText,
-} from "./specs.js";
+} from "./schema-parts.js";
 
 const name = z.string().min(1).max(512);
 

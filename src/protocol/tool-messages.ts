@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { shortText } from "./specs.js";
+import { shortText } from "./schema-parts.js";
 
 /** A function of the host's own, as cells are offered it. */
 const toolSchema = z.strictObject({

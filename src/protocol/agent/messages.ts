@@ -8,7 +8,7 @@ import {
   request,
   shortText,
   text,
-} from "../specs.js";
+} from "../schema-parts.js";
 
 export const policySchema = z.enum(["off", "ast", "restricted"]);
 
