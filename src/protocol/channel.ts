@@ -16,7 +16,7 @@ import type {
   RequestMethod,
   Result,
 } from "./messages.js";
-import { Pace } from "./turn-limit.js";
+import { TurnLimit } from "./turn-limit.js";
 
 type Handler<M extends Method> = (params: Params<M>, attachments: readonly Buffer[]) => void;
 type Responder<M extends RequestMethod> = (
@@ -88,7 +88,7 @@ export class Channel {
   #nextId = 1;
   #serving = 0;
   #ended: CellarError | undefined;
-  readonly #pace = new Pace(() => this.#continue());
+  readonly #turnLimit = new TurnLimit(() => this.#continue());
   /** The rest of a chunk, for the next turn. */
   #rest: Generator<Frame> | undefined;
   /** Why the stream ended, while frames of it are left. */
@@ -189,7 +189,7 @@ export class Channel {
         else this.#dispatch(body);
         if (this.#ended !== undefined) return;
         const now = performance.now();
-        if (this.#pace.count(now - began)) {
+        if (this.#turnLimit.count(now - began)) {
           this.#stream.pause();
           this.#rest = frames;
           return;

@@ -5,21 +5,21 @@ import {
   spilledFolderSchema,
   spilledSchema,
 } from "./agent/messages.js";
+import { displayMessages } from "./display-messages.js";
 import {
   argvSchema,
+  clientToDaemon,
   completenessSchema,
   completionSchema,
   count,
   cursorSchema,
-  displayId,
-  displayRole,
+  daemonToClient,
   executionErrorSchema,
   json,
   mimeBundleSchema,
   nothing,
-  notification,
   omittedBytes,
-  request,
+  orMissing,
   shortText,
   stream,
   text,
@@ -27,8 +27,7 @@ import {
 } from "./schema-parts.js";
 import { toolsSchema } from "./tool-messages.js";
 
-const id = z.string().min(1).max(64);
-const session = z.strictObject({ session: id });
+const session = z.string().min(1).max(64);
 
 /** JSON text, validated separately: the content of a value must not end the link. */
 const valueText = text;
@@ -39,7 +38,7 @@ const isolation = z.strictObject({
 });
 
 const place = z.strictObject({
-  session: id,
+  session,
   info: z.strictObject({
     mode: z.enum(["zygote", "plain"]),
     isolation,
@@ -47,6 +46,8 @@ const place = z.strictObject({
     reason: text,
   }),
 });
+
+const query = z.strictObject({ session, query: count });
 
 const checkpoint = z.strictObject({ id: count, cell: count });
 
@@ -83,19 +84,15 @@ const execution = z.strictObject({
 /** Between a client and the daemon of the same user. The client asks; only queries go the other way. */
 export const daemonMessages = {
   /** The first message. Its shape and that of `daemon_stop` stay the same in every version. */
-  daemon_greet: request(
-    "daemon",
-    "client",
-    z.strictObject({ protocol: count, version: shortText }),
-    z.strictObject({ protocol: count, version: shortText, pid: count }),
+  daemon_greet: clientToDaemon.request(
+    { protocol: count, version: shortText },
+    { protocol: count, version: shortText, pid: count },
   ),
-  daemon_stop: request("daemon", "client", nothing, nothing),
-  daemon_keep: request("daemon", "client", nothing, nothing),
-  daemon_status: request(
-    "daemon",
-    "client",
-    z.strictObject({ settled: z.boolean() }),
-    z.strictObject({
+  daemon_stop: clientToDaemon.request(nothing),
+  daemon_keep: clientToDaemon.request(nothing),
+  daemon_status: clientToDaemon.request(
+    { settled: z.boolean() },
+    {
       kept: z.boolean(),
       clients: count,
       sessions: count,
@@ -105,13 +102,11 @@ export const daemonMessages = {
         z.strictObject({ state: z.literal("ready"), isolation, python: shortText }),
         z.strictObject({ state: z.literal("failed"), reason: text }),
       ]),
-    }),
+    },
   ),
 
-  session_create: request(
-    "daemon",
-    "client",
-    z.strictObject({
+  session_create: clientToDaemon.request(
+    {
       /** As in a settings file. */
       settings: z.record(shortText, json),
       /** Where the client would look for a Python that the settings do not name. */
@@ -121,31 +116,20 @@ export const daemonMessages = {
       listens: z.array(z.enum(["stdout", "stderr", "background"])).max(3),
       answers: z.array(z.enum(["llm_query", "rlm_query"])).max(2),
       tools: toolsSchema.optional(),
-    }),
+    },
     place,
   ),
-  session_initialize: request(
-    "daemon",
-    "client",
-    z.strictObject({
-      session: id,
-      context: z.discriminatedUnion("kind", [
-        z.strictObject({ kind: z.literal("value"), value: valueText }),
-        /** A temporary one was made for the session, and ends with it. */
-        z.strictObject({
-          kind: z.literal("file"),
-          path: text.min(1),
-          temporary: z.boolean(),
-        }),
-      ]),
-    }),
-    nothing,
-  ),
-  session_execute: request(
-    "daemon",
-    "client",
-    z.strictObject({
-      session: id,
+  session_initialize: clientToDaemon.request({
+    session,
+    context: z.discriminatedUnion("kind", [
+      z.strictObject({ kind: z.literal("value"), value: valueText }),
+      /** A temporary one was made for the session, and ends with it. */
+      z.strictObject({ kind: z.literal("file"), path: text.min(1), temporary: z.boolean() }),
+    ]),
+  }),
+  session_execute: clientToDaemon.request(
+    {
+      session,
       cell: count,
       code: text,
       timeout_ms: count.optional(),
@@ -156,133 +140,58 @@ export const daemonMessages = {
       number: count.optional(),
       /** It was cancelled before it was sent, and counts without being run. */
       cancelled: z.boolean(),
-    }),
+    },
     execution,
   ),
   /** One cell, or null for all that run and wait. */
-  session_cancel: notification(
-    "daemon",
-    "client",
-    z.strictObject({ session: id, cell: count.nullable() }),
-  ),
-  session_get_variable: request(
-    "daemon",
-    "client",
-    z.strictObject({ session: id, name: text }),
-    z.discriminatedUnion("found", [
-      z.strictObject({ found: z.literal(true), value: valueText }),
-      z.strictObject({ found: z.literal(false) }),
-    ]),
-  ),
-  session_set_variable: request(
-    "daemon",
-    "client",
-    z.strictObject({ session: id, name: shortText, value: valueText }),
-    nothing,
-  ),
-  session_variables: request(
-    "daemon",
-    "client",
-    session,
-    z.strictObject({ variables: z.array(variableSchema) }),
-  ),
-  session_complete: request(
-    "daemon",
-    "client",
-    cursorSchema.extend({ session: id }),
-    completionSchema,
-  ),
-  session_is_complete: request(
-    "daemon",
-    "client",
-    z.strictObject({ session: id, code: text }),
-    completenessSchema,
-  ),
-  session_get_agent_state: request(
-    "daemon",
-    "client",
-    session,
-    z.strictObject({ state: valueText }),
-  ),
-  session_set_agent_state: request(
-    "daemon",
-    "client",
-    z.strictObject({ session: id, state: valueText }),
-    nothing,
-  ),
-  session_put_spilled: request(
-    "daemon",
-    "client",
-    spilledSchema.extend({ session: id }),
+  session_cancel: clientToDaemon.notification({ session, cell: count.nullable() }),
+  session_get_variable: clientToDaemon.request({ session, name: text }, orMissing(valueText)),
+  session_set_variable: clientToDaemon.request({ session, name: shortText, value: valueText }),
+  session_variables: clientToDaemon.request({ session }, { variables: z.array(variableSchema) }),
+  session_complete: clientToDaemon.request(cursorSchema.extend({ session }), completionSchema),
+  session_is_complete: clientToDaemon.request({ session, code: text }, completenessSchema),
+  session_get_agent_state: clientToDaemon.request({ session }, { state: valueText }),
+  session_set_agent_state: clientToDaemon.request({ session, state: valueText }),
+  session_put_spilled: clientToDaemon.request(
+    spilledSchema.extend({ session }),
     spilledFolderSchema,
   ),
-  session_checkpoints: request(
-    "daemon",
-    "client",
-    session,
-    z.strictObject({ checkpoints: z.array(checkpoint).max(4096) }),
+  session_checkpoints: clientToDaemon.request(
+    { session },
+    {
+      checkpoints: z.array(checkpoint).max(4096),
+    },
   ),
-  session_undo: request(
-    "daemon",
-    "client",
-    z.strictObject({ session: id, cells: count }),
-    checkpoint,
-  ),
-  session_fork: request("daemon", "client", session, place),
-  session_destroy: request("daemon", "client", session, nothing),
+  session_undo: clientToDaemon.request({ session, cells: count }, checkpoint),
+  session_fork: clientToDaemon.request({ session }, place),
+  session_destroy: clientToDaemon.request({ session }),
 
-  session_output: notification(
-    "daemon",
-    "daemon",
-    z.strictObject({ session: id, stream, background: z.boolean(), text }),
+  session_output: daemonToClient.notification({
+    session,
+    stream,
+    background: z.boolean(),
+    text,
+  }),
+  session_display: daemonToClient.notification(
+    displayMessages.display.params
+      .omit({ step: true, seq: true })
+      .extend({ session, metadata: valueText }),
   ),
-  session_display: notification(
-    "daemon",
-    "daemon",
-    z.strictObject({
-      session: id,
-      data: mimeBundleSchema,
-      attachments: z.array(z.strictObject({ mime: shortText, bytes: count })).max(16),
-      metadata: valueText,
-      display_id: displayId.optional(),
-      role: displayRole.optional(),
-    }),
-  ),
-  session_query: request(
-    "daemon",
-    "daemon",
+  session_query: daemonToClient.request(
     z.discriminatedUnion("name", [
-      z.strictObject({
-        session: id,
-        query: count,
-        name: z.literal("llm_query"),
-        prompt: text,
-        model: text.nullable(),
-      }),
-      z.strictObject({
-        session: id,
-        query: count,
+      query.extend({ name: z.literal("llm_query"), prompt: text, model: text.nullable() }),
+      query.extend({
         name: z.literal("rlm_query"),
         task: text,
         /** Null for the context of the session, which the client has. */
         context: valueText.nullable(),
         model: text.nullable(),
       }),
-      z.strictObject({
-        session: id,
-        query: count,
-        name: z.literal("tool"),
-        tool: shortText.min(1),
-        input: valueText,
-      }),
+      query.extend({ name: z.literal("tool"), tool: shortText.min(1), input: valueText }),
     ]),
     /** Of a tool, a value as JSON of its own. */
-    z.strictObject({ output: text }),
+    { output: text },
   ),
   /** The query was cancelled. */
-  session_query_over: notification(
-    "daemon",
-    "daemon",
-    z.strictObject({ session: id, query: count }),
-  ),
+  session_query_over: daemonToClient.notification(query),
 } as const;

@@ -3,7 +3,7 @@ import {
   agentMessages,
   agentOrderSchema,
   agentReportSchema,
-  conductSchema,
+  codeRulesSchema,
   replacedSchema,
 } from "./agent/messages.js";
 import { daemonMessages } from "./daemon-messages.js";
@@ -11,24 +11,34 @@ import { displayMessages } from "./display-messages.js";
 import { daemonFileMessages, fileMessages } from "./file-messages.js";
 import {
   argvSchema,
-  checkpointMode,
-  checkpointPlan,
+  change,
+  changed,
+  type checkpointMode,
   completenessSchema,
   completionSchema,
   count,
   cursorSchema,
   executionErrorSchema,
+  headToHost,
+  hostToHead,
+  hostToInit,
+  hostToPlain,
+  hostToTemplate,
+  hostToZygote,
+  initToHost,
   json,
   limitsSchema,
   mimeBundleSchema,
   nothing,
-  notification,
   omittedBytes,
-  request,
+  oneAttachment,
+  orMissing,
+  orReason,
   shortText,
   stream,
   text,
   variableSchema,
+  zygoteToHost,
 } from "./schema-parts.js";
 import { stateMessages } from "./state-messages.js";
 import { toolsSchema } from "./tool-messages.js";
@@ -55,149 +65,89 @@ const deathCause = z.discriminatedUnion("kind", [
 
 const contextFormat = z.enum(["utf-8", "utf-16-le", "json"]);
 
-const branch = z.strictObject({ branch: count });
-
 /** The one source of the contract; schema.json and the runner's tables are generated from it. */
 export const messages = {
-  boot: notification(
-    "zygote",
-    "host",
-    z.strictObject({
-      preload: z.array(shortText).max(256),
-      seccomp: text,
-      /** A socket through which the host's porters hand in files, each under the name of its use. */
-      file_socket_fd: count,
-      /** Whether sessions have the host's network instead of an empty one. */
-      shares_network: z.boolean().optional(),
-      group: z
-        .discriminatedUnion("version", [
-          z.strictObject({
-            version: z.literal(1),
-            memory_fd: count,
-            pids_fd: count,
-            cpu_fd: count.optional(),
-          }),
-          z.strictObject({ version: z.literal(2), unified_fd: count }),
-        ])
-        .nullable(),
-    }),
-  ),
-  spawn: request(
-    "zygote",
-    "host",
-    z.strictObject({
-      session: shortText,
-      token: shortText,
-      limits: limitsSchema,
-      keep_checkpoints: count,
-      warm_up: z.boolean(),
-      /** A session folder of the host: its `workspace` becomes /workspace. */
-      session_dir: z.strictObject({ name: shortText, egress: z.boolean() }).optional(),
-    }),
-    nothing,
-  ),
+  boot: hostToZygote.notification({
+    preload: z.array(shortText).max(256),
+    seccomp: text,
+    /** A socket through which the host passes files, each under the name of its use. */
+    file_socket_fd: count,
+    /** Whether sessions have the host's network instead of an empty one. */
+    shares_network: z.boolean().optional(),
+    group: z
+      .discriminatedUnion("version", [
+        z.strictObject({
+          version: z.literal(1),
+          memory_fd: count,
+          pids_fd: count,
+          cpu_fd: count.optional(),
+        }),
+        z.strictObject({ version: z.literal(2), unified_fd: count }),
+      ])
+      .nullable(),
+  }),
+  spawn: hostToZygote.request({
+    session: shortText,
+    token: shortText,
+    limits: limitsSchema,
+    keep_checkpoints: count,
+    warm_up: z.boolean(),
+    /** A session folder of the host: its `workspace` becomes /workspace. */
+    session_dir: z.strictObject({ name: shortText, egress: z.boolean() }).optional(),
+  }),
   /** Ends every process of a session from outside, whatever its first process does. */
-  end_session: notification("zygote", "host", z.strictObject({ session: shortText })),
+  end_session: hostToZygote.notification({ session: shortText }),
   /** A child that holds a context, whose file was sent under its name. */
-  template: request(
-    "zygote",
-    "host",
-    z.strictObject({ template: shortText, token: shortText }),
-    nothing,
-  ),
-  read_context: request(
-    "template",
-    "host",
-    z.strictObject({ format: contextFormat, bytes: count }),
-    z.strictObject({ memory: count }),
-  ),
-  ready: notification(
-    "zygote",
-    "inside",
-    z.strictObject({
-      protocol: count,
-      python: shortText,
-      threads: count,
-      preloaded: z.array(z.strictObject({ name: shortText, version: shortText })).max(256),
-      absent: z.array(z.strictObject({ name: shortText, reason: shortText })).max(256),
-      seconds: z.number().nonnegative(),
-    }),
-  ),
-  exited: notification(
-    "zygote",
-    "inside",
-    z.strictObject({ session: shortText, reason: shortText }),
-  ),
+  template: hostToZygote.request({ template: shortText, token: shortText }),
+  read_context: hostToTemplate.request({ format: contextFormat, bytes: count }, { memory: count }),
+  ready: zygoteToHost.notification({
+    protocol: count,
+    python: shortText,
+    threads: count,
+    preloaded: z.array(z.strictObject({ name: shortText, version: shortText })).max(256),
+    absent: z.array(z.strictObject({ name: shortText, reason: shortText })).max(256),
+    seconds: z.number().nonnegative(),
+  }),
+  exited: zygoteToHost.notification({ session: shortText, reason: shortText }),
 
-  plain_boot: notification(
-    "plain",
-    "host",
-    z.strictObject({ session: shortText, token: shortText, limits: limitsSchema }),
-  ),
+  plain_boot: hostToPlain.notification({
+    session: shortText,
+    token: shortText,
+    limits: limitsSchema,
+  }),
 
-  hello: notification("head", "inside", hello),
+  hello: headToHost.notification(hello),
 
-  initialize: request(
-    "head",
-    "host",
-    z.strictObject({
-      step: count,
-      variables: z.record(shortText, json),
-      checkpoint: checkpointMode,
-      rest_ms: count.optional(),
-    }),
-    z.strictObject({ checkpoint: checkpointPlan }),
-  ),
-  context_part: request(
-    "head",
-    "host",
-    z.strictObject({
-      format: contextFormat,
-      total: count,
-      offset: count,
-      attachments: z.array(z.strictObject({ bytes: count })).length(1),
-    }),
-    nothing,
-  ),
+  initialize: hostToHead.request({ ...change, variables: z.record(shortText, json) }, changed),
+  context_part: hostToHead.request({
+    format: contextFormat,
+    total: count,
+    offset: count,
+    attachments: oneAttachment,
+  }),
   /** Makes what came in parts the value of a variable: of `context`, unless another is named. */
-  load_context: request(
-    "head",
-    "host",
-    z.strictObject({
-      step: count,
-      name: shortText.min(1).optional(),
-      total: count,
-      checkpoint: checkpointMode,
-      rest_ms: count.optional(),
-    }),
-    z.strictObject({ checkpoint: checkpointPlan }),
+  load_context: hostToHead.request(
+    { ...change, name: shortText.min(1).optional(), total: count },
+    changed,
   ),
-  configure: request(
-    "head",
-    "host",
-    z.strictObject({
-      environment: z.record(shortText, text),
-      conduct: conductSchema.optional(),
-      agent: agentOrderSchema.optional(),
-      tools: toolsSchema.optional(),
-    }),
-    nothing,
-  ),
-  execute: request(
-    "head",
-    "host",
-    z.strictObject({
-      step: count,
+  configure: hostToHead.request({
+    environment: z.record(shortText, text),
+    code_rules: codeRulesSchema.optional(),
+    agent: agentOrderSchema.optional(),
+    tools: toolsSchema.optional(),
+  }),
+  execute: hostToHead.request(
+    {
+      ...change,
       number: count,
       code: text,
       max_output: count,
-      checkpoint: checkpointMode,
-      rest_ms: count.optional(),
       argv: argvSchema.optional(),
       /** It comes from the same response of a model as the cell before. */
       continues: z.boolean().optional(),
-    }),
-    z.strictObject({
+    },
+    {
+      ...changed,
       status: z.enum(["ok", "error", "interrupted"]),
       error: executionErrorSchema.nullable(),
       result: mimeBundleSchema.nullable(),
@@ -205,7 +155,6 @@ export const messages = {
       duration_ms: z.number().nonnegative(),
       /** Position of the value or error, if output came after it. */
       end_seq: count.optional(),
-      checkpoint: checkpointPlan,
       replaced: replacedSchema.optional(),
       agent: agentReportSchema.optional(),
       output: z
@@ -216,45 +165,28 @@ export const messages = {
           omitted: omittedBytes,
         })
         .optional(),
-    }),
+    },
   ),
-  get_variable: request(
-    "head",
-    "host",
-    z.strictObject({ name: shortText }),
-    z.discriminatedUnion("found", [
-      z.strictObject({ found: z.literal(true), value: json }),
-      z.strictObject({ found: z.literal(false) }),
-    ]),
-  ),
-  variables: request(
-    "head",
-    "host",
-    nothing,
-    z.strictObject({ variables: z.array(variableSchema) }),
-  ),
+  get_variable: hostToHead.request({ name: shortText }, orMissing(json)),
+  variables: hostToHead.request(nothing, { variables: z.array(variableSchema) }),
   /** What could stand at the cursor, counted in code points. */
-  complete: request("head", "host", cursorSchema, completionSchema),
+  complete: hostToHead.request(cursorSchema, completionSchema),
   /** Whether a text can be run as a cell, or needs more lines. */
-  is_complete: request("head", "host", z.strictObject({ code: text }), completenessSchema),
+  is_complete: hostToHead.request({ code: text }, completenessSchema),
   /** Shows that the head is there and listens. */
-  ping: request("head", "host", nothing, nothing),
+  ping: hostToHead.request(nothing),
   ...displayMessages,
 
   /** A built-in that the host answers. `input` is JSON text, validated separately from the envelope. */
-  host_call: request(
-    "head",
-    "inside",
-    z.strictObject({ step: count, name: shortText.min(1), input: text }),
-    z.strictObject({ output: json }),
+  host_call: headToHost.request(
+    { step: count, name: shortText.min(1), input: text },
+    { output: json },
   ),
 
-  interrupt: notification("init", "host", z.strictObject({ branch: count, step: count })),
-  kill: notification("init", "host", z.strictObject({ branch: count, generation: count })),
-  rollback: request(
-    "init",
-    "host",
-    z.strictObject({ branch: count, checkpoint: count }),
+  interrupt: hostToInit.notification({ branch: count, step: count }),
+  kill: hostToInit.notification({ branch: count, generation: count }),
+  rollback: hostToInit.request(
+    { branch: count, checkpoint: count },
     z.discriminatedUnion("done", [
       z.strictObject({ done: z.literal(true), generation: count }),
       z.strictObject({
@@ -265,63 +197,42 @@ export const messages = {
       }),
     ]),
   ),
-  fork: request(
-    "init",
-    "host",
-    z.strictObject({ branch: count, checkpoint: count, new_branch: count }),
-    z.discriminatedUnion("done", [
-      z.strictObject({ done: z.literal(true), generation: count }),
-      z.strictObject({ done: z.literal(false), reason: shortText }),
-    ]),
+  fork: hostToInit.request(
+    { branch: count, checkpoint: count, new_branch: count },
+    orReason({ generation: count }),
   ),
-  drop: request("init", "host", branch, nothing),
-  checkpoints: request(
-    "init",
-    "host",
-    branch,
-    z.strictObject({ checkpoints: z.array(z.strictObject({ step: count, pid: count })).max(4096) }),
+  drop: hostToInit.request({ branch: count }),
+  checkpoints: hostToInit.request(
+    { branch: count },
+    {
+      checkpoints: z.array(z.strictObject({ step: count, pid: count })).max(4096),
+    },
   ),
-  output: notification(
-    "init",
-    "inside",
-    z.strictObject({
-      branch: count,
-      generation: count,
-      step: count.nullable(),
-      stream,
-      text,
-      seq: count,
-    }),
-  ),
-  settled: notification(
-    "init",
-    "inside",
-    z.strictObject({
-      branch: count,
-      generation: count,
-      step: count,
-      seq: count,
-      omitted: omittedBytes,
-      processes: count,
-    }),
-  ),
-  parked: notification(
-    "init",
-    "inside",
-    z.strictObject({ branch: count, step: count, lost: z.array(shortText).max(64) }),
-  ),
-  died: notification(
-    "init",
-    "inside",
-    z.strictObject({
-      branch: count,
-      generation: count,
-      step: count.nullable(),
-      cause: deathCause,
-      restored: count,
-      next_generation: count,
-    }),
-  ),
+  output: initToHost.notification({
+    branch: count,
+    generation: count,
+    step: count.nullable(),
+    stream,
+    text,
+    seq: count,
+  }),
+  settled: initToHost.notification({
+    branch: count,
+    generation: count,
+    step: count,
+    seq: count,
+    omitted: omittedBytes,
+    processes: count,
+  }),
+  parked: initToHost.notification({ branch: count, step: count, lost: z.array(shortText).max(64) }),
+  died: initToHost.notification({
+    branch: count,
+    generation: count,
+    step: count.nullable(),
+    cause: deathCause,
+    restored: count,
+    next_generation: count,
+  }),
 
   ...agentMessages,
   ...stateMessages,

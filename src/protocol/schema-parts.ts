@@ -16,9 +16,12 @@ export const nothing = z.strictObject({});
 export const stream = z.enum(["stdout", "stderr"]);
 export const omittedBytes = z.strictObject({ stdout: count, stderr: count });
 
+/** A message with one attachment. */
+export const oneAttachment = z.array(z.strictObject({ bytes: count })).length(1);
+
 export const checkpointMode = z.enum(["always", "idle", "off"]);
 
-export const checkpointPlan = z.strictObject({
+const checkpointPlan = z.strictObject({
   planned: z.boolean(),
   reason: shortText.optional(),
 });
@@ -56,40 +59,68 @@ export const completenessSchema = z.discriminatedUnion("status", [
   z.strictObject({ status: z.literal("invalid") }),
 ]);
 
-/** `link` names the channel, `from` the sender. */
-export type Link = "zygote" | "template" | "init" | "head" | "writer" | "plain" | "daemon";
+type Link = "zygote" | "template" | "init" | "head" | "writer" | "plain" | "daemon";
 type Side = "host" | "inside" | "client" | "daemon";
+type Fields = Readonly<Record<string, z.ZodType>>;
+type Schema<S extends z.ZodType | Fields> = S extends Fields ? z.ZodObject<S, z.core.$strict> : S;
 
-export interface NotificationSpec<P extends z.ZodType> {
-  readonly kind: "notification";
-  readonly link: Link;
-  readonly from: Side;
-  readonly params: P;
+function schemaOf<S extends z.ZodType | Fields>(given: S): Schema<S> {
+  return (given instanceof z.ZodType ? given : z.strictObject(given)) as Schema<S>;
 }
 
-export interface RequestSpec<P extends z.ZodType, R extends z.ZodType> {
-  readonly kind: "request";
-  readonly link: Link;
-  readonly from: Side;
-  readonly params: P;
-  readonly result: R;
+/** Describes the messages that one side of a link sends; fields stand for a strict object of them. */
+function sender(link: Link, from: Side) {
+  return {
+    notification: <P extends z.ZodType | Fields>(params: P) => ({
+      kind: "notification" as const,
+      link,
+      from,
+      params: schemaOf(params),
+    }),
+    /** Without a result, the answer is an empty object. */
+    request: <P extends z.ZodType | Fields, R extends z.ZodType | Fields = typeof nothing>(
+      params: P,
+      result?: R,
+    ) => ({
+      kind: "request" as const,
+      link,
+      from,
+      params: schemaOf(params),
+      result: schemaOf(result ?? nothing) as Schema<R>,
+    }),
+  };
 }
 
-export function notification<P extends z.ZodType>(
-  link: Link,
-  from: Side,
-  params: P,
-): NotificationSpec<P> {
-  return { kind: "notification", link, from, params };
+export const hostToZygote = sender("zygote", "host");
+export const zygoteToHost = sender("zygote", "inside");
+export const hostToTemplate = sender("template", "host");
+export const hostToPlain = sender("plain", "host");
+export const hostToHead = sender("head", "host");
+export const headToHost = sender("head", "inside");
+export const hostToInit = sender("init", "host");
+export const initToHost = sender("init", "inside");
+export const writerToHost = sender("writer", "inside");
+export const clientToDaemon = sender("daemon", "client");
+export const daemonToClient = sender("daemon", "daemon");
+
+/** What every request has that changes the variables: its step, and whether a checkpoint follows. */
+export const change = { step: count, checkpoint: checkpointMode, rest_ms: count.optional() };
+export const changed = { checkpoint: checkpointPlan };
+
+/** Success with these fields, or why not. */
+export function orReason<T extends z.core.$ZodLooseShape>(shape: T) {
+  return z.discriminatedUnion("done", [
+    z.strictObject({ done: z.literal(true), ...shape }),
+    z.strictObject({ done: z.literal(false), reason: shortText }),
+  ]);
 }
 
-export function request<P extends z.ZodType, R extends z.ZodType>(
-  link: Link,
-  from: Side,
-  params: P,
-  result: R,
-): RequestSpec<P, R> {
-  return { kind: "request", link, from, params, result };
+/** A variable's value, if there is such a variable. */
+export function orMissing<T extends z.ZodType>(value: T) {
+  return z.discriminatedUnion("found", [
+    z.strictObject({ found: z.literal(true), value }),
+    z.strictObject({ found: z.literal(false) }),
+  ]);
 }
 
 /** What the processes of a session may use. */

@@ -1,12 +1,14 @@
 import { z } from "zod";
 import {
-  checkpointMode,
-  checkpointPlan,
+  change,
+  changed,
   count,
-  nothing,
-  notification,
-  request,
+  hostToHead,
+  hostToInit,
+  oneAttachment,
+  orReason,
   shortText,
+  writerToHost,
 } from "./schema-parts.js";
 
 const name = z.string().min(1).max(512);
@@ -58,75 +60,33 @@ const scope = {
 
 export const stateMessages = {
   /** Has a parked copy write its state on a link of its own, which names `writer` as generation. */
-  capture: request(
-    "init",
-    "host",
-    z.strictObject({ branch: count, checkpoint: count, writer: count, ...scope }),
-    z.discriminatedUnion("done", [
-      z.strictObject({ done: z.literal(true) }),
-      z.strictObject({ done: z.literal(false), reason: shortText }),
-    ]),
+  capture: hostToInit.request(
+    { branch: count, checkpoint: count, writer: count, ...scope },
+    orReason({}),
   ),
   /** Opens such a link and passes it to the head, which is asked next. */
-  lend_writer: request(
-    "init",
-    "host",
-    z.strictObject({ branch: count, writer: count }),
-    z.strictObject({ done: z.boolean() }),
-  ),
+  lend_writer: hostToInit.request({ branch: count, writer: count }, { done: z.boolean() }),
   /** Passes the file `state` of the session's folder to the head, which is asked next. */
-  lend_state: request(
-    "init",
-    "host",
-    z.strictObject({ branch: count }),
-    z.discriminatedUnion("done", [
-      z.strictObject({ done: z.literal(true) }),
-      z.strictObject({ done: z.literal(false), reason: shortText }),
-    ]),
-  ),
+  lend_state: hostToInit.request({ branch: count }, orReason({})),
   /** Writes the head's own state: on the link that was lent, or to a file where there is no wall. */
-  write_state: request(
-    "head",
-    "host",
-    z.strictObject({ file: z.string().max(4096).optional(), writer: count, ...scope }),
-    z.strictObject({
+  write_state: hostToHead.request(
+    { file: shortText.optional(), writer: count, ...scope },
+    {
       /** Whether a copy does it while the head continues. */
       forked: z.boolean(),
       manifest: stateManifestSchema.optional(),
       written: writtenStateSchema.optional(),
-    }),
+    },
   ),
-  state_part: request(
-    "writer",
-    "inside",
-    z.strictObject({ attachments: z.array(z.strictObject({ bytes: count })).length(1) }),
-    nothing,
-  ),
+  state_part: writerToHost.request({ attachments: oneAttachment }),
   /** Ends a writer that takes too long. */
-  end_writer: notification("init", "host", z.strictObject({ writer: count })),
-  state_end: request(
-    "writer",
-    "inside",
-    z.discriminatedUnion("done", [
-      z.strictObject({
-        done: z.literal(true),
-        manifest: stateManifestSchema,
-        written: writtenStateSchema,
-      }),
-      z.strictObject({ done: z.literal(false), reason: shortText }),
-    ]),
-    nothing,
+  end_writer: hostToInit.notification({ writer: count }),
+  state_end: writerToHost.request(
+    orReason({ manifest: stateManifestSchema, written: writtenStateSchema }),
   ),
-  restore: request(
-    "head",
-    "host",
-    z.strictObject({
-      file: z.string().max(4096).optional(),
-      step: count,
-      checkpoint: checkpointMode,
-      rest_ms: count.optional(),
-    }),
-    z.strictObject({ report: restoreReportSchema, checkpoint: checkpointPlan }),
+  restore: hostToHead.request(
+    { ...change, file: shortText.optional() },
+    { ...changed, report: restoreReportSchema },
   ),
 } as const;
 

@@ -6,7 +6,7 @@ const MAX_WORK_MS = 5;
 const FREE_FRAMES = 16;
 
 /** Limits how much of one turn of the event loop a link may take. */
-export class Pace {
+export class TurnLimit {
   readonly #nextTurn: () => void;
   #frames = 0;
   #work = 0;

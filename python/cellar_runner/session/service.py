@@ -260,8 +260,9 @@ class Service:
     def _configure(self, params):
         os.environ.update(params["environment"])
         preloaded_names.bind(os.environ)
-        if "conduct" in params:
-            self.interpreter.admission = Admission(params["conduct"]["policy"], params["conduct"]["sanitise"])
+        if "code_rules" in params:
+            rules = params["code_rules"]
+            self.interpreter.admission = Admission(rules["policy"], rules["sanitise"])
         if "agent" in params:
             self._add_agent_tools(params["agent"])
         if "tools" in params:

@@ -29,7 +29,7 @@ export class SessionSetup {
     settings: Settings,
     nextStep: () => number,
   ) {
-    const order = { ...conductOf(settings), ...agentOf(settings), ...toolsOf(tools) };
+    const order = { ...codeRulesOf(settings), ...agentOf(settings), ...toolsOf(tools) };
     const isEmpty = env === undefined && Object.keys(order).length === 0;
     this.#configuration = isEmpty ? undefined : { environment: { ...env }, ...order };
     this.#settings = settings;
@@ -151,8 +151,8 @@ export class SessionSetup {
   }
 }
 
-function conductOf({ policy, sanitise }: Settings): Pick<Params<"configure">, "conduct"> {
-  return policy === "off" && !sanitise ? {} : { conduct: { policy, sanitise } };
+function codeRulesOf({ policy, sanitise }: Settings): Pick<Params<"configure">, "code_rules"> {
+  return policy === "off" && !sanitise ? {} : { code_rules: { policy, sanitise } };
 }
 
 function agentOf({ agent }: Settings): Pick<Params<"configure">, "agent"> {

@@ -1,19 +1,18 @@
 import { z } from "zod";
 import {
-  checkpointMode,
-  checkpointPlan,
+  change,
+  changed,
   count,
+  hostToHead,
   json,
   nothing,
-  request,
   shortText,
   text,
 } from "../schema-parts.js";
 
 export const policySchema = z.enum(["off", "ast", "restricted"]);
 
-/** What a session asks of its cells. */
-export const conductSchema = z.strictObject({ policy: policySchema, sanitise: z.boolean() });
+export const codeRulesSchema = z.strictObject({ policy: policySchema, sanitise: z.boolean() });
 
 /** The functions of an agent, and what bounds them. */
 export const agentOrderSchema = z.strictObject({
@@ -93,20 +92,10 @@ export const spilledFolderSchema = z.strictObject({ folder: shortText });
 
 export const agentMessages = {
   /** What the functions of an agent remember, in the form of "Values". */
-  get_agent_state: request("head", "host", nothing, z.strictObject({ state: json })),
-  set_agent_state: request(
-    "head",
-    "host",
-    z.strictObject({
-      step: count,
-      state: json,
-      checkpoint: checkpointMode,
-      rest_ms: count.optional(),
-    }),
-    z.strictObject({ checkpoint: checkpointPlan }),
-  ),
+  get_agent_state: hostToHead.request(nothing, { state: json }),
+  set_agent_state: hostToHead.request({ ...change, state: json }, changed),
   /** Writes the files, of which there may be none, and tells their folder. */
-  put_spilled: request("head", "host", spilledSchema, spilledFolderSchema),
+  put_spilled: hostToHead.request(spilledSchema, spilledFolderSchema),
 } as const;
 
 export type Policy = z.infer<typeof policySchema>;
