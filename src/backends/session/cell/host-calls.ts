@@ -9,7 +9,7 @@ import { excessOf, MAX_JSON_VALUES } from "../../../protocol/bounds.js";
 import type { Params, Result } from "../../../protocol/messages.js";
 import { decodeValue, type Json } from "../../../protocol/values.js";
 import { answerText, type Callbacks } from "./callbacks.js";
-import { Rate } from "./rate-limit.js";
+import { RateLimit } from "./rate-limit.js";
 
 type Answering = Pick<Callbacks, "onLLMQuery" | "onRLMQuery" | "tools">;
 
@@ -45,7 +45,7 @@ export class HostCalls {
   readonly #turns: Semaphore;
   /** Marks what runs inside a function of the caller. */
   readonly #callees = new AsyncLocalStorage<true>();
-  readonly #rate = new Rate(CALLS_PER_SECOND);
+  readonly #rate = new RateLimit(CALLS_PER_SECOND);
 
   /** `givenAt` returns what the host gave as context at a step. */
   constructor(

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { PausableTimer } from "./pausable-timer.js";
-import { Rate } from "./rate-limit.js";
+import { RateLimit } from "./rate-limit.js";
 
 describe("the clock of a cell", () => {
   beforeEach(() => {
@@ -61,7 +61,7 @@ describe("the clock of a cell", () => {
 
 describe("the rate of calls", () => {
   it("lets a second's worth pass at once, then one by one, and refuses what would wait long", () => {
-    const rate = new Rate(100);
+    const rate = new RateLimit(100);
     const now = 10_000;
     for (let call = 0; call < 100; call += 1) expect(rate.take(200, now)).toBe(0);
     expect(rate.take(200, now)).toBeCloseTo(10);

@@ -1,5 +1,5 @@
 /** Limits how many calls start in a second; after a rest as many may start at once. */
-export class Rate {
+export class RateLimit {
   readonly #interval: number;
   /** When the last call was due. */
   #due = 0;
