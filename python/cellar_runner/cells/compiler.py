@@ -5,7 +5,7 @@ import __future__ as _future
 
 import _ast
 import re
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ..pristine import BUILTINS as __builtins__
 from . import repairs
@@ -32,16 +32,13 @@ _NEEDS_LOOP = ("create_task", "ensure_future", "get_running_loop", "TaskGroup")
 _BRINGS_LOOP = (".run(", "run_until_complete", "run_forever", "Runner(")
 
 
-class Cell:
-    __slots__ = ("codes", "flags", "wrapper", "in_loop", "uses_asyncio", "shows_value")
-
-    def __init__(self, codes, flags, wrapper, in_loop, uses_asyncio, shows_value):
-        self.codes = codes
-        self.flags = flags
-        self.wrapper = wrapper
-        self.in_loop = in_loop
-        self.uses_asyncio = uses_asyncio
-        self.shows_value = shows_value
+class Cell(NamedTuple):
+    codes: list
+    flags: int
+    wrapper: Callable | None
+    in_loop: bool
+    uses_asyncio: bool
+    shows_value: bool
 
 
 def read(

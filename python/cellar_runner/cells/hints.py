@@ -43,11 +43,7 @@ _PARTS = {
     }.items()
     for name in names.split()
 }
-_NETWORK_ERRNOS = frozenset(
-    getattr(errno, name)
-    for name in ("ENETUNREACH", "EHOSTUNREACH", "ENETDOWN", "EADDRNOTAVAIL")
-    if hasattr(errno, name)
-)
+_NETWORK_ERRNOS = frozenset((errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL))
 _NETWORK_TYPES = frozenset(
     ("gaierror", "ConnectError", "ConnectTimeout", "ClientConnectorError", "NameResolutionError")
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import groupby
 from typing import Any, Sequence, Tuple
 
 from ..module_finder import RUNNER
@@ -170,12 +171,7 @@ class Tracebacks:
         return lines
 
     def _frame_lines(self, entries):
-        runs: list[list] = []
-        for frame in entries:
-            if runs and runs[-1][0] == frame:
-                runs[-1][1] += 1
-            else:
-                runs.append([frame, 1])
+        runs = [(frame, len(list(same))) for frame, same in groupby(entries)]
         left_out = len(runs) - 2 * FRAMES_AT_EACH_END
         lines = []
         for position, (entry, count) in enumerate(runs):

@@ -158,6 +158,8 @@ class PickleReader:
         self._number = -1
         self._block = memoryview(b"")
         self.position = 0
+        # Read before anything else.
+        self.before = b""
 
     def _here(self):
         number = bisect_right(self._starts, self.position) - 1
@@ -186,6 +188,9 @@ class PickleReader:
         return done
 
     def read(self, size: int) -> bytes:
+        if self.before:
+            part, self.before = self.before[:size], self.before[size:]
+            return part
         return b"".join(self._parts(size))
 
     def readline(self) -> bytes:

@@ -157,24 +157,6 @@ class _StateUnpickler(_Unpickler):  # type: ignore[misc, valid-type]
         return self.seeds[number]
 
 
-class _PrefixedReader:
-    def __init__(self, pickle_reader):
-        self._pickle_reader = pickle_reader
-        self.rest = b""
-
-    def read(self, size):
-        if not self.rest:
-            return self._pickle_reader.read(size)
-        part, self.rest = self.rest[:size], self.rest[size:]
-        return part
-
-    def readinto(self, target):
-        return self._pickle_reader.readinto(target)
-
-    def readline(self):
-        return self._pickle_reader.readline()
-
-
 class VariableReader:
     """Unpickles values one after the other; a failure costs only values that share its parts."""
 
@@ -187,8 +169,7 @@ class VariableReader:
 
     def _begin(self, known, noted):
         """A new unpickler whose memo has these objects, and continues at `noted`."""
-        file = _PrefixedReader(self._pickle_reader)
-        self._unpickler = _StateUnpickler(file, buffers=self._buffers)
+        self._unpickler = _StateUnpickler(self._pickle_reader, buffers=self._buffers)
         parts = [b"J%bQr%b0" % (_number(number), _number(number)) for number in known]
         parts.append(b"N")
         # Missing ones get numbers that are not used.
@@ -196,7 +177,7 @@ class VariableReader:
         parts += [b"r" + _number(self._total + extra) for extra in range(missing)]
         parts.append(b".")
         content = b"".join(parts)
-        file.rest = b"\x80\x05\x95" + len(content).to_bytes(8, "little") + content
+        self._pickle_reader.before = b"\x80\x05\x95" + len(content).to_bytes(8, "little") + content
         self._unpickler.seeds = known
         self._unpickler.load()
         self._unpickler.seeds = {}

@@ -57,7 +57,6 @@ class ZMQInteractiveShell:
         self.input_transformers_post: list = []
         self.ast_transformers: list = []
         self.custom_exceptions: tuple = ()
-        self.CustomTB: Callable | None = None
         self.user_ns_hidden: dict[str, Any] = {}
         self.meta = Config()
         self.before_next: list[Callable[[], None]] = []
@@ -188,19 +187,6 @@ class ZMQInteractiveShell:
             self.showtraceback()
         return result
 
-    def run_code(self, code_obj: Any, result: ExecutionResult | None = None, *, async_: bool = False) -> bool:
-        """Runs a code object; returns whether it failed."""
-        try:
-            exec(code_obj, self.user_ns)
-            return False
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            if result is not None:
-                result.error_in_exec = error
-            self.showtraceback()
-            return True
-
     def ev(self, expr: str) -> Any:
         return eval(expr, self.user_ns)
 
@@ -233,19 +219,13 @@ class ZMQInteractiveShell:
     def show_usage_error(self, exc: object) -> None:
         sys.stderr.write("UsageError: {}\n".format(exc))
 
-    def set_custom_exc(self, exc_tuple: tuple, handler: Callable | None) -> None:
-        if not is_a(exc_tuple, tuple):
-            raise TypeError("The custom exceptions must be given as a tuple.")
-        self.custom_exceptions = exc_tuple
-        self.CustomTB = None if handler is None else types.MethodType(handler, self)
-
     def transform_cell(self, raw_cell: str) -> str:
         return raw_cell
 
     def _ignored(self, *_arguments: Any, **_options: Any) -> None:
-        """Does nothing: the host ends sessions, and there are no windows and no next input."""
+        """Does nothing: the host ends sessions and reports errors, and there are no windows and no next input."""
 
-    ask_exit = set_next_input = enable_gui = _ignored
+    ask_exit = set_next_input = enable_gui = set_custom_exc = _ignored
 
     def enable_matplotlib(self, gui: str | None = None) -> tuple[str, str]:
         return "inline", "inline"

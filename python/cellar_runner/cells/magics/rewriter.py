@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from typing import Any, Callable, NamedTuple
 
 from ...pristine import BUILTINS as __builtins__
@@ -37,26 +38,19 @@ class Rewritten(NamedTuple):
     wrapper: Any = None
 
 
-class Nested:
+class Nested(ExitStack):
     """One wrapper inside another: %%capture above %%time."""
 
     def __init__(self, outer, inner):
-        self._outer, self._inner = outer, inner
+        super().__init__()
+        self._wrappers = outer, inner
         self.hides_value = outer.hides_value or inner.hides_value
+        self.take = inner.take if inner.hides_value else getattr(outer, "take", None)
 
     def __enter__(self):
-        self._outer.__enter__()
-        self._inner.__enter__()
+        for wrapper in self._wrappers:
+            self.enter_context(wrapper)
         return self
-
-    def __exit__(self, *error):
-        try:
-            self._inner.__exit__(*error)
-        finally:
-            self._outer.__exit__(*error)
-
-    def take(self, value: Any) -> None:
-        (self._inner if self._inner.hides_value else self._outer).take(value)
 
 
 def rewrite(text: str, is_magic: Callable[[str], bool] | None = None) -> Rewritten | None:

@@ -49,26 +49,26 @@ def who_ls(commands: Commands, rest: str) -> list[str]:
 
 def who(commands: Commands, rest: str) -> None:
     """%who [types]"""
-    names = names_of(commands, rest)
-    if not names:
-        _tell_none(rest)
-        return
+    names = _listed(commands, rest)
     for position, name in enumerate(names, 1):
         sys.stdout.write(name + "\t ")
         if position % NAMES_IN_A_ROW == 0:
             sys.stdout.write("\n")
-    sys.stdout.write("\n")
+    if names:
+        sys.stdout.write("\n")
 
 
-def _tell_none(rest):
-    print("No variables match your requested type." if rest else "Interactive namespace is empty.")
+def _listed(commands, rest):
+    names = names_of(commands, rest)
+    if not names:
+        print("No variables match your requested type." if rest else "Interactive namespace is empty.")
+    return names
 
 
 def whos(commands: Commands, rest: str) -> None:
     """%whos [types]"""
-    names = names_of(commands, rest)
+    names = _listed(commands, rest)
     if not names:
-        _tell_none(rest)
         return
     namespace = commands.namespace
     kinds = [type_name(type(namespace[name])) for name in names]

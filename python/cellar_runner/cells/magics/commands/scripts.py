@@ -7,21 +7,24 @@ import shlex
 import shutil
 import subprocess
 import sys
-from typing import Any
 
 from ....pristine import BUILTINS as __builtins__
+from ...ipython.magic import MagicArgumentParser
 from ..dispatch import Commands
 from ..errors import UsageError
 from ..options import parse_options, unquoted
 from . import shell
 
-_WITH_VALUE = ("--out", "--err", "--proc")
-_FLAGS = ("--bg", "--no-raise-error")
+_parser = MagicArgumentParser(add_help=False, allow_abbrev=False)
+for _name in ("--out", "--err", "--proc"):
+    _parser.add_argument(_name)
+for _name in ("--bg", "--no-raise-error"):
+    _parser.add_argument(_name, action="store_true")
 
 
 def run(commands: Commands, name: str, rest: str, body: str) -> None:
     """%%bash [--out NAME] [--err NAME] [--bg] [--no-raise-error] [arguments]"""
-    options, words = _options(rest)
+    options, words = _parser.parse_known_args(shlex.split(rest))
     if name == "script":
         if not words:
             raise UsageError("%%script needs the name of a program")
@@ -31,51 +34,32 @@ def run(commands: Commands, name: str, rest: str, body: str) -> None:
     if shutil.which(program[0]) is None and not os.path.exists(program[0]):
         print("Couldn't find program: {!r}".format(program[0]))
         return
-    if "--bg" in options:
+    if options.bg:
         _in_background(commands, options, program, body)
         return
     diverted = commands.is_diverted
-    takes_out, takes_err = "--out" in options, "--err" in options
-    code, out, err = shell.script(program, body, takes_out or diverted, takes_err or diverted)
-    for option, text, stream in (("--out", out, sys.stdout), ("--err", err, sys.stderr)):
-        if option in options:
-            commands.bind(options[option], text or "")
+    code, out, err = shell.script(program, body, bool(options.out) or diverted, bool(options.err) or diverted)
+    for name, text, stream in ((options.out, out, sys.stdout), (options.err, err, sys.stderr)):
+        if name:
+            commands.bind(name, text or "")
         elif text:
             stream.write(text)
             stream.flush()
     commands.bind("_exit_code", code)
-    if code and "--no-raise-error" not in options:
+    if code and not options.no_raise_error:
         raise subprocess.CalledProcessError(code, body.encode("utf-8", "surrogateescape"), out, err)
-
-
-def _options(rest):
-    words = shlex.split(rest)
-    options, others = {}, []
-    while words:
-        word = words.pop(0)
-        name, separator, value = word.partition("=")
-        if name in _WITH_VALUE:
-            if not separator and not words:
-                raise UsageError("argument {}: expected one argument".format(name))
-            options[name] = value if separator else words.pop(0)
-        elif word in _FLAGS:
-            options[word] = ""
-        elif word == "--no-raise-error=True":
-            options["--no-raise-error"] = ""
-        else:
-            others.append(word)
-    return options, others
 
 
 def _in_background(commands, options, program, body):
     process = shell.background(program, body)
     commands.background.append(process)
-    outputs: tuple[tuple[str, Any], ...] = (("--out", process.stdout), ("--err", process.stderr), ("--proc", process))
-    for option, value in outputs:
-        if option in options:
-            commands.bind(options[option], value)
-        elif value is not process:
-            value.close()
+    if options.proc:
+        commands.bind(options.proc, process)
+    for name, pipe in ((options.out, process.stdout), (options.err, process.stderr)):
+        if name:
+            commands.bind(name, pipe)
+        else:
+            pipe.close()  # type: ignore[union-attr]
 
 
 def kill(commands: Commands, _rest: str) -> None:
