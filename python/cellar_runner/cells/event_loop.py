@@ -106,7 +106,6 @@ async def noting_context(coroutine: Awaitable, contexts: list[contextvars.Contex
 
 
 def copy_variables(context: contextvars.Context) -> None:
-    """Copies context variables into the current context."""
     for variable, value in context.items():
         if variable.get(None) is not value:
             variable.set(value)

@@ -70,13 +70,8 @@ class History:
             code = ""
         inputs = self.inputs
         if number < KEPT_INPUTS:
-            missing = number - len(inputs)
-            if missing < 0:
-                inputs[number] = code
-            else:
-                if missing:
-                    inputs.extend([""] * missing)
-                inputs.append(code)
+            inputs.extend([""] * (number + 1 - len(inputs)))
+            inputs[number] = code
         first, second, _ = self._last_inputs
         _names["_i"], _names["_ii"], _names["_iii"] = self._last_inputs
         self._last_inputs = (code, first, second)

@@ -31,7 +31,6 @@ class Scanner:
 
     @property
     def at_statement(self) -> bool:
-        """Whether the next line starts a statement."""
         return self._quote is None and self._depth == 0 and not self._continued
 
     @property

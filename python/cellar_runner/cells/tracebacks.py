@@ -236,13 +236,8 @@ def _read_lines(filename):
 
 def _short(filename):
     """A library's path from its package on."""
-    best = 0
-    for entry in sys.path:
-        if not is_a(entry, str) or not entry:
-            continue
-        folder = entry.rstrip(os.sep) + os.sep
-        if filename.startswith(folder):
-            best = max(best, len(folder))
+    folders = [entry.rstrip(os.sep) + os.sep for entry in sys.path if is_a(entry, str) and entry]
+    best = max((len(folder) for folder in folders if filename.startswith(folder)), default=0)
     return exact(filename[best:])
 
 

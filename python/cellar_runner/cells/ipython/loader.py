@@ -61,9 +61,6 @@ def install(interpreter: Interpreter) -> None:
 
 def _kernel_shell():
     """Libraries tell a notebook from a terminal by this module."""
-    module = ModuleType(KERNEL_SHELL, "Where a kernel's shell is defined.")
-    names = vars(module)
-    names["__spec__"] = ModuleSpec(KERNEL_SHELL, None)
 
     def load(name):
         if name != "ZMQInteractiveShell":
@@ -72,7 +69,8 @@ def _kernel_shell():
 
         return ZMQInteractiveShell
 
-    names["__getattr__"] = load
+    module = ModuleType(KERNEL_SHELL, "Where a kernel's shell is defined.")
+    vars(module).update(__spec__=ModuleSpec(KERNEL_SHELL, None), __getattr__=load)
     return module
 
 

@@ -115,12 +115,8 @@ class MagicsManager:
     def __init__(self, shell):
         self.shell = shell
         self.magics = shell._commands.functions
-
-    def register(self, *magic_objects: Any) -> None:
-        self.shell.register_magics(*magic_objects)
-
-    def register_function(self, func: Callable, magic_kind: str = "line", magic_name: str | None = None) -> None:
-        self.shell.register_magic_function(func, magic_kind, magic_name)
+        self.register = shell.register_magics
+        self.register_function = shell.register_magic_function
 
 
 class ExtensionManager:
