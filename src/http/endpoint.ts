@@ -69,7 +69,7 @@ export class Endpoint {
     });
     const { status, headers } = answer;
     if (status >= 200 && status < 300) return answer;
-    const text = await readText(answer, MAX_ERROR_BYTES).catch(() => "");
+    const text = await readText(answer, undefined, MAX_ERROR_BYTES).catch(() => "");
     throw httpError(status, this.hide(text), {
       pauseMs: retryAfter(headers),
       // An endpoint may know that another attempt would only repeat the same work.
@@ -88,7 +88,7 @@ export class Endpoint {
 
   /** Key, headers and query values, in every form in which they may occur in a text. */
   secrets(): readonly string[] {
-    const key = typeof this.#key === "object" ? callerVariable(this.#key.env) : this.#key;
+    const key = this.#keyValue;
     const others = [...Object.values(this.#headers), ...this.#url.searchParams.values()];
     return [
       ...(key ? [key] : []),
@@ -133,10 +133,14 @@ export class Endpoint {
       : "Check the key.";
   }
 
+  get #keyValue(): string | undefined {
+    return typeof this.#key === "object" ? callerVariable(this.#key.env) : this.#key;
+  }
+
   #readKey(): string | undefined {
     if (this.#key === undefined) return undefined;
     const name = typeof this.#key === "object" ? this.#key.env : undefined;
-    const key = typeof this.#key === "object" ? callerVariable(this.#key.env) : this.#key;
+    const key = this.#keyValue;
     if (key !== undefined && /^[\x21-\x7e]+$/.test(key)) return key;
     const fault = key ? "has characters that are not allowed in a key" : "is not set";
     throw new CellarError("INVALID_CONFIG", `${name ?? "the key"} ${fault}`, {
@@ -177,9 +181,13 @@ export async function* piecesOf(
   }
 }
 
-async function readText(answer: HttpResponse, limit?: number): Promise<string> {
+export async function readText(
+  answer: HttpResponse,
+  onPiece?: (bytes: number) => void,
+  limit?: number,
+): Promise<string> {
   const pieces: Uint8Array[] = [];
-  for await (const piece of piecesOf(answer, undefined, limit)) pieces.push(piece);
+  for await (const piece of piecesOf(answer, onPiece, limit)) pieces.push(piece);
   return Buffer.concat(pieces).toString("utf8");
 }
 

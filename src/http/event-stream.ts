@@ -1,34 +1,27 @@
 import { HttpFault } from "./http-fault.js";
 
-/** No event of a model is anywhere near this long. */
+/** Far longer than any event of a model. */
 const MAX_EVENT_LENGTH = 8 * 1024 * 1024;
 const LINE_END = /\r\n|\r|\n/;
 
-export interface ServerEvent {
-  /** "message" where the server names none. */
-  readonly name: string;
-  readonly data: string;
-}
-
-/** Reads server-sent events from bytes that are cut anywhere. */
+/** Reads the data of server-sent events from bytes that are cut anywhere. */
 export class EventStreamDecoder {
   readonly #decoder = new TextDecoder();
   #line = "";
   #isAfterReturn = false;
-  #name = "";
   #data: string[] = [];
   #length = 0;
 
-  push(bytes: Uint8Array): ServerEvent[] {
+  push(bytes: Uint8Array): string[] {
     return this.#read(this.#decoder.decode(bytes, { stream: true }));
   }
 
   /** Some servers close without the empty line that ends an event. */
-  end(): ServerEvent[] {
+  end(): string[] {
     return this.#read(`${this.#decoder.decode()}\n\n`);
   }
 
-  #read(text: string): ServerEvent[] {
+  #read(text: string): string[] {
     if (text === "") return [];
     const fresh = this.#isAfterReturn && text.startsWith("\n") ? text.slice(1) : text;
     this.#isAfterReturn = text.endsWith("\r");
@@ -42,10 +35,9 @@ export class EventStreamDecoder {
     return events;
   }
 
-  #take(line: string): ServerEvent[] {
+  #take(line: string): string[] {
     if (line === "") return this.#finish();
     const [, field = "", value = ""] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
-    if (field === "event") this.#name = value;
     if (field === "data") {
       this.#data.push(value);
       this.#length += value.length;
@@ -53,12 +45,10 @@ export class EventStreamDecoder {
     return [];
   }
 
-  #finish(): ServerEvent[] {
-    const event = { name: this.#name || "message", data: this.#data.join("\n") };
-    const isEmpty = this.#data.length === 0;
-    this.#name = "";
+  #finish(): string[] {
+    const events = this.#data.length === 0 ? [] : [this.#data.join("\n")];
     this.#data = [];
     this.#length = 0;
-    return isEmpty ? [] : [event];
+    return events;
   }
 }

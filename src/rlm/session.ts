@@ -8,7 +8,7 @@ import { type Budget, readBudget, requirePrice } from "./budget/budget.js";
 import { Deadline, Stopwatch } from "./budget/deadline.js";
 import { Ledger } from "./budget/ledger.js";
 import { failureOf, ModelCaller } from "./budget/model-caller.js";
-import { type TokenUsage, usageSince } from "./budget/usage.js";
+import { type TokenUsage, usageByDepthSince, usageSince } from "./budget/usage.js";
 import { type Answer, type Ended, Loop, type Tree } from "./loop.js";
 import {
   type AskOptions,
@@ -129,7 +129,7 @@ export class RLMSession implements AsyncDisposable {
     const { trace: file, onEvent } = this.#options;
     const { caller } = this.#tree;
     const { ledger } = caller;
-    const before = { total: ledger.usage, byDepth: ledger.usageByDepth };
+    const before = ledger.used;
     await using trace = await Trace.open({ file, onEvent, secrets: this.#secrets() });
     const telemetry = await telemetryListener();
     if (telemetry !== undefined) trace.listen(telemetry);
@@ -146,7 +146,7 @@ export class RLMSession implements AsyncDisposable {
     const form = output === undefined ? undefined : formOf(output);
     const ended = await this.#run({ query, form, judge, root, signal });
     const answer = ended.answer ?? null;
-    const usage = usageSince(before.total, ledger.usage);
+    const usage = usageSince(before, ledger.used);
     root.emit({
       type: "run.ended",
       status: ended.status,
@@ -160,16 +160,13 @@ export class RLMSession implements AsyncDisposable {
         cost: usage.unpriced > 0 ? null : usage.cost,
       },
     });
-    const depths = [...ledger.usageByDepth].map(
-      ([depth, sum]) => [depth, usageSince(before.byDepth.get(depth), sum)] as const,
-    );
     const result: RLMResult<T> = {
       status: ended.status,
       answer: answer?.text ?? null,
       output: output === undefined ? (answer?.value as T | undefined) : parsed,
       turns: ended.turns,
       usage,
-      usageByDepth: new Map(depths.filter(([, { calls }]) => calls > 0)),
+      usageByDepth: usageByDepthSince(before, ledger.used),
       trace: trace.events,
       error: ended.error,
     };

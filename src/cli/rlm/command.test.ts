@@ -74,7 +74,7 @@ describe("cellar rlm, before anything is started", () => {
     [
       "a model with a replay",
       ["rlm", "a", "--model", "b", "--replay", "c"],
-      /--replay has its mod/,
+      /--replay takes its mod/,
     ],
     ["a replay that is not there", ["rlm", "a", "--replay", "/no/file"], /\/no\/file/],
     [
@@ -246,7 +246,7 @@ describe("cellar trace view", () => {
     const out = join(folder, "page.html");
     const { code, stdout, stderr } = await cellar(["trace", "view", trace, "--out", out]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${out}\n` });
-    expect(stderr).toContain("run.jsonl:2 was not written to its end");
+    expect(stderr).toContain("run.jsonl:2 is incomplete");
     const printed = await cellar(["trace", "view", trace, "--out", "-"]);
     expect(printed.stdout).toBe(readFileSync(out, "utf8"));
     expect(printed.stdout).toContain("How many?");

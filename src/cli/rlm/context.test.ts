@@ -227,7 +227,7 @@ describe("cellar rlm", () => {
     for (const more of [[], ["--json"]]) {
       const astray = await ask(command("--replay", cassette, ...context, ...more));
       expect(astray.code).toBe(1);
-      expect(astray.stderr).toMatch(/^cellar: the run went another way than its recording/);
+      expect(astray.stderr).toMatch(/^cellar: the run differs from its recording/);
       expect(astray.stderr).toMatch(/^- .*4711$/m);
       expect(astray.stderr).toMatch(/^\+ .*1174$/m);
     }

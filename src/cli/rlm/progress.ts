@@ -1,102 +1,95 @@
 import { counted } from "../../errors.js";
+import { type LoadedContext, loadContext } from "../../rlm/context/load-context.js";
 import type { DownloadProgress } from "../../rlm/context/web.js";
 import type { RLMResult } from "../../rlm/rlm.js";
-import type { TraceEvent } from "../../rlm/trace/events.js";
+import type { TraceEvent, TraceEventType } from "../../rlm/trace/events.js";
 import { escapeControls, isTerminal, painterFor } from "../terminal/terminal.js";
 
 const CLEAR = "\r\u001b[K";
 const USUAL_COLUMNS = 80;
 const TICK_MS = 1_000;
 const MB = 1024 * 1024;
+const STARTING = "starting Python…";
 
-/** How far a run is, in one line that is written over; on a terminal only. */
+type Activity = "model" | "code" | "sub";
+
+/** Which activity an event starts (1) or ends (-1). */
+const CHANGES: Partial<Record<TraceEventType, readonly [Activity, 1 | -1]>> = {
+  "model.request": ["model", 1],
+  "model.reply": ["model", -1],
+  "model.failed": ["model", -1],
+  "code.started": ["code", 1],
+  "code.output": ["code", -1],
+  "sub.started": ["sub", 1],
+  "sub.ended": ["sub", -1],
+};
+
+/** A status line on a terminal that is overwritten as the run proceeds. */
 export class RunProgress implements Disposable {
   readonly #stream: NodeJS.WriteStream;
   readonly #began = performance.now();
   readonly #timer: NodeJS.Timeout | undefined;
-  #waiting = "starting Python…";
+  readonly #running: Record<Activity, number> = { model: 0, code: 0, sub: 0 };
+  #waiting = STARTING;
   #turn = "";
   #depth = 0;
   #calls = 0;
   #tokens = 0;
   #cost: number | undefined;
-  /** What has begun and not ended. */
-  #asked = 0;
-  #cells = 0;
-  #subCalls = 0;
   #isShown = false;
 
   constructor(stream: NodeJS.WriteStream) {
     this.#stream = stream;
-    // Seconds go by while nothing happens.
+    // Keeps the seconds counting while no events come.
     if (isTerminal(stream)) this.#timer = setInterval(() => this.#refresh(), TICK_MS).unref();
   }
 
-  hear(event: TraceEvent): void {
+  update(event: TraceEvent): void {
     this.#depth = event.depth;
-    switch (event.type) {
-      case "turn.started":
-        if (event.depth === 0) {
-          this.#turn = `turn ${event.turn}${event.turns === undefined ? "" : `/${event.turns}`}`;
-        }
-        break;
-      case "model.request":
-        this.#calls += 1;
-        this.#asked += 1;
-        break;
-      case "model.reply":
-        this.#asked -= 1;
-        this.#tokens += event.usage.inputTokens + event.usage.outputTokens;
-        if (event.cost !== null) this.#cost = (this.#cost ?? 0) + event.cost;
-        break;
-      case "model.failed":
-        this.#asked -= 1;
-        break;
-      case "code.started":
-        this.#cells += 1;
-        break;
-      case "code.output":
-        this.#cells -= 1;
-        break;
-      case "sub.started":
-        this.#subCalls += 1;
-        break;
-      case "sub.ended":
-        this.#subCalls -= 1;
-        break;
-      case "run.started":
-      case "run.ended":
-      case "budget":
-      case "compaction":
-        break;
-      default:
-        event satisfies never;
+    const [activity, change] = CHANGES[event.type] ?? [];
+    if (activity !== undefined) this.#running[activity] += change ?? 0;
+    if (event.type === "turn.started" && event.depth === 0) {
+      this.#turn = `turn ${event.turn}${event.turns === undefined ? "" : `/${event.turns}`}`;
+    } else if (event.type === "model.request") {
+      this.#calls += 1;
+    } else if (event.type === "model.reply") {
+      this.#tokens += event.usage.inputTokens + event.usage.outputTokens;
+      if (event.cost !== null) this.#cost = (this.#cost ?? 0) + event.cost;
     }
     this.#show();
   }
 
-  /** A context that comes from afar. */
-  fetch({ name, bytes, total }: DownloadProgress): void {
-    const so = (bytes / MB).toFixed(1);
-    const size = total === undefined ? `${so} MB` : `${so} of ${(total / MB).toFixed(1)} MB`;
-    this.#waiting = `fetching ${name}: ${size}`;
+  /** Undefined without sources. */
+  async loadContext(
+    sources: readonly string[] | undefined,
+    signal: AbortSignal,
+  ): Promise<LoadedContext | undefined> {
+    if (sources === undefined) return undefined;
+    const loaded = await loadContext(sources, {
+      signal,
+      onNote: (note) => this.#note(note),
+      onProgress: (progress) => this.#download(progress),
+    });
+    this.#waiting = STARTING;
+    this.#refresh();
+    return loaded;
+  }
+
+  #download({ name, bytes, total }: DownloadProgress): void {
+    const received = (bytes / MB).toFixed(1);
+    const of = total === undefined ? "" : ` of ${(total / MB).toFixed(1)}`;
+    this.#waiting = `fetching ${name}: ${received}${of} MB`;
     this.#show();
   }
 
-  /** The context is there. */
-  begin(): void {
-    this.#waiting = "starting Python…";
-    if (this.#isShown) this.#show();
-  }
-
-  /** A line that stays, terminal or not. */
-  note(text: string): void {
+  /** A line that stays, also if the stream is not a terminal. */
+  #note(text: string): void {
     this.clear();
     this.#stream.write(`note: ${isTerminal(this.#stream) ? escapeControls(text) : text}\n`);
   }
 
-  /** What it all came to; the last word. */
-  sum({ status, turns, usage }: RLMResult): void {
+  /** Ends the progress with the totals of the run. */
+  finish({ status, turns, usage }: RLMResult): void {
     this[Symbol.dispose]();
     if (!isTerminal(this.#stream)) return;
     const { calls, inputTokens, outputTokens, cost, unpriced } = usage;
@@ -117,7 +110,7 @@ export class RunProgress implements Disposable {
 
   #show(): void {
     if (!isTerminal(this.#stream)) return;
-    // A line that wraps cannot be written over.
+    // A line that wraps cannot be overwritten.
     const width = (this.#stream.columns || USUAL_COLUMNS) - 1;
     const line = this.#turn === "" ? this.#waiting : this.#line(width);
     const shown = line.length > width ? `${line.slice(0, width - 1)}…` : line;
@@ -125,7 +118,7 @@ export class RunProgress implements Disposable {
     this.#isShown = true;
   }
 
-  /** Where there is no room for all, without what matters least. */
+  /** On a narrow terminal without the depth and the time. */
   #line(width: number): string {
     const [depth, seconds] = [`depth ${this.#depth}`, this.#seconds()];
     const parts = [
@@ -135,24 +128,24 @@ export class RunProgress implements Disposable {
       counted(this.#tokens, "token"),
       ...(this.#cost === undefined ? [] : [dollars(this.#cost)]),
       seconds,
-      ...this.#doing(),
+      ...this.#activity(),
     ];
     const line = parts.join(" · ");
     if (line.length <= width) return line;
     return parts.filter((part) => part !== depth && part !== seconds).join(" · ");
   }
 
-  #doing(): string[] {
-    if (this.#subCalls > 0) return [counted(this.#subCalls, "sub-call")];
-    if (this.#asked > 0) return ["asking"];
-    return this.#cells > 0 ? ["running code"] : [];
+  #activity(): string[] {
+    const { model, code, sub } = this.#running;
+    if (sub > 0) return [counted(sub, "sub-call")];
+    if (model > 0) return ["asking"];
+    return code > 0 ? ["running code"] : [];
   }
 
   #seconds(): string {
     return `${Math.floor((performance.now() - this.#began) / 1000)} s`;
   }
 
-  /** Until it has more to say. */
   clear(): void {
     if (this.#isShown) this.#stream.write(CLEAR);
     this.#isShown = false;

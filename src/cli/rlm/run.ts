@@ -1,5 +1,4 @@
 import { plainOf } from "../../agent/observation/plain-value.js";
-import { type LoadedContext, loadContext } from "../../rlm/context/load-context.js";
 import { type RLMOptions, type RLMResult, rlm } from "../../rlm/rlm.js";
 import { makeWay, tellFile } from "../exec/host-files.js";
 import { EXIT, exitCodeFor } from "../exit-codes.js";
@@ -23,7 +22,7 @@ export interface RunOptions extends SandboxOptions, ModelOptions, BudgetOptions 
   readonly json?: true;
 }
 
-/** Lets a model answer, shows the answer, and gives the exit code. */
+/** Returns the exit code. */
 export async function answerQuestion(question: string, options: RunOptions): Promise<number> {
   if (question.trim() === "") throw invalidInput("the question is empty", "Ask something.");
   const models = modelsOrReplay(options);
@@ -31,10 +30,10 @@ export async function answerQuestion(question: string, options: RunOptions): Pro
   const output = outputSchema === undefined ? undefined : await readOutputSchema(outputSchema);
   using interruption = new Interruption();
   const { signal } = interruption;
-  // Before the progress, so that it warns after that line is gone.
+  // Opened before the progress, so that its warnings come after that line is cleared.
   await using _spans = await openSpanExport(complain);
   using progress = new RunProgress(process.stderr);
-  await using loaded = await contextOf(options.context, signal, progress);
+  await using loaded = await progress.loadContext(options.context, signal);
   if (options.record !== undefined) await makeWay(options.record, options.force);
   const result = await rlm({
     query: question,
@@ -46,20 +45,19 @@ export async function answerQuestion(question: string, options: RunOptions): Pro
     record: options.record,
     trace: options.trace,
     signal,
-    onEvent: (event) => progress.hear(event),
+    onEvent: (event) => progress.update(event),
   });
   progress.clear();
   if (options.json === true) {
     writeJson(resultJson(result));
-    // Where a replay went astray is to be read, not parsed.
+    // A divergence is for people to read.
     if (result.error?.code === "CONFLICT") complain(result.error.message, result.error.remedy);
   } else showResult(result, output !== undefined);
-  progress.sum(result);
+  progress.finish(result);
   if (options.record !== undefined) await tellFile(options.record);
   return exitCodeOfRun(result);
 }
 
-/** The models, or the recording that has them. */
 function modelsOrReplay(options: RunOptions): Pick<RLMOptions, "model" | "subModel" | "replay"> {
   const { replay, record, model, subModel, subBaseUrl } = options;
   if (replay === undefined) {
@@ -75,24 +73,9 @@ function modelsOrReplay(options: RunOptions): Pick<RLMOptions, "model" | "subMod
   }).flatMap(([name, value]) => (value === undefined ? [] : [name]));
   if (given.length === 0) return { replay };
   throw invalidInput(
-    `--replay has its models from the recording, and cannot go with ${given.join(", ")}`,
-    "Leave out the one or the other.",
+    `--replay takes its models from the recording, and cannot be combined with ${given.join(", ")}`,
+    `Remove --replay or ${given.join(", ")}.`,
   );
-}
-
-async function contextOf(
-  sources: readonly string[] | undefined,
-  signal: AbortSignal,
-  progress: RunProgress,
-): Promise<LoadedContext | undefined> {
-  if (sources === undefined) return undefined;
-  const loaded = await loadContext(sources, {
-    signal,
-    onNote: (note) => progress.note(note),
-    onProgress: (told) => progress.fetch(told),
-  });
-  progress.begin();
-  return loaded;
 }
 
 function showResult({ status, answer, output, error, turns }: RLMResult, isData: boolean): void {

@@ -78,7 +78,7 @@ describe("cellar rlm serve", () => {
         });
       });
       await Promise.race([isReady, ended]);
-      const [, baseURL = ""] = /^numbers listens at (http:\S+)$/m.exec(stderr) ?? [];
+      const [, baseURL = ""] = /^numbers listens on (http:\S+)$/m.exec(stderr) ?? [];
       expect(stderr).toContain(`curl ${baseURL}/chat/completions`);
       const client = new OpenAI({ baseURL, apiKey: KEY, maxRetries: 0 });
       const answer = await client.chat.completions.create({

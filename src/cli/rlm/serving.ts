@@ -2,7 +2,6 @@ import { AgentRepl } from "../../agent/agent-repl.js";
 import type { REPLConfig } from "../../backends/backend.js";
 import { onAbort } from "../../concurrency/abort.js";
 import { counted } from "../../errors.js";
-import { type LoadedContext, loadContext } from "../../rlm/context/load-context.js";
 import type { TraceEvent } from "../../rlm/trace/events.js";
 import { type ChatServer, createChatServer } from "../../server/chat/chat-server.js";
 import { EXIT } from "../exit-codes.js";
@@ -26,7 +25,7 @@ export interface ServeOptions extends SandboxOptions, ModelOptions, BudgetOption
   readonly progress: boolean;
 }
 
-/** Serves until it is interrupted, and gives the exit code. */
+/** Serves until it is interrupted; returns the exit code. */
 export async function serveChat(options: ServeOptions): Promise<number> {
   const models = modelsOf(options);
   requirePrices(options, models);
@@ -34,7 +33,7 @@ export async function serveChat(options: ServeOptions): Promise<number> {
   using interruption = new Interruption();
   const { signal } = interruption;
   await using _spans = await openSpanExport(complain);
-  await using loaded = await contextOf(options.context, signal);
+  await using loaded = await loadContext(options.context, signal);
   const config = toConfig(options);
   await using server = await createChatServer({
     ...models,
@@ -51,20 +50,12 @@ export async function serveChat(options: ServeOptions): Promise<number> {
   return EXIT.ok;
 }
 
-async function contextOf(
-  sources: readonly string[] | undefined,
-  signal: AbortSignal,
-): Promise<LoadedContext | undefined> {
-  if (sources === undefined) return undefined;
+async function loadContext(sources: readonly string[] | undefined, signal: AbortSignal) {
   using progress = new RunProgress(process.stderr);
-  return await loadContext(sources, {
-    signal,
-    onNote: (note) => progress.note(note),
-    onProgress: (told) => progress.fetch(told),
-  });
+  return await progress.loadContext(sources, signal);
 }
 
-/** A machine that cannot answer should say so before the first question, which then finds it warm. */
+/** Fails early if Python does not work here, and makes the first question faster. */
 async function tryPython(config: REPLConfig): Promise<void> {
   const repl = await AgentRepl.open({ config });
   await repl.close();
@@ -74,12 +65,12 @@ function introduction({ address, name }: ChatServer, keyEnv: string | undefined)
   const key = keyEnv === undefined ? "" : ` -H "authorization: Bearer $${keyEnv}"`;
   const body = JSON.stringify({ model: name, messages: [{ role: "user", content: "Who is it?" }] });
   return [
-    `${name} listens at ${address}`,
+    `${name} listens on ${address}`,
     "",
     `  curl ${address}/chat/completions -H "content-type: application/json"${key} \\`,
     `    -d '${body}'`,
     "",
-    "Ctrl-C ends it.",
+    "Press Ctrl-C to stop it.",
   ].join("\n");
 }
 
@@ -94,7 +85,7 @@ function log(event: TraceEvent): void {
     `${(usage.inputTokens + usage.outputTokens).toLocaleString("en-US")} tokens`,
     ...(usage.cost === null ? [] : [`$${usage.cost.toFixed(4)}`]),
   ];
-  // A model's endpoint may have said it, and a log is read on terminals.
+  // The message may quote a model's endpoint, and logs are read on terminals.
   write(escapeControls(`${new Date().toISOString()} ${parts.join(" · ")}`));
 }
 

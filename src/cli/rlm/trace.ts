@@ -32,7 +32,7 @@ async function view(file: string, { out = pageOf(file), force }: ViewOptions): P
   ]);
   const { events, torn } = await readTrace(file);
   const page = renderTracePage(events);
-  for (const line of torn) complain(`${file}:${line} was not written to its end, and is left out`);
+  for (const line of torn) complain(`${file}:${line} is incomplete and is left out`);
   if (out === "-") {
     process.stdout.write(page);
     return EXIT.ok;

@@ -1,5 +1,6 @@
 import { onAbort } from "../../concurrency/abort.js";
 import { CellarError } from "../../errors.js";
+import { addFields } from "../add-fields.js";
 import type { ModelUsage, Price } from "../model.js";
 import {
   type Budget,
@@ -8,7 +9,15 @@ import {
   type Remaining,
   requirePrice,
 } from "./budget.js";
-import { type TokenUsage, UsageTotals } from "./usage.js";
+import {
+  NANOS,
+  NOTHING_USED,
+  sumTotals,
+  type TokenUsage,
+  type TotalsByDepth,
+  usageByDepthSince,
+  usageSince,
+} from "./usage.js";
 
 export interface CallPlan {
   /** Counted before the request; what the model counts may differ. */
@@ -44,7 +53,6 @@ export interface Reservation extends Disposable {
 const FEWEST_TOKENS = 64;
 /** More than models write in one go, without being refused by any. */
 const USUAL_MOST_TOKENS = 16_384;
-const NANOS = 1_000_000_000;
 /** At most this share of a budget is set aside. */
 const MAX_FOLLOW_UP_SHARE = 1 / 4;
 /** An answer to a last request has room for this many tokens. */
@@ -55,7 +63,7 @@ export class Ledger {
   readonly budget: Budget;
   readonly #now: () => number;
   readonly #start: number;
-  readonly #totals = new UsageTotals();
+  #used: TotalsByDepth = new Map();
   readonly #reservations = new Reservations();
 
   /** The clock is in milliseconds. */
@@ -152,12 +160,17 @@ export class Ledger {
   }
 
   get usage(): TokenUsage {
-    return this.#totals.total;
+    return usageSince(new Map(), this.#used);
   }
 
-  /** Without what is below; the first has depth 0. */
+  /** Without what deeper loops used; the first has depth 0. */
   get usageByDepth(): ReadonlyMap<number, TokenUsage> {
-    return this.#totals.byDepth;
+    return usageByDepthSince(new Map(), this.#used);
+  }
+
+  /** A snapshot, for `usageSince`. */
+  get used(): TotalsByDepth {
+    return this.#used;
   }
 
   get seconds(): number {
@@ -196,20 +209,21 @@ export class Ledger {
       // Nothing was reserved for an answer of any length.
       const isBound = maxTokens !== undefined;
       if (!this.#reservations.remove(hold)) return;
-      this.#totals.add(depth, {
+      const used = addFields(this.#used.get(depth) ?? NOTHING_USED, {
+        calls: 1,
         inputTokens: input,
         outputTokens: output,
-        nanos: price && nanos,
+        nanos,
+        unpriced: price === undefined ? 1 : 0,
         overTokens: isBound ? Math.max(0, input + output - hold.tokens) : 0,
         overNanos: isBound || price?.outputPerMillion === 0 ? Math.max(0, nanos - hold.nanos) : 0,
       });
+      this.#used = new Map(this.#used).set(depth, used);
       if (!isSound) {
         throw new CellarError(
           "REMOTE_ERROR",
           "the model reported a usage that is not a whole number",
-          {
-            remedy: "All that was reserved counts as used.",
-          },
+          { remedy: "All that was reserved counts as used." },
         );
       }
     };
@@ -219,7 +233,7 @@ export class Ledger {
     return { maxTokens, settle, release, [Symbol.dispose]: release };
   }
 
-  /** In parts of the budget where they are more than it can followUp. */
+  /** At most a share of each budget, so that a small one is not all set aside. */
   #kept(followUp: FollowUp | undefined): SetAside {
     if (followUp === undefined) return { calls: 0, tokens: 0, nanos: 0 };
     const { tokens = 0, dollars = 0, calls = 0 } = this.budget;
@@ -258,7 +272,7 @@ export class Ledger {
   }
 
   #left(name: "calls" | "tokens"): number {
-    const { calls, inputTokens, outputTokens } = this.#totals.total;
+    const { calls, inputTokens, outputTokens } = sumTotals(this.#used);
     const used =
       name === "calls"
         ? calls + this.#reservations.calls
@@ -269,7 +283,10 @@ export class Ledger {
   get #leftNanos(): number {
     const { dollars } = this.budget;
     if (dollars === undefined) return Number.POSITIVE_INFINITY;
-    return Math.max(0, Math.round(dollars * NANOS) - this.#totals.nanos - this.#reservations.nanos);
+    return Math.max(
+      0,
+      Math.round(dollars * NANOS) - sumTotals(this.#used).nanos - this.#reservations.nanos,
+    );
   }
 
   get #leftSeconds(): number {
@@ -306,43 +323,30 @@ function checkPlan({ promptTokens, maxTokens, mostTokens, among }: CallPlan): vo
   });
 }
 
-/** What a request under way may use at most. */
-interface ReservedAmount {
-  readonly tokens: number;
-  /** In billionths of a dollar: whole numbers add up without a rest. */
-  readonly nanos: number;
-}
+type ReservedAmount = Pick<SetAside, "tokens" | "nanos">;
 
 /** What all requests under way have reserved. */
 class Reservations {
   readonly #reservations = new Set<ReservedAmount>();
   readonly #waiting = new Set<() => void>();
-  #tokens = 0;
-  #nanos = 0;
+  tokens = 0;
+  nanos = 0;
 
   get calls(): number {
     return this.#reservations.size;
   }
 
-  get tokens(): number {
-    return this.#tokens;
-  }
-
-  get nanos(): number {
-    return this.#nanos;
-  }
-
   add(hold: ReservedAmount): void {
     this.#reservations.add(hold);
-    this.#tokens += hold.tokens;
-    this.#nanos += hold.nanos;
+    this.tokens += hold.tokens;
+    this.nanos += hold.nanos;
   }
 
   /** Whether it was still held. */
   remove(hold: ReservedAmount): boolean {
     if (!this.#reservations.delete(hold)) return false;
-    this.#tokens -= hold.tokens;
-    this.#nanos -= hold.nanos;
+    this.tokens -= hold.tokens;
+    this.nanos -= hold.nanos;
     for (const wake of this.#waiting) wake();
     return true;
   }

@@ -2,6 +2,7 @@ import { loadTokenizer, type Tokenizer } from "../../agent/observation/tokens.js
 import { CellarError, describeError, isCellarError } from "../../errors.js";
 import type { Model, ModelMessage, ModelReply } from "../model.js";
 import { costOf } from "../models/prices.js";
+import { TOKENS_PER_CONVERSATION, TOKENS_PER_MESSAGE } from "../models/reply-builder.js";
 import type { Span } from "../trace/trace.js";
 import type { FollowUp, Ledger } from "./ledger.js";
 import { defaultEstimate, TokenEstimates } from "./token-estimates.js";
@@ -9,12 +10,9 @@ import { type CallKind, lostUsageOf } from "./usage.js";
 
 const NO_TOKENS = { inputTokens: 0, outputTokens: 0 };
 
-/** What a message costs beside its text, and a conversation beside its messages. */
-const MESSAGE_TOKENS = 4;
-const CONVERSATION_TOKENS = 3;
-/** Of what is left, a prompt that no model has counted yet may take so much by its bytes. */
+/** How much of the rest a prompt may take by its bytes while no model has counted one like it. */
 const MOST_UNKNOWN = 1 / 2;
-/** By which the conversation of the first loop grows until it asks again. */
+/** How much the first loop's conversation grows from one request to the next. */
 const GROWTH_TOKENS = 1_500;
 
 export interface ModelCall {
@@ -28,14 +26,14 @@ export interface ModelCall {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Asks models for a whole tree of loops: within its budget, and told in its trace. */
+/** Sends the requests of a whole tree of loops, within its budget and recorded in its trace. */
 export class ModelCaller {
   readonly ledger: Ledger;
   readonly #tokenizer: Tokenizer;
   /** A message is counted once, however often it is sent. */
   readonly #counts = new WeakMap<ModelMessage, number>();
   readonly #estimates = new TokenEstimates();
-  /** What the first loop needs to go on: its code must not use that up. */
+  /** Kept for the next request of the first loop: code must not use it up. */
   #followUp: FollowUp | undefined;
   #calls = 0;
 
@@ -49,24 +47,27 @@ export class ModelCaller {
   }
 
   tokensIn(messages: readonly ModelMessage[]): number {
-    return messages.reduce((sum, message) => sum + this.#tokensOf(message), CONVERSATION_TOKENS);
+    return messages.reduce(
+      (sum, message) => sum + this.#tokensOf(message),
+      TOKENS_PER_CONVERSATION,
+    );
   }
 
   #tokensOf(message: ModelMessage): number {
     const known = this.#counts.get(message);
     if (known !== undefined) return known;
-    const tokens = this.#tokenizer.count(message.content).tokens + MESSAGE_TOKENS;
+    const tokens = this.#tokenizer.count(message.content).tokens + TOKENS_PER_MESSAGE;
     this.#counts.set(message, tokens);
     return tokens;
   }
 
-  /** Whether there will not be enough to ask once more after this time. */
+  /** Whether the budget allows only this one request. */
   isLast(model: Model, messages: readonly ModelMessage[]): boolean {
     const promptTokens = this.#estimates.guess(model, this.tokensIn(messages));
     return this.ledger.isLast({ promptTokens, price: model.price });
   }
 
-  /** What a prompt may cost by the model's own count. No model counts more tokens than bytes. */
+  /** The most tokens that the model may count; no model counts more tokens than bytes. */
   #mostOf(model: Model, messages: readonly ModelMessage[], promptTokens: number): number {
     const known = this.#estimates.most(model, promptTokens);
     if (known !== undefined || !this.ledger.isCounting) return known ?? promptTokens;
@@ -97,7 +98,7 @@ export class ModelCaller {
       held.settle(reply.usage);
       this.#estimates.learn(model, promptTokens, reply.usage);
       if (isFirstLoop) {
-        // The next one is longer, and may be of a length that nothing is known of.
+        // The next prompt is longer, and no model may have counted one of that length.
         const prompt = Math.max(
           this.#estimates.guess(model, promptTokens),
           defaultEstimate(promptTokens),
@@ -111,7 +112,7 @@ export class ModelCaller {
       return reply;
     } catch (error) {
       const ms = performance.now() - began;
-      // A request that failed was made all the same, else code could ask a broken model for ever.
+      // A failed request counts too, or code could call a broken model forever.
       held.settle(lostUsageOf(error) ?? NO_TOKENS);
       part.emit({ type: "model.failed", call, error: failureOf(error), ms });
       throw signal?.aborted === true ? new CellarError("ABORTED", "the run was cancelled") : error;

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { isCellarError } from "../../errors.js";
+import { addFields } from "../add-fields.js";
 
-/** What requests used. */
 export interface TokenUsage {
   readonly calls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** In dollars, of the calls whose price is known. */
+  /** In dollars, for the calls whose price is known. */
   readonly cost: number;
   /** Calls without a known price. */
   readonly unpriced: number;
@@ -14,95 +14,50 @@ export interface TokenUsage {
   readonly overshoot: { readonly tokens: number; readonly dollars: number };
 }
 
-export interface Settled {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** In billionths of a dollar; undefined without a price. */
-  readonly nanos: number | undefined;
-  readonly overTokens: number;
-  readonly overNanos: number;
-}
-
 /** Whether a loop asks, or the code that it runs. */
 export type CallKind = "root" | "sub";
 
-const NANOS = 1_000_000_000;
+/** Billionths of a dollar: whole numbers, so that sums are exact. */
+export const NANOS = 1_000_000_000;
 
-/** Sums of what requests used: of all, and by depth. */
-export class UsageTotals {
-  readonly #total = new Sum();
-  readonly #depths = new Map<number, Sum>();
+export const NOTHING_USED = {
+  calls: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  nanos: 0,
+  unpriced: 0,
+  overTokens: 0,
+  overNanos: 0,
+};
 
-  add(depth: number, settled: Settled): void {
-    const atDepth = this.#depths.get(depth) ?? new Sum();
-    this.#depths.set(depth, atDepth);
-    for (const sum of [this.#total, atDepth]) sum.add(settled);
-  }
+type UsageTotals = Readonly<typeof NOTHING_USED>;
+export type TotalsByDepth = ReadonlyMap<number, UsageTotals>;
 
-  get nanos(): number {
-    return this.#total.nanos;
-  }
-
-  get total(): TokenUsage {
-    return this.#total.usage;
-  }
-
-  get byDepth(): ReadonlyMap<number, TokenUsage> {
-    const depths = [...this.#depths].sort(([one], [other]) => one - other);
-    return new Map(depths.map(([depth, sum]) => [depth, sum.usage]));
-  }
+export function sumTotals(used: TotalsByDepth): UsageTotals {
+  return [...used.values()].reduce((sum, totals) => addFields(sum, totals), NOTHING_USED);
 }
 
-class Sum {
-  #calls = 0;
-  #inputTokens = 0;
-  #outputTokens = 0;
-  #nanos = 0;
-  #unpriced = 0;
-  #overTokens = 0;
-  #overNanos = 0;
-
-  get nanos(): number {
-    return this.#nanos;
-  }
-
-  add({ inputTokens, outputTokens, nanos, overTokens, overNanos }: Settled): void {
-    this.#calls += 1;
-    this.#inputTokens += inputTokens;
-    this.#outputTokens += outputTokens;
-    this.#nanos += nanos ?? 0;
-    this.#unpriced += nanos === undefined ? 1 : 0;
-    this.#overTokens += overTokens;
-    this.#overNanos += overNanos;
-  }
-
-  get usage(): TokenUsage {
-    return {
-      calls: this.#calls,
-      inputTokens: this.#inputTokens,
-      outputTokens: this.#outputTokens,
-      cost: this.#nanos / NANOS,
-      unpriced: this.#unpriced,
-      overshoot: { tokens: this.#overTokens, dollars: this.#overNanos / NANOS },
-    };
-  }
+export function usageSince(before: TotalsByDepth, after: TotalsByDepth): TokenUsage {
+  return usageOf(addFields(sumTotals(after), sumTotals(before), -1));
 }
 
-/** What was used from one sum to a later one. */
-export function usageSince(before: TokenUsage | undefined, after: TokenUsage): TokenUsage {
-  if (before === undefined) return after;
-  return {
-    calls: after.calls - before.calls,
-    inputTokens: after.inputTokens - before.inputTokens,
-    outputTokens: after.outputTokens - before.outputTokens,
-    // Both are whole billionths: the rest is rounding error.
-    cost: Math.round((after.cost - before.cost) * NANOS) / NANOS,
-    unpriced: after.unpriced - before.unpriced,
-    overshoot: {
-      tokens: after.overshoot.tokens - before.overshoot.tokens,
-      dollars: Math.round((after.overshoot.dollars - before.overshoot.dollars) * NANOS) / NANOS,
-    },
-  };
+/** The first loop comes first; depths without a call are left out. */
+export function usageByDepthSince(
+  before: TotalsByDepth,
+  after: TotalsByDepth,
+): ReadonlyMap<number, TokenUsage> {
+  const depths = [...after]
+    .map(([depth, totals]) => {
+      return [depth, addFields(totals, before.get(depth) ?? NOTHING_USED, -1)] as const;
+    })
+    .filter(([, { calls }]) => calls > 0)
+    .sort(([one], [other]) => one - other);
+  return new Map(depths.map(([depth, totals]) => [depth, usageOf(totals)]));
+}
+
+function usageOf({ nanos, overTokens, overNanos, ...counts }: UsageTotals): TokenUsage {
+  const overshoot = { tokens: overTokens, dollars: overNanos / NANOS };
+  return { ...counts, cost: nanos / NANOS, overshoot };
 }
 
 export const lostUsageSchema = z.object({

@@ -1,13 +1,12 @@
 import { z } from "zod";
 import { CellarError } from "../../errors.js";
-import { parseJson } from "../../http/endpoint.js";
-import type { ServerEvent } from "../../http/event-stream.js";
-import { errorIn, HttpFault } from "../../http/http-fault.js";
 import type { Model, ModelMessage, ModelReply, ModelRequest } from "../model.js";
 import {
+  checkAnswer,
   checkModelOptions,
   HttpModel,
   type HttpModelOptions,
+  readPiece,
   type WireFormat,
 } from "./http-model.js";
 import type { ReplyBuilder } from "./reply-builder.js";
@@ -16,7 +15,7 @@ const VERSION = "2023-06-01";
 const MAX_TOKENS = 8192;
 
 export interface AnthropicOptions extends HttpModelOptions {
-  /** The protocol wants a number always: this one where a request has none. */
+  /** For requests without a limit, because the protocol requires one. Default: 8192. */
   readonly maxTokens?: number | undefined;
 }
 
@@ -54,11 +53,14 @@ const eventSchema = z.discriminatedUnion("type", [
   }),
   z.object({ type: z.literal("message_stop") }),
 ]);
-/** More kinds may come, and are passed over as the protocol asks. */
 const KINDS: ReadonlySet<string> = new Set(
   eventSchema.options.map(({ shape }) => shape.type.value),
 );
-const kindSchema = z.object({ type: z.string() });
+/** The protocol may add more types of events, which clients must ignore. */
+const unknownSchema = z
+  .object({ type: z.string().refine((type) => !KINDS.has(type)) })
+  .transform(() => ({ type: "unknown" as const }));
+const pieceSchema = z.union([eventSchema, unknownSchema]);
 const answerSchema = z.object({
   model,
   content: z.array(z.object({ type: z.string(), text: piece, thinking: piece })),
@@ -66,7 +68,7 @@ const answerSchema = z.object({
   usage: usageSchema,
 });
 
-/** Any endpoint that speaks Anthropic's messages; without an address, Anthropic's own. */
+/** An endpoint with Anthropic's messages API. Default: Anthropic itself. */
 export function anthropicMessages(options: AnthropicOptions): Model {
   checkModelOptions("anthropicMessages", options, { maxTokens: true });
   return new HttpModel(new Messages(options), options);
@@ -90,7 +92,7 @@ class Messages implements WireFormat {
 
   buildRequest(request: ModelRequest, isStream: boolean): Record<string, unknown> {
     const { maxTokens = this.#maxTokens, temperature, stop } = request;
-    const { system, messages } = apart(request.messages);
+    const { system, messages } = splitMessages(request.messages);
     return {
       model: this.#model,
       messages,
@@ -102,21 +104,12 @@ class Messages implements WireFormat {
     };
   }
 
-  readEvent({ data }: ServerEvent, builder: ReplyBuilder): void {
-    const told = parseJson(data, "a piece of the answer");
-    const fault = errorIn(told);
-    if (fault !== undefined) throw fault;
-    const kind = kindSchema.safeParse(told).data?.type;
-    if (kind !== undefined && !KINDS.has(kind)) return;
-    const read = eventSchema.safeParse(told);
-    if (!read.success) {
-      throw new HttpFault("a piece of the answer is not as it should be", { isTransient: true });
-    }
-    const event = read.data;
+  readEvent(data: string, builder: ReplyBuilder): void {
+    const event = readPiece(data, pieceSchema);
     switch (event.type) {
       case "message_start":
         builder.nameModel(event.message.model);
-        // The first word on the tokens of the answer is about its beginning alone.
+        // This count of output tokens covers only the beginning.
         charge({ ...event.message.usage, output_tokens: undefined }, builder);
         return;
       case "content_block_start":
@@ -132,29 +125,31 @@ class Messages implements WireFormat {
       case "message_stop":
         builder.isWhole = true;
         return;
+      case "unknown":
+        return;
       default:
         event satisfies never;
     }
   }
 
   readAnswer(answer: unknown, builder: ReplyBuilder): void {
-    const { data } = answerSchema.safeParse(answer);
-    if (data === undefined) throw new HttpFault("the answer is not as it should be");
-    builder.nameModel(data.model);
-    charge(data.usage, builder);
-    for (const block of data.content) take(block, builder);
-    builder.finish = finishOf(data.stop_reason ?? "");
+    const { model, usage, content, stop_reason } = checkAnswer(answer, answerSchema);
+    builder.nameModel(model);
+    charge(usage, builder);
+    for (const block of content) take(block, builder);
+    builder.finish = finishOf(stop_reason ?? "");
   }
 }
 
-/** The system's words go apart, turns of one side together, and there are no empty ones. */
-function apart(all: readonly ModelMessage[]): { system: string; messages: ModelMessage[] } {
-  const told = all.filter(({ content }) => content.trim() !== "");
-  const first = told.findIndex(({ role }) => role !== "system");
-  const [leading, others] = first < 0 ? [told, []] : [told.slice(0, first), told.slice(first)];
+/** The protocol takes the system prompt separately, and no empty messages or two of one role in a row. */
+function splitMessages(all: readonly ModelMessage[]): { system: string; messages: ModelMessage[] } {
+  const filled = all.filter(({ content }) => content.trim() !== "");
+  const first = filled.findIndex(({ role }) => role !== "system");
+  const [leading, others] =
+    first < 0 ? [filled, []] : [filled.slice(0, first), filled.slice(first)];
   const messages: ModelMessage[] = [];
   for (const message of others) {
-    // Amid the conversation only the two sides can speak.
+    // A later system message becomes one of the user.
     const role = message.role === "assistant" ? "assistant" : "user";
     const content = message.content.toWellFormed();
     const last = messages.at(-1);
@@ -164,8 +159,8 @@ function apart(all: readonly ModelMessage[]): { system: string; messages: ModelM
   if (messages.length > 0) {
     return { system: leading.map(({ content }) => content.toWellFormed()).join("\n\n"), messages };
   }
-  throw new CellarError("INVALID_INPUT", "there is no message for the model", {
-    remedy: "Give at least one message of the user.",
+  throw new CellarError("INVALID_INPUT", "the request has no user message", {
+    remedy: "Add a message with the role user.",
   });
 }
 
@@ -177,7 +172,7 @@ function take(
   else builder.think(block.thinking);
 }
 
-/** Tokens from a cache are tokens of the prompt too. */
+/** Cached tokens belong to the prompt too. */
 function charge(usage: z.infer<typeof usageSchema>, builder: ReplyBuilder): void {
   if (!usage) return;
   const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens } = usage;
@@ -187,14 +182,7 @@ function charge(usage: z.infer<typeof usageSchema>, builder: ReplyBuilder): void
 }
 
 function finishOf(reason: string): ModelReply["finish"] {
-  switch (reason) {
-    case "end_turn":
-    case "stop_sequence":
-      return "stop";
-    case "max_tokens":
-    case "model_context_window_exceeded":
-      return "length";
-    default:
-      return "other";
-  }
+  if (reason === "end_turn" || reason === "stop_sequence") return "stop";
+  const isCut = reason === "max_tokens" || reason === "model_context_window_exceeded";
+  return isCut ? "length" : "other";
 }

@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import { LONGEST_TIMEOUT_MS } from "../../config/environment.js";
 import { checkNames, type OptionNames, requireOptions, requireText } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
@@ -8,8 +9,9 @@ import {
   type ModelKey,
   parseJson,
   piecesOf,
+  readText,
 } from "../../http/endpoint.js";
-import { EventStreamDecoder, type ServerEvent } from "../../http/event-stream.js";
+import { EventStreamDecoder } from "../../http/event-stream.js";
 import { errorIn, HttpFault } from "../../http/http-fault.js";
 import { retry } from "../../http/retry.js";
 import type { HttpResponse } from "../../http/transport.js";
@@ -26,11 +28,11 @@ export interface HttpModelOptions extends EndpointOptions {
   readonly model: string;
   /** Milliseconds for the whole call, with all attempts and pauses. */
   readonly timeout?: number | undefined;
-  /** Milliseconds that a streaming answer may say nothing. */
+  /** Milliseconds without a new piece of a streaming answer. */
   readonly idleTimeout?: number | undefined;
-  /** How often a request is made again that failed for a while only. */
+  /** How many more attempts follow a transient failure. */
   readonly retries?: number | undefined;
-  /** Milliseconds before the first of them; doubles with each. */
+  /** Milliseconds before the second attempt; doubles with each. */
   readonly retryDelay?: number | undefined;
   readonly price?: Price | undefined;
   /** In tokens. */
@@ -56,7 +58,7 @@ const MODEL_OPTIONS: OptionNames<HttpModelOptions> = {
   body: true,
 };
 
-/** `own` are the names that only this format has. */
+/** `own` are the options that only this format has. */
 export function checkModelOptions<T extends HttpModelOptions>(
   what: string,
   options: T,
@@ -71,23 +73,21 @@ export function checkModelOptions<T extends HttpModelOptions>(
   if (body !== undefined) requireOptions("body", body);
 }
 
-/** How requests and answers of a provider look. */
+/** The requests and answers of a provider. */
 export interface WireFormat {
   readonly baseUrl: string;
   readonly path: string;
-  /** The key for its own address, where the caller names none. */
+  /** For the default address, unless the caller gives one. */
   readonly key: ModelKey;
   headers(key: string | undefined): Record<string, string>;
   buildRequest(request: ModelRequest, isStream: boolean): Record<string, unknown>;
-  /** Takes one event of a streaming answer. */
-  readEvent(event: ServerEvent, builder: ReplyBuilder): void;
-  /** Takes an answer that came in one piece. */
+  /** Reads one event of a streaming answer. */
+  readEvent(data: string, builder: ReplyBuilder): void;
+  /** Reads an answer that is not streamed. */
   readAnswer(answer: unknown, builder: ReplyBuilder): void;
-  /** A more precise remedy than the general one. */
   remedy?(fault: HttpFault): string | undefined;
 }
 
-/** A model behind an address. */
 export class HttpModel implements Model {
   readonly name: string;
   readonly contextWindow: number | undefined;
@@ -166,11 +166,11 @@ export class HttpModel implements Model {
       timer.refresh();
       const type = response.headers.get("content-type") ?? "";
       if (/\bhtml\b/.test(type)) throw new HttpFault("the answer is a web page");
-      // Not every server that is asked for a stream can give one.
+      // Not every server can stream.
       if (this.#isStream && !/\bjson\b/.test(type)) await this.#listen(response, builder, timer);
       else await this.#readWhole(response, builder, timer);
     } catch (error) {
-      // Only farewells are missing once the model has said that it is done.
+      // Once the model has finished, a lost connection does not matter.
       builder.isWhole ||=
         builder.finish !== undefined && error instanceof HttpFault && error.isTransient;
       if (builder.isWhole && !signal.aborted) return;
@@ -181,10 +181,10 @@ export class HttpModel implements Model {
   async #listen(response: HttpResponse, builder: ReplyBuilder, timer: AbortTimer): Promise<void> {
     const decoder = new EventStreamDecoder();
     for await (const piece of piecesOf(response, timer.refresh)) {
-      for (const event of decoder.push(piece)) this.#format.readEvent(event, builder);
+      for (const data of decoder.push(piece)) this.#format.readEvent(data, builder);
       if (builder.isWhole) return;
     }
-    for (const event of decoder.end()) this.#format.readEvent(event, builder);
+    for (const data of decoder.end()) this.#format.readEvent(data, builder);
     builder.isWhole ||= builder.finish !== undefined;
     if (!builder.isWhole) throw new HttpFault("the answer ends too early", { isTransient: true });
   }
@@ -194,12 +194,7 @@ export class HttpModel implements Model {
     builder: ReplyBuilder,
     timer: AbortTimer,
   ): Promise<void> {
-    const pieces: Uint8Array[] = [];
-    for await (const piece of piecesOf(response, timer.refresh)) pieces.push(piece);
-    const answer = parseJson(Buffer.concat(pieces).toString("utf8"));
-    const fault = errorIn(answer);
-    if (fault !== undefined) throw fault;
-    this.#format.readAnswer(answer, builder);
+    this.#format.readAnswer(parseAnswer(await readText(response, timer.refresh)), builder);
     builder.isWhole = true;
   }
 
@@ -212,6 +207,29 @@ export class HttpModel implements Model {
   }
 }
 
+function parseAnswer(text: string, what?: string): unknown {
+  const answer = parseJson(text, what);
+  const fault = errorIn(answer);
+  if (fault !== undefined) throw fault;
+  return answer;
+}
+
+/** Parses an event of a stream, and throws the error that it may hold. */
+export function readPiece<T>(data: string, schema: z.ZodType<T>): T {
+  const what = "a piece of the answer";
+  return checkAnswer(parseAnswer(data, what), schema, { what, isTransient: true });
+}
+
+export function checkAnswer<T>(
+  answer: unknown,
+  schema: z.ZodType<T>,
+  { what = "the answer", isTransient = false } = {},
+): T {
+  const read = schema.safeParse(answer);
+  if (read.success) return read.data;
+  throw new HttpFault(`${what} does not have the expected form`, { isTransient });
+}
+
 function timeUp(reason: "timeout" | "idleTimeout", limitMs: number): HttpFault {
   const seconds = limitMs / 1000;
   return reason === "timeout"
@@ -219,7 +237,7 @@ function timeUp(reason: "timeout" | "idleTimeout", limitMs: number): HttpFault {
     : new HttpFault(`nothing came for ${seconds} s`, { reason, isTransient: true });
 }
 
-/** What was spent until then still has to be paid. */
+/** The usage up to then was still charged. */
 function givenUp(signal: AbortSignal, usage: ModelUsage | undefined): CellarError {
   return new CellarError("ABORTED", "the request to the model was cancelled", {
     details: { ...(usage !== undefined && { usage }) },
@@ -230,6 +248,6 @@ function givenUp(signal: AbortSignal, usage: ModelUsage | undefined): CellarErro
 function number(name: string, value: number, least: number): number {
   if (Number.isFinite(value) && value >= least && value <= LONGEST_TIMEOUT_MS) return value;
   throw new CellarError("INVALID_CONFIG", `${name} of the model is out of range`, {
-    remedy: `Give a number from ${least} on.`,
+    remedy: `Give a number of at least ${least}.`,
   });
 }

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { parseJson } from "../../http/endpoint.js";
-import type { ServerEvent } from "../../http/event-stream.js";
-import { errorIn, HttpFault } from "../../http/http-fault.js";
+import type { HttpFault } from "../../http/http-fault.js";
 import type { Model, ModelReply, ModelRequest } from "../model.js";
 import {
+  checkAnswer,
   checkModelOptions,
   HttpModel,
   type HttpModelOptions,
+  readPiece,
   type WireFormat,
 } from "./http-model.js";
 import type { ReplyBuilder } from "./reply-builder.js";
@@ -14,9 +14,9 @@ import type { ReplyBuilder } from "./reply-builder.js";
 const OPENAI = "https://api.openai.com/v1";
 
 export interface OpenAIChatOptions extends HttpModelOptions {
-  /** OpenAI's newer models know only the second; most other servers only the first. */
+  /** OpenAI's newer models accept only the second; most other servers only the first. */
   readonly maxTokensField?: "max_tokens" | "max_completion_tokens" | undefined;
-  /** Asks for the tokens at the end of a stream; a few servers refuse the question. */
+  /** Asks for the token counts at the end of a stream; a few servers reject that. */
   readonly usageInStream?: boolean | undefined;
 }
 
@@ -49,7 +49,7 @@ const answerSchema = z.object({
   usage: usageSchema,
 });
 
-/** Any endpoint that speaks OpenAI's chat completions; without an address, OpenAI's own. */
+/** An endpoint with OpenAI's chat completions API. Default: OpenAI itself. */
 export function openAIChat(options: OpenAIChatOptions): Model {
   checkModelOptions("openAIChat", options, { maxTokensField: true, usageInStream: true });
   return new HttpModel(new ChatCompletions(options), options);
@@ -88,27 +88,20 @@ class ChatCompletions implements WireFormat {
     };
   }
 
-  readEvent({ data }: ServerEvent, builder: ReplyBuilder): void {
+  readEvent(data: string, builder: ReplyBuilder): void {
     if (data.trim() === "[DONE]") {
       builder.isWhole = true;
       return;
     }
-    const chunk = parseJson(data, "a piece of the answer");
-    const fault = errorIn(chunk);
-    if (fault !== undefined) throw fault;
-    const read = chunkSchema.safeParse(chunk);
-    if (!read.success) {
-      throw new HttpFault("a piece of the answer is not as it should be", { isTransient: true });
-    }
-    const choice = read.data.choices?.find(({ index }) => !index);
-    take(read.data, choice?.delta, choice?.finish_reason, builder);
+    const chunk = readPiece(data, chunkSchema);
+    const choice = chunk.choices?.find(({ index }) => !index);
+    take(chunk, choice?.delta, choice?.finish_reason, builder);
   }
 
   readAnswer(answer: unknown, builder: ReplyBuilder): void {
-    const read = answerSchema.safeParse(answer);
-    if (!read.success) throw new HttpFault("the answer is not as it should be");
-    const [choice] = read.data.choices;
-    take(read.data, choice?.message, choice?.finish_reason, builder);
+    const read = checkAnswer(answer, answerSchema);
+    const [choice] = read.choices;
+    take(read, choice?.message, choice?.finish_reason, builder);
     builder.finish ??= "other";
   }
 

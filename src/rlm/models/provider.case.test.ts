@@ -216,7 +216,7 @@ export function describeProvider({ name, make, cut, before }: Provider): void {
 
     it.each([
       ["a page", { raw: ["<html>"], headers: { "content-type": "text/html" } }, "a web page"],
-      ["another shape", { body: { nothing: 1 } }, "not as it should be"],
+      ["another shape", { body: { nothing: 1 } }, "does not have the expected form"],
       ["an error", { body: { error: { message: "so sad" } } }, "it broke off: so sad"],
     ])("does not take %s for an answer", async (_, turn, message) => {
       server.inOrder(turn);

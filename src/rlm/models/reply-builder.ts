@@ -1,17 +1,17 @@
 import { loadTokenizer } from "../../agent/observation/tokens.js";
 import type { ModelMessage, ModelReply, ModelRequest, ModelUsage } from "../model.js";
 
-/** What a message and a conversation cost beside their text, near enough. */
-const TOKENS_PER_MESSAGE = 4;
-const TOKENS_PER_CONVERSATION = 3;
+/** What models add to the text of a message and of a conversation, approximately. */
+export const TOKENS_PER_MESSAGE = 4;
+export const TOKENS_PER_CONVERSATION = 3;
 const MAX_MODEL_NAME = 200;
 
 export const NO_USAGE: ModelUsage = { inputTokens: 0, outputTokens: 0, isEstimate: false };
 
-/** An answer as far as it has come. */
+/** Collects an answer from its pieces. */
 export class ReplyBuilder {
   finish: ModelReply["finish"] | undefined;
-  /** Nothing is missing at its end. */
+  /** Whether the end has arrived. */
   isWhole = false;
   readonly #onText: ModelRequest["onText"];
   readonly #text: string[] = [];
@@ -28,12 +28,12 @@ export class ReplyBuilder {
     return this.#text.join("").toWellFormed();
   }
 
-  /** The model has worked, so this has a cost. */
+  /** Whether the model has started, and so has to be paid. */
   get isBegun(): boolean {
     return this.#text.length + this.#thoughts.length > 0 || this.#input !== undefined;
   }
 
-  /** The caller has heard some of it. */
+  /** Whether the caller has already got a part of it. */
   get isHeard(): boolean {
     return this.#onText !== undefined && this.#text.length > 0;
   }
@@ -44,7 +44,7 @@ export class ReplyBuilder {
     this.#onText?.(piece);
   }
 
-  /** Paid for, and not part of the answer. */
+  /** Thoughts are paid for, but not part of the answer. */
   think(piece: string | null | undefined): void {
     if (piece) this.#thoughts.push(piece);
   }
@@ -61,7 +61,7 @@ export class ReplyBuilder {
 
   async usage(messages: readonly ModelMessage[]): Promise<ModelUsage> {
     const written = this.#text.join("") + this.#thoughts.join("");
-    // No prompt is free; a server that says so does not count.
+    // A server that reports 0 does not count.
     const input = this.#input || undefined;
     const output = this.isWhole && (this.#output || written === "") ? this.#output : undefined;
     if (input !== undefined && output !== undefined) {
@@ -70,7 +70,7 @@ export class ReplyBuilder {
     const estimate = await estimateUsage(messages, written);
     return {
       inputTokens: input ?? estimate.inputTokens,
-      // What is said of an answer that broke off is old.
+      // The count for an answer that broke off may be out of date.
       outputTokens: output ?? Math.max(estimate.outputTokens, this.#output ?? 0),
       isEstimate: true,
     };

@@ -138,7 +138,7 @@ describe("a divergence", () => {
     expect(error).toMatchObject({ code: "CONFLICT", details: { played: 1, message: 3 } });
     expect(error.message).toBe(
       [
-        "the run went another way than its recording after 1 exchanges, asking big: " +
+        "the run differs from its recording after 1 exchanges, when asking big: " +
           "message 4 (user) differs at line 3:",
         "  REPL output:",
         "  12",
@@ -171,7 +171,7 @@ describe("a divergence", () => {
 
   it("is told when more is asked than was recorded, and when less is", async () => {
     const error = await diverge([...SAYS, "fourth"]);
-    expect(error.message).toMatch(/after 3 exchanges, asking big: the recording has no more/);
+    expect(error.message).toMatch(/after 3 exchanges, when asking big: the recording has no more/);
     const replay = await Replay.open(path);
     await converse(replayModel(replay), SAYS.slice(0, 1));
     expect(() => replay.finish()).toThrow(/ended early: 2 of 3 .* asks big: REPL output/);
@@ -263,12 +263,12 @@ describe("requests at the same time", () => {
     const replay = await Replay.open(path);
     for (const name of ["small", "big"]) {
       for (const caller of callers.toReversed()) {
-        const { text } = await ask(replayModel(replay, { model: name, caller }));
+        const { text } = await ask(replayModel(replay, { name, caller }));
         expect(text).toBe(`${name} to ${caller}`);
       }
     }
     replay.finish();
-    expect(() => replayModel(replay, { model: "huge" })).toThrow(/no model huge/);
+    expect(() => replayModel(replay, { name: "huge" })).toThrow(/no model huge/);
   });
 });
 
@@ -289,7 +289,7 @@ describe("a recording in a file", () => {
       details: { line: 2 },
     });
     writeFileSync(path, text.replace(/^.*"type":"message".*\n/m, ""));
-    await expect(readCassette(path)).rejects.toThrow(/names the message \w+, which is not there/);
+    await expect(readCassette(path)).rejects.toThrow(/refers to the message \w+, which is missing/);
     writeFileSync(path, text);
     appendFileSync(path, '{"type":"exchange"}\n');
     await expect(readCassette(path)).rejects.toThrow(/run\.jsonl:\d+ is not a line of a recording/);

@@ -21,7 +21,7 @@ const modelLine = z.object({
   price: z.object({ inputPerMillion: amount, outputPerMillion: amount }).optional(),
 });
 
-/** A conversation grows by messages: each is written once, and named by its hash from then on. */
+/** Conversations share messages: each is written once, and then referred to by its hash. */
 const messageLine = z.object({
   type: z.literal("message"),
   hash,
@@ -32,9 +32,9 @@ const messageLine = z.object({
 const exchangeLine = z.object({
   type: z.literal("exchange"),
   model: z.string(),
-  /** Whose requests come in their order; null where that is left to chance. */
+  /** Requests of one caller come in order; null if the order may differ. */
   caller: z.string().nullable(),
-  /** Two clocks in one: what ended before another began has the lower number. */
+  /** From one counter: an exchange that ended before another began has the lower number. */
   began: count,
   ended: count,
   request: z.object({
@@ -68,7 +68,7 @@ export type ModelRole = NonNullable<CassetteModel["role"]>;
 type ExchangeLine = z.infer<typeof exchangeLine>;
 type Outcome = ExchangeLine["outcome"];
 
-/** What makes a request the one that it is: not who waits for it, and how. */
+/** A request without its callbacks. */
 export type PlainRequest = Omit<ModelRequest, "signal" | "onText">;
 
 export interface Exchange extends Readonly<Omit<ExchangeLine, "type" | "request">> {
@@ -77,34 +77,34 @@ export interface Exchange extends Readonly<Omit<ExchangeLine, "type" | "request"
 
 export interface Cassette {
   readonly models: readonly CassetteModel[];
-  /** In the order in which they began. */
+  /** Ordered by `began`. */
   readonly exchanges: readonly Exchange[];
 }
 
-/** Writes down what models are asked and answer, as it happens. */
+/** Writes each request and its answer to a file. */
 export class CassetteRecorder implements AsyncDisposable {
   readonly #writer: LineWriter;
   readonly #known = new Set<string>();
-  readonly #models: Model[] = [];
+  readonly #models: Omit<Model, "complete">[] = [];
   #clock = 0;
 
   private constructor(writer: LineWriter) {
     this.#writer = writer;
   }
 
-  /** A new file: a recording that is there already is not written over. */
+  /** Fails if the file exists. */
   static async open(path: string): Promise<CassetteRecorder> {
     return new CassetteRecorder(await LineWriter.open(path, { isNew: true }));
   }
 
-  addModel(model: Model, role?: ModelRole): void {
+  addModel(model: Omit<Model, "complete">, role?: ModelRole): void {
     const { name, contextWindow, price } = model;
     this.#models.push(model);
     const line = { type: "model", version: CASSETTE_VERSION, name, role, contextWindow, price };
     this.#once(`model ${role ?? ""} ${name}`, line);
   }
 
-  /** Gives what is to be called with how it ended. */
+  /** Returns a function to call with the outcome. */
   begin(model: string, caller: string | null, request: ModelRequest): (outcome: Outcome) => void {
     const began = this.#tick();
     const messages = request.messages.map((message) => this.#addMessage(message));
@@ -116,7 +116,7 @@ export class CassetteRecorder implements AsyncDisposable {
     };
   }
 
-  /** A key may turn up in what a model or a cell says, as where the context has it. */
+  /** A context may contain the key, so a model or a cell may repeat it. */
   #hide(text: string): string {
     return hideSecrets(
       text,
@@ -143,7 +143,7 @@ export class CassetteRecorder implements AsyncDisposable {
     return this.#clock;
   }
 
-  /** Fails when the recording is not complete. */
+  /** Fails if the recording is incomplete. */
   async close(): Promise<void> {
     await this.#writer.close();
   }
@@ -153,33 +153,27 @@ export class CassetteRecorder implements AsyncDisposable {
   }
 }
 
-export interface CallerOptions {
-  /**
-   * Whose requests these are. On replay one caller must ask in the order of the recording; without
-   * a caller it is enough that a request was recorded, as where several ask at the same time.
-   */
+export interface RecordOptions {
+  /** On replay, a caller must ask in the recorded order; without a caller any order will do. */
   readonly caller?: string | undefined;
-}
-
-export interface RecordOptions extends CallerOptions {
-  /** What the model is there for. */
   readonly role?: ModelRole | undefined;
+  /** The name in the recording. Default: that of the model. */
+  readonly name?: string | undefined;
 }
 
-/** The same model; what goes in and out of it is recorded. */
+/** The same model, with its requests and answers recorded. */
 export function recordModel(
   model: Model,
   recorder: CassetteRecorder,
-  { caller, role }: RecordOptions = {},
+  { caller, role, name = model.name }: RecordOptions = {},
 ): Model {
-  recorder.addModel(model, role);
+  const { contextWindow, price } = model;
+  const secrets = () => model.secrets?.() ?? [];
+  recorder.addModel({ name, contextWindow, price, secrets }, role);
   return {
-    name: model.name,
-    contextWindow: model.contextWindow,
-    price: model.price,
-    secrets: () => model.secrets?.() ?? [],
+    ...{ name, contextWindow, price, secrets },
     complete: async (request) => {
-      const end = recorder.begin(model.name, caller ?? null, request);
+      const end = recorder.begin(name, caller ?? null, request);
       try {
         const { text, usage, finish, model: answering } = await model.complete(request);
         end({ text, usage, finish, model: answering });
@@ -193,7 +187,7 @@ export function recordModel(
 }
 
 export async function readCassette(path: string): Promise<Cassette> {
-  const what = "a recording of models";
+  const what = "a recording";
   const { lines } = await readJsonLines(path, lineSchema, { what });
   const models: CassetteModel[] = [];
   const messages = new Map<string, ModelMessage>();
@@ -206,7 +200,8 @@ export async function readCassette(path: string): Promise<Cassette> {
         break;
       case "message": {
         const { role, content } = value;
-        if (hashOf({ role, content }) !== value.hash) throw fail("was changed: its hash differs");
+        if (hashOf({ role, content }) !== value.hash)
+          throw fail("does not match its hash, so it was changed");
         messages.set(value.hash, { role, content });
         break;
       }
@@ -214,7 +209,7 @@ export async function readCassette(path: string): Promise<Cassette> {
         const { type: _type, request, ...rest } = value;
         const found = request.messages.map((key) => {
           const message = messages.get(key);
-          if (message === undefined) throw fail(`names the message ${key}, which is not there`);
+          if (message === undefined) throw fail(`refers to the message ${key}, which is missing`);
           return message;
         });
         exchanges.push({ ...rest, request: { ...request, messages: found } });
@@ -224,18 +219,17 @@ export async function readCassette(path: string): Promise<Cassette> {
   return { models, exchanges: exchanges.sort((one, other) => one.began - other.began) };
 }
 
-/** Without what is not set: a file does not tell it from what is missing. */
+/** Without undefined fields, which JSON cannot express. */
 export function plainRequest(request: PlainRequest): PlainRequest {
   const { messages, maxTokens, temperature, stop } = request;
   return {
     messages: messages.map(({ role, content }) => ({ role, content })),
-    ...(maxTokens === undefined ? {} : { maxTokens }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(stop === undefined ? {} : { stop: [...stop] }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(stop !== undefined && { stop: [...stop] }),
   };
 }
 
-/** A failure of the recording, as it was; what only this process knew of it is gone. */
 export function recordedError(recorded: ReturnType<typeof plainError>): Error {
   const { code, message, remedy, usage } = recorded;
   if (code === null) return new Error(message);
@@ -249,8 +243,8 @@ function plainError(error: unknown): Extract<Outcome, { error: unknown }>["error
   return {
     code,
     message,
-    ...(remedy === undefined ? {} : { remedy }),
-    ...(usage === undefined ? {} : { usage }),
+    ...(remedy !== undefined && { remedy }),
+    ...(usage !== undefined && { usage }),
   };
 }
 

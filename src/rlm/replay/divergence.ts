@@ -4,12 +4,12 @@ const LINES_AROUND = 2;
 const LONGEST_LINE = 200;
 
 export interface Divergence {
-  /** Of the first message that differs; undefined where only the settings do. */
+  /** The index of the first message that differs; undefined if only settings differ. */
   readonly message: number | undefined;
   readonly text: string;
 }
 
-/** Where a request first differs from the one that was recorded, to be read by people. */
+/** Where a request first differs from the recorded one, as text for people. */
 export function divergenceBetween(recorded: PlainRequest, asked: PlainRequest): Divergence {
   const { messages } = recorded;
   const most = Math.max(messages.length, asked.messages.length);
@@ -18,12 +18,11 @@ export function divergenceBetween(recorded: PlainRequest, asked: PlainRequest): 
     const now = asked.messages[index];
     if (before?.role === now?.role && before?.content === now?.content) continue;
     const place = `message ${index + 1}`;
-    if (before === undefined) {
-      const text = `${place} (${now?.role}) is not in the recording:\n${sided("+", now?.content)}`;
-      return { message: index, text };
-    }
-    if (now === undefined) {
-      const text = `${place} (${before.role}) of the recording is missing:\n${sided("-", before.content)}`;
+    if (before === undefined || now === undefined) {
+      const text =
+        before === undefined
+          ? `${place} (${now?.role}) is not in the recording:\n${side("+", now?.content)}`
+          : `${place} (${before.role}) of the recording is missing:\n${side("-", before.content)}`;
       return { message: index, text };
     }
     const role = before.role === now.role ? before.role : `${before.role}, now ${now.role}`;
@@ -39,7 +38,7 @@ export function divergenceBetween(recorded: PlainRequest, asked: PlainRequest): 
   return { message: undefined, text: settings.join("; ") };
 }
 
-/** The exchange that agrees with a request for longest: most likely the one that was meant. */
+/** The exchange that shares the longest beginning with a request. */
 export function closest(
   candidates: readonly Exchange[],
   asked: PlainRequest,
@@ -55,7 +54,6 @@ export function closest(
   return best;
 }
 
-/** How many characters are the same from the beginning on. */
 function agreement(one: PlainRequest, other: PlainRequest): number {
   let length = 0;
   for (const [index, message] of one.messages.entries()) {
@@ -84,33 +82,29 @@ function diff(before: string, now: string): string {
   while (same < least - line && old.at(-1 - same) === fresh.at(-1 - same)) same += 1;
   const start = Math.max(0, line - LINES_AROUND);
   const column = commonStart(old[line] ?? "", fresh[line] ?? "");
-  const changed = (lines: readonly string[], sign: string) => {
-    const all = lines.slice(line, lines.length - same);
-    const shown = all.slice(0, LINES_AROUND + 1);
-    const more = all.length - shown.length;
-    return [
-      ...shown.map((text, index) => `${sign} ${shorten(text, index === 0 ? column : 0)}`),
-      ...(more > 0 ? [`${sign} … ${more} more lines`] : []),
-    ];
-  };
   const behind = old.slice(old.length - same, old.length - same + LINES_AROUND);
   return [
     ` at line ${line + 1}:`,
     ...old.slice(start, line).map((text) => `  ${shorten(text, 0)}`),
-    ...changed(old, "-"),
-    ...changed(fresh, "+"),
+    ...sideLines("-", old.slice(line, old.length - same), column),
+    ...sideLines("+", fresh.slice(line, fresh.length - same), column),
     ...behind.map((text) => `  ${shorten(text, 0)}`),
   ].join("\n");
 }
 
-function sided(sign: string, content = ""): string {
-  const lines = content.split("\n");
-  const shown = lines.slice(0, LINES_AROUND + 1).map((text) => `${sign} ${shorten(text, 0)}`);
-  const left = lines.length - shown.length;
-  return [...shown, ...(left > 0 ? [`${sign} … ${left} more lines`] : [])].join("\n");
+function side(sign: string, content = ""): string {
+  return sideLines(sign, content.split("\n"), 0).join("\n");
 }
 
-/** A long line is shown where it differs. */
+/** The first line is shown around `column`. */
+function sideLines(sign: string, lines: readonly string[], column: number): string[] {
+  const shown = lines
+    .slice(0, LINES_AROUND + 1)
+    .map((text, index) => `${sign} ${shorten(text, index === 0 ? column : 0)}`);
+  const more = lines.length - shown.length;
+  return [...shown, ...(more > 0 ? [`${sign} … ${more} more lines`] : [])];
+}
+
 function shorten(text: string, column: number): string {
   const start = column < LONGEST_LINE - 40 ? 0 : column - 40;
   const shown = text.slice(start, start + LONGEST_LINE);

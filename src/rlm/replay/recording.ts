@@ -3,7 +3,6 @@ import type { Model } from "../model.js";
 import { CassetteRecorder, recordModel } from "./cassette.js";
 import { Replay, replayModel } from "./replay.js";
 
-/** The models of a tree of loops. */
 export interface ModelSet {
   readonly model: Model;
   readonly subModel: Model;
@@ -18,13 +17,13 @@ export interface ModelSetOptions {
   readonly replay?: string | undefined;
 }
 
-/** Who asks one after the other, so that the order of a recording binds it. */
+/** The first loop asks one request at a time, so its order is fixed. */
 const ROOT = "root";
 
-/** What differs from run to run in what a loop tells its model. */
-const UNSTEADY = [/[\d,]+ of [\d,]+ seconds/];
+/** The parts of prompts that differ in every run. */
+const VARYING = [/[\d,]+ of [\d,]+ seconds/];
 
-/** The models of a run: as they are, written down as they speak, or played from a recording. */
+/** The models of a run: plain, recorded, or replayed. */
 export class Recording implements AsyncDisposable {
   readonly modelSet: ModelSet;
   readonly #recorder: CassetteRecorder | undefined;
@@ -47,12 +46,10 @@ export class Recording implements AsyncDisposable {
       requireModel(role, one);
     if (record === undefined) return new Recording({ model, subModel, models });
     const recorder = await CassetteRecorder.open(record);
-    const named = Object.entries(models).map(([name, one]) => {
-      const known = { name, contextWindow: one.contextWindow, price: one.price };
-      const complete: Model["complete"] = (request) => one.complete(request);
-      const secrets = () => one.secrets?.() ?? [];
-      return [name, recordModel({ ...known, secrets, complete }, recorder, { role: "named" })];
-    });
+    const named = Object.entries(models).map(([name, one]) => [
+      name,
+      recordModel(one, recorder, { role: "named", name }),
+    ]);
     const modelSet = {
       model: recordModel(model, recorder, { caller: ROOT, role: "root" }),
       subModel: recordModel(subModel, recorder, { role: "sub" }),
@@ -63,28 +60,28 @@ export class Recording implements AsyncDisposable {
 
   static async #play({ model, subModel, models, record }: ModelSetOptions, path: string) {
     if ([model, subModel, models, record].some((given) => given !== undefined)) {
-      throw new CellarError("INVALID_INPUT", "a replay has its models from the recording", {
-        remedy: "Leave model, subModel, models and record out, or leave replay out.",
+      throw new CellarError("INVALID_INPUT", "a replay takes its models from the recording", {
+        remedy: "Remove model, subModel, models and record, or remove replay.",
       });
     }
-    const replay = await Replay.open(path, { ignore: UNSTEADY });
+    const replay = await Replay.open(path, { ignore: VARYING });
     const named = replay.cassette.models.filter(({ role }) => role === "named");
     const modelSet = {
       model: replayModel(replay, { caller: ROOT, role: "root" }),
       subModel: replayModel(replay, { role: "sub" }),
       models: Object.fromEntries(
-        named.map(({ name }) => [name, replayModel(replay, { role: "named", model: name })]),
+        named.map(({ name }) => [name, replayModel(replay, { role: "named", name })]),
       ),
     };
     return new Recording(modelSet, { replay });
   }
 
-  /** Why the run is not the recorded one, where it is played and went another way. */
+  /** Why a replay differs from its recording. */
   get divergence(): CellarError | undefined {
     return this.#replay?.divergence;
   }
 
-  /** Fails when a replay went another way or ended early, or a recording is not complete. */
+  /** Fails if a replay diverged or ended early, or if a recording is incomplete. */
   async close(): Promise<void> {
     await this.#recorder?.close();
     this.#replay?.finish();
@@ -103,7 +100,7 @@ function requireModel(role: string, model: Model): void {
 }
 
 export function noModel(): CellarError {
-  return new CellarError("INVALID_INPUT", "rlm() wants a question and a model", {
-    remedy: "Give { query, model }, the model such as openAIChat({ model: name }).",
+  return new CellarError("INVALID_INPUT", "rlm() needs a question and a model", {
+    remedy: "Give { query, model }, with a model such as openAIChat({ model: name }).",
   });
 }

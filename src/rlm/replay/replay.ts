@@ -12,19 +12,15 @@ import {
 } from "./cassette.js";
 import { closest, divergenceBetween } from "./divergence.js";
 
-const UNTOLD = "…";
-const REMEDY =
-  "Record it anew if the change is meant; ignore patterns leave out what differs each time.";
+const LEFT_OUT = "…";
+const REMEDY = "If the change is intended, record the run again.";
 
 export interface ReplayOptions {
-  /**
-   * What differs from run to run, such as times and addresses: parts of messages that these
-   * patterns find are not compared.
-   */
+  /** Parts of messages that are not compared, such as times and addresses. */
   readonly ignore?: readonly RegExp[] | undefined;
 }
 
-/** A recording that is played: each exchange once, and nothing that is not in it. */
+/** Answers requests from a recording, each exchange once. */
 export class Replay {
   readonly cassette: Cassette;
   readonly #ignore: readonly RegExp[];
@@ -44,17 +40,17 @@ export class Replay {
     return new Replay(await readCassette(path), options);
   }
 
-  /** The first request that was not in the recording. */
+  /** Set by the first request that is not in the recording. */
   get divergence(): CellarError | undefined {
     return this.#divergence;
   }
 
-  /** How many exchanges were not asked for yet. */
+  /** How many exchanges have not been used yet. */
   get left(): number {
     return this.#left.size;
   }
 
-  /** The exchange of a request. After the first one that has none, all fail as it did. */
+  /** Once a request is not in the recording, this and all later ones fail. */
   take(model: string, caller: string | null, request: ModelRequest): Exchange {
     if (this.#divergence !== undefined) throw this.#divergence;
     const asked = this.#comparable(request);
@@ -69,7 +65,7 @@ export class Replay {
     throw this.#divergence;
   }
 
-  /** Fails when the run went another way, or ended before the recording did. */
+  /** Fails if the run diverged, or ended before the recording. */
   finish(): void {
     if (this.#divergence !== undefined) throw this.#divergence;
     const [next] = this.#left;
@@ -78,12 +74,12 @@ export class Replay {
     throw new CellarError(
       "CONFLICT",
       `the run ended early: ${this.#left.size} of ${this.cassette.exchanges.length} exchanges ` +
-        `were not asked for; the next one asks ${next.model}: ${last.slice(0, 200)}`,
+        `were not used; the next one asks ${next.model}: ${last.slice(0, 200)}`,
       { remedy: REMEDY, details: { left: this.#left.size } },
     );
   }
 
-  /** What may come next: a caller's exchange does when all that ended before it were asked for. */
+  /** Exchanges that may come next: for a caller, those that began before its earliest unused one ended. */
   #ready(model: string, caller: string | null): readonly Exchange[] {
     const own = [...this.#left].filter(
       (exchange) => exchange.model === model && exchange.caller === caller,
@@ -103,11 +99,11 @@ export class Replay {
   }
 
   #comparable(request: PlainRequest): PlainRequest {
-    // How long an answer may be follows from who asked before: where many ask at once, from chance.
+    // The limit depends on the requests under way, and so differs between runs.
     const { maxTokens: _, ...plain } = plainRequest(request);
     const messages = plain.messages.map(({ role, content }) => ({
       role,
-      content: this.#ignore.reduce((text, pattern) => text.replace(pattern, UNTOLD), content),
+      content: this.#ignore.reduce((text, pattern) => text.replace(pattern, LEFT_OUT), content),
     }));
     return { ...plain, messages };
   }
@@ -127,29 +123,28 @@ export class Replay {
     const meant = closest(comparable, asked);
     const { message, text } =
       meant === undefined
-        ? { message: undefined, text: "the recording has no more requests to it." }
+        ? { message: undefined, text: "the recording has no more requests to this model." }
         : divergenceBetween(meant.request, asked);
     return new CellarError(
       "CONFLICT",
-      `the run went another way than its recording after ${played} exchanges, asking ${who}: ${text}`,
+      `the run differs from its recording after ${played} exchanges, when asking ${who}: ${text}`,
       { remedy: REMEDY, details: { played, model, caller, message: message ?? null } },
     );
   }
 }
 
-/** Answers from a recording, as the model that was recorded did. */
 export function replayModel(
   replay: Replay,
-  { caller, role, model }: RecordOptions & { readonly model?: string | undefined } = {},
+  { caller, role, name: wanted }: RecordOptions = {},
 ): Model {
   const { models } = replay.cassette;
   const known = models.find(
     (one) =>
-      (model === undefined || one.name === model) && (role === undefined || one.role === role),
+      (wanted === undefined || one.name === wanted) && (role === undefined || one.role === role),
   );
   if (known === undefined) {
     const names = models.map(({ name }) => name).join(", ");
-    throw new CellarError("NOT_FOUND", `the recording has no model ${model ?? "at all"}`, {
+    throw new CellarError("NOT_FOUND", `the recording has no model ${wanted ?? "at all"}`, {
       remedy: names === "" ? "Record a run first." : `It has ${names}.`,
     });
   }

@@ -12,26 +12,26 @@ import {
 } from "@opentelemetry/api";
 import { packageVersion } from "../../config/environment.js";
 import type { TraceEvent } from "../trace/events.js";
-import { type SpanAttributes, type SpanError, type SpanFact, spanFact } from "./span-facts.js";
+import { type SpanError, type SpanFact, spanFact } from "./span-facts.js";
 
 export interface RunSpansOptions {
-  /** Has the span that a run is part of. Default: the active one. */
+  /** The context of the span above. Default: the active one. */
   readonly parent?: Context | undefined;
-  /** Whether spans have prompts, code, outputs and answers. */
+  /** Adds prompts, code, outputs and answers. */
   readonly content?: boolean | undefined;
   /** Milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
 }
 
-interface Open {
+interface OpenSpan {
   readonly span: Span;
   readonly key: string;
   readonly run: string;
-  readonly parent: Open | undefined;
-  readonly parts: Set<Open>;
-  /** When its run began. */
+  readonly parent: OpenSpan | undefined;
+  readonly children: Set<OpenSpan>;
+  /** When its run began, in milliseconds since 1970. */
   readonly origin: number;
-  /** No event ends a turn: it lasts until its last part ended. */
+  /** No event ends a turn: it lasts until its last child ends. */
   readonly isTurn: boolean;
   last: number;
 }
@@ -42,9 +42,8 @@ export class RunSpans {
   readonly #base: Context;
   readonly #content: boolean;
   readonly #now: () => number;
-  readonly #open = new Map<string, Open>();
-  /** The span of each run, by the run's name. */
-  readonly #runs = new Map<string, Open>();
+  readonly #open = new Map<string, OpenSpan>();
+  readonly #runs = new Map<string, OpenSpan>();
 
   private constructor(tracer: Tracer, options: RunSpansOptions) {
     this.#tracer = tracer;
@@ -53,7 +52,7 @@ export class RunSpans {
     this.#now = options.now ?? Date.now;
   }
 
-  /** Nothing without a provider: then the API has only a tracer that waits for one. */
+  /** Undefined without a provider: then the API returns a tracer that does nothing. */
   static open(options: RunSpansOptions = {}): RunSpans | undefined {
     if (trace.getTracer("cellar") instanceof ProxyTracer) return undefined;
     return new RunSpans(trace.getTracer("cellar", packageVersion()), options);
@@ -69,8 +68,7 @@ export class RunSpans {
     if (open === undefined) return;
     const at = open.origin + event.at;
     touch(open, at);
-    if (fact.act === "mark")
-      open.span.addEvent(fact.name, attributesOf(fact.attributes), timeOf(at));
+    if (fact.act === "mark") open.span.addEvent(fact.name, fact.attributes, timeOf(at));
     else this.#end(open, at, fact);
   }
 
@@ -86,58 +84,63 @@ export class RunSpans {
     if (isTurn) this.#endTurns(parent, at);
     const within = parent === undefined ? this.#base : trace.setSpan(this.#base, parent.span);
     const options = {
-      kind: fact.kind === "client" ? SpanKind.CLIENT : SpanKind.INTERNAL,
-      attributes: attributesOf(fact.attributes),
+      kind: event.type === "model.request" ? SpanKind.CLIENT : SpanKind.INTERNAL,
+      attributes: fact.attributes,
       startTime: timeOf(at),
     };
     const span = this.#tracer.startSpan(fact.name, options, within);
     const { run } = event;
-    const open = { span, key, run, parent, parts: new Set<Open>(), origin, isTurn, last: at };
+    const open = {
+      span,
+      key,
+      run,
+      parent,
+      children: new Set<OpenSpan>(),
+      origin,
+      isTurn,
+      last: at,
+    };
     this.#open.set(key, open);
     if (isRun) this.#runs.set(run, open);
-    parent?.parts.add(open);
+    parent?.children.add(open);
     touch(open, at);
   }
 
-  /** A parent without a span of its own is replaced by the run. */
-  #parentOf({ run, parent }: TraceEvent): Open | undefined {
+  /** The run itself where the parent has no span. */
+  #parentOf({ run, parent }: TraceEvent): OpenSpan | undefined {
     const named = parent === null ? undefined : this.#open.get(keyOf(run, parent));
     return named ?? this.#runs.get(run);
   }
 
-  #endTurns(parent: Open | undefined, at: number): void {
-    for (const part of [...(parent?.parts ?? [])]) {
-      if (part.isTurn) this.#abandon(part, at, undefined);
+  #endTurns(parent: OpenSpan | undefined, at: number): void {
+    for (const child of [...(parent?.children ?? [])]) {
+      if (child.isTurn) this.#abandon(child, at, undefined);
     }
   }
 
-  #end(open: Open, at: number, { attributes, error }: SpanFact & { act: "end" }): void {
-    for (const part of [...open.parts]) this.#abandon(part, at, error);
+  #end(open: OpenSpan, at: number, { attributes, error }: SpanFact & { act: "end" }): void {
+    for (const child of [...open.children]) this.#abandon(child, at, error);
     if (error !== undefined) {
-      const { type, message } = error;
-      const exception = {
-        "exception.type": type,
-        ...(message !== undefined && { "exception.message": message }),
-      };
+      const exception = { "exception.type": error.type, "exception.message": error.message };
       open.span.addEvent("exception", exception, timeOf(at));
     }
     this.#close(open, at, attributes, error);
   }
 
-  /** Ends a span without an end event, for the reason that its parent ended. */
-  #abandon(open: Open, at: number, error: SpanError | undefined): void {
-    const isCut = !open.isTurn || open.parts.size > 0;
-    for (const part of [...open.parts]) this.#abandon(part, at, error);
+  /** Ends a span that got no end event, because its parent ended. */
+  #abandon(open: OpenSpan, at: number, error: SpanError | undefined): void {
+    const isCut = !open.isTurn || open.children.size > 0;
+    for (const child of [...open.children]) this.#abandon(child, at, error);
     if (isCut) this.#close(open, at, { "cellar.unfinished": true }, error);
     else this.#close(open, open.last, {}, undefined);
   }
 
-  #close(open: Open, at: number, attributes: SpanAttributes, error: SpanError | undefined): void {
+  #close(open: OpenSpan, at: number, attributes: Attributes, error: SpanError | undefined): void {
     const { span, key, run, parent } = open;
     this.#open.delete(key);
-    parent?.parts.delete(open);
+    parent?.children.delete(open);
     if (this.#runs.get(run) === open) this.#runs.delete(run);
-    span.setAttributes(attributesOf(attributes));
+    span.setAttributes(attributes);
     if (error !== undefined) {
       const { type, message } = error;
       span.setAttribute("error.type", type);
@@ -147,23 +150,15 @@ export class RunSpans {
   }
 }
 
-function attributesOf(attributes: SpanAttributes): Attributes {
-  return Object.fromEntries(
-    Object.entries(attributes).map(([name, value]) => [
-      name,
-      typeof value === "object" ? [...value] : value,
-    ]),
-  );
-}
-
-/** A plain number could be read as time since the process began. */
+/** A plain number could be taken for milliseconds since the process began. */
 function timeOf(at: number): HrTime {
   const seconds = Math.floor(at / 1000);
   return [seconds, Math.min(999_999_999, Math.round((at - seconds * 1000) * 1e6))];
 }
 
-function touch(span: Open, at: number): void {
-  for (let each: Open | undefined = span; each !== undefined; each = each.parent) each.last = at;
+function touch(span: OpenSpan, at: number): void {
+  for (let each: OpenSpan | undefined = span; each !== undefined; each = each.parent)
+    each.last = at;
 }
 
 function keyOf(run: string, span: string): string {

@@ -1,32 +1,24 @@
+import type { Attributes } from "@opentelemetry/api";
 import type { TraceEvent } from "../trace/events.js";
 
-export type SpanValue = string | number | boolean | readonly string[];
-export type SpanAttributes = Readonly<Record<string, SpanValue>>;
-export type SpanKind = "internal" | "client";
-
 export interface SpanError {
-  /** Few different ones, such as the code of an error. */
+  /** One of few values, such as the code of an error. */
   readonly type: string;
-  /** It may quote a prompt or an answer, so it is there with the other content only. */
+  /** Only with content: it may quote a prompt or an answer. */
   readonly message?: string;
 }
 
-/** What an event means for the span that it is about. */
+/** What an event means for its span. */
 export type SpanFact =
-  | {
-      readonly act: "begin";
-      readonly name: string;
-      readonly kind: SpanKind;
-      readonly attributes: SpanAttributes;
-    }
-  | { readonly act: "mark"; readonly name: string; readonly attributes: SpanAttributes }
+  | { readonly act: "begin"; readonly name: string; readonly attributes: Attributes }
+  | { readonly act: "mark"; readonly name: string; readonly attributes: Attributes }
   | {
       readonly act: "end";
-      readonly attributes: SpanAttributes;
+      readonly attributes: Attributes;
       readonly error?: SpanError | undefined;
     };
 
-/** A longer text is cut: collectors refuse large requests. */
+/** Longer texts are cut: collectors reject large requests. */
 const LONGEST_CONTENT = 16_384;
 
 const AGENT = "rlm";
@@ -34,24 +26,34 @@ const SUB_AGENT = "rlm_query";
 const TOOL = "python";
 
 /**
- * Names follow the conventions of OpenTelemetry for generative AI, and begin with "cellar." where
- * these have none. `content` adds prompts, code, outputs, answers and the texts of errors.
+ * Names follow OpenTelemetry's conventions for generative AI, and begin with "cellar." where those have
+ * none. `content` adds prompts, code, outputs, answers and error messages.
  */
 export function spanFact(event: TraceEvent, content: boolean): SpanFact {
-  const told = (attributes: SpanAttributes) => (content ? attributes : {});
+  const ifContent = (attributes: Attributes) => (content ? attributes : {});
+  const input = (text: string | undefined) =>
+    ifContent(text === undefined ? {} : { "gen_ai.input.messages": messageOf("user", text) });
+  const output = (text: string | null | undefined, finish?: string) =>
+    ifContent(
+      text == null ? {} : { "gen_ai.output.messages": messageOf("assistant", text, finish) },
+    );
   switch (event.type) {
     case "run.started":
       return {
         act: "begin",
         name: `invoke_agent ${AGENT}`,
-        kind: "internal",
         attributes: {
           "gen_ai.operation.name": "invoke_agent",
           "gen_ai.agent.name": AGENT,
           "gen_ai.request.model": event.model,
           "cellar.run": event.run,
-          ...settingOf(event),
-          ...told({ "gen_ai.input.messages": messageOf("user", event.query) }),
+          "cellar.sub_model": event.subModel,
+          "cellar.context.type": event.context?.type,
+          "cellar.context.characters": event.context?.characters,
+          "cellar.sandbox.backend": event.sandbox?.backend,
+          "cellar.sandbox.isolation": event.sandbox?.isolation,
+          "cellar.sandbox.python": event.sandbox?.python,
+          ...input(event.query),
         },
       };
     case "run.ended":
@@ -61,9 +63,7 @@ export function spanFact(event: TraceEvent, content: boolean): SpanFact {
           "cellar.status": event.status,
           "cellar.calls": event.usage.calls,
           ...usageOf(event.usage, event.usage.cost),
-          ...(event.answer === null
-            ? {}
-            : told({ "gen_ai.output.messages": messageOf("assistant", event.answer) })),
+          ...output(event.answer),
         },
         error: errorOfRun(event, content),
       };
@@ -71,27 +71,23 @@ export function spanFact(event: TraceEvent, content: boolean): SpanFact {
       return {
         act: "begin",
         name: "turn",
-        kind: "internal",
         attributes: {
           "cellar.turn": event.turn,
           "cellar.depth": event.depth,
-          ...(event.turns !== undefined && { "cellar.turns": event.turns }),
+          "cellar.turns": event.turns,
         },
       };
     case "model.request":
       return {
         act: "begin",
         name: `chat ${event.model}`,
-        kind: "client",
         attributes: {
           "gen_ai.operation.name": "chat",
           "gen_ai.request.model": event.model,
           "cellar.depth": event.depth,
           "cellar.prompt_tokens": event.promptTokens,
-          ...(event.maxTokens !== undefined && { "gen_ai.request.max_tokens": event.maxTokens }),
-          ...(event.prompt === undefined
-            ? {}
-            : told({ "gen_ai.input.messages": messageOf("user", event.prompt) })),
+          "gen_ai.request.max_tokens": event.maxTokens,
+          ...input(event.prompt),
         },
       };
     case "model.reply":
@@ -100,7 +96,7 @@ export function spanFact(event: TraceEvent, content: boolean): SpanFact {
         attributes: {
           "gen_ai.response.finish_reasons": [event.finish],
           ...usageOf(event.usage, event.cost),
-          ...told({ "gen_ai.output.messages": messageOf("assistant", event.text, event.finish) }),
+          ...output(event.text, event.finish),
         },
       };
     case "model.failed":
@@ -109,13 +105,14 @@ export function spanFact(event: TraceEvent, content: boolean): SpanFact {
       return {
         act: "begin",
         name: `execute_tool ${TOOL}`,
-        kind: "internal",
         attributes: {
           "gen_ai.operation.name": "execute_tool",
           "gen_ai.tool.name": TOOL,
           "gen_ai.tool.type": "function",
           "cellar.depth": event.depth,
-          ...told({ "gen_ai.tool.call.arguments": JSON.stringify({ code: clip(event.code) }) }),
+          ...ifContent({
+            "gen_ai.tool.call.arguments": JSON.stringify({ code: clip(event.code) }),
+          }),
         },
       };
     case "code.output":
@@ -123,7 +120,7 @@ export function spanFact(event: TraceEvent, content: boolean): SpanFact {
         act: "end",
         attributes: {
           "cellar.status": event.status,
-          ...told({ "gen_ai.tool.call.result": clip(event.observation) }),
+          ...ifContent({ "gen_ai.tool.call.result": clip(event.observation) }),
         },
         ...(event.status !== "ok" && { error: { type: event.status } }),
       };
@@ -131,23 +128,19 @@ export function spanFact(event: TraceEvent, content: boolean): SpanFact {
       return {
         act: "begin",
         name: event.kind === "rlm" ? `invoke_agent ${SUB_AGENT}` : "llm_query",
-        kind: "internal",
         attributes: {
           ...(event.kind === "rlm" && {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.name": SUB_AGENT,
           }),
           "cellar.depth": event.depth,
-          ...told({ "gen_ai.input.messages": messageOf("user", event.prompt) }),
+          ...input(event.prompt),
         },
       };
     case "sub.ended":
       return {
         act: "end",
-        attributes:
-          event.text === undefined
-            ? {}
-            : told({ "gen_ai.output.messages": messageOf("assistant", event.text) }),
+        attributes: output(event.text),
         error: event.error && errorOf(event.error, content),
       };
     case "budget":
@@ -155,9 +148,7 @@ export function spanFact(event: TraceEvent, content: boolean): SpanFact {
         act: "mark",
         name: "cellar.budget",
         attributes: Object.fromEntries(
-          Object.entries(event.left)
-            .filter((entry): entry is [string, number] => entry[1] !== undefined)
-            .map(([limit, left]) => [`cellar.left.${limit}`, left]),
+          Object.entries(event.left).map(([limit, left]) => [`cellar.left.${limit}`, left]),
         ),
       };
     case "compaction":
@@ -177,32 +168,16 @@ export function spanFact(event: TraceEvent, content: boolean): SpanFact {
 
 type EventOf<T extends TraceEvent["type"]> = Extract<TraceEvent, { readonly type: T }>;
 
-function settingOf({ subModel, context, sandbox }: EventOf<"run.started">): SpanAttributes {
-  return {
-    ...(subModel !== undefined && { "cellar.sub_model": subModel }),
-    ...(context !== undefined && {
-      "cellar.context.type": context.type,
-      "cellar.context.characters": context.characters,
-    }),
-    ...(sandbox?.backend !== undefined && { "cellar.sandbox.backend": sandbox.backend }),
-    ...(sandbox?.isolation !== undefined && { "cellar.sandbox.isolation": sandbox.isolation }),
-    ...(sandbox?.python !== undefined && { "cellar.sandbox.python": sandbox.python }),
-  };
-}
-
-function usageOf(
-  usage: EventOf<"model.reply">["usage"],
-  cost: number | null,
-): Record<string, SpanValue> {
+function usageOf(usage: EventOf<"model.reply">["usage"], cost: number | null): Attributes {
   return {
     "gen_ai.usage.input_tokens": usage.inputTokens,
     "gen_ai.usage.output_tokens": usage.outputTokens,
-    ...(usage.isEstimate && { "cellar.usage.is_estimate": true }),
-    ...(cost !== null && { "cellar.cost": cost }),
+    "cellar.usage.is_estimate": usage.isEstimate || undefined,
+    "cellar.cost": cost ?? undefined,
   };
 }
 
-/** Turns that are over still gave an answer. */
+/** A run that is out of turns still gave an answer. */
 function errorOfRun(event: EventOf<"run.ended">, content: boolean): SpanError | undefined {
   if (event.status === "answered" || event.status === "out-of-turns") return undefined;
   return event.error === undefined ? { type: event.status } : errorOf(event.error, content);
@@ -219,7 +194,7 @@ function messageOf(role: "user" | "assistant", text: string, finish?: string): s
 
 function clip(text: string): string {
   const over = text.length - LONGEST_CONTENT;
-  // A cut may leave half a character, which no collector takes.
+  // Collectors reject the half of a surrogate pair that a cut may leave.
   const kept = text.slice(0, LONGEST_CONTENT).toWellFormed();
   return over > 0 ? `${kept}… [${over} more characters]` : kept;
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The first event of a run says which form its events have. */
+/** Part of the first event of a run. */
 export const TRACE_VERSION = 1;
 
 export const RUN_STATUSES = [
@@ -13,23 +13,19 @@ export const RUN_STATUSES = [
 
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
-const MAX_NAME = 1_000;
-
 const count = z.int().nonnegative();
 const amount = z.number().nonnegative();
-const name = z.string().max(MAX_NAME);
+const name = z.string().max(1_000);
 const id = z.string().min(1).max(64);
 
-/** Null where no price is known. */
+/** Null if the price is not known. */
 const cost = amount.nullable();
 
 const tokens = { inputTokens: count, outputTokens: count, isEstimate: z.boolean() };
 
 const envelope = {
   run: id,
-  /** What began, went on or ended. */
   span: id,
-  /** The span that it is a part of. */
   parent: id.nullable(),
   depth: count,
   /** Milliseconds since the run began. */
@@ -39,7 +35,6 @@ const envelope = {
 const failure = z.object({ code: name, message: z.string() });
 const kind = z.enum(["llm", "rlm"]);
 
-/** What is left of each limit that was set. */
 const left = z
   .object({
     dollars: z.number(),
@@ -55,10 +50,7 @@ function event<T extends string, S extends z.core.$ZodLooseShape>(type: T, shape
   return z.object({ ...envelope, type: z.literal(type), ...shape });
 }
 
-/**
- * What a run tells of itself. Fields that are not named here are left out, and there is none for
- * keys and headers.
- */
+/** Fields that are not listed here are dropped; none of them holds keys or headers. */
 export const traceEventSchema = z.discriminatedUnion("type", [
   event("run.started", {
     version: z.literal(TRACE_VERSION),
@@ -108,7 +100,7 @@ export const traceEventSchema = z.discriminatedUnion("type", [
   }),
 ]);
 
-/** Reads `how` of traces that earlier versions wrote. */
+/** Accepts `how`, the name that earlier versions wrote for `status`. */
 export const savedEventSchema = z.preprocess(
   (value) =>
     typeof value === "object" && value !== null && "how" in value
@@ -122,5 +114,5 @@ export type TraceEventType = TraceEvent["type"];
 
 type Bare<E> = E extends TraceEvent ? Omit<E, keyof typeof envelope> : never;
 
-/** What the one who tells of an event must say; the rest is known. */
+/** An event without the fields that its span adds. */
 export type TraceBody = Bare<TraceEvent>;

@@ -3,13 +3,13 @@ import { type FileHandle, open } from "node:fs/promises";
 import type { z } from "zod";
 import { CellarError, describeError } from "../../errors.js";
 
-/** The beginning of an object, or what a file system puts where nothing was written yet. */
+/** The beginning of an object, or the zeros that a file system puts where nothing was written. */
 const TORN = /^[{\0]/;
 const SHOWN_OF_A_LINE = 80;
-/** A text in it may be of a million characters, and each may take six. */
+/** A text may have a million characters, and each may take six bytes. */
 const LONGEST_LINE = 64_000_000;
 
-/** A file of JSON values, one per line. What was appended outlives the death of this process. */
+/** Appends JSON values to a file, one per line. Written at once, so that a crash loses nothing. */
 export class LineWriter implements AsyncDisposable {
   readonly #file: FileHandle;
   readonly #path: string;
@@ -21,14 +21,14 @@ export class LineWriter implements AsyncDisposable {
     this.#path = path;
   }
 
-  /** With `isNew` a file that is there already is left alone, and that fails. */
+  /** With `isNew`, fails if the file exists. */
   static async open(path: string, { isNew = false } = {}): Promise<LineWriter> {
     try {
-      // Reading tells whether the last line is whole.
+      // Readable too, to see whether the last line is complete.
       const file = await open(path, isNew ? "ax+" : "a+", 0o600);
       try {
         const writer = new LineWriter(file, path);
-        if (!(await endsWhole(file))) writer.#write("\n");
+        if (!(await endsWithLineBreak(file))) writer.#write("\n");
         return writer;
       } catch (error) {
         await file.close();
@@ -39,14 +39,14 @@ export class LineWriter implements AsyncDisposable {
       throw new CellarError("IO_ERROR", `${path} cannot be written: ${describeError(error)}`, {
         remedy: isThere
           ? "Name another file, or remove this one."
-          : "Name a file in a folder that is there and can be written to.",
+          : "Name a file in a folder that exists and is writable.",
         details: { named: path },
         cause: error,
       });
     }
   }
 
-  /** In one write, so that no line of another writer comes in between. */
+  /** In one write, so that lines of several writers do not mix. */
   append(value: unknown): void {
     if (this.#failure !== undefined || this.#isClosed) return;
     try {
@@ -62,7 +62,7 @@ export class LineWriter implements AsyncDisposable {
     while (written < bytes.length) written += writeSync(this.#file.fd, bytes, written);
   }
 
-  /** Fails when a line could not be written: none was after it. */
+  /** Fails if a line could not be written; nothing was written after it. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -80,53 +80,50 @@ export class LineWriter implements AsyncDisposable {
   }
 }
 
-async function endsWhole(file: FileHandle): Promise<boolean> {
+async function endsWithLineBreak(file: FileHandle): Promise<boolean> {
   const { size } = await file.stat();
   if (size === 0) return true;
   const { buffer } = await file.read(Buffer.alloc(1), 0, 1, size - 1);
   return buffer[0] === 0x0a;
 }
 
-export interface ReadLine<T> {
-  readonly number: number;
-  readonly value: T;
-}
-
 export interface ReadOptions<T> {
-  /** "a trace": for the reader of an error. */
+  /** What the file holds, for error messages: "a trace". */
   readonly what: string;
-  /** Whether a torn line may come before this value, as where a writer died and another went on. */
+  /** Whether an incomplete line may come before this value, because one writer crashed and another followed. */
   readonly isBeginning?: (value: T) => boolean;
 }
 
-export interface ReadLines<T> {
-  readonly lines: readonly ReadLine<T>[];
-  /** Numbers of lines that a dying writer left incomplete. */
+export interface JsonLines<T> {
+  readonly lines: readonly { readonly number: number; readonly value: T }[];
+  /** Numbers of lines that a crash left incomplete. */
   readonly torn: readonly number[];
 }
 
-/** Reads values of a schema; a line that was not written to its end is told, not a failure. */
+/** Reads values of a schema. An incomplete line is reported, and is not an error. */
 export async function readJsonLines<T>(
   path: string,
   schema: z.ZodType<T>,
   { what, isBeginning = () => false }: ReadOptions<T>,
-): Promise<ReadLines<T>> {
-  const lines: ReadLine<T>[] = [];
+): Promise<JsonLines<T>> {
+  const lines: { number: number; value: T }[] = [];
   const torn: number[] = [];
   let doubtful: CellarError | undefined;
   let number = 0;
   for await (const line of linesOf(path, what)) {
     number += 1;
     if (line.trim() === "") continue;
-    const parsed = parse(line);
-    if (parsed.error !== undefined) {
+    let json: unknown;
+    try {
+      json = JSON.parse(line);
+    } catch (error) {
       if (doubtful !== undefined) throw doubtful;
-      doubtful = damaged({ path, number, what }, `is not JSON: ${shorten(line)}`, parsed.error);
+      doubtful = damaged({ path, number, what }, `is not JSON: ${shorten(line)}`, error);
       if (!TORN.test(line)) throw doubtful;
       torn.push(number);
       continue;
     }
-    const value = judge(parsed.value, schema, { path, number, what });
+    const value = checked(json, schema, { path, number, what });
     if (doubtful !== undefined && !isBeginning(value)) throw doubtful;
     doubtful = undefined;
     lines.push({ number, value });
@@ -140,7 +137,6 @@ interface Place {
   readonly what: string;
 }
 
-/** A line of a file that does not hold what it should. */
 export function damaged({ path, number, what }: Place, problem: string, cause?: unknown) {
   return new CellarError("DAMAGED", `${path}:${number} ${problem}`, {
     remedy: `Give a file that Cellar wrote as ${what}.`,
@@ -149,7 +145,7 @@ export function damaged({ path, number, what }: Place, problem: string, cause?: 
   });
 }
 
-/** Only a line feed ends a line: JSON leaves other separators in its texts as they are. */
+/** Unlike `readline`, splits at line feeds only: JSON texts may contain other separators. */
 async function* linesOf(path: string, what: string): AsyncGenerator<string> {
   let parts: string[] = [];
   let length = 0;
@@ -180,20 +176,12 @@ async function* chunksOf(path: string): AsyncGenerator<string> {
     throw new CellarError(
       isMissing ? "NOT_FOUND" : "IO_ERROR",
       `${path} cannot be read: ${describeError(error)}`,
-      { remedy: "Name a file that was written by a run.", details: { named: path }, cause: error },
+      { remedy: "Name a file that a run wrote.", details: { named: path }, cause: error },
     );
   }
 }
 
-function parse(line: string): { readonly value?: unknown; readonly error?: unknown } {
-  try {
-    return { value: JSON.parse(line) };
-  } catch (error) {
-    return { error };
-  }
-}
-
-function judge<T>(value: unknown, schema: z.ZodType<T>, place: Place): T {
+function checked<T>(value: unknown, schema: z.ZodType<T>, place: Place): T {
   const { data, error, success } = schema.safeParse(value);
   if (success) return data;
   const [issue] = error.issues;

@@ -3,9 +3,9 @@ import { requireText } from "../../config/kinds.js";
 import { CellarError, describeError } from "../../errors.js";
 import { hideSecrets } from "../../http/hide-secrets.js";
 import { savedEventSchema, type TraceBody, type TraceEvent, traceEventSchema } from "./events.js";
-import { LineWriter, readJsonLines } from "./json-lines.js";
+import { type JsonLines, LineWriter, readJsonLines } from "./json-lines.js";
 
-/** A longer text is cut in the trace, which says so. */
+/** Longer texts are cut, with a note at the end. */
 const LONGEST_TEXT = 1_000_000;
 const KEPT_EVENTS = 10_000;
 const KEPT_CHARACTERS = 64_000_000;
@@ -13,31 +13,30 @@ const KEPT_CHARACTERS = 64_000_000;
 export type TraceListener = (event: TraceEvent) => unknown;
 
 export interface TraceOptions {
-  /** Appended to, one line of JSON per event. */
+  /** Events are appended to this file. */
   readonly file?: string | undefined;
   readonly onEvent?: TraceListener | undefined;
-  /** How many of the last events are kept in memory. */
+  /** How many events stay in memory. */
   readonly keep?: number | undefined;
-  /** Texts that no event may show, such as keys. Short ones, "none" or "EMPTY", are no secrets. */
+  /** Replaced in every event. */
   readonly secrets?: readonly string[] | undefined;
   readonly run?: string | undefined;
-  /** Milliseconds that never run backwards. */
+  /** Monotonic milliseconds. */
   readonly clock?: (() => number) | undefined;
 }
 
-/** A part of a run: the run itself, a turn, a call of a model, a cell, a sub-call. */
+/** The run itself, a turn, a call of a model, a cell or a sub-call. */
 export interface Span {
   readonly id: string;
   readonly depth: number;
   emit(body: TraceBody): TraceEvent;
-  /** A part of this one; a step `deeper` where another model's run begins. */
+  /** `deeper` where a loop of its own begins. */
   child(options?: { readonly deeper?: boolean }): Span;
 }
 
-/** What happens in a run, told while it happens, kept for a while and written down if asked. */
+/** The events of a run: passed to listeners, kept in memory up to a limit, and written to a file if one is named. */
 export class Trace implements AsyncDisposable {
   readonly run: string;
-  /** The run itself. */
   readonly root: Span;
   readonly #listeners = new Set<TraceListener>();
   readonly #writer: LineWriter | undefined;
@@ -67,7 +66,7 @@ export class Trace implements AsyncDisposable {
     return new Trace(options, file === undefined ? undefined : await LineWriter.open(file));
   }
 
-  /** The last ones; `omitted` tells how many there were before them. */
+  /** The last events; `omitted` counts those dropped before them. */
   get events(): readonly TraceEvent[] {
     return this.#kept.map(({ event }) => event);
   }
@@ -76,7 +75,7 @@ export class Trace implements AsyncDisposable {
     return this.#omitted;
   }
 
-  /** Calls back with each event from now on; gives what ends that. */
+  /** Returns a function that removes the listener. */
   listen(listener: TraceListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -102,15 +101,11 @@ export class Trace implements AsyncDisposable {
         cause: error,
       });
     }
-    const event = this.#presentable(data);
+    const event = mapTexts(data, (text) => clip(hideSecrets(text, this.#secrets)));
     this.#writer?.append(event);
     this.#remember(event);
-    for (const listener of [...this.#listeners]) this.#tell(listener, event);
+    for (const listener of [...this.#listeners]) this.#notify(listener, event);
     return event;
-  }
-
-  #presentable(event: TraceEvent): TraceEvent {
-    return mapTexts(event, (text) => clip(hideSecrets(text, this.#secrets)));
   }
 
   #remember(event: TraceEvent): void {
@@ -118,7 +113,7 @@ export class Trace implements AsyncDisposable {
     this.#kept.push({ event, size });
     this.#size += size;
     if (this.#kept.length <= this.#keep && this.#size <= KEPT_CHARACTERS) return;
-    // More than must go does, so that not every event moves all the others.
+    // Drops some more than necessary, so that not every event copies the list.
     const most = Math.ceil(this.#keep * 0.9);
     let gone = 0;
     while (this.#kept.length - gone > most || this.#size > KEPT_CHARACTERS) {
@@ -129,8 +124,8 @@ export class Trace implements AsyncDisposable {
     this.#omitted += gone;
   }
 
-  /** A listener is told in the middle of a run; what it throws must not end it. */
-  #tell(listener: TraceListener, event: TraceEvent): void {
+  /** An error of a listener must not end the run. */
+  #notify(listener: TraceListener, event: TraceEvent): void {
     try {
       const outcome = listener(event);
       if (outcome instanceof Promise) outcome.catch((error: unknown) => this.#warn(error));
@@ -142,13 +137,13 @@ export class Trace implements AsyncDisposable {
   #warn(error: unknown): void {
     if (this.#isWarned) return;
     this.#isWarned = true;
-    process.emitWarning(`a listener of the trace failed: ${describeError(error)}`, {
+    process.emitWarning(`a trace listener failed: ${describeError(error)}`, {
       type: "CellarWarning",
       detail: error instanceof Error ? (error.stack ?? "") : "",
     });
   }
 
-  /** Fails when the file is not complete. */
+  /** Fails if the file is incomplete. */
   async close(): Promise<void> {
     this.#listeners.clear();
     await this.#writer?.close();
@@ -159,10 +154,8 @@ export class Trace implements AsyncDisposable {
   }
 }
 
-export interface TraceRecord {
+export interface TraceRecord extends Pick<JsonLines<TraceEvent>, "torn"> {
   readonly events: readonly TraceEvent[];
-  /** Numbers of lines that a dying writer left incomplete. */
-  readonly torn: readonly number[];
 }
 
 export async function readTrace(path: string): Promise<TraceRecord> {

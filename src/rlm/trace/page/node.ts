@@ -175,9 +175,9 @@ function barOf(node: TraceNode, { from, to }: Scale): string {
   return `<span class="track"><i style="left:${left.toFixed(2)}%;width:${width.toFixed(2)}%"></i></span>`;
 }
 
-export function spellTokens({ calls, inputTokens, outputTokens, isEstimate }: Spending): string {
+export function spellTokens({ calls, inputTokens, outputTokens, estimated }: Spending): string {
   if (calls === 0) return "";
-  return `${isEstimate ? "~" : ""}${spellCount(inputTokens)} → ${spellCount(outputTokens)}`;
+  return `${estimated > 0 ? "~" : ""}${spellCount(inputTokens)} → ${spellCount(outputTokens)}`;
 }
 
 /** A sum with unknown parts is at least that much. */

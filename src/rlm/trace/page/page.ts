@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { readAsset } from "../../../config/environment.js";
 import { requireList, requireOptions } from "../../../config/kinds.js";
+import { addFields } from "../../add-fields.js";
 import type { TraceEvent } from "../events.js";
-import { type Spending, spendingByDepth, sum, type TraceNode, traceTree } from "../tree.js";
+import { type Spending, spendingByDepth, type TraceNode, traceTree } from "../tree.js";
 import { openNode, type Scale, spellCost, spellTokens } from "./node.js";
 import { escapeHtml, gistOf, spellNumber, spellTime } from "./text.js";
 
@@ -64,7 +65,7 @@ function renderRun(events: readonly TraceEvent[], longest: number): string {
   const roots = traceTree(events);
   const from = roots.reduce((least, node) => Math.min(least, node.from), Number.POSITIVE_INFINITY);
   const to = roots.reduce((most, node) => Math.max(most, node.to), 0);
-  const whole = roots.map(({ spent }) => spent).reduce(sum);
+  const whole = roots.map(({ spent }) => spent).reduce((one, other) => addFields(one, other));
   const facts = [
     endingIn(events),
     spellTime(to - from),
