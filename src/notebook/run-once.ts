@@ -104,15 +104,11 @@ function problemOf(options: RunOnceOptions): string | undefined {
   if (typeof options !== "object" || options === null) {
     return `the options must be an object such as { code: "1 + 1" }, not ${kindOf(options)}`;
   }
-  const { code, state, captureState, files } = options;
+  const { code, state = null, captureState = false, files = {} } = options;
   if (typeof code !== "string") return "code must be a text";
-  if (state !== undefined && state !== null && typeof state !== "string") {
-    return "state must be a text";
-  }
-  if (captureState !== undefined && typeof captureState !== "boolean") {
-    return "captureState must be true or false";
-  }
-  if (files !== undefined && (typeof files !== "object" || files === null)) {
+  if (state !== null && typeof state !== "string") return "state must be a text";
+  if (typeof captureState !== "boolean") return "captureState must be true or false";
+  if (typeof files !== "object" || files === null) {
     return "files must be an object of paths and contents";
   }
   return "backend" in options ? "it always uses the native backend; remove `backend`" : undefined;

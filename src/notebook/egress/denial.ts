@@ -27,17 +27,9 @@ export class Denial extends Error {
   }
 }
 
-export function refused(message: string): Denial {
-  return new Denial(403, message);
-}
-
 export function cutOff(reason: string): Denial {
   const message = `the network of this session was cut: ${reason}`;
   return new Denial(403, message, "Network cut by the sandbox");
-}
-
-export function badRequest(message: string): Denial {
-  return new Denial(400, message);
 }
 
 /** Advice that a model can act on. */

@@ -3,7 +3,7 @@ import { connect, isIP, type Socket } from "node:net";
 import { describeError } from "../../errors.js";
 import { type AllowList, isLocalName } from "./allow-list.js";
 import type { Authority } from "./authority.js";
-import { Denial, refused } from "./denial.js";
+import { Denial } from "./denial.js";
 
 export type Resolver = (host: string) => Promise<readonly string[]>;
 
@@ -30,7 +30,7 @@ export class Dialer {
     if (found.length === 0) throw new Denial(502, `${target.host} has no address`);
     const refusals = found.map((address) => this.#allowed.addressRefusalOf(target, address));
     const usable = found.filter((_, index) => refusals[index] === undefined);
-    if (usable.length === 0) throw refused(refusals[0] ?? "");
+    if (usable.length === 0) throw new Denial(403, refusals[0] ?? "");
     return usable;
   }
 

@@ -1,5 +1,5 @@
 import { type Authority, formatAuthority, parseAuthority } from "./authority.js";
-import { badRequest } from "./denial.js";
+import { Denial } from "./denial.js";
 
 /** Headers about one connection. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
@@ -19,19 +19,19 @@ const ABSOLUTE = /^http:\/\/([^/?#]*)([^#]*)$/i;
 const HTTP_PORT = 80;
 
 export function parseAbsolute(url: string): { target: Authority; path: string } {
-  if (/^https:/i.test(url)) throw badRequest("https:// needs CONNECT");
+  if (/^https:/i.test(url)) throw new Denial(400, "https:// needs CONNECT");
   const [, authority, rest = ""] = ABSOLUTE.exec(url) ?? [];
   if (authority === undefined) {
-    throw badRequest("this is a proxy: use CONNECT host:port or an http:// URL");
+    throw new Denial(400, "this is a proxy: use CONNECT host:port or an http:// URL");
   }
   const target = parseAuthority(authority, HTTP_PORT);
-  if (target === undefined) throw badRequest("the address does not name a host clearly");
+  if (target === undefined) throw new Denial(400, "the address does not name a host clearly");
   return { target, path: rest.startsWith("/") ? rest : `/${rest}` };
 }
 
 export function parseConnect(url: string): Authority {
   const target = parseAuthority(url);
-  if (target === undefined) throw badRequest("CONNECT needs host:port");
+  if (target === undefined) throw new Denial(400, "CONNECT needs host:port");
   return target;
 }
 
@@ -72,12 +72,12 @@ function framing(pairs: readonly Pair[]): string[] {
   const lengths = valuesOf(pairs, "content-length");
   const codings = valuesOf(pairs, "transfer-encoding");
   if (lengths.length + codings.length > 1) {
-    throw badRequest("the length of the body is given twice");
+    throw new Denial(400, "the length of the body is given twice");
   }
   const [coding] = codings;
   if (coding === undefined) return [];
   if (coding.trim().toLowerCase() === "chunked") return ["Transfer-Encoding", "chunked"];
-  throw badRequest("the only supported transfer encoding is chunked");
+  throw new Denial(400, "the only supported transfer encoding is chunked");
 }
 
 function valuesOf(pairs: readonly Pair[], wanted: string): string[] {

@@ -10,7 +10,7 @@ import { type Duplex, pipeline } from "node:stream";
 import { describeError } from "../../errors.js";
 import { AllowList } from "./allow-list.js";
 import { type Authority, formatAuthority } from "./authority.js";
-import { adviceOf, answerDenial, cutOff, Denial, refused } from "./denial.js";
+import { adviceOf, answerDenial, cutOff, Denial } from "./denial.js";
 import { type Connector, Dialer, type Resolver } from "./dialer.js";
 import { EgressSocket } from "./egress-socket.js";
 import { forwardedHeaders, parseAbsolute, parseConnect, returnedHeaders } from "./forwarding.js";
@@ -33,7 +33,6 @@ export interface EgressOptions {
   readonly allow: readonly string[];
   /** Set where egress was cut before: nothing can be reached. */
   readonly cutReason?: string | undefined;
-  readonly onRequest?: ((request: NetworkRequest) => void) | undefined;
   readonly resolve?: Resolver | undefined;
   readonly connect?: Connector | undefined;
   readonly maxConnections?: number | undefined;
@@ -53,7 +52,7 @@ export interface NetworkReport {
 export class EgressProxy implements AsyncDisposable {
   readonly #allowed: AllowList;
   readonly #dialer: Dialer;
-  readonly #log: RequestLog;
+  readonly #log = new RequestLog();
   readonly #server: Server;
   readonly #sockets = new Set<Duplex>();
   readonly #clients = new Set<Socket>();
@@ -67,7 +66,6 @@ export class EgressProxy implements AsyncDisposable {
   private constructor(options: EgressOptions) {
     this.#allowed = new AllowList(options.allow);
     this.#dialer = new Dialer(this.#allowed, options.resolve, options.connect);
-    this.#log = new RequestLog(options.onRequest);
     this.#most = options.maxConnections ?? MOST_CONNECTIONS;
     this.#idle = options.idle ?? IDLE_MS;
     this.#cutReason = options.cutReason;
@@ -227,7 +225,7 @@ export class EgressProxy implements AsyncDisposable {
     }
     this.#refuseWhenCut();
     const refusal = this.#allowed.refusalOf(target);
-    if (refusal !== undefined) throw refused(refusal);
+    if (refusal !== undefined) throw new Denial(403, refusal);
     const addresses = await this.#dialer.addresses(target);
     // It may have been cut while the name was looked up.
     this.#refuseWhenCut();

@@ -25,11 +25,6 @@ const TARGET_CHARACTERS = 300;
 export class RequestLog {
   readonly #requests: Writable<NetworkRequest>[] = [];
   readonly #totals = { allowed: 0, refused: 0, sentBytes: 0, receivedBytes: 0 };
-  readonly #hear: (request: NetworkRequest) => void;
-
-  constructor(hear: (request: NetworkRequest) => void = () => {}) {
-    this.#hear = hear;
-  }
 
   get requests(): readonly NetworkRequest[] {
     return this.#requests.map((request) => ({ ...request }));
@@ -42,7 +37,6 @@ export class RequestLog {
   allow(target: Parameters<typeof formatAuthority>[0]): Traffic {
     const entry = this.#add(formatAuthority(target), true);
     this.#totals.allowed += 1;
-    this.#hear({ ...entry });
     return {
       sent: (bytes) => {
         entry.sentBytes += bytes;
@@ -59,9 +53,8 @@ export class RequestLog {
   }
 
   refuse(target: string, reason: string): void {
-    const entry = this.#add(target.slice(0, TARGET_CHARACTERS), false, reason);
+    this.#add(target.slice(0, TARGET_CHARACTERS), false, reason);
     this.#totals.refused += 1;
-    this.#hear({ ...entry });
   }
 
   #add(target: string, isAllowed: boolean, reason?: string): Writable<NetworkRequest> {

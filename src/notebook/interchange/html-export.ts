@@ -1,8 +1,8 @@
 import { readAsset } from "../../config/environment.js";
-import { errorLine } from "../../errors.js";
 import type { Cell, CellOutput } from "../cell.js";
 import {
   bytesOf,
+  errorText,
   type NotebookContent,
   type OutputOf,
   wholeJson,
@@ -122,10 +122,10 @@ function textOf(text: string, kind: string): string {
   return `<pre class="output ${kind}">${markup(text.replace(/\n$/, ""))}</pre>`;
 }
 
-function errorOf({ name, message, traceback, hint }: OutputOf<"ERROR">): string {
-  const told = traceback.trim() === "" ? errorLine(name, message) : traceback.trimEnd();
+function errorOf(output: OutputOf<"ERROR">): string {
+  const { hint } = output;
   const advice = hint === undefined ? "" : `\n<p class="note">hint: ${markup(hint)}</p>`;
-  return `${textOf(told, "error")}${advice}`;
+  return `${textOf(errorText(output), "error")}${advice}`;
 }
 
 /** Markup of a cell is hostile: it gets a frame without scripts, forms, or an origin. */

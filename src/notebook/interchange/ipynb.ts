@@ -1,8 +1,8 @@
-import { errorLine } from "../../errors.js";
 import { type Cell, type CellOutput, TABLE_MIME } from "../cell.js";
 import { NOT_SHOWN } from "../outputs/outputs.js";
 import {
   bytesOf,
+  errorText,
   type NotebookContent,
   type OutputOf,
   wholeJson,
@@ -169,16 +169,7 @@ async function imageOf(
 /** As the runner describes tables, so that the import reads both alike. */
 function tableOf(output: OutputOf<"DATAFRAME">): JsonObject {
   const { columns, dtypes, shape, rows, index, indexNames, truncated = false } = output;
-  const names = indexNames === undefined ? {} : { index_names: indexNames };
-  return {
-    columns,
-    dtypes,
-    shape,
-    rows,
-    ...(index === undefined ? {} : { index }),
-    ...names,
-    truncated,
-  };
+  return { columns, dtypes, shape, rows, index, index_names: indexNames, truncated };
 }
 
 function bundled(
@@ -209,14 +200,10 @@ function othersOf(also: Readonly<Record<string, string>> = {}): JsonObject {
 
 /** Jupyter shows only the traceback, so the hint goes there too. */
 function errorOf(output: OutputOf<"ERROR">): JsonObject {
-  const { name, message, traceback, hint } = output;
-  const told = traceback.trimEnd() === "" ? errorLine(name, message) : traceback.trimEnd();
-  return {
-    output_type: "error",
-    ename: name,
-    evalue: message,
-    traceback: [...told.split("\n"), ...(hint === undefined ? [] : [`hint: ${hint}`])],
-  };
+  const { name, message, hint } = output;
+  const lines = errorText(output).split("\n");
+  const traceback = hint === undefined ? lines : [...lines, `hint: ${hint}`];
+  return { output_type: "error", ename: name, evalue: message, traceback };
 }
 
 async function base64Of(uri: string, content: NotebookContent): Promise<string> {

@@ -1,4 +1,4 @@
-import { CellarError } from "../../errors.js";
+import { CellarError, errorLine } from "../../errors.js";
 import type { Cell, CellOutput } from "../cell.js";
 
 export interface NotebookContent {
@@ -37,4 +37,8 @@ export async function wholeJson(
 export async function bytesOf(uri: string, content: NotebookContent): Promise<Buffer> {
   const { bytes } = await content.resource(uri);
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+export function errorText({ name, message, traceback }: OutputOf<"ERROR">): string {
+  return traceback.trim() === "" ? errorLine(name, message) : traceback.trimEnd();
 }

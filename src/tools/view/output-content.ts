@@ -1,7 +1,7 @@
-import { errorLine } from "../../errors.js";
 import type { CellOutput } from "../../notebook/cell.js";
 import {
   bytesOf,
+  errorText,
   type NotebookContent,
   wholeText,
 } from "../../notebook/interchange/notebook-content.js";
@@ -47,9 +47,7 @@ export async function mainOf(output: CellOutput, content: Source): Promise<MainC
 export async function wordsOf(output: CellOutput, content: Source): Promise<string> {
   switch (output.type) {
     case "ERROR":
-      return output.traceback.trim() === ""
-        ? errorLine(output.name, output.message)
-        : output.traceback.trimEnd();
+      return errorText(output);
     case "TEXT":
     case "MARKDOWN":
     case "LATEX":
