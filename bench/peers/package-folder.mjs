@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { userFolders } from "../../dist/config.js";
+import { userFolders } from "../../dist/config/environment.js";
 import { Unavailable } from "../unavailable.mjs";
 
 const INSTALL_TIMEOUT_MS = 180_000;
@@ -14,8 +14,8 @@ const PIP = [
 ];
 
 /**
- * A folder for PYTHONPATH with a package of the index and all that it needs, kept for later runs.
- * The environment of the sandboxes stays as it is.
+ * A folder for PYTHONPATH with a package from the index and its dependencies, kept for later runs.
+ * The environment of the sandboxes is not changed.
  */
 export async function packageFolder(python, name, version) {
   try {
@@ -31,7 +31,7 @@ export async function packageFolder(python, name, version) {
   }
 }
 
-/** Whole or not at all: others may install it at the same time. */
+/** Atomic: other processes may install it at the same time. */
 async function install(python, wanted, { parent, folder }) {
   mkdirSync(parent, { recursive: true });
   const fresh = mkdtempSync(join(parent, "new-"));
@@ -46,7 +46,7 @@ async function install(python, wanted, { parent, folder }) {
   }
 }
 
-/** The last words of pip, which say what it came to. */
+/** pip's last line, which states the outcome. */
 function reasonOf({ killed, stderr, message }) {
   if (killed) return `pip was not done after ${INSTALL_TIMEOUT_MS / 1000} s`;
   return (stderr || message).trim().split("\n").at(-1);
