@@ -25,7 +25,7 @@ import { snapshotBlock } from "./rows/snapshot-block.mjs";
 import { toonSaving } from "./rows/toon-saving.mjs";
 import { turn } from "./rows/turn.mjs";
 
-/** In the order of a run: what needs a calm machine comes first. Those with a target have a ratio. */
+/** In run order: rows that need an idle machine come first. Those with a target have a ratio. */
 export const BENCHMARKS = [
   newSession,
   isolatedSession,

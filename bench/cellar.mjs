@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { resolveSettings } from "../dist/config.js";
 import { AgentRepl, createSandbox, NativeRuntime, Notebook } from "../dist/index.js";
 
-/** A measurement takes the machine as it is; the report names the level that was in force. */
+/** Measure at any isolation level; the report names it. */
 const AS_FOUND = { minIsolation: "L0" };
 
 export function openRuntime() {
   return new NativeRuntime();
 }
 
-/** Starts the zygote of that kind and fills its pool; tells what stands there. */
+/** Starts the zygote for this config, fills its pool, and describes it. */
 export function warm(runtime, config) {
   return runtime.zygotes(resolveSettings({ ...AS_FOUND, ...config })).warm();
 }
@@ -20,7 +20,7 @@ export function open(runtime, config) {
   return runtime.createSandbox({ ...AS_FOUND, ...config });
 }
 
-/** A session in a room, where a state may lie from which it is to be restored. */
+/** A session in a session directory, which may hold a state to restore. */
 export function openIn(runtime, config, room) {
   return runtime.createSandbox({ ...AS_FOUND, ...config }, undefined, room);
 }
@@ -29,7 +29,7 @@ export function openNotebook(runtime, options) {
   return Notebook.open({ ...AS_FOUND, user: "bench", runtime, ...options });
 }
 
-/** An agent's REPL whose long outputs are gone afterwards; its session is of the shared runtime. */
+/** An agent's REPL in the shared runtime, with a temporary folder for long outputs. */
 export async function openAgent({ config, ...options }) {
   const spillDir = mkdtempSync(join(tmpdir(), "cellar-bench-"));
   const repl = await AgentRepl.open({
@@ -51,7 +51,7 @@ export function openShared(config) {
   return createSandbox({ backend: "native", ...AS_FOUND, ...config });
 }
 
-/** Runs a cell that must succeed: a failed one would be measured as a fast one. */
+/** Runs a cell that must succeed: a failed one would be measured as fast. */
 export async function run(sandbox, code, expected) {
   const execution = await sandbox.execute(code);
   if (execution.status !== "ok") {

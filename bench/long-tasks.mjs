@@ -12,14 +12,14 @@ const WORDS =
 const LOOK = cell("print(context_len())\nprint(peek(300))");
 
 /**
- * Questions about a million characters: a context, what a good model would write about it turn by
- * turn, and the answer, which is known because the context was made for it.
+ * Questions about a million characters: a context, what a good model would write turn by turn, and the
+ * answer, which is known because the context was generated for it.
  */
 export function longTasks() {
   return [needle(), counts(), pairs()];
 }
 
-/** One fact, in other words than the question's, among many of its like. */
+/** One fact, worded differently from the question, among many similar ones. */
 function needle() {
   const random = new Random(11);
   const lines = [];
@@ -55,7 +55,7 @@ function sentence(random) {
   return Array.from({ length: 12 }, () => random.pick(WORDS)).join(" ");
 }
 
-/** Every line has to be judged, and then counted by user. */
+/** Judge every line, then count by user. */
 function counts() {
   const records = makeRecords(23, { users: 40 });
   const expected = {};
@@ -79,7 +79,7 @@ FINAL(counts)`),
   };
 }
 
-/** The same, and then each user against each other one. */
+/** The same, then compare each pair of users. */
 function pairs() {
   const records = makeRecords(31, { users: 200 });
   const days = {};

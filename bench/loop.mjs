@@ -5,7 +5,7 @@ import { openAIChat, rlm } from "../dist/index.js";
 
 const CONFIG = { backend: "native", minIsolation: "L0", preload: "none", poolSize: 1 };
 
-/** Runs of the loop against a provider, with a folder for long outputs that is gone afterwards. */
+/** Runs of the loop with a provider, and a temporary folder for long outputs. */
 export class Loops {
   #provider;
   #spillDir = mkdtempSync(join(tmpdir(), "cellar-bench-"));
@@ -23,7 +23,7 @@ export class Loops {
     return rlm({ query: "What is it?", agent, ...options, config: { ...CONFIG, ...config } });
   }
 
-  /** A run that must end with an answer: a failed one would be measured as a good one. */
+  /** A run that must end with an answer: a failed one would be measured as fast. */
   async answer(options) {
     const result = await this.run(options);
     if (result.status === "answered") return result;
@@ -35,7 +35,7 @@ export class Loops {
   }
 }
 
-/** What a model writes that wants this code to be run. */
+/** A model's reply that runs this code. */
 export function cell(code) {
   return `I run this.\n\`\`\`repl\n${code}\n\`\`\``;
 }

@@ -18,7 +18,7 @@ export function describeEnd() {
   return { load_after: loadavg()[0] };
 }
 
-/** What the zygote found: the figures hold for this level and these libraries. */
+/** The isolation level and libraries that the figures apply to. */
 export function describeZygote({ isolation, interpreter, report }) {
   return {
     isolation: isolation.level,

@@ -21,7 +21,7 @@ function readArguments() {
   const only = values.only.flatMap((names) => names.split(",")).filter((name) => name !== "");
   const unknown = only.filter((name) => !BENCHMARKS.some(({ key }) => key === name));
   if (unknown.length > 0) {
-    throw new TypeError(`no benchmark is called ${unknown.join(", ")}`);
+    throw new TypeError(`unknown benchmark: ${unknown.join(", ")}`);
   }
   return { ...values, only };
 }
@@ -37,7 +37,7 @@ async function measure({ quick, only }) {
   let failures = 0;
   for (const benchmark of BENCHMARKS) {
     if (only.length > 0 && !only.includes(benchmark.key)) {
-      report.skip(benchmark, "not asked for");
+      report.skip(benchmark, "excluded by --only");
       continue;
     }
     progress(benchmark.key);
@@ -64,9 +64,9 @@ function progress(key) {
   if (process.stderr.isTTY) process.stderr.write(`measuring ${key}\n`);
 }
 
-/** In the form that every command of cellar uses. */
+/** In the same form as cellar's commands. */
 function refuse(message, isJson) {
-  const remedy = `There are: ${BENCHMARKS.map(({ key }) => key).join(", ")}.`;
+  const remedy = `Choose from: ${BENCHMARKS.map(({ key }) => key).join(", ")}.`;
   const error = { code: "INVALID_INPUT", message, remedy };
   if (isJson) process.stdout.write(`${JSON.stringify({ error }, null, 2)}\n`);
   else process.stderr.write(`bench: ${message}\n  fix: ${remedy}\n`);
@@ -80,7 +80,7 @@ async function main() {
     refuse(error.message, process.argv.includes("--json"));
     return USAGE_ERROR;
   }
-  // Sessions do not hold the process by themselves.
+  // Sessions do not keep the process alive.
   const hold = setInterval(() => {}, 2 ** 30);
   const { report, failures } = await measure(options);
   clearInterval(hold);

@@ -5,10 +5,10 @@ export const ASK_CODE =
   "Does this text tell the code of the harbour door? Answer with the code alone, or with NONE.";
 export const ASK_KINDS = `What does each question ask for: ${KINDS.join(", ")}? One word for each, in lines.`;
 
-/** Where the harbour is not called so: a search for words does not find it. */
+/** Paraphrases of the harbour that a search for words does not find. */
 const CODE_FORM = /Whoever wants to come in from the quay presses (\d{5})\./;
 
-/** A sub-model that knows, but for a share of its answers; it reads nothing but the prompt. */
+/** A sub-model that answers correctly, except for a share of its answers; it reads only the prompt. */
 export class Oracle {
   #errorRate;
   #random = new Random(7_654_321);

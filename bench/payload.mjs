@@ -1,12 +1,12 @@
 import { freemem } from "node:os";
 import { Unavailable } from "./unavailable.mjs";
 
-/** What is written and read: 100 MB of random floats, which hardly compress. */
+/** 100 MB of random floats, which hardly compress. */
 export const PAYLOAD = "import numpy as np\ndata = np.random.default_rng(1).random(12_500_000)";
 export const CHECK = "print(data.shape, round(float(data[-1]), 6))";
 export const PAYLOAD_NAME = "12.5 million random floats, 100 MB";
 
-/** Sessions that can hold it, its copies and what is made of it. */
+/** Sessions with enough memory for it and its copies. */
 export const ROOMY = { preload: "full", poolSize: 0, limits: { memoryMb: 2048 } };
 
 const NEEDED_BYTES = 2_000_000_000;

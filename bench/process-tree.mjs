@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** A process and all that descend from it. */
+/** A process and all its descendants. */
 export function processTree(root) {
   const children = new Map();
   for (const pid of processes()) {
@@ -11,7 +11,7 @@ export function processTree(root) {
   return descend(root);
 }
 
-/** MB that these processes hold, shared pages counted by share, and how many would not tell. */
+/** Proportional set size of these processes in MB, and how many cannot be read. */
 export function proportionalMemory(pids) {
   let kilobytes = 0;
   let unreadable = 0;
@@ -35,7 +35,7 @@ function parentOf(pid) {
   return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1] ?? 0);
 }
 
-/** Empty for what is gone or not ours to see. */
+/** Empty for a process that has ended or cannot be read. */
 function read(path) {
   try {
     return readFileSync(path, "utf8");

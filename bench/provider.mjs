@@ -4,16 +4,16 @@ import { fileURLToPath } from "node:url";
 
 const PROCESS = fileURLToPath(new URL("./provider_process.mjs", import.meta.url));
 
-/** A provider of models on loopback, in a process of its own: what is measured does not wait for it. */
+/** A model provider on loopback, in its own process so that it does not slow down what is measured. */
 export class Provider {
   #child = fork(PROCESS, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
   #ended = once(this.#child, "exit").then(() => {
-    throw new Error("the provider of models ended");
+    throw new Error("the model provider exited");
   });
   baseUrl;
 
   constructor() {
-    // Told to whoever asks next.
+    // Reported by the next request.
     this.#ended.catch(() => {});
   }
 
@@ -25,7 +25,7 @@ export class Provider {
     return provider;
   }
 
-  /** The requests since the last time: model, tokens, and when each came and was answered, in ms. */
+  /** The requests since the last call: model, tokens, and times of arrival and answer in ms. */
   report() {
     return this.#ask({});
   }

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { loadTokenizer } from "../dist/agent/observation/tokens.js";
 import { Oracle } from "./oracle.mjs";
 
-/** As OpenAI counts them: for each message and its role, and before the answer. */
+/** As OpenAI counts: per message and role, and before the answer. */
 const MESSAGE_TOKENS = 4;
 const ANSWER_TOKENS = 3;
 
-/** A stream comes word by word, a long one faster. */
+/** Streams are sent word by word, long ones in larger pieces. */
 const PIECE = /\s*\S+\s*/g;
 const LONG_TEXT = 10_000;
 const LONG_PIECE = /.{1,1000}/gs;
@@ -32,11 +32,11 @@ const server = createServer((request, response) => {
 async function serve(request, response, record) {
   let text = "";
   for await (const piece of request.setEncoding("utf8")) text += piece;
-  // Some clients send the body by itself, and what they do before it is their time.
+  // Some clients send the body separately; the time before it is theirs.
   record.came = performance.now();
   const body = JSON.parse(text);
   const model = models.get(body.model);
-  if (model === undefined) throw new Error(`there is no model ${body.model}`);
+  if (model === undefined) throw new Error(`unknown model ${body.model}`);
   record.model = body.model;
   record.inputTokens = body.messages.reduce(
     (sum, { content }) => sum + count(content) + MESSAGE_TOKENS,
@@ -44,7 +44,7 @@ async function serve(request, response, record) {
   );
   const reply = bounded(model.answer(body), body.max_tokens ?? body.max_completion_tokens);
   if (model.latencyMs > 0) await sleep(model.latencyMs);
-  // Who has gone pays for the prompt alone.
+  // A client that has disconnected pays only for the prompt.
   if (response.destroyed) return;
   record.outputTokens = count(reply.text);
   const { type, text: said } = (body.stream === true ? asStream : asWhole)(
@@ -52,7 +52,7 @@ async function serve(request, response, record) {
     reply,
     record,
   );
-  // Taken before: who waits for it may get the processor as soon as it is written.
+  // Taken before writing: the waiting client may get the processor right after.
   record.answered = performance.now();
   response.writeHead(200, { "content-type": type });
   response.end(said);

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PyodideRuntime } from "../dist/backends/pyodide/runtime.js";
 
-/** A runtime with a cache of its own, in which the snapshot is already made. */
+/** A runtime with its own cache, which already has the snapshot. */
 export class PyodideHouse {
   #cache = mkdtempSync(join(tmpdir(), "cellar-bench-"));
   runtime = new PyodideRuntime({ cache: this.#cache });
@@ -20,7 +20,7 @@ export class PyodideHouse {
     return this.runtime.createSandbox({ minIsolation: "L0", spares: 0, ...config });
   }
 
-  /** In the same kind of process, behind the same wall, as `loadPyodide()` starts. */
+  /** Started by `loadPyodide()` in the same kind of process, behind the same wall. */
   createPlain() {
     return this.#plain.createSandbox({ minIsolation: "L0", spares: 0 });
   }

@@ -1,4 +1,4 @@
-/** Kinds of answers, and questions that want one; the braces stand for a thing or a place. */
+/** Kinds of answers, and questions of each kind; braces are placeholders for a thing or a place. */
 const QUESTIONS = {
   abbreviation: ["What does the short form {} stand for?", "How is {} abbreviated?"],
   description: ["What is the origin of {}?", "Why do people still care for {}?"],
@@ -30,7 +30,7 @@ export function ask(kind, random) {
   return random.pick(QUESTIONS[kind]).replace("{}", subject);
 }
 
-/** The kind of such a question, judged by its words; undefined where it is none. */
+/** The kind of such a question, judged by its words; undefined for other texts. */
 export function kindOf(question) {
   return KINDS.find((kind) =>
     QUESTIONS[kind].some((form) => {

@@ -1,4 +1,4 @@
-/** The same numbers at each run. */
+/** The same numbers in each run. */
 export class Random {
   #state;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed;
   }
 
-  /** From 0 on, and less than the limit. */
+  /** From 0 up to, but not including, the limit. */
   below(limit) {
     this.#state = (this.#state * 48_271) % 2_147_483_647;
     return (this.#state / 2_147_483_647) * limit;

@@ -1,6 +1,6 @@
 import { round, summarise } from "./statistics.mjs";
 
-/** All results of a run in the shape that `--json` prints. */
+/** All results of a run, as `--json` prints them. */
 export class Report {
   ratios = {};
   targets = {};
@@ -29,7 +29,7 @@ export class Report {
     this.skipped[key] = reason;
   }
 
-  /** True or false, and null where there is no figure to judge. */
+  /** Null if there is no figure. */
   isMet(key) {
     const ratio = this.ratios[key];
     const { at_least: least, at_most: most } = this.targets[key];
@@ -73,7 +73,7 @@ export class Report {
 
 const NAME_WIDTH = 56;
 const CELL_WIDTHS = [15, 15, 24, 8];
-/** Of the others more is better, or all samples are alike. */
+/** For other units more is better, or all samples are equal. */
 const UNITS_WITH_A_WORST = new Set(["ms", "MB"]);
 
 function line(name, ...cells) {
@@ -87,7 +87,7 @@ function rowLines(row) {
   return note === undefined ? [shown] : [shown, `    ${note}`];
 }
 
-/** The 99th percentile, or what there is where the samples are too few for one. */
+/** The 99th percentile, or the worst of too few samples. */
 function tail({ unit, p99, max, n }) {
   if (p99 !== null) return `${figure(p99)} ${unit}`;
   return n > 1 && UNITS_WITH_A_WORST.has(unit) ? `worst of ${n}: ${figure(max)} ${unit}` : "-";

@@ -9,7 +9,7 @@ import {
   sessionDirPath,
 } from "../dist/backends/host/session-dir.js";
 
-/** Rooms for sessions, in a folder that is removed in the end. */
+/** Session directories in a temporary folder. */
 export class Rooms {
   #root = mkdtempSync(join(tmpdir(), "cellar-bench-"));
 
@@ -21,7 +21,7 @@ export class Rooms {
     return join(this.#root, name);
   }
 
-  /** A room, with a copy of that state in it where one is given. */
+  /** A session directory, with a copy of `state` if given. */
   make(state) {
     const name = `room-${randomBytes(6).toString("hex")}`;
     const room = { root: this.#root, name, hasEgress: false };

@@ -1,8 +1,8 @@
-/** Holds what a benchmark opened and ends it in reverse order, whatever happened. */
+/** Disposes of what a benchmark opened, in reverse order, even after errors. */
 export class Scope {
   #held = [];
 
-  /** Registers a disposable and gives it back. */
+  /** Registers a disposable and returns it. */
   use = (resource) => {
     this.#held.push(resource);
     return resource;

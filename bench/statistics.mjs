@@ -26,12 +26,12 @@ export function summarise(samples) {
   };
 }
 
-/** Three decimals: microseconds, which is finer than any of these clocks deserves. */
+/** Three decimals: microseconds, finer than these clocks are accurate. */
 export function round(value) {
   return Math.round(value * 1000) / 1000;
 }
 
-/** The same things in an order that drifts of the machine cannot follow. */
+/** In random order, so that drift of the machine does not favour one. */
 export function shuffled(items) {
   const result = [...items];
   for (let last = result.length - 1; last > 0; last -= 1) {

@@ -1,7 +1,7 @@
 import { setTimeout as rest } from "node:timers/promises";
 import { shuffled } from "./statistics.mjs";
 
-/** Milliseconds that the work took. */
+/** Milliseconds of the work. */
 export async function time(work) {
   const started = performance.now();
   await work();
@@ -10,7 +10,7 @@ export async function time(work) {
 
 /**
  * Runs each contender once per round, in a new order every time and with a pause before each,
- * so that whatever else the machine does meets all of them alike. Gives samples by name.
+ * so that other load on the machine affects all of them alike. Returns samples by name.
  */
 export async function interleave(contenders, { rounds, warmups = 3, pause }) {
   const samples = Object.fromEntries(Object.keys(contenders).map((name) => [name, []]));

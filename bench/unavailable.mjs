@@ -1,4 +1,4 @@
-/** Thrown by a benchmark that cannot be run here; its message is the reason that is shown. */
+/** Thrown by a benchmark that cannot run here; the report shows its message as the reason. */
 export class Unavailable extends Error {
   name = "Unavailable";
 }

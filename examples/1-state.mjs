@@ -1,4 +1,4 @@
-// Variables stay from cell to cell, also when one of them takes the whole process down.
+// Variables survive from cell to cell, even if a cell crashes the whole process.
 import { createSandbox, shutdown } from "cellar";
 
 const sandbox = await createSandbox();
@@ -7,7 +7,7 @@ await sandbox.execute("numbers = iter(range(100))\nfirst = next(numbers)");
 const crash = await sandbox.execute("first = 'lost'\nimport ctypes; ctypes.string_at(0)");
 console.log(crash.status, "survived:", crash.state.survived);
 
-// Even the half-read iterator goes on where it was.
+// Even the half-read iterator continues where it was.
 const after = await sandbox.execute("first, next(numbers)");
 console.log(after.status, after.result?.["text/plain"]);
 

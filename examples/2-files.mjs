@@ -1,4 +1,4 @@
-// Files go in and come out; nothing else of the host is there.
+// Files go in and come out; cells see no other file of the host.
 import { createSandbox, shutdown } from "cellar";
 
 const sandbox = await createSandbox();

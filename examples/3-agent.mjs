@@ -1,4 +1,4 @@
-// An agent's REPL over a text that its model never sees as a whole: short observations, and an answer.
+// An agent's REPL over a text that its model never sees as a whole: short observations, then an answer.
 import { AgentRepl, shutdown } from "cellar";
 
 const log = Array.from({ length: 20_000 }, (_, n) =>
@@ -6,7 +6,7 @@ const log = Array.from({ length: 20_000 }, (_, n) =>
 ).join("\n");
 
 const agent = await AgentRepl.open({ context: log });
-// In earnest a model writes these cells, each after it has read the observation before.
+// In practice a model writes these cells, each after reading the previous observation.
 const look = await agent.turn("hits = grep('error')\nhits");
 console.log(look.observation);
 const { final } = await agent.turn("FINAL(hits[0].split()[4])");

@@ -1,5 +1,5 @@
-// A recursive language model: a loop in which a model writes cells, asks a second one, and answers.
-// Both are stand-ins here, so that nothing is sent anywhere; openAIChat() is a real one.
+// A recursive language model: a loop in which a model writes cells, queries a second model, and answers.
+// Both are stand-ins here, so nothing is sent over the network; use openAIChat() for a real one.
 import { rlm, shutdown } from "cellar";
 import { functionModel, scripted } from "cellar/rlm";
 

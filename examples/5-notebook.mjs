@@ -1,4 +1,4 @@
-// A notebook keeps cells and variables on the disk: close it, open it again, and take a cell back.
+// A notebook keeps cells and variables on disk: close it, open it again, and undo a cell.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

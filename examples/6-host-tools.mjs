@@ -1,4 +1,4 @@
-// Python has no network and no keys, but may call functions of yours: a tool, and llm_query.
+// Python has no network and no keys, but can call your functions: a tool, and llm_query.
 import { createSandbox, hostTool, shutdown } from "cellar";
 import { z } from "zod";
 

@@ -5,10 +5,10 @@ import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Loaded on demand, and never by what is bundled. */
+/** Loaded on demand, and never by bundled code. */
 const ELSEWHERE = ["./launch.js", "./spool.js"];
 
-/** Taken into the package: each weighs ten times what is used of it. */
+/** Bundled: each package is ten times as large as the part that is used. */
 export const VENDORED = [
   "gpt-tokenizer/encoding/o200k_base",
   "@modelcontextprotocol/client",
@@ -21,7 +21,7 @@ export const VENDORED = [
   "htmlparser2",
 ];
 
-/** What dist/protocol/daemon-contract.js has of a package. */
+/** The parts of packages in dist/protocol/daemon-contract.js. */
 const CONTRACT_INPUTS = ["node_modules/ajv/dist/runtime/ucs2length.js"];
 
 const LICENCES = "LICENSES.txt";
@@ -35,7 +35,7 @@ const OPTIONS = {
 };
 
 export async function bundle(folder = root) {
-  // What is left of an earlier build would hide that this one failed.
+  // Leftovers of an earlier build would hide that this one failed.
   rmSync(join(folder, "dist", "vendor"), { recursive: true, force: true });
   const { build } = await import("esbuild");
   await bundleFastExec(build, join(folder, "dist", "cli", "fast-exec.js"));
@@ -43,7 +43,7 @@ export async function bundle(folder = root) {
   copyAssets(folder);
 }
 
-/** Puts each `assets` folder of the source beside the compiled modules that read it. */
+/** Copies each `assets` folder beside the compiled modules that read it. */
 function copyAssets(folder) {
   for (const path of readdirSync(join(folder, "src"), { recursive: true })) {
     if (basename(path) !== "assets") continue;
@@ -51,7 +51,7 @@ function copyAssets(folder) {
   }
 }
 
-/** Puts the fast way of `cellar exec` into one file: loading many takes longer than a cell. */
+/** Bundles the fast path of `cellar exec` into one file: loading many takes longer than a cell. */
 async function bundleFastExec(build, file) {
   await build({
     ...OPTIONS,
@@ -62,7 +62,7 @@ async function bundleFastExec(build, file) {
   });
 }
 
-/** Copies what is used of some packages to `dist/vendor`, and lets the compiled files import it from there. */
+/** Bundles the used parts of some packages into `dist/vendor`, and makes the compiled files import them from there. */
 async function vendor(build, folder) {
   const dist = join(folder, "dist");
   const outdir = join(dist, "vendor");
@@ -72,13 +72,13 @@ async function vendor(build, folder) {
     entryPoints: VENDORED.map((name) => ({ in: name, out: name })),
     outdir,
     splitting: true,
-    // A CommonJS form has no named exports in the bundle.
+    // A CommonJS module has no named exports in the bundle.
     mainFields: ["module", "main"],
     external: ["zod", "@opentelemetry/api"],
     charset: "utf8",
     legalComments: "none",
     metafile: true,
-    // Some of it is CommonJS, and asks for Node's own modules.
+    // Some of it is CommonJS and requires Node's built-in modules.
     banner: {
       js: 'import{createRequire as cellarRequire}from"node:module";const require=cellarRequire(import.meta.url);',
     },
@@ -112,7 +112,7 @@ function licencesOf(folder, inputs) {
       readFileSync(join(place, "package.json"), "utf8"),
     );
     const file = readdirSync(place).find((entry) => /^licen[cs]e/i.test(entry));
-    if (file === undefined) throw new Error(`${name} has no licence file to be kept with its code`);
+    if (file === undefined) throw new Error(`${name} has no licence file to ship with its code`);
     const text = readFileSync(join(place, file), "utf8").trim();
     return `${name} ${version} (${license})\n\n${text}\n`;
   });

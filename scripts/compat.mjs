@@ -13,7 +13,7 @@ const comparison = {
 };
 
 async function main(args) {
-  // The build alone: nothing is fetched here.
+  // Only the build: this fetches nothing.
   const report = createReport({ quiet: true });
   const state = openState(root);
   await build({ root, report, state });

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const MODULE = "protocol/daemon-contract.js";
 
-/** Compiles what a client of the daemon receives from protocol/schema.json to `dist`. */
+/** Compiles validators for what the daemon's client receives, from protocol/schema.json to `dist`. */
 export async function writeDaemonContract(folder = root) {
   const target = join(folder, "dist", MODULE);
   mkdirSync(dirname(target), { recursive: true });
@@ -23,7 +23,7 @@ export function daemonContractPlugin() {
   };
 }
 
-/** The validators use a few lines of Ajv at run time, which esbuild puts into the module. */
+/** The validators use a few lines of Ajv at run time; esbuild bundles them. */
 async function daemonContractCode(folder) {
   const { build } = await import("esbuild");
   const { outputFiles } = await build({
@@ -61,7 +61,7 @@ async function validators(folder) {
   return [standalone.default(ajv, names), contractCode(Object.keys(schemas), received)].join("\n");
 }
 
-/** Below `not` Ajv writes no code that describes errors, which is most of it, and which nothing reads. */
+/** Below `not` Ajv omits the code that describes errors, which is most of it and is never read. */
 function withoutErrors(schema) {
   return { not: { not: schema } };
 }

@@ -7,15 +7,15 @@ import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** They are for a checkout, and name what is not in the package. */
+/** Fields for a checkout, which name files that are not in the package. */
 const OF_A_CHECKOUT = ["scripts", "devDependencies", "overrides", "allowScripts"];
 
-/** Makes the package of what is built, and gives the path of its file. */
+/** Packs the build, and returns the path of the archive. */
 export function pack({ folder = root, destination }) {
   const [{ files }] = npmPack(folder, ["--dry-run"]);
   const paths = files.map(({ path }) => path);
   if (!paths.includes("dist/vendor/LICENSES.txt")) {
-    throw new Error("dist is not complete: npm run build");
+    throw new Error("dist is incomplete: run npm run build");
   }
   const stage = mkdtempSync(join(tmpdir(), "cellar-pack-"));
   try {

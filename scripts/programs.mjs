@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
-/** Programs in TypeScript that use the built package as any other program would; gives their exit code. */
+/** Runs TypeScript programs that use the built package like any other program; returns their exit code. */
 export async function runPrograms(root, { entryPoints, name }, argumentsIn) {
   const caches = join(root, "node_modules", ".cache");
   mkdirSync(caches, { recursive: true });
@@ -12,7 +12,7 @@ export async function runPrograms(root, { entryPoints, name }, argumentsIn) {
     const program = join(folder, "main.mjs");
     const options = ["--enable-source-maps", program, ...argumentsIn(folder)];
     const child = spawn(process.execPath, options, { stdio: "inherit" });
-    // A terminal sends its own to both.
+    // A terminal sends its signals to both processes.
     process.on("SIGINT", () => {});
     process.on("SIGTERM", () => child.kill("SIGTERM"));
     return await new Promise((resolve) => child.on("close", (code) => resolve(code ?? 1)));

@@ -1,4 +1,4 @@
-// Records demo/run.cassette again. Run it after a deliberate change to what a loop tells its model.
+// Records demo/run.cassette again. Run it after a deliberate change to the prompts of the loop.
 // The models' answers are written here by hand; everything else is a real run.
 import { readFileSync, rmSync } from "node:fs";
 import { shutdown } from "../dist/index.js";
@@ -49,7 +49,7 @@ const ANSWERS = [
   [/Not forged|Hast killed him/, "He killed five of their men the day before."],
 ];
 
-/** Answers as a small model would that had read the prompt. */
+/** Answers like a small model that has read the prompt. */
 function answer({ messages }) {
   const prompt = messages.at(-1).content;
   const known = ANSWERS.find(([pattern]) => pattern.test(prompt));

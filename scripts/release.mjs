@@ -9,14 +9,14 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 const HELP = `Usage: npm run release -- VERSION [OPTIONS]
 
-Makes a release ready in this checkout: checks, version, date in CHANGELOG.md,
-tests, package, commit and tag. It sends nothing anywhere; the commands that do
-are printed in the end, for you to run.
+Prepares a release in this checkout: checks, version, date in CHANGELOG.md,
+tests, package, commit and tag. It publishes nothing; at the end it prints the
+commands that do, for you to run.
 
 VERSION is major, minor or patch, or the version itself, such as 0.1.0.
 
 Options:
-  --dry-run      make the checks, print the steps, and change nothing
+  --dry-run      run the checks, print the steps, and change nothing
   --skip-tests   do not run npm test
   --help         print this text`;
 
@@ -53,9 +53,8 @@ function main(argv) {
 function argumentsOf(argv) {
   const { values, positionals } = parsed(argv);
   if (!values.help && positionals.length !== 1) {
-    const given =
-      positionals.length === 0 ? "none is given" : `these are: ${positionals.join(" ")}`;
-    throw new ReleaseError(`one version is wanted, and ${given}`, USAGE, 2);
+    const given = positionals.length === 0 ? "no argument" : positionals.join(" ");
+    throw new ReleaseError(`expected one version, got ${given}`, USAGE, 2);
   }
   return { values, wanted: positionals[0] };
 }
@@ -100,24 +99,24 @@ function release(wanted, { isDry, skipTests }) {
       git("tag", "--annotate", tag, "--message", `Cellar ${version}`);
     });
   } catch (error) {
-    // The next try begins where this one did.
+    // The next attempt starts from the same state.
     if (!isCommitted) writeTexts(before);
     throw error;
   }
   console.log(`
-Nothing was sent anywhere. To publish, run:
+Nothing was published. To publish, run:
 
   git push origin ${BRANCH} ${tag}
   npm publish --provenance ${file}
 
-npm gives provenance only to what comes from a CI that it trusts; elsewhere leave the flag out.`);
+npm accepts --provenance only from a CI that it trusts; elsewhere omit the flag.`);
 }
 
 function check(tag) {
   const branch = git("rev-parse", "--abbrev-ref", "HEAD").trim();
   if (branch !== BRANCH) {
     throw new ReleaseError(
-      `this is the branch ${branch}; releases are made of ${BRANCH}`,
+      `the branch is ${branch}; releases are made from ${BRANCH}`,
       `git switch ${BRANCH}`,
     );
   }
@@ -141,17 +140,21 @@ function nextVersion(current, wanted) {
       .join(".");
   }
   if (!VERSION.test(wanted)) {
-    throw new ReleaseError(`${wanted} is no version; it is major, minor, patch or X.Y.Z`, USAGE, 2);
+    throw new ReleaseError(
+      `invalid version ${wanted}; give major, minor, patch or X.Y.Z`,
+      USAGE,
+      2,
+    );
   }
   const asked = wanted.split(".").map(Number);
   const at = asked.findIndex((number, index) => number !== numbers[index]);
   if (at >= 0 && asked[at] < numbers[at]) {
-    throw new ReleaseError(`${wanted} is below the present version ${current}`, USAGE, 2);
+    throw new ReleaseError(`${wanted} is lower than the current version ${current}`, USAGE, 2);
   }
   return wanted;
 }
 
-/** The files that name the version, by their paths, as they will be. */
+/** The new content of files that name the version, by path. */
 function changedTexts(version) {
   const manifest = JSON.parse(textOf("package.json"));
   const lock = JSON.parse(textOf("package-lock.json"));
@@ -170,15 +173,15 @@ function datedChangelog(text, version) {
   const heading = `## [${version}] - unreleased`;
   if (!text.split("\n").includes(heading)) {
     throw new ReleaseError(
-      `CHANGELOG.md has no section ${version} that is not released yet`,
-      `give the changes the heading "${heading}", and commit it`,
+      `CHANGELOG.md has no unreleased section ${version}`,
+      `add the heading "${heading}", and commit it`,
     );
   }
   const date = new Date().toISOString().slice(0, 10);
   return text.replace(heading, `## [${version}] - ${date}`);
 }
 
-/** What is in the package, in a few lines. */
+/** A short summary of the package's contents. */
 function contentsOf(file) {
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
   const said = program(npm, ["pack", "--dry-run", "--json", "--loglevel=error", file], {
@@ -195,7 +198,7 @@ function contentsOf(file) {
   return `  ${id}: ${files.length} files, ${megabytes(size)}, unpacked ${megabytes(unpackedSize)}\n  ${parts.join(", ")}`;
 }
 
-/** Documents show output with the version in it; only a person knows which of them has to follow. */
+/** Documents show output that contains the version; a person decides which of them to update. */
 function tellOldNames(current, version) {
   if (current === version) return;
   const pages = ["*.md", ":!CHANGELOG.md"];
@@ -211,7 +214,7 @@ function tellOldNames(current, version) {
     .trim()
     .split("\n")
     .filter((name) => name !== "");
-  if (names.length > 0) console.log(`still naming ${current}: ${names.join(", ")}`);
+  if (names.length > 0) console.log(`still mention ${current}: ${names.join(", ")}`);
 }
 
 function textOf(path) {

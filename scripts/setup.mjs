@@ -10,13 +10,13 @@ import { installSystemPackages } from "./setup/system-packages.mjs";
 
 const HELP = `Usage: npm run setup [-- OPTIONS]
 
-Makes this checkout ready: npm packages, bubblewrap and ripgrep, .venv, build.
-What cannot be had is reported with its remedy. The exit code is 1 only when
-the npm packages or the build fail.
+Prepares this checkout: npm packages, bubblewrap and ripgrep, .venv, build.
+A step that fails is reported with its remedy. The exit code is 1 only if the
+npm packages or the build fail.
 
 Options:
-  --quiet   print only what is not in order
-  --retry   try again what failed within the last day
+  --quiet   print only problems
+  --retry   repeat steps that failed within the last day
   --help    print this text`;
 
 const FLAGS = new Set(["--quiet", "--retry", "--help"]);
@@ -56,7 +56,7 @@ async function take({ name, run, essential = false }, context) {
     await run(context);
     context.state.save();
   } catch (error) {
-    const remedy = "make this folder writable for you, or run the set-up as its owner";
+    const remedy = "make this folder writable, or run setup as its owner";
     if (essential) context.report.fatal(name, error.message, remedy);
     else context.report.missing(name, error.message, remedy);
   }

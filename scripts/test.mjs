@@ -12,7 +12,7 @@ const NOTHING = { passed: 0, failed: 0, skipped: [] };
 const FAILURE = { ...NOTHING, failed: 1 };
 
 async function main(filters) {
-  // A filter asks for some tests only: the other tools would say nothing about them.
+  // A filter selects some tests; the other tools say nothing about them.
   const suites = filters.length > 0 ? [] : [lint, typecheck, pythonTests];
   const total = { passed: 0, failed: 0, skipped: [] };
   for (const suite of [...suites, () => vitest(filters)]) {
@@ -115,7 +115,7 @@ function parseCounts(text = "") {
   }
 }
 
-/** A tool that fails or ends without counting is a failure, whatever it counted before. */
+/** A tool that fails or ends without counts is a failure, whatever it counted before. */
 function withExitCode(counts, code) {
   if (counts === undefined) return FAILURE;
   return code !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;

@@ -116,7 +116,7 @@ describe("a release", () => {
       "would: pack cellar-1.3.0.tgz",
       "would: commit CHANGELOG.md, package.json, package-lock.json and tag v1.3.0",
     ]);
-    expect(stdout).toContain("still naming 1.2.3: README.md\n");
+    expect(stdout).toContain("still mention 1.2.3: README.md\n");
     expect(stdout).toContain("  git push origin main v1.3.0\n  npm publish --provenance cellar-");
     expect(checkout.state()).toEqual(before);
   });
@@ -155,11 +155,11 @@ describe("a release", () => {
   });
 
   it.for([
-    [[], "one version is wanted, and none is given"],
-    [["1.3.0", "1.4.0"], "one version is wanted, and these are: 1.3.0 1.4.0"],
-    [["new"], "new is no version; it is major, minor, patch or X.Y.Z"],
-    [["v1.3.0"], "v1.3.0 is no version; it is major, minor, patch or X.Y.Z"],
-    [["1.2.2"], "1.2.2 is below the present version 1.2.3"],
+    [[], "expected one version, got no argument"],
+    [["1.3.0", "1.4.0"], "expected one version, got 1.3.0 1.4.0"],
+    [["new"], "invalid version new; give major, minor, patch or X.Y.Z"],
+    [["v1.3.0"], "invalid version v1.3.0; give major, minor, patch or X.Y.Z"],
+    [["1.2.2"], "1.2.2 is lower than the current version 1.2.3"],
     [["minor", "--publish"], "Unknown option '--publish'"],
   ] as const)("refuses wrong use: %s", ([args, message]) => {
     const before = checkout.state();
@@ -175,12 +175,9 @@ describe("a release", () => {
       "a tree that is not clean",
       "the working tree is not clean: new.txt\nfix: commit or stash it\n",
     ],
-    [
-      "another branch",
-      "this is the branch topic; releases are made of main\nfix: git switch main\n",
-    ],
+    ["another branch", "the branch is topic; releases are made from main\nfix: git switch main\n"],
     ["a version that is tagged", "the tag v1.3.0 already exists\nfix: choose a higher version\n"],
-    ["no section of changes", "CHANGELOG.md has no section 1.3.0 that is not released yet\nfix: "],
+    ["no section of changes", "CHANGELOG.md has no unreleased section 1.3.0\nfix: "],
   ] as const)("refuses %s", ([what, message]) => {
     if (what === "a tree that is not clean") checkout.write("new.txt", "");
     if (what === "another branch") checkout.git("switch", "--quiet", "--create", "topic");

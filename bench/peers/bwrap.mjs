@@ -18,11 +18,11 @@ export class BwrapPeer {
   constructor() {
     const bwrap = locateBwrap(process.env.PATH ?? "/usr/bin:/bin");
     if (bwrap === undefined) throw new Unavailable("bubblewrap is not installed");
-    if (!existsSync(PYTHON)) throw new Unavailable(`there is no ${PYTHON}`);
+    if (!existsSync(PYTHON)) throw new Unavailable(`${PYTHON} does not exist`);
     this.#bwrap = bwrap;
   }
 
-  /** `python3 -c pass`, from the spawn to its end. */
+  /** `python3 -c pass`, from spawn to exit. */
   runBare() {
     return this.run([], ["-c", "pass"]);
   }
@@ -44,12 +44,12 @@ export class BwrapPeer {
   }
 }
 
-/** Cells that carry their state through pickle files, a process for each. */
+/** Cells that pass their state through pickle files, one process each. */
 export class PickleCells {
   #peer = new BwrapPeer();
   #folder = mkdtempSync(join(tmpdir(), "cellar-bench-"));
 
-  /** Runs a cell and gives what it printed. */
+  /** Runs a cell and returns what it printed. */
   async run(code) {
     const folder = this.#folder;
     writeFileSync(join(folder, "code.py"), code);

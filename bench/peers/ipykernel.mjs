@@ -44,7 +44,7 @@ export class IpykernelPeer {
     return peer;
   }
 
-  /** Milliseconds of that many cells, one right after the other. */
+  /** Milliseconds of each of `cells` cells, back to back. */
   async time(cells) {
     this.#process.stdin.write(`${cells}\n`);
     return this.#answer();
@@ -52,7 +52,7 @@ export class IpykernelPeer {
 
   async #answer() {
     const { value, done } = await this.#lines.next();
-    if (done) throw new Error("ipykernel or its client ended");
+    if (done) throw new Error("ipykernel or its client exited");
     return JSON.parse(value);
   }
 

@@ -24,7 +24,7 @@ def time_cell(client, code):
 
 
 def drain(client):
-    """Takes away what the cells printed, so that no queue grows from batch to batch."""
+    """Drains what the cells printed, so that no queue grows from batch to batch."""
     while client.iopub_channel.msg_ready():
         client.get_iopub_msg(timeout=TIMEOUT)
 

@@ -12,7 +12,7 @@ const CLIENT = fileURLToPath(new URL("./official_rlm_client.py", import.meta.url
 const PACKAGE = "rlms";
 const VERSION = "0.1.3";
 
-/** The official RLM package with its local environment, in a Python that is there. */
+/** The official RLM package with its local environment, in a running Python. */
 export class OfficialRlm {
   #process;
   #lines;
@@ -30,7 +30,7 @@ export class OfficialRlm {
     const home = mkdtempSync(join(tmpdir(), "cellar-bench-"));
     const child = spawn(python, [CLIENT], {
       cwd: home,
-      // No key, and no proxy between it and the loopback.
+      // No key, and no proxy for loopback.
       env: { PATH: process.env.PATH, HOME: home, PYTHONPATH: folder },
       stdio: ["pipe", "pipe", "ignore"],
     });
@@ -44,7 +44,7 @@ export class OfficialRlm {
     return peer;
   }
 
-  /** The answer of a run, and the milliseconds of the whole. */
+  /** The answer of a run, and its total milliseconds. */
   run({ baseUrl, model, context, query }) {
     const request = { base_url: baseUrl, model, context, query };
     this.#process.stdin.write(`${JSON.stringify(request)}\n`);
@@ -53,7 +53,7 @@ export class OfficialRlm {
 
   async #answer() {
     const { value, done } = await this.#lines.next();
-    if (done) throw new Error(`${this.version} or its client ended`);
+    if (done) throw new Error(`${this.version} or its client exited`);
     return JSON.parse(value);
   }
 

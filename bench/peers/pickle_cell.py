@@ -1,4 +1,4 @@
-"""One cell as a process of its own: state comes from one pickle file and goes to another."""
+"""One cell in its own process: reads its state from one pickle file and writes it to another."""
 
 import contextlib
 import io

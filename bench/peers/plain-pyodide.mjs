@@ -4,18 +4,18 @@ import { fileURLToPath } from "node:url";
 
 const SCRIPT = fileURLToPath(new URL("plain_pyodide_process.mjs", import.meta.url));
 
-/** A Pyodide as anybody loads it, in a fresh Node process. */
+/** A plain Pyodide in a new Node process. */
 export class PlainPyodide {
   #child = spawn(process.execPath, [SCRIPT], { stdio: ["pipe", "pipe", "inherit"] });
 
-  /** Gives it when Python answers. */
+  /** Resolves when Python answers. */
   static async start() {
     const pyodide = new PlainPyodide();
     await pyodide.#line();
     return pyodide;
   }
 
-  /** Milliseconds that the code took, by the process's own clock. */
+  /** Milliseconds of the code, by the process's own clock. */
   async run(code) {
     this.#child.stdin.write(`${JSON.stringify(code)}\n`);
     return Number(await this.#line());

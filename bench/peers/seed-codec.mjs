@@ -7,7 +7,7 @@ import { Unavailable } from "../unavailable.mjs";
 
 const CODEC = fileURLToPath(new URL("./seed_codec.py", import.meta.url));
 
-/** A live Python that writes and reads its variables itself, while its cells wait. */
+/** A live Python that writes and reads its variables itself, blocking its cells. */
 export class SeedCodecPeer {
   #process;
   #lines;
@@ -42,7 +42,7 @@ export class SeedCodecPeer {
 
   async #answer() {
     const { value, done } = await this.#lines.next();
-    if (done) throw new Error("the peer with the codec ended");
+    if (done) throw new Error("the codec peer exited");
     return JSON.parse(value);
   }
 

@@ -1,4 +1,4 @@
-"""State as cloudpickle, lz4 and base64 in line: reads `write` or `read`, answers with milliseconds."""
+"""State as cloudpickle, lz4 and base64, blocking: reads `write` or `read`, answers with milliseconds."""
 
 import base64
 import json
@@ -10,12 +10,12 @@ import lz4.frame
 
 
 def write(namespace):
-    """The text that stands for the variables."""
+    """The variables as text."""
     return base64.b64encode(lz4.frame.compress(cloudpickle.dumps(namespace))).decode("utf-8")
 
 
 def read(text):
-    """The variables again."""
+    """The variables from text."""
     return cloudpickle.loads(lz4.frame.decompress(base64.b64decode(text)))
 
 

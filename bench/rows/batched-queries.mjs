@@ -9,7 +9,7 @@ const WIDTH = 16;
 const ANSWER_MS = 100;
 const CODE = `assert len(llm_query_batched(["p%d" % i for i in range(${PROMPTS})])) == ${PROMPTS}`;
 
-/** A batch of questions to the host against the time its answers take when nothing else does. */
+/** A batch of queries to the host, against the time that the answers alone take. */
 export const batchedQueries = {
   key: "batched_vs_ideal",
   target: { at_most: 1.15 },

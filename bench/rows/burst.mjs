@@ -8,7 +8,7 @@ const UNPOOLED = { preload: "full", poolSize: 0 };
 const SESSIONS = 64;
 const REST_MS = 1500;
 
-/** Many sessions at once when none is ready. */
+/** Many sessions at once, with an empty pool. */
 export const burst = {
   key: "burst_64_p95_vs_bwrap_python",
   target: { at_least: 1 },
@@ -25,7 +25,7 @@ export const burst = {
         {
           name: "Cellar, no pool: 64 x (new session + first cell)",
           samples: samples.ours,
-          note: "the ratio is of the median over the rounds of each round's p95",
+          note: "the ratio compares the median of the rounds' p95",
         },
         { name: "bwrap python3 -c pass, 64 at once", samples: samples.peers },
       ],
@@ -40,7 +40,7 @@ function typicalP95(samples) {
   return median(rounds.map((times) => percentile(times, 0.95)));
 }
 
-/** Completion times, counted from the one moment at which all were asked for. */
+/** Completion times, from the moment at which all were requested. */
 async function atOnce(work) {
   const started = performance.now();
   const finish = async () => {

@@ -16,7 +16,7 @@ const CELLS = [
   { name: "100 MB array += 1 in place", code: "array += 1", full: 12 },
 ];
 
-/** Checkpoints under cells that read and write much, favourable or not. */
+/** Checkpoints with cells that read or write a lot of memory. */
 export const checkpointCost = {
   key: "checkpoint_cost",
   async run({ runtime, count, use }) {

@@ -27,14 +27,14 @@ export const checkpointedCell = {
         {
           name: "Cellar, checkpoints on, back to back",
           samples: dense.kept,
-          note: "each cell waits until the checkpoint of the one before is made",
+          note: "each cell waits for the previous checkpoint",
         },
       ],
     };
   },
 };
 
-/** Blocks of cells with a fixed gap, the sessions taking turns. */
+/** Blocks of cells with a fixed gap, alternating between the sessions. */
 function measure({ live, kept }, { rounds, gap }) {
   return interleave(
     { live: () => timeBlock(live, gap), kept: () => timeBlock(kept, gap) },

@@ -3,7 +3,7 @@ import { interleave, time } from "../stopwatch.mjs";
 
 const PAUSE_MS = 200;
 
-/** From nothing to the first cell's result: zygote, probes of the walls, session, cell. */
+/** From a cold start to the first result: zygote, probes of the walls, session, cell. */
 export const coldStart = {
   key: "cold_start",
   async run({ count }) {

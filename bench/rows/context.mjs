@@ -10,12 +10,12 @@ import { Unavailable } from "../unavailable.mjs";
 
 const CONFIG = { preload: "full", poolSize: 1 };
 const BYTES = 500_000_000;
-/** Twice for a peer that holds the bytes and the text, and some for a session. */
+/** Twice for a peer that holds bytes and text, plus some for a session. */
 const NEEDED_BYTES = 3 * BYTES;
 const BLOCK = Buffer.from(
   "All that a context holds is text, and here it is a line of it.\n".repeat(16384),
 );
-/** Memory that was freed a moment ago is quicker to get: nobody may find more of it than others. */
+/** Recently freed memory is faster to get: all contenders must find the same amount. */
 const PAUSE_MS = 500;
 const READERS = {
   decoded: "open(path, 'rb').read().decode()",
@@ -76,7 +76,7 @@ async function load(sandbox, file) {
   if (result["text/plain"] !== String(BYTES)) throw new Error(`the context has ${result}`);
 }
 
-/** Measured inside, so that the start of the interpreter is not counted. */
+/** Measured inside, so the interpreter's start is not counted. */
 async function readInPython(python, reader, path) {
   const code = [
     "import sys, time",
@@ -98,7 +98,7 @@ class LargeFile {
   constructor() {
     const { bavail, bsize } = statfsSync(tmpdir());
     if (freemem() < NEEDED_BYTES || bavail * bsize < 2 * BYTES) {
-      throw new Unavailable("a file of 500 MB needs more memory or room than there is");
+      throw new Unavailable("not enough memory or disk for a file of 500 MB");
     }
     this.#folder = mkdtempSync(join(tmpdir(), "cellar-bench-"));
     this.path = join(this.#folder, "context.txt");

@@ -12,7 +12,7 @@ const CELLAR = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url))
 const CODE = "import pandas";
 const PAUSE_MS = 200;
 
-/** A whole command from nothing to its end, through a daemon that runs, against Python alone. */
+/** A whole command through a running daemon, against Python alone. */
 export const daemonExec = {
   key: "daemon_exec_vs_python",
   target: { at_least: 3 },
@@ -32,13 +32,13 @@ export const daemonExec = {
       rows: [
         { name: `cellar exec -c "${CODE}" through the daemon`, samples: samples.cellar },
         { name: `python -c "${CODE}", the same interpreter`, samples: samples.python },
-        { name: "node -e 0: what a Node command costs at least", samples: samples.node },
+        { name: "node -e 0: the minimum for a Node command", samples: samples.node },
       ],
     };
   },
 };
 
-/** A home folder with a daemon of its own. */
+/** A home folder with its own daemon. */
 class Household {
   #home = mkdtempSync(join(tmpdir(), "cb-"));
 
@@ -52,7 +52,7 @@ class Household {
     return succeed(process.execPath, [CELLAR, ...args], { ...process.env, HOME: this.#home });
   }
 
-  /** The interpreter of its sessions, if it has what the code needs. */
+  /** The interpreter of its sessions, if it has pandas. */
   async python() {
     const { status } = JSON.parse(await this.cellar("daemon", "status", "--json"));
     if (status.warmth.state !== "ready") throw new Unavailable(status.warmth.reason);
@@ -69,7 +69,7 @@ class Household {
   }
 }
 
-/** Runs a program to its end and gives what it printed; a failure would be measured as speed. */
+/** Runs a program and returns what it printed; throws if it fails, which would be measured as fast. */
 async function succeed(file, args, env = process.env) {
   const child = spawn(file, args, { env, stdio: ["ignore", "pipe", "inherit"] });
   let printed = "";
@@ -77,6 +77,6 @@ async function succeed(file, args, env = process.env) {
     printed += text;
   });
   const [code] = await once(child, "close");
-  if (code !== 0) throw new Error(`${file} ${args.join(" ")} left with ${code}`);
+  if (code !== 0) throw new Error(`${file} ${args.join(" ")} exited with ${code}`);
   return printed;
 }

@@ -14,7 +14,7 @@ const READ = [
   `sys.stdout.buffer.write(text[:${CHARACTERS}].encode())`,
 ].join("\n");
 
-/** By a model that is asked: how is a breakpoint set that goes away once it was hit? */
+/** A model's cells for the question: how do you set a breakpoint that disappears once it is hit? */
 const TURNS = [
   "print(context_len())\nprint(peek(200))",
   "grep('breakpoint.*(once|remove|delete)', context_lines=1)",
@@ -23,7 +23,7 @@ const TURNS = [
 ];
 const EVIDENCE = /tbreak [\s\S]*removed automatically[\s\S]*\[FINAL accepted\]$/;
 
-/** A question about a long text, answered by looking into it, against reading the whole. */
+/** A question about a long text, answered by exploring it, against reading the whole. */
 export const explore = {
   key: "tokens_full_vs_explore",
   target: { at_least: 100 },
@@ -60,7 +60,7 @@ async function manual(python) {
   const { stdout } = await promisify(execFile)(python, ["-I", "-c", READ], {
     maxBuffer: 4 * CHARACTERS,
   }).catch(() => {
-    throw new Unavailable("this Python has no manual in it (pydoc_data)");
+    throw new Unavailable("this Python has no pydoc_data (its manual)");
   });
   if (stdout.length < CHARACTERS)
     throw new Unavailable(`the manual has ${stdout.length} characters`);

@@ -10,7 +10,7 @@ const CELLS = 10;
 const CODE = "import time\ntime.sleep(0.2)\nvalues = [*globals().get('values', []), 1]";
 const PAUSE_MS = 200;
 
-/** A second notebook that goes on from the same state, against running the cells again. */
+/** A fork of a notebook, against running its cells again. */
 export const forkNotebook = {
   key: "fork_notebook_vs_replay",
   target: { at_least: 50 },
@@ -60,7 +60,7 @@ async function fill(notebook) {
 
 async function check(notebook) {
   const { outputs } = await expectDone(notebook, "print(len(values))");
-  if (outputs[0]?.text !== `${CELLS}\n`) throw new Error("the fork has another state");
+  if (outputs[0]?.text !== `${CELLS}\n`) throw new Error("the fork has a different state");
 }
 
 async function expectDone(notebook, code) {

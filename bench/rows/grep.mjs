@@ -13,7 +13,7 @@ const CONFIG = { preload: "none", poolSize: 0 };
 const PAUSE_MS = 50;
 const WARMUPS = 2;
 const EVENTS = ["accepted a connection", "wrote 512 bytes", "retried the job", "closed the file"];
-/** One in each block of the file. */
+/** One per block of the file. */
 const RARE = [
   "job ABC-1234 stopped: fatal, no space left",
   "found needle_17 in the third drawer",
@@ -76,14 +76,14 @@ export const grep = {
           samples: samples[`${name} cellar`],
           note: `${PATTERNS[name].pattern}: ${ratios[index].toFixed(2)} times ripgrep`,
         },
-        { name: `ripgrep with its start, ${name}`, samples: samples[`${name} rg`] },
+        { name: `ripgrep including its start, ${name}`, samples: samples[`${name} rg`] },
         { name: `Cellar, the whole turn, ${name}`, samples: turns[name].slice(WARMUPS) },
       ]),
     };
   },
 };
 
-/** Milliseconds that the call took inside. */
+/** Milliseconds of the call, timed inside. */
 async function search(repl, { pattern, capitals }, expected) {
   const rule = capitals ? ", ignore_case=False" : "";
   const { execution, calls } = await repl.turn(
@@ -99,7 +99,7 @@ function ripgrep({ pattern, capitals }, path) {
 }
 
 function check(found, expected) {
-  if (found !== expected) throw new Error(`${found} lines were found, not ${expected}`);
+  if (found !== expected) throw new Error(`found ${found} lines, expected ${expected}`);
 }
 
 class LogFile {

@@ -7,7 +7,7 @@ const LIVE = { preload: "full", poolSize: 4, checkpoints: "off" };
 const BATCH = 200;
 const PAUSE_MS = 50;
 
-/** A trivial cell in a session that is there, back to back, against a Jupyter kernel. */
+/** A trivial cell in a live session, back to back, against a Jupyter kernel. */
 export const liveCell = {
   key: "live_cell_vs_ipykernel",
   target: { at_least: 12 },
@@ -26,7 +26,7 @@ export const liveCell = {
         {
           name: "ipykernel, send to execute_reply (client: Python)",
           samples: samples.kernel,
-          note: `${kernel.versions}; its client is Python's own, history is off`,
+          note: `${kernel.versions}; timed in its Python client, history off`,
         },
       ],
     };

@@ -10,10 +10,10 @@ import { interleave, time } from "../stopwatch.mjs";
 
 const CELLAR = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 const CONFIG = { preload: "full", poolSize: 1 };
-/** Snapshots of the cells before are over by then. */
+/** Long enough for the previous snapshot. */
 const PAUSE_MS = 150;
 
-/** A cell that an agent runs over MCP, from its call to its result, against the cell alone. */
+/** A cell that an agent runs over MCP, from call to result, against the cell alone. */
 export const mcpCell = {
   key: "mcp_cell_vs_notebook",
   target: { at_most: 2 },
@@ -35,14 +35,14 @@ export const mcpCell = {
       ratio: median(samples.mcp) / median(samples.notebook),
       rows: [
         { name: "Cellar, execute_cell over stdio through the MCP client", samples: samples.mcp },
-        { name: "Cellar, the same cell of a notebook in-process", samples: samples.notebook },
+        { name: "Cellar, the same cell in an in-process notebook", samples: samples.notebook },
         { name: "MCP, a prompts/list round trip that runs nothing", samples: samples.nothing },
       ],
     };
   },
 };
 
-/** A client that started `cellar mcp`, as an agent does. */
+/** A client that starts `cellar mcp`, as an agent does. */
 class Agent {
   #client = new Client({ name: "cellar-bench", version: "1.0.0" });
 

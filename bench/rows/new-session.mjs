@@ -8,7 +8,7 @@ const UNPOOLED = { preload: "full", poolSize: 0 };
 const PAUSE_MS = 100;
 const LONG_PAUSE_MS = 2_000;
 
-/** A new session and its first cell, against a fresh process for each cell. */
+/** A new session and its first cell, against a new process per cell. */
 export const newSession = {
   key: "new_session_vs_bwrap_pickle",
   target: { at_least: 30 },
@@ -38,7 +38,7 @@ export const newSession = {
   },
 };
 
-/** The same for sessions that come one at a time, with nothing in between. */
+/** The same for single sessions, idle in between. */
 export const isolatedSession = {
   key: "new_session_isolated_vs_bwrap_pickle",
   target: { at_least: 10 },

@@ -14,12 +14,12 @@ import { median } from "../statistics.mjs";
 import { interleave, time } from "../stopwatch.mjs";
 
 const CONFIG = { preload: "full", poolSize: 1 };
-/** Snapshots of the cells before are over by then. */
+/** Long enough for the previous snapshot. */
 const PAUSE_MS = 150;
-/** About what a cell adds: its code, its output, its times. */
+/** About what a cell adds: code, output, times. */
 const RECORD = Buffer.alloc(1024, "x");
 
-/** A cell of a notebook, durable when it is answered, against the least that this can cost. */
+/** A notebook cell, durable when it is answered, against the lowest possible cost of that. */
 export const notebookCell = {
   key: "notebook_cell_vs_floor",
   target: { at_most: 2 },
@@ -44,7 +44,7 @@ export const notebookCell = {
     return {
       ratio: median(samples.notebook) / median(samples.floor),
       rows: [
-        { name: "Cellar, a cell of a notebook", samples: samples.notebook },
+        { name: "Cellar, a notebook cell", samples: samples.notebook },
         { name: "Cellar, a live cell, then one write, fsync, rename", samples: samples.floor },
         { name: "Cellar, the live cell alone", samples: samples.live },
         { name: "one write, fsync, rename of 1 KB", samples: samples.saved },
@@ -60,7 +60,7 @@ async function runCell(notebook) {
   }
 }
 
-/** On the same disk as the notebook, which lies in it. */
+/** On the same disk as the notebook. */
 class Folder {
   path = mkdtempSync(join(tmpdir(), "cellar-bench-"));
 

@@ -6,11 +6,11 @@ import { median } from "../statistics.mjs";
 import { interleave, time } from "../stopwatch.mjs";
 
 const LOOP = "s = 0\nfor i in range(1_000_000): s += i * i";
-/** How long a spare has waited before it is handed out. */
+/** How long a spare waits before it is handed out. */
 const WAITED_MS = 1000;
 const PAUSE_MS = 300;
 
-/** The first loop of a session: code that is new runs slowly until the engine has compiled it. */
+/** The first loop of a session: new code runs slowly until the engine has compiled it. */
 export const pyodideLoop = {
   key: "pyodide_loop_vs_plain",
   target: { at_most: 1.2 },
@@ -28,7 +28,7 @@ export const pyodideLoop = {
       ratio: median(samples.spare) / median(samples.plain),
       rows: [
         { name: "Cellar, first loop in a session from the warm spare", samples: samples.spare },
-        { name: "Cellar, first loop in a session started just then", samples: samples.atOnce },
+        { name: "Cellar, first loop in a newly started session", samples: samples.atOnce },
         { name: "first loop after a plain loadPyodide()", samples: samples.plain },
       ],
     };

@@ -5,7 +5,7 @@ import { interleave, time } from "../stopwatch.mjs";
 
 const PAUSE_MS = 300;
 
-/** A sandbox from nothing to ready, against a `loadPyodide()` in a Node process with nothing around it. */
+/** A sandbox from start to ready, against `loadPyodide()` in an unsandboxed Node process. */
 export const pyodideStart = {
   key: "pyodide_start_vs_plain",
   target: { at_least: 7 },
@@ -24,7 +24,7 @@ export const pyodideStart = {
       rows: [
         { name: "Cellar, Pyodide sandbox ready from its snapshot", samples: samples.cellar },
         { name: "plain loadPyodide() in node, without runner and wall", samples: samples.bare },
-        { name: "the same sandbox as ours by a plain loadPyodide()", samples: samples.plain },
+        { name: "Cellar's sandbox with a plain loadPyodide()", samples: samples.plain },
       ],
     };
   },

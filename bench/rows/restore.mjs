@@ -10,7 +10,7 @@ import { interleave } from "../stopwatch.mjs";
 const MOST_BYTES = 1 << 30;
 const PAUSE_MS = 300;
 
-/** A large state into a new session, against decoding it in a process that is there. */
+/** Restoring a large state in a new session, against decoding it in a running process. */
 export const restore = {
   key: "restore_100mb_vs_seed_codec",
   target: { at_least: 2 },
@@ -35,7 +35,7 @@ export const restore = {
           samples: samples.cellar,
           note: PAYLOAD_NAME,
         },
-        { name: "Cellar, from nothing: the session and its state", samples: opened.slice(2) },
+        { name: "Cellar, new session plus its state", samples: opened.slice(2) },
         { name: "base64, lz4 and cloudpickle in a live process", samples: samples.peer },
       ],
     };

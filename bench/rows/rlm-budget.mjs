@@ -3,12 +3,12 @@ import { Provider, tokensOf } from "../provider.mjs";
 import { interleave } from "../stopwatch.mjs";
 
 const WIDTH = 64;
-/** A cent for a token, so that one token too many can be seen in a figure with three decimals. */
+/** A cent per token, so that one token too many shows in a figure with three decimals. */
 const PRICE = { inputPerMillion: 10_000, outputPerMillion: 10_000 };
 const DOLLARS_PER_TOKEN = 0.01;
 const PROMPTS = 3 * WIDTH;
 const ANSWER_TOKENS = 500;
-/** About what the shortest answers to half of the prompts cost. */
+/** About the cost of the shortest answers to half of the prompts. */
 const CAP = 100;
 const CODE = [
   `prompts = ["Tell all about question %d." % i for i in range(${PROMPTS})]`,
@@ -16,14 +16,14 @@ const CODE = [
   "refused = [str(each) for each in answers if not isinstance(each, str)]",
   "print(len(answers), refused[-1] if refused else 'nothing was refused')",
 ].join("\n");
-/** Longer than what is left by then: it is cut where the budget ends. */
+/** Longer than what the budget has left: it is cut there. */
 const CHATTER = "word ".repeat(4000);
 const MODELS = {
   root: { replies: [cell(CODE), CHATTER, CHATTER, CHATTER] },
   sub: { words: ANSWER_TOKENS, latencyMs: 20 },
 };
 
-/** What a batch that is far too dear spends beyond the cap, by the provider's own count. */
+/** What a batch that is far too expensive spends beyond the budget, by the provider's count. */
 export const rlmBudget = {
   key: "rlm_budget_overshoot",
   target: { at_most: 0 },
@@ -45,13 +45,13 @@ export const rlmBudget = {
       ratio: Math.max(0, ...spent.map((dollars) => dollars - CAP)),
       rows: [
         {
-          name: `${PROMPTS} sub-calls, ${WIDTH} wide, under a cap of $${CAP}`,
+          name: `${PROMPTS} sub-calls, ${WIDTH} wide, budget $${CAP}`,
           unit: "$",
           samples: spent,
-          note: `as the provider counts it; up to ${Math.max(...most)} requests at the same time`,
+          note: `as the provider counts; up to ${Math.max(...most)} concurrent requests`,
         },
         {
-          name: "the sub-calls alone, without a cap",
+          name: "the sub-calls alone, without a budget",
           unit: "$",
           samples: [await spendAll(loops, provider)],
         },
@@ -65,7 +65,7 @@ async function spend(loops, provider) {
   const { requests, mostAtOnce } = await provider.report();
   const { observation } = trace.find(({ type }) => type === "code.output");
   if (status !== "out-of-budget" || !/budget of dollars/.test(observation)) {
-    throw new Error(`the cap was not felt: ${status}, ${observation}`);
+    throw new Error(`the budget had no effect: ${status}, ${observation}`);
   }
   return { dollars: dollarsOf(requests), mostAtOnce };
 }

@@ -15,7 +15,7 @@ const MODELS = {
   sub: { replies: ["yes"], latencyMs: ANSWER_MS },
 };
 
-/** Sub-calls of a run, over HTTP, against the time their answers take when nothing else does. */
+/** Sub-calls of a run over HTTP, against the time that the answers alone take. */
 export const rlmFanout = {
   key: "rlm_fanout_vs_ideal",
   target: { at_most: 1.2 },
@@ -38,7 +38,7 @@ export const rlmFanout = {
           samples: samples.run,
         },
         {
-          name: "the same requests by the model alone, without a sandbox",
+          name: "the same requests without a sandbox",
           samples: samples.fetched,
           note: `the ratio is against the ideal ${ideal} ms, not against this row`,
         },
@@ -47,7 +47,7 @@ export const rlmFanout = {
   },
 };
 
-/** The whole cell that asks, as the run tells it. */
+/** The duration of the whole cell, as the run reports it. */
 async function timeCell(loops) {
   const { answer, trace } = await loops.answer({
     context: "nothing",
@@ -55,7 +55,7 @@ async function timeCell(loops) {
     subModel: loops.model("sub"),
     config: { queryConcurrency: WIDTH },
   });
-  if (answer !== String(PROMPTS)) throw new Error(`${answer} of the sub-calls were answered`);
+  if (answer !== String(PROMPTS)) throw new Error(`${answer} sub-calls were answered`);
   return trace.find(({ type }) => type === "code.output").ms;
 }
 

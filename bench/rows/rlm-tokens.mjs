@@ -5,7 +5,7 @@ import { Loops } from "../loop.mjs";
 import { Provider, tokensOf } from "../provider.mjs";
 
 const SUB = { oracle: { errorRate: 0 }, latencyMs: 20 };
-/** So long a text is counted whole. */
+/** Texts up to this length are counted whole. */
 const COUNTED_CHARACTERS = 100_000;
 
 /** What the root model reads and writes to answer questions about 1 MB, against the whole text. */

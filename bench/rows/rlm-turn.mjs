@@ -7,13 +7,13 @@ import { interleave } from "../stopwatch.mjs";
 
 const KIND = { preload: "none", poolSize: 1 };
 const TURNS = 20;
-/** A model takes its time, and what a loop does meanwhile is not in its way. */
+/** A model takes time, during which a loop can do other work. */
 const ANSWER_MS = 50;
 const PAUSE_MS = 200;
 const WARMUPS = 2;
 const QUERY = "What do the sums come to?";
 const CONTEXT = "One line of a text that nobody has to read for this question.\n".repeat(1600);
-/** Both dialects have this in common. */
+/** Code that both packages accept. */
 const REPLIES = [
   ...Array.from({ length: TURNS }, (_, turn) =>
     cell(`total_${turn} = sum(range(${turn}, 1000))\nprint("turn ${turn}:", total_${turn})`),
@@ -56,13 +56,13 @@ export const rlmTurn = {
         {
           name: "Cellar, a turn: from an answer to the next request",
           samples: samples.ours,
-          note: `in a sandbox; means of ${TURNS} turns, and the model answers after ${ANSWER_MS} ms`,
+          note: `in a sandbox; mean of ${TURNS} turns, with a model that answers after ${ANSWER_MS} ms`,
         },
         { name: `${peer}, a turn`, samples: samples.theirs, note: "in its own process, by exec" },
         {
           name: "Cellar, a turn when the model answers at once",
           samples: samples.oursAtOnce,
-          note: "each waits until the checkpoint of the one before is made",
+          note: "each waits for the previous checkpoint",
         },
         { name: "Cellar, the same, checkpoints off", samples: samples.oursBare },
         { name: `${peer}, a turn when the model answers at once`, samples: samples.theirsAtOnce },
@@ -76,7 +76,7 @@ export const rlmTurn = {
   },
 };
 
-/** Milliseconds of a turn, and of what lies before and after them all, without the model's. */
+/** Milliseconds of a turn, and of the time before the first and after the last, without the model's. */
 async function perTurn(provider, run) {
   const began = performance.now();
   const { answer, ms = performance.now() - began } = await run();
@@ -102,7 +102,7 @@ function runOurs(loops, model, config) {
   return loops.answer({ query: QUERY, context: CONTEXT, model: loops.model(model), config });
 }
 
-/** It tells its time itself. */
+/** The peer reports its own time. */
 function runTheirs(official, { baseUrl }, model) {
   return official.run({ baseUrl, model, context: CONTEXT, query: QUERY });
 }

@@ -6,7 +6,7 @@ const CONFIG = { preload: "full", poolSize: 4, checkpoints: "always" };
 const PAUSE_MS = 50;
 const CRASH = "import os\nx = -1\nos._exit(1)";
 
-/** Ways back and aside: a crash survived, an undo, a twin. Each one's state is looked at. */
+/** Recovery from a crash, undo and fork; the state is checked after each. */
 export const rollback = {
   key: "rollback",
   async run({ runtime, count, use }) {
@@ -34,13 +34,13 @@ export const rollback = {
     return {
       rows: [
         {
-          name: "Cellar, a cell that crashes, until its result",
+          name: "Cellar, a cell that crashes, to its result",
           samples: times.crash,
-          note: "the state before the cell is back by then",
+          note: "by then the state before the cell is restored",
         },
         { name: "Cellar, undo()", samples: times.undo },
         { name: "Cellar, fork()", samples: times.fork },
-        { name: "Cellar, the twin's first cell", samples: times.twin },
+        { name: "Cellar, the fork's first cell", samples: times.twin },
       ],
     };
   },

@@ -13,7 +13,7 @@ frame = pd.DataFrame({"k": rng.integers(0, 100, 100_000), "v": rng.random(100_00
 means = frame.groupby("k").v.mean()`;
 const COLLECT = "gc.collect()\nNone";
 
-/** What one more session costs in memory, its checkpoints included. */
+/** The memory of one more session, including its checkpoints. */
 export const sessionMemory = {
   key: "session_mb",
   target: { at_most: 15 },
@@ -47,7 +47,7 @@ export const sessionMemory = {
   },
 };
 
-/** With a zygote of its own each time, for how its heap lies differs from start to start. */
+/** With a new zygote each time, because its heap layout differs from start to start. */
 async function measure(observe) {
   const runtime = openRuntime();
   try {

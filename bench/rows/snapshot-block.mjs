@@ -7,12 +7,12 @@ import { interleave, time } from "../stopwatch.mjs";
 
 const MOST_BYTES = 1 << 30;
 const PAUSE_MS = 300;
-/** Each cell finds the checkpoint of the one before made, which is not the snapshot's doing. */
+/** Long enough for the previous checkpoint, which is not part of the snapshot. */
 const APART_MS = 50;
 const MOST_CELLS = 20;
 const ALONE_CELLS = 5;
 
-/** How long cells wait for a large snapshot. Of Cellar it is the whole time of cells meanwhile. */
+/** How long cells wait for a large snapshot. For Cellar, the whole duration of cells during it. */
 export const snapshotBlock = {
   key: "snapshot_block_vs_seed_codec",
   target: { at_least: 100 },
@@ -37,17 +37,17 @@ export const snapshotBlock = {
         {
           name: "Cellar, cells while a snapshot is taken",
           samples: samples.during,
-          note: `${PAYLOAD_NAME}; the first is sent when it begins, each is answered before it ends`,
+          note: `${PAYLOAD_NAME}; every cell starts and ends while the snapshot is taken`,
         },
         { name: "Cellar, the same cells alone", samples: samples.alone },
         { name: "Cellar, the snapshot in the background", samples: whole.slice(2) },
-        { name: "cloudpickle, lz4 and base64 in line", samples: samples.peer },
+        { name: "cloudpickle, lz4 and base64, blocking", samples: samples.peer },
       ],
     };
   },
 };
 
-/** Cells that follow each other until the snapshot is there. */
+/** Runs cells until the snapshot is done. */
 async function cellsDuring(sandbox, whole) {
   await runTrivial(sandbox);
   await rest(APART_MS);
@@ -74,7 +74,7 @@ async function cellsDuring(sandbox, whole) {
   whole.push(performance.now() - began);
   const isKept = manifest.variables.some(({ name, kept }) => name === "data" && kept);
   if (!isKept || bytes < 1_000_000) throw new Error(`the snapshot has ${bytes} bytes`);
-  if (times.length === 0) throw new Error("the snapshot was over before a cell");
+  if (times.length === 0) throw new Error("the snapshot ended before any cell");
   return times;
 }
 

@@ -5,7 +5,7 @@ const ROWS = 100;
 const PEOPLE = ["Ada Lovelace", "Alan Turing", "Grace Hopper", "Edsger Dijkstra", "Barbara Liskov"];
 const LEVELS = ["INFO", "WARNING", "ERROR"];
 
-/** Tables as agents meet them; the numbers are always the same. */
+/** Typical tables of agents, with the same numbers in each run. */
 const TABLES = {
   orders: (n) => ({
     id: 10_000 + n,
@@ -31,7 +31,7 @@ const TABLES = {
   }),
 };
 
-/** Tokens of uniform rows as they are shown to a model, against indented JSON. */
+/** Tokens of uniform rows as a model reads them, against indented JSON. */
 export const toonSaving = {
   key: "toon_saving_percent",
   target: { at_least: 50 },
@@ -52,7 +52,7 @@ export const toonSaving = {
         { name: "Cellar, 100 uniform rows as TOON", unit: "tokens", samples: shown },
         { name: "the same as indented JSON", unit: "tokens", samples: indented },
         { name: "the same as compact JSON", unit: "tokens", samples: compact },
-        { name: "saved against compact JSON", unit: "%", samples: [against(compact)] },
+        { name: "saving against compact JSON", unit: "%", samples: [against(compact)] },
       ],
     };
   },

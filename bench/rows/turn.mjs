@@ -3,7 +3,7 @@ import { median } from "../statistics.mjs";
 import { interleave, time } from "../stopwatch.mjs";
 
 const CONFIG = { preload: "none", poolSize: 1 };
-/** Checkpoints of the cells before are over by then. */
+/** Long enough for the previous checkpoint. */
 const PAUSE_MS = 50;
 const OBSERVATION = "2";
 
@@ -21,7 +21,7 @@ export const turn = {
     return {
       ratio: median(samples.turn) / median(samples.execute),
       rows: [
-        { name: "Cellar, a turn of an agent: print(1+1)", samples: samples.turn },
+        { name: "Cellar, an agent's turn: print(1+1)", samples: samples.turn },
         { name: "Cellar, execute of the same cell", samples: samples.execute },
       ],
     };

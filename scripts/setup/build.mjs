@@ -46,12 +46,12 @@ export async function build({ root, report, state }) {
     giveToOwner(root, join(root, "dist"));
     delete state.values.build;
     console.log(result.output.trimEnd());
-    report.fatal("build", "tsc failed", "correct the errors above");
+    report.fatal("build", "tsc failed", "fix the errors above");
     return;
   }
   await writeDaemonContract(root);
   await bundle(root).catch((error) => {
-    report.missing("bundle", error.message, "npm ci; without it cellar exec only starts slower");
+    report.missing("bundle", error.message, "npm ci; without it, cellar exec starts more slowly");
   });
   giveToOwner(root, join(root, "dist"));
   state.values.build = key;
@@ -59,7 +59,7 @@ export async function build({ root, report, state }) {
   report.ok("build", `${sources.length} files compiled to dist`);
 }
 
-/** Lets `npx cellar` work in the checkout: npm links only the commands of dependencies. */
+/** Makes `npx cellar` work in the checkout: npm links only the commands of dependencies. */
 function linkCommand(root) {
   const command = join(root, "dist", "cli", "main.js");
   const link = join(root, "node_modules", ".bin", "cellar");

@@ -4,7 +4,7 @@ import { delimiter, join } from "node:path";
 
 const OUTPUT_LIMIT = 200_000;
 
-/** Runs a program to its end. Never throws: a missing program is `{ ok: false }` with the cause. */
+/** Runs a program until it exits. Never throws: a missing program is `{ ok: false }` with the cause. */
 export function run(file, args, { cwd, env = {}, timeout = 60_000, onText } = {}) {
   return new Promise((resolve) => {
     const child = spawn(file, args, {
@@ -51,7 +51,7 @@ export function findProgram(name) {
   return undefined;
 }
 
-/** The last line that says something, for a one-line report. */
+/** The last non-empty line, for a one-line report. */
 export function lastLine(output) {
   const lines = output.split("\n").map((line) => line.trim());
   const errors = lines.filter((line) => /^(error|e:)/i.test(line));

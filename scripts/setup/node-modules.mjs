@@ -72,7 +72,7 @@ export async function installNodeModules({ root, report, state, retry }) {
   }
 }
 
-/** Compares npm's own record of the folder with the lock, so that an `npm ci` by hand counts. */
+/** Compares npm's own record of the folder with the lock file, so that a manual `npm ci` counts. */
 function isInstalled(folder, lock) {
   let installed;
   try {

@@ -64,7 +64,7 @@ async function openVenv(folder, system, context) {
     );
     return undefined;
   }
-  report.progress("making .venv (a few seconds)");
+  report.progress("creating .venv (a few seconds)");
   if (!system.ensurepip || !system.venv) {
     const debian = await installFromSystem(["python3-venv"]);
     if (!debian.ok && !(await probePython(system.path))?.ensurepip) {
@@ -114,7 +114,7 @@ async function installPackages(folder, venv, { root, report, state, retry }) {
   else reportMissing(report, { missing, cause, unreachable, again: "" });
 }
 
-/** All at once; one by one only where the index answers and some package is the obstacle. */
+/** All at once; one by one only if the index answers but a package fails. */
 async function pipInstall(venv, names, onText) {
   const deadline = Date.now() + INSTALL_TIMEOUT;
   const pip = (wanted) =>
@@ -137,7 +137,7 @@ async function pipInstall(venv, names, onText) {
   return { cause, unreachable: isUnreachable() };
 }
 
-/** Without an index the system's packages serve; with one they would mix with other versions. */
+/** Without an index, use the system's packages; with one, they would mix with other versions. */
 function shareSystemPackages(folder, share) {
   const path = join(folder, "pyvenv.cfg");
   const text = readFileSync(path, "utf8");

@@ -11,7 +11,7 @@ print(json.dumps({"version": platform.python_version(), "numbers": sys.version_i
     "prefix": sys.base_prefix, "ensurepip": has("ensurepip"), "venv": has("venv"), "pip": has("pip")}))
 `;
 
-/** What an interpreter says of itself, or undefined when it does not run or is too old. */
+/** Path and version of an interpreter, or undefined if it does not run or is too old. */
 export async function probePython(path) {
   const result = await run(path, ["-I", "-c", PROBE], { timeout: 20_000 });
   if (!result.ok) return undefined;

@@ -3,7 +3,7 @@ const LIVE_MS = 1_000;
 const CLEAR = "\r\u001b[K";
 const MARKS = { ok: "✓", note: "–", failed: "✗" };
 
-/** Prints one line for each step and remembers whether something essential failed. */
+/** Prints one line per step and remembers whether something essential failed. */
 export function createReport({ quiet, live = process.stdout.isTTY === true }) {
   const print = (status, name, text, remedy) => {
     if (quiet && status === "ok") return;
@@ -18,11 +18,11 @@ export function createReport({ quiet, live = process.stdout.isTTY === true }) {
     note(name, text, remedy) {
       print("note", name, text, remedy);
     },
-    /** Something is missing, and the product still works without it. */
+    /** Something is missing, but Cellar works without it. */
     missing(name, text, remedy) {
       print("failed", name, text, remedy);
     },
-    /** Nothing works without this one. */
+    /** Cellar does not work without it. */
     fatal(name, text, remedy) {
       this.failed = true;
       print("failed", name, text, remedy);
@@ -30,7 +30,7 @@ export function createReport({ quiet, live = process.stdout.isTTY === true }) {
     progress(text) {
       if (!quiet) console.log(`  ${text}`);
     },
-    /** Shows that work goes on which may take minutes, until it is ended. */
+    /** Shows progress of work that may take minutes, until disposed of. */
     working(text) {
       this.progress(text);
       const { stdout } = process;
@@ -46,7 +46,7 @@ export function createReport({ quiet, live = process.stdout.isTTY === true }) {
       return {
         onText(said) {
           const lines = said.split("\n").map((line) => line.trim());
-          // Control characters of a program that draws its progress have no place in a line.
+          // Strip control characters of progress bars.
           last = (lines.findLast((line) => line !== "") ?? last).replace(/\p{Cc}/gu, "");
         },
         end() {

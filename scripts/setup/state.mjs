@@ -23,7 +23,7 @@ export function hashOf(...parts) {
   return hash.digest("hex");
 }
 
-/** What earlier runs did, kept where a fresh install forgets it. */
+/** What earlier runs did, stored where a fresh install deletes it. */
 export function openState(root) {
   const path = join(root, "node_modules", ".cellar-setup.json");
   let written = "";
@@ -32,7 +32,7 @@ export function openState(root) {
     written = readFileSync(path, "utf8");
     values = JSON.parse(written);
   } catch {
-    // None yet, or unreadable: every step checks for itself again.
+    // Missing or unreadable: every step checks again.
   }
   values.attempts ??= {};
   return {
@@ -47,19 +47,19 @@ export function openState(root) {
   };
 }
 
-/** Whether an attempt that failed lately should be left alone. */
+/** Whether an attempt failed too recently to try again. */
 export function triedLately(attempt, key, retry) {
   return !retry && attempt?.key === key && Date.now() - attempt.at < DAY;
 }
 
-/** Root in someone else's checkout must not leave files there that the owner cannot change. */
+/** Root must not leave files in another user's checkout that the owner cannot change. */
 export function giveToOwner(root, path) {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = statSync(root);
   if (uid !== 0 && existsSync(path)) chownTree(path, uid, gid);
 }
 
-/** One set-up at a time in a checkout: a second one waits for the first. */
+/** One setup at a time per checkout: a second one waits for the first. */
 export async function lockCheckout(root, report) {
   const path = join(root, ".cellar-setup.lock");
   for (let told = false; ; told = true) {
@@ -76,7 +76,7 @@ export async function lockCheckout(root, report) {
       rmSync(path, { force: true });
       continue;
     }
-    if (!told) report.progress("waiting for another set-up of this checkout");
+    if (!told) report.progress("waiting for another setup of this checkout");
     await sleep(200);
   }
 }

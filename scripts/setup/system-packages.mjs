@@ -46,7 +46,7 @@ export async function installSystemPackages({ report, state, retry }) {
   }
 }
 
-/** Installs packages when root; otherwise says which command to give. */
+/** Installs packages as root; otherwise returns the command to run. */
 export async function installFromSystem(names, { refresh = true } = {}) {
   const installer = INSTALLERS.find(({ program }) => findProgram(program) !== undefined);
   if (installer === undefined) {

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 
-/** Writes what Vitest counted, with the reason of every skip, to the file named in the environment. */
+/** Writes Vitest's counts, with the reason for each skip, to the file named in the environment. */
 export default class CountsReporter {
   #filtered = false;
 
@@ -24,7 +24,7 @@ export default class CountsReporter {
     const { state, note = "" } = test.result();
     if (state === "passed") counts.passed += 1;
     else if (state === "failed") counts.failed += 1;
-    // A name filter skips the rest without a note.
+    // A name filter skips the other tests without a reason.
     else if (note !== "" || !this.#filtered) {
       counts.skipped.push({ name: test.fullName, reason: note });
     }

@@ -11,7 +11,7 @@ class Dot:
         return base64.b64decode("${DOT}")
 Dot()`;
 
-/** What an agent does that has the installed package's server in its settings. */
+/** What an agent does with the installed package's MCP server. */
 export async function tryServer(visit, args = []) {
   const agent = await connect(visit, args);
   if (agent === undefined) return;

@@ -2,16 +2,16 @@ import { parseArgs } from "node:util";
 
 export const HELP = `npm run trial -- [options]
 
-Installs the package as a stranger would, on machines that lack something, and checks what it says.
+Installs the package as a new user would, on machines that lack something, and checks its output.
 
   --only NAME,…    only these machines; --list names them
   --python PATH    also with this Python; may be repeated
-  --short          only what is characteristic of a machine, as in npm test
-  --uid N          as root: the ordinary user to be; the one called nobody
-  --json FILE      write the results there
-  --keep           leave the folder of the trial in place, and say where it is
-  --list           name the machines and end
-  -h, --help       show this`;
+  --short          only the steps specific to each machine, as in npm test
+  --uid N          as root: the ordinary user to run as; default: nobody
+  --json FILE      write the results to this file
+  --keep           keep the folder of the trial, and print its path
+  --list           list the machines and exit
+  -h, --help       show this help`;
 
 const OPTIONS = {
   only: { type: "string" },
@@ -24,12 +24,12 @@ const OPTIONS = {
   help: { type: "boolean", short: "h" },
 };
 
-/** What was asked for, or `{ problem }`. */
+/** The options, or `{ problem }`. */
 export function parseTrialArguments(argv) {
   try {
     const { values } = parseArgs({ args: argv, options: OPTIONS, strict: true });
     if (values.uid !== undefined && !/^[1-9]\d{0,8}$/.test(values.uid)) {
-      return { problem: `--uid ${values.uid}: an ordinary user has a number above 0` };
+      return { problem: `--uid ${values.uid}: expected a number above 0` };
     }
     return {
       ...values,

@@ -1,6 +1,6 @@
 const SHOWN = 2_000;
 
-/** What was expected of each step of each machine, and what came. */
+/** Expected and actual results of each step on each machine. */
 export class Checks {
   results = [];
   #print;
@@ -9,7 +9,7 @@ export class Checks {
     this.#print = print;
   }
 
-  /** A task gives undefined when all is well, else `{ expected, got }` or `{ skip }`. */
+  /** A task returns undefined on success, else `{ expected, got }` or `{ skip }`. */
   async check(machine, step, task) {
     const started = performance.now();
     let difference;
@@ -43,7 +43,7 @@ export class Checks {
   }
 }
 
-/** Compares a run with what is expected: `code` is a number, "failure" or undefined for 0. */
+/** Compares a run with the expectation: `code` is a number, "failure" or undefined for 0. */
 export function compare(result, { code = 0, stdout = [], stderr = [], output = [], never = [] }) {
   const { isLate, limit } = result;
   const all = `${result.stdout}${result.stderr}`;
@@ -72,7 +72,7 @@ export function same(expected, got) {
   return one === other ? undefined : { expected: one, got: other ?? "nothing" };
 }
 
-/** Both ends of a long text: what matters may stand at either. */
+/** Both ends of a long text: either may matter. */
 function ends(text) {
   if (text.length <= SHOWN) return text;
   return `${text.slice(0, SHOWN / 2)}\n…\n${text.slice(-SHOWN / 2)}`;

@@ -6,7 +6,7 @@ import { firstScreen, HEAVIEST_MB, weightMb, writeProgram } from "./package.mjs"
 
 const PIP_MS = 400_000;
 
-/** Everything that a machine with all it needs can do. */
+/** Everything that works on a complete machine. */
 export async function wholeJourney(visit) {
   await program(visit);
   await doctor(visit);
@@ -20,13 +20,13 @@ export async function wholeJourney(visit) {
 export async function weight(visit) {
   const folder = join(visit.machine.project, "node_modules");
   const mb = weightMb(folder);
-  await visit.task(`installed weight at most ${HEAVIEST_MB} MB`, async () =>
+  await visit.task(`installed size at most ${HEAVIEST_MB} MB`, async () =>
     mb <= HEAVIEST_MB ? undefined : { expected: `at most ${HEAVIEST_MB} MB`, got: `${mb} MB` },
   );
   return mb;
 }
 
-/** The first commands of README, as a reader gives them. */
+/** The first commands of README, as a reader types them. */
 export async function readme(visit) {
   await visit.program("npm ls finds nothing missing", ["npm", "ls", "--all"], { code: 0 });
   const { commands } = firstScreen(visit.machine.project);
@@ -100,7 +100,7 @@ export async function repl(visit) {
   await visit.command("repl answers from a pipe", ["repl"], { stdout: /\b42\b/ }, { input });
 }
 
-/** Packages that come by `cellar install` stay when node_modules are made anew. */
+/** Packages from `cellar install` survive a new node_modules. */
 export async function packages(visit) {
   const { machine, index } = visit;
   const steps = "install, npm ci, import";
@@ -135,7 +135,7 @@ export async function packages(visit) {
   await visit.command("import after npm ci", uses, { stdout: new RegExp(name) });
 }
 
-/** A package that cells do not find here yet. */
+/** A package that cells cannot import here yet. */
 async function absentOne({ machine, index }) {
   const code = `import importlib.util as u
 for name in ${JSON.stringify(index.names)}:

@@ -48,7 +48,7 @@ export async function noexecSteps(visit) {
   });
 }
 
-/** There is no Python: cells run on Pyodide, and what needs CPython says so. */
+/** Without Python: cells run on Pyodide, and commands that need CPython say so. */
 export async function withoutPythonSteps(visit) {
   const { machine } = visit;
   await visit.program("no Python is found", ["sh", "-c", "command -v python3 python"], {
@@ -86,12 +86,12 @@ export async function withoutPythonSteps(visit) {
   await visit.command("demo", ["demo"], { stdout: /✓ state/, never: /✗/ });
 }
 
-/** There is no bubblewrap: that is said, with what to do, and nothing runs without walls unasked. */
+/** Without bubblewrap: the error has a remedy, and nothing runs without walls unless requested. */
 export async function withoutBubblewrapSteps(visit) {
   const refused = { code: 125, stderr: [/bubblewrap|bwrap/, PACKAGE_MANAGER] };
   await visit.program("no bwrap is found", ["sh", "-c", "command -v bwrap"], { code: "failure" });
   await visit.command("exec refuses", ["exec", "-c", "6 * 7"], refused);
-  await visit.command("doctor says how to mend it", ["doctor"], {
+  await visit.command("doctor says how to fix it", ["doctor"], {
     code: 1,
     stdout: [/bwrap/, PACKAGE_MANAGER],
   });
@@ -104,7 +104,7 @@ export async function withoutBubblewrapSteps(visit) {
     output: [/bubblewrap|bwrap/, PACKAGE_MANAGER],
   });
   await visit.command(
-    "exec below the minimum, asked for",
+    "exec below the minimum, on request",
     ["exec", "--min-isolation", "L1", "-c", "6 * 7"],
     {
       stdout: /^42\n$/,
@@ -117,7 +117,7 @@ export async function withoutBubblewrapSteps(visit) {
   await packagesOnly(visit);
 }
 
-/** There is no package index: only what needs one fails, and says how to go on. */
+/** Without a package index: only commands that need one fail, with a remedy. */
 export async function withoutIndexSteps(visit) {
   const { machine, index } = visit;
   if (index.reason === undefined) {
@@ -151,7 +151,7 @@ export async function withoutIndexSteps(visit) {
   await demo(visit);
 }
 
-/** The home folder cannot be written: only what keeps files asks for another folder. */
+/** With a read-only home: only commands that store files ask for another folder. */
 export async function readOnlyHomeSteps(visit) {
   const { machine } = visit;
   const probe = join(machine.home, "probe");

@@ -8,7 +8,7 @@ import { asPerson } from "./person.mjs";
 const HOLDER = fileURLToPath(new URL("mount-holder.mjs", import.meta.url));
 const MOUNTING_MS = 30_000;
 
-/** A place to try the package in: a folder, an environment, and, where asked for, other mounts. */
+/** A place to try the package: a folder, an environment and, if needed, other mounts. */
 export class Machine {
   #person;
   #processes;
@@ -26,7 +26,7 @@ export class Machine {
     this.#processes = processes;
   }
 
-  /** Gives the machine mounts of its own; answers with the reason where that cannot be done here. */
+  /** Gives the machine its own mounts; returns the reason if that is not possible here. */
   async mount(mounts) {
     const scratch = join(this.folder, "mounts");
     mkdirSync(scratch, { recursive: true });
@@ -43,11 +43,11 @@ export class Machine {
     const told = await firstWords(holder);
     if (told !== "ready") {
       await this.close();
-      return `no mounts of one's own here: ${told}`;
+      return `cannot create mounts here: ${told}`;
     }
     const namespace = (kind) =>
       `--${kind === "mnt" ? "mount" : kind}=/proc/${holder.pid}/ns/${kind}`;
-    // The ordinary user is root in the namespace for the mounts only.
+    // The ordinary user is root in the namespace only for the mounts.
     const { uid, gid } = this.#person;
     const back = ["unshare", "--user", `--map-user=${uid}`, `--map-group=${gid}`, "--"];
     this.#enter = asRoot
@@ -119,5 +119,5 @@ async function firstWords(child) {
   const timer = setTimeout(() => child.kill("SIGKILL"), MOUNTING_MS);
   await isOver;
   clearTimeout(timer);
-  return told.trim().split("\n")[0] || "unshare said nothing";
+  return told.trim().split("\n")[0] || "unshare printed nothing";
 }

@@ -13,7 +13,7 @@ import { nodeRuntimes, pythonRuntimes } from "./runtimes.mjs";
 
 const SYSTEM_FOLDERS = ["/usr/local/bin", "/usr/bin", "/bin"];
 
-/** The machines that the package is tried on; `isShort` ones are in `npm test` too. */
+/** The machines of the trial; `npm test` includes the `isShort` ones. */
 export function allMachines({ python }) {
   return [
     { name: "plain", what: "nothing is missing", isShort: true, steps: plainSteps },
@@ -26,14 +26,14 @@ export function allMachines({ python }) {
     },
     {
       name: "no-python",
-      what: "there is no Python",
+      what: "without Python",
       isShort: true,
       mounts: ({ path }) => ({ hidden: programs(path, /^python\d?(\.\d+)?t?$/) }),
       steps: withoutPythonSteps,
     },
     {
       name: "no-bubblewrap",
-      what: "there is no bubblewrap",
+      what: "without bubblewrap",
       isShort: true,
       mounts: ({ path }) => ({ hidden: programs(path, /^bwrap$/) }),
       steps: withoutBubblewrapSteps,
@@ -41,15 +41,15 @@ export function allMachines({ python }) {
     { name: "no-index", what: "no package index can be reached", steps: withoutIndexSteps },
     {
       name: "read-only-home",
-      what: "HOME cannot be written",
+      what: "HOME is read-only",
       mounts: ({ home }) => ({ readOnly: [home] }),
-      // The same for this user where mounts cannot be had.
+      // The same for this user if mounts are not possible.
       otherwise: ({ home }) => chmodSync(home, 0o555),
       steps: readOnlyHomeSteps,
     },
     {
       name: "blanks",
-      what: "folders with blanks and é",
+      what: "folders with spaces and é",
       folder: "un été à la mer",
       steps: wholeJourney,
     },
@@ -89,7 +89,7 @@ async function pythonSteps(visit) {
   await wholeJourney(visit);
 }
 
-/** Programs with such a name in the folders of the search path and of the system. */
+/** Programs with this name on the PATH and in system folders. */
 function programs(path, name) {
   const folders = [...path, ...SYSTEM_FOLDERS].filter((folder) => existsSync(folder));
   return [...new Set(folders.map((folder) => realpathSync(folder)))].flatMap((folder) =>

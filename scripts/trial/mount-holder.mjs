@@ -1,6 +1,6 @@
 /**
- * Runs in a mount namespace of its own: makes the mounts of a machine, says so in one line, and keeps the
- * namespace alive for others to enter until its stdin ends.
+ * Runs in its own mount namespace: makes the mounts of a machine, reports that in one line, and keeps the
+ * namespace alive for others to enter until its stdin closes.
  */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync } from "node:fs";
@@ -12,7 +12,7 @@ function mount(...args) {
   throw new Error(`mount ${args.join(" ")}: ${error?.message ?? stderr.trim()}`);
 }
 
-/** A folder without some of its files: the way to really not have a program. */
+/** A folder without some of its files, so that a program is really missing. */
 function hide(files, scratch) {
   mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", scratch);
   for (const [folder, hidden] of grouped(files)) {
@@ -43,12 +43,12 @@ function makeReadOnly(folder) {
   try {
     mount("-o", "remount,bind,ro", folder);
   } catch {
-    // In a user namespace the flags that are there must be named again.
+    // In a user namespace the existing flags must be repeated.
     mount("-o", "remount,bind,ro,nosuid,nodev", folder);
   }
 }
 
-/** A folder at its own place, though the way to it was closed. */
+/** A folder at its own path, although a parent was covered. */
 function open({ cover, prefix }, index, scratch) {
   const kept = join(scratch, `open-${index}`);
   mkdirSync(kept);

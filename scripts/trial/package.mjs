@@ -12,7 +12,7 @@ const BUILD_MS = 300_000;
 const INSTALL_MS = 300_000;
 export const HEAVIEST_MB = 50;
 
-/** Makes the tarball that a registry would get. */
+/** Packs the tarball that a registry would receive. */
 export async function packTarball(root, folder, processes) {
   const options = { cwd: root, env: process.env };
   if (!existsSync(join(root, "dist", "cli", "main.js"))) {
@@ -40,7 +40,7 @@ export function isWithoutRegistry({ code, stderr }) {
   );
 }
 
-/** What the packages take on the disk, as du counts. */
+/** Disk usage of the packages, as du counts. */
 export function weightMb(folder) {
   return Math.round((blocks(folder) * 512 * 10) / 2 ** 20) / 10;
 }
@@ -51,7 +51,7 @@ function blocks(path) {
   return readdirSync(path).reduce((sum, name) => sum + blocks(join(path, name)), facts.blocks);
 }
 
-/** README as it came with the package: its first commands, and its first program with what that prints. */
+/** The package's README: its first commands, and its first program with its output. */
 export function firstScreen(project) {
   const text = readFileSync(join(project, "node_modules", "cellar", "README.md"), "utf8");
   const blocks = [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(([, language, body]) => ({
@@ -72,7 +72,7 @@ export function firstScreen(project) {
   };
 }
 
-/** A program that imports the package, in the project. */
+/** Writes a program that imports the package into the project. */
 export function writeProgram(machine, name, source) {
   const path = join(machine.project, name);
   writeFileSync(path, source, { mode: 0o644 });

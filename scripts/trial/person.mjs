@@ -2,13 +2,13 @@ import { readFileSync } from "node:fs";
 import { delimiter } from "node:path";
 
 const NOBODY = { name: "nobody", uid: 65534, gid: 65534 };
-/** Runs a command in a folder: entering a namespace forgets the one that there was. */
+/** Runs a command in a folder: entering a namespace loses the working directory. */
 const IN_FOLDER = 'cd "$1" && shift && exec "$@"';
-/** How this machine reaches package indexes; never keys. */
+/** Variables that configure package indexes; never keys. */
 const NETWORK =
   /^(https?_proxy|no_proxy|all_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|PIP_(CERT|INDEX_URL|EXTRA_INDEX_URL|FIND_LINKS|DEFAULT_TIMEOUT|TRUSTED_HOST)|npm_config_(registry|cafile|proxy|https_proxy|noproxy|strict_ssl))$/i;
 
-/** The ordinary user whom the trial is made as: oneself, or as root another one. */
+/** The ordinary user of the trial: the current user, or another one for root. */
 export function findPerson(uid) {
   const own = process.getuid();
   if (own !== 0) {
@@ -20,12 +20,12 @@ export function findPerson(uid) {
   return { ...wanted, drop: ["setpriv", ...ids, "--clear-groups", "--"] };
 }
 
-/** The command as this person gives it in a folder. */
+/** The command as this user runs it in a folder. */
 export function asPerson(person, command, cwd) {
   return [...person.drop, "sh", "-c", IN_FOLDER, "sh", cwd, ...command];
 }
 
-/** What a fresh login has in its environment, and the way to the package indexes. */
+/** The environment of a new login, plus the settings of package indexes. */
 export function environmentOf(person, { home, path, cache }) {
   const network = Object.entries(process.env).filter(([name]) => NETWORK.test(name));
   return {
@@ -47,7 +47,7 @@ export function environmentOf(person, { home, path, cache }) {
   };
 }
 
-/** The search path without what npm put there and what this person cannot reach. */
+/** The PATH without npm's additions and folders that this user cannot reach. */
 export async function pathOf(person, processes) {
   const folders = [...new Set((process.env.PATH ?? "").split(delimiter))].filter(
     (folder) => folder.startsWith("/") && !folder.includes("node_modules"),

@@ -5,12 +5,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 const OUTPUT_LIMIT = 1_000_000;
 const USUAL_LIMIT_MS = 120_000;
 
-/** The processes of a trial: each has a time limit, and all end with the trial. */
+/** The processes of a trial, each with a time limit; all end with the trial. */
 export class Processes {
   #groups = new Set();
   #isOver = false;
 
-  /** Runs a command to its end and never throws: what went wrong is in the result. */
+  /** Runs a command until it exits; never throws: failures are in the result. */
   async run([file, ...args], { env, cwd, input = "", limit = USUAL_LIMIT_MS }) {
     if (this.#isOver) return failure("the trial was ended");
     const started = performance.now();
@@ -30,7 +30,7 @@ export class Processes {
         resolve(null);
       });
       child.on("close", resolve);
-      // What it left running may hold the pipes open; that is looked for elsewhere.
+      // Its leftover processes may hold the pipes open; another check looks for them.
       child.on("exit", (status) =>
         sleep(2_000, undefined, { ref: false }).then(() => resolve(status)),
       );
@@ -40,7 +40,7 @@ export class Processes {
     return { ...result, code, limit, ms: Math.round(performance.now() - started) };
   }
 
-  /** Ends this process with its group when the trial ends, until the function given back is called. */
+  /** Ends this process with its group when the trial ends, unless the returned function is called. */
   watch(pid) {
     if (pid === undefined || pid === null) return () => {};
     this.#groups.add(pid);
@@ -53,7 +53,7 @@ export class Processes {
   }
 }
 
-/** Processes that were started with this text in their environment, which no one else uses. */
+/** Processes that were started with this unique text in their environment. */
 export function startedWith(text) {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -61,7 +61,7 @@ export function startedWith(text) {
       try {
         const environment = readFileSync(`/proc/${name}/environ`, "latin1");
         const words = readFileSync(`/proc/${name}/cmdline`, "utf8").split("\0").join(" ").trim();
-        // A process that has ended and waits for its parent has neither.
+        // A zombie has neither.
         return environment.includes(text) && words !== "" ? [{ pid: Number(name), words }] : [];
       } catch {
         return [];
@@ -73,7 +73,7 @@ export function endProcess(pid) {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It has ended by itself.
+    // It has already exited.
   }
 }
 

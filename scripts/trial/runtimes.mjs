@@ -9,7 +9,7 @@ const FETCH_MS = 300_000;
 const PROBE = `import json, platform, sys
 print(json.dumps([platform.python_version(), sys.executable, sys.base_prefix]))`;
 
-/** Another Node: this one where it fits, else the binary that npm has. */
+/** Another Node: this one if it matches, else the binary from npm. */
 export function nodeRuntimes() {
   return NODES.map((major) => ({
     name: `node${major}`,
@@ -34,7 +34,7 @@ async function findNode(major, { folder, processes }) {
   };
 }
 
-/** Another Python: on the PATH, among pyenv's versions, or as the caller says. */
+/** Another Python: on the PATH, among pyenv's versions, or given by the caller. */
 export function pythonRuntimes(chosen) {
   const known = PYTHONS.map((version) => ({
     name: `python${version}`,
@@ -50,7 +50,7 @@ export function pythonRuntimes(chosen) {
   }));
 }
 
-/** Where the ordinary user cannot go to it, the folder in the way is to be covered by an open one. */
+/** If the ordinary user cannot reach it, the folder in the way must be covered by an open one. */
 async function findPython({ version, candidates }, { folder, person, processes }) {
   const env = { PATH: process.env.PATH ?? "", HOME: homedir() };
   for (const candidate of candidates) {
@@ -69,7 +69,7 @@ async function findPython({ version, candidates }, { folder, person, processes }
   return { reason: `no Python ${version ?? candidates[0]} on the PATH or among pyenv's versions` };
 }
 
-/** The folders on the way to a file, from the outermost, and the file. */
+/** The parent folders of a file, outermost first, and the file. */
 function ancestorsOf(path) {
   const parts = path.split("/").slice(1);
   return parts.map((_, index) => `/${parts.slice(0, index + 1).join("/")}`);

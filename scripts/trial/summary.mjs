@@ -1,4 +1,4 @@
-/** One line for each machine, then the measures, the skips and the counts. */
+/** One line per machine, then measurements, skips and counts. */
 export function summaryLines({ results, measures, names }) {
   const width = Math.max(...names.map((name) => name.length), "machine".length);
   const row = (name, cells) =>
@@ -27,7 +27,7 @@ function measureLines({ install, cell, weightMb }) {
     cell === undefined ? "" : `, npx cellar exec ${seconds(cell)}: ${seconds(install + cell)}`;
   return [
     `empty folder to the first result: 2 commands, npm install ${seconds(install)}${both}`,
-    ...(weightMb === undefined ? [] : [`installed weight: ${weightMb} MB`]),
+    ...(weightMb === undefined ? [] : [`installed size: ${weightMb} MB`]),
   ];
 }
 

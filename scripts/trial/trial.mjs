@@ -9,14 +9,14 @@ import { environmentOf, findPerson, pathOf } from "./person.mjs";
 import { endProcess, Processes, startedWith } from "./processes.mjs";
 import { Visit } from "./visit.mjs";
 
-/** Not /tmp, which is one of the things that differ. */
+/** Not /tmp, which differs between machines. */
 const GROUND = "/var/tmp";
-/** Small, and seldom there already. */
+/** Small, and rarely installed already. */
 const PACKAGES = ["tabulate", "toolz", "cowsay", "six"];
 const INDEX_MS = 15_000;
 const NEEDED = ["setpriv", "unshare", "nsenter", "sh"];
 
-/** Packs the package and visits one machine after the other. */
+/** Packs the package and tries it on one machine after the other. */
 export class Trial {
   #root;
   #options;
@@ -42,7 +42,9 @@ export class Trial {
       person,
       path,
       tarball,
-      index: this.#options.short ? { reason: "the short form asks none" } : await packageIndex(),
+      index: this.#options.short
+        ? { reason: "the short form does not use one" }
+        : await packageIndex(),
       cache: ownFolder(person, join(this.#folder, "npm-cache")),
     };
     const missing = await this.#missing(shared);
@@ -54,7 +56,7 @@ export class Trial {
     return { results: this.#checks.results, measures: this.#measures };
   }
 
-  /** Ends what was started and takes the folder away. */
+  /** Ends all processes and removes the folder. */
   end() {
     this.#processes.endAll();
     for (const { pid } of startedWith(this.#folder)) endProcess(pid);
@@ -103,7 +105,7 @@ export class Trial {
     return true;
   }
 
-  /** From an empty folder; in the short form once, for npm takes its time. */
+  /** From an empty folder; only once in the short form, because npm is slow. */
   async #install(visit, tarball, shared) {
     const { machine } = visit;
     if (shared.installed !== undefined) return true;
@@ -113,7 +115,7 @@ export class Trial {
       if (result.code === 0 && !/npm (warn|error)/i.test(result.stderr)) return undefined;
       const said = result.stderr.trim();
       if (isWithoutRegistry(result)) {
-        shared.unreachable = `npm reaches no registry: ${said.split("\n")[0]}`;
+        shared.unreachable = `npm cannot reach a registry: ${said.split("\n")[0]}`;
         return { skip: shared.unreachable };
       }
       return { expected: "exit code 0 and no warning", got: `${result.code}\n${said}` };
@@ -142,7 +144,7 @@ export class Trial {
     });
   }
 
-  /** Why nobody but root could do this here. */
+  /** Why only root can do this here. */
   async #missing({ path, person }) {
     const needed = person.drop.length > 0 ? NEEDED : NEEDED.slice(1);
     const where = (process.env.PATH ?? "").split(":");

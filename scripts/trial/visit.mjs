@@ -1,17 +1,17 @@
 import { compare } from "./checks.mjs";
 
-/** A stranger at one machine: gives commands, and notes what is not as expected. */
+/** A new user on one machine: runs commands, and records what is not as expected. */
 export class Visit {
   constructor(machine, { checks, tarball, index, isShort }) {
     this.machine = machine;
     this.tarball = tarball;
     this.isShort = isShort;
-    /** Small packages that a package index has, or the reason why none can be asked. */
+    /** Small packages that the index has, or the reason why it cannot be reached. */
     this.index = index;
     this.checks = checks;
   }
 
-  /** Gives what the command said, or undefined when it was not as expected. */
+  /** Returns the command's output, or undefined if it was not as expected. */
   async command(step, args, expected, options) {
     return await this.#run(step, expected, () => this.machine.cellar(args, options));
   }
