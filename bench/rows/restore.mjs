@@ -3,7 +3,7 @@ import { createWriteStream } from "node:fs";
 import { open, openIn, run } from "../cellar.mjs";
 import { CHECK, needMemory, PAYLOAD, PAYLOAD_NAME, ROOMY } from "../payload.mjs";
 import { SeedCodecPeer } from "../peers/seed-codec.mjs";
-import { Rooms } from "../rooms.mjs";
+import { Rooms } from "../session-dirs.mjs";
 import { median } from "../statistics.mjs";
 import { interleave } from "../stopwatch.mjs";
 
