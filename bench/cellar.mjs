@@ -21,8 +21,8 @@ export function open(runtime, config) {
 }
 
 /** A session in a session directory, which may hold a state to restore. */
-export function openIn(runtime, config, room) {
-  return runtime.createSandbox({ ...AS_FOUND, ...config }, undefined, room);
+export function openIn(runtime, config, sessionDir) {
+  return runtime.createSandbox({ ...AS_FOUND, ...config }, undefined, sessionDir);
 }
 
 export function openNotebook(runtime, options) {

@@ -10,7 +10,7 @@ import {
 } from "../dist/backends/host/session-dir.js";
 
 /** Session directories in a temporary folder. */
-export class Rooms {
+export class SessionDirs {
   #root = mkdtempSync(join(tmpdir(), "cellar-bench-"));
 
   constructor() {
@@ -23,20 +23,20 @@ export class Rooms {
 
   /** A session directory, with a copy of `state` if given. */
   make(state) {
-    const name = `room-${randomBytes(6).toString("hex")}`;
-    const room = { root: this.#root, name, hasEgress: false };
-    makeSessionDir(room);
+    const name = `session-${randomBytes(6).toString("hex")}`;
+    const sessionDir = { root: this.#root, name, hasEgress: false };
+    makeSessionDir(sessionDir);
     if (state !== undefined) {
-      const file = join(sessionDirPath(room), STATE_FILE);
+      const file = join(sessionDirPath(sessionDir), STATE_FILE);
       copyFileSync(state, file);
       const owner = sessionDirOwner();
       if (owner !== undefined) chownSync(file, owner.uid, owner.gid);
     }
-    return room;
+    return sessionDir;
   }
 
-  remove(room) {
-    rmSync(sessionDirPath(room), { recursive: true, force: true });
+  remove(sessionDir) {
+    rmSync(sessionDirPath(sessionDir), { recursive: true, force: true });
   }
 
   [Symbol.dispose]() {

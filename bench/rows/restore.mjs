@@ -3,7 +3,7 @@ import { createWriteStream } from "node:fs";
 import { open, openIn, run } from "../cellar.mjs";
 import { CHECK, needMemory, PAYLOAD, PAYLOAD_NAME, ROOMY } from "../payload.mjs";
 import { SeedCodecPeer } from "../peers/seed-codec.mjs";
-import { Rooms } from "../session-dirs.mjs";
+import { SessionDirs } from "../session-dirs.mjs";
 import { median } from "../statistics.mjs";
 import { interleave } from "../stopwatch.mjs";
 
@@ -16,13 +16,13 @@ export const restore = {
   target: { at_least: 2 },
   async run({ runtime, count, use }) {
     needMemory();
-    const rooms = use(new Rooms());
-    const { state, expected, python } = await capture(runtime, rooms.path("captured"));
+    const sessionDirs = use(new SessionDirs());
+    const { state, expected, python } = await capture(runtime, sessionDirs.path("captured"));
     const peer = use(await SeedCodecPeer.start(python, PAYLOAD));
     const opened = [];
     const samples = await interleave(
       {
-        cellar: () => restoreInto(runtime, rooms, state, expected, opened),
+        cellar: () => restoreInto(runtime, sessionDirs, state, expected, opened),
         peer: () => peer.read(),
       },
       { rounds: count(11, 3), warmups: 2, pause: PAUSE_MS },
@@ -62,10 +62,10 @@ async function capture(runtime, state) {
   }
 }
 
-async function restoreInto(runtime, rooms, state, expected, opened) {
-  const room = rooms.make(state);
+async function restoreInto(runtime, sessionDirs, state, expected, opened) {
+  const sessionDir = sessionDirs.make(state);
   const began = performance.now();
-  const sandbox = await openIn(runtime, ROOMY, room);
+  const sandbox = await openIn(runtime, ROOMY, sessionDir);
   try {
     const ready = performance.now();
     await sandbox.restore();
@@ -75,6 +75,6 @@ async function restoreInto(runtime, rooms, state, expected, opened) {
     return taken;
   } finally {
     await sandbox.destroy();
-    rooms.remove(room);
+    sessionDirs.remove(sessionDir);
   }
 }
