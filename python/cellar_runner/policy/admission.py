@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from ..cells import compiler, typography
 from ..errors import PolicyViolation
 from ..pristine import BUILTINS as __builtins__
 from . import checker, restricted
-from .sanitiser import LISTED, sanitise
 
 POLICIES = ("off", "ast", "restricted")
+# Replaced characters: how many are listed, and the longest text in which they are looked for.
+LISTED = 50
+LONGEST = 2_000_000
+
+_OTHER_LANGUAGE = re.compile(r"\s*%%(?!time\b|capture\b|timeit\b)")
+_characters = re.compile("[" + "".join((*typography.ALL, *typography.POWERS, *typography.QUOTES)) + "]").search
 
 
 class Admission:
@@ -49,3 +56,21 @@ class Admission:
     def report(self, outcome: dict[str, Any]) -> None:
         if self._replaced:
             outcome["replaced"] = {"total": len(self._replaced), "characters": self._replaced[:LISTED]}
+
+
+def sanitise(source: str) -> tuple[str, list[dict]]:
+    """(source with plain characters, the replacements); unchanged if it is valid Python."""
+    if source.isascii() or len(source) > LONGEST or _OTHER_LANGUAGE.match(source):
+        return source, []
+    if not _characters(source) or _is_python(source):
+        return source, []
+    cleaning = typography.Cleaning(source)
+    return cleaning.run(), cleaning.places()
+
+
+def _is_python(source):
+    try:
+        compiler.parse(source, "<cell>")
+        return True
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
