@@ -22,10 +22,11 @@ _CLASSES = {
     "word": "\\w",
     "xdigit": "0-9A-Fa-f",
 }
-_CODE = re.compile(r"\\[xuU]\{([0-9A-Fa-f]{1,6})\}").match
-_POSIX = re.compile(r"\[:([a-z]+):\]").match
-_FLAGS = re.compile(r"\(\?([imsxu]*)(-[imsxu]+)?\)").match
-_SCOPED = re.compile(r"\(\?([imsxu]*)(-[imsxu]+)?:").match
+_TOKEN = re.compile(
+    r"\\[xuU]\{(?P<code>[0-9A-Fa-f]{1,6})\}|\\(?P<escape>.)|\[:(?P<posix>[a-z]+):\]|(?P<set>\[\^?\]?)"
+    r"|\(\?(?P<on>[imsxu]*)(?P<off>-[imsxu]+)?(?P<end>[:)])|(?P<named>\(\?<(?![=!]))|.",
+    re.DOTALL,
+)
 _escape = re.escape
 
 
@@ -37,95 +38,43 @@ class Untranslatable(Exception):
         self.position = position
 
 
-class _Translation:
-
-    def __init__(self, pattern):
-        self._pattern = pattern
-        self._at = 0
-        self._parts = []
-        # For each open group, how many groups were opened in it for flags that apply to its end.
-        self._open = [0]
-
-    def run(self):
-        pattern = self._pattern
-        while self._at < len(pattern):
-            character = pattern[self._at]
-            if character == "\\":
-                self._escape(False)
-            elif character == "[":
-                self._class()
-            elif character == "(":
-                self._group()
-            else:
-                if character == ")":
-                    self._parts.append(")" * (self._open.pop() if len(self._open) > 1 else 0))
-                self._take(1)
-        self._parts.append(")" * self._open[-1] if len(self._open) == 1 else "")
-        return "".join(self._parts)
-
-    def _take(self, count, written=None):
-        taken = self._pattern[self._at : self._at + count]
-        self._parts.append(taken if written is None else written)
-        self._at += count
-
-    def _escape(self, in_class):
-        code = _CODE(self._pattern, self._at)
-        following = self._pattern[self._at + 1 : self._at + 2]
-        if code is not None and int(code.group(1), 16) <= 0x10FFFF:
-            self._take(len(code.group()), _escape(chr(int(code.group(1), 16))))
-        elif following in ("p", "P"):
-            raise Untranslatable("\\p{...} works only with ripgrep", self._at)
-        elif following == "z" and not in_class:
-            self._take(2, "\\Z")
-        else:
-            self._take(2)
-
-    def _class(self):
-        """A set in brackets; ripgrep's can be nested and combined."""
-        start = self._at
-        self._take(2 if self._pattern.startswith("[^", self._at) else 1)
-        if self._pattern.startswith("]", self._at):
-            self._take(1, "\\]")
-        while self._at < len(self._pattern):
-            posix = _POSIX(self._pattern, self._at)
-            if self._pattern[self._at] == "]":
-                self._take(1)
-                return
-            if self._pattern[self._at] == "\\":
-                self._escape(True)
-            elif posix is not None and posix.group(1) in _CLASSES:
-                self._take(len(posix.group()), _CLASSES[posix.group(1)])
-            elif self._pattern[self._at] == "[" or self._combines():
-                raise Untranslatable("sets within sets work only with ripgrep", start)
-            else:
-                self._take(1)
-
-    def _combines(self):
-        return self._pattern[self._at : self._at + 2] in ("&&", "--", "~~")
-
-    def _group(self):
-        pattern, at = self._pattern, self._at
-        flags = _FLAGS(pattern, at)
-        if flags is not None:
-            self._take(len(flags.group()), "(?" + _kept(flags) + ":")
-            self._open[-1] += 1
-            return
-        scoped = _SCOPED(pattern, at)
-        if scoped is not None:
-            self._take(len(scoped.group()), "(?" + _kept(scoped) + ":")
-        elif pattern.startswith("(?<", at) and pattern[at + 3 : at + 4] not in ("=", "!"):
-            self._take(3, "(?P<")
-        else:
-            self._take(1)
-        self._open.append(0)
-
-
-def _kept(flags):
-    """Without u, which is always on."""
-    off = (flags.group(2) or "").replace("u", "")
-    return flags.group(1).replace("u", "") + ("" if off == "-" else off)
-
-
 def translated(pattern):
     """The pattern for Python's re, or Untranslatable."""
-    return _Translation(pattern).run()
+    parts: list[str] = []
+    set_start = None
+    # For each open group, how many groups were opened in it for flags that apply to its end.
+    flag_groups = [0]
+    for token in _TOKEN.finditer(pattern):
+        text, start = token.group(), token.start()
+        if token["code"] is not None:
+            if int(token["code"], 16) <= 0x10FFFF:
+                text = _escape(chr(int(token["code"], 16)))
+        elif token["escape"] is not None:
+            if token["escape"] in "pP":
+                raise Untranslatable("\\p{...} works only with ripgrep", start)
+            if text == "\\z" and set_start is None:
+                text = "\\Z"
+        elif set_start is not None:
+            if text == "]":
+                set_start = None
+            elif token["posix"] in _CLASSES:
+                text = _CLASSES[token["posix"]]
+            elif text[0] == "[" or pattern[start : start + 2] in ("&&", "--", "~~"):
+                raise Untranslatable("sets within sets work only with ripgrep", set_start)
+        elif token["set"] is not None:
+            set_start, text = start, text.replace("]", "\\]")
+        elif token["end"] is not None:
+            # Without u, which is always on.
+            off = (token["off"] or "").replace("u", "")
+            text = "(?" + token["on"].replace("u", "") + ("" if off == "-" else off) + ":"
+            if token["end"] == ")":
+                flag_groups[-1] += 1
+            else:
+                flag_groups.append(0)
+        elif text[0] == "(":
+            text = "(?P<" if token["named"] else text
+            flag_groups.append(0)
+        elif text == ")" and len(flag_groups) > 1:
+            text = ")" * flag_groups.pop() + ")"
+        parts.append(text)
+    return "".join(parts) + (")" * flag_groups[0] if len(flag_groups) == 1 else "")
