@@ -41,7 +41,7 @@ class OutputPumpTest(unittest.TestCase):
 
     def begin(self):
         self.pump.begin(frozenset())
-        self.pump.mark_begin(1, 1000)
+        self.pump.begin_cell(1, 1000)
 
     def until(self, expected):
         deadline = time.monotonic() + SECONDS
@@ -62,17 +62,17 @@ class OutputPumpTest(unittest.TestCase):
         subprocess.run(command, stdout=self.pump.descriptors[0], check=True)
         self.pump.write(1, b"four\n")
         os.write(self.pump.descriptors[0], b"five\n")
-        self.pump.mark_end(1)
+        self.pump.end_cell(1)
         texts = [text for _, _, text in self.channel.sent[:-1]]
         self.assertEqual("".join(texts), "one\ntwo\nthree\nfour\nfive\n")
         self.assertEqual(self.channel.sent[-1], ("settled", 1, 0))
 
     def test_is_bounded_with_a_notice(self):
         self.pump.begin(frozenset())
-        self.pump.mark_begin(1, 10)
+        self.pump.begin_cell(1, 10)
         for _ in range(1000):
             self.pump.write(0, b"0123456789\n")
-        self.pump.mark_end(1)
+        self.pump.end_cell(1)
         text = "".join(text for _, stream, text in self.channel.sent if stream == "stdout")
         self.assertIn("bytes omitted", text)
         self.assertLess(len(text), 100)
@@ -82,7 +82,7 @@ class OutputPumpTest(unittest.TestCase):
         self.begin()
         self.channel.during = lambda: self.pump.write(0, b"inner\n")
         self.pump.write(0, b"outer\n")
-        self.pump.mark_end(1)
+        self.pump.end_cell(1)
         texts = [text for _, _, text in self.channel.sent[:-1]]
         self.assertEqual(texts, ["outer\n", "inner\n"])
 
@@ -90,7 +90,7 @@ class OutputPumpTest(unittest.TestCase):
         self.begin()
         self.pump.write(0, b"outer")
         self.channel.during = lambda: self.pump.write(0, b"inner\n")
-        self.pump.mark_end(1)
+        self.pump.end_cell(1)
         self.pump.sync()
         expected = [(1, "stdout", "outer"), ("settled", 1, 0), (None, "stdout", "inner\n")]
         self.assertEqual(self.channel.sent, expected)
@@ -121,7 +121,7 @@ class OutputPumpTest(unittest.TestCase):
 
     def test_between_cells_output_belongs_to_none(self):
         self.begin()
-        self.pump.mark_end(1)
+        self.pump.end_cell(1)
         self.pump.write(0, b"late\n")
         self.assertEqual(self.channel.sent[-1], (None, "stdout", "late\n"))
 
@@ -134,7 +134,7 @@ class OutputPumpTest(unittest.TestCase):
             os._exit(0 if self.channel.sent == [] else 1)
         self.assertEqual(os.waitpid(pid, 0)[1], 0)
         self.pump._drain_lock.release()
-        self.pump.mark_end(1)
+        self.pump.end_cell(1)
         self.assertEqual(self.channel.sent[0], (1, "stdout", "from the copy\n"))
 
 

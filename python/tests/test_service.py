@@ -8,7 +8,7 @@ from cellar_runner.session.interrupts import Interrupts
 from cellar_runner.session.service import Service
 
 
-class Recorder:
+class Recorder(channel.Channel):
     """A channel that keeps what is sent; `during` happens in the middle of a notification."""
 
     def __init__(self):

@@ -300,7 +300,14 @@ def single(bridge, name, inputs, shape=Answer):
 
 def _several(bridge, name, inputs, return_exceptions):
     def finish(outcomes):
-        return _together(name, outcomes, return_exceptions)
+        failed = [at for at, outcome in enumerate(outcomes) if isinstance(outcome, HostError)]
+        answers = Answers(outcome if isinstance(outcome, HostError) else Answer(outcome) for outcome in outcomes)
+        if not failed or return_exceptions:
+            return answers
+        text = "{} of {} questions failed; number {}: {}"
+        error = HostError(text.format(len(failed), len(outcomes), failed[0], outcomes[failed[0]]))
+        error.answers = answers  # type: ignore[attr-defined]
+        raise error
 
     return _finished(bridge, name, inputs, finish)
 
@@ -314,21 +321,6 @@ def _finished(bridge, name, inputs, finish):
         outcomes.close()
         raise HostError(UNAWAITED.format(name))
     return Pending(name, outcomes, finish)
-
-
-def _together(name, outcomes, return_exceptions):
-    failed = [at for at, outcome in enumerate(outcomes) if isinstance(outcome, HostError)]
-    answers = Answers(
-        outcome if isinstance(outcome, HostError) else Answer(outcome) for outcome in outcomes
-    )
-    if not failed or return_exceptions:
-        return answers
-    text = "{} of {} questions failed; number {}: {}".format(
-        len(failed), len(outcomes), failed[0], outcomes[failed[0]]
-    )
-    error = HostError(text)
-    error.answers = answers  # type: ignore[attr-defined]
-    raise error
 
 
 class Pending:

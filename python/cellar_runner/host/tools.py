@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import inspect
+from typing import Callable
 
 from ..errors import MODULE
 from ..pristine import BUILTINS as __builtins__
 from .bridge import Answer, Answers, Awaitable, Bridge, encoded, single
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Callable
 
 _Parameter = inspect.Parameter
 

@@ -90,7 +90,9 @@ def _arrange_files(limits, session_dir, owner, counts_memory):
     for name in MASKED:
         if os.path.exists("/proc/" + name):
             syscalls.mount("/dev/null", "/proc/" + name, None, syscalls.MS_BIND)
-    _limit_ipc()
+    # What System V keeps outlives its processes, and with them the end of a cell.
+    for name, text in IPC_LIMITS:
+        syscalls.try_kernel_file(None, "/proc/sys/kernel/" + name, text)
     _read_only("/proc")
     _tmpfs("/tmp", limits["tmp_mb"], "1777")
     _tmpfs("/dev/shm", limits["tmp_mb"], "1777")
@@ -114,16 +116,6 @@ def _arrange_files(limits, session_dir, owner, counts_memory):
         # What is opened in a session directory from now on cannot be reopened for writing, even by its owner.
         _read_only(SESSION_DIRS, 0)
         syscalls.unmount(SESSION_DIRS)
-
-
-def _limit_ipc():
-    """What System V keeps outlives its processes, and with them the end of a cell."""
-    proc = os.open("/proc/sys/kernel", os.O_PATH | os.O_DIRECTORY)
-    try:
-        for name, text in IPC_LIMITS:
-            syscalls.try_kernel_file(proc, name, text)
-    finally:
-        os.close(proc)
 
 
 def _own_id(outer_proc, session_dir, number):

@@ -49,24 +49,11 @@ def _reap(victims, heads):
                 pass
 
 
-def descendants(ancestor: int) -> list[int]:
-    """Every process below one that is the first of a pid namespace, and so adopts all orphans there."""
-    parents = {}
-    for pid in listed():
-        fields = _fields(pid)
-        if fields is not None:
-            parents[pid] = int(fields[1])
-    found: list[int] = []
-    below = {ancestor}
-    while below:
-        below = {pid for pid, parent in parents.items() if parent in below}
-        found.extend(below)
-    return found
-
-
 def kill_descendants(ancestor: int) -> None:
     """Kills every process below one. Each is checked again once a descriptor holds it, as pids are reused."""
-    for pid in descendants(ancestor):
+    for pid in listed():
+        if not _is_below(pid, ancestor):
+            continue
         try:
             handle = syscalls.open_process(pid)
         except OSError:
@@ -82,14 +69,7 @@ def kill_descendants(ancestor: int) -> None:
 
 
 def _is_below(pid, ancestor):
-    while pid > 1:
-        fields = _fields(pid)
-        if fields is None:
-            return False
-        pid = int(fields[1])
-        if pid == ancestor:
-            return True
-    return False
+    return any(int(fields[1]) == ancestor for _, fields in _ancestry(pid))
 
 
 def threads(pid: int | None) -> int:
@@ -110,14 +90,17 @@ def is_running(pid: int) -> bool:
 
 def _descends(pid, head):
     """Whether a process is the head, its descendant, or of its session."""
+    return any(head in (above, int(fields[3])) for above, fields in _ancestry(pid))
+
+
+def _ancestry(pid):
+    """(pid, fields) of a process and of each one above it."""
     while pid > 1:
         fields = _fields(pid)
         if fields is None:
-            return False
-        if head in (pid, int(fields[3])):
-            return True
+            return
+        yield pid, fields
         pid = int(fields[1])
-    return False
 
 
 def _fields(pid):

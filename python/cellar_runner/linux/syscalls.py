@@ -22,7 +22,6 @@ CLONE_NEWNET = 0x40000000
 CLONE_PARENT = 0x00008000
 CLONE_CHILD_CLEARTID = 0x00200000
 CLONE_CHILD_SETTID = 0x01000000
-SIGCHLD = 17
 
 MS_RDONLY = 1
 MS_NOSUID = 2
@@ -44,7 +43,6 @@ PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
 PR_CAPBSET_DROP = 24
 PR_SET_NO_NEW_PRIVS = 38
-PR_SET_CHILD_SUBREAPER = 36
 PR_GET_TID_ADDRESS = 40
 PR_CAP_AMBIENT = 47
 PR_CAP_AMBIENT_CLEAR_ALL = 4
@@ -125,8 +123,8 @@ def mount(source: str | None, target: str, kind: str | None = None, flags: int =
     _checked(result, "mount " + target)
 
 
-def unmount(target: str, flags: int = MNT_DETACH) -> None:
-    _checked(_libc.umount2(_bytes(target), flags), "umount " + target)
+def unmount(target: str) -> None:
+    _checked(_libc.umount2(_bytes(target), MNT_DETACH), "umount " + target)
 
 
 def prctl(option: int, first: int = 0, second: int = 0) -> None:
@@ -177,7 +175,7 @@ def raw_clone(flags: int) -> int:
     address = thread_id_address()
     if not address:
         raise OSError("the kernel does not tell the thread id's address")
-    flags |= CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD
+    flags |= CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | signal.SIGCHLD
     tid, zero = ctypes.c_void_p(address), ctypes.c_void_p(0)
     tail = (zero, zero, tid) if _ARM else (zero, tid, zero)
     api, threaded = ctypes.pythonapi, has_threads()
@@ -204,7 +202,7 @@ def checked_pid(pid: int) -> int:
 
 def fork() -> int:
     # With threads only a fork of the interpreter's own lets none of them be waited for in the copy.
-    return raw_clone(0) if thread_id_address() and not has_threads() else _plain_fork()
+    return _plain_fork() if has_threads() else raw_clone(0)
 
 
 def _plain_fork():
@@ -218,23 +216,7 @@ def _plain_fork():
 
 def sibling_fork() -> int:
     """A fork whose child belongs to our parent, so that user code never waits for it."""
-    if thread_id_address():
-        return raw_clone(CLONE_PARENT)
-    reader, writer = os.pipe()
-    middle = _plain_fork()
-    if middle == 0:
-        child = _plain_fork()
-        if child == 0:
-            os.close(reader)
-            os.close(writer)
-            return 0
-        os.write(writer, struct.pack("=i", child))
-        os._exit(0)
-    os.close(writer)
-    os.waitpid(middle, 0)
-    (pid,) = struct.unpack("=i", os.read(reader, 4))
-    os.close(reader)
-    return pid
+    return raw_clone(CLONE_PARENT)
 
 
 def open_process(pid: int) -> int:
@@ -247,7 +229,7 @@ def kill_process(descriptor: int) -> None:
     _checked(_libc.syscall(_SYS_PIDFD_SEND_SIGNAL, *arguments), "pidfd_send_signal")
 
 
-def write_kernel_file(directory: int, name: str, text: str) -> None:
+def write_kernel_file(directory: int | None, name: str, text: str) -> None:
     """Writes to one of the kernel's files, which must be there."""
     descriptor = os.open(name, os.O_WRONLY, dir_fd=directory)
     try:
@@ -258,7 +240,7 @@ def write_kernel_file(directory: int, name: str, text: str) -> None:
         os.close(descriptor)
 
 
-def try_kernel_file(directory: int, name: str, text: str) -> None:
+def try_kernel_file(directory: int | None, name: str, text: str) -> None:
     """The same for a file that older kernels, or those without the feature, do not have."""
     try:
         write_kernel_file(directory, name, text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import time
 from collections import deque
+from operator import itemgetter
 
 from ..pristine import BUILTINS as __builtins__
 from . import marks
@@ -19,6 +20,7 @@ BACKGROUND_CHARACTERS = 50_000
 PIECE_CHARACTERS = 1 << 16
 
 STREAMS = ("stdout", "stderr")
+_order_of = itemgetter(1)
 _NO_CONTINUATION = bytes(byte for byte in range(256) if byte & 0xC0 != 0x80)
 
 
@@ -305,7 +307,3 @@ class Capture:
         for start in range(0, len(text), PIECE_CHARACTERS):
             piece = text[start : start + PIECE_CHARACTERS]
             self._emit(step, STREAMS[which], piece, self._order)
-
-
-def _order_of(mark):
-    return mark[1]

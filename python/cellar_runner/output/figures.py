@@ -5,13 +5,10 @@ from __future__ import annotations
 import io
 import sys
 from importlib.machinery import PathFinder
+from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import is_a
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 FIGURE_LIMIT = 50
 PYPLOT = "matplotlib.pyplot"
@@ -29,10 +26,6 @@ _DOUBLED = ("retina", "png2x")
 
 _modules = sys.modules
 _BytesIO = io.BytesIO
-
-
-def _nothing():
-    return None
 
 
 class Figures:
@@ -78,7 +71,7 @@ class Figures:
         """pyplot draws at the end of a cell before the backend does, and layouts change with each drawing."""
         for manager in self._managers():
             figure = manager.canvas.figure
-            engine = getattr(figure, "get_layout_engine", _nothing)()
+            engine = getattr(figure, "get_layout_engine", lambda: None)()
             if engine is not None and figure.stale and self._patched.isinteractive():
                 manager.canvas.draw_idle()
 
@@ -130,8 +123,12 @@ class Figures:
             self._displays.display(figure)
 
     def _patch(self, pyplot):
-        pyplot.show = self._showing_function()
         make = pyplot.new_figure_manager
+
+        # matplotlib sets attributes on it, which a bound method would refuse.
+        def show(close=None, block=None, **_options):
+            """Show the open figures now."""
+            self.show(close)
 
         def new_figure_manager(*arguments, **options):
             """Create a new figure manager instance."""
@@ -140,6 +137,7 @@ class Figures:
                 self._to_draw.append(manager.canvas.figure)
             return manager
 
+        pyplot.show = show
         pyplot.new_figure_manager = new_figure_manager
         pyplot.matplotlib.interactive(True)
         self._to_draw.extend(manager.canvas.figure for manager in self._managers())
@@ -154,15 +152,6 @@ class Figures:
             formatters[mime].pop(kind, None)
         for name in self._formats:
             formatters[_MIMES[name]].for_type(kind, _printer(name, self._options))
-
-    def _showing_function(self):
-        # matplotlib sets attributes on it, which a bound method would refuse
-        def show(close=None, block=None, **_options):
-            """Show the open figures now."""
-            self.show(close)
-
-        return show
-
 
 def _printer(name, options):
     """Draws a figure with the look that it has itself, not with that of files."""

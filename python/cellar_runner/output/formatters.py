@@ -92,13 +92,13 @@ class Formatter:
         warnings.warn(shown, FormatterWarning, stacklevel=2)
         return None
 
-    def content(self, value):
-        """The representation, or None where there is none."""
+    def content(self, value, absent=None, **options):
+        """The representation, or `absent`; `options` are for the object's own method."""
         printer = self._find(value)
         if printer is not None:
             return printer(value)
         method = real_method(value, self.print_method)
-        return None if method is None else method()
+        return absent if method is None else method(**options)
 
     def lookup(self, value):
         """The function registered for an object; KeyError where there is none."""
@@ -176,7 +176,7 @@ class Formatter:
 class PlainFormatter(Formatter):
     """text/plain: functions for types get a printer to write to, as IPython's do."""
 
-    def content(self, value):
+    def content(self, value, absent=None, **_options):
         return text_of(value, asked=self)
 
 
@@ -184,7 +184,7 @@ class MimebundleFormatter(Formatter):
     """`_repr_mimebundle_`: several representations at once."""
 
     def __call__(self, value, include=None, exclude=None):
-        found = self._guard(lambda shown: self._bundle(shown, include, exclude), value)
+        found = self._guard(lambda shown: self.content(shown, include=include, exclude=exclude), value)
         if is_a(found, tuple) and len(found) == 2:
             data, metadata = found
         else:
@@ -194,30 +194,12 @@ class MimebundleFormatter(Formatter):
             dict(dict.items(metadata)) if is_a(metadata, dict) else {},
         )
 
-    def _bundle(self, value, include, exclude):
-        printer = self._find(value)
-        if printer is not None:
-            return printer(value)
-        method = real_method(value, self.print_method)
-        return None if method is None else method(include=include, exclude=exclude)
-
 
 class IPythonDisplayFormatter(Formatter):
     """`_ipython_display_`: an object that shows itself. Gives whether it did."""
 
     def __call__(self, value):
-        return self._guard(self._shows_itself, value) is True
-
-    def _shows_itself(self, value):
-        printer = self._find(value)
-        if printer is not None:
-            printer(value)
-            return True
-        method = real_method(value, self.print_method)
-        if method is None:
-            return False
-        method()
-        return True
+        return self._guard(lambda shown: self.content(shown, _MISSING) is not _MISSING, value) is True
 
 
 class DisplayFormatter:
@@ -232,9 +214,7 @@ class DisplayFormatter:
         for mime, method in _METHODS:
             self.formatters[mime] = self._formatter(Formatter, mime, method)
         self.mimebundle_formatter = self._formatter(MimebundleFormatter, "", "_repr_mimebundle_")
-        self.ipython_display_formatter = self._formatter(
-            IPythonDisplayFormatter, "", "_ipython_display_"
-        )
+        self.ipython_display_formatter = self._formatter(IPythonDisplayFormatter, "", "_ipython_display_")
 
     def _formatter(self, kind, mime, method):
         return kind(mime, method, self._guarded, self._note_use)
@@ -245,7 +225,7 @@ class DisplayFormatter:
 
     @property
     def active_types(self):
-        return [mime for mime, formatter in self.formatters.items() if _is_enabled(formatter)]
+        return [mime for mime, formatter in self.formatters.items() if getattr(formatter, "enabled", True)]
 
     @active_types.setter
     def active_types(self, types):
@@ -323,10 +303,6 @@ def _is_registered(formatter, value):
         return True
     except Exception:
         return False
-
-
-def _is_enabled(formatter):
-    return bool(getattr(formatter, "enabled", True))
 
 
 def _split(name):

@@ -103,7 +103,15 @@ class OutputPump(streams.SingleProcessOutput):
             _exit(1)
 
     def _count_processes(self):
-        return _count_children()
+        """Processes that cells left running, where the system tells."""
+        count = 0
+        try:
+            for thread in _listdir("/proc/self/task"):
+                with open("/proc/self/task/%s/children" % thread) as children:
+                    count += len(children.read().split())
+        except OSError:
+            pass
+        return count
 
 
 class _Watcher:
@@ -154,15 +162,3 @@ def _waiting_bytes(descriptor):
     peek = ctypes.windll.kernel32.PeekNamedPipe  # type: ignore[attr-defined]
     peek(handle, None, 0, None, ctypes.byref(waiting), None)
     return waiting.value
-
-
-def _count_children():
-    """Processes that cells left running, where the system tells."""
-    count = 0
-    try:
-        for thread in _listdir("/proc/self/task"):
-            with open("/proc/self/task/%s/children" % thread) as children:
-                count += len(children.read().split())
-    except OSError:
-        pass
-    return count

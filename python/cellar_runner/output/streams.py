@@ -67,22 +67,16 @@ class OutputPipes:
 
     def begin_cell(self, step, max_output):
         self.begin(background_threads())
-        self.mark_begin(step, max_output)
+        self._mark_both(marks.BEGIN, step, max_output)
 
     def end_cell(self, step):
         """Marks the end; who reads the pipes delivers the output."""
-        self.mark_end(step)
+        self._mark_both(marks.END, step)
 
     def begin(self, background_threads):
         self._aside = background_threads
         self._last = 0
         self._lock = threading.Lock()
-
-    def mark_begin(self, step, max_output):
-        self._mark_both(marks.BEGIN, step, max_output)
-
-    def mark_end(self, step):
-        self._mark_both(marks.END, step)
 
     def sync(self):
         """Everything written before is older than everything written after; gives the number."""
@@ -120,11 +114,11 @@ class SingleProcessOutput(OutputPipes):
         self._postponed = postponed
         self._capture = Capture(nonce, self._emit, self._settle)
 
-    def mark_begin(self, step, max_output):
-        self._enter(super().mark_begin, step, max_output)
+    def begin_cell(self, step, max_output):
+        self._enter(super().begin_cell, step, max_output)
 
-    def mark_end(self, step):
-        self._enter(super().mark_end, step)
+    def end_cell(self, step):
+        self._enter(super().end_cell, step)
 
     def write(self, which, data):
         if self._bypasses_capture():
@@ -155,8 +149,8 @@ class SingleProcessOutput(OutputPipes):
         raise NotImplementedError
 
 
-class CellBuffer(io.RawIOBase):
-    """The binary side, `sys.stdout.buffer`."""
+class _Standard:
+    """What the binary and the text side of a standard stream have in common."""
 
     def __init__(self, pipes, which):
         self._pipes = pipes
@@ -165,23 +159,27 @@ class CellBuffer(io.RawIOBase):
     def writable(self):
         return True
 
+    def isatty(self):
+        return False
+
+    def fileno(self):
+        return self._which + 1
+
+    def close(self):
+        """A cell cannot close what the next cell needs."""
+
+
+class CellBuffer(_Standard, io.RawIOBase):  # type: ignore[misc]
+    """The binary side, `sys.stdout.buffer`."""
+
     def write(self, data):
         data = bytes(data)
         if data:
             self._pipes.write(self._which, data)
         return len(data)
 
-    def fileno(self):
-        return self._which + 1
 
-    def isatty(self):
-        return False
-
-    def close(self):
-        """A cell cannot close what the next cell needs."""
-
-
-class CellStream(io.TextIOBase):
+class CellStream(_Standard, io.TextIOBase):  # type: ignore[misc]
     """The text side. A thread's unfinished line waits for its end, so that lines stay whole."""
 
     encoding = "utf-8"
@@ -191,21 +189,11 @@ class CellStream(io.TextIOBase):
     mode = "w"
 
     def __init__(self, pipes, which):
-        self._pipes = pipes
-        self._which = which
+        super().__init__(pipes, which)
         self._main = _get_ident()
         self._unfinished = {}
         self.buffer = CellBuffer(pipes, which)
         self.name = "<stderr>" if which else "<stdout>"
-
-    def writable(self):
-        return True
-
-    def isatty(self):
-        return False
-
-    def fileno(self):
-        return self._which + 1
 
     def reconfigure(self, **_options):
         """Accepted for programs that ask for UTF-8 or line buffering, which is the case."""
@@ -236,6 +224,3 @@ class CellStream(io.TextIOBase):
             waiting = self._unfinished.pop(thread, b"")
             if waiting:
                 self._pipes.write(self._which, waiting)
-
-    def close(self):
-        """A cell cannot close what the next cell needs."""

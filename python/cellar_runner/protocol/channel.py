@@ -150,6 +150,9 @@ class Channel:
     def refuse(self, identifier: int, code: int, text: str) -> None:
         self.send({"jsonrpc": "2.0", "id": identifier, "error": {"code": code, "message": text}})
 
+    def report_error(self, identifier: int, error: BaseException) -> None:
+        self.refuse(identifier, INTERNAL_ERROR, ("%s: %s" % (type(error).__name__, error))[:4000])
+
 
 class SharedChannel(Channel):
     """A channel on which several threads send, and what interrupts one of them may too."""

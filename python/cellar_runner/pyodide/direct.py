@@ -10,12 +10,9 @@ import time
 from ..cells.event_loop import EventLoop, copy_variables, noting_context
 from ..cells.interpreter import Interpreter
 from ..pristine import BUILTINS as __builtins__
-from ..protocol import channel
 from ..session.interrupts import Interrupts
 from . import awaiting
 from .session import Wasm, open_session
-
-TYPE_CHECKING = False
 
 # So that timers and frames of the host are served in good time.
 LONGEST_SECONDS = 1.0
@@ -50,8 +47,7 @@ class SteppedLoop(EventLoop):
 class SteppedInterpreter(Interpreter):
     """Runs one cell as a generator."""
 
-    if TYPE_CHECKING:
-        _loop: SteppedLoop
+    _loop: SteppedLoop
 
     def __init__(self, display, look, answered):
         self._answered = answered
@@ -100,8 +96,7 @@ class Direct(Wasm):
     """Cannot wait for the host: a cell awaits its answers, and JavaScript brings them."""
 
     can_wait = False
-    if TYPE_CHECKING:
-        interpreter: SteppedInterpreter
+    interpreter: SteppedInterpreter
 
     def __init__(self, port):
         self._is_overdue, self._see = port.isOverdue, port.see
@@ -157,8 +152,7 @@ class Direct(Wasm):
             outcome["checkpoint"] = self.checkpoints.plan(params["checkpoint"])
             self._channel.answer(identifier, outcome)
         except BaseException as error:
-            text = "%s: %s" % (type(error).__name__, error)
-            self._channel.refuse(identifier, channel.INTERNAL_ERROR, text[:4000])
+            self._channel.report_error(identifier, error)
 
     def _asked(self, handler, params):
         """What hangs while a value is described would hang the host for ever."""
@@ -178,9 +172,7 @@ class Direct(Wasm):
     def _variables(self, params):
         return self._asked(Wasm._variables, params)
 
-    _methods = dict(
-        Wasm._methods, configure=_configure, get_variable=_get_variable, variables=_variables
-    )
+    _methods = dict(Wasm._methods, configure=_configure, get_variable=_get_variable, variables=_variables)
 
 
 def open_direct_session(port):

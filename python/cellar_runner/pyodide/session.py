@@ -20,8 +20,6 @@ from ..session.interrupts import Interrupts
 from ..session.service import NoCheckpoints, Service, reseed
 from . import sever_js, single_thread_loop
 
-TYPE_CHECKING = False
-
 ABILITIES = ["interrupt", "display"]
 
 _now, _signal, _SIGPROF = time.monotonic, _signals.signal, int(signal.SIGPROF)
@@ -38,10 +36,6 @@ class PortChannel(Channel):
         body = self._take()
         return None if body is None else body.to_bytes()
 
-    def parsed(self, body):
-        """The message that a frame completes, or None."""
-        return self.assemble(body.to_bytes())
-
     def _write_all(self, data):
         self._give(data)
 
@@ -56,11 +50,8 @@ class PortOutput(streams.SingleProcessOutput):
         self._has_partial = False
 
     def begin_cell(self, step, max_output):
-        _signal(_SIGPROF, self._on_reminder)
+        _signal(_SIGPROF, lambda *_: self.pass_on())
         super().begin_cell(step, max_output)
-
-    def _on_reminder(self, _number, _frame):
-        self.pass_on()
 
     def _bypasses_capture(self):
         return self._is_inside
@@ -102,9 +93,7 @@ class PortOutput(streams.SingleProcessOutput):
 class Wasm(Service):
     """Cells run in the only thread there is; another one of JavaScript hears the host meanwhile."""
 
-    if TYPE_CHECKING:
-        _channel: PortChannel
-        _pipes: PortOutput
+    _pipes: PortOutput
 
     def __init__(self, port, make_interpreter=Interpreter, interrupts=None):
         super().__init__(
@@ -117,14 +106,12 @@ class Wasm(Service):
         self._use(make_interpreter(self._display))
 
     def take(self, body):
-        """Handles one frame of the host."""
-        message = self._channel.parsed(body)
+        message = self._channel.assemble(body.to_bytes())
         if message is not None:
             self._handle(message)
 
     def greet(self, body):
-        """Answers the first frame."""
-        message = self._channel.parsed(body)
+        message = self._channel.assemble(body.to_bytes())
         if message is None or message.get("method") != "plain_boot":
             raise Broken("the first message must be plain_boot")
         self.say_hello(message["params"], ABILITIES)

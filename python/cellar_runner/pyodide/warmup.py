@@ -22,30 +22,9 @@ CELLS = (warmup.CODE, "import asyncio\nawait asyncio.sleep(0)", "1 / 0")
 class _Port:
     """A port whose host sends nothing and ignores what it gets."""
 
-    def read(self):
-        return None
-
-    def write(self, _data):
-        """Nobody listens."""
-
-    def wait(self, _milliseconds):
-        return 0
-
-    takeRaw = wantedStep = see = lambda self: None
-
-    def setPartialLine(self, _is_there):
-        """Nobody waits for it."""
-
-
-class _WarmupSession(Wasm):
-    def run_cells(self):
-        for number, code in enumerate(CELLS, 1):
-            cell = {"step": number, "number": number, "code": code, "max_output": 1000, "checkpoint": "off"}
-            self._execute(cell)
-        # Their numbers mean other files in a process that starts from this memory.
-        for descriptor in self._pipes.descriptors:
-            os.close(descriptor)
-        self.interpreter.streams[0].close()  # type: ignore[index]
+    read = takeRaw = wantedStep = see = lambda self: None
+    write = setPartialLine = lambda self, _given: None
+    wait = lambda self, _milliseconds: 0  # noqa: E731
 
 
 def warm_up():
@@ -53,5 +32,12 @@ def warm_up():
         importlib.import_module(name)
     port = _Port()
     single_thread_loop.install(port.wait)
-    _WarmupSession(port).run_cells()
+    session = Wasm(port)
+    for number, code in enumerate(CELLS, 1):
+        cell = {"step": number, "number": number, "code": code, "max_output": 1000, "checkpoint": "off"}
+        session._execute(cell)
+    # Their numbers mean other files in a process that starts from this memory.
+    for descriptor in session._pipes.descriptors:
+        os.close(descriptor)
+    session.interpreter.streams[0].close()  # type: ignore[index]
     gc.collect()

@@ -71,7 +71,7 @@ class Init:
             if descriptor in ready:
                 handler()
         if self._wake in ready:
-            self._drain_wake()
+            os.read(self._wake, 4096)
             self._reap()
             self._relay.ensure()
         if self._channel.descriptor in ready:
@@ -83,7 +83,6 @@ class Init:
             self._watch.check(now, self._own_processes.end_branch)
 
     def _poll_timeout(self):
-        """Milliseconds until something is due."""
         now = time.monotonic()
         captures = [output.capture for output in self._outputs()]
         times = [capture.next_deadline() for capture in captures]
@@ -267,13 +266,6 @@ class Init:
         branch.finish_output()
         branch.close()
         branch.killed = False
-
-    def _drain_wake(self):
-        try:
-            while os.read(self._wake, 4096):
-                pass
-        except BlockingIOError:
-            pass
 
     def _reap(self):
         # Those of now: what dies meanwhile, again and again perhaps, waits for the next turn.

@@ -41,7 +41,8 @@ class MemoryWatch:
             return
         held = _proportional_bytes()
         if self._owns_network:
-            held += _socket_bytes()
+            # What sockets can hold, not what they do: a process that hides itself hides that too.
+            held += max(0, _sockets() - FREE_SOCKETS) * SOCKET_BYTES
         if held <= self._limit:
             return
         if self._drop_oldest(every=held > FAR * self._limit):
@@ -91,11 +92,6 @@ def _proportional_bytes():
     return total
 
 
-def _socket_bytes():
-    """What sockets can hold, not what they do: a process that hides itself hides that too."""
-    return max(0, _sockets() - FREE_SOCKETS) * SOCKET_BYTES
-
-
 def _sockets():
     """Of the session's network namespace, also those that are under way in messages."""
     try:
@@ -106,7 +102,6 @@ def _sockets():
 
 
 def _has_loopback_only():
-    """Whether the network is the session's own, not the host's."""
     try:
         with open("/proc/net/dev", "rb") as report:
             return [line.split(b":")[0].strip() for line in report.readlines()[2:]] == [b"lo"]

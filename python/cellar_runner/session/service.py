@@ -95,7 +95,6 @@ class Service:
             self._give_streams()
 
     def _use(self, interpreter):
-        """Gives a new interpreter what its cells need."""
         interpreter.enter, interpreter.leave = self.interrupts.enter, self.interrupts.leave
         interpreter.free_reserve = self._reserve.open
         interpreter.add_barrier = self._separate
@@ -116,11 +115,9 @@ class Service:
             _dup2(descriptor, number)
 
     def say_hello(self, boot, abilities):
-        """Sends the hello of a service that is a session by itself."""
         self._channel.say_hello("plain", boot["session"], boot["token"], abilities)
 
     def ask(self, number, name, content):
-        """Sends a question to the host."""
         params = {"step": self.interrupts.step, "name": name, "input": content}
         message = {"jsonrpc": "2.0", "id": number, "method": "host_call", "params": params}
         self.interrupts.postponed(self._channel.send, message)
@@ -174,7 +171,7 @@ class Service:
                 _exit(memory_reserve.EXIT_CODE)
             self._channel.refuse(identifier, INTERNAL_ERROR, "MemoryError")
         except BaseException as error:
-            self._channel.refuse(identifier, INTERNAL_ERROR, ("%s: %s" % (type(error).__name__, error))[:4000])
+            self._channel.report_error(identifier, error)
         else:
             self.checkpoints.answered(params, result)
 
@@ -248,7 +245,6 @@ class Service:
         return {"checkpoint": self.checkpoints.plan(params["checkpoint"])}
 
     def _restore_from(self, descriptor, params):
-        """Puts the variables of a state into the namespace."""
         try:
             report = snapshot.read(descriptor, self.interpreter)
         finally:
@@ -290,9 +286,6 @@ class Service:
     def _variables(self, _params):
         return {"variables": encoding.describe(self.interpreter.namespace)}
 
-    def _ping(self, _params):
-        return {}
-
     _methods = {
         "execute": _execute,
         "initialize": _initialize,
@@ -301,7 +294,7 @@ class Service:
         "configure": _configure,
         "get_variable": _get_variable,
         "variables": _variables,
-        "ping": _ping,
+        "ping": lambda _self, _params: {},
         **small_requests.SERVED,
     }
 

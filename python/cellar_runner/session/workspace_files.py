@@ -61,46 +61,38 @@ class Folder:
             os.close(self._place)
 
     def stat(self, name):
-        name, place = self._named(name)
-        return os.stat(name, follow_symlinks=False, **place)
+        return self._call(os.stat, name, follow_symlinks=False)
 
     def open(self, name, flags):
-        name, place = self._named(name)
-        return os.open(name, flags, 0o600, **place)
+        return self._call(os.open, name, flags, 0o600)
 
     def make(self, name):
-        name, place = self._named(name)
-        os.mkdir(name, 0o755, **place)
+        self._call(os.mkdir, name, 0o755)
 
     def unlink(self, name):
-        name, place = self._named(name)
-        os.unlink(name, **place)
+        self._call(os.unlink, name)
+
+    def _call(self, work, name, *arguments, **options):
+        if _BY_DESCRIPTOR:
+            return work(name, *arguments, dir_fd=self._place, **options)
+        return work(os.path.join(self._place, name), *arguments, **options)
 
     def move(self, name, folder, new_name):
         if _BY_DESCRIPTOR:
             os.rename(name, new_name, src_dir_fd=self._place, dst_dir_fd=folder._place)
         else:
-            os.replace(self._named(name)[0], folder._named(new_name)[0])
+            os.replace(os.path.join(self._place, name), os.path.join(folder._place, new_name))
 
     def names(self):
         with os.scandir(self._place) as entries:
             for entry in entries:
                 yield entry.name
 
-    def _named(self, name):
-        if _BY_DESCRIPTOR:
-            return name, {"dir_fd": self._place}
-        return os.path.join(self._place, name), {}
+class _Transfer:
+    """A file on its way; `left` bytes may still be read, or written. One that is written has an order."""
 
-
-class _Reading:
-    def __init__(self, descriptor, left):
-        self.descriptor, self.left = descriptor, left
-
-
-class _Writing:
-    def __init__(self, descriptor, temporary, order, free):
-        self.descriptor, self.temporary, self.order, self.free = descriptor, temporary, order, free
+    def __init__(self, descriptor, left, order=None, temporary=None):
+        self.descriptor, self.left, self.order, self.temporary = descriptor, left, order, temporary
 
 
 def _answers_problems(work):
@@ -121,8 +113,6 @@ METHODS = ("list_files", "open_file", "read_file", "write_file", "close_file", "
 
 
 class Files:
-    """Answers the host's requests about the folder `root`."""
-
     def __init__(self, root):
         self._root = root
         self._open = {}
@@ -164,15 +154,14 @@ class Files:
             os.close(descriptor)
             raise OSError(errno.EISDIR if stat.S_ISDIR(about.st_mode) else errno.ENXIO, "no file")
         size = min(about.st_size, MOST_BYTES)
-        return {"file": self._keep(_Reading(descriptor, size)), "bytes": size}
+        return {"file": self._keep(_Transfer(descriptor, size)), "bytes": size}
 
     def _open_new(self, params):
         free = self._free(params)
         temporary = TEMPORARY + os.urandom(8).hex()
         with Folder(self._root) as root:
             descriptor = root.open(temporary, _WRITE)
-        transfer = _Writing(descriptor, temporary, params, free)
-        return {"file": self._keep(transfer), "bytes": max(0, free)}
+        return {"file": self._keep(_Transfer(descriptor, free, params, temporary)), "bytes": max(0, free)}
 
     def _free(self, params):
         """Bytes that may still come; those of the file that is replaced among them."""
@@ -192,26 +181,26 @@ class Files:
         self._open[number] = transfer
         return number
 
-    def _transfer(self, params, kind):
+    def _transfer(self, params, writes):
         transfer = self._open.get(params["file"])
-        if type(transfer) is not kind:
+        if transfer is None or (transfer.order is not None) is not writes:
             raise OSError(errno.EBADF, "no such transfer")
         return transfer
 
     @_answers_problems
     def read_file(self, params):
         """What the file had when it was opened; what is added later is not read."""
-        reading = self._transfer(params, _Reading)
+        reading = self._transfer(params, False)
         data = os.read(reading.descriptor, min(PIECE_BYTES, reading.left))
         reading.left -= len(data)
         return {"data": b64encode(data).decode("ascii")}
 
     @_answers_problems
     def write_file(self, params):
-        writing = self._transfer(params, _Writing)
+        writing = self._transfer(params, True)
         for piece in params["attachments"]:
-            writing.free -= len(piece)
-            if writing.free < 0:
+            writing.left -= len(piece)
+            if writing.left < 0:
                 raise OSError(errno.EDQUOT, "the folder may hold no more")
             view = memoryview(piece)
             while view:
@@ -223,7 +212,7 @@ class Files:
         transfer = self._open.pop(params["file"], None)
         if transfer is None:
             raise OSError(errno.EBADF, "no such transfer")
-        if type(transfer) is _Reading:
+        if transfer.order is None:
             os.close(transfer.descriptor)
             return {}
         with Folder(self._root) as root:
@@ -259,7 +248,7 @@ class Files:
 
     def _walk(self):
         """Yields (path, status) of all there is but what is on its way in; status None where more is left out."""
-        incoming = {one.temporary for one in self._open.values() if type(one) is _Writing}
+        incoming = {one.temporary for one in self._open.values()}
         # Names apart from what is above them: whole paths of all folders could be too much to hold.
         waiting, seen, steps = [("", "")], 0, 0
         while waiting:

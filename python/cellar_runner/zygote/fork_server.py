@@ -12,7 +12,6 @@ import socket
 
 from ..linux import cgroups, children, fds, jail, shared_page, syscalls
 from ..linux.reparented_fork import ReparentedFork
-from ..protocol.channel import INTERNAL_ERROR
 from ..session import head_request
 
 # The method by which the end of a session is reported to the host.
@@ -115,7 +114,6 @@ def answer_request(channel, message, handler):
     try:
         result = handler(message["params"])
     except Exception as error:
-        text = "%s: %s" % (type(error).__name__, error)
-        channel.refuse(message["id"], INTERNAL_ERROR, text[:4000])
+        channel.report_error(message["id"], error)
         return
     channel.answer(message["id"], result)

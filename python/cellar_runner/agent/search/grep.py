@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from typing import Any
 
 from ...context.texts import whole_number
 from ...pristine import BUILTINS as __builtins__
@@ -14,10 +15,6 @@ from . import python_re, regex_syntax
 from .hits import Hits, hit_at
 from .ripgrep import LONGEST_PATTERN, Failed, Rejected, Ripgrep
 from .source import FileSource, TextSource
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 SLOW_SECONDS = 10
 MOST_CONTEXT_LINES = 20

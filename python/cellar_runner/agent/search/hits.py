@@ -6,8 +6,6 @@ from ...pristine import BUILTINS as __builtins__
 from ...values.reprs import cap, guarded_repr, is_a
 from ..results import Piece, Result
 
-TYPE_CHECKING = False
-
 LONGEST_LINE = 500
 SHOWN_CHARACTERS = 40_000
 SHOWN_PATTERN = 120
@@ -17,11 +15,10 @@ CUT = "\u2026"
 class Hit(Piece):
     """A matching line, cut around its match if it is long."""
 
-    if TYPE_CHECKING:
-        line: int
-        before: list[str]
-        after: list[str]
-        where: str
+    line: int
+    before: list[str]
+    after: list[str]
+    where: str
 
     def __new__(cls, text, line=0, before=(), after=(), where=""):
         self = super().__new__(cls, text)

@@ -10,14 +10,11 @@ import select
 import signal
 import sys
 import time
+from typing import Any
 
 from ...context.texts import lines
 from ...pristine import BUILTINS as __builtins__
 from .ripgrep import end_process
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _fork: Any = getattr(os, "fork", None)
 _timer: Any = getattr(signal, "setitimer", None)

@@ -6,12 +6,9 @@ import errno
 import os
 import re
 import signal
+from typing import Any
 
 from ...pristine import BUILTINS as __builtins__
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 LONGEST_PATTERN = 100_000
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import bisect
 import os
+from typing import Any
 
 from ...context.texts import leaves, place_of
 from ...pristine import BUILTINS as __builtins__
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 PIECE = 1 << 18
 # ripgrep holds a whole line of its input in memory; longer lines are split.
