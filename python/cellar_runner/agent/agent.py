@@ -28,9 +28,7 @@ class AgentTools:
     the context, and its offset there, or None. `reserved` are the names that are put back after a cell.
     """
 
-    def __init__(
-        self, current_context, options, bridge, variables, context_file=None, reserved=None
-    ):
+    def __init__(self, current_context, options, bridge, variables, context_file=None, reserved=None):
         self._current_context = current_context
         self._context_file = context_file
         self.variables = variables

@@ -44,8 +44,6 @@ def path_of(path, function):
 
 
 class Document:
-    """A regular file, opened."""
-
     def __init__(self, path, function):
         self.path = path_of(path, function)
         self.descriptor = self._opened()
@@ -78,7 +76,6 @@ class Document:
         _close(self.descriptor)
 
     def pieces(self):
-        """Its text in pieces."""
         _lseek(self.descriptor, 0, os.SEEK_SET)
         decoder = _decoder_of(self.encoding)("replace")
         while True:

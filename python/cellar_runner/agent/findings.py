@@ -12,11 +12,9 @@ LONGEST_SOURCE = 300
 
 
 class FindingList(list):
-    """Findings, shown one to a line."""
-
     def __repr__(self):
         if not self:
-            return "no findings yet: mark_finding(\"...\") adds one"
+            return 'no findings yet: mark_finding("...") adds one'
         return "\n".join(map(_row, self))
 
 
@@ -28,8 +26,6 @@ def _row(entry):
 
 
 class Findings:
-    """All findings of a session, in order."""
-
     def __init__(self):
         self._all = []
         self._reported = 0
@@ -37,7 +33,7 @@ class Findings:
     def mark(self, text, source):
         text = _text(text, "a finding", LONGEST, "sum it up in a sentence or two")
         if source is not None:
-            source = _text(source, "a source", LONGEST_SOURCE, "name the place, such as \"line 42\"")
+            source = _text(source, "a source", LONGEST_SOURCE, 'name the place, such as "line 42"')
         if not text.strip():
             raise ValueError("a finding must not be empty")
         if len(self._all) >= MOST_FINDINGS:
@@ -52,7 +48,6 @@ class Findings:
         self._reported = len(self._all)
 
     def new(self):
-        """The findings of this cell."""
         return [dict(finding) for finding in self._all[self._reported :]]
 
     def state(self):

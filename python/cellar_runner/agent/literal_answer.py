@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import _ast
-from typing import Callable
 
 from ..cells import compiler
 from ..pristine import BUILTINS as __builtins__
@@ -19,7 +18,7 @@ _CONSTANT = (
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
-def is_literal(codes: list[str], is_magic: Callable[[str], bool] | None = None) -> bool:
+def is_literal(codes: list[str]) -> bool:
     """Whether all that the last of these cells answers with are constants that the cells wrote down.
 
     Names count where one of the cells binds them once, to a constant, and none does more than show them.
@@ -27,8 +26,8 @@ def is_literal(codes: list[str], is_magic: Callable[[str], bool] | None = None) 
     if not codes or not any(word in codes[-1] for word in _WORDS):
         return False
     try:
-        trees = [tree for tree in (_tree(code, is_magic) for code in codes[:-1]) if tree is not None]
-        last = _tree(codes[-1], is_magic)
+        trees = [tree for tree in (_tree(code) for code in codes[:-1]) if tree is not None]
+        last = _tree(codes[-1])
         if last is None:
             return False
         names = _constant_names(trees + [last])
@@ -39,10 +38,10 @@ def is_literal(codes: list[str], is_magic: Callable[[str], bool] | None = None) 
     return bool(given) and all(given)
 
 
-def _tree(code, is_magic):
+def _tree(code):
     """None for a cell that is not Python, which did not run either."""
     try:
-        return compiler.read(code, "<cell>", 0, is_magic)[2]
+        return compiler.read(code, "<cell>", 0)[2]
     except _UNREADABLE:
         return None
 
@@ -125,8 +124,7 @@ def _is_answer(target):
 
 def _is_constant(expression, names):
     return all(
-        node.id in names if type(node) is _ast.Name else isinstance(node, _CONSTANT)
-        for node in _walk(expression)
+        node.id in names if type(node) is _ast.Name else isinstance(node, _CONSTANT) for node in _walk(expression)
     )
 
 

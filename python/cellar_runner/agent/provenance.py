@@ -157,4 +157,3 @@ def _contents(arguments):
             items = list(dict.values(value)) if is_a(value, dict) else list(value)
             stack.extend((item, depth + 1) for item in reversed(items[:ARGUMENT_ITEMS]))
     return origins, texts
-

@@ -51,7 +51,6 @@ class ReservedNames:
                     if _builtin_names.get(name) is not function:
                         self._restore_function(namespace, name)
         except BaseException:
-            # As above.
             pass
         changes, self._changes = self._changes, []
         return changes[:MOST_CHANGES]

@@ -15,13 +15,11 @@ class Piece(str):
 class Result(list):
     """Up to a limit; `total` counts all. Subclasses say how they are shown."""
 
-    # The id of the call.
     origin = None
     total = 0
 
     @property
     def more(self):
-        """How many there are beyond those in this list."""
         return max(0, self.total - len(self))
 
     def mark(self, identifier):

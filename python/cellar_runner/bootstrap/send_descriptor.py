@@ -10,9 +10,7 @@ SOCKET, FILE = 3, 4
 def main():
     rights = array.array("i", [FILE])
     with socket.socket(fileno=SOCKET) as connection:
-        connection.sendmsg(
-            [sys.argv[1].encode("ascii")], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)]
-        )
+        connection.sendmsg([sys.argv[1].encode("ascii")], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
 
 
 if __name__ == "__main__":

@@ -184,7 +184,6 @@ def encoded(what, value):
 
 
 def functions(service):
-    """The built-ins by name."""
     bridge = Bridge(service)
 
     def llm_query(prompt, model=None):

@@ -24,7 +24,6 @@ _SHAPES: dict[type, Callable] = {str: Answer, list: Answers, dict: Fields}
 
 
 def functions(service, specs):
-    """Name to function."""
     bridge = Bridge(service)
     return {spec["name"]: _function(bridge, spec) for spec in specs}
 

@@ -28,11 +28,11 @@ _libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 _libc.malloc.restype = ctypes.c_void_p
 _libc.free.argtypes = [ctypes.c_void_p]
 
+
 class _HeapInfo(ctypes.Structure):
     _fields_ = [(name, ctypes.c_size_t) for name in "abcdefghi"] + [("keepcost", ctypes.c_size_t)]
 
 
-# Only the GNU C library has it.
 _trim = getattr(_libc, "malloc_trim", None)
 
 # A page that is present and mapped by this process alone: written since the last fork.
@@ -82,12 +82,7 @@ def merge_mappings() -> None:
         before = mappings[index - 1] if index else None
         after = mappings[index + 1] if index + 1 < len(mappings) else None
         joins_after = after and after[4] == name and after[0] == high and after[3] == offset + high - low
-        joins_before = (
-            before
-            and before[4] == name
-            and before[1] == low
-            and before[3] + before[1] - before[0] == offset
-        )
+        joins_before = before and before[4] == name and before[1] == low and before[3] + before[1] - before[0] == offset
         if after and joins_after and after[2] == b"rw-p":
             _libc.mprotect(low, high - low, PROT_READ_WRITE)
         elif (after and joins_after and after[2] == b"r-xp") or (before and joins_before and before[2] == b"r-xp"):

@@ -18,12 +18,7 @@ SPILLED = "/spilled"
 SESSION_DIRS = "/run/sessions"
 MASKED = ("kcore", "keys", "key-users", "timer_list", "sysrq-trigger", "sched_debug", "kallsyms")
 
-NAMESPACES = (
-    syscalls.CLONE_NEWPID
-    | syscalls.CLONE_NEWNS
-    | syscalls.CLONE_NEWIPC
-    | syscalls.CLONE_NEWUTS
-)
+NAMESPACES = syscalls.CLONE_NEWPID | syscalls.CLONE_NEWNS | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS
 
 MEBIBYTE = 1 << 20
 HEAD_SCORE = 500

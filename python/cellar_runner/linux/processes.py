@@ -19,7 +19,6 @@ def kill(pid: int) -> None:
     try:
         os.kill(pid, signal.SIGKILL)
     except OSError:
-        # It has ended already.
         pass
 
 
@@ -62,7 +61,6 @@ def kill_descendants(ancestor: int) -> None:
             if _is_below(pid, ancestor):
                 syscalls.kill_process(handle)
         except OSError:
-            # It has ended meanwhile.
             pass
         finally:
             os.close(handle)

@@ -52,10 +52,7 @@ class Window:
         while self._tail:
             length, characters = len(self._tail[0][0]), self._tail[0][1]
             # No character has more than four bytes; what is no UTF-8 may be none by the count.
-            if (
-                self._tail_characters - characters < self._tail_size
-                and self._tail_bytes - length < 4 * self._tail_size
-            ):
+            if self._tail_characters - characters < self._tail_size and self._tail_bytes - length < 4 * self._tail_size:
                 break
             self._tail.popleft()
             self._tail_bytes -= length
@@ -157,7 +154,7 @@ class Capture:
                 self._pump()
         for which, stream in enumerate(self._streams):
             if stream.partial and now - stream.partial_since >= PARTIAL_LINE_SECONDS:
-                self._send_partial(which, stream)
+                self._flush_text(which, stream)
 
     def open(self, step, max_output):
         """Begins a cell of which no mark tells."""
@@ -295,12 +292,9 @@ class Capture:
             stream.partial += stream.decoder.decode(b"", True)
             stream.reset_decoder()
         if stream.partial:
-            self._send_partial(which, stream)
-
-    def _send_partial(self, which, stream):
-        window = stream.aside_window if stream.aside else stream.window
-        text, stream.partial = stream.partial, ""
-        self._send(which, stream, window.add(text))
+            window = stream.aside_window if stream.aside else stream.window
+            text, stream.partial = stream.partial, ""
+            self._send(which, stream, window.add(text))
 
     def _send(self, which, stream, text):
         step = None if stream.aside else self.step

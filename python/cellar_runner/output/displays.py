@@ -49,11 +49,7 @@ def as_message(data):
 
 def _split_images(data):
     """(images and other binary content, rest) of a bundle."""
-    images = {
-        mime: content
-        for mime, content in data.items()
-        if is_a(content, bytes) or mime.startswith("image/")
-    }
+    images = {mime: content for mime, content in data.items() if is_a(content, bytes) or mime.startswith("image/")}
     return images, {mime: content for mime, content in data.items() if mime not in images}
 
 
@@ -135,7 +131,6 @@ class DisplayHandle:
 
 
 def new_id():
-    """An id for something shown."""
     return _urandom(16).hex()
 
 
@@ -188,7 +183,6 @@ class Displays:
         for value in objs:
             data, described = (value, {}) if raw else self.formatter.format(value, include, exclude)
             if not (data or raw):
-                # It has shown itself.
                 continue
             if is_a(metadata, dict):
                 described.update(metadata)
@@ -196,9 +190,7 @@ class Displays:
                 self.publish(data, described, display_id=display_id, update=update)
             else:
                 transient = {"display_id": display_id} if display_id else {}
-                self.publisher.publish(
-                    data=data, metadata=described, transient=transient, update=update
-                )
+                self.publisher.publish(data=data, metadata=described, transient=transient, update=update)
         return DisplayHandle(display_id) if display_id else None
 
     def publish(self, data, metadata=None, display_id=None, update=False):

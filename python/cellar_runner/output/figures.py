@@ -153,6 +153,7 @@ class Figures:
         for name in self._formats:
             formatters[_MIMES[name]].for_type(kind, _printer(name, self._options))
 
+
 def _printer(name, options):
     """Draws a figure with the look that it has itself, not with that of files."""
 

@@ -13,9 +13,7 @@ from ..values.reprs import cap, guarded_repr, is_a
 _MISSING = object()
 _mro = type.__dict__["__mro__"].__get__
 _CANARY = "_ipython_canary_method_should_not_exist_"
-PLAIN = frozenset(
-    (int, float, bool, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range)
-)
+PLAIN = frozenset((int, float, bool, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range))
 _BUILTIN = {kind.__name__: kind for kind in (object, type) + tuple(PLAIN)}
 # In IPython's order, which is that of the representations in a bundle.
 _METHODS = (

@@ -99,7 +99,6 @@ class OutputPump(streams.SingleProcessOutput):
         try:
             work(*arguments)
         except OSError:
-            # The host is gone.
             _exit(1)
 
     def _count_processes(self):
@@ -131,7 +130,6 @@ class _Watcher:
         self._full_poll.register(self._wake_reader, select.POLLIN)
 
     def ready(self):
-        """The pipes that can be read now."""
         if self._wake_reader is None:
             return [reader for reader in self._readers if _waiting_bytes(reader)]
         return [descriptor for descriptor, _ in self._pipe_poll.poll(0)]

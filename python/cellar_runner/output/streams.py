@@ -18,7 +18,6 @@ _flush = ctypes.CDLL("ucrtbase" if os.name == "nt" else None).fflush
 
 
 def flush_c_streams():
-    """What code in C has written and not passed on yet."""
     _flush(None)
 
 

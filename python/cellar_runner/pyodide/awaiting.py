@@ -8,9 +8,7 @@ from ..host.bridge import Pending
 from ..pristine import BUILTINS as __builtins__
 
 # The built-ins whose answers come from the host; its tools are added by name.
-ANSWERED = frozenset(
-    "llm_query llm_query_batched rlm_query rlm_query_batched llm_call llm_batch".split()
-)
+ANSWERED = frozenset("llm_query llm_query_batched rlm_query rlm_query_batched llm_call llm_batch".split())
 HELPER = "__cellar_settled__"
 # What is given to these is awaited by them, many at a time.
 _GATHERING = frozenset("gather wait wait_for as_completed ensure_future create_task shield".split())

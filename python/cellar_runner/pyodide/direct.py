@@ -21,8 +21,6 @@ _clock, _getpid = time.perf_counter, os.getpid
 
 
 class SteppedLoop(EventLoop):
-    """Runs a coroutine round by round."""
-
     def pieces(self, coroutine, look):
         """Yields the seconds until something is due; `look` may raise an interrupt."""
         contexts: list = []
@@ -45,8 +43,6 @@ class SteppedLoop(EventLoop):
 
 
 class SteppedInterpreter(Interpreter):
-    """Runs one cell as a generator."""
-
     _loop: SteppedLoop
 
     def __init__(self, display, look, answered):
@@ -90,6 +86,22 @@ class SteppedInterpreter(Interpreter):
     def _stepped(self, cell):
         value = yield from self._loop.pieces(self._steps(cell, _getpid()), self._look)
         return value if cell.shows_value else None
+
+
+def _interruptible(handler):
+    """What hangs while a value is described would hang the host for ever."""
+
+    def handle(direct, params):
+        direct._is_asked = True
+        try:
+            return handler(direct, params)
+        finally:
+            direct._is_asked = False
+
+    return handle
+
+
+_INTERRUPTIBLE = {name: _interruptible(Wasm._methods[name]) for name in ("get_variable", "variables")}
 
 
 class Direct(Wasm):
@@ -154,25 +166,11 @@ class Direct(Wasm):
         except BaseException as error:
             self._channel.report_error(identifier, error)
 
-    def _asked(self, handler, params):
-        """What hangs while a value is described would hang the host for ever."""
-        self._is_asked = True
-        try:
-            return handler(self, params)
-        finally:
-            self._is_asked = False
-
     def _configure(self, params):
         self._answered_names.update(tool["name"] for tool in params.get("tools", ()))
         return super()._configure(params)
 
-    def _get_variable(self, params):
-        return self._asked(Wasm._get_variable, params)
-
-    def _variables(self, params):
-        return self._asked(Wasm._variables, params)
-
-    _methods = dict(Wasm._methods, configure=_configure, get_variable=_get_variable, variables=_variables)
+    _methods = dict(Wasm._methods, configure=_configure, **_INTERRUPTIBLE)
 
 
 def open_direct_session(port):

@@ -26,8 +26,6 @@ _now, _signal, _SIGPROF = time.monotonic, _signals.signal, int(signal.SIGPROF)
 
 
 class PortChannel(Channel):
-    """Frames that JavaScript reads and writes."""
-
     def __init__(self, port):
         super().__init__(-1)
         self._take, self._give = port.read, port.write

@@ -103,7 +103,6 @@ class Branch:
             self.output.keep_reading()  # type: ignore[union-attr]
 
     def finish_output(self):
-        """Delivers what a dead head has written; gives the step of the cell that was open."""
         return None if self.output is None else self.output.read_rest()
 
     def note_death(self, step):
@@ -120,7 +119,6 @@ class Branch:
         return self._early_deaths >= BRANCH_EARLY_DEATHS
 
     def inputs(self):
-        """(descriptor, what to do when it is readable)."""
         if self.link is not None:
             yield self.link.fileno(), self._accept_parked
         if self.output is not None:

@@ -144,7 +144,6 @@ class Checkpointer:
             syscalls.prctl(syscalls.PR_SET_DUMPABLE, int(seen))
 
     def borrow(self, kind):
-        """The descriptor that init lends."""
         with socket.socket(fileno=os.dup(fds.LINK)) as link:
             return self._receive(link, kind)
 
@@ -242,7 +241,6 @@ class _OpenDescriptors:
         self.lost_message = _encode({"lost": lost[:64]}).encode()
 
     def close_shared(self):
-        """Closes what cannot be shared with the head."""
         null = os.open(os.devnull, os.O_RDONLY)
         for number in (0, 1, 2):
             os.dup2(null, number)

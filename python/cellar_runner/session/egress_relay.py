@@ -76,8 +76,6 @@ class Relay:
 
 
 class ProxyRelay:
-    """Accepts connections and connects each to the proxy."""
-
     def __init__(self, listener: socket.socket, proxy: str) -> None:
         self._listener = listener
         self._proxy = proxy
@@ -89,7 +87,6 @@ class ProxyRelay:
             self.turn(None)
 
     def turn(self, seconds: float | None) -> None:
-        """Waits until something can be done, and does it."""
         poll = select.poll()
         if len(self._flows) < MOST_PAIRS:
             poll.register(self._listener, select.POLLIN)

@@ -43,11 +43,9 @@ class Checkpoints:
         self._head = head
         self.obstacles: checkpoint.Obstacles = None  # type: ignore[assignment]
         self.copies = checkpoint.Checkpointer()
-        # Of the present generation.
         self.output: InlineOutput = None  # type: ignore[assignment]
 
     def plan(self, mode):
-        """Whether a checkpoint follows, and if not, why."""
         if mode == "off":
             return _NOT_PLANNED
         reason = self.obstacles.find(self.output.is_alone)
@@ -64,12 +62,9 @@ class Checkpoints:
 
 
 class Head(Service):
-    """Serves one branch of a session over its channel."""
-
     def __init__(self, has_network=False):
         # The page and the slot on it that tell the step are known when a session takes this head.
         super().__init__(Interrupts(int), Checkpoints(self))
-        # Whether the host's network is the session's own.
         self.has_network = has_network
         self._board: SharedPage = None  # type: ignore[assignment]
         self._soft_files = 0

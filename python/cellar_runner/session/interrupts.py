@@ -41,7 +41,6 @@ class Interrupts:
         _signal(HOST_SIGNAL, self.on_signal)
 
     def enter(self) -> None:
-        """User code runs from now on."""
         self.of_cell.open()
         self.arm()
 

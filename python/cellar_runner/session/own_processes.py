@@ -15,7 +15,6 @@ class OwnProcesses:
 
     def __init__(self, branches):
         self._branches = branches
-        # Set once they are there.
         self.writers: Writers = None  # type: ignore[assignment]
         self.relay: Relay = None  # type: ignore[assignment]
         self.known_user_processes: set[int] = set()
@@ -32,7 +31,6 @@ class OwnProcesses:
         return children.is_child(pid) and pid not in self._own()
 
     def count(self):
-        """How many processes there are beside the runner's own."""
         user_processes = self._user_processes()
         if user_processes - self.known_user_processes:
             # One of them may be a checkpoint in the making: its head tells at once.

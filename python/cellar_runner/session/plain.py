@@ -198,7 +198,6 @@ def _limit(limits, walled):
 
 
 def main():
-    """Runs a session without any wall."""
     _main(_open_channel(), None, True, False)
 
 

@@ -271,9 +271,7 @@ class Service:
     def _add_agent_tools(self, options):
         bridges, variables = self._builtins, lambda: self.interpreter.namespace
         reserved = ReservedNames(self._builtins, self._host_context)
-        self.agent = AgentTools(
-            self.current_context, options, bridges, variables, self.context_file, reserved
-        )
+        self.agent = AgentTools(self.current_context, options, bridges, variables, self.context_file, reserved)
         self._builtins.update(self.agent.functions())
         self.interpreter.displays.tells_values = True
 

@@ -88,6 +88,7 @@ class Folder:
             for entry in entries:
                 yield entry.name
 
+
 class _Transfer:
     """A file on its way; `left` bytes may still be read, or written. One that is written has an order."""
 

@@ -5,6 +5,7 @@ import importlib
 import os
 import sys
 import time
+import types
 
 THREADED = ("polars",)
 
@@ -14,22 +15,14 @@ def _import(name):
         os.makedirs(os.environ.get("MPLCONFIGDIR", "/tmp/mpl"), exist_ok=True)
         importlib.import_module(name).use("Agg")
     elif name == "pandas":
-        with _Kernel():
+        # pandas asks on import whether it is in a notebook, and shows wide tables accordingly.
+        builtins.get_ipython = lambda: types.SimpleNamespace(kernel=None)  # type: ignore[attr-defined]
+        try:
             importlib.import_module(name)
+        finally:
+            del builtins.get_ipython  # type: ignore[attr-defined]
     else:
         importlib.import_module(name)
-
-
-class _Kernel:
-    """pandas asks on import whether it is in a notebook, and shows wide tables accordingly."""
-
-    kernel = None
-
-    def __enter__(self):
-        builtins.get_ipython = lambda: self  # type: ignore[attr-defined]
-
-    def __exit__(self, *_error):
-        del builtins.get_ipython  # type: ignore[attr-defined]
 
 
 def preload(names):
@@ -74,11 +67,7 @@ def _warm_up():
         figure.subplots().plot([0, 1])
         figure.savefig(io.BytesIO(), format="png")
         pyplot.close(figure)
-        _let_go_of_fonts()
-
-
-def _let_go_of_fonts():
-    """They hold open files, which no copy of this process has."""
-    clear = getattr(getattr(sys.modules["matplotlib.font_manager"], "_get_font", None), "cache_clear", None)
-    if clear is not None:
-        clear()
+        # They hold open files, which no copy of this process has.
+        clear = getattr(getattr(sys.modules["matplotlib.font_manager"], "_get_font", None), "cache_clear", None)
+        if clear is not None:
+            clear()

@@ -28,8 +28,6 @@ MAX_FAILURE = 400
 
 
 class Supervisor:
-    """Serves the host until it goes away."""
-
     def __init__(self, host, boot):
         self._host = host
         self._parents = boot["group"]
@@ -109,7 +107,6 @@ class Supervisor:
                 return
 
     def _relay(self):
-        """Passes messages of the zygote on to the host."""
         while True:
             message = self._zygote.receive()
             if message is None:
@@ -162,9 +159,7 @@ class Supervisor:
             group = cgroups.SessionGroup(self._parents, params["session"], limits)
         session_dir = jail.SessionDir(params["session_dir"]) if "session_dir" in params else None
         try:
-            namespaces = jail.build(
-                limits, self._seccomp, group, session_dir, self._shares_network, params["number"]
-            )
+            namespaces = jail.build(limits, self._seccomp, group, session_dir, self._shares_network, params["number"])
         except OSError as error:
             self._report_failure(params["number"], error)
             raise

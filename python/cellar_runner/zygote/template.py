@@ -36,8 +36,16 @@ class Template(ForkServer):
     def _read_context(self, params):
         before = memory_reserve.data_in_use()
         mapped_texts = mapped_text.MappedTexts(mapped_text.ReadOnlyMount)
-        with _Bounded(before):
+        usual = resource.getrlimit(resource.RLIMIT_DATA)
+        # Asking for more memory than the machine has left fails, instead of ending a process.
+        available = fork_memory.available_bytes()
+        most = before + available - available // SPARED
+        if usual[0] == resource.RLIM_INFINITY or most < usual[0]:
+            resource.setrlimit(resource.RLIMIT_DATA, (most, usual[1]))
+        try:
             value = incoming.read(self._file, params["format"], params["bytes"], mapped_texts)
+        finally:
+            resource.setrlimit(resource.RLIMIT_DATA, usual)
         os.close(self._file)
         self._head.give_context(value)
         self._head.backing = mapped_texts.keep_file(value)
@@ -56,23 +64,6 @@ class Template(ForkServer):
         return {}
 
     _methods = {"read_context": _read_context, "spawn": _spawn}
-
-
-class _Bounded:
-    """Asking for more memory than the machine has left fails, instead of ending a process."""
-
-    def __init__(self, used):
-        available = fork_memory.available_bytes()
-        self._most = used + available - available // SPARED
-        self._usual = resource.getrlimit(resource.RLIMIT_DATA)
-
-    def __enter__(self):
-        soft, hard = self._usual
-        if soft == resource.RLIM_INFINITY or self._most < soft:
-            resource.setrlimit(resource.RLIMIT_DATA, (self._most, hard))
-
-    def __exit__(self, *_):
-        resource.setrlimit(resource.RLIMIT_DATA, self._usual)
 
 
 def _collapse_aside():

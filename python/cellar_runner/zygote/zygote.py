@@ -26,7 +26,6 @@ class Zygote(ForkServer):
         head = Head(boot.get("shares_network", False))
         super().__init__(channel, requests, boot["group"], seccomp, head)
         self._folder = os.open(jail.SOCKET_FOLDER, os.O_RDONLY | os.O_DIRECTORY)
-        # To the supervisor, for the sessions of templates.
         self._session_requests = orders
         self._file_socket = socket.socket(fileno=boot["file_socket_fd"])
         self._file_socket.set_inheritable(False)

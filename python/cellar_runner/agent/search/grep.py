@@ -46,8 +46,6 @@ class PatternError(ValueError):
 
 
 class Search:
-    """The search engines behind grep()."""
-
     def __init__(self, ripgrep, most, seconds=SLOW_SECONDS):
         path = ripgrep or shutil.which("rg")
         self._ripgrep: Any = Ripgrep(path) if path and hasattr(os, "posix_spawn") else None
@@ -127,11 +125,11 @@ class Search:
 
 def _checked_pattern(pattern, file):
     if not is_a(pattern, str):
-        message = "the pattern must be a str, not {}: grep(\"error\") or grep(\"error\", file=\"notes.txt\")"
+        message = 'the pattern must be a str, not {}: grep("error") or grep("error", file="notes.txt")'
         raise TypeError(message.format(type_name(type(pattern))))
     pattern = str.__str__(pattern)
     if not pattern:
-        raise PatternError("the pattern is empty: use peek() for the beginning, grep(\".\") for every line")
+        raise PatternError('the pattern is empty: use peek() for the beginning, grep(".") for every line')
     if len(pattern) > LONGEST_PATTERN:
         message = "the pattern has {:,} characters, but at most {:,} are allowed"
         raise PatternError(message.format(len(pattern), LONGEST_PATTERN))

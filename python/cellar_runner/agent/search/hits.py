@@ -32,8 +32,6 @@ class Hit(Piece):
 
 
 class Hits(Result):
-    """The matching lines; `total` counts all of them."""
-
     def __init__(self, items=(), pattern="", place="", total=0, note=""):
         super().__init__(items)
         self.pattern, self.place, self.note = pattern, place, note

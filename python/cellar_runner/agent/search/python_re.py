@@ -106,4 +106,3 @@ def _received(reader, seconds):
             break
         data.append(piece)
     return b"".join(data) or b'{"failed": "its process died"}'
-

@@ -86,7 +86,6 @@ class TextSource:
         return part, line, start + within
 
     def _first_line(self, part):
-        """How many lines come before a part."""
         known = self._first_lines
         while len(known) <= part:
             text = self.parts[len(known) - 1]
